@@ -26,9 +26,9 @@ def serve_pages(
         str,
         typer.Option(
             "--listen",
-            metavar="HOST:PORT",
+            metavar="ADDRESS",
             show_default=False,
-            help="Another address than that of the configuration.",
+            help="HOST:PORT or unix:PATH, in place of the configured address.",
         ),
     ] = "",
     config: Config = CONFIG,

@@ -30,6 +30,7 @@ class Context:
     channels: Collection[str] = ()
     smtp: bool = False
     slack: bool = False
+    public_url: bool = False
     unread: bool = False
 
 

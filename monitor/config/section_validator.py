@@ -54,6 +54,7 @@ class SectionValidator:
                 channels=self.names["channels"],
                 smtp=bool(self.values.get("smtp")),
                 slack=bool(self.values.get("slack")),
+                public_url=bool(self.values.get("public_url")),
             )
         return self._contexts[file]
 

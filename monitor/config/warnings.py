@@ -76,6 +76,9 @@ def _doubt_servers(settings: Settings, written: Written) -> None:
         doubtful = suggestions.token(slack.token.reveal())
         if doubtful:
             written.warn(("slack", "token"), doubtful)
+    socket = settings.web.socket_path if settings.web else None
+    if socket and not socket.parent.is_dir():
+        written.warn(("web", "listen"), f"there is no folder {socket.parent}; serve needs it")
     instead = suggestions.host(smtp.host) if smtp and smtp.host else ""
     if instead:
         written.warn(("smtp", "host"), f"should be only a host name; {instead}")

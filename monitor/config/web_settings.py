@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
@@ -12,25 +13,56 @@ from pydantic import (
     BeforeValidator,
     Field,
     ValidationError,
+    ValidationInfo,
     WithJsonSchema,
     model_validator,
 )
 
-from monitor.config.section import Section
+from monitor.config.section import Context, Section, context_of
 from monitor.errors import UsageError
-from monitor.setting_types import Address, Line, OneOrMore, Secret, is_loopback, one_or_more
+from monitor.setting_types import (
+    Address,
+    Line,
+    OneOrMore,
+    Secret,
+    is_loopback,
+    line,
+    one_or_more,
+    resolve_path,
+)
 
 _LISTEN = re.compile(r"(?P<host>[^\s:/\[\]]+|\[[0-9a-fA-F:.]+\]):(?P<port>\d{1,5})")
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,60}")
 # A shorter one can be guessed; `openssl rand -hex 16` makes 32 characters.
 _SHORTEST_TOKEN = 16
+UNIX_SOCKET = "unix:"
+# `sun_path` has 108 bytes on Linux, and a zero at its end.
+_MAX_SOCKET_PATH_BYTES = 107
 
 
-def _listen(text: str) -> str:
+def _listen(text: str, info: ValidationInfo) -> str:
+    if text.startswith(UNIX_SOCKET):
+        return _unix_socket(text.removeprefix(UNIX_SOCKET), context_of(info))
     found = _LISTEN.fullmatch(text)
     if not found or not 0 < int(found["port"]) < 65_536:
-        raise ValueError(f"“{text}” should be an address and a port, as in 127.0.0.1:8080")
+        raise ValueError(
+            f"“{text}” should be an address and a port, as in 127.0.0.1:8080, or a Unix socket, "
+            "as in unix:/run/paper-monitor/web.sock"
+        )
     return text
+
+
+def _unix_socket(text: str, context: Context) -> str:
+    """Return the address of a Unix socket, with its path made absolute."""
+    path = resolve_path(context.folder, line(text))
+    if len(bytes(path)) > _MAX_SOCKET_PATH_BYTES:
+        raise ValueError(
+            f"{path} is too long for a Unix socket, whose path has at most "
+            f"{_MAX_SOCKET_PATH_BYTES} bytes"
+        )
+    if not context.public_url:
+        raise ValueError("a proxy stands before a Unix socket; set public_url: to its address")
+    return f"{UNIX_SOCKET}{path}"
 
 
 def _public_url(text: str) -> str:
@@ -83,8 +115,8 @@ class WebSettings(Section):
     """Where pages are served, and who may see them.
 
     `token` is what the operator logs in with. `user_header` holds the address of who is logged in,
-    as one of `trusted_proxies` says, which sends `proxy_secret` in X-Proxy-Secret where that is
-    set; `operators` are those who may change something.
+    as one of `trusted_proxies` or the peer of a Unix socket says, which sends `proxy_secret` in
+    X-Proxy-Secret where that is set; `operators` are those who may change something.
     """
 
     listen: Annotated[str, AfterValidator(_listen)] = "127.0.0.1:8080"
@@ -95,8 +127,14 @@ class WebSettings(Section):
     proxy_secret: StrongSecret | None = Field(None, repr=False)
 
     @property
+    def socket_path(self) -> Path | None:
+        """The Unix socket to listen on, None for a host and port."""
+        is_unix = self.listen.startswith(UNIX_SOCKET)
+        return Path(self.listen.removeprefix(UNIX_SOCKET)) if is_unix else None
+
+    @property
     def address(self) -> tuple[str, int]:
-        """The host and port to listen on."""
+        """The host and port to listen on, where it is no Unix socket."""
         host, _, port = self.listen.rpartition(":")
         return host.strip("[]"), int(port)
 
@@ -107,13 +145,17 @@ class WebSettings(Section):
         here = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
         return f"http://{f'[{here}]' if ':' in here else here}:{port}"
 
-    def listening_on(self, listen: str) -> WebSettings:
-        """Return these settings with another address. Raises UsageError."""
+    def listening_on(self, listen: str, *, has_public_url: bool) -> WebSettings:
+        """Return these settings with another address. Raises UsageError.
+
+        The path of a Unix socket is relative to the current folder.
+        """
+        context = Context(folder=Path.cwd(), public_url=has_public_url)
         given = {
             name: value.reveal() if isinstance(value, Secret) else value for name, value in self
         }
         try:
-            return WebSettings.model_validate({**given, "listen": listen})
+            return WebSettings.model_validate({**given, "listen": listen}, context=context)
         except ValidationError as fault:
             error = fault.errors()[0]
             said = str(error["ctx"]["error"] if "ctx" in error else error["msg"])
@@ -121,12 +163,13 @@ class WebSettings(Section):
 
     @model_validator(mode="after")
     def _check_access(self) -> WebSettings:
-        if not is_loopback(self.address[0]) and not (self.token or self.user_header):
+        is_open = self.socket_path is None and not is_loopback(self.address[0])
+        if is_open and not (self.token or self.user_header):
             raise ValueError(
                 "listen: lets other machines in; set token:, or else user_header: and "
                 "trusted_proxies:, so that not everybody sees the pages"
             )
-        if self.user_header and not self.trusted_proxies:
+        if self.user_header and not self.trusted_proxies and self.socket_path is None:
             raise ValueError(
                 "user_header: needs trusted_proxies:, since anybody else can send that header"
             )

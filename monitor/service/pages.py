@@ -10,7 +10,7 @@ from pathlib import Path
 import structlog
 
 from monitor.app import App
-from monitor.config import WebSettings
+from monitor.config import Settings, WebSettings
 from monitor.errors import UsageError
 from monitor.model import Clock
 from monitor.service.process import Running
@@ -42,19 +42,20 @@ class Pages(Running):
         self._web: WebSettings | None = None
 
     def work(self, app: App) -> None:
-        self._web = self._usable(app.settings.web or WebSettings())
+        self._web = self._usable(app.settings)
         with bound(self._web) as listening, serving_pages(app.settings, app.runtime, listening):
             self._announce_pages(replace(app, settings=replace(app.settings, web=self._web)))
             self.serving.set()
             while not self._wake.wait(self.tick.total_seconds()):
                 self._reload(app)
 
-    def _usable(self, web: WebSettings) -> WebSettings:
+    def _usable(self, settings: Settings) -> WebSettings:
         """Return settings for the address to listen on, or the last ones if these do not fit it."""
+        web = settings.web or WebSettings()
         if not self.listen:
             return web
         try:
-            return web.listening_on(self.listen)
+            return web.listening_on(self.listen, has_public_url=bool(settings.public_url))
         except UsageError as fault:
             if self._web is None:
                 raise

@@ -85,6 +85,8 @@ def serving(
 
 
 def _address_of(listening: socket.socket) -> str:
+    if listening.family == socket.AF_UNIX:
+        return f"unix:{listening.getsockname()}"
     host, port = listening.getsockname()[:2]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 

@@ -1,0 +1,99 @@
+"""`web.listen`: a host and port, or a Unix socket, which needs a proxy and so `public_url`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from monitor.config import WebSettings
+from monitor.config.section import Context
+from monitor.errors import UsageError
+from tests.config.conftest import Faults, Load
+
+PUBLIC = "public_url: https://papers.example.org\n"
+
+
+def socket_path(settings: WebSettings | None) -> Path | None:
+    assert settings is not None
+    return settings.socket_path
+
+
+def test_the_path_of_a_unix_socket_is_relative_to_the_file(load: Load, tmp_path: Path) -> None:
+    settings = load(PUBLIC + "web: {listen: 'unix:run/web.sock'}")
+    assert socket_path(settings.web) == tmp_path / "run" / "web.sock"
+    assert socket_path(load(PUBLIC + "web: {listen: 'unix:/run/web.sock'}").web) == Path(
+        "/run/web.sock"
+    )
+
+
+def test_a_unix_socket_may_come_from_the_environment(load: Load, tmp_path: Path) -> None:
+    variables = {
+        "PAPER_MONITOR_LISTEN": "unix:web.sock",
+        "PAPER_MONITOR_PUBLIC_URL": "https://papers.example.org",
+    }
+    assert socket_path(load("contact: c", variables).web) == tmp_path / "web.sock"
+
+
+def test_a_unix_socket_needs_the_address_of_its_proxy(faults: Faults) -> None:
+    assert faults("web: {listen: 'unix:/run/web.sock'}") == [
+        "1: web.listen: a proxy stands before a Unix socket; set public_url: to its address"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("listen", "fault"),
+    [
+        ("unix:", "is empty"),
+        ("unix:a\\tb", "contains a control character"),
+        (f"unix:/{'x' * 107}", "is too long for a Unix socket, whose path has at most 107 bytes"),
+        (f"unix:/{'ä' * 54}", "is too long for a Unix socket, whose path has at most 107 bytes"),
+        ("unix/run", "or a Unix socket, as in unix:/run/paper-monitor/web.sock"),
+    ],
+)
+def test_a_path_that_cannot_be_a_socket_is_a_fault(faults: Faults, listen: str, fault: str) -> None:
+    [said] = faults(PUBLIC + f'web: {{listen: "{listen}"}}')
+    assert said.startswith("2: web.listen: ")
+    assert fault in said
+
+
+def test_the_longest_path_of_a_socket_is_accepted(load: Load) -> None:
+    path = f"/{'x' * 106}"
+    assert socket_path(load(PUBLIC + f"web: {{listen: 'unix:{path}'}}").web) == Path(path)
+
+
+def test_a_missing_folder_of_the_socket_is_a_warning(load: Load, tmp_path: Path) -> None:
+    """A service manager may make it when the service starts."""
+    text = PUBLIC + "web: {listen: 'unix:run/web.sock'}"
+    said = f"there is no folder {tmp_path / 'run'}; serve needs it"
+    assert said in [warning.message for warning in load(text).warnings]
+    (tmp_path / "run").mkdir()
+    assert said not in [warning.message for warning in load(text).warnings]
+
+
+def test_the_peer_of_a_unix_socket_may_name_the_user(faults: Faults) -> None:
+    web = "user_header: Remote-User, operators: [ada@example.org]"
+    assert faults(PUBLIC + f"web: {{listen: 'unix:/run/web.sock', {web}}}") == []
+    [said] = faults(PUBLIC + f"web: {{{web}}}")
+    assert "user_header: needs trusted_proxies:" in said
+
+
+def test_an_address_of_the_command_line_may_be_a_unix_socket(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    web = WebSettings.model_validate({"token": "an operator's own token"}, context=Context())
+    other = web.listening_on("unix:web.sock", has_public_url=True)
+    assert other.socket_path == tmp_path / "web.sock"
+    assert other.token == web.token
+    with pytest.raises(UsageError, match=r"--listen: a proxy stands before a Unix socket"):
+        web.listening_on("unix:web.sock", has_public_url=False)
+
+
+def test_leaving_a_unix_socket_needs_proxies_that_may_name_the_user() -> None:
+    web = WebSettings.model_validate(
+        {"listen": "unix:/run/web.sock", "user_header": "Remote-User"},
+        context=Context(public_url=True),
+    )
+    with pytest.raises(UsageError, match="user_header: needs trusted_proxies:"):
+        web.listening_on("127.0.0.1:8080", has_public_url=True)

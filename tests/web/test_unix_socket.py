@@ -1,0 +1,187 @@
+"""Pages on a Unix socket: who may connect, and which files are replaced and removed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from starlette.responses import PlainTextResponse
+
+from monitor.config import WebSettings
+from monitor.config.section import Context
+from monitor.errors import MonitorError
+from monitor.web.listening import bound
+from monitor.web.server import LIMITS, serving, serving_pages
+from tests.house import House
+from tests.patience import PATIENCE, wait
+from tests.web.conftest import PUBLIC, TOKEN
+
+STYLE = "/static/style.css"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "web.sock"
+
+
+def settings_for(path: Path) -> WebSettings:
+    return WebSettings.model_validate({"listen": f"unix:{path}"}, context=Context(public_url=True))
+
+
+def ask(path: Path, page: str = STYLE, headers: Mapping[str, str] | None = None) -> int:
+    """Ask for a page as a proxy does; return the status, 0 without an answer."""
+    with httpx.Client(transport=httpx.HTTPTransport(uds=str(path)), timeout=PATIENCE) as client:
+        try:
+            url = f"http://papers.example.org{page}"
+            return client.get(url, headers=headers).status_code
+        except httpx.TransportError:
+            return 0
+
+
+@contextmanager
+def listening_at(path: Path) -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
+        listening.bind(str(path))
+        listening.listen()
+        yield listening
+
+
+def leave_behind(path: Path) -> None:
+    """Leave the file of a socket, as a server does that is killed."""
+    with listening_at(path):
+        pass
+    assert path.is_socket()
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(MonitorError) as caught, bound(settings_for(path)):
+        pass
+    assert "web: off" in caught.value.hint
+    prefix = f"pages cannot be served at unix:{path}: "
+    assert caught.value.message.startswith(prefix)
+    return caught.value.message.removeprefix(prefix)
+
+
+def test_the_owner_and_the_group_may_connect_until_the_end(path: Path) -> None:
+    before = os.umask(0)
+    try:
+        with bound(settings_for(path)):
+            assert stat.S_IMODE(path.stat().st_mode) == 0o660
+    finally:
+        os.umask(before)
+    assert not path.exists()
+
+
+def test_a_socket_of_a_dead_server_is_replaced(path: Path) -> None:
+    leave_behind(path)
+    with bound(settings_for(path)) as listening, serving(PlainTextResponse("ok"), listening, bool):
+        assert ask(path) == 200
+    assert not path.exists()
+
+
+def test_a_socket_of_a_living_server_is_an_error(path: Path) -> None:
+    with listening_at(path) as other:
+        assert refusal(path) == "another server is listening there"
+        # The probe waits to be accepted, and after it whatever comes next.
+        other.accept()[0].close()
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(path))
+
+
+def test_a_server_with_a_full_queue_lives(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listening, socket.socket(socket.AF_UNIX) as waiting:
+        listening.bind(str(path))
+        listening.listen(0)
+        waiting.connect(str(path))
+        assert refusal(path) == "another server is listening there"
+
+
+def test_nothing_but_a_socket_is_replaced(path: Path, tmp_path: Path) -> None:
+    said = "there is a file with this name that is not a socket"
+    path.write_text("mine")
+    assert refusal(path) == said
+    assert path.read_text() == "mine"
+    path.unlink()
+    path.mkdir()
+    assert refusal(path) == said
+    path.rmdir()
+    leave_behind(tmp_path / "other.sock")
+    path.symlink_to("other.sock")
+    assert refusal(path) == said
+    assert path.is_symlink() and (tmp_path / "other.sock").is_socket()
+
+
+def test_a_file_of_another_server_is_not_removed_at_the_end(path: Path) -> None:
+    with bound(settings_for(path)):
+        path.unlink()
+        leave_behind(path)
+    assert path.is_socket()
+    with bound(settings_for(path)):
+        path.unlink()
+    assert not path.exists()
+
+
+def test_a_socket_in_a_missing_folder_is_an_error(tmp_path: Path) -> None:
+    assert refusal(tmp_path / "run" / "web.sock") == f"there is no folder {tmp_path / 'run'}"
+
+
+def test_the_peer_of_a_unix_socket_is_a_trusted_proxy(house: House, path: Path) -> None:
+    """It names the user and the visitor, and has as many connections as it likes."""
+    house.settings |= {
+        "public_url": PUBLIC,
+        "web": {"listen": "unix:web.sock", "user_header": "Remote-User"},
+    }
+    headers = {"Remote-User": "ada@example.org", "X-Forwarded-For": "192.0.2.1"}
+    with ExitStack() as stack:
+        app = stack.enter_context(house.opened())
+        assert app.settings.web
+        listening = stack.enter_context(bound(app.settings.web))
+        stack.enter_context(serving_pages(app.settings, app.runtime, listening))
+        for _ in range(LIMITS.per_address + 1):
+            stack.enter_context(socket.socket(socket.AF_UNIX)).connect(str(path))
+        assert ask(path) == 200
+        assert ask(path, "/topics") == 401
+        assert ask(path, "/topics", headers) == 200
+
+
+def test_serve_replaces_the_socket_that_it_left_when_it_was_killed(
+    house: House, path: Path
+) -> None:
+    house.settings |= {"public_url": PUBLIC, "web": {"listen": "unix:web.sock", "token": TOKEN}}
+    for ending in (signal.SIGKILL, signal.SIGTERM):
+        service = house.process("serve")
+        try:
+            wait(lambda: ask(path) == 200)
+            service.send_signal(ending)
+            service.communicate(timeout=PATIENCE)
+        finally:
+            service.kill()
+        assert path.exists() is (ending == signal.SIGKILL)
+
+
+def test_the_pages_alone_listen_on_a_unix_socket_of_the_current_folder(
+    house: House, path: Path
+) -> None:
+    house.settings |= {"public_url": PUBLIC, "web": {"token": TOKEN}}
+    service = house.process("web", "--listen", "unix:web.sock")
+    try:
+        wait(lambda: ask(path) == 200)
+        service.terminate()
+        _, said = service.communicate(timeout=PATIENCE)
+    finally:
+        service.kill()
+    assert (service.returncode, path.exists()) == (0, False), said
+
+
+def test_a_unix_socket_without_public_url_ends_the_command_with_an_error(house: House) -> None:
+    house.settings["web"] = {"token": TOKEN}
+    said = house.command("web", "--listen", "unix:web.sock")
+    assert said.status == 2
+    assert "--listen: a proxy stands before a Unix socket; set public_url:" in said.err
