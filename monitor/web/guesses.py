@@ -17,6 +17,8 @@ from monitor.web.access import network_of
 FREE_GUESSES = 20
 SECONDS_APART = 2.0
 MAX_WAITING = 10
+# Of all addresses together: a guess that waits is an active request, and `server` has 100 of them.
+MAX_WAITING_IN_ALL = 50
 # An address that guesses nothing more is forgotten, the longest idle one first.
 FORGET_AFTER_SECONDS = 3600.0
 MAX_ADDRESSES = 10_000
@@ -45,6 +47,21 @@ class Guesses:
         self._seconds_apart = seconds_apart
         self._records: OrderedDict[str, _Record] = OrderedDict()
         self._lock = threading.Lock()
+        self._waiting = 0
+
+    async def wait(self, address: str) -> bool:
+        """Count a guess and wait until it may be looked at; False if too many others wait."""
+        delay = self.delay(address, time.monotonic())
+        if not delay:
+            return delay is not None
+        if self._waiting >= MAX_WAITING_IN_ALL:
+            return False
+        self._waiting += 1
+        try:
+            await asyncio.sleep(delay)
+        finally:
+            self._waiting -= 1
+        return True
 
     def delay(self, address: str, now: float) -> float | None:
         """Count a guess; return the seconds until it may be looked at, None if too many wait."""
@@ -86,7 +103,4 @@ def guesses_of(request: Request) -> Guesses:
 
 async def may_guess(request: Request) -> bool:
     """Wait until a token of this visitor may be looked at; False if too many others wait."""
-    delay = guesses_of(request).delay(request.state.client, time.monotonic())
-    if delay:
-        await asyncio.sleep(delay)
-    return delay is not None
+    return await guesses_of(request).wait(request.state.client)

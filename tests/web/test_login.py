@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import stat
 import time
@@ -16,7 +17,14 @@ import sqlalchemy as sa
 
 from monitor.commands import web_login
 from monitor.store import login_key, schema
-from monitor.web.guesses import FREE_GUESSES, MAX_WAITING, SECONDS_APART, Guesses
+from monitor.web.guesses import (
+    FREE_GUESSES,
+    MAX_WAITING,
+    MAX_WAITING_IN_ALL,
+    SECONDS_APART,
+    Guesses,
+)
+from monitor.web.server import MAX_ACTIVE_REQUESTS
 from tests.house import House
 from tests.web.conftest import (
     SAME_ORIGIN,
@@ -265,6 +273,26 @@ def test_all_addresses_of_an_ipv6_network_guess_together():
         guesses.delay(f"2001:db8::{n:x}", 0.0)
     assert guesses.delay("2001:db8::ffff", 0.0) == SECONDS_APART
     assert guesses.delay("2001:db8:0:1::1", 0.0) == 0.0
+
+
+def test_guesses_from_many_addresses_leave_half_of_the_active_requests_to_others():
+    async def guess() -> list[bool]:
+        guesses = Guesses(free_guesses=0, seconds_apart=3600)
+        addresses = [f"192.0.2.{number}" for number in range(MAX_WAITING_IN_ALL)]
+        waiting = [asyncio.ensure_future(guesses.wait(address)) for address in addresses]
+        await asyncio.sleep(0)
+        answers = [await guesses.wait("198.51.100.1")]
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        last = asyncio.ensure_future(guesses.wait("198.51.100.2"))
+        await asyncio.sleep(0)
+        answers.append(last.done())
+        last.cancel()
+        return answers
+
+    assert asyncio.run(guess()) == [False, False]
+    assert MAX_WAITING_IN_ALL <= MAX_ACTIVE_REQUESTS / 2
 
 
 @pytest.mark.parametrize("by", ["token", "bearer", "cookie"])
