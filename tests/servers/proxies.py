@@ -28,6 +28,7 @@ from tests.patience import PATIENCE, wait
 
 HOST = "papers.example.org"
 PAGES_MD = Path(__file__).parents[2] / "docs" / "pages.md"
+SOCKET = "/run/paper-monitor/web.sock"
 CERTIFICATES = f"/etc/letsencrypt/live/{HOST}"
 # Modules that `a2enmod` and Debian's own configuration load.
 APACHE_MODULES = [
@@ -55,7 +56,10 @@ PASSWORD = "a password of both"
 
 @dataclass(frozen=True)
 class Place:
-    """Where a recipe runs: what stands there for addresses and files of docs/pages.md."""
+    """Where a recipe runs: what stands there for addresses and files of docs/pages.md.
+
+    `pages` is an address and a port, or `unix:` and the path of a socket.
+    """
 
     folder: Path
     port: int
@@ -64,6 +68,10 @@ class Place:
 
     def fill(self, recipe: str) -> str:
         """Return a recipe with the addresses and files of this place."""
+        path = self.pages.removeprefix("unix:")
+        if path != self.pages:
+            for by_port, by_socket in socket_lines():
+                recipe = recipe.replace(by_port, by_socket.replace(SOCKET, path))
         for written, here in {
             "listen 443 ssl;": f"listen 127.0.0.1:{self.port} ssl;",
             "<VirtualHost *:443>": f"<VirtualHost 127.0.0.1:{self.port}>",
@@ -131,6 +139,12 @@ def blocks(heading: str) -> list[str]:
     section = re.split(r"^#+ ", section, maxsplit=1, flags=re.MULTILINE)[0]
     found = re.findall(r"(?:^    .*\n(?:\n(?=    ))?)+", section, re.MULTILINE)
     return [textwrap.dedent(block) for block in found]
+
+
+def socket_lines() -> list[tuple[str, str]]:
+    """Return what docs/pages.md writes for a port and, in its place, for a Unix socket."""
+    text = PAGES_MD.read_text("utf-8").replace("\\|", "|")
+    return re.findall(rf"^\| \w+ \| `([^`]+)` \| `([^`]*{SOCKET}[^`]*)` \|$", text, re.MULTILINE)
 
 
 @contextmanager

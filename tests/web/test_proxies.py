@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import re
+import shutil
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
@@ -24,7 +28,7 @@ from tests.channels.test_slack_answers import signed
 from tests.house import AGENTS, House
 from tests.patience import PATIENCE
 from tests.servers.oauth2_proxy import PROVIDER, Oauth2Proxy
-from tests.servers.proxies import HOST, PASSWORD, PROXY_SECRET, Proxy, blocks, running
+from tests.servers.proxies import APACHE_USER, HOST, PASSWORD, PROXY_SECRET, Proxy, blocks, running
 from tests.servers.smtp import ScriptedSmtp
 from tests.web.conftest import TOKEN, closed_pages, free_port
 from tests.web.test_pages import beat, crawl
@@ -131,23 +135,30 @@ def mailed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[House, di
     yield house, paths
 
 
-@pytest.fixture(scope="module", params=[*TOKEN_RECIPES, *LOGIN_RECIPES])
-def site(request: pytest.FixtureRequest, mailed: tuple[House, dict[str, str]]) -> Iterator[Site]:
+@contextmanager
+def opened_site(recipe: str, mailed: tuple[House, dict[str, str]], **web: object) -> Iterator[Site]:
+    """Serve the pages of an installation behind the proxy of a recipe."""
     house, paths = mailed
-    settings = web_settings(request.param)
+    settings = web_settings(recipe)
     house.settings["public_url"] = settings["public_url"]
-    web = settings["web"]
-    assert isinstance(web, dict)
+    written = settings["web"]
+    assert isinstance(written, dict)
     with (
-        closed_pages(house, **web) as (app, _),
+        closed_pages(house, **written, **web) as (app, _),
         Oauth2Proxy() as login,
-        running(request.param, free_port(), app.settings.web.listen, login.address) as proxy,
+        running(recipe, free_port(), app.settings.web.listen, login.address) as proxy,
     ):
-        opened = Site(request.param, app, proxy, paths)
+        opened = Site(recipe, app, proxy, paths)
         with opened.user(ADA) as ada:
             found = re.search(r'href="(/feed/[^"]+)"', ada.get("/topics/agents").text)
             assert found
-        yield Site(request.param, app, proxy, paths | {"/feed/": found[1]})
+        yield Site(recipe, app, proxy, paths | {"/feed/": found[1]})
+
+
+@pytest.fixture(scope="module", params=[*TOKEN_RECIPES, *LOGIN_RECIPES])
+def site(request: pytest.FixtureRequest, mailed: tuple[House, dict[str, str]]) -> Iterator[Site]:
+    with opened_site(request.param, mailed) as opened:
+        yield opened
 
 
 # ── without a login ─────────────────────────────────────────────────────────────────
@@ -417,3 +428,27 @@ def test_what_traefik_is_told_of_exists(heading: str) -> None:
     for router in http_["routers"].values():
         assert router["service"] in http_["services"]
         assert set(router.get("middlewares", ())) <= set(http_.get("middlewares", ()))
+
+
+@pytest.fixture
+def socket_path() -> Iterator[str]:
+    """A path in a folder whose group is that of a proxy, as docs/pages.md says."""
+    with tempfile.TemporaryDirectory(prefix="paper-monitor-socket-") as name:
+        if os.geteuid() == 0:
+            shutil.chown(name, group=APACHE_USER)
+            Path(name).chmod(0o2750)
+        yield f"{name}/web.sock"
+
+
+@pytest.mark.parametrize("recipe", [*TOKEN_RECIPES, *LOGIN_RECIPES])
+def test_pages_on_a_unix_socket_are_reached_and_know_the_visitor(
+    recipe: str, mailed: tuple[House, dict[str, str]], socket_path: str
+) -> None:
+    with opened_site(recipe, mailed, listen=f"unix:{socket_path}") as site:
+        test_a_page_leads_to_the_login_and_back(site)
+        test_signed_paths_need_no_login(site, "/u/")
+        test_a_visitor_cannot_name_a_user(site, FORGED["twice"])
+        with site.user(ADA) as ada:
+            assert ada.get("/deliveries").status_code == 200
+        if site.by_token:
+            test_a_wrong_login_is_the_visitors_whatever_it_claims(site)
