@@ -40,6 +40,7 @@ from monitor.config.zones import zone
 from monitor.errors import UsageError
 from monitor.setting_types import line, resolve_path
 from monitor.sources.base import SourceOptions
+from monitor.sources.files import pattern_fault
 
 S = TypeVar("S", bound=Section)
 M = TypeVar("M", bound=BaseModel)
@@ -179,17 +180,20 @@ class EntryValidator(SectionValidator):
     def source(self, where: Where, raw: object) -> SourceSettings | None:
         if isinstance(raw, dict):
             raw = {"every": EVERY_PATH if raw.get("path") else EVERY_URL, **raw}
-            self._doubt_folder(where, raw.get("path"))
+            self._doubt_path(where, raw.get("path"))
         return self._of_kind(SourceSettings, where, raw, plugins.source_kinds, source_options)
 
-    def _doubt_folder(self, where: Where, path: object) -> None:
-        """Warn of a folder: a source reads files, so it fails, and the others go on."""
-        if isinstance(path, str) and path.strip():
-            found = resolve_path(self.written.folder(where), path)
-            if not glob.has_magic(path) and found.is_dir():
-                within = f"{path.rstrip('/')}/*"
-                said = f'is a folder, not a file; write path: "{within}" for all files in it'
-                self.written.warn((*where, "path"), said)
+    def _doubt_path(self, where: Where, path: object) -> None:
+        """Warn of what names no file: the source fails, and the others go on."""
+        if not isinstance(path, str) or not path.strip():
+            return
+        named = resolve_path(self.written.folder(where), path)
+        if not glob.has_magic(path) and named.is_dir():
+            within = f"{path.rstrip('/')}/*"
+            message = f'is a folder, not a file; write path: "{within}" for all files in it'
+            self.written.warn((*where, "path"), message)
+        elif not named.is_file() and (fault := pattern_fault(path)):
+            self.written.warn((*where, "path"), f"can match nothing: {fault}")
 
     def channel(self, where: Where, raw: object) -> ChannelSettings | None:
         return self._of_kind(ChannelSettings, where, raw, plugins.channel_kinds, channel_options)

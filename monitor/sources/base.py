@@ -50,8 +50,9 @@ MAX_DUMP_BYTES = 32 * 1024 * 1024 * 1024  # fetched; a local file may have any s
 class SourceOptions(BaseModel):
     """Settings of a source that every kind has: where its documents are.
 
-    `path` is a glob (`**` for folders in folders), each file one document; `allow_private`
-    permits addresses of private networks and ports other than 80 and 443. A kind that has its
+    `path` is a glob (`**` for folders in folders), each file one document; `follow_links` reads
+    files that a wildcard finds and that are links out of its folder. `allow_private` permits
+    addresses of private networks and ports other than 80 and 443. A kind that has its
     service's address needs neither (`places_needed` is False): `url` replaces that address.
     """
 
@@ -60,6 +61,7 @@ class SourceOptions(BaseModel):
 
     url: str | None = None
     path: str | None = None
+    follow_links: bool = False
     allow_private: bool = False
 
     @model_validator(mode="after")
@@ -127,7 +129,7 @@ class Source(ABC):
     def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
         """Find the documents of this source; FetchError when there is nowhere to look."""
         if self.options.path:
-            yield from documents_in(self.options.path)
+            yield from documents_in(self.options.path, follow_links=self.options.follow_links)
         elif self.options.url:
             yield self._page(self.options.url, dict(validators))
 

@@ -76,6 +76,13 @@ def test_a_folder_as_the_path_of_a_source_is_doubted(write: Write) -> None:
     assert doubts("sources: {s: {kind: feed, path: dumps/1.txt}}") == []
 
 
+@pytest.mark.parametrize("path", ["dumps/**.txt", "dumps/.*"])
+def test_a_path_that_can_match_nothing_is_doubted(write: Write, path: str) -> None:
+    warnings = load_file(write(f"sources: {{s: {{kind: feed, path: '{path}'}}}}"), {}).warnings
+    (warning,) = (one for one in warnings if "path" in one.where)
+    assert warning.message.startswith("can match nothing: ")
+
+
 @pytest.mark.parametrize(
     ("text", "where", "instead"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +14,7 @@ from pydantic import ValidationError
 from monitor.errors import FetchError
 from monitor.http.client import HttpClient
 from monitor.sources import files
-from monitor.sources.base import SourceOptions, documents_in, read_file
+from monitor.sources.base import Found, SourceOptions, documents_in, read_file
 from monitor.sources.feed.source import Feed
 from monitor.sources.fields.encoding import decode
 from tests.sources.scenario import NOW
@@ -51,6 +52,27 @@ def test_folders_in_folders_are_searched_with_two_stars(tmp_path: Path) -> None:
     assert names(tmp_path / "20*" / "*.txt") == ["2024/c.txt", "2025/b.txt"]
 
 
+def test_two_stars_at_the_end_match_the_files_at_every_depth(tmp_path: Path) -> None:
+    for name in ("a.txt", "2024/b.txt", "2024/deep/c.csv", ".hidden"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    assert names(tmp_path / "**") == ["2024/b.txt", "2024/deep/c.csv", "a.txt"]
+
+
+@pytest.mark.parametrize("pattern", ["**.txt", "2024**/*.txt", "20**", ".*", "2024/.*.txt"])
+def test_a_pattern_that_can_match_nothing_is_a_failure(tmp_path: Path, pattern: str) -> None:
+    (tmp_path / "2024").mkdir()
+    (tmp_path / "2024" / "a.txt").write_text("x")
+    with pytest.raises(FetchError, match="can match nothing"):
+        names(tmp_path / pattern)
+
+
+def test_a_folder_is_told_from_a_file_that_does_not_exist(tmp_path: Path) -> None:
+    (tmp_path / "dumps").mkdir()
+    with pytest.raises(FetchError, match=r"dumps is a folder \(its files are `.*/dumps/\*`\)"):
+        names(tmp_path / "dumps")
+
+
 def test_a_file_by_its_name_even_with_a_bracket_in_it(tmp_path: Path) -> None:
     (tmp_path / "dump [1].txt").write_text("x")
     assert names(tmp_path / "dump [1].txt") == ["dump [1].txt"]
@@ -82,6 +104,96 @@ def test_one_file_that_cannot_be_read_does_not_stop_the_others(tmp_path: Path) -
         second.load()
     document = third.load()
     assert document is not None and document.content == b"x"
+
+
+# ── links ───────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """Return a file beside the folder `in`, which has two files and links to it."""
+    outside = tmp_path / "outside.txt"
+    outside.write_text("root:secret")
+    (tmp_path / "in" / "sub").mkdir(parents=True)
+    for name in ("in/a.txt", "in/sub/d.txt"):
+        (tmp_path / name).write_text("x")
+    (tmp_path / "in" / "b.txt").symlink_to(outside)
+    (tmp_path / "in" / "c.txt").symlink_to("sub/d.txt")
+    return outside
+
+
+def contents(documents: Iterable[Found]) -> list[bytes | str]:
+    """Return the content of each document, as a document and as a dump, or why it has none."""
+    read: list[bytes | str] = []
+    for one in documents:
+        try:
+            if one.dump:
+                dump = one.dump()
+                assert dump is not None
+                with dump.open() as file:
+                    read.append(file.read())
+            else:
+                document = one.load()
+                assert document is not None
+                read.append(document.content)
+        except FetchError as fault:
+            read.append(str(fault))
+    return read
+
+
+@pytest.mark.parametrize("dumps", [False, True])
+def test_a_link_out_of_the_folder_is_refused_and_the_other_files_are_read(
+    outside: Path, dumps: bool
+) -> None:
+    folder = outside.parent / "in"
+    first, link, inside = contents(documents_in(f"{folder}/*.txt", dumps))
+    assert (first, inside) == (b"x", b"x")
+    assert link == (
+        f"{folder}/b.txt is a link that leads out of {folder}"
+        " (`follow_links: true` in the source allows it)"
+    )
+
+
+@pytest.mark.parametrize("dumps", [False, True])
+def test_links_are_read_where_the_source_allows_them(outside: Path, dumps: bool) -> None:
+    found = documents_in(f"{outside.parent}/in/*.txt", dumps, follow_links=True)
+    assert contents(found) == [b"x", b"root:secret", b"x"]
+
+
+def test_a_linked_folder_that_a_wildcard_matches_leads_out_as_well(outside: Path) -> None:
+    elsewhere = outside.parent / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "e.txt").write_text("secret")
+    (outside.parent / "in" / "sub2").symlink_to(elsewhere)
+    first, second = contents(documents_in(f"{outside.parent}/in/sub*/*.txt"))
+    assert first == b"x" and "sub2/e.txt is a link that leads out" in str(second)
+
+
+def test_the_folder_and_a_file_named_in_full_may_be_links(outside: Path) -> None:
+    folder = outside.parent / "link"
+    folder.symlink_to(outside.parent / "in")
+    assert contents(documents_in(f"{folder}/a*.txt")) == [b"x"]
+    assert contents(documents_in(f"{folder}/b.txt")) == [b"root:secret"]
+
+
+def test_a_link_is_refused_that_takes_the_place_of_a_file_between_two_looks(
+    outside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is a link while it is opened, and a file again when its name is looked at."""
+    path, real_open = outside.parent / "in" / "a.txt", os.open
+
+    def open_while_it_is_a_link(name: Path, flags: int) -> int:
+        path.rename(path.with_suffix(".kept"))
+        path.symlink_to(outside)
+        try:
+            return real_open(name, flags)
+        finally:
+            path.unlink()
+            path.with_suffix(".kept").rename(path)
+
+    monkeypatch.setattr(os, "open", open_while_it_is_a_link)
+    (document,) = contents(documents_in(f"{outside.parent}/in/a*.txt"))
+    assert "was replaced again and again" in str(document)
 
 
 def test_a_document_has_the_time_of_its_file(tmp_path: Path) -> None:

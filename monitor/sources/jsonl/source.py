@@ -105,7 +105,8 @@ class Jsonl(Source):
     def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
         """Find dumps; FetchError when there is no place to look."""
         if self.options.path:
-            yield from documents_in(self.options.path, dumps=True)
+            links = self.options.follow_links
+            yield from documents_in(self.options.path, dumps=True, follow_links=links)
         elif self.options.url:
             url, sent = self.options.url, dict(validators)
             page = self._page(url, sent)
