@@ -126,6 +126,11 @@ class Source(ABC):
         """
         raise NotImplementedError(f"{self.kind} reads no dumps")
 
+    @classmethod
+    def reads_dumps(cls) -> bool:
+        """Return whether this kind implements `begin`."""
+        return cls.begin is not Source.begin
+
     def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
         """Find the documents of this source; FetchError when there is nowhere to look."""
         if self.options.path:

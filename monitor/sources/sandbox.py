@@ -26,8 +26,9 @@ import structlog
 from msgspec import structs
 
 from monitor.errors import DocumentError
-from monitor.model import Document, Paper, Reading
+from monitor.model import Document, Paper, Reading, Rejected
 from monitor.sources.base import Source
+from monitor.sources.fields.null_bytes import drop_nulls
 from monitor.sources.fields.withdrawals import strip_withdrawal_marks
 
 MAX_BYTES_HERE = 32 * 1024
@@ -48,9 +49,18 @@ log = structlog.get_logger()
 def read(
     source: Source, document: Document, seconds: float = SECONDS, memory: int = MEMORY_BYTES
 ) -> Reading:
-    """Read a document as `source` does. DocumentError where it cannot be read within bounds."""
+    """Read a document as `source` does. DocumentError where it cannot be read within bounds.
+
+    Runs of NUL bytes are rejected here, except from what a kind can read as a dump: there they are
+    rejected as it is read.
+    """
+    nulls: tuple[Rejected, ...] = ()
+    if not source.reads_dumps():
+        content, nulls = drop_nulls(document.content)
+        document = replace(document, content=content) if nulls else document
     reading = cast("Reading", ask(source, "read", document, seconds=seconds, memory=memory))
-    return replace(reading, papers=with_distinct_authors(strip_withdrawal_marks(reading.papers)))
+    papers = with_distinct_authors(strip_withdrawal_marks(reading.papers))
+    return replace(reading, papers=papers, rejected=(*nulls, *reading.rejected))
 
 
 def with_distinct_authors(papers: Sequence[Paper]) -> tuple[Paper, ...]:

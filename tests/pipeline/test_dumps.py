@@ -139,6 +139,70 @@ def test_F13_what_is_set_aside_is_counted_and_the_first_of_it_kept(dumped: House
     assert summarise(dumped.ingest()) == [("a.jsonl", "ok", 0, 0, 2)]
 
 
+NULS = b"\0" * 300_000
+
+
+def test_F13_a_file_with_space_reserved_at_its_end_is_read_on_where_its_records_ended(
+    dumped: House,
+):
+    """A program that reserves space for its file writes the next records in place of NUL bytes."""
+    put(dumped, lines(range(3)) + NULS)
+    [run] = dumped.ingest()
+    assert (run.outcome, run.seen, run.rejected) == (RunOutcome.OK, 3, 1)
+    assert run.set_aside[0].where == f"line 4, byte {len(lines(range(3)))}"
+    half = lines([4])[:30]
+    put(dumped, lines(range(4)) + half + NULS)
+    [run] = dumped.ingest()
+    assert (run.outcome, run.seen, run.new) == (RunOutcome.PARTIAL, 1, 1)
+    put(dumped, lines(range(6)) + NULS)
+    [run] = dumped.ingest()
+    assert (run.outcome, run.seen, run.new, run.rejected) == (RunOutcome.OK, 2, 2, 1)
+
+
+def test_F13_of_a_file_with_a_gap_only_the_cut_record_is_lost(dumped: House):
+    """After a power failure a program goes on at the end of its file, in the line it was in."""
+    put(dumped, lines(range(3)) + lines([3])[:30] + NULS + lines(range(4, 7)))
+    [run] = dumped.ingest()
+    assert (run.outcome, run.seen, run.new, run.rejected) == (RunOutcome.OK, 6, 6, 2)
+    assert [one.where.split(",")[0] for one in run.set_aside] == ["line 4", "line 4"]
+    put(dumped, lines(range(3)) + lines([3])[:30] + NULS + lines(range(4, 9)) + b"no json\n")
+    [run] = dumped.ingest()
+    assert (run.seen, run.new, run.rejected) == (2, 2, 1)
+    assert run.set_aside[0].where.startswith("line 9, byte ")
+
+
+def test_F13_a_log_that_was_truncated_while_it_was_written_is_read_after_its_gap(dumped: House):
+    """Its writer goes on at its old position, and what is before that reads as NUL bytes."""
+    put(dumped, lines(range(1_000)))
+    dumped.ingest()
+    put(dumped, b"\0" * len(lines(range(1_000))) + lines([1_000]))
+    [run] = dumped.ingest()
+    assert (run.outcome, run.seen, run.new, run.rejected) == (RunOutcome.OK, 1, 1, 1)
+    assert run.set_aside[0].where == "byte 0"
+    put(dumped, b"\0" * len(lines(range(1_000))) + lines([1_000, 1_001]))
+    assert summarise(dumped.ingest()) == [("a.jsonl", "ok", 1, 1, 0)]
+
+
+TABLE = b"title,abstract,doi\n"
+
+
+def rows(numbers: Sequence[int]) -> bytes:
+    return b"".join("{title},{abstract},{doi}\n".format(**record(n)).encode() for n in numbers)
+
+
+def test_F13_of_a_table_with_a_gap_no_part_of_a_row_is_stored(dumped: House):
+    put(dumped, TABLE + rows([1]) + rows([2])[:70] + NULS + rows([3]) + rows([4])[:70] + NULS)
+    [run] = dumped.ingest()
+    assert (run.outcome, run.seen, run.new) == (RunOutcome.PARTIAL, 2, 2)
+    assert [one.why for one in run.set_aside] == [
+        "row has NUL bytes in place of cells",
+        "not a row of the table: 300,000 NUL bytes in place of text",
+        "the document ends inside this record",
+    ]
+    put(dumped, TABLE + rows([1]) + rows([2])[:70] + NULS + rows([3, 4]))
+    assert summarise(dumped.ingest()) == [("a.jsonl", "ok", 1, 1, 0)]
+
+
 def test_a_dump_without_a_paper_fails_every_time_until_it_is_mended(dumped: House):
     put(dumped, b'{"name": "x"}\n' * 3)
     for _ in range(2):

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.model import Reading
+from monitor.model import Document, Reading
 from monitor.resources import resource
+from monitor.sources import sandbox
 from monitor.sources.arxiv.source import Arxiv
 from monitor.sources.base import Source
 from monitor.sources.feed.source import Feed
@@ -24,7 +25,7 @@ from monitor.sources.oai import Oai
 from monitor.testing import SourceContract, keeps_the_contract
 from tests.patience import PATIENCE
 from tests.sources import answers, dumps, libraries
-from tests.sources.scenario import read
+from tests.sources.scenario import NOW, read
 
 RSS = (
     b'<?xml version="1.0"?><rss version="2.0"><channel><title>c</title>'
@@ -110,6 +111,37 @@ def test_broken_bytes_anywhere_give_a_reading(
 ) -> None:
     place = data.draw(st.integers(0, len(good)))
     keeps_the_contract(read(kind, good[:place] + data.draw(st.binary(max_size=20)) + good[place:]))
+
+
+@every_kind
+@pytest.mark.parametrize("count", [3, 5_000, 200_000])
+@pytest.mark.parametrize("at_end", [False, True], ids=["at the beginning", "at the end"])
+def test_F13_NUL_bytes_around_a_document_cost_no_record(
+    kind: type[Source], good: bytes, count: int, at_end: bool
+) -> None:
+    """A file whose writer lost its power may end with them, a log that was truncated begin."""
+    packed = good.startswith(b"\x1f\x8b")
+    if packed and not at_end:
+        pytest.skip("nothing writes NUL bytes before a compressed document")
+    nulls = b"\0" * count
+    reading = read_in_sandbox(kind, good + nulls if at_end else nulls + good)
+    assert reading.papers == read(kind, good).papers
+    assert reading.complete and not reading.error
+    if packed or (kind is Jsonl and (count < 16 or good is dumps.LIST) and at_end):
+        return  # padding
+    (rejected,) = reading.rejected
+    assert f"{count:,} NUL bytes in place of text" in rejected.why
+    assert f"byte {len(good) if at_end else 0}" in rejected.where
+
+
+@every_kind
+def test_NUL_bytes_alone_are_an_empty_document(kind: type[Source], good: bytes) -> None:
+    assert "empty" in read_in_sandbox(kind, b"\0" * 5_000).error
+
+
+def read_in_sandbox(kind: type[Source], content: bytes) -> Reading:
+    source = kind("daily", kind.Options(path="dumps/*"), None, lambda: NOW)
+    return sandbox.read(source, Document("page", content, NOW))
 
 
 def test_sources_may_be_read_at_the_same_time() -> None:

@@ -17,6 +17,7 @@ _MARKS = (
 SAMPLE = 100_000
 _FOREIGN = re.compile(r"[^\x00-\x7f\ufffd]")
 _MARKUP = re.compile(r"\s*<(?:!doctype|html\b|\?xml|rss\b|feed\b)", re.IGNORECASE)
+_NULLS = re.compile(r"\0{16,}")
 _SHOWN = bytes(code for code in range(256) if code >= 32 or 9 <= code <= 13)
 
 
@@ -47,7 +48,11 @@ def decode_line(line: bytes) -> str:
 
 
 def looks_binary(text: str) -> bool:
-    """Whether a decoded text is none: over one in a hundred are control characters."""
+    """Whether a decoded text is none: over one in a hundred are control characters.
+
+    Runs of NUL characters do not count: a crash leaves them between good records.
+    """
+    text = _NULLS.sub("", text)
     return len(text.encode(errors="replace").translate(None, _SHOWN)) * 100 > len(text)
 
 
@@ -75,7 +80,7 @@ def find_fault(text: str, expected: str, sample: int = 0) -> str:
 
     One of fewer characters than `sample` may have any: there may be good records between them.
     """
-    if not text.strip():
+    if not text.strip().strip("\0"):
         return "the document is empty"
     if len(text) > sample and looks_binary(text[:SAMPLE]):
         return "the document is not text"

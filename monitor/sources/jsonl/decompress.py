@@ -16,12 +16,14 @@ from collections.abc import Callable, Iterator
 from typing import BinaryIO, Protocol
 
 from monitor.sources.fields.encoding import encoding_of
+from monitor.sources.fields.null_bytes import is_null
 
 PIECE_BYTES = 128 * 1024  # fits into caches, and allocators reuse it
 PACKED_PIECE_BYTES = 256 * 1024
 # Lists of papers pack 3 to 30 times; a higher ratio is an attempt to fill the disk.
 MAX_RATIO = 200
 RATIO_CHECKED_FROM_BYTES = 64 * 1024 * 1024
+_NULLS = bytes(PACKED_PIECE_BYTES)
 ENDS_IN_THE_MIDDLE = "the document ends in the middle"
 
 
@@ -54,8 +56,18 @@ class Tape:
         piece, self._ahead = self._ahead or self._next(), b""
         self.offset += len(piece)
         if piece:
-            self._undigested.append(memoryview(piece))
+            # A gap in a log may have gigabytes of NUL bytes: they share one piece.
+            shared = _NULLS if is_null(piece) and len(piece) <= len(_NULLS) else piece
+            self._undigested.append(memoryview(shared)[: len(piece)])
         return piece
+
+    def skip_nulls(self) -> None:
+        """Move on to the first byte that is not NUL."""
+        while piece := self.read():
+            if rest := piece.lstrip(b"\0"):
+                self._return(piece, rest)
+                return
+            self.digest_up_to(self.offset)
 
     def skip(self, offset: int) -> bool:
         """Move on to `offset` and digest all bytes before it; False if the tape ends earlier."""
@@ -64,11 +76,15 @@ class Tape:
             if not piece:
                 return False
             if self.offset > offset:
-                self._ahead = piece[offset - self.offset :]
-                self._undigested[-1] = memoryview(piece)[: offset - self.offset]
-                self.offset = offset
+                self._return(piece, piece[offset - self.offset :])
             self.digest_up_to(self.offset)
         return True
+
+    def _return(self, piece: bytes, rest: bytes) -> None:
+        """Take back the `rest` of the piece that was read last."""
+        self._ahead = rest
+        self._undigested[-1] = memoryview(piece)[: len(piece) - len(rest)]
+        self.offset -= len(rest)
 
     def digest_up_to(self, offset: int) -> None:
         """Digest all bytes before `offset`, which never decreases, while they are in the caches."""

@@ -10,10 +10,11 @@ from functools import partial
 from typing import NamedTuple
 
 from monitor.sources.fields.encoding import decode_line, looks_binary
+from monitor.sources.fields.null_bytes import RUN
 from monitor.sources.jsonl.decompress import Tape
+from monitor.sources.jsonl.lines import Row
 from monitor.sources.jsonl.rows import (
     MAX_EXCERPT,
-    Row,
     parse_leniently,
     read_json_lines,
     read_table,
@@ -24,6 +25,7 @@ MAX_COLUMNS = 2_000
 _LISTS = "papers|items|entries|articles|records|results|data|works|notes|documents|collection"
 _LIST_START = re.compile(rf'\s*(?:\[|\{{.{{0,4000}}?"(?:{_LISTS})"\s*:\s*\[)', re.DOTALL)
 _MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml|!--|[\w:]+[\s>])", re.IGNORECASE)
+_PADDING = re.compile(r"(?<=\n)\0+\Z")
 _DELIMITERS = ",\t;|"
 
 
@@ -46,12 +48,12 @@ def detect_form(head: bytes, titles: Sequence[str]) -> Form:
     `titles` are the names that the title column may have, as `normalize_name` returns them.
     """
     text = decode_line(head)
-    lines = [line for line in head.split(b"\n", 20) if line.strip()]
+    lines = [line for line in RUN.sub(b"\n", head).split(b"\n", 20) if line.strip()]
     if not head.strip(b" \t\r\n\0") or not lines:
         return _no_form("the document is empty")
     if head.startswith(b"PK\x03\x04"):
         return _no_form("the document is a ZIP archive: unpack it first")
-    if looks_binary(text):
+    if looks_binary(_PADDING.sub("", text)):
         return _no_form("the document is not text")
     if _MARKUP.match(text):
         return _no_form("the document is HTML or XML, not JSON and no table")

@@ -13,45 +13,27 @@ import json
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import msgspec
 
 from monitor.sources.fields.encoding import decode_line
+from monitor.sources.fields.null_bytes import MIN_RUN, describe_nulls
 from monitor.sources.formats.api.values import bounded
 from monitor.sources.jsonl.decompress import ENDS_IN_THE_MIDDLE, Tape
+from monitor.sources.jsonl.lines import MAX_RECORD_BYTES, Row, Unreadable, read_lines
 
 HEAD_BYTES = 64 * 1024
-MAX_RECORD_BYTES = 8 * 1024 * 1024
 # What a record may cost once it is parsed: some 200 bytes an object, 70 a list.
 MAX_PARSED_BYTES = 100 * 1024 * 1024
 MAX_EXCERPT = 60
 
-_NEXT_OBJECT = re.compile(r"\}\s*,?\s*(?=\{)")
-MAX_EMPTY_LINES = 9_999  # that are read one by one
-_EMPTY_LINES = re.compile(rb"((?:(?<=\n)|\A)(?:\r?\n){%d,})" % MAX_EMPTY_LINES)
-
-
-class Row(NamedTuple):
-    """A record, or an `Unreadable` in its place, and the bytes where it begins and ends.
-
-    `number` counts lines, or the records of a list, from 1.
-    """
-
-    number: int
-    begin: int
-    end: int
-    record: object
-
-
-class Unreadable(NamedTuple):
-    """Stands in for a record that cannot be read."""
-
-    reason: str
+_NEXT_OBJECT = re.compile(rf"(?:\}}\s*,?|\0{{{MIN_RUN},}}+[\s,]*)\s*(?=\{{)")
+_NULLS = "\0" * MIN_RUN
+_VALUE = re.compile(r"[^ \t\r\n,\0]|\Z")
 
 
 CUT = Unreadable("the document ends inside this record")
-TOO_LARGE = Unreadable(f"record is larger than {MAX_RECORD_BYTES:,} bytes")
+CUT_BY_NULLS = Unreadable("row has NUL bytes in place of cells")
 TOO_MANY = Unreadable("record has more objects and lists than any paper")
 
 
@@ -60,7 +42,7 @@ TOO_MANY = Unreadable("record has more objects and lists than any paper")
 
 def read_json_lines(tape: Tape, number: int) -> Iterator[Row]:
     decode = msgspec.json.Decoder().decode
-    for row in _read_lines(tape, number):
+    for row in read_lines(tape, number):
         line = row.record
         if not isinstance(line, bytes):
             yield row
@@ -70,50 +52,8 @@ def read_json_lines(tape: Tape, number: int) -> Iterator[Row]:
         except (ValueError, RecursionError):
             if not line.strip(b" \t\r\0"):
                 continue
-            record = _repair(line, is_last=row.end == row.begin + len(line))
+            record = _repair(line.strip(b"\0"), is_last=row.end == row.begin + len(line))
         yield Row(row.number, row.begin, row.end, record)
-
-
-def _read_lines(tape: Tape, number: int) -> Iterator[Row]:
-    """Yield each line without its end; runs of thousands of empty lines are skipped at once."""
-    for begin, end, block in _read_blocks(tape):
-        if not block:
-            number += 1
-            yield Row(number, begin, end, TOO_LARGE)
-        many = block.count(b"\n") >= MAX_EMPTY_LINES
-        for index, part in enumerate(_EMPTY_LINES.split(block) if many else [block]):
-            if index % 2:  # the empty lines
-                number += part.count(b"\n")
-                begin += len(part)
-                continue
-            for line in part.removesuffix(b"\n").split(b"\n") if part else ():
-                number += 1
-                line_end = min(begin + len(line) + 1, end)
-                yield Row(number, begin, line_end, line)
-                begin = line_end
-
-
-def _read_blocks(tape: Tape) -> Iterator[tuple[int, int, bytes]]:
-    """Yield (begin, end, whole lines), and b"" in place of a line that is too large to hold."""
-    begin, held, dropped = tape.offset, b"", 0
-    while piece := tape.read():
-        if dropped:
-            behind = piece.find(b"\n") + 1
-            dropped += behind or len(piece)
-            if not behind:
-                continue
-            yield begin, begin + dropped, b""
-            begin, piece, dropped = begin + dropped, piece[behind:], 0
-        if behind := piece.rfind(b"\n") + 1:
-            lines, held = b"".join((held, memoryview(piece)[:behind])), piece[behind:]
-            yield begin, begin + len(lines), lines
-            begin += len(lines)
-        else:
-            held += piece
-        if len(held) > MAX_RECORD_BYTES:
-            held, dropped = b"", len(held)
-    if held or dropped:
-        yield begin, begin + len(held) + dropped, held
 
 
 def _is_costly(record: bytes) -> bool:
@@ -146,23 +86,27 @@ def read_values(tape: Tape, number: int, in_list: bool) -> Iterator[Row]:
     """Read the values of a list up to its bracket, or values in a row; each over any lines."""
     decoder = json.JSONDecoder(strict=False)
     pieces = _decode_pieces(tape)
-    text, at, end, more = "", 0, tape.offset, True
+    text, at, end, more, nulls = "", 0, tape.offset, True, 0
     while True:
-        start = at
-        while at < len(text) and text[at] in " \t\r\n,":
-            at += 1
+        start, at = at, _next_value(text, at)
         end += at - start
+        nulls += text.count("\0", start, at)
         if at == len(text):
             text, at = next(pieces, ""), 0
             if not text:
                 break
             continue
+        if nulls >= MIN_RUN:
+            yield Row(number + 1, end - nulls, end, Unreadable(describe_nulls(nulls)))
+        nulls = 0
         if text[at] in "]}":
             return
         try:
             if len(text) - at > HEAD_BYTES and _is_costly(text[at:].encode(errors="replace")):
                 raise RecursionError
             record, stop = decoder.raw_decode(text, at)
+            if text.find(_NULLS, at, stop) >= 0:
+                record = Unreadable("record has NUL bytes in place of text")
         except RecursionError:
             record, stop = TOO_MANY, _next_object(text, at)
         except ValueError:
@@ -192,6 +136,11 @@ def _decode_pieces(tape: Tape) -> Iterator[str]:
         yield text
 
 
+def _next_value(text: str, at: int) -> int:
+    found = _VALUE.search(text, at)
+    return found.start() if found else len(text)
+
+
 def _next_object(text: str, at: int) -> int:
     found = _NEXT_OBJECT.search(text, at + 1)
     return found.end() if found else len(text)
@@ -204,10 +153,10 @@ class _TableLines:
     """Lines for a csv reader, which takes as many as a record has; all but one can be returned."""
 
     def __init__(self, tape: Tape, number: int) -> None:
-        self._lines = _read_lines(tape, number)
+        self._lines = read_lines(tape, number)
         self._returned: deque[Row] = deque()
         self.lines: list[Row] = []
-        self.ended = False
+        self.ended = self.is_cut = False
 
     def __iter__(self) -> Iterator[str]:
         return self
@@ -218,14 +167,20 @@ class _TableLines:
             self.ended = True
             raise StopIteration
         self.lines.append(row)
-        if not isinstance(row.record, bytes):
-            raise csv.Error("line is too long")
+        if isinstance(row.record, Unreadable):
+            raise csv.Error(row.record.reason)
+        self.is_cut = self.is_cut or row.is_cut
+        assert isinstance(row.record, bytes)
         return decode_line(row.record).replace("\0", "") + "\n"
 
     def return_all_but_first(self) -> None:
         """Read all lines but the first again: a quote in the first was never closed."""
         self._returned.extendleft(reversed(self.lines[1:]))
         del self.lines[1:]
+
+    def end_without_line_end(self) -> bool:
+        last = self.lines[-1]
+        return isinstance(last.record, bytes) and last.end == last.begin + len(last.record)
 
     def end_inside_quotes(self) -> bool:
         lines = (row.record for row in self.lines)
@@ -234,19 +189,20 @@ class _TableLines:
 
 
 def read_table(tape: Tape, number: int, header: Sequence[str], delimiter: str) -> Iterator[Row]:
-    header_read = tape.offset > 0
+    header_read = number > 0
     lines = _TableLines(tape, number)
     reader = csv.reader(lines, delimiter=delimiter)
     while True:
         lines.lines.clear()
+        lines.is_cut = False
         try:
-            record = _table_record(header, next(reader))
+            record = _table_record(header, next(reader), lines)
         except StopIteration:
             return
         except csv.Error as fault:
             lines.return_all_but_first()
             record = Unreadable(f"not a row of the table: {fault}")
-        if lines.end_inside_quotes():
+        if lines.end_inside_quotes() or (record is CUT_BY_NULLS and lines.end_without_line_end()):
             record = CUT
         if record is None:
             continue
@@ -256,7 +212,9 @@ def read_table(tape: Tape, number: int, header: Sequence[str], delimiter: str) -
         header_read = True
 
 
-def _table_record(header: Sequence[str], cells: Sequence[str]) -> object:
+def _table_record(header: Sequence[str], cells: Sequence[str], lines: _TableLines) -> object:
+    if lines.is_cut and cells and len(cells) != len(header):
+        return CUT_BY_NULLS
     if any(cells[len(header) :]):
         return Unreadable(f"row has {len(cells)} cells, and the table {len(header)} columns")
     return dict(zip(header, cells, strict=False)) if any(cells) else None

@@ -21,12 +21,14 @@ from pydantic import BeforeValidator, Field, field_validator
 
 from monitor.model import Document, Dump, DumpChunk, DumpCursor, FirstRun, Paper, Reading, Rejected
 from monitor.sources.base import Found, Source, SourceOptions, documents_in
+from monitor.sources.fields.null_bytes import describe_nulls
 from monitor.sources.formats.api.values import NoPaperError
 from monitor.sources.jsonl.decompress import ENDS_IN_THE_MIDDLE, Tape
 from monitor.sources.jsonl.field_mapping import NAMES
 from monitor.sources.jsonl.form import detect_form
+from monitor.sources.jsonl.lines import Row, Unreadable
 from monitor.sources.jsonl.presets import PRESETS, converter_for, detect_preset
-from monitor.sources.jsonl.rows import CUT, HEAD_BYTES, Row, Unreadable
+from monitor.sources.jsonl.rows import CUT, HEAD_BYTES
 
 # How much of a document `read` shows; ingesting has no such limits.
 MAX_SHOWN = 100_000
@@ -128,6 +130,8 @@ class DumpReader:
         self._file = open_file()
         self._tape = Tape(self._file)
         self._now = now
+        self._tape.skip_nulls()
+        self._first = self._tape.offset
         head = self._tape.peek(HEAD_BYTES)
         self._start = head[:START_BYTES]
         self._convert, titles = converter_for(
@@ -139,24 +143,29 @@ class DumpReader:
             self.close()
             self._file = open_file()
             self._tape = Tape(self._file)
-        self._tape.skip(self.begin.offset or form.begin)
+        self._tape.skip(self.begin.offset or self._first + form.begin)
         self._last = self.begin
         self._rows = form.rows(self._tape, self.begin.number)
         self._unit = form.unit
         self.error = form.error or ("" if head else self._tape.fault)
+        self._leading: list[Rejected] = []
+        if self._first and not (self.begin.offset or form.error):
+            self._leading = [Rejected("byte 0", describe_nulls(self._first))]
 
     def take(self, most: int) -> DumpChunk | None:
         """Return the next part, of at most so many records; None at the end."""
         papers: list[Paper] = []
-        rejected: list[Rejected] = []
+        rejected, self._leading = self._leading, []
         offset, number = self._last.offset, self._last.number
         enough = offset + PART_BYTES
         for row in self._rows:
             if row.record is CUT:
                 rejected.append(self._reject(row, CUT.reason))
                 self.error = ENDS_IN_THE_MIDDLE
+                self._rows = iter(())  # NUL bytes may follow
                 break
-            offset, number = row.end, row.number
+            if row.end > row.begin:
+                offset, number = row.end, row.number
             try:
                 papers.append(self._paper(row.record))
             except NoPaperError as fault:
@@ -187,14 +196,16 @@ class DumpReader:
         return Rejected(f"{self._unit} {row.number}, byte {row.begin}", reason)
 
     def _mark(self, offset: int, number: int) -> DumpCursor:
-        start = hashlib.sha256(self._start[:offset]).hexdigest()
-        return DumpCursor(offset, number, self._tape.digest(offset), start)
+        return DumpCursor(offset, number, self._tape.digest(offset), self._start_digest(offset))
+
+    def _start_digest(self, offset: int) -> str:
+        """Return the digest of the first bytes before `offset`, without NUL bytes at the start."""
+        return hashlib.sha256(self._start[: max(offset - self._first, 0)]).hexdigest()
 
     def _find_resume_mark(self, marks: Sequence[DumpCursor]) -> DumpCursor:
         """Find the furthest mark whose digest is that of the same bytes of this dump."""
         best = DumpCursor()
-        starts = {m: hashlib.sha256(self._start[: m.offset]).hexdigest() for m in marks}
-        alike = (mark for mark, start in starts.items() if mark.start == start)
+        alike = (mark for mark in marks if mark.start == self._start_digest(mark.offset))
         for mark in sorted(alike, key=lambda mark: mark.offset):
             if not self._tape.skip(mark.offset):
                 break
