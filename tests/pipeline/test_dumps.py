@@ -134,7 +134,7 @@ def test_F13_what_is_set_aside_is_counted_and_the_first_of_it_kept(dumped: House
     assert (run.outcome, run.seen, run.new, run.rejected) == (RunOutcome.OK, 3, 2, 3_000)
     assert len(run.set_aside) == 20
     assert run.set_aside[0].where.startswith("line 2, byte ")
-    assert [one.why for one in run.set_aside[:2]] == ["record has no title", "not JSON: not json"]
+    assert [one.why for one in run.set_aside[:2]] == ["record has no title", "not JSON"]
     put(dumped, lines([1]) + bad * 1_500 + lines([2, 1]) + bad)
     assert summarise(dumped.ingest()) == [("a.jsonl", "ok", 0, 0, 2)]
 

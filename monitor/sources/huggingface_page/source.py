@@ -114,6 +114,8 @@ def read_text(text: str, latest: date) -> Reading:
     papers = tuple(record for record in records if isinstance(record, Paper))
     rejected = tuple(record for record in records if isinstance(record, Rejected))
     if not papers:
+        # It may be any other file, and its words are no business of a message.
+        rejected = tuple(Rejected(one.where, one.why.partition(": ")[0]) for one in rejected)
         return Reading((), rejected, "no paper in the document", complete=False)
     return Reading(papers, rejected, complete=_ends_whole(*lists[-1]))
 

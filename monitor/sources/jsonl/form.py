@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -14,7 +14,6 @@ from monitor.sources.fields.null_bytes import RUN
 from monitor.sources.jsonl.decompress import Tape
 from monitor.sources.jsonl.lines import Row
 from monitor.sources.jsonl.rows import (
-    MAX_EXCERPT,
     parse_leniently,
     read_json_lines,
     read_table,
@@ -22,6 +21,10 @@ from monitor.sources.jsonl.rows import (
 )
 
 MAX_COLUMNS = 2_000
+MAX_QUOTED = 200  # characters of column names
+# A first line with one of these is that of a table of papers. What a message quotes of another
+# file may be a password.
+_COLUMNS_OF_PAPERS = frozenset(("abstract", "author", "authors", "doi", "journal", "pmid"))
 _LISTS = "papers|items|entries|articles|records|results|data|works|notes|documents|collection"
 _LIST_START = re.compile(rf'\s*(?:\[|\{{.{{0,4000}}?"(?:{_LISTS})"\s*:\s*\[)', re.DOTALL)
 _MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml|!--|[\w:]+[\s>])", re.IGNORECASE)
@@ -89,20 +92,26 @@ def _is_json_lines(lines: Sequence[bytes], has_list: bool) -> bool:
 
 
 def _table_form(text: str, titles: Sequence[str]) -> Form:
-    headers = {sign: header for sign in _DELIMITERS if (header := _header(text, sign, titles))}
-    if not headers:
-        first = " ".join(text.lstrip()[: MAX_EXCERPT * 4].split())[:MAX_EXCERPT]
-        return _no_form(f"neither JSON nor a table with a column for titles; it begins: {first}")
-    sign = max(headers, key=lambda sign: (len(headers[sign]), sign))
-    return Form("line", 0, partial(read_table, header=headers[sign], delimiter=sign))
+    headers = {sign: _header(text, sign) for sign in _DELIMITERS}
+    with_titles = {sign: columns for sign, columns in headers.items() if _has(columns, titles)}
+    if not with_titles:
+        columns = next((one for one in headers.values() if _has(one, _COLUMNS_OF_PAPERS)), [])
+        quoted = f"; its columns are: {', '.join(columns)[:MAX_QUOTED]}" if columns else ""
+        return _no_form(f"neither JSON nor a table with a column for titles{quoted}")
+    sign = max(with_titles, key=lambda sign: (len(with_titles[sign]), sign))
+    header = [column.strip() for column in with_titles[sign]]
+    return Form("line", 0, partial(read_table, header=header, delimiter=sign))
 
 
-def _header(text: str, delimiter: str, titles: Sequence[str]) -> list[str]:
-    """Return the columns of a table; an empty list if none of them is for titles."""
+def _header(text: str, delimiter: str) -> list[str]:
+    """Return the columns of a table; an empty list for what is none."""
     lines = io.StringIO(text.lstrip("\r\n"), newline="")
     try:
         header = next(csv.reader(lines, delimiter=delimiter), [])
     except csv.Error:
         return []
-    has_title = any(normalize_name(column) in titles for column in header)
-    return [column.strip() for column in header] if has_title and len(header) <= MAX_COLUMNS else []
+    return header if len(header) <= MAX_COLUMNS else []
+
+
+def _has(columns: Sequence[str], names: Collection[str]) -> bool:
+    return any(normalize_name(column) in names for column in columns)

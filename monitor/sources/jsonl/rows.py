@@ -28,6 +28,7 @@ MAX_PARSED_BYTES = 100 * 1024 * 1024
 MAX_EXCERPT = 60
 
 _NEXT_OBJECT = re.compile(rf"(?:\}}\s*,?|\0{{{MIN_RUN},}}+[\s,]*)\s*(?=\{{)")
+_TITLE = re.compile(r'\s*\{.*"\w*title\w*"\s*:', re.IGNORECASE | re.DOTALL)
 _NULLS = "\0" * MIN_RUN
 _VALUE = re.compile(r"[^ \t\r\n,\0]|\Z")
 
@@ -69,7 +70,11 @@ def _repair(line: bytes, is_last: bool) -> object:
 
 
 def _not_json(text: str) -> Unreadable:
-    return Unreadable(f"not JSON: {' '.join(text[: MAX_EXCERPT * 4].split())[:MAX_EXCERPT]}")
+    """Quote only what looks like the record of a paper: anything else may be a password."""
+    begin = text[: MAX_EXCERPT * 4]
+    if not _TITLE.match(begin):
+        return Unreadable("not JSON")
+    return Unreadable(f"not JSON: {' '.join(begin.split())[:MAX_EXCERPT]}")
 
 
 def parse_leniently(line: bytes) -> object:
