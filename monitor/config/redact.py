@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import BaseModel
 
 from monitor.config.channel_settings import ChannelSettings
 from monitor.config.settings import Settings, SourceSettings
-
-_MASK = "********"
-_REFERENCE = re.compile(r"(\$\{[A-Za-z_][A-Za-z0-9_]*\})+")
+from monitor.http.addresses import MASK, mask_url
 
 
 def masked(settings: Settings) -> dict[str, Any]:
     """Return the settings in the shape of the file, as plain JSON, with every secret masked.
 
     A value that reads the environment is shown as the file has it, `${NAME}` and all, but for
-    the password of an address.
+    the secrets in an address.
     """
     shown: dict[str, Any] = {
         "file": str(settings.file),
-        "store": without_password(settings.store),
+        "store": settings.store,
         "timezone": settings.timezone,
         "contact": settings.contact,
         "synonyms": {word: list(others) for word, others in settings.synonyms.items()},
@@ -42,20 +38,17 @@ def masked(settings: Settings) -> dict[str, Any]:
     shown["web"] = _plain(settings.web) if settings.web else "off"
     for where, text in settings.as_written.items():
         _put(shown, where, text)
-    return shown
+    masked_addresses: dict[str, Any] = _mask_addresses(shown)
+    return masked_addresses
 
 
-def without_password(url: str) -> str:
-    """Show a URL with its password masked, unless it is `${NAME}` alone."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:  # it is no address, whatever it may hold
-        return _MASK if "://" in url else url
-    if parts.password is None or _REFERENCE.fullmatch(parts.password):
-        return url
-    user = parts.netloc.rpartition("@")[0].partition(":")[0]
-    host = parts.netloc.rpartition("@")[2]
-    return urlunsplit(parts._replace(netloc=f"{user}:{_MASK}@{host}"))
+def _mask_addresses(shown: Any) -> Any:
+    """Return JSON with the secrets in all its addresses masked; plug-ins have some, too."""
+    if isinstance(shown, dict):
+        return {name: _mask_addresses(value) for name, value in shown.items()}
+    if isinstance(shown, list):
+        return [_mask_addresses(value) for value in shown]
+    return mask_url(shown) if isinstance(shown, str) else shown
 
 
 def _plain(entry: BaseModel) -> dict[str, Any]:
@@ -65,8 +58,6 @@ def _plain(entry: BaseModel) -> dict[str, Any]:
 def _of_kind(entry: SourceSettings | ChannelSettings) -> dict[str, Any]:
     shown = _plain(entry)
     shown.update(shown.pop("options"))
-    if isinstance(shown.get("url"), str):
-        shown["url"] = without_password(shown["url"])
     return shown
 
 
@@ -79,5 +70,5 @@ def _put(shown: Any, where: tuple[str | int, ...], text: str) -> None:
             return
     last: Any = where[-1]
     known = isinstance(shown, list) and isinstance(last, int) and last < len(shown)
-    if (known or (isinstance(shown, dict) and last in shown)) and shown[last] != _MASK:
-        shown[last] = without_password(text)
+    if (known or (isinstance(shown, dict) and last in shown)) and shown[last] != MASK:
+        shown[last] = text

@@ -3,14 +3,59 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Iterable
-from urllib.parse import urlsplit
+from urllib.parse import unquote_plus, urlsplit, urlunsplit
 
 from monitor.errors import FetchError
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 PERMITTED_BY = "allow_private: true permits the host and port in the source's url, and no others"
+
+
+MASK = "********"
+# Parameters, without case and punctuation, whose values are secret: api_key, X-Amz-Signature.
+_SECRET_NAME = re.compile(
+    r".*(?:token|secret|passw(?:or)?d|pwd|passphrase|credentials?|signature|jwt).*|.*keys?(?:id)?"
+    r"|.*auth|pass|sig|sid|session|code"
+)
+_REFERENCE = re.compile(r"(\$\{[A-Za-z_][A-Za-z0-9_]*\})+")
+
+
+def mask_url(url: str) -> str:
+    """Return a URL with the secrets in it masked: its password, and keys and tokens in its query.
+
+    `${NAME}` alone, a variable of the environment, is no secret. Other texts are unchanged.
+    """
+    if "://" not in url:
+        return url
+    try:
+        parts = urlsplit(url)
+        password = parts.password
+    except ValueError:  # it is no address, whatever it may hold
+        return MASK
+    if password is not None and not _REFERENCE.fullmatch(password):
+        user, _, host = parts.netloc.rpartition("@")
+        parts = parts._replace(netloc=f"{user.partition(':')[0]}:{MASK}@{host}")
+    query, fragment = _mask_parameters(parts.query), _mask_parameters(parts.fragment)
+    if (query, fragment) != (parts.query, parts.fragment):
+        parts = parts._replace(query=query, fragment=fragment)
+    return urlunsplit(parts) if parts != urlsplit(url) else url
+
+
+def _mask_parameters(query: str) -> str:
+    return "".join(map(_mask_parameter, re.split("([&;])", query)))
+
+
+def _mask_parameter(written: str) -> str:
+    name, equals, value = written.partition("=")
+    plain = re.sub(r"[\W_]", "", unquote_plus(name).lower())
+    if not value or _REFERENCE.fullmatch(value):
+        return written
+    address = unquote_plus(value)
+    is_secret = _SECRET_NAME.fullmatch(plain) or mask_url(address) != address
+    return f"{name}{equals}{MASK}" if is_secret else written
 
 
 def redact_url(url: str) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from monitor.errors import StoreBusyError, StoreError
+from monitor.http.addresses import mask_url
 from monitor.private_files import create_file, make_folder
 from monitor.store import schema
 from monitor.store.engine import READ_CACHE, connect_sqlite, engine, parse_url
@@ -58,7 +59,7 @@ class Database:
             ) from None
 
     def __str__(self) -> str:
-        return str(self.path or self.url.render_as_string())
+        return str(self.path or mask_url(self.url.render_as_string()))
 
     @contextmanager
     def writing(self) -> Iterator[Transaction]:

@@ -136,3 +136,20 @@ def test_a_password_beside_a_variable_is_masked(
     heard = say("config", "--json")
     assert heard.json["sources"]["feed"]["url"] == shown
     assert heard.json["store"] == "postgresql://monitor:********@${DB_HOST}/monitor"
+
+
+def test_keys_in_the_query_of_an_address_are_masked(
+    house: House, say: Say, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PAGE", "2")
+    house.settings["sources"] = {
+        "plain": {"kind": "feed", "url": "https://host/feed?api_key=hunter2"},
+        "written": {"kind": "feed", "url": "https://host/feed?page=${PAGE}&token=hunter2"},
+    }
+    house.settings["store"] = "postgresql://db/monitor?password=hunter2"
+    for line in ("config", "config --json", "check", "status", "doctor"):
+        heard = say(*line.split())
+        assert "hunter2" not in heard.out + heard.err, line
+    shown = say("config", "--json").json["sources"]
+    assert shown["plain"]["url"] == "https://host/feed?api_key=********"
+    assert shown["written"]["url"] == "https://host/feed?page=${PAGE}&token=********"

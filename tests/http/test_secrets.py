@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from monitor.errors import FetchError
-from monitor.http.addresses import redact_url
+from monitor.http.addresses import mask_url, redact_url
 from monitor.http.client import HttpClient
 from tests.servers.web import MisbehavingServer
 
@@ -18,6 +18,35 @@ def test_addresses_are_shown_without_secrets() -> None:
     )
     assert redact_url("http://[::1]/p") == "http://[::1]/p"
     assert redact_url("http://[bad") == "this address"
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://x/feed?api_key=hush&page=2", "https://x/feed?api_key=********&page=2"),
+        ("https://x/feed?page=2&token=hush#top", "https://x/feed?page=2&token=********#top"),
+        ("https://x/feed?KEY=hush", "https://x/feed?KEY=********"),
+        ("https://x/feed?apikey=hush;n=1", "https://x/feed?apikey=********;n=1"),
+        ("https://x/feed?api%5Fkey=hush", "https://x/feed?api%5Fkey=********"),
+        ("https://x/?X-Amz-Signature=hush", "https://x/?X-Amz-Signature=********"),
+        ("https://x/?X-Amz-Credential=hush", "https://x/?X-Amz-Credential=********"),
+        ("https://x/?AWSAccessKeyId=hush", "https://x/?AWSAccessKeyId=********"),
+        ("https://x/?subscription-key=hush", "https://x/?subscription-key=********"),
+        ("https://x/?client_secret=hush", "https://x/?client_secret=********"),
+        ("https://x/?sig=hush", "https://x/?sig=********"),
+        ("https://x/?access_token[]=hush", "https://x/?access_token[]=********"),
+        ("https://x/#access_token=hush", "https://x/#access_token=********"),
+        ("postgresql://db/m?user=a&password=hush", "postgresql://db/m?user=a&password=********"),
+        ("https://x/?to=https%3A%2F%2Fy%2F%3Fkey%3Dhush", "https://x/?to=********"),
+        ("https://ada:hush@x/", "https://ada:********@x/"),
+        ("https://x/?key=${FEED_KEY}", "https://x/?key=${FEED_KEY}"),
+        ("https://x/?keyword=ants&author=Wu&design=1&key=", None),
+        ("https://x/?q=a+b%20c&to=https%3A%2F%2Fy%2F", None),
+        ("not an address?key=value", None),
+    ],
+)
+def test_secrets_in_the_query_of_an_address_are_masked(url: str, shown: str | None) -> None:
+    assert mask_url(url) == (shown or url)
 
 
 def test_what_a_server_says_with_a_refusal_is_kept_and_bounded(
