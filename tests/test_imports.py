@@ -172,6 +172,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "cli/web_commands.py",
         "commands/preview.py",
         "http/client.py",
+        "store/sqlite_files.py",
         "wiring.py",
     ),
     "threading": (

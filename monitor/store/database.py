@@ -17,7 +17,7 @@ from monitor.private_files import create_file, make_folder
 from monitor.store import schema
 from monitor.store.engine import READ_CACHE, connect_sqlite, engine, parse_url
 from monitor.store.inserts import insert_or_update
-from monitor.store.sqlite_files import is_full
+from monitor.store.sqlite_files import growth_fault
 
 Transaction = sa.Connection
 # Arbitrary, and the same in every process that shares a PostgreSQL database.
@@ -31,6 +31,7 @@ _TCP_KEEPALIVE = sa.text(
     " set_config('tcp_keepalives_count', '3', false)"
 )
 RESTORE = "stop the service and restore a backup: see docs/operations.md"
+MAKE_ROOM = "free some space, or raise the limit; nothing was sent or lost"
 PUT_BACK = "nothing is sent; stop the service and put the store back, or restart it to use this one"
 
 
@@ -197,8 +198,9 @@ class Database:
             return StoreError(f"the store {self}: {message}")
         if "unable to open" in message and not self.path.exists():
             return StoreError(f"there is no store {self}")
-        if ("unable to open" in message or "disk I/O" in message) and is_full(self.path.parent):
-            message = "disk is full"
+        may_be_full = "unable to open" in message or "disk I/O" in message
+        if may_be_full and (limit := growth_fault(self.path)):
+            return StoreError(f"{self} cannot grow: {limit}", MAKE_ROOM)
         for words, explanation, hint in _SQLITE_ERRORS:
             if words in message:
                 kind = StoreBusyError if words == "locked" else StoreError
@@ -208,7 +210,7 @@ class Database:
 
 _SQLITE_ERRORS = (
     ("locked", "is held by another process", "try again, or see which process it is"),
-    ("disk is full", "cannot grow: the disk is full", "free some space; nothing was sent or lost"),
+    ("disk is full", "cannot grow: the disk is full", MAKE_ROOM),
     ("readonly", "is read-only", "its file and folder must be writable by this user"),
     ("malformed", "is damaged", RESTORE),
     ("not a database", "is not a store, or is damaged", RESTORE),

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import tempfile
 from pathlib import Path
 
 from monitor.errors import StoreError
 
 # With less free space SQLite cannot create its temporary files.
 MIN_FREE_BYTES = 1024 * 1024
+_LIMITS = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "a disk quota is reached",
+    errno.EFBIG: "a limit on the size of files is reached",
+}
 # https://www.sqlite.org/fileformat.html, 1.3
 _MAGIC = b"SQLite format 3\0"
 
@@ -21,6 +28,24 @@ def is_full(folder: Path) -> bool:
         return False
     no_inodes = disk.f_files > 0 and disk.f_favail == 0
     return no_inodes or disk.f_bavail * disk.f_frsize < MIN_FREE_BYTES
+
+
+def growth_fault(path: Path) -> str:
+    """Return why the files of a store cannot grow, or "" if they can.
+
+    SQLite reports a quota and a limit on the size of files as it reports a broken disk. So growing
+    is tried, with a file without a name, beyond the end of the store's largest file.
+    """
+    if is_full(path.parent):
+        return _LIMITS[errno.ENOSPC]
+    end = max(size_of(path), size_of(path.with_name(f"{path.name}-wal")))
+    try:
+        with tempfile.TemporaryFile(dir=path.parent) as file:
+            file.seek(end)
+            file.write(bytes(MIN_FREE_BYTES))
+    except OSError as fault:
+        return _LIMITS.get(fault.errno or 0, "")
+    return ""
 
 
 def is_missing(url: str) -> bool:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import resource
 import shutil
 import signal
@@ -405,6 +406,59 @@ def test_a_disk_that_is_full_before_the_start_is_not_taken_for_damage(
     assert len(said) == len(stores.split()), done.stderr
     assert all("the disk is full (free some space" in line for line in said)
     assert "backup" not in done.stdout
+
+
+WRITES = """
+import resource, sys
+from monitor.errors import StoreError
+from monitor.store.database import Database
+
+store = Database(sys.argv[1])
+before = resource.getrlimit(resource.RLIMIT_FSIZE)
+if sys.argv[2:]:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), before[1]))
+for _ in range(2):
+    try:
+        store.probe()
+        print("written")
+    except StoreError as fault:
+        print(fault)
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+"""
+
+
+def test_X19_K10_a_store_that_reaches_a_limit_on_file_sizes_is_a_full_disk(
+    sqlite_template: Path, tmp_path: Path
+) -> None:
+    """SQLite says "disk I/O error", and for that the advice is to restore a backup."""
+    shutil.copyfile(sqlite_template, tmp_path / "monitor.db")
+    url = f"sqlite:///{tmp_path}/monitor.db"
+    command = [sys.executable, "-c", WRITES, url, "1000"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.stdout.splitlines() == [
+        f"{tmp_path}/monitor.db cannot grow: a limit on the size of files is reached"
+        " (free some space, or raise the limit; nothing was sent or lost)",
+        "written",
+    ], done.stderr
+
+
+def test_X19_K10_a_store_that_reaches_a_disk_quota_is_a_full_disk(
+    sqlite_template: Path, tmp_path: Path
+) -> None:
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("A DISK QUOTA IS NOT TESTED: there is no C compiler")
+    shim, source = tmp_path / "quota.so", Path(__file__).with_name("quota.c")
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", shim, source, "-ldl"], check=True)
+    folder = tmp_path / "data"
+    folder.mkdir()
+    shutil.copyfile(sqlite_template, folder / "monitor.db")
+    command = [sys.executable, "-c", WRITES, f"sqlite:///{folder}/monitor.db"]
+    limited = {**os.environ, "LD_PRELOAD": str(shim), "QUOTA": str(folder)}
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=PATIENCE, check=False, env=limited
+    )
+    assert "cannot grow: a disk quota is reached (free some space" in done.stdout, done.stderr
 
 
 PROBES = """
