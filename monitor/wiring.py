@@ -37,6 +37,7 @@ from monitor.pipeline.active_config import InForce
 from monitor.pipeline.runtime import ConfiguredSource, Destination, Retention, Runtime, Subscription
 from monitor.signing import KeyRing
 from monitor.store import signing_keys
+from monitor.store.activations import origin_of
 from monitor.store.database import Database
 from monitor.store.locks import Owner
 from monitor.store.opening import open_store
@@ -78,13 +79,13 @@ def open_runtime(
             sources=_sources(settings, client, clock),
             topics=tuple(topic.topic(synonyms) for topic in settings.topics.values()),
             synonyms=synonyms,
+            origin=origin_of(settings.file),
             in_force=in_force or InForce(),
             subscriptions=_subscriptions(settings, channels),
             operator=_operator(settings, channels),
             channels=channels,
             tokens=tokens,
             keys=keys,
-            timezone=settings.timezone,
             mark=_credentials_hash(settings),
             patience=Patience(**dict(settings.retry)),
             retention=Retention(**dict(settings.retention)),
@@ -269,6 +270,7 @@ def _presentation(settings: Settings) -> dict[str, Any]:
         "sections": {name: _section(topic) for name, topic in settings.topics.items()},
         "contact": _contact(settings),
         "search": settings.search,
+        "timezone": settings.timezone,
         "public_url": settings.public_url or "",
     }
 

@@ -36,6 +36,7 @@ NOT_RENDERED = "not rendered"
 REPLACED = "replaced"
 UNAVAILABLE = "unavailable"
 REFUSED = "refused"
+SHARED = "shared"
 UNCLEAR = "unclear"
 GAP = stored_incidents.GAP
 
@@ -50,6 +51,7 @@ _DESCRIPTIONS = {
     JUMPED: "has jumped",
     NOT_RENDERED: "cannot render a digest",
     REPLACED: "could not be used",
+    SHARED: "is used by two configurations",
     UNAVAILABLE: "was unavailable",
 }
 

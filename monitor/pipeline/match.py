@@ -13,7 +13,7 @@ import structlog
 
 from monitor.match import TopicIndex, build_index
 from monitor.model import Change, MatchRow, Topic
-from monitor.pipeline import incidents
+from monitor.pipeline import incidents, shared_store
 from monitor.pipeline.runtime import MatchContext
 from monitor.store import incidents as stored_incidents
 from monitor.store import matches, outbox, papers, subscriptions, suppressions
@@ -67,19 +67,25 @@ def _with_same_sources(tx: Transaction, expected: _SourcesByChange) -> list[tupl
 def sync_subscriptions(context: MatchContext) -> None:
     """Put the subscriptions in force; who was removed is written to no more.
 
-    What no longer is in the configuration is no incident either.
+    What no longer is in the configuration is no incident either. What another configuration has
+    stays for as long as that is in use as well.
     """
-    now = context.clock.now()
+    now, keep = context.clock.now(), False
     with context.database.writing() as tx:
+        shared_store.take_turn(tx, context)
         if not context.in_force.has_subscriptions(tx, context.subscribed):
-            subscriptions.sync_subscriptions(tx, context.subscribed, now)
+            keep = shared_store.keeps_others(tx, context)
+            subscriptions.sync_subscriptions(tx, context.subscribed, now, keep_others=keep)
         mark = subscriptions.subscriptions_mark(tx)
         outbox.suppress_missing(tx, context.recipients, now)
         suppressions.withhold(tx, now)
-        if stored_incidents.open_incidents(tx):
+        if unsolved := stored_incidents.open_incidents(tx):
             living = incidents.subjects(context, context.recipients)
+            if shared_store.goes_on(tx, unsolved):
+                living.add(incidents.STORE)
             stored_incidents.end_obsolete(tx, living, now)
-    context.in_force.remember_subscriptions(context.subscribed, mark)
+    # What was kept is removed by the round that finds the other configuration out of use.
+    context.in_force.remember_subscriptions(context.subscribed, None if keep else mark)
 
 
 def _look_back(context: MatchContext) -> int:
@@ -107,7 +113,8 @@ def _look_back(context: MatchContext) -> int:
         if matches.mark(tx) != mark:
             changed, gone = matches.difference(tx, context.topics)
             changed = _readable(changed, build_index(changed))
-        matches.activate_topics(tx, changed, gone, now)
+        keep = shared_store.keeps_others(tx, context)
+        matches.activate_topics(tx, changed, gone, now, keep_matches=keep)
         matches.replace_unsent(tx, starts, rows, now)
         if starts:
             matches.reopen(

@@ -22,6 +22,7 @@ from monitor.pipeline.active_config import InForce
 from monitor.signing import KeyRing
 from monitor.sources.base import Source
 from monitor.sources.calendar import Calendar
+from monitor.store.activations import Origin
 from monitor.store.database import Database
 from monitor.store.locks import Owner
 from monitor.store.subscriptions import Subscribed
@@ -137,9 +138,20 @@ class RecipientsContext(StageContext):
 
 @dataclass(frozen=True, kw_only=True)
 class MatchContext(RecipientsContext):
+    """`origin` is where the configuration is from."""
+
     sources: Mapping[str, ConfiguredSource]
     topics: tuple[Topic, ...]
+    origin: Origin
     in_force: InForce = field(default_factory=InForce)
+
+    @cached_property
+    def activation_hash(self) -> str:
+        """A hash of all that a round puts in force."""
+        topics = sorted(self.topics, key=lambda topic: topic.name)
+        parts = (topics, sorted(self.subscribed), sorted(self.recipients))
+        encoded = msgspec.json.encode(parts, order="deterministic")
+        return hashlib.sha256(encoded).hexdigest()[:16]
 
     @cached_property
     def subscribed(self) -> tuple[Subscribed, ...]:

@@ -15,7 +15,7 @@ from monitor.app import App, load_settings, open_app
 from monitor.config import Settings
 from monitor.errors import ConfigError, StoreError
 from monitor.model import Clock
-from monitor.pipeline import incidents
+from monitor.pipeline import incidents, shared_store
 from monitor.pipeline.active_config import InForce
 from monitor.store import incidents as stored_incidents
 
@@ -96,6 +96,7 @@ class Running(ABC):
     def _announce(self, app: App) -> None:
         """Say that this configuration is used: what was wrong with another is over."""
         with app.runtime.database.writing() as tx:
+            shared_store.begin_use(tx, app.runtime)
             stored_incidents.end_incident(
                 tx, incidents.CONFIGURATION, incidents.FAULTY, self.clock.now()
             )

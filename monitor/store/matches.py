@@ -121,14 +121,21 @@ def queries(tx: Transaction) -> dict[str, str]:
 
 
 def activate_topics(
-    tx: Transaction, changed: Iterable[Topic], gone: Collection[str], now: datetime
+    tx: Transaction,
+    changed: Iterable[Topic],
+    gone: Collection[str],
+    now: datetime,
+    *,
+    keep_matches: bool = False,
 ) -> None:
     """Activate new or changed topics, and deactivate all others.
 
-    The matches of removed topics are deleted; digests with them stay as they are.
+    The matches of removed topics are deleted, unless these may soon return; digests with them stay
+    as they are.
     """
     if gone:
-        tx.execute(sa.delete(schema.match).where(among(tx, _match.topic, gone)))
+        if not keep_matches:
+            tx.execute(sa.delete(schema.match).where(among(tx, _match.topic, gone)))
         tx.execute(sa.delete(schema.topic).where(among(tx, _topic.name, gone)))
     insert_or_update(
         tx,

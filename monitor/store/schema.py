@@ -9,7 +9,7 @@ from monitor.store.sql import Id, Instant
 
 # The newest migration. Alembic is not imported for a store with this version, nor for a new one on
 # SQLite, which `create` makes.
-VERSION = "0025"
+VERSION = "0026"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -332,6 +332,18 @@ heartbeat = Table(
     metadata,
     Column("name", Text, primary_key=True),
     Column("at", Instant, nullable=False),
+)
+
+# Each time that a configuration came into use after another one, or in another process.
+activation = Table(
+    "activation",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("at", Instant, nullable=False),
+    Column("config_hash", Text, nullable=False),
+    Column("file", Text, nullable=False),
+    Column("host", Text, nullable=False),
+    Column("process", Integer, nullable=False),
 )
 
 # ── topics and matches ──────────────────────────────────────────────────────────────

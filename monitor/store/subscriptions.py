@@ -45,15 +45,20 @@ class SubscriptionState:
     next_due_at: datetime | None = None
 
 
-def sync_subscriptions(tx: Transaction, subscribed: Iterable[Subscribed], now: datetime) -> None:
+def sync_subscriptions(
+    tx: Transaction, subscribed: Iterable[Subscribed], now: datetime, *, keep_others: bool = False
+) -> None:
     """Store the subscriptions of the configuration, and mark all others as removed.
+
+    With `keep_others` these stay as they are.
 
     A subscription has each topic since it first got it, and again from the time when it or the
     topic was added again. After a change each is looked at, whenever it was due next.
     """
     rows = {name: (schedule, zone, topics) for name, schedule, zone, topics in subscribed}
     known = {row.name: row for row in tx.execute(sa.select(schema.subscription))}
-    gone = [name for name, row in known.items() if name not in rows and row.removed_at is None]
+    others = [name for name, row in known.items() if name not in rows and row.removed_at is None]
+    gone = [] if keep_others else others
     _remove(tx, gone, now)
     changed = [
         _row(name, schedule, zone, now)
@@ -62,8 +67,9 @@ def sync_subscriptions(tx: Transaction, subscribed: Iterable[Subscribed], now: d
     ]
     updated = ["removed_at", "schedule", "timezone", "in_force_since"]
     insert_or_update(tx, schema.subscription, changed, updated)
-    others = _sync_topics(tx, {name: topics for name, (_, _, topics) in rows.items()}, now)
-    if gone or changed or others or subscriptions_mark(tx) is None:
+    kept = frozenset(others if keep_others else ())
+    topics = {name: topics for name, (_, _, topics) in rows.items()}
+    if _sync_topics(tx, topics, kept, now) or gone or changed or subscriptions_mark(tx) is None:
         _forget_next_due(tx)
         heartbeats.beat(tx, _SUBSCRIPTIONS, datetime.now(UTC))
 
@@ -98,10 +104,13 @@ def _remove(tx: Transaction, names: Sequence[str], now: datetime) -> None:
             tx.execute(sa.delete(table).where(among(tx, table.c.subscription, names)))
 
 
-def _sync_topics(tx: Transaction, wanted: dict[str, Sequence[str]], now: datetime) -> bool:
-    """Store the topics of subscriptions; return whether any changed."""
+def _sync_topics(
+    tx: Transaction, wanted: dict[str, Sequence[str]], kept: Collection[str], now: datetime
+) -> bool:
+    """Store the topics of subscriptions, but for `kept` ones; return whether any changed."""
     pairs = {(name, topic) for name, topics in wanted.items() for topic in topics}
     had = set(map(tuple, fetch(tx, sa.select(_has.subscription, _has.topic))))
+    had = {(name, topic) for name, topic in had if name not in kept}
     for name, topic in sorted(had - pairs):
         lost = (_has.subscription == name, _has.topic == topic)
         tx.execute(sa.delete(schema.subscription_topic).where(*lost))

@@ -1,0 +1,127 @@
+"""Notices two configurations that take turns on one store, and keeps one from undoing the other.
+
+    serve, /etc/a.yaml      A     A     A        each finds that the other's configuration was
+    run --config b.yaml        B     B     ...   used last, and puts its own in force again
+
+Every round looks at which configuration was used last, and records its own if that was another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import groupby, takewhile
+
+import structlog
+
+from monitor.pipeline import incidents
+from monitor.pipeline.runtime import MatchContext
+from monitor.store import activations, heartbeats
+from monitor.store import incidents as stored_incidents
+from monitor.store.activations import Activation
+from monitor.store.database import Transaction
+from monitor.store.incidents import Incident
+
+log = structlog.get_logger()
+
+# One that returns within an hour is in use elsewhere; a slower one may be a person who goes back
+# to an earlier file, until it has come twice.
+SOON = timedelta(hours=1)
+LONGEST_ROUND = timedelta(days=8)
+OVER_AFTER = timedelta(minutes=10)
+# The machines of a fleet take up a new version of their file at different moments.
+ROLLING_UPGRADE = timedelta(minutes=5)
+ALIVE = timedelta(minutes=5)
+
+
+def begin_use(tx: Transaction, context: MatchContext) -> None:
+    """Record that this process works with its configuration from now on."""
+    newest = activations.newest(tx)
+    config_hash = context.activation_hash
+    if newest is None or (newest.config_hash, newest.origin) != (config_hash, context.origin):
+        activations.record(tx, config_hash, context.origin)
+
+
+def take_turn(tx: Transaction, context: MatchContext) -> None:
+    """Record the configuration unless it was used last; an incident begins with the third turn."""
+    newest, config_hash = activations.newest(tx), context.activation_hash
+    if newest is not None and newest.config_hash == config_hash:
+        return
+    activations.record(tx, config_hash, context.origin)
+    rivals = find_rivals(activations.history(tx), datetime.now(UTC))
+    if rivals is None:
+        return
+    now, error = context.clock.now(), _describe(rivals)
+    if stored_incidents.open_incident(tx, incidents.STORE, incidents.SHARED, now, error):
+        log.warning("store used by two configurations", error=error)
+
+
+def goes_on(tx: Transaction, unsolved: Sequence[Incident]) -> bool:
+    """Return whether one of these open incidents is of two configurations that still take turns."""
+    if all(one.kind != incidents.SHARED for one in unsolved):
+        return False
+    return find_rivals(activations.history(tx), datetime.now(UTC)) is not None
+
+
+def keeps_others(tx: Transaction, context: MatchContext) -> bool:
+    """Return whether what only other configurations have is kept, for they are in use as well."""
+    is_open = stored_incidents.open_error(tx, incidents.STORE, incidents.SHARED)
+    return bool(is_open) or _is_another_alive(tx, context)
+
+
+def _is_another_alive(tx: Transaction, context: MatchContext) -> bool:
+    """Return whether a service or worker on another file gave a sign of life lately."""
+    config_hash, now = context.activation_hash, datetime.now(UTC)
+    living = {
+        name.partition("@")[2] for name, at in heartbeats.signs(tx).items() if now - at < ALIVE
+    }
+    last: dict[str, Activation] = {}
+    for one in activations.history(tx):
+        last.setdefault(f"{one.origin.host}/{one.origin.process}", one)
+    own = context.origin[:2]
+    return any(
+        one.config_hash != config_hash and one.origin[:2] != own
+        for process, one in last.items()
+        if process in living
+    )
+
+
+def find_rivals(
+    history: Sequence[Activation], now: datetime
+) -> tuple[Activation, Activation] | None:
+    """Return two configurations that take turns; `history` has the newest activation first.
+
+    Not rivals are an edit and its undo, which have the same file, and what has stopped: no turn
+    for twice as long as a round took.
+    """
+    turns = [next(rows) for _, rows in groupby(history, lambda one: one.config_hash)]
+    if len(turns) < 3 or turns[0].config_hash != turns[2].config_hash:
+        return None
+    newest, other = turns[0], turns[1]
+    both = {newest.config_hash, other.config_hash}
+    rows = list(takewhile(lambda one: one.config_hash in both, history))
+    origins = [
+        {one.origin[:2] for one in rows if one.config_hash == turn.config_hash}
+        for turn in (newest, other)
+    ]
+    if origins[0] & origins[1]:
+        return None
+    a_round, lasted = newest.at - turns[2].at, newest.at - rows[-1].at
+    has_two_rounds = len(turns) > 3 and turns[3].config_hash == other.config_hash
+    is_quick = a_round <= SOON
+    has_stopped = now - newest.at > max(OVER_AFTER, 2 * a_round)
+    if has_stopped or not (is_quick or (has_two_rounds and a_round <= LONGEST_ROUND)):
+        return None
+    same_file = {file for file, _ in origins[0]} == {file for file, _ in origins[1]}
+    return None if same_file and lasted < ROLLING_UPGRADE else (newest, other)
+
+
+def _describe(rivals: tuple[Activation, Activation]) -> str:
+    first, second = (
+        f"{file} ({host}, process {process})"
+        for file, host, process in sorted(one.origin for one in rivals)
+    )
+    return (
+        f"{first} and {second} put different topics, subscriptions or recipients in force, in"
+        " turn: use one of them, or give the other a store of its own"
+    )
