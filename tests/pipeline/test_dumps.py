@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from monitor.commands.status import status
 from monitor.model import Run, RunOutcome
 from monitor.store import papers, schema
 from tests.faults import process
@@ -137,6 +138,30 @@ def test_F13_what_is_set_aside_is_counted_and_the_first_of_it_kept(dumped: House
     assert [one.why for one in run.set_aside[:2]] == ["record has no title", "not JSON"]
     put(dumped, lines([1]) + bad * 1_500 + lines([2, 1]) + bad)
     assert summarise(dumped.ingest()) == [("a.jsonl", "ok", 0, 0, 2)]
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "bibtex"])
+def test_a_link_out_of_the_folder_is_a_failed_run_and_a_problem_until_it_is_allowed(
+    house: House, kind: str
+):
+    good, other = {
+        "jsonl": (lines([1]), lines([2])),
+        "bibtex": (b"@book{a, title = {Ants at Work}}\n", b"@book{b, title = {Seas of Mud}}\n"),
+    }[kind]
+    house.settings["sources"] = {"all": {"kind": kind, "path": "dumps/*"}}
+    (house.folder / "outside").write_bytes(other)
+    put(house, good)
+    (house.folder / "dumps" / "b").symlink_to(house.folder / "outside")
+    read, refused = house.ingest()
+    assert (read.outcome, read.new) == (RunOutcome.OK, 1)
+    assert (refused.outcome, refused.document) == (RunOutcome.FAILED, "b")
+    with house.opened() as app:
+        (problem,) = status(app.runtime).problems
+    assert "dumps/b is a link that leads out of" in problem and "follow_links: true" in problem
+    house.settings["sources"]["all"]["follow_links"] = True
+    assert [run.new for run in house.ingest() if run.document] == [1]
+    with house.opened() as app:
+        assert status(app.runtime).problems == ()
 
 
 NULS = b"\0" * 300_000
