@@ -74,8 +74,14 @@ def _entry(
             label.title or name for name, label in zip(sources, labels, strict=True)
         ),
         formulas=formulas_of(stored.paper.title, stored.paper.abstract),
-        search=next((label.search for label in labels if label.search), runtime.search),
+        search=search_site(runtime, sources),
     )
+
+
+def search_site(runtime: Runtime, sources: Iterable[str]) -> str:
+    """Return the name of the site where a paper of these sources is searched for."""
+    labels = (runtime.labels[name] for name in sources if name in runtime.labels)
+    return next((label.search for label in labels if label.search), runtime.search)
 
 
 def _explained(query: Query, entries: Sequence[DigestPaper]) -> list[DigestPaper]:

@@ -60,10 +60,15 @@ def web_url(url: str) -> str:
 
 def paper_link(entry: DigestPaper) -> Link:
     """Return where the title of a paper leads: to the paper, or to a search for its title."""
-    title = entry.paper.title
-    if url := page_url(entry.paper):
+    return title_link(entry.paper, entry.search)
+
+
+def title_link(paper: Paper, search: str) -> Link:
+    """Return a link to a paper, or to a search for its title on the site named `search`."""
+    title = paper.title
+    if url := page_url(paper):
         return Link(title, url)
-    name, address = _SITES.get(entry.search) or _SITES[_DEFAULT_SITE]
+    name, address = _SITES.get(search) or _SITES[_DEFAULT_SITE]
     return Link(title, address.format(quote_plus(title[:_LONGEST_QUERY], errors="replace")), name)
 
 

@@ -9,7 +9,7 @@ from email.utils import format_datetime, parsedate_to_datetime
 from hashlib import sha256
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from monitor.digest.links import page_url, pdf_url
+from monitor.digest.links import pdf_url, title_link
 from monitor.model import Paper
 from monitor.sources.fields.encoding import is_xml_character
 
@@ -21,12 +21,16 @@ _GENERATOR = "Paper Monitor"
 
 @dataclass(frozen=True, slots=True)
 class FeedPaper:
-    """A paper of a feed: `updated` is when it was last news, `page` its address on our pages."""
+    """A paper of a feed, with the time when it was last news.
+
+    `search` names the site where a paper without a link is searched for. Our own page of it would
+    ask for a login, which feed readers do not have.
+    """
 
     id: int
     paper: Paper
     updated: datetime
-    page: str = ""
+    search: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,7 @@ def _entry(entry: Element, feed: Feed, one: FeedPaper) -> None:
         _text(entry, "published", _moment(paper.published))
     for name in paper.authors:
         _author(entry, name)
-    _link(entry, "alternate", page_url(paper) or one.page, "text/html")
+    _link(entry, "alternate", title_link(paper, one.search).url, "text/html")
     _link(entry, "related", pdf_url(paper), "application/pdf")
     for category in paper.categories:
         SubElement(entry, "category", {"term": _permitted(category)})

@@ -39,8 +39,7 @@ def feed(
         page="https://p.example/topics/marl",
         began=AT - timedelta(days=9),
         papers=tuple(
-            FeedPaper(n, paper, AT - timedelta(hours=n), f"https://p.example/papers/{n}")
-            for n, paper in enumerate(papers)
+            FeedPaper(n, paper, AT - timedelta(hours=n), "arxiv") for n, paper in enumerate(papers)
         ),
     )
 
@@ -83,7 +82,7 @@ def test_a_feed_has_all_that_the_standard_wants() -> None:
     [link] = entry.findall(f"{atom}link")
     assert link.attrib == {
         "rel": "alternate",
-        "href": "https://p.example/papers/0",
+        "href": "https://arxiv.org/search/?searchtype=title&query=Untitled",
         "type": "text/html",
     }
     assert root.findtext(f"{atom}updated") == "2026-11-21T08:30:15+00:00"

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import csv
+import email
+import email.policy
 import io
+from email.message import EmailMessage
 from typing import Any
 
 import feedparser
@@ -17,6 +20,7 @@ from monitor.commands import find_papers
 from monitor.store import schema
 from monitor.web.pages import exports
 from tests.house import AGENTS, BANDITS, FOLDING, House
+from tests.servers.smtp import ScriptedSmtp
 from tests.web.conftest import TOKEN, links, pages, public_pages
 
 OPERATOR = {"Authorization": f"Bearer {TOKEN}"}
@@ -61,6 +65,24 @@ def test_the_feed_of_a_topic_and_of_a_subscription(asked: httpx.Client) -> None:
     assert httpx.get(address.partition("?")[0]).status_code == 403
     assert asked.get("/feed/topic/none.atom").status_code == 404
     assert asked.get("/feed/none.atom").status_code == 404
+
+
+def test_a_paper_without_a_link_leads_from_a_feed_where_it_leads_from_a_mail(
+    lived: House, smtp: ScriptedSmtp
+) -> None:
+    """A feed reader is not logged in: our own page of the paper would show it the login form."""
+    lived.by_mail(smtp.port)
+    lived.add("2.txt", ("Agents of Language", "A language that agents may speak."))
+    lived.next_morning()
+    with public_pages(lived, **PROXY) as (_, client):
+        feed = client.get(feed_of(client, "/topics/agents", OPERATOR))
+    newest = feedparser.parse(feed.content).entries[0]
+    assert newest.title == "Agents of Language"
+    assert newest.link.startswith("https://huggingface.co/papers?q=")
+    mail = email.message_from_bytes(smtp.received[0].content, policy=email.policy.default)
+    assert isinstance(mail, EmailMessage)
+    text = mail.get_body(("plain",))
+    assert text and newest.link in text.get_content()
 
 
 def test_a_feed_is_sent_again_only_when_it_has_something_new(house: House) -> None:

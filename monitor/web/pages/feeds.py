@@ -13,7 +13,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from monitor.commands.search import find_topic
-from monitor.store import topic_history
+from monitor.commands.shown_papers import search_site
+from monitor.store import papers, topic_history
 from monitor.web.access import Role
 from monitor.web.atom import Feed, FeedPaper, Validators, is_unchanged, validators, write_feed
 from monitor.web.costly import Endpoint, costly
@@ -84,6 +85,7 @@ def _answer(
     base, now = site.url or str(request.base_url).rstrip("/"), site.runtime.clock.now()
     with site.runtime.database.reading() as tx:
         news = topic_history.newest_news(tx, topics, now - LATELY, NEWEST)
+        sources = papers.sources(tx, [stored.id for stored, _ in news])
     feed = Feed(
         title=title,
         name="/".join(name),
@@ -92,8 +94,13 @@ def _answer(
         page=f"{base}{page}",
         began=(now - LATELY).replace(hour=0, minute=0, second=0, microsecond=0),
         papers=tuple(
-            FeedPaper(one.id, one.paper, at, f"{base}{path_to('papers', one.id)}")
-            for one, at in news
+            FeedPaper(
+                stored.id,
+                stored.paper,
+                at,
+                search_site(site.runtime, sources.get(stored.id, ())),
+            )
+            for stored, at in news
         ),
     )
     content = write_feed(feed)
