@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.text import clean, plain, sentences, singular, title_key, words
+from monitor.text import clean, plain, sentences, singular, split_person, title_key, words
 
 ANY_TEXT = st.one_of(
     st.text(max_size=60),
@@ -314,3 +314,29 @@ def test_clean_text_is_one_printable_line(text: str) -> None:
     assert line == clean(line) == " ".join(line.split()) == unicodedata.normalize("NFC", line)
     assert all(unicodedata.category(c) not in ("Cc", "Cs", "Zl", "Zp") for c in line)
     assert not set(line) & set("\xad\u200b\u200e\u200f\u202a\u202e\u2066\ufeff")
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("Jane Doe", ("Doe", "Jane", "")),
+        ("Jane van der Berg-Roe", ("van der Berg-Roe", "Jane", "")),
+        ("Maria de los Santos", ("de los Santos", "Maria", "")),
+        ("J. R. Doe", ("Doe", "J. R.", "")),
+        ("Martin Luther King, Jr.", ("King", "Martin Luther", "Jr.")),
+        ("Martin Luther King III", ("King", "Martin Luther", "III")),
+        ("Łukasz Kaiser", ("Kaiser", "Łukasz", "")),
+        *((name, None) for name in ("OpenAI", "Gemini Team", "University of Oxford", "Doe, Jane")),
+        *((name, None) for name in ("山田 太郎", "Plans, Inc.", "Wei Wang 0001", "", ",", ", Jr.")),
+    ],
+)
+def test_a_person_has_a_family_name_and_an_organisation_has_none(
+    name: str, parts: tuple[str, str, str] | None
+) -> None:
+    assert split_person(name) == parts
+
+
+@given(ANY_TEXT)
+def test_any_text_may_be_a_name(text: str) -> None:
+    parts = split_person(text)
+    assert parts is None or all(parts[:2])

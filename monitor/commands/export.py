@@ -1,7 +1,7 @@
 """Papers for other programs: BibTeX, RIS, CSV and JSON. Pure; whole texts in small pieces.
 
 bibtex   UTF-8, as biber and Zotero read it; TeX formulas stay as they are
-ris      RIS 2001, as reference managers read it
+ris      RIS 2011, as reference managers read it
 csv      one line for each paper; no cell is taken for a formula
 json     {"papers": [...]}, as the pages and their API show papers
 """
@@ -22,7 +22,9 @@ from bibtexparser.model import Entry, Field
 
 from monitor.commands.paper_json import found_paper
 from monitor.commands.search import FoundPaper
+from monitor.digest.links import pdf_url
 from monitor.model import Paper
+from monitor.text import split_person
 
 Format = Literal["bibtex", "ris", "csv", "json"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -54,9 +56,17 @@ _TEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
-    **{letter: f"\\{letter}" for letter in "&%$#_{}"},
+    # BibTeX and biber count braces whether or not they are escaped.
+    "{": r"\textbraceleft{}",
+    "}": r"\textbraceright{}",
+    **{letter: f"\\{letter}" for letter in "&%$#_"},
 }
 _TEX_LETTERS = str.maketrans(_TEX)
+# How readers count braces: BibTeX and biber each of them, others those without a backslash.
+_COUNTED_BRACES = (re.compile(r"[{}]"), re.compile(r"(?<!\\)[{}]"))
+_LETTER_BRACES = {r"\{": r"\lbrace ", r"\}": r"\rbrace "}
+# What biblatex takes as it is, as parts of an address. Each of them could end a field.
+_PERCENT_ENCODED = str.maketrans({"{": "%7B", "}": "%7D", "\\": "%5C"})
 _KEY = re.compile(r"[^a-z0-9]+")
 # Articles do not tell titles apart.
 _NO_KEY_WORDS = frozenset({"a", "an", "the", "on"})
@@ -85,10 +95,10 @@ def _entry(paper: Paper, used: set[str]) -> Entry:
         _VENUE_FIELDS.get(kind, "howpublished"): _tex(paper.venue),
         "year": str(_year(paper) or ""),
         "month": str(paper.published.month) if paper.published else "",
-        "doi": _first(paper, "doi"),
-        "eprint": arxiv,
+        "doi": _first(paper, "doi").translate(_PERCENT_ENCODED),
+        "eprint": arxiv.translate(_PERCENT_ENCODED),
         "eprinttype": "arxiv" if arxiv else "",
-        "url": _bibtex_url(paper.url or paper.pdf_url),
+        "url": (paper.url or paper.pdf_url).translate(_PERCENT_ENCODED),
         "abstract": _tex(paper.abstract),
     }
     written = [Field(name, value) for name, value in fields.items() if value]
@@ -96,31 +106,47 @@ def _entry(paper: Paper, used: set[str]) -> Entry:
 
 
 def _bibtex_name(name: str) -> str:
-    written = _tex(name)
-    return "{" + written + "}" if re.search(r"\band\b", name) else written
-
-
-def _bibtex_url(url: str) -> str:
-    """Braces would end the field, and biblatex takes an address as it is."""
-    return url.replace("{", "%7B").replace("}", "%7D")
+    """Write a name as one author: `and` would make two of it, a comma turn its parts around."""
+    person = split_person(name)
+    if person and person[2]:
+        family, given, suffix = map(_tex, person)
+        return f"{family}, {suffix}, {given}"
+    is_whole = "," in name or re.search(r"\band\b", name, re.IGNORECASE)
+    return "{" + _tex(name) + "}" if is_whole else _tex(name)
 
 
 def _tex(text: str) -> str:
     pieces = _FORMULA.split(" ".join(text.split()))
     return "".join(
-        piece if number % 2 and _is_balanced(piece) else piece.translate(_TEX_LETTERS)
+        _formula(piece) if number % 2 else piece.translate(_TEX_LETTERS)
         for number, piece in enumerate(pieces)
     )
 
 
+def _formula(formula: str) -> str:
+    r"""Return a formula as it is where its braces pair, with `\lbrace` where that makes them pair.
+
+    The field would not end where it should; a formula that cannot be kept is written as text.
+    """
+    named = re.sub(r"\\.", lambda pair: _LETTER_BRACES.get(pair[0], pair[0]), formula)
+    kept = next(filter(_is_balanced, (formula, named)), "")
+    return kept or formula.translate(_TEX_LETTERS)
+
+
 def _is_balanced(formula: str) -> bool:
-    """Whether the braces of a formula pair, so that the field ends where it should."""
+    """Whether all readers find that the braces of a formula pair."""
+    return all(_pairs(braces.findall(formula)) for braces in _COUNTED_BRACES) and not (
+        formula.endswith("\\$")
+    )
+
+
+def _pairs(braces: Iterable[str]) -> bool:
     depth = 0
-    for brace in re.findall(r"(?<!\\)[{}]", formula):
+    for brace in braces:
         depth += 1 if brace == "{" else -1
         if depth < 0:
             return False
-    return depth == 0 and not formula.endswith("\\$")
+    return depth == 0
 
 
 def _unused_key(paper: Paper, used: set[str]) -> str:
@@ -153,21 +179,33 @@ def _ris(found: Iterable[FoundPaper]) -> Iterator[str]:
 
 
 def _reference(paper: Paper) -> dict[str, Any]:
-    fields: dict[str, Any] = {
+    arxiv, url = _first(paper, "arxiv"), paper.url or paper.pdf_url
+    fields: dict[str, str | list[str]] = {
         "type_of_reference": _type(paper)[1],
         "title": paper.title,
-        "authors": list(paper.authors),
+        "authors": list(map(_ris_name, paper.authors)),
         "abstract": paper.abstract,
         "journal_name": paper.venue,
         "year": str(_year(paper) or ""),
+        "date": f"{paper.published:%Y/%m/%d}" if paper.published else "",
         "doi": _first(paper, "doi"),
-        "urls": [url for url in (paper.url, paper.pdf_url) if url],
+        "name_of_database": "arXiv" if arxiv else "",
+        "accession_number": f"arXiv:{arxiv}" if arxiv else "",
+        "urls": [url] if url else [],
+        "file_attachments1": pdf_url(paper),
     }
-    return {
-        name: " ".join(value.split()) if isinstance(value, str) else value
-        for name, value in fields.items()
-        if value
-    }
+    return {name: _on_one_line(value) for name, value in fields.items() if value}
+
+
+def _on_one_line(value: str | list[str]) -> str | list[str]:
+    if isinstance(value, str):
+        return " ".join(value.split())
+    return [" ".join(one.split()) for one in value]
+
+
+def _ris_name(name: str) -> str:
+    """Write a person as `Family, Given, Suffix`: readers take other names for organisations."""
+    return ", ".join(filter(None, split_person(name) or (name,)))
 
 
 def _csv(found: Iterable[FoundPaper]) -> Iterator[str]:

@@ -4,6 +4,7 @@ cleaning        removes control characters and extra spaces
 folding         folds case, accents, LaTeX and tags for comparing
 lattice         splits a folded text into words
 numbers         reads a whole number
+person_names    splits a person's name into its parts
 plurals         one form for singular and plural
 spelling        one form for British and American spelling
 sentence_ends   splits a text into sentences
@@ -24,6 +25,7 @@ from monitor.text.lattice import (
     written_in_piece,
 )
 from monitor.text.numbers import MAX_DIGITS, whole_number
+from monitor.text.person_names import SUFFIX, split_person
 from monitor.text.plurals import beginnings, form_of, singular, ways_to_write
 from monitor.text.sentence_ends import sentences
 from monitor.text.title_keys import title_key
@@ -31,6 +33,7 @@ from monitor.text.title_keys import title_key
 __all__ = [
     "MAX_DIGITS",
     "MAX_TEXT_LENGTH",
+    "SUFFIX",
     "Word",
     "beginnings",
     "clean",
@@ -42,6 +45,7 @@ __all__ = [
     "sentences",
     "sign_pattern",
     "singular",
+    "split_person",
     "title_key",
     "ways_to_write",
     "whole_number",

@@ -34,7 +34,8 @@ LETTERS = _words(
 TEXT_SYMBOLS = _words(
     "textendash – textemdash — textquoteright ’ textquoteleft ‘ textquotedblleft “ "
     "textquotedblright ” textquotesingle ' textbackslash \\ textasciitilde ~ textless < "
-    "textgreater > textregistered ® texttrademark ™ textdegree ° textmu µ texteuro € "
+    "textgreater > textbraceleft { textbraceright } textregistered ® texttrademark ™ "
+    "textdegree ° textmu µ texteuro € "
     "textellipsis … ldots … dots … copyright © textcopyright © pounds £ S § P ¶ "
     "textperiodcentered · textbullet • texttimes × textpm ± dag † LaTeX LaTeX TeX TeX BibTeX BibTeX"
 )

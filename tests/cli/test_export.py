@@ -7,16 +7,22 @@ import io
 import json
 import re
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
+import rispy
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from monitor.commands.export import FORMATS, Format, export
 from monitor.commands.search import FoundPaper
 from monitor.model import Paper, StoredPaper
+from monitor.resources import resource
 from monitor.sources.base import Source
+from monitor.sources.bibtex.latex import unlatex
 from monitor.sources.bibtex.source import BibTex
+from monitor.sources.huggingface_page.source import HuggingFacePage
 from monitor.sources.ris import Ris
 from tests.cli.conftest import Say
 from tests.house import AGENTS, BANDITS, House
@@ -61,6 +67,81 @@ def test_bibtex_is_read_as_it_was_written() -> None:
     assert other.title == "Untitled"
 
 
+_ENTRY = re.compile(r"\s*@(\w+)\{([^\s,{}]+),")
+_FIELD = re.compile(r"\s*(\w+) = \{")
+_NEXT = re.compile(r",(?=\s*\w)|,?\s*(\})")
+
+
+def as_bibtex_reads(text: str) -> list[dict[str, str]]:
+    r"""Return the fields of each entry, for a reader that counts every brace.
+
+    BibTeX and biber do so: for them `\}` ends a field like any other brace.
+    """
+    entries, at = [], 0
+    while text[at:].strip():
+        head = _ENTRY.match(text, at)
+        assert head, text[at : at + 60]
+        at, fields, end = head.end(), {}, None
+        while not (end and end[1]):
+            field = _FIELD.match(text, at)
+            assert field, text[at : at + 60]
+            at, depth = field.end(), 1
+            while depth:
+                depth += {"{": 1, "}": -1}.get(text[at], 0)
+                at += 1
+            fields[field[1]] = text[field.end() : at - 1]
+            end = _NEXT.match(text, at)
+            assert end, text[at : at + 60]
+            at = end.end()
+        entries.append(fields)
+    return entries
+
+
+@pytest.mark.parametrize(
+    "seed", sorted(resource("seeds").glob("*.txt")), ids=lambda path: path.name
+)
+def test_BibTeX_reads_all_papers_of_a_shipped_dump(seed: Path) -> None:
+    papers = read(HuggingFacePage, seed.read_bytes()).papers
+    entries = as_bibtex_reads(written("bibtex", *papers))
+    assert len(entries) == len(papers) > 50
+    for entry, paper in zip(entries, papers, strict=True):
+        assert unlatex(entry["title"]) == paper.title.replace("--", "–")  # as TeX sets it
+
+
+@pytest.mark.parametrize(
+    ("text", "tex"),
+    [
+        ("} alone", r"\textbraceright{} alone"),
+        ("{ alone", r"\textbraceleft{} alone"),
+        (r"\{a\}", r"\textbackslash{}\textbraceleft{}a\textbackslash{}\textbraceright{}"),
+        (r"$x_{1}$ and $\{x\}$", r"$x_{1}$ and $\{x\}$"),
+        (r"$\left\{x\right.$", r"$\left\lbrace x\right.$"),
+        (r"$\\{x}$", r"\$\textbackslash{}\textbackslash{}\textbraceleft{}x\textbraceright{}\$"),
+        ("$x}$", r"\$x\textbraceright{}\$"),
+    ],
+)
+def test_a_brace_of_a_text_ends_no_field(text: str, tex: str) -> None:
+    paper = Paper(text, abstract=text, venue=text, authors=(f"Jane {text}",))
+    entry, after = as_bibtex_reads(written("bibtex", paper, Paper("after")))
+    assert (entry["title"], entry["abstract"]) == (f"{{{tex}}}", tex)
+    assert after["title"] == "{after}"
+
+
+def test_braces_of_addresses_end_no_field() -> None:
+    paper = Paper("A", url=r"https://x.org/{a\}", keys={"doi": r"10.1000/{a\}"})
+    [entry] = as_bibtex_reads(written("bibtex", paper))
+    assert entry["url"] == "https://x.org/%7Ba%5C%7D"
+    assert entry["doi"] == "10.1000/%7Ba%5C%7D"
+
+
+def test_BibTeX_takes_each_name_for_one_person() -> None:
+    names = ("Martin Luther King, Jr.", "Plans and Sons", "Plans AND Sons", "Plans, Inc.")
+    [entry] = as_bibtex_reads(written("bibtex", Paper("A", authors=names)))
+    assert entry["author"] == (
+        "King, Jr., Martin Luther and {Plans and Sons} and {Plans AND Sons} and {Plans, Inc.}"
+    )
+
+
 def test_no_two_entries_have_the_same_key() -> None:
     text = written("bibtex", PAPER, PAPER, Paper("…"), Paper("???"))
     keys = re.findall(r"^@\w+\{([^,]*),", text, re.MULTILINE)
@@ -73,17 +154,55 @@ def test_ris_is_read_as_it_was_written() -> None:
     one, other = papers_in(Ris, text)
     assert (one.title, one.authors, one.venue) == (PAPER.title, PAPER.authors, PAPER.venue)
     assert one.abstract == "We plan. It costs #1."
-    assert one.keys["doi"] == "10.1000/xyz_(7)"
+    assert one.keys["doi"] == "10.1000/xyz_(7)" and one.keys["arxiv"] == "2403.00001"
+    assert (one.published, one.url) == (PAPER.published, PAPER.url)
     assert other.title == "Untitled"
 
 
-@given(st.text(min_size=1).filter(lambda text: text.strip().isprintable() and text.strip()))
+def test_each_line_of_ris_has_a_tag_of_the_standard() -> None:
+    paper = replace(PAPER, abstract="Two\nER  - \nlines", authors=("Jane\nDoe",), title="A\rB")
+    text = written("ris", paper, Paper("Untitled"))
+    lines = [line for line in text.splitlines() if line]
+    assert all(re.fullmatch(r"[A-Z][A-Z0-9]  - .*", line) for line in lines)
+    assert [line for line in lines if line[:2] in ("TY", "ER")] == [
+        *("TY  - JOUR", "ER  - "),
+        *("TY  - GEN", "ER  - "),
+    ]
+    assert {
+        "AU  - Doe, Jane",
+        "DA  - 2024/03/01",
+        "PY  - 2024",
+        "AN  - arXiv:2403.00001",
+        "UR  - https://papers.example.org/{1}?a=1&b=2",
+        "L1  - https://arxiv.org/pdf/2403.00001",
+    } < set(lines)
+
+
+def test_reference_managers_read_people_and_the_pdf() -> None:
+    people = ("Jane Doe", "Ludwig van Beethoven", "Martin King, Jr.")
+    names = (*people, "ATLAS Collaboration", "OpenAI")
+    paper = Paper("A", authors=names, pdf_url="https://x.org/1.pdf")
+    [reference] = rispy.loads(written("ris", paper))
+    assert reference["authors"] == [
+        *("Doe, Jane", "van Beethoven, Ludwig", "King, Martin, Jr."),
+        *("ATLAS Collaboration", "OpenAI"),
+    ]
+    assert reference["file_attachments1"] == "https://x.org/1.pdf"
+    [again] = papers_in(Ris, written("ris", paper))
+    assert (again.authors, again.url) == (names, "https://x.org/1.pdf")
+
+
+@given(
+    st.text(min_size=1).filter(lambda text: text.strip().isprintable() and text.strip())
+    | st.text(r"{}\$^~%#@\"a ", min_size=1).filter(str.strip)
+)
 def test_no_title_breaks_the_entries_around_it(title: str) -> None:
     papers = [Paper("before"), Paper(title), Paper("after")]
     for format_, kind in (("bibtex", BibTex), ("ris", Ris)):
         text = written(format_, *papers)  # type: ignore[arg-type]
         titles = [paper.title for paper in read(kind, text.encode()).papers]
         assert (titles[0], titles[-1]) == ("before", "after")
+    assert len(as_bibtex_reads(written("bibtex", *papers))) == 3
 
 
 def test_no_cell_of_csv_is_a_formula() -> None:

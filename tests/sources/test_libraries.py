@@ -346,6 +346,7 @@ def test_no_hits_are_no_failure() -> None:
         (r"{\noopsort{1973c}}1981", "1981"),
         (r"the R$\backslash$'enyi $x$ entropy", "the Rényi $x$ entropy"),
         (r"{\$}x{\^{}}2{\$} \~{}n \^{o}", "$x^2$ ~n ô"),
+        (r"a \textbraceleft{}-2\textbraceright{} \textbraceright", "a {-2} }"),
         ("plain text", "plain text"),
     ],
 )

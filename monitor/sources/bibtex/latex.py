@@ -18,18 +18,24 @@ _STYLE = re.compile(
 _SILENT = re.compile(
     r"\\(?:cite[a-z]{0,10}|label|ref|href|footnote|noopsort|SortNoop)\*?\s*\{[^{}]{0,2000}\}"
 )
-# The later replacement of `~` by a space must not change this one.
-_WORDS = {**TEXT_SYMBOLS, "textasciitilde": "∼", "newline": " "}
+# Stand-ins (private use) for escaped signs until braces are removed.
+_SIGNS = "&%$#_{}^~"
+_STAND_INS = {sign: chr(0xE000 + place) for place, sign in enumerate(_SIGNS)}
+_RESTORED = {ord(character): sign for sign, character in _STAND_INS.items()}
+_WORDS = {
+    **TEXT_SYMBOLS,
+    # The later replacement of `~` by a space must not change this one.
+    "textasciitilde": "∼",
+    "textbraceleft": _STAND_INS["{"],
+    "textbraceright": _STAND_INS["}"],
+    "newline": " ",
+}
 _WORD = re.compile(rf"\\({'|'.join(_WORDS)})(?![A-Za-z])(?:\s*\{{\}}|\s+)?")
 _ESCAPED = re.compile(r"\\(?:([&%$#_{}])|([\^~])\{\})")
 _SPACING = re.compile(r"\\(?:[,;:!/@-]|\\(?:\[[^\]]{0,20}\])?|\s)")
 # Commands other than accents (`\'e`, `\v c`) and letters of one character (`\o`).
 _COMMAND = re.compile(r"\\(?:[A-Za-z]{2}|[SP]|[&%$#_{},;:!/@\\\s-]|[\^~]\{\})")
 _MARKS = (("``", "“"), ("''", "”"), ("---", "—"), ("--", "–"), ("~", " "))
-# Stand-ins (private use) for escaped signs until braces are removed.
-_SIGNS = "&%$#_{}^~"
-_STAND_INS = {sign: chr(0xE000 + place) for place, sign in enumerate(_SIGNS)}
-_RESTORED = {ord(character): sign for sign, character in _STAND_INS.items()}
 
 
 def unlatex(source: str) -> str:
@@ -53,9 +59,9 @@ def unlatex(source: str) -> str:
 
 
 def _prose(source: str) -> str:
-    escaped = 0
-    if _COMMAND.search(source):
-        source, escaped = _ESCAPED.subn(lambda found: _STAND_INS[found[1] or found[2]], source)
+    has_commands = bool(_COMMAND.search(source))
+    if has_commands:
+        source = _ESCAPED.sub(lambda found: _STAND_INS[found[1] or found[2]], source)
         source = _WORD.sub(lambda found: _WORDS[found[1]], _SILENT.sub("", source))
         source = _STYLE.sub("", _SWITCH.sub("", _SPACING.sub(_space, source)))
     if "\\" in source:
@@ -63,7 +69,7 @@ def _prose(source: str) -> str:
     for written, character in _MARKS:
         source = source.replace(written, character)
     source = source.replace("{", "").replace("}", "")
-    return source.translate(_RESTORED) if escaped else source
+    return source.translate(_RESTORED) if has_commands else source
 
 
 def _space(found: re.Match[str]) -> str:

@@ -12,14 +12,11 @@ from monitor.sources.fields import markup
 from monitor.sources.fields.dates import parse_date, within_print_era, within_reason
 from monitor.sources.fields.identifiers import Keys, values_of
 from monitor.sources.fields.limits import MAX_CATEGORIES, MAX_ENTRY
-from monitor.text import clean
+from monitor.text import SUFFIX, clean
 
 MAX_NAMES = 10_000
 
 Record = Mapping[str, object]
-
-
-_SUFFIX = re.compile(r"^(?:jr|sr|ii|iii|iv|v|phd|md)\.?$", re.IGNORECASE)
 
 
 class NoPaperError(Exception):
@@ -124,9 +121,9 @@ def names_of(marked_up: Iterable[str]) -> tuple[str, ...]:
 def natural(name: str) -> str:
     """Turn "Doe, J. R." into "J. R. Doe"; other names stay as they are."""
     parts = [part.strip() for part in name.split(",")]
-    if len(parts) == 3 and _SUFFIX.match(parts[2]):
+    if len(parts) == 3 and SUFFIX.match(parts[2]):
         return f"{parts[1]} {parts[0]}, {parts[2]}"
-    if len(parts) != 2 or not all(parts) or _SUFFIX.match(parts[1]):
+    if len(parts) != 2 or not all(parts) or SUFFIX.match(parts[1]):
         return name
     return f"{parts[1]} {parts[0]}"
 
