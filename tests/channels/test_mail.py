@@ -81,7 +81,7 @@ def test_the_message_byte_by_byte() -> None:
         'List-Id: "ada" <ada.example.org>\r\n'
         "Auto-Submitted: auto-generated\r\n"
         "Feedback-ID: ada:digest:paper-monitor\r\n"
-        "Subject: 1 paper: agents 1 =?utf-8?q?=C2=B7?= 21 Nov\r\n"
+        "Subject: =?utf-8?q?1_paper=3A_agents_1_=C2=B7_21_Nov?=\r\n"
         "MIME-Version: 1.0\r\n"
         "Content-Type: multipart/alternative;\r\n"
         ' boundary="=_9bfb787c56930adc83b0fdf17a5c23e5"\r\n'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import email
 import email.policy
 import re
+from email.header import decode_header, make_header
 from email.message import EmailMessage
 from email.policy import SMTP
 
@@ -44,10 +45,25 @@ def read(content: bytes) -> list[object]:
 @example("ada: “zwölf”, 2026-11-21", "a\n" * 50 + "é" * 500, "<p>" + "word " * 400 + "</p>")
 @example("=?utf-8?q?x?=", ".\n..\nFrom me\n", " trailing \t\n=\n")
 @example("long " * 50, "論文" * 3000, "論文の要約。" * 2000)
+@example("33 papers: Reinforcement learning methods 21, Planning and search 9 · 23 Nov", "a", "b")
 @example("", "", "")
 def test_a_mail_program_reads_the_same(subject: str, text: str, html: str) -> None:
     ours = multipart(subject, text, html, BOUNDARY)
-    assert read(ours) == read(theirs(subject, text, html) + b"\r\n")
+    of_library = read(theirs("", text, html) + b"\r\n")
+    assert read(ours) == [subject, *of_library[1:]]
+
+
+@given(SUBJECT)
+@example("33 papers: Reinforcement learning methods 21, Planning and search 9 · 23 Nov")
+@example("Re: Abo actualités 20 semaines d’abonnement à 24 heures, Tribune de Genève et tous" * 2)
+def test_a_folded_subject_has_no_space_more_or_less(subject: str) -> None:
+    """RFC 5322, 2.2.3: unfolding removes each CRLF. RFC 2047, 2: encoded words have 75 octets."""
+    header = re.match(rb"Subject: ((?:[^\r]|\r\n )*)\r\n", multipart(subject, "", None, BOUNDARY))
+    assert header
+    lines = header[1].split(b"\r\n ")
+    assert all(line == line.strip() and len(line) <= 75 for line in lines)
+    unfolded = b" ".join(lines).decode()
+    assert str(make_header(decode_header(unfolded))) == subject
 
 
 @given(SUBJECT, TEXT, TEXT)

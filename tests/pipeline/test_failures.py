@@ -84,8 +84,8 @@ def test_a_channel_that_cannot_render_stops_no_other_and_follows_when_it_can(
         both.next_morning()
         both.run()
     assert mails(smtp) == [
-        "1 paper: agents 1 =?utf-8?q?=C2=B7?= 21 Nov",
-        "1 paper: agents 1 =?utf-8?q?=C2=B7?= 22 Nov",
+        "=?utf-8?q?1_paper=3A_agents_1_=C2=B7_21_Nov?=",
+        "=?utf-8?q?1_paper=3A_agents_1_=C2=B7_22_Nov?=",
     ]
     assert pages(both) == []
     both.run()
@@ -144,7 +144,7 @@ def test_a_recipient_who_left_meanwhile_gets_nothing(both: House, smtp: Scripted
         both.run()
     both.settings["subscriptions"]["lab"]["email"] = ["ada@example.org"]
     both.run()
-    assert mails(smtp) == ["1 paper: agents 1 =?utf-8?q?=C2=B7?= 21 Nov"]
+    assert mails(smtp) == ["=?utf-8?q?1_paper=3A_agents_1_=C2=B7_21_Nov?="]
     assert mails(smtp, "bob@example.org") == []
 
 
@@ -160,7 +160,7 @@ def test_when_all_channels_fail_nothing_is_frozen_and_it_is_composed_again(
     assert "subscription lab has not been composed" in problems(both)[0]
     both.run()
     assert (mails(smtp), pages(both)) == (
-        ["1 paper: agents 1 =?utf-8?q?=C2=B7?= 21 Nov"],
+        ["=?utf-8?q?1_paper=3A_agents_1_=C2=B7_21_Nov?="],
         ["2026-11-21.html"],
     )
 

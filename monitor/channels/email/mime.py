@@ -10,7 +10,7 @@ from __future__ import annotations
 import binascii
 import re
 from collections.abc import Iterable
-from email.policy import SMTP
+from email.header import Header
 from functools import lru_cache
 
 from monitor.kept import kept
@@ -19,6 +19,7 @@ from monitor.model import Json
 # Lines longer than this are encoded: RFC 5322 asks for 78 characters, and some servers break them.
 LINE = 78
 BASE64_LINE = 76
+ENCODED_LINE = 76  # of a header with encoded words (RFC 2047, 2)
 # A digest to many has a few parts of up to some 100 KB each; several may be under way at once.
 KEPT = 32
 # Where UTF-8 takes so many bytes more than there are characters, a share of all, base64 is shorter.
@@ -27,8 +28,6 @@ _BASE64_FROM = 1 / 10
 # Encoded paragraphs of at most so many bytes are kept.
 _SHORT = 1_000
 
-# 7-bit on the wire: no server on the way has to re-encode, and signatures stay whole.
-_POLICY = SMTP.clone(cte_type="7bit")
 _PLAIN_SUBJECT = re.compile(r"[!-~](?:[ -~]{0,66}[!-~])?")
 _TOO_LONG = re.compile(rb"[^\n]{%d}" % (LINE + 1))
 
@@ -56,10 +55,15 @@ def _join(kind: str, parts: Iterable[bytes], boundary: str) -> bytes:
 
 
 def _subject(subject: str) -> bytes:
-    """A short plain one stands as it is; the rest is folded and encoded by RFC 2047."""
+    """Return a short plain subject as it is, and any other as encoded words of RFC 2047.
+
+    All of it: `email.policy` encodes single words only, and where it folds between them, it adds a
+    space or leaves one out (https://github.com/python/cpython/issues/144156).
+    """
     if _PLAIN_SUBJECT.fullmatch(subject) and "=?" not in subject:
         return f"Subject: {subject}\r\n".encode()
-    return _POLICY.fold_binary("Subject", _POLICY.header_store_parse("Subject", subject)[1])
+    header = Header(subject, "utf-8", maxlinelen=ENCODED_LINE, header_name="Subject")
+    return b"Subject: %b\r\n" % header.encode(linesep="\r\n").encode()
 
 
 @lru_cache(maxsize=KEPT)
