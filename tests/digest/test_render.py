@@ -231,6 +231,16 @@ def test_the_preheader_is_hidden_names_the_top_papers_and_is_padded() -> None:
     assert hidden[2].count("&nbsp;") >= 50
 
 
+def test_a_mail_has_no_form_that_spam_filters_count() -> None:
+    """SpamAssassin's FONT_INVIS_MSGID and END_FUTURE_EMAILS: a point each."""
+    about = AboutSubscription(topics=("marl",), contact="ops@example.org")
+    for part in ("mail/digest.html.j2", "mail/digest.txt.j2"):
+        text = TEMPLATES.render(part, digest=digest([news()], about=about), full=9)
+        assert "ops@example.org" in text
+        assert not re.search(r"font(-size)?:\s*0*[01](\.\d+)?p[xt]|color:\s*transparent", text)
+        assert not re.search(r"\bstop (these|our|future) (e?-?mail|message)s?", text, re.IGNORECASE)
+
+
 def test_E17_how_to_unsubscribe_stands_at_the_top_of_a_mail_and_at_its_end() -> None:
     about = AboutSubscription(topics=("marl",), schedule="daily 08:00", contact="ops@example.org")
     items = [news(number=n) for n in range(9)]
@@ -239,7 +249,7 @@ def test_E17_how_to_unsubscribe_stands_at_the_top_of_a_mail_and_at_its_end() -> 
     assert len(links) == 2
     assert links[0] < html.index("<h1") < html.index("<h3") < html.rindex("</h3>") < links[1]
     text = TEMPLATES.render("mail/digest.txt.j2", digest=digest(items, about=about), full=9)
-    assert "To stop these mails, write to ops@example.org." in text
+    assert "To unsubscribe, write to ops@example.org." in text
     assert "You get this because ada is subscribed to marl, daily 08:00 Asia/Tokyo." in text
 
 
