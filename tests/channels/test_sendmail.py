@@ -78,6 +78,38 @@ def test_the_exit_status_is_the_answer(
     assert "the reason of it" in outcome.error
 
 
+MSMTP = """msmtp: recipient address ada@example.org not accepted by the server
+msmtp: server message: 550-5.1.1 no such user here,
+msmtp: server message: 550 5.1.1 see https://example.org/550
+msmtp: could not send mail"""
+
+
+@pytest.mark.parametrize(
+    ("says", "reason"),
+    [
+        (
+            MSMTP,
+            "msmtp: server message: 550-5.1.1 no such user here,; "
+            "msmtp: server message: 550 5.1.1 see https://example.org/550",
+        ),
+        (
+            "sendmail: RCPT TO:<a@b.org> (550 5.1.1 no)\n\n",
+            "sendmail: RCPT TO:<a@b.org> (550 5.1.1 no)",
+        ),
+        ("msmtp: cannot connect to x, port 587:\nrefused", "refused"),
+        ("", ""),
+    ],
+)
+def test_the_reply_of_the_server_is_kept(mta: SendmailProgram, says: str, reason: str) -> None:
+    mta.does(65, says=says)
+    outcome = sendmail(mta.path).send(letter(), Commit())
+    assert outcome.state is DeliveryState.FAILED
+    assert outcome.error == (
+        f"{mta.path} ended with status 65 (the message or an address was refused) for "
+        f"ada@example.org{': ' if reason else ''}{reason}"
+    )
+
+
 def test_a_program_that_dies_may_have_sent_it(mta: SendmailProgram) -> None:
     mta.does(signal=signal.SIGKILL)
     outcome = sendmail(mta.path).send(letter(), Commit())

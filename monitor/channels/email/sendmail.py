@@ -8,6 +8,7 @@ and its exit status is the answer (sysexits.h).
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -20,8 +21,9 @@ from monitor.channels.email.session import Letter
 from monitor.model import DeliveryState, Outcome, Step
 from monitor.text import clean
 
-# Statuses that concern one message: what is wrong with it, or with its recipient.
-_REFUSED = {65: "the message is malformed", 67: "the recipient is unknown"}
+# Statuses that concern one message. EX_DATAERR is "the input data was incorrect in some way": msmtp
+# ends with it when the server refuses the recipient, the sender or the message for good.
+_REFUSED = {65: "the message or an address was refused", 67: "the recipient is unknown"}
 # Not taken, perhaps because of this recipient alone.
 _LATER = {
     68: "a host is unknown",
@@ -43,6 +45,8 @@ _UNUSABLE = {
 # The program gets these variables only: ours may hold secrets.
 _ENVIRONMENT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ")
 _SHOWN_BYTES = 300
+# A refusal of the server that the program passes on: "server message: 550 5.1.1 no such user".
+_SERVER_REPLY = re.compile(r"(?<![\w.])[45]\d\d[ -]")
 
 
 class Sendmail:
@@ -101,7 +105,7 @@ class Sendmail:
             _stop(process)
             late = f"{self.program} did not end within {self._seconds:g} s, and was stopped"
             return Outcome(DeliveryState.UNKNOWN, late)
-        return self._read_status(status, letter, _last_line(output))
+        return self._read_status(status, letter, _read_reason(output))
 
     def _start(
         self, letter: Letter, message: IO[bytes], output: IO[bytes]
@@ -153,8 +157,11 @@ def _signal_name(number: int) -> str:
     return f"signal {number}"
 
 
-def _last_line(output: IO[bytes]) -> str:
+def _read_reason(output: IO[bytes]) -> str:
+    """Return the lines with the server's own reply, or the last line if there are none."""
     output.seek(0, os.SEEK_END)
     output.seek(max(0, output.tell() - 4 * _SHOWN_BYTES))
-    lines = [clean(line) for line in output.read().decode("utf-8", "replace").splitlines()]
-    return next((line for line in reversed(lines) if line), "")[:_SHOWN_BYTES]
+    written = output.read().decode("utf-8", "replace").splitlines()
+    lines = [line for line in map(clean, written) if line]
+    replies = [line for line in lines if _SERVER_REPLY.search(line)]
+    return "; ".join(replies or lines[-1:])[:_SHOWN_BYTES]
