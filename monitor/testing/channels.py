@@ -6,8 +6,8 @@
         kind = Pigeon
         settings = {"loft": "roof"}
 
-Without more only what needs no service is tested. `delivers` and `fails` say how a working and a
-failing service are arranged.
+This tests what needs no service. Override `working` and `failing`, which open a channel whose
+service works or fails, to test sending as well.
 """
 
 from __future__ import annotations

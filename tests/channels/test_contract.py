@@ -8,12 +8,13 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any, ClassVar
 
 import pytest
 from pydantic import BaseModel
 
-from monitor import config, plugins
+from monitor import config, plugins, testing
 from monitor.channels.base import Channel, Shared, complete, open_channel
 from monitor.channels.email.channel import Mail
 from monitor.channels.email.pool import Connections
@@ -214,6 +215,16 @@ def test_a_channel_that_lacks_a_method_is_refused_by_its_name(lacking: str) -> N
     }
     with pytest.raises(UsageError, match=f"the channel kind “pigeon” has no {lacking} "):
         complete("pigeon", type("Pigeon", (), members))
+
+
+@pytest.mark.parametrize("contract", [testing.channels, testing.sources])
+def test_what_a_contract_says_to_define_exists(contract: ModuleType) -> None:
+    assert contract.__doc__
+    named = re.findall(r"`(\w+)`|^        (\w+) =", contract.__doc__, re.MULTILINE)
+    classes = [cls for cls in vars(contract).values() if isinstance(cls, type)]
+    [suite] = [cls for cls in classes if cls.__name__.endswith("Contract")]
+    names = {first or second for first, second in named}
+    assert names and names <= {*dir(suite), *suite.__annotations__}
 
 
 @pytest.mark.parametrize("kind", plugins.CHANNELS)
