@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 VENV   := .venv
+LOWEST := .venv-lowest
 BIN    := $(VENV)/bin
 FUZZ_SECONDS ?= 90
 # What `make faults` plays, as in `python -m tests.faults --help`; all of it by itself.
@@ -15,13 +16,19 @@ UPGRADE ?=
 LOCK := $(BIN)/uv pip compile $(UPGRADE) --quiet --no-header --universal --python-version 3.11 \
     --generate-hashes --no-emit-index-url --no-emit-find-links
 
-.PHONY: demo test check format bench duel faults soak fuzz awkward month night limits same samples picture clean big lock sbom audit image
+.PHONY: demo test lowest check format bench duel faults soak fuzz awkward month night limits same samples picture clean big lock sbom audit image
 
 demo: $(VENV)/.installed          ## the four sample dumps as digests in ./demo
 	$(BIN)/paper-monitor demo demo
 
 test: $(VENV)/.developing         ## all tests
 	$(BIN)/python -m pytest --numprocesses auto
+
+# Without the slowest ones, which say nothing of libraries: each page in a browser, many digests.
+lowest: $(LOWEST)/.developing     ## tests with the lowest versions that pyproject.toml allows
+	$(LOWEST)/bin/python -m pytest --numprocesses auto \
+	    tests/web tests/channels tests/cli tests/store tests/sources \
+	    --ignore tests/web/test_browser.py --ignore tests/channels/test_limits.py
 
 check: $(VENV)/.developing        ## style, types, imports and the documentation's completeness
 	$(BIN)/ruff check .
@@ -101,7 +108,7 @@ image: $(VENV)/.releasing         ## the Dockerfile checked by hadolint, and bui
 	docker build --tag paper-monitor .
 
 clean:                            ## remove what the other targets made
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(LOWEST) demo .pytest_cache .mypy_cache .ruff_cache
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -114,4 +121,10 @@ $(VENV)/.releasing: $(VENV)/.developing
 
 $(VENV)/.developing: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+$(LOWEST)/.developing: pyproject.toml | $(VENV)/.releasing
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct \
+	    --editable '.[dev,postgres,scale,google]'
 	touch $@
