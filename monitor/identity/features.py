@@ -171,10 +171,10 @@ def _restore_authors(one: Paper, other: Paper) -> Paper:
     first, name = min(met)
     last = max(place for place, _ in met)
     for given in reversed(name[:-1]):
-        first -= words[first - 1][0] == given[0]
-    if words[first - 1] == "by":  # a review: "... by Ada Lovelace"
-        return one
+        first -= first > 0 and words[first - 1][0] == given[0]
     if first < MIN_WORDS or last - first >= MAX_NAME_LENGTH * len(names):
+        return one
+    if words[first - 1] == "by":  # a review: "... by Ada Lovelace"
         return one
     title, place = words[:first], words[last + 1 :]
     venue = one.venue or " ".join(place)

@@ -140,6 +140,15 @@ DIFFERENT = {
 # Likely one work, and not enough to hide a paper for ever.
 NOT_SURE = {
     "one title, nothing else": (Paper(TITLE), Paper(TITLE)),
+    "a title of its author's surname": (Paper("Turing"), by("Tina Turing", title="Turing")),
+    "a title of its author's name": (
+        Paper("Tina Turing"),
+        by("Tina Mae Turing", title="Tina Turing"),
+    ),
+    "a title that begins with its author's surname": (
+        Paper("Turing Machines That Think"),
+        by("T. T. Turing", "A. Machines", title="Turing Machines That Think"),
+    ),
     "authors on one side and an abstract on the other": (by(*AUTHORS), Paper(TITLE, ABSTRACT)),
     "retitled, and no author given": (
         Paper(TITLE, ABSTRACT),
