@@ -61,6 +61,12 @@ class App:
 
         return flow.ingest_once(self.runtime, names or [*self.runtime.sources], on_progress, accept)
 
+    def retry_undecided(self, on_progress: Callable[[Run], None] | None = None) -> list[Run]:
+        """Try the undecided records of all sources again."""
+        from monitor.pipeline import flow
+
+        return flow.retry_once(self.runtime, on_progress)
+
     def match(self) -> int:
         from monitor.pipeline import flow
         from monitor.pipeline.match import match

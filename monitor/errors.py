@@ -90,6 +90,10 @@ class StoreError(MonitorError):
     """The store cannot be opened, is damaged, or refuses to record."""
 
 
+class ValueRefusedError(StoreError):
+    """The database refuses a value of a record, such as a number that is too large."""
+
+
 class StoreBusyError(StoreError):
     """Another process holds what this one needs."""
 

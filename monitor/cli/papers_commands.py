@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from monitor.cli.options import CONFIG, AsJson, Config, Now, emit, open_configured
+from monitor.cli.options import CONFIG, AsJson, Config, Now, emit, finish, open_configured
 from monitor.cli.rating_commands import rate, rated, save, saved
 from monitor.cli.report_commands import papers as search
 
@@ -99,3 +99,34 @@ def doubtful(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) 
         emit(paper_json.doubtful(found, command))
     else:
         paper_output.doubtful(found, command)
+
+
+@papers.command()
+def undecided(
+    retry: Annotated[
+        bool, typer.Option("--retry", metavar="", help="Try them again, and match new papers.")
+    ] = False,
+    config: Config = CONFIG,
+    now: Now = None,
+    as_json: AsJson = False,
+) -> None:
+    """List records that an error kept from being stored; the others of their documents were."""
+    from monitor.cli import run_output, terminal
+    from monitor.commands import json_output
+    from monitor.commands.undecided import undecided as kept
+    from monitor.model import Run
+
+    runs: list[Run] = []
+    with open_configured(config, now, create=False) as app:
+        if retry:
+            with terminal.reading(quiet=as_json) as on_progress:
+                runs = app.retry_undecided(on_progress)
+            app.match()
+        records = kept(app.runtime)
+    if as_json:
+        emit(json_output.undecided(records) | json_output.runs(runs))
+    else:
+        if runs:
+            run_output.runs(runs)
+        run_output.undecided(records)
+    finish(not (retry and records))

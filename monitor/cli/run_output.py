@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from monitor.cli.terminal import at, console, count_of, file_link, print_error, table
-from monitor.model import Delivery, DeliveryState, Run, RunOutcome, Suppression
+from monitor.model import Delivery, DeliveryState, Run, RunOutcome, Suppression, UndecidedRecord
 
 if TYPE_CHECKING:
     from monitor.app import DigestReport
@@ -31,6 +31,7 @@ OUTCOME = {
     RunOutcome.UNCHANGED: "dim",
     RunOutcome.PARTIAL: "yellow",
     RunOutcome.FAILED: "bold red",
+    RunOutcome.RETRIED: "green",
 }
 
 
@@ -63,6 +64,22 @@ def runs(results: Sequence[Run]) -> None:
             print_error(where, f"{part.where}: {part.why}")
         if run.rejected > len(run.set_aside) > 0:
             print_error(where, f"and {run.rejected - len(run.set_aside):,} more; `read` shows all")
+
+
+def undecided(records: Sequence[UndecidedRecord]) -> None:
+    from monitor.commands.undecided import fields_of
+    from monitor.text import clean
+
+    if not records:
+        console.print("No record is undecided.")
+        return
+    rows = table("Source", "Document", "Title", "Read", "Error")
+    for one in records:
+        title = clean(str(fields_of(one).get("title", one.raw_id)))
+        cells = (one.source, one.document, title, at(one.at), one.error)
+        rows.add_row(*map(escape, cells))
+    console.print(rows)
+    console.print(f"{count_of(len(records), 'record')} will be tried again after an upgrade.")
 
 
 def digests(

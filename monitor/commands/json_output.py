@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct, structs
 
+from monitor.commands.undecided import fields_of
 from monitor.errors import Fault
-from monitor.model import Delivery, DeliveryState, Run, RunOutcome, Suppression
+from monitor.model import Delivery, DeliveryState, Run, RunOutcome, Suppression, UndecidedRecord
 
 if TYPE_CHECKING:
     from monitor.app import DigestReport
@@ -51,6 +52,24 @@ def _run(run: Run) -> Answer:
 
 def runs_ok(results: Iterable[Run]) -> bool:
     return all(run.outcome is not RunOutcome.FAILED for run in results)
+
+
+def undecided(records: Iterable[UndecidedRecord]) -> Answer:
+    return {
+        "undecided": [
+            {
+                "source": record.source,
+                "document": record.document,
+                "raw_id": record.raw_id,
+                "error": record.error,
+                "version": record.version,
+                "read": record.at.isoformat(),
+                "tried": record.tried_at.isoformat(),
+                "record": fields_of(record),
+            }
+            for record in records
+        ]
+    }
 
 
 def digests(sent: Iterable[DigestReport], failed: Iterable[Failure]) -> Answer:

@@ -19,7 +19,7 @@ from monitor.model import (
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.pipeline.settle_deliveries import is_handed_off_again
-from monitor.store import heartbeats, matches, uncertain_deliveries, unsent_matches
+from monitor.store import heartbeats, matches, uncertain_deliveries, undecided, unsent_matches
 from monitor.store import incidents as stored_incidents
 from monitor.store.database import Database, Transaction
 from monitor.store.subscriptions import SubscriptionState
@@ -59,6 +59,7 @@ def stored_problems(
         *_list_incidents(tx, runtime, now, said),
         *_find_silence(tx, said),
         *_find_unmatched(tx, now, said),
+        *_find_undecided(tx, runtime, said),
     ]
     late = LATE_FOR_SERVICE if _is_served(tx) else LATE
     for one in runtime.subscriptions:
@@ -112,6 +113,19 @@ def _find_unmatched(
     since = matches.unmatched_since(tx)
     if since is not None and since < now - LATE_FOR_SERVICE:
         yield f"papers have been waiting to be matched since {said(since)}"
+
+
+def _find_undecided(
+    tx: Transaction, runtime: Runtime, said: Callable[[datetime], str]
+) -> Iterator[str]:
+    """Records that an error kept from being stored, of each source that is configured."""
+    for name, (count, since) in undecided.counts(tx).items():
+        if name in runtime.sources:
+            records = "1 record" if count == 1 else f"{count:,} records"
+            yield (
+                f"source {name} has had {records} that could not be decided since {said(since)};"
+                " `paper-monitor papers undecided` lists them"
+            )
 
 
 def _find_overdue(

@@ -19,14 +19,22 @@ from monitor.model import (
 )
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import Runtime, Subscription
-from monitor.store import deliveries, digests, runs, subscriptions, suppressions, unsent_matches
+from monitor.store import (
+    deliveries,
+    digests,
+    runs,
+    subscriptions,
+    suppressions,
+    undecided,
+    unsent_matches,
+)
 from monitor.store import incidents as stored_incidents
 from monitor.store.database import Transaction
 from monitor.store.subscriptions import SubscriptionState
 
 
 class SourceStatus(msgspec.Struct, frozen=True):
-    """A source and the last attempt to read it."""
+    """A source, the last attempt to read it, and how many of its records could not be decided."""
 
     name: str
     outcome: str
@@ -36,6 +44,7 @@ class SourceStatus(msgspec.Struct, frozen=True):
     failing_since: datetime | None
     error: str
     troubles: tuple[SourceWarning, ...]
+    undecided: int
 
 
 class SubscriptionStatus(msgspec.Struct, frozen=True):
@@ -87,11 +96,14 @@ def status(runtime: Runtime, *, probe: bool = True, zone: str = "") -> Status:
             for s in runtime.subscriptions
         )
         read = {report.source: report for report in _read(tx, runtime, now)}
+        kept = {name: count for name, (count, _) in undecided.counts(tx).items()}
         problems = stored_problems(tx, runtime, states, now, zone)
     problems += present_problems(runtime, probe=probe)
     return Status(
         ok=not problems,
-        sources=tuple(_source(name, last.get(name), read[name]) for name in runtime.sources),
+        sources=tuple(
+            _source(name, last.get(name), read[name], kept.get(name, 0)) for name in runtime.sources
+        ),
         subscriptions=reports,
         deliveries={str(state): count for state, count in counts.items()},
         problems=tuple(problems),
@@ -103,7 +115,7 @@ def _read(tx: Transaction, runtime: Runtime, now: datetime) -> tuple[SourceRepor
     return runs.report(tx, runtime.sources, now - timedelta(days=1), now)
 
 
-def _source(name: str, last: Run | None, report: SourceReport) -> SourceStatus:
+def _source(name: str, last: Run | None, report: SourceReport, undecided: int) -> SourceStatus:
     return SourceStatus(
         name=name,
         outcome=last.outcome if last else "never read",
@@ -113,6 +125,7 @@ def _source(name: str, last: Run | None, report: SourceReport) -> SourceStatus:
         failing_since=report.failing_since,
         error=report.error,
         troubles=report.troubles,
+        undecided=undecided,
     )
 
 

@@ -36,6 +36,9 @@ class Suspicion:
         return self.new >= MIN_REPLAYED and 2 * self.new > self.known_before
 
 
+NO_SUSPICION = Suspicion()
+
+
 def suspect(
     papers: Sequence[Paper],
     decisions: Sequence[Decision],

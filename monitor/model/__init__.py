@@ -80,6 +80,7 @@ from monitor.model.sources import (
     Run,
     RunOutcome,
     SourceDay,
+    UndecidedRecord,
 )
 from monitor.model.topics import (
     Change,
@@ -156,6 +157,7 @@ __all__ = [
     "Templates",
     "Topic",
     "TopicWhy",
+    "UndecidedRecord",
     "UnsentMatch",
     "UsualCount",
     "Verdict",

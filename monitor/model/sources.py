@@ -156,10 +156,13 @@ class DumpReading(Protocol):
 
 
 class RunOutcome(StrEnum):
+    """What became of a run. `RETRIED` read no document: it decided records again that it kept."""
+
     OK = "ok"
     UNCHANGED = "unchanged"
     PARTIAL = "partial"
     FAILED = "failed"
+    RETRIED = "retried"
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -202,3 +205,23 @@ class FirstRun(StrEnum):
     DELIVER = "deliver"
     RECENT = "recent"
     BASELINE = "baseline"
+
+
+class UndecidedRecord(msgspec.Struct, frozen=True):
+    """A record that raised an error when it was decided, kept to be tried again.
+
+    `text` is all of it as JSON, `record_hash` a hash of that without its dates, and `raw_id` the
+    source's name for it, or "". It would have been worth `first_run`. `version` is that of the
+    program that tried it last, at `tried_at`; `at` is when it was read first.
+    """
+
+    source: str
+    record_hash: str
+    raw_id: str
+    document: str
+    text: str
+    error: str
+    version: str
+    first_run: FirstRun | None
+    at: datetime
+    tried_at: datetime

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from monitor.identity.keys import with_keys
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import CleanupContext, StageContext
-from monitor.store import retention
+from monitor.store import retention, undecided
 from monitor.store.database import Transaction
 
 log = structlog.get_logger()
@@ -31,6 +31,8 @@ def upkeep(context: CleanupContext) -> None:
     limits, now = context.retention, context.clock.now()
     before = now - limits.papers if limits.papers else None
     _all(context, "papers", lambda tx: retention.purge(tx, before, limits.count, now, BATCH))
+    if before:
+        _all(context, "undecided records", lambda tx: undecided.prune(tx, before))
     _all(context, "matches", lambda tx: retention.prune_matches(tx, now - limits.matches, BATCH))
     _all(context, "bodies", lambda tx: retention.prune_bodies(tx, now - limits.bodies, BATCH))
     _all(context, "runs", lambda tx: retention.prune_runs(tx, now - limits.runs))

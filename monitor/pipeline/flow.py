@@ -26,6 +26,7 @@ from monitor.pipeline.freeze import OnFailure, log_failure
 from monitor.pipeline.ingest import ingest, is_due
 from monitor.pipeline.match import match, sync_subscriptions
 from monitor.pipeline.notices import notify
+from monitor.pipeline.retry_undecided import retry_all
 from monitor.pipeline.runtime import Runtime
 from monitor.pipeline.search_index import make_searchable
 
@@ -135,10 +136,22 @@ def ingest_once(
 ) -> list[Run]:
     """Read the named sources, one after the other."""
     sync_subscriptions(runtime)
+    return _each(runtime, names, lambda name: ingest(runtime, name, on_progress, accept))
+
+
+def retry_once(runtime: Runtime, on_progress: Callable[[Run], None] | None = None) -> list[Run]:
+    """Try the undecided records of all sources again."""
+    sync_subscriptions(runtime)
+    return _each(runtime, [*runtime.sources], lambda name: retry_all(runtime, name, on_progress))
+
+
+def _each(
+    runtime: Runtime, names: Sequence[str], work: Callable[[str], Sequence[Run]]
+) -> list[Run]:
     done: list[Run] = []
     for name in names:
         try:
-            done += ingest(runtime, name, on_progress, accept)
+            done += work(name)
         except StoreBusyError as fault:
             now = runtime.clock.now()
             done.append(Run(name, None, RunOutcome.UNCHANGED, now, now, error=str(fault)))

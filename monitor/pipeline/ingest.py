@@ -22,6 +22,7 @@ from monitor.pipeline import incidents, source_schedule
 from monitor.pipeline.chunk_size import ChunkSize
 from monitor.pipeline.cleanup import fill_blocks
 from monitor.pipeline.read_dump import read_dump
+from monitor.pipeline.retry_undecided import retry_after_upgrade
 from monitor.pipeline.run_recorder import STOPPED, Progress, RunRecorder
 from monitor.pipeline.runtime import ConfiguredSource, IngestContext
 from monitor.pipeline.source_health import judge, note_gap
@@ -60,6 +61,7 @@ def ingest(
     """Read what is new of one source; a fault ends its document's run, never the others.
 
     Returns the runs, one `unchanged` run if nothing was read; `on_progress` gets each as it grows.
+    After an upgrade, those that try undecided records again come first.
     With `accept` a reading that would be held is stored. Raises StoreBusyError.
     """
     configured, now = context.sources[name], context.clock.now()
@@ -71,8 +73,9 @@ def ingest(
             validators = runs.validators(tx, name)
             state = source_state.state(tx, name, configured.place)
             error = stored_incidents.open_error(tx, incidents.source(name), incidents.FAILING)
+        retried = retry_after_upgrade(context, name, on_progress)
         if source_schedule.waits(state, now):
-            return [_postponed_run(name, state.waits_for, now)]
+            return [*retried, _postponed_run(name, state.waits_for, now)]
         first_run = configured.first_run if first else accept
         recorder = RunRecorder(context, configured, first_run, error, on_progress)
         reading = _Pass(
@@ -86,11 +89,11 @@ def ingest(
                 until = context.clock.now() + (reading.wait.retry_after or timedelta(0))
                 source_state.must_wait(tx, name, configured.place, until, str(reading.wait))
         if isinstance(reading.wait, WaitError):
-            return done or [_postponed_run(name, str(reading.wait), now)]
+            return [*retried, *(done or [_postponed_run(name, str(reading.wait), now)])]
         judge(context, configured, done)
         if not first and "until" not in validators:
             note_gap(context, configured, done)
-    return done
+    return [*retried, *done]
 
 
 def _postponed_run(name: str, why: str, now: datetime) -> Run:

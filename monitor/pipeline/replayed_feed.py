@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 
-from monitor.diff.replayed_feed import suspect
+from monitor.diff.replayed_feed import Suspicion
 from monitor.errors import HeldError
-from monitor.model import Candidate, Decision, Paper
 
 
-def hold_replayed(
-    source: str,
-    papers: Sequence[Paper],
-    decisions: Sequence[Decision],
-    candidates: Sequence[Sequence[Candidate]],
-    last_read: datetime,
-) -> None:
+def hold_replayed(source: str, suspicion: Suspicion, last_read: datetime) -> None:
     """Raise HeldError for a reading of a feed that replays old papers.
 
     It is judged by its first chunk: a feed that was moved or rebuilt replays from the start.
     """
-    suspicion = suspect(papers, decisions, candidates, last_read)
     if suspicion.holds:
         raise HeldError(
             f"held: {suspicion.new} of {suspicion.known_before} entries that should have been "

@@ -6,16 +6,28 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from importlib.metadata import version
 
 import structlog
 from msgspec.structs import replace
 
 from monitor.diff.decide import DecisionContext
-from monitor.model import Document, Dump, FirstRun, Paper, Rejected, Run, RunOutcome
+from monitor.model import (
+    Document,
+    Dump,
+    FirstRun,
+    Paper,
+    Rejected,
+    Run,
+    RunOutcome,
+    UndecidedRecord,
+)
+from monitor.pipeline.replayed_feed import hold_replayed
 from monitor.pipeline.runtime import ConfiguredSource, IngestContext
-from monitor.pipeline.store_chunk import store_chunk
-from monitor.store import runs, server_memory, source_state
-from monitor.store.database import Transaction
+from monitor.pipeline.store_chunk import StoredChunk, Undecided
+from monitor.pipeline.undecided import Chunk, DecidingError, store_apart, store_together
+from monitor.store import runs, server_memory, source_state, undecided
+from monitor.store.database import Database, Transaction
 
 log = structlog.get_logger()
 
@@ -26,6 +38,7 @@ STOPPED = "stopped; the rest is read next time"
 
 # Writes, with the papers of a chunk, how far the document is read, so that nobody reads it again.
 Progress = Callable[[Transaction, datetime], None]
+Store = Callable[[Database, Transaction, Chunk], StoredChunk]
 
 
 class RunRecorder:
@@ -75,9 +88,7 @@ class RunRecorder:
     def set_aside(self, rejected: Sequence[Rejected]) -> None:
         """Count rejected records, and keep the first of them."""
         run_id, run = self._require_open()
-        first = (*run.set_aside, *rejected[:MAX_REJECTED_STORED])[:MAX_REJECTED_STORED]
-        self._open = run_id, replace(run, set_aside=first)
-        self._count(rejected=len(rejected))
+        self._open = run_id, _with_rejected(run, rejected)
 
     def store(
         self,
@@ -87,33 +98,60 @@ class RunRecorder:
         *,
         whole: bool = False,
         hold_replayed: bool = False,
+        decided_at: datetime | None = None,
     ) -> None:
         """Store a chunk of papers in one transaction; `whole` if with it all of the document is.
 
-        With `hold_replayed`, raises HeldError, and stores nothing, for a feed that replays what
-        it listed before.
+        A record that cannot be decided is kept apart, and counts as rejected. With
+        `hold_replayed`, raises HeldError, and stores nothing, for a feed that replays what it
+        listed before. Papers are decided as at `decided_at`, by default now.
         """
-        now = self.context.clock.now()
-        circumstances = DecisionContext(now, self.first_run, self.configured.dated, self._undated)
-        with self.context.database.ingesting() as tx:
-            stored = store_chunk(
-                tx,
-                self.configured.name,
-                papers,
-                circumstances,
-                document.name,
-                last_read=runs.last_read(tx, self.configured.name) if hold_replayed else None,
-            )
-            progress(tx, now)
-            self._count(**stored.counts())
-            run_id, run = self._require_open()
-            validators = document.validators if whole else None
-            runs.progress(tx, run_id, replace(run, document=document.name), validators)
-            if whole:
-                self.record_whole(tx, document, now)
+        name, now = self.configured.name, self.context.clock.now()
+        circumstances = DecisionContext(
+            decided_at or now, self.first_run, self.configured.dated, self._undated
+        )
+        last_read = self._last_read() if hold_replayed else None
+        chunk = Chunk(name, papers, circumstances, document.name, now, last_read)
+        try:
+            stored = self._commit(store_together, chunk, document, progress, whole)
+        except DecidingError as fault:
+            log.info("storing records apart", source=name, error=repr(fault.__cause__))
+            stored = self._commit(store_apart, chunk, document, progress, whole)
         if self.on_progress:
-            self.on_progress(replace(run, document=document.name))
+            self.on_progress(self.run)
         self._undated += stored.undated
+
+    def _commit(
+        self,
+        store: Store,
+        chunk: Chunk,
+        document: Document | Dump,
+        progress: Progress,
+        whole: bool,
+    ) -> StoredChunk:
+        run_id, run = self._require_open()
+        with self.context.database.ingesting() as tx:
+            stored = store(self.context.database, tx, chunk)
+            if chunk.last_read:
+                hold_replayed(chunk.source, stored.suspicion, chunk.last_read)
+            left = [_record_of(chunk, one) for one in stored.undecided]
+            kept_before = undecided.replace_kept(tx, chunk.source, chunk.papers, left)
+            progress(tx, chunk.now)
+            run = replace(_with_counts(run, stored.counts()), document=document.name)
+            run = _with_rejected(run, [_rejected(record) for record in left])
+            validators = document.validators if whole else None
+            runs.progress(tx, run_id, run, validators)
+            if whole:
+                self.record_whole(tx, document, chunk.now)
+        self._open = run_id, run
+        for record, one in zip(left, stored.undecided, strict=True):
+            if record.record_hash not in kept_before:
+                _log_undecided(record, one.error)
+        return stored
+
+    def _last_read(self) -> datetime | None:
+        with self.context.database.reading() as tx:
+            return runs.last_read(tx, self.configured.name)
 
     def record_whole(self, tx: Transaction, document: Document | Dump, now: datetime) -> None:
         name, place = self.configured.name, self.configured.place
@@ -151,10 +189,38 @@ class RunRecorder:
         assert self._open is not None, "a run is opened before its document is looked at"
         return self._open
 
-    def _count(self, **counts: int) -> None:
-        run_id, run = self._require_open()
-        added = {name: getattr(run, name) + count for name, count in counts.items()}
-        self._open = run_id, replace(run, **added)
+
+def _with_counts(run: Run, counts: Mapping[str, int]) -> Run:
+    return replace(run, **{name: getattr(run, name) + count for name, count in counts.items()})
+
+
+def _with_rejected(run: Run, rejected: Sequence[Rejected]) -> Run:
+    """Return a run with more rejected records, of which it keeps the first."""
+    first = (*run.set_aside, *rejected[:MAX_REJECTED_STORED])[:MAX_REJECTED_STORED]
+    return replace(run, set_aside=first, rejected=run.rejected + len(rejected))
+
+
+def _record_of(chunk: Chunk, one: Undecided) -> UndecidedRecord:
+    at, first_run = chunk.now, chunk.circumstances.first_run
+    program = version("paper-monitor")
+    return undecided.record_of(
+        chunk.source, chunk.document, one.paper, one.error, first_run, at, program
+    )
+
+
+def _rejected(record: UndecidedRecord) -> Rejected:
+    return Rejected(f"record {record.raw_id}", f"not decided, and kept: {record.error}")
+
+
+def _log_undecided(record: UndecidedRecord, error: BaseException) -> None:
+    log.error(
+        "record not decided",
+        source=record.source,
+        document=record.document,
+        record=record.raw_id,
+        error=record.error,
+        exc_info=error,
+    )
 
 
 def _log_run(run: Run, seconds: float, previous_error: str) -> None:

@@ -8,24 +8,47 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from monitor.diff.decide import DecisionContext, count_fresh, count_undated, decide_chunk, proven
+from monitor.diff.replayed_feed import NO_SUSPICION, Suspicion, suspect
 from monitor.identity.keys import LINK, all_with_keys, mark, raw_id
 from monitor.identity.notices import attach, mark_retracted, subjects
 from monitor.identity.resolve import may_match_cheaply, without
 from monitor.model import Candidate, ChangeKind, Decision, IncomingPaper, Paper
-from monitor.pipeline.replayed_feed import hold_replayed
 from monitor.store import candidates, common, merge_papers, notices, paper_index, write_papers
 from monitor.store.database import Transaction
 from monitor.store.sql import index_value
 
 
 @dataclass(frozen=True, slots=True)
+class Undecided:
+    """A record that could not be decided or stored, and the error that it raised."""
+
+    paper: Paper
+    error: BaseException
+
+
+@dataclass(frozen=True, slots=True)
 class StoredChunk:
-    """What became of a chunk: of each paper that was not just as before a decision and an id."""
+    """What became of a chunk: of each paper that was not just as before a decision and an id.
+
+    `suspicion` says whether it replays a feed; `undecided` are the records that were not stored.
+    """
 
     decisions: tuple[Decision, ...] = ()
     ids: tuple[int, ...] = ()
     unchanged: int = 0
     fresh: int = 0
+    suspicion: Suspicion = NO_SUSPICION
+    undecided: tuple[Undecided, ...] = ()
+
+    def __add__(self, other: StoredChunk) -> StoredChunk:
+        return StoredChunk(
+            (*self.decisions, *other.decisions),
+            (*self.ids, *other.ids),
+            self.unchanged + other.unchanged,
+            self.fresh + other.fresh,
+            self.suspicion + other.suspicion,
+            (*self.undecided, *other.undecided),
+        )
 
     @property
     def undated(self) -> int:
@@ -38,7 +61,7 @@ class StoredChunk:
         """
         kinds = Counter(map(_counted_as, self.decisions))
         return {
-            "seen": len(self.decisions) + self.unchanged,
+            "seen": len(self.decisions) + self.unchanged + len(self.undecided),
             "new": kinds[ChangeKind.NEW] + kinds[ChangeKind.OLDER],
             "revised": kinds[ChangeKind.REVISED] + kinds[ChangeKind.WITHDRAWN],
             "known": kinds[None] + self.unchanged,
@@ -74,6 +97,7 @@ def decide(
     A record that is exactly what this source listed last time is recognized by its hash.
     """
     names, marks = list(map(raw_id, incoming)), list(map(mark, incoming))
+    _require_text(names)
     places = list(map(index_value, names))
     last_marks = dict(zip(places, marks, strict=True))
     other = paper_index.not_as_before(tx, source, last_marks)
@@ -93,6 +117,14 @@ def decide(
     return Decided(
         tuple(decisions), tuple(found), unchanged_ids, unchanged, count_fresh(decisions, found)
     )
+
+
+def _require_text(names: Sequence[str]) -> None:
+    """Raise ValueError for a name that SQLite would return as another one when it is looked up."""
+    joined = "".join(names)
+    joined.encode()  # half a surrogate pair
+    if "\0" in joined:
+        raise ValueError("the source's name for a record has a character U+0000")
 
 
 def _apply_store_facts(tx: Transaction, incoming: Sequence[IncomingPaper]) -> list[IncomingPaper]:
@@ -122,17 +154,20 @@ def store_chunk(
     document: str = "",
     *,
     last_read: datetime | None = None,
+    now: datetime | None = None,
 ) -> StoredChunk:
     """Decide on a chunk and store it. `tx` is one of `Database.ingesting`.
 
-    With `last_read`, when a feed was read before, raises HeldError if it replays old papers.
+    With `last_read`, when a feed was read before, it is judged whether it replays old papers. The
+    time of writing is `now`, by default that of the circumstances.
     """
     decided = decide(tx, source, incoming, circumstances)
+    suspicion = NO_SUSPICION
     if last_read is not None:
-        hold_replayed(source, incoming, decided.decisions, decided.candidates, last_read)
-    now = circumstances.now
+        suspicion = suspect(incoming, decided.decisions, decided.candidates, last_read)
+    now = now or circumstances.now
     write_papers.touch_sightings(tx, source, decided.unchanged_ids, now)
     ids = write_papers.apply(tx, source, decided.decisions, now, document)
     survivors = merge_papers.merge(tx, proven(decided.decisions, ids), now)
     ids = [survivors.get(id, id) for id in ids]
-    return StoredChunk(decided.decisions, tuple(ids), decided.unchanged, decided.fresh)
+    return StoredChunk(decided.decisions, tuple(ids), decided.unchanged, decided.fresh, suspicion)

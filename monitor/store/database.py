@@ -11,7 +11,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from monitor.errors import StoreBusyError, StoreError
+from monitor.errors import StoreBusyError, StoreError, ValueRefusedError
 from monitor.http.addresses import mask_url
 from monitor.private_files import create_file, make_folder
 from monitor.store import schema
@@ -69,7 +69,7 @@ class Database:
         Raises StoreBusyError if another writer does not finish, StoreError if the store cannot
         be written.
         """
-        with self._explaining(), self._writer.begin() as tx:
+        with self.explaining(), self._writer.begin() as tx:
             self.check_identity()
             yield tx
             self.check_identity()
@@ -77,7 +77,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
         """Begin a transaction that sees the store as it was at its start, and blocks nobody."""
-        with self._explaining(), self._reader.connect() as tx:
+        with self.explaining(), self._reader.connect() as tx:
             if self.dialect == "postgresql":
                 tx.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             tx.begin()
@@ -118,7 +118,7 @@ class Database:
 
         The server releases the lock when the connection ends for any reason.
         """
-        with self._explaining():
+        with self.explaining():
             connection = self._writer.connect().execution_options(isolation_level="AUTOCOMMIT")
             try:
                 connection.execute(_TCP_KEEPALIVE)
@@ -161,7 +161,7 @@ class Database:
             make_folder(path.parent)
             partial.unlink(missing_ok=True)
             create_file(partial).close()  # VACUUM keeps the mode of an empty file
-            with self._explaining(), closing(connect_sqlite(self.path)) as connection:
+            with self.explaining(), closing(connect_sqlite(self.path)) as connection:
                 connection.execute("VACUUM INTO ?", (str(partial.absolute()),))
             _remove_logins(partial, with_tokens=with_tokens)
             with partial.open("rb+") as written:
@@ -180,10 +180,12 @@ class Database:
         self._identity = None
 
     @contextmanager
-    def _explaining(self) -> Iterator[None]:
+    def explaining(self) -> Iterator[None]:
         """Turn an error of the database into a StoreError with a hint."""
         try:
             yield
+        except sa.exc.DataError as fault:
+            raise ValueRefusedError(self.explain(fault.orig or fault).message) from fault
         except sa.exc.DBAPIError as fault:
             raise self.explain(fault.orig or fault) from fault
         except sqlite3.Error as fault:

@@ -93,10 +93,9 @@ def validators(tx: Transaction, source: str) -> dict[str, str]:
 
 
 def last_runs(tx: Transaction) -> list[Run]:
-    """Return the newest finished run of each source, ordered by source."""
-    newest = (
-        sa.select(sa.func.max(_run.id)).where(_run.finished_at.is_not(None)).group_by(_run.source)
-    )
+    """Return the newest run of each source that tried to read it, ordered by source."""
+    ended = (_run.finished_at.is_not(None), _run.outcome != RunOutcome.RETRIED)
+    newest = sa.select(sa.func.max(_run.id)).where(*ended).group_by(_run.source)
     return load(tx, sa.select(schema.run).where(_run.id.in_(newest)).order_by(_run.source))
 
 
@@ -124,8 +123,9 @@ def last_read(tx: Transaction, source: str) -> datetime | None:
 
 
 def last_start(tx: Transaction, source: str) -> datetime | None:
-    """Return when the last run of a source started, whatever its outcome."""
-    starts = sa.select(_run.started_at).where(_run.source == source)
+    """Return when the last run that tried to read a source started, whatever its outcome."""
+    is_reading = _run.outcome.is_distinct_from(RunOutcome.RETRIED)  # null while it is open
+    starts = sa.select(_run.started_at).where(_run.source == source, is_reading)
     return tx.scalar(starts.order_by(_run.started_at.desc()).limit(1))
 
 

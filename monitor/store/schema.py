@@ -262,6 +262,23 @@ run = Table(
     Index("ix_run_finished_at", "finished_at"),
 )
 
+# Records that could not be decided: `text` is all of a record as JSON, `first_run` what it would
+# have been worth, `version` that of the program that tried it last.
+undecided = Table(
+    "undecided",
+    metadata,
+    Column("source", Text, primary_key=True),
+    Column("record_hash", Text, primary_key=True),
+    Column("raw_id", Text, nullable=False),
+    Column("document", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("error", Text, nullable=False),
+    Column("version", Text, nullable=False),
+    Column("first_run", Text),
+    Column("at", Instant, nullable=False),
+    Column("tried_at", Instant, nullable=False),
+)
+
 # Sources whose first reading is complete.
 source = Table(
     "source",

@@ -129,7 +129,7 @@ TRANSACTIONS = {
     "monitor.pipeline.run_recorder.RunRecorder.forget_redirect": "address distrusted",
     "monitor.pipeline.run_recorder.RunRecorder.finish": "run ended",
     "monitor.pipeline.run_recorder.RunRecorder.start": "run begun",
-    "monitor.pipeline.run_recorder.RunRecorder.store": "chunk",
+    "monitor.pipeline.run_recorder.RunRecorder._commit": "chunk",
     "monitor.pipeline.ingest.ingest": "source",
     "monitor.pipeline.source_health.judge": "source judged",
     "monitor.pipeline.match._look_back": "topics",
