@@ -60,9 +60,9 @@ def ingest(
 ) -> list[Run]:
     """Read what is new of one source; a fault ends its document's run, never the others.
 
-    Returns the runs, one `unchanged` run if nothing was read; `on_progress` gets each as it grows.
-    After an upgrade, those that try undecided records again come first.
-    With `accept` a reading that would be held is stored. Raises StoreBusyError.
+    Returns the runs, first those that retried records, and one `unchanged` run if nothing was read;
+    `on_progress` gets each as it grows. With `accept` a reading that would be held is stored.
+    Raises StoreBusyError.
     """
     configured, now = context.sources[name], context.clock.now()
     with locks.source_lock(context.database, name):
@@ -85,15 +85,19 @@ def ingest(
         )
         done = list(reading.runs(validators))
         if reading.wait:
-            with context.database.writing() as tx:
-                until = context.clock.now() + (reading.wait.retry_after or timedelta(0))
-                source_state.must_wait(tx, name, configured.place, until, str(reading.wait))
+            _record_wait(context, configured, reading.wait)
         if isinstance(reading.wait, WaitError):
             return [*retried, *(done or [_postponed_run(name, str(reading.wait), now)])]
         judge(context, configured, done)
         if not first and "until" not in validators:
             note_gap(context, configured, done)
     return [*retried, *done]
+
+
+def _record_wait(context: IngestContext, configured: ConfiguredSource, wait: FetchError) -> None:
+    until = context.clock.now() + (wait.retry_after or timedelta(0))
+    with context.database.writing() as tx:
+        source_state.must_wait(tx, configured.name, configured.place, until, str(wait))
 
 
 def _postponed_run(name: str, why: str, now: datetime) -> Run:

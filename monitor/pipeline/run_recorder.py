@@ -34,6 +34,9 @@ log = structlog.get_logger()
 # How many rejected records are stored with a run: `read` shows all of them.
 MAX_REJECTED_STORED = 20
 
+# How many undecided records of a chunk are logged with a traceback: many may have one error.
+TRACEBACKS = 3
+
 STOPPED = "stopped; the rest is read next time"
 
 # Writes, with the papers of a chunk, how far the document is read, so that nobody reads it again.
@@ -144,9 +147,13 @@ class RunRecorder:
             if whole:
                 self.record_whole(tx, document, chunk.now)
         self._open = run_id, run
-        for record, one in zip(left, stored.undecided, strict=True):
-            if record.record_hash not in kept_before:
-                _log_undecided(record, one.error)
+        new = [
+            (record, one.error)
+            for record, one in zip(left, stored.undecided, strict=True)
+            if record.record_hash not in kept_before
+        ]
+        for number, (record, error) in enumerate(new):
+            _log_undecided(record, error if number < TRACEBACKS else None)
         return stored
 
     def _last_read(self) -> datetime | None:
@@ -212,14 +219,14 @@ def _rejected(record: UndecidedRecord) -> Rejected:
     return Rejected(f"record {record.raw_id}", f"not decided, and kept: {record.error}")
 
 
-def _log_undecided(record: UndecidedRecord, error: BaseException) -> None:
+def _log_undecided(record: UndecidedRecord, traceback_of: BaseException | None) -> None:
     log.error(
         "record not decided",
         source=record.source,
         document=record.document,
         record=record.raw_id,
         error=record.error,
-        exc_info=error,
+        exc_info=traceback_of,
     )
 
 

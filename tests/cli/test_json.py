@@ -53,6 +53,7 @@ EVERY = [
         {"papers": [keys(f"id first_seen {TEXT}", sources=[keys("source document raw_id")])]},
     ),
     ("papers doubtful", 0, keys("doubtful joins unjudged")),
+    ("papers undecided", 0, keys("undecided runs")),
     ("papers rated", 0, {"rated": ...}),
     ("papers saved", 0, {"papers": ...}),
     (
@@ -69,7 +70,7 @@ EVERY = [
         0,
         keys(
             "ok deliveries problems",
-            sources=[keys("name outcome last_run seen new failing_since error troubles")],
+            sources=[keys("name outcome last_run seen new failing_since error troubles undecided")],
             subscriptions=[keys("name timezone next_due last_period last_papers waiting why")],
         ),
     ),

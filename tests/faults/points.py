@@ -131,6 +131,7 @@ TRANSACTIONS = {
     "monitor.pipeline.run_recorder.RunRecorder.start": "run begun",
     "monitor.pipeline.run_recorder.RunRecorder._commit": "chunk",
     "monitor.pipeline.ingest.ingest": "source",
+    "monitor.pipeline.ingest._record_wait": "source",
     "monitor.pipeline.source_health.judge": "source judged",
     "monitor.pipeline.match._look_back": "topics",
     "monitor.pipeline.match.sync_subscriptions": "subscriptions",
