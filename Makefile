@@ -16,7 +16,7 @@ UPGRADE ?=
 LOCK := $(BIN)/uv pip compile $(UPGRADE) --quiet --no-header --universal --python-version 3.11 \
     --generate-hashes --no-emit-index-url --no-emit-find-links
 
-.PHONY: demo test lowest check format bench duel faults soak fuzz awkward month night limits same samples picture clean big lock sbom audit image
+.PHONY: demo test lowest check format bench duel faults soak fuzz fuzz-records awkward month night limits same samples picture clean big lock sbom audit image
 
 demo: $(VENV)/.installed          ## the four sample dumps as digests in ./demo
 	$(BIN)/paper-monitor demo demo
@@ -66,6 +66,9 @@ soak: $(VENV)/.developing         ## SOAK_KILLS kills at random moments; all tim
 
 fuzz: $(VENV)/.developing         ## spoiled documents of every kind, for FUZZ_SECONDS
 	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS)
+
+fuzz-records: $(VENV)/.developing ## random records compared, stored, matched and shown, for FUZZ_SECONDS
+	$(BIN)/python -m tests.fuzz_records --seconds $(FUZZ_SECONDS)
 
 awkward: $(VENV)/.developing      ## documents of 20 MB of every format that are hard to read: seconds and memory
 	$(BIN)/python -m tests.awkward

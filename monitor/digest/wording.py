@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from unicodedata import east_asian_width
@@ -160,8 +161,10 @@ def format_moment(at: datetime, zone: str, year: bool = False) -> str:
 
 def _date(at: datetime, zone: str) -> str:
     """A date without a time is kept as UTC midnight: it is that day everywhere."""
-    only_a_date = at.astimezone(UTC).time() == time()
-    local = at.astimezone(UTC if only_a_date else ZoneInfo(zone))
+    local = at.astimezone(UTC)
+    if local.time() != time():
+        with suppress(OverflowError):  # on the calendar's first and last day
+            local = at.astimezone(ZoneInfo(zone))
     return f"{local.day} {local:%b %Y}"
 
 

@@ -72,6 +72,20 @@ def test_a_date_without_a_time_is_the_same_day_everywhere() -> None:
     assert wording.format_date(entry, "Pacific/Honolulu") == "19 Nov 2026"
 
 
+@pytest.mark.parametrize(
+    ("day", "zone", "text"),
+    [
+        (datetime(9999, 12, 31, 23, tzinfo=UTC), "Asia/Tokyo", "31 Dec 9999"),
+        (datetime(1, 1, 1, 1, tzinfo=UTC), "Pacific/Honolulu", "1 Jan 1"),
+    ],
+)
+def test_the_first_and_last_day_of_the_calendar_are_shown_in_any_zone(
+    day: datetime, zone: str, text: str
+) -> None:
+    (entry,) = digest([news(structs.replace(PAPER, announced=day))]).groups[0].entries
+    assert wording.format_date(entry, zone) == text
+
+
 def test_the_words_found_are_named_once_and_not_without_end() -> None:
     words = ("Agents", "agent", "AGENT", *(f"w{n}" for n in range(20)))
     made = digest([news()])
