@@ -62,7 +62,8 @@ SECONDS = 20.0
 # fmt: off
 NAMES = (
     "Ada Lovelace", "Tina Turing", "A. M. Turing", "Turing, Tina", "T. Turing",
-    "Alan Mathison Turing", "Grace B. Hopper", "Hopper", "van der Berg, J.", "J. van der Berg",
+    "Alan Mathison Turing", "H. H. Hopper", "Grace B. Hopper", "Hopper", "van der Berg, J.",
+    "J. van der Berg",
     "Wang Xiao-Ming", "王小明", "X. Wang", "Müller, K.", "K. M{\\\"u}ller", "Mueller K", "O'Neil",
     "de", "A", "A.", "Li", "Jr.", "Иван Петров", "Petrov I.", "Ngô Bảo Châu", "İbrahim Çelik",
     "ß ß", "et al.", "ATLAS Collaboration", "Ada Lovelace and Alan Turing",
@@ -225,6 +226,19 @@ class Records:
             paper = structs.replace(paper, title=glued[:2_000], authors=(), venue="")
         return paper
 
+    def of_names(self) -> tuple[Paper, Paper]:
+        """Return two records with short titles of words of names, one of them without authors."""
+        dice = self.dice
+        names = dice.choices(NAMES, k=dice.choice((1, 1, 2, 3)))
+        words = [word for name in names for word in name.split()] or ["x"]
+        more = [dice.choice(NOUNS)] if dice.random() < 0.5 else []
+        titles = [
+            " ".join(dice.choices([*words, *more], k=dice.choice((1, 1, 2, 4)))) for _ in "ab"
+        ]
+        if dice.random() < 0.7:
+            titles[1] = titles[0]
+        return Paper(titles[0]), Paper(titles[1], authors=tuple(names))
+
     def _damaged(self, text: str) -> str:
         dice = self.dice
         words = text.split()
@@ -306,7 +320,8 @@ Step = Callable[[Records, Database], None]
 
 def compare(records: Records, store: Database) -> None:
     first = records.record()
-    for other in (records.mutated(first), records.mutated(first), records.record()):
+    others = [*(records.mutated(first) for _ in range(8)), records.record()]
+    for first, other in (*((first, other) for other in others), records.of_names()):
         one, two = same_work(first, other), same_work(other, first)
         assert one == two, f"the order matters: {one} {two}"
         assert 0 <= one.score <= 1 and one.why
@@ -318,6 +333,10 @@ def store_all(records: Records, store: Database) -> None:
     dice = records.dice
     first = [tidy(records.record()) for _ in range(dice.choice((1, 2, 6)))]
     then = [tidy(records.mutated(paper)) for paper in first for _ in range(dice.choice((1, 2)))]
+    if dice.random() < 0.3:
+        one, other = map(tidy, records.of_names())
+        first.append(one)
+        then.append(other)
     dice.shuffle(then)
     with store.ingesting() as tx, tx.begin_nested() as everything:
         for source, chunk in (("a", first), (dice.choice("ab"), [*then, *then[:1]])):
@@ -447,7 +466,8 @@ def main() -> int:
             fuzz.round(number, store)
             number += 1
         store.close()
-    print(f"seed {arguments.seed}: {number:,} rounds, {sum(fuzz.found.values())} finds")
+    rounds, finds = sum(fuzz.rounds.values()), sum(fuzz.found.values())
+    print(f"seed {arguments.seed}: {rounds:,} rounds, {finds} finds")
     for name, (took, slowest) in sorted(fuzz.slowest.items()):
         print(f"  {name:8} {fuzz.rounds[name]:8,} rounds, slowest {took:5.2f} s (round {slowest})")
     return 1 if fuzz.found else 0
