@@ -24,7 +24,15 @@ from monitor.pipeline.cleanup import upkeep
 from monitor.pipeline.ingest import ingest
 from monitor.pipeline.run_recorder import RunRecorder
 from monitor.pipeline.runtime import Retention
-from monitor.store import candidates, paper_drafts, papers, schema, undecided, write_papers
+from monitor.store import (
+    candidates,
+    paper_drafts,
+    papers,
+    schema,
+    sighting_texts,
+    undecided,
+    write_papers,
+)
 from monitor.store import runs as stored_runs
 from tests.house import AGENTS, BANDITS, FOLDING, SATURDAY, House
 from tests.pipeline.test_dumps import record
@@ -52,6 +60,7 @@ STEPS = {
     "the notices among a batch": (store_chunk, "mark_retracted"),
     "its first draft": (paper_drafts, "_new_draft"),
     "its columns": (write_papers, "columns"),
+    "the text of its sighting, behind the paper": (sighting_texts, "_row_of"),
 }
 
 

@@ -6,8 +6,11 @@ import re
 from datetime import timedelta
 
 import httpx
+import pytest
 import sqlalchemy as sa
+from structlog.testing import capture_logs
 
+from monitor.identity import keys
 from monitor.store import schema
 from tests.house import AGENTS, BANDITS, House
 from tests.web.conftest import links, pages
@@ -98,6 +101,22 @@ def test_a_source_shows_a_thin_day_and_what_it_rejected(house: House) -> None:
     assert f"Far fewer than usual on {today - timedelta(days=7)}." in shown
     assert 'class="usual"' in shown
     assert "1 record rejected" in shown and "record has no title" in shown
+
+
+def test_a_source_shows_the_records_that_could_not_be_decided(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def raising(_: object) -> str:
+        raise IndexError("list <index> out of range")
+
+    house.add("1.txt", AGENTS)
+    with monkeypatch.context() as patched, capture_logs():
+        patched.setattr(keys, "fingerprint", raising)
+        house.ingest()
+    with pages(house) as (_, client):
+        shown = client.get("/sources/page").text
+    assert "Records not decided" in shown
+    assert "IndexError: list &lt;index&gt; out of range" in shown
 
 
 def test_an_incident_that_is_over_is_in_the_history_of_a_source(house: House) -> None:
