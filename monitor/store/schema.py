@@ -9,7 +9,7 @@ from monitor.store.sql import Id, Instant
 
 # The newest migration. Alembic is not imported for a store with this version, nor for a new one on
 # SQLite, which `create` makes.
-VERSION = "0026"
+VERSION = "0027"
 
 metadata = sa.MetaData(
     naming_convention={
