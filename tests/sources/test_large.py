@@ -58,12 +58,23 @@ def calls(work: Callable[[], object]) -> int:
 
 def page(papers: int) -> bytes:
     abstract = "We show that sand flows over sand, and that dunes move. " * 5
-    return f"A law of dunes\n\n{abstract}\n\n".encode() * papers
+    return "".join(f"Law {n} of dunes\n\n{abstract}\n\n" for n in range(papers)).encode()
 
 
-def test_a_page_of_twice_the_size_is_twice_the_work() -> None:
-    read(HuggingFacePage, page(5))
-    once, twice = (calls(lambda n=n: read(HuggingFacePage, page(n))) for n in (500, 1000))  # type: ignore[misc]
+def cards(papers: int) -> bytes:
+    link = "https://huggingface.co/papers/2605.{:05}"
+    return "".join(
+        f"[{n}](/login)\n\n### [Law {n}, or [0, 1)]({link.format(n)})\n\n"
+        f"[We show that sand flows over [0, 1) of sand.]({link.format(n)})\n\n"
+        "- 3 authors\n\n· May 2\n\n"
+        for n in range(papers)
+    ).encode()
+
+
+@pytest.mark.parametrize("document", [page, cards])
+def test_a_page_of_twice_the_size_is_twice_the_work(document: Callable[[int], bytes]) -> None:
+    assert len(read(HuggingFacePage, document(5)).papers) == 5
+    once, twice = (calls(lambda n=n: read(HuggingFacePage, document(n))) for n in (500, 1000))  # type: ignore[misc]
     assert once * 1.9 < twice < once * 2.1
 
 

@@ -16,6 +16,7 @@ from enum import Enum, auto
 COST_OF_REPETITION = 2.0  # two titles, or two abstracts, in a row
 COST_OF_FIRST_ABSTRACT = 1.0
 COST_OF_LAST_TITLE = 2.0
+IMPOSSIBLE = 1000.0
 
 _SENTENCE_END = re.compile(r"""[.!?。！？…]["'”’)\]]*$""")
 _NEXT_SENTENCE = re.compile(r"""\w{3}[.!?]["'”’)\]]*\s+["'“(\[]?[A-Z]""")
@@ -28,13 +29,19 @@ class Shape(Enum):
     ABSTRACT = auto()
 
 
-def decide_shapes(texts: Sequence[str]) -> list[Shape]:
-    """Return a shape for each block: the cheapest reading of the whole list."""
+def decide_shapes(texts: Sequence[str], known: Sequence[Shape | None] = ()) -> list[Shape]:
+    """Return a shape for each block: the cheapest reading of the whole list.
+
+    `known` has the shapes that links and headings decide.
+    """
     if not texts:
         return []
     costs = [(_as_title(text), _as_abstract(text)) for text in texts]
     last = costs[-1]  # a document that was cut may end anywhere
     costs[-1] = (last[0], last[1] - _as_stub(texts[-1]))
+    for number, shape in enumerate(known):
+        if shape:
+            costs[number] = (0.0, IMPOSSIBLE) if shape is Shape.TITLE else (IMPOSSIBLE, 0.0)
     title, abstract = costs[0]  # cost so far, if the last is a title or an abstract
     abstract += COST_OF_FIRST_ABSTRACT
     steps: list[tuple[bool, bool]] = []  # whether a title precedes a title, an abstract

@@ -1,0 +1,211 @@
+"""Blocks of a saved page: lines that belong together, with the link and the kind of each."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from monitor.model import Rejected
+from monitor.sources.huggingface_page.block_shape import continues
+from monitor.sources.huggingface_page.furniture import TEXT, Kind, Sign, find_sign
+from monitor.sources.huggingface_page.links import END, NUMBER, START, MarkedText
+from monitor.text import clean
+
+LONG_LINE = 300  # characters; lines this long are not wrapped: each is a block of its own
+WRAPPED_LINE = 60  # characters; a line after one this long may be the rest of its paragraph
+FULL_LINE = 70  # characters; a longer line was broken only where its words had no room
+MAX_QUOTED_CHARS = 60
+MAX_NAME_CHARS = 80  # of an organisation, or the person who submitted a paper
+TITLE_HEADING = 3  # level; those of the page's own titles are lower
+
+_MARKS = re.compile(f"([{START}{END}{NUMBER}])")
+_PREFIX = re.compile(r"(?:(?P<heading>#{1,6})(?:\s+|$)|[>*+•](?:\s+|$)|-(?:\s+|$)(?=.)){0,9}")
+_ADDRESS = re.compile(r"[<(]?(https?://[^\s<>()]+)[>)]?")
+_OF_A_CARD = re.compile(r"(?:huggingface\.co|hf\.co)/(?:papers/|login\b)")
+_MONTH = "(?:0[1-9]|1[0-2])"
+_PAPER = re.compile(  # arXiv's numbers have five digits since 2015
+    r"(?:^|^file:\S*|(?:huggingface\.co|hf\.co))/papers/"
+    rf"(?P<id>(?:0[7-9]|1[0-4]){_MONTH}\.\d{{4}}|(?:1[5-9]|[2-9]\d){_MONTH}\.\d{{5}})"
+    r"(?:v\d+)?/?(?:\?[^#]*)?"
+)
+_PICTURE = re.compile(r"(?:\[[^\[\]]*\]\s*)+")  # or a box to tick
+_NO_PICTURE = re.compile(r"\[(?:IMG|INLINE|EMBED)?\]\s*(?=\w)")
+_ESCAPED = re.compile(r"\\([\\`*_\[\]#+.!|<>~\"'^@-])")
+_LINE_BREAK = re.compile(r"\\{1,4}(?=\s|$)")  # in Markdown
+_EMPHASIS = re.compile(r"(\*\*|__|\*|_)(?=\S)(.+)(?<=\S)\1", re.DOTALL)
+_SPACES = " \t\f\v\xa0\u200b\u200c\u200d\u2009\u2060\u3000\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A text, the number of its first line (from 1), and what it is by its words.
+
+    `paper` is the arXiv id in its link; `leads_elsewhere` is true of other links whose address is
+    known. `heading` is its level, 0 for none.
+    """
+
+    line: int
+    text: str
+    sign: Sign
+    heading: int = 0
+    paper: str = ""
+    leads_elsewhere: bool = False
+
+    @property
+    def is_title(self) -> bool:
+        """Whether the page marks it as the title of a paper."""
+        return self.heading >= TITLE_HEADING
+
+    def reject(self, reason: str) -> Rejected:
+        words = self.text
+        if len(words) > MAX_QUOTED_CHARS:
+            words = f"{words[:MAX_QUOTED_CHARS].rstrip()}..."
+        return Rejected(f"line {self.line}", f"{reason}: {clean(words)}")
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A block that more lines may be added to; `address` is None where it has no link."""
+
+    line: int
+    lines: list[str] = field(default_factory=list)
+    heading: int = 0
+    address: str | None = None
+
+
+class _Splitter:
+    """Splits at blank lines and links; furniture and very long lines always are alone."""
+
+    def __init__(self, marked: MarkedText) -> None:
+        self.addresses = iter(marked.addresses)
+        self.drafts: list[_Draft] = []
+        self.joins = False  # whether this line may continue the block of the line before
+        self.in_link = False
+        self.heading = 0  # of this line, which may have its text in a link
+
+    def add_line(self, number: int, line: str, next_line: str) -> None:
+        self.heading = 0
+        if not line and not self.in_link:
+            self.joins = False
+        for piece in _MARKS.split(line) if _MARKS.search(line) else (line,):
+            if piece in (START, NUMBER):
+                self.drafts.append(_Draft(number, [], self.heading, next(self.addresses)))
+                self.in_link, self.joins, self.heading = piece == START, True, 0
+            elif piece == END:
+                self.in_link = self.joins = False
+            elif text := piece.strip(_SPACES):
+                self._add_text(number, text, next_line.startswith("·"), piece[0] in " \t")
+
+    def _add_text(self, number: int, text: str, before_dot: bool, is_indented: bool) -> None:
+        prefix = _PREFIX.match(text)
+        level = len(prefix["heading"] or "") if prefix else 0
+        bare = text[prefix.end() :] if prefix else text
+        self.heading = level or self.heading
+        last = self.drafts[-1] if self.drafts else None
+        if self.in_link and last:
+            self._add_to_link(last, number, bare)
+            return
+        if not bare:
+            self.joins = False
+            return
+        address = _ADDRESS.fullmatch(bare)
+        is_sentence = self.joins and not _is_name(last) and not _OF_A_CARD.search(bare)
+        if address and not is_sentence:
+            self._add_address(last, address[1])
+            return
+        if last and last.address is not None and not last.lines:  # after a number
+            last.line = number
+            last.lines.append(bare)
+            self.joins = not _is_alone(bare, before_dot, self.joins, "")
+            return
+        before = last.lines[-1] if last and last.lines else ""
+        joins = self.joins and not level and not _had_room(before, bare)
+        if last and last.heading:  # a title of several lines
+            joins = joins and (is_indented or len(before) >= WRAPPED_LINE)
+        alone = _is_alone(bare, before_dot, joins, before)
+        if before and last and ((joins and not alone) or continues(before, text)):
+            last.lines.append(text)
+        else:
+            self.drafts.append(_Draft(number, [bare], level))
+            self.joins = not alone
+
+    def _add_to_link(self, draft: _Draft, number: int, text: str) -> None:
+        if not draft.lines:
+            draft.line, draft.heading = number, self.heading or draft.heading
+        draft.lines.append(text)
+
+    def _add_address(self, last: _Draft | None, address: str) -> None:
+        """An address on a line of its own belongs to the text before it, or to a picture."""
+        if last and last.address is None and (_is_name(last) or _PAPER.search(address)):
+            last.address = address
+        self.joins = False
+
+
+def _is_name(draft: _Draft | None) -> bool:
+    return bool(draft and len(draft.lines) == 1 and len(draft.lines[0]) <= MAX_NAME_CHARS)
+
+
+def _had_room(before: str, text: str) -> bool:
+    """Whether the line before is too short to have been wrapped where this one begins."""
+    if len(before) >= WRAPPED_LINE or len(text) < FULL_LINE:
+        return False
+    return len(before) + len(text.split(maxsplit=1)[0]) < WRAPPED_LINE
+
+
+def _is_alone(text: str, before_dot: bool, joins: bool, before: str) -> bool:
+    if len(text) >= LONG_LINE or (before_dot and len(text) < WRAPPED_LINE):
+        return True
+    if len(before) < WRAPPED_LINE and find_sign(before).kind is Kind.SUBMITTED:
+        return True
+    if joins and ("·" in before or (before.endswith(",") and text.isdigit())):
+        return False  # the second line of a date
+    sign = find_sign(text)
+    kind = Kind.TEXT if sign.date and text.endswith(",") else sign.kind
+    if joins and len(before) >= WRAPPED_LINE and kind in (Kind.HEADER, Kind.OTHER, Kind.COUNT):
+        return False
+    return kind is not Kind.TEXT or (len(_split_at_dot(text)) > 1 and text[-1] != ",")
+
+
+def split_blocks(marked: MarkedText) -> list[Block]:
+    """Split a text into blocks; what has no text, such as a picture, is left out."""
+    splitter = _Splitter(marked)
+    lines = [line.strip(_SPACES) for line in marked.text.split("\n")]
+    for number, line in enumerate(marked.text.split("\n"), start=1):
+        next_line = lines[number] if number < len(lines) else ""
+        splitter.add_line(number, line.rstrip(_SPACES), next_line)
+    return [
+        block
+        for draft in splitter.drafts
+        if draft.lines
+        for block in _blocks_of(draft, marked.is_markdown)
+    ]
+
+
+def _blocks_of(draft: _Draft, is_markdown: bool) -> Iterator[Block]:
+    text = _NO_PICTURE.sub("", " ".join(line for line in draft.lines if line))
+    if is_markdown:
+        text = html.unescape(_ESCAPED.sub(r"\1", _LINE_BREAK.sub("", text))).strip()
+        if emphasis := _EMPHASIS.fullmatch(text):
+            text = emphasis[2]
+    paper = _PAPER.search(draft.address or "")
+    identifier = paper["id"] if paper and paper.end() == len(draft.address or "") else ""
+    elsewhere = bool(draft.address) and not identifier
+    if _PICTURE.fullmatch(text) and draft.heading < TITLE_HEADING:
+        return
+    for part in _split_at_dot(text):
+        sign = find_sign(part)
+        if identifier and draft.heading >= TITLE_HEADING:
+            sign = TEXT
+        yield Block(draft.line, part, sign, draft.heading, identifier, elsewhere)
+
+
+def _split_at_dot(text: str) -> tuple[str, ...]:
+    """Split an organisation from the date or the authors that follow it on the same line."""
+    before, dot, after = text.partition("·")
+    if not dot or len(text) > LONG_LINE or not before.strip():
+        return (text,)
+    if after.strip() and find_sign(after).kind is Kind.TEXT:
+        return (text,)
+    return (before.strip(), f"{dot}{after}".strip())
