@@ -55,6 +55,10 @@ class QueryError(MonitorError):
         self.position = position
 
 
+class TooWideError(QueryError):
+    """A query is more work than pages do for one; in a shell there is no such bound."""
+
+
 class FetchError(MonitorError):
     """A document could not be fetched; `retry_after` is the pause that the server asked for.
 

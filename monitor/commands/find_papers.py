@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
+from monitor.commands.query_bounds import most_read, refuse_too_many_words, too_many_papers
 from monitor.commands.search import FoundPaper
-from monitor.commands.stored_matches import AT_ONCE, PAGE, QueryMatcher, load_page
+from monitor.commands.stored_matches import AT_ONCE, PAGE, QueryMatcher, load_page, name_pages
 from monitor.match import Match, parse_query
 from monitor.model import ChangeKind, MatchReason, PaperFilter, StoredPaper
 from monitor.store import paper_filters, papers
@@ -68,10 +69,13 @@ def find_page(
 ) -> PapersPage:
     """Return the newest papers with ids below a cursor that a query matches and a filter wants.
 
-    An empty query matches every paper. Raises QueryError.
+    An empty query matches every paper. Raises QueryError, also for one that is too wide for pages.
     """
+    matcher = _matcher(runtime, query)
     with runtime.database.reading() as tx:
-        return _page(tx, _matcher(runtime, query), wanted, below, limit)
+        if matcher:
+            refuse_too_many_words(tx, matcher.query)
+        return _page(tx, matcher, wanted, below, limit)
 
 
 def find_all(
@@ -82,6 +86,37 @@ def find_all(
     Each page is read when it is needed, so that a slow reader holds no transaction open.
     """
     return _pages(runtime, _matcher(runtime, query), wanted, most)
+
+
+def name_all(
+    runtime: Runtime, query: str = "", wanted: PaperFilter = EVERY, *, most: int
+) -> list[int]:
+    """Return the ids of the newest papers, `most` at the most, for an export from a page.
+
+    Raises QueryError, also for a query that is too wide for pages.
+    """
+    matcher = _matcher(runtime, query)
+    ids: list[int] = []
+    with runtime.database.reading() as tx:
+        if matcher:
+            refuse_too_many_words(tx, matcher.query)
+        read = 0
+        for batch in _all_batches(tx, wanted, matcher):
+            read += len(batch)
+            if matcher and read > most_read(matcher.query):
+                raise too_many_papers(tx, matcher.query)
+            ids += [stored.id for stored, _ in _match(tx, matcher, batch)]
+            if len(ids) >= most:
+                break
+    return ids[:most]
+
+
+def _all_batches(
+    tx: Transaction, wanted: PaperFilter, matcher: QueryMatcher | None
+) -> Iterator[list[int]]:
+    if wanted == EVERY:
+        return name_pages(tx, matcher.expression if matcher else None)
+    return (ids for _, _, ids in _batches(tx, wanted, matcher, None))
 
 
 def _matcher(runtime: Runtime, query: str) -> QueryMatcher | None:
@@ -111,7 +146,7 @@ def _page(
     limit: int,
 ) -> PapersPage:
     hits: list[PaperHit] = []
-    looked_at = 0
+    looked_at, most = 0, _most_looked_at(matcher)
     for at, named, ids in _batches(tx, wanted, matcher, below):
         found = _match(tx, matcher, ids)
         room = limit - len(hits)
@@ -119,9 +154,13 @@ def _page(
         if len(found) > room:
             return PapersPage(tuple(hits), hits[-1].found.stored.id)
         looked_at += len(ids)
-        if looked_at >= MOST_LOOKED_AT or named >= MOST_NAMED:
+        if looked_at >= most or named >= MOST_NAMED:
             return PapersPage(tuple(hits), at, is_cut=True)
     return PapersPage(tuple(hits))
+
+
+def _most_looked_at(matcher: QueryMatcher | None) -> int:
+    return min(MOST_LOOKED_AT, most_read(matcher.query)) if matcher else MOST_LOOKED_AT
 
 
 def _batches(
@@ -133,7 +172,7 @@ def _batches(
     """
     first, end = paper_filters.id_bounds(tx, wanted)
     at = end if below is None else min(end, below)
-    size, named = _FIRST_BATCH, 0
+    size, named = min(_FIRST_BATCH, _most_looked_at(matcher)), 0
     for number in count():
         ids = [id for id in _named(tx, wanted, matcher, at, number) if id >= first]
         if not ids:

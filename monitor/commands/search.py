@@ -10,12 +10,17 @@ from heapq import nlargest
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
+from msgspec import structs
 
+from monitor.commands.query_bounds import (
+    most_read,
+    most_scored,
+    refuse_too_many_words,
+    too_many_papers,
+)
 from monitor.commands.stored_matches import (
     QueryMatcher,
     load_page,
-    match_pages,
     name_pages,
     source_names,
     with_latest_announce,
@@ -29,9 +34,7 @@ from monitor.store.database import Transaction
 if TYPE_CHECKING:
     from monitor.pipeline.runtime import Runtime
 
-SAMPLE = 10
-# The best are looked for among so many of the newest: a score takes longer than a match.
-SCORED = 500
+SAMPLE, NEWEST = 10, 15
 WIDE_SHARE = 0.05
 
 
@@ -45,14 +48,21 @@ class FoundPaper:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """On how many of the newest papers a topic is tried: until so many match, or may match."""
+    """On how many of the newest papers a topic is tried: until so many match, or may match.
+
+    The best of `scored` matches are shown: a score takes longer than a match.
+    """
 
     matching: int = 5_000
     named: int = 50_000
+    scored: int = 500
+    bounded: bool = False
 
 
 # Takes a few seconds in a very large store.
 FAR = Reach()
+# Who opens a page waits: what a topic matches is estimated from fewer papers.
+NEAR = Reach(1_000, 20_000, bounded=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +73,34 @@ class Searched:
     more: bool = False
 
 
-def search(runtime: Runtime, query: str, limit: int | None = None) -> Searched:
+def search(
+    runtime: Runtime, query: str, limit: int | None = None, *, bounded: bool = False
+) -> Searched:
     """Return the newest papers that a query matches, or all; an empty one matches every paper.
 
     The index names the papers that may match, and those are read. Raises QueryError for a
-    query that cannot be understood.
+    query that cannot be understood or, where it is `bounded`, is too wide for pages.
     """
     parsed = parse_query(query, runtime.synonyms) if query.strip() else None
     with runtime.database.reading() as tx:
-        pages = match_pages(tx, QueryMatcher(parsed)) if parsed else ()
-        matching = (one for _, page in pages for one, _ in page) if parsed else _every(tx)
+        matching = _matching(tx, parsed, bounded) if parsed else _every(tx)
         found = list(islice(matching, None if limit is None else limit + 1))
         shown = found[:limit]
         seen = papers.sightings(tx, [stored.id for stored in shown])
     results = tuple(FoundPaper(stored, seen.get(stored.id, ())) for stored in shown)
     return Searched(results, len(found) > len(shown))
+
+
+def _matching(tx: Transaction, query: Query, bounded: bool) -> Iterator[StoredPaper]:
+    if bounded:
+        refuse_too_many_words(tx, query)
+    matcher = QueryMatcher(query)
+    left = most_read(query)
+    for ids in name_pages(tx, matcher.expression):
+        left -= len(ids)
+        if bounded and left < 0:
+            raise too_many_papers(tx, query)
+        yield from (stored for stored, _ in matcher.match(tx, ids))
 
 
 def _every(tx: Transaction) -> Iterator[StoredPaper]:
@@ -110,7 +133,10 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What a topic would have found in the papers stored; `per_day` leaves out quiet days."""
+    """What a topic would have found in the papers stored; `per_day` leaves out quiet days.
+
+    `newest` has the ids of the newest that match.
+    """
 
     papers: int
     share: float
@@ -118,6 +144,7 @@ class Trial:
     sample: tuple[Sample, ...]
     warnings: tuple[str, ...]
     compare: Comparison | None = None
+    newest: tuple[int, ...] = ()
 
 
 def try_topic(
@@ -129,13 +156,17 @@ def try_topic(
 ) -> Trial:
     """Try a query or a topic on all papers stored, beside another one where it is given.
 
-    Raises QueryError.
+    Raises QueryError, also for a query that is too wide for a `reach` that is bounded.
     """
     if isinstance(query, str):
         parsed = parse_query(query, runtime.synonyms, threshold)
     else:
-        parsed = parse_topic(replace(query, threshold=threshold or query.threshold))
+        parsed = parse_topic(structs.replace(query, threshold=threshold or query.threshold))
     with runtime.database.reading() as tx:
+        if reach.bounded:
+            refuse_too_many_words(tx, parsed)
+            named, scored = most_read(parsed), most_scored(parsed)
+            reach = Reach(reach.matching, min(reach.named, named), min(reach.scored, scored))
         found = _find_matches(tx, QueryMatcher(parsed), reach)
         theirs = _find_matches(tx, QueryMatcher(beside), reach) if beside else None
         days = Counter(f"{day:%Y-%m-%d}" for day in found.days.values())
@@ -143,9 +174,10 @@ def try_topic(
             papers=found.papers,
             share=found.share,
             per_day=tuple(Day(day, count) for day, count in sorted(days.items())),
-            sample=_best(tx, found, found.days),
+            sample=_best(tx, found, found.days, reach.scored),
             warnings=tuple(_warnings(tx, query, parsed, found)),
             compare=_comparison(tx, beside, found, theirs) if beside and theirs else None,
+            newest=tuple(islice(found.days, NEWEST)),
         )
 
 
@@ -219,8 +251,9 @@ def _find_matches(tx: Transaction, matcher: QueryMatcher, reach: Reach) -> Trial
     """Find the papers that a query matches: all, or the newest if there are very many."""
     days: dict[int, date] = {}
     looked_up = since = 0
-    for ids, page in match_pages(tx, matcher):
-        days |= {stored.id: stored.first_seen.date() for stored, _ in page}
+    for named in name_pages(tx, matcher.expression):
+        ids = named[: reach.named - looked_up]
+        days |= {stored.id: stored.first_seen.date() for stored, _ in matcher.match(tx, ids)}
         looked_up += len(ids)
         if len(days) >= reach.matching or looked_up >= reach.named:
             since = ids[-1]
@@ -229,17 +262,19 @@ def _find_matches(tx: Transaction, matcher: QueryMatcher, reach: Reach) -> Trial
     return TrialMatches(matcher, days, since, papers.count(tx, since) if since else total, total)
 
 
-def _best(tx: Transaction, found: TrialMatches, ids: Iterable[int]) -> tuple[Sample, ...]:
+def _best(
+    tx: Transaction, found: TrialMatches, ids: Iterable[int], scored: int = FAR.scored
+) -> tuple[Sample, ...]:
     """Return the best of the newest matching papers, and why they matched."""
-    newest = sorted(ids, reverse=True)[:SCORED]
+    newest = sorted(ids, reverse=True)[:scored]
     stored = papers.load(tx, newest)
     seen = papers.sightings(tx, newest)
     index = found.matcher.index
     candidates = [with_latest_announce(stored[id].paper, seen.get(id, ())) for id in newest]
     sources = [source_names(seen.get(id, ())) for id in newest]
     at, _, scores = index.scores(candidates, sources=sources)
-    scored = zip(scores.tolist(), at.tolist(), strict=True)
-    best = nlargest(SAMPLE, scored, key=lambda one: (one[0], newest[one[1]]))
+    ranked = zip(scores.tolist(), at.tolist(), strict=True)
+    best = nlargest(SAMPLE, ranked, key=lambda one: (one[0], newest[one[1]]))
     return tuple(
         Sample(candidates[place].title, index.why("", candidates[place], sources[place]))
         for _, place in best

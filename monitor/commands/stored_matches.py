@@ -30,6 +30,7 @@ class QueryMatcher:
     """
 
     def __init__(self, query: Query) -> None:
+        self.query = query
         self.expression = search_expression(query.root)
         self._may = build_prefilter(query.root)
         self.index = TopicIndex({"": query})
@@ -44,12 +45,6 @@ class QueryMatcher:
         texts = [with_latest_announce(one.paper, seen.get(one.id, ())) for one in page]
         sources = [source_names(seen.get(one.id, ())) for one in page]
         return [(page[hit.position], hit) for hit in self.index.match(texts, sources=sources)]
-
-
-def match_pages(tx: Transaction, matcher: QueryMatcher) -> Iterator[tuple[list[int], Matches]]:
-    """Yield page by page what the index names, and those of its papers that match."""
-    for ids in name_pages(tx, matcher.expression):
-        yield ids, matcher.match(tx, ids)
 
 
 def load_page(

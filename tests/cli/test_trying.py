@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from monitor.commands import query_bounds
 from monitor.commands.search import Reach, search, try_topic
 from monitor.match import parse_query
 from monitor.store import search as search_index
@@ -144,3 +145,16 @@ def test_a_very_wide_topic_is_tried_on_the_newest_papers(house: House, say: Say)
     assert result.compare
     assert (result.compare.papers, result.compare.gained, result.compare.lost) == (300, 0, 0)
     assert (whole.papers, whole.warnings) == (2, ())
+
+
+def test_a_search_in_a_shell_is_not_bounded(
+    house: House, say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.add("1.txt", AGENTS, BANDITS, FOLDING)
+    say("run")
+    monkeypatch.setattr(query_bounds, "MOST_ENTRIES", 1)
+    monkeypatch.setattr(query_bounds, "MOST_READ", 1)
+    query = 'agents OR pl* OR th* OR zz* OR "agents th*"~100 OR bandit'
+    assert len(say("papers", query, "--json").json["papers"]) == 3
+    assert say("topics", "try", query, "--json").json["papers"] == 3
+    assert say("papers", query, "--format", "csv").status == 0

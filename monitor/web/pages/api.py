@@ -12,10 +12,11 @@ from starlette.routing import Route
 from monitor.commands import json_output, paper_json
 from monitor.commands.explain import explain
 from monitor.commands.ratings import Whose, rated, saved
-from monitor.commands.search import find_topic, search, try_topic
+from monitor.commands.search import NEAR, find_topic, search, try_topic
 from monitor.commands.status import status
 from monitor.errors import QueryError, UsageError
 from monitor.store import deliveries, suppressions
+from monitor.web.costly import one_at_a_time
 from monitor.web.paging import parameter
 from monitor.web.site import site_of
 
@@ -44,8 +45,9 @@ def get_status(request: Request) -> Answer:
 
 def get_papers(request: Request) -> Answer:
     """Return the papers that `q` finds, newest first; `limit` is 1,000 when it is not given."""
-    query, limit = request.query_params.get("q", ""), parameter(request, "limit") or USUAL
-    return paper_json.papers(search(site_of(request).runtime, query, min(limit, MOST)).papers)
+    query = request.query_params.get("q", "")
+    limit = min(parameter(request, "limit") or USUAL, MOST)
+    return paper_json.papers(search(site_of(request).runtime, query, limit, bounded=True).papers)
 
 
 def get_paper(request: Request) -> Answer:
@@ -66,7 +68,7 @@ def _subscription(request: Request) -> dict[str, str]:
 
 def get_trial(request: Request) -> Answer:
     runtime, query = site_of(request).runtime, request.query_params.get("q", "")
-    return json_output.trial(try_topic(runtime, find_topic(runtime, query) or query))
+    return json_output.trial(try_topic(runtime, find_topic(runtime, query) or query, reach=NEAR))
 
 
 def get_deliveries(request: Request) -> Answer:
@@ -81,15 +83,17 @@ def get_suppressions(request: Request) -> Answer:
 
 
 ROUTES = [
-    Route(f"/api/v1/{path}", _json(find))
-    for path, find in (
-        ("status", get_status),
-        ("papers", get_papers),
-        ("papers/rated", get_rated),
-        ("papers/saved", get_saved),
-        ("explain/{id}", get_paper),
-        ("topics/try", get_trial),
-        ("deliveries", get_deliveries),
-        ("suppressions", get_suppressions),
-    )
+    Route("/api/v1/papers", one_at_a_time(_json(get_papers))),
+    Route("/api/v1/topics/try", one_at_a_time(_json(get_trial))),
+    *(
+        Route(f"/api/v1/{path}", _json(find))
+        for path, find in (
+            ("status", get_status),
+            ("papers/rated", get_rated),
+            ("papers/saved", get_saved),
+            ("explain/{id}", get_paper),
+            ("deliveries", get_deliveries),
+            ("suppressions", get_suppressions),
+        )
+    ),
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -10,13 +10,13 @@ from starlette.routing import Route
 
 from monitor.commands.explain import find_paper
 from monitor.commands.export import MAX_PAPERS, Format, export
-from monitor.commands.find_papers import find_all
+from monitor.commands.find_papers import name_all
 from monitor.commands.preview import past_digest
 from monitor.commands.search import FoundPaper
 from monitor.errors import QueryError, UsageError
-from monitor.model import Digest
 from monitor.pipeline.runtime import Runtime
 from monitor.store import merge_papers, papers
+from monitor.web.costly import one_at_a_time
 from monitor.web.search_form import read_search, wanted_by
 from monitor.web.site import show_problem, site_of, subscriptions_of
 
@@ -35,12 +35,13 @@ def export_search(request: Request, ending: str) -> Response:
     search = read_search(request)
     try:
         wanted = wanted_by(request, search)
-        found = find_all(site_of(request).runtime, search.q, wanted, most=MAX_PAPERS)
+        runtime = site_of(request).runtime
+        ids = name_all(runtime, search.q, wanted, most=MAX_PAPERS)
     except QueryError as error:
         return show_problem(request, 400, str(error), error.hint)
     except UsageError as error:
         return show_problem(request, 400, error.message, error.hint)
-    return stream(found, ending, "papers")
+    return stream(_load(runtime, ids), ending, "papers")
 
 
 def export_digest(request: Request, ending: str) -> Response:
@@ -53,7 +54,8 @@ def export_digest(request: Request, ending: str) -> Response:
         digest = past_digest(runtime, name, period)
     except UsageError as error:
         return show_problem(request, 404, error.message)
-    return stream(_papers_of(runtime, digest), ending, "digest")
+    ids = list(dict.fromkeys(one.paper_id for group in digest.groups for one in group.entries))
+    return stream(_load(runtime, ids[:MAX_PAPERS]), ending, "digest")
 
 
 def export_paper(request: Request, ending: str) -> Response:
@@ -67,10 +69,9 @@ def export_paper(request: Request, ending: str) -> Response:
     return stream(iter([found]), ending, f"paper-{stored.id}")
 
 
-def _papers_of(runtime: Runtime, digest: Digest) -> Iterator[FoundPaper]:
-    """Yield the papers of a digest as they are stored now, each once."""
-    ids = list(dict.fromkeys(one.paper_id for group in digest.groups for one in group.entries))
-    for start in range(0, min(len(ids), MAX_PAPERS), _AT_ONCE):
+def _load(runtime: Runtime, ids: Sequence[int]) -> Iterator[FoundPaper]:
+    """Yield papers as they are stored now, each once."""
+    for start in range(0, len(ids), _AT_ONCE):
         some = ids[start : start + _AT_ONCE]
         with runtime.database.reading() as tx:
             now = list(dict.fromkeys(merge_papers.led_to(tx, id) for id in some))
@@ -95,7 +96,7 @@ def _of(handle: Callable[[Request, str], Response], ending: str) -> Endpoint:
 
 
 ROUTES = [
-    *(Route(f"/papers.{one}", _of(export_search, one)) for one in FORMATS),
+    *(Route(f"/papers.{one}", one_at_a_time(_of(export_search, one))) for one in FORMATS),
     *(Route(f"/papers/{{id}}.{one}", _of(export_paper, one)) for one in FORMATS),
     *(
         Route(f"/digests/{{subscription}}/{{period}}.{one}", _of(export_digest, one))

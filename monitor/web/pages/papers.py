@@ -12,7 +12,7 @@ from monitor.commands.identity import merge, split
 from monitor.commands.ratings import answers_of
 from monitor.commands.shown_papers import describe_revisions, show_paper, show_papers
 from monitor.config.messages import pointed
-from monitor.errors import QueryError, UsageError
+from monitor.errors import QueryError, TooWideError, UsageError
 from monitor.match import parse_query
 from monitor.model import DigestPaper
 from monitor.store import earlier_texts
@@ -39,7 +39,7 @@ APART = 5
 def search_papers(request: Request) -> Response:
     """Search in the language of topics, newest first, page by page."""
     site, search = site_of(request), read_search(request)
-    runtime, fault = site.runtime, ""
+    runtime, fault, status = site.runtime, "", 200
     page = PapersPage(())
     entries: list[DigestPaper] = []
     try:
@@ -50,11 +50,13 @@ def search_papers(request: Request) -> Response:
             entries = show_papers(runtime, tx, found, parsed)
     except QueryError as error:
         fault = pointed(search.q, error)
+        status = 400 if isinstance(error, TooWideError) else 200
     except UsageError as error:
         fault = f"{error.message}; {error.hint}"
     return show(
         request,
         "papers",
+        status,
         search=search,
         entries=entries,
         page=page,
@@ -117,7 +119,7 @@ def split_paper(request: Request, fields: Form) -> Response:
 
 
 ROUTES = [
-    Route("/papers", costly(search_papers)),
+    Route("/papers", costly(search_papers, is_query=True)),
     Route("/papers/{id}", one_paper),
     Route("/papers/{id}/merge", form(operator_only(merge_papers)), methods=["POST"]),
     Route("/papers/{id}/split", form(operator_only(split_paper)), methods=["POST"]),

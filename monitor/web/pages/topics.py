@@ -10,18 +10,19 @@ from starlette.routing import Route
 
 from monitor.commands.papers_per_day import count_of_topic
 from monitor.commands.search import (
+    NEAR,
+    NEWEST,
     WIDE_SHARE,
-    Reach,
     Trial,
     find_topic,
-    search,
     too_wide,
     try_topic,
 )
 from monitor.commands.shown_papers import show_papers
+from monitor.commands.stored_matches import load_page
 from monitor.commands.topic_parts import count_parts
 from monitor.config.messages import pointed
-from monitor.errors import QueryError
+from monitor.errors import QueryError, TooWideError
 from monitor.match import parse_query, parse_topic
 from monitor.model import DayCount, DigestPaper
 from monitor.store import topic_history
@@ -34,13 +35,10 @@ from monitor.web.site import show, show_problem, site_of, subscriptions_of
 
 # Topics on a page: a list of more would be slow to load.
 LISTED = 250
-NEWEST = 15
 # A longer query is refused before it is read.
 LONGEST = 4_000
 # Parts are counted among so many of the newest papers, so that a page is made at once.
 TRIED = 500
-# Who types waits: what is found is estimated from fewer papers than on the command line.
-TYPED = Reach(matching=1_000, named=20_000)
 
 
 def all_topics(request: Request) -> Response:
@@ -101,7 +99,7 @@ def one_topic(request: Request) -> Response:
 def try_query(request: Request) -> Response:
     """Show what a query would have found, and the lines that make a topic of it."""
     runtime, query = site_of(request).runtime, request.query_params.get("q", "").strip()
-    fault, trial = "", None
+    fault, status, trial = "", 200, None
     entries: list[DigestPaper] = []
     if len(query) > LONGEST:
         fault = f"A query has at most {LONGEST:,} characters here."
@@ -110,10 +108,12 @@ def try_query(request: Request) -> Response:
             trial, entries = _find(request, query)
         except QueryError as error:
             fault = pointed(query, error)
+            status = 400 if isinstance(error, TooWideError) else 200
     part = "try_results" if request.query_params.get("part") == "results" else "try"
     return show(
         request,
         part,
+        status,
         query=query,
         fault=fault,
         trial=trial,
@@ -127,10 +127,9 @@ def try_query(request: Request) -> Response:
 def _find(request: Request, query: str) -> tuple[Trial, list[DigestPaper]]:
     runtime = site_of(request).runtime
     parsed = parse_query(query, runtime.synonyms)
-    trial = try_topic(runtime, query, reach=TYPED)
-    found = [one.stored for one in search(runtime, query, NEWEST).papers]
+    trial = try_topic(runtime, query, reach=NEAR)
     with runtime.database.reading() as tx:
-        return trial, show_papers(runtime, tx, found, parsed)
+        return trial, show_papers(runtime, tx, load_page(tx, trial.newest), parsed)
 
 
 def _plot(trial: Trial, title: str) -> str:
@@ -145,6 +144,6 @@ def _plot(trial: Trial, title: str) -> str:
 
 ROUTES = [
     Route("/topics", costly(all_topics)),
-    Route("/topics/{name}", costly(one_topic)),
-    Route("/try", costly(try_query)),
+    Route("/topics/{name}", costly(one_topic, is_query=True)),
+    Route("/try", costly(try_query, is_query=True)),
 ]
