@@ -53,6 +53,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     ),
     "backports": ("sources/jsonl/decompress.py", "store/packed.py"),
     "bibtexparser": ("commands/export.py", "sources/bibtex/entries.py"),
+    "ctypes": ("service/process.py",),
     "compression": ("sources/jsonl/decompress.py", "store/packed.py"),
     "concurrent": (
         "channels/slack/socket_mode.py",

@@ -16,6 +16,7 @@ import structlog
 from monitor.app import open_app
 from monitor.errors import MonitorError
 from monitor.log import set_up_logging
+from monitor.service.process import use_one_arena
 from monitor.web.server import serving_pages
 
 log = structlog.get_logger()
@@ -23,6 +24,7 @@ log = structlog.get_logger()
 
 def main(descriptor: int) -> int:
     """Serve on a socket that is open already, until the input ends; return an exit status."""
+    use_one_arena()
     set_up_logging(logging.INFO)
     settings, clock = pickle.load(sys.stdin.buffer)
     try:
