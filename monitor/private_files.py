@@ -35,6 +35,21 @@ def create_file(path: Path, mode: int = FILE) -> BinaryIO:
     return file
 
 
+def read_private(path: Path, owner: int) -> bytes:
+    """Return the content of a file of this account, root or the account `owner`, and no other.
+
+    Raises OSError, also where the file is a link or a pipe, or other accounts can use it.
+    """
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+        facts = os.fstat(file.fileno())
+        is_ours = facts.st_uid in (0, os.geteuid(), owner)
+        is_shared = facts.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
+        if not stat.S_ISREG(facts.st_mode) or not is_ours or is_shared:
+            reason = "other accounts of this machine can use it"
+            raise PermissionError(errno.EPERM, reason, str(path))
+        return file.read()
+
+
 def can_be_read_by_all(path: Path) -> bool:
     """Return whether every user of this machine may read a file. Raises OSError."""
     folders = path.resolve().parents

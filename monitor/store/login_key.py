@@ -7,12 +7,11 @@ may read the key of the store.
 from __future__ import annotations
 
 import secrets
-import stat
 from pathlib import Path
 
 from monitor.errors import StoreError
 from monitor.model import Clock
-from monitor.private_files import create_file
+from monitor.private_files import create_file, read_private
 from monitor.store import signing_keys
 from monitor.store.database import Database
 
@@ -20,34 +19,38 @@ _BYTES = 32
 
 
 def load(database: Database) -> str:
-    """Return the key, "" where none was made. Raises StoreError where it cannot be read."""
+    """Return the key, "" where none was made.
+
+    Raises StoreError where it cannot be read, or another account may have written it.
+    """
     if database.path is None:
         return signing_keys.load(database)
     path = _beside(database.path)
     try:
-        return path.read_text("ascii").strip()
+        content = read_private(path, database.path.stat().st_uid)
     except FileNotFoundError:
         return ""
     except OSError as fault:
         raise StoreError(f"{path} cannot be read: {fault.strerror}", _REMEDY) from fault
+    return content.decode("ascii", "replace").strip()
 
 
 def make(database: Database, clock: Clock) -> str:
     """Return the key, and make it where there is none.
 
-    Raises StoreError where it cannot be written, or other accounts of the machine can read it.
+    Raises StoreError where it cannot be written or read, or other accounts can use it.
     """
     if database.path is None:
         return signing_keys.make(database, clock)
-    path = _beside(database.path)
     if not load(database):
-        _write(path)
-    if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise StoreError(f"other accounts of this machine can use {path}", _REMEDY)
+        _write(_beside(database.path))
     return load(database)
 
 
-_REMEDY = "delete it, so that a new one is made for the account of the service, or set web.token"
+_REMEDY = (
+    "delete it, so that a new one is made for the account of the service, or delete it and set "
+    "web.token"
+)
 
 
 def _write(path: Path) -> None:

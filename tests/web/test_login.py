@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import stat
 import time
@@ -16,6 +17,7 @@ import pytest
 import sqlalchemy as sa
 
 from monitor.commands import web_login
+from monitor.signing import KeyRing
 from monitor.store import login_key, schema
 from monitor.web.guesses import (
     FREE_GUESSES,
@@ -37,6 +39,7 @@ from tests.web.conftest import (
 )
 
 PROXY = {"user_header": "Remote-User", "trusted_proxies": ["127.0.0.1"]}
+KNOWN_KEY = "a key that another account knows"
 HOST = {"Host": "papers.example.org"}
 
 
@@ -346,3 +349,47 @@ def test_a_failed_login_is_logged_with_the_address_and_without_the_guess(lived: 
     logged = [line for line in "".join(capsys.readouterr()).splitlines() if "login failed" in line]
     assert len(logged) == 3
     assert all("198.51.100.9" in line and "guess" not in line for line in logged)
+
+
+def test_all_addresses_of_loopback_guess_together():
+    guesses = Guesses()
+    for n in range(FREE_GUESSES):
+        guesses.delay(f"127.0.0.{n + 1}", 0.0)
+    assert guesses.delay("127.200.0.1", 0.0) == SECONDS_APART
+    assert guesses.delay("192.0.2.1", 0.0) == 0.0
+
+
+# ── the key beside the store ────────────────────────────────────────────────────────
+
+
+def plant(key: Path, how: str) -> None:
+    """Leave a key that another account knows, where it can write to the folder of the store."""
+    elsewhere = key.with_name("elsewhere")
+    elsewhere.write_text(KNOWN_KEY)
+    elsewhere.chmod(0o600)
+    if how == "link":
+        key.symlink_to(elsewhere)
+    elif how == "pipe":
+        os.mkfifo(key, 0o600)
+    elif how == "readable":
+        elsewhere.rename(key).chmod(0o644)
+    elif how == "writable":
+        elsewhere.rename(key).chmod(0o620)
+    elif os.geteuid() == 0:
+        os.chown(elsewhere.rename(key), 65_534, 65_534)
+    else:
+        pytest.skip("only root can give a file to another account")
+
+
+@pytest.mark.parametrize("how", ["link", "pipe", "readable", "writable", "of another account"])
+def test_a_key_that_another_account_left_logs_nobody_in(lived: House, how: str):
+    with closed_pages(lived) as (app, client):
+        plant(app.runtime.database.path.with_name("monitor.db.login-key"), how)
+        until = str(int(time.time()) + 600)
+        forged = KeyRing((KNOWN_KEY,)).sign("login", "a name", until)
+        answer = client.post("/login", data={"token": forged}, headers=SAME_ORIGIN)
+        assert answer.status_code == 503
+        assert "login-key" in answer.text
+        assert client.get("/deliveries").headers["location"] == "/login?next=/deliveries"
+    refused = lived.command("web", "login")
+    assert (refused.status, "login-key" in refused.err) == (1, True)
