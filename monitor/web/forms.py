@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 
 from starlette.concurrency import run_in_threadpool
@@ -14,6 +15,9 @@ from monitor.web.site import Form, show_problem, viewer_of
 
 # A form has a few short fields; uploads are refused.
 MOST_FIELDS = 50
+# Starlette decodes the fields by any codec of Python that a `charset` names. That of Punycode takes
+# the square of their length, and some raise errors. Browsers send none (RFC 7578, 5.1.2).
+_CHARSET = re.compile(rb";[^;]*charset[^;]*", re.IGNORECASE)
 
 Handler = Callable[[Request, Form], Response]
 
@@ -26,18 +30,28 @@ def form(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
 
     async def handle(request: Request) -> Response:
         try:
-            async with request.form(max_files=0, max_fields=MOST_FIELDS) as read:
+            async with _as_utf8(request).form(max_files=0, max_fields=MOST_FIELDS) as read:
                 fields = {name: value for name, value in read.items() if isinstance(value, str)}
         except ClientDisconnect:  # or cut off, because it was too long: see `guard`
             return show_problem(request, 413, "This form is too long, or was cut off.")
         try:
             answer = await run_in_threadpool(handler, request, fields)
-            request.app.state.kept.clear()
+            if answer.status_code < 400:
+                request.app.state.kept.clear()
             return answer
         except UsageError as error:
             return await run_in_threadpool(show_problem, request, 409, error.message, error.hint)
 
     return handle
+
+
+def _as_utf8(request: Request) -> Request:
+    """Return a request whose form is decoded as UTF-8, whatever charset its header names."""
+    headers = [
+        (name, _CHARSET.sub(b"", value) if name == b"content-type" else value)
+        for name, value in request.scope["headers"]
+    ]
+    return Request({**request.scope, "headers": headers}, request.receive)
 
 
 def who(viewer: Viewer) -> str:
