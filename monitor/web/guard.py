@@ -68,6 +68,8 @@ class Guard:
             await self.app(scope, receive, send)
             return
         request = Request(scope)
+        if site_of(request).is_https:  # or a redirect would lead to http, since a proxy ends TLS
+            scope["scheme"] = "https"
         request.state.viewer = Viewer(Role.NOBODY)
         has_started = False
 
@@ -174,8 +176,11 @@ def _route_of(request: Request) -> str:
 
 
 def _kind_of(path: str) -> str:
-    """Return a path without the token that may be in it."""
-    return next((f"{one}…" for one in SIGNED if path.startswith(one)), path)
+    """Return a path without the token that may be in it.
+
+    Characters that a terminal would obey are percent-encoded.
+    """
+    return next((f"{one}…" for one in SIGNED if path.startswith(one)), quote(path))
 
 
 def _dead_cookie(request: Request, given: set[bytes]) -> list[tuple[bytes, bytes]]:
