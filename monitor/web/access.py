@@ -187,6 +187,8 @@ def client_address(rules: AccessRules, asked: Asked) -> str:
 def network_of(address: str) -> str:
     """Return an address; of IPv6 the /64, of which one host has all addresses (RFC 4291, 2.5.4)."""
     parsed = _address(address)
+    if _is_loopback(address):  # every account of this machine has all of 127.0.0.0/8
+        return "loopback"
     if isinstance(parsed, ipaddress.IPv6Address):
         return str(ipaddress.ip_network((parsed, 64), strict=False))
     return str(parsed or address)
