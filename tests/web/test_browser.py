@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Any
 
 import httpx
 import pytest
 import sqlalchemy as sa
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from monitor.app import App
 from monitor.model import DeliveryState
@@ -21,7 +18,7 @@ from monitor.signing import KeyRing
 from monitor.store import deliveries, schema, suppressions
 from tests.house import AGENTS, House
 from tests.patience import PATIENCE
-from tests.web.conftest import closed_pages, one_time_token, pages
+from tests.web.conftest import closed_pages, one_time_token, pages, session_of
 
 KEY = "a key of this installation"
 EVERY_PAGE = (
@@ -43,23 +40,6 @@ EVERY_PAGE = (
     "/login",
     "/nothing",
 )
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    if not chromium and os.environ.get("CI"):
-        pytest.fail("pages must be looked at here, and Chromium is not installed")
-    if not chromium:
-        pytest.skip("PAGES ARE NOT LOOKED AT: Chromium is not installed")
-    quiet = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    quiet += ["--disable-dev-shm-usage"]  # a container has little of it
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(
-            executable_path=chromium, args=quiet, timeout=PATIENCE * 1000
-        )
-        yield launched
-        launched.close()
 
 
 @pytest.fixture
@@ -97,12 +77,6 @@ def test_the_address_of_web_login_is_opened_and_logs_in(
         page.goto("/deliveries")
         expect(page.get_by_role("heading", level=1)).to_have_text("Log in")
         context.close()
-
-
-def session_of(client: httpx.Client) -> list[Any]:
-    """Return the cookie of a client that is logged in, as a browser takes it."""
-    [(name, value)] = client.cookies.items()
-    return [{"name": name, "value": value, "url": str(client.base_url)}]
 
 
 def test_a_digest_is_opened_from_the_archive(page: Page):

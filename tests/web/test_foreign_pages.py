@@ -1,0 +1,170 @@
+"""Pages of other sites in the operator's browser, which sends its cookies and passwords along."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+from structlog.testing import capture_logs
+
+from monitor.app import App
+from monitor.store import suppressions
+from tests.house import House
+from tests.patience import PATIENCE, wait
+from tests.servers.nginx import nginx
+from tests.servers.web import MisbehavingServer
+from tests.web.conftest import closed_pages, free_port, pages, session_of
+from tests.web.test_attack import ONWARD
+from tests.web.test_pages import rows
+
+# Seconds; the machine may be busy.
+ANSWERED_WITHIN = 60.0
+VICTIM = "victim@example.org"
+ADA, PASSWORD = "ada@example.org", "a password of hers"
+FIELDS = f'<input name="recipient" value="{VICTIM}"><button>Win a prize</button>'
+# Pages that post the form; each has a button, or posts it when it is loaded.
+FOREIGN_PAGES = {
+    "form": '<form method="post" action="{url}">{fields}</form>',
+    "form without a referrer": '<meta name="referrer" content="no-referrer">'
+    '<form method="post" action="{url}">{fields}</form>',
+    "multipart": '<form method="post" action="{url}" enctype="multipart/form-data">{fields}</form>',
+    "plain text": '<form method="post" action="{url}" enctype="text/plain">{fields}</form>',
+    "new window": '<form method="post" action="{url}" target="_blank">{fields}</form>',
+    "frame": '<iframe name="hidden"></iframe>'
+    '<form method="post" action="{url}" target="hidden">{fields}</form>',
+    "sandbox": '<iframe sandbox="allow-forms allow-scripts" srcdoc=\''
+    '<form method="post" action="{url}">{fields}</form>'
+    "<script>document.forms[0].submit()</script>'></iframe>",
+    "fetch": "<button onclick=\"fetch('{url}', {{method: 'POST', mode: 'no-cors', "
+    "credentials: 'include', body: new URLSearchParams({{recipient: '" + VICTIM + "'}})}})\">"
+    "Win a prize</button>",
+    "beacon": "<button onclick=\"navigator.sendBeacon('{url}', "
+    "new URLSearchParams({{recipient: '" + VICTIM + "'}}))\">Win a prize</button>",
+}
+# Chromium sends a password with these; in frames and by scripts of another site it sends none.
+WITH_PASSWORD = ("form", "form without a referrer", "multipart", "plain text", "new window")
+
+
+@contextmanager
+def context_of(browser: Browser, **options: Any) -> Iterator[BrowserContext]:
+    context = browser.new_context(**options)
+    context.set_default_timeout(PATIENCE * 1000)
+    yield context
+    context.close()
+
+
+def post_from(page: Page, web: MisbehavingServer, host: str, kind: str, url: str) -> int:
+    """Let a foreign page post its form, and return the status with which it was refused."""
+    form = FOREIGN_PAGES[kind].format(url=url, fields=FIELDS)
+    html = f"<!doctype html><title>A prize</title>{form}"
+    web.answers("/prize", body=html.encode(), headers={"Content-Type": "text/html"})
+    path = urlsplit(url).path
+    with capture_logs() as logged:
+        page.goto(f"http://{host}:{web.port}/prize")
+        if kind != "sandbox":
+            page.get_by_role("button", name="Win a prize").click()
+        wait(lambda: any(line.get("path") == path for line in logged), ANSWERED_WITHIN)
+    return next(int(line["status"]) for line in logged if line.get("path") == path)
+
+
+def stop_on_own_page(page: Page, base: str) -> None:
+    """Send the same form from the page that has it."""
+    page.goto(f"{base}/deliveries")
+    form = page.locator('form[action="/deliveries/suppress"]')
+    form.locator('[name="recipient"]').fill(VICTIM)
+    form.get_by_role("button").click()
+    expect(page.get_by_text(VICTIM).first).to_be_visible()
+
+
+def suppressed(app: App) -> int:
+    with app.runtime.database.reading() as tx:
+        return suppressions.count(tx, app.runtime.clock.now())
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[App, httpx.Client]]:
+    house = House(tmp_path_factory.mktemp("local"))
+    house.by_mail(1, VICTIM)
+    with pages(house) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("kind", FOREIGN_PAGES)
+def test_a_page_on_another_port_of_this_machine_changes_nothing(
+    browser: Browser, local: tuple[App, httpx.Client], web: MisbehavingServer, kind: str
+):
+    """Cookies of a host go to all of its ports, and SameSite does not tell ports apart."""
+    app, client = local
+    base = f"http://127.0.0.1:{client.base_url.port}"
+    with context_of(browser) as context:
+        context.add_cookies(session_of(client))
+        before = rows(app)
+        status = post_from(
+            context.new_page(), web, "127.0.0.1", kind, f"{base}/deliveries/suppress"
+        )
+        assert status == 403
+        assert rows(app) == before
+
+
+def test_the_form_of_the_own_page_is_handled(browser: Browser, lived: House):
+    lived.by_mail(1, VICTIM)
+    with pages(lived) as (app, client), context_of(browser) as context:
+        context.add_cookies(session_of(client))
+        stop_on_own_page(context.new_page(), str(client.base_url).rstrip("/"))
+        assert suppressed(app) == 1
+
+
+@pytest.mark.parametrize("kind", WITH_PASSWORD)
+def test_a_page_of_another_site_cannot_use_the_password_that_a_browser_keeps(
+    browser: Browser, house: House, web: MisbehavingServer, kind: str
+):
+    """A browser sends `Authorization: Basic` with each request, whatever page makes it."""
+    with basic_auth(house) as (app, base), context_of(browser, http_credentials=LOGIN) as context:
+        page = context.new_page()
+        page.goto(f"{base}/deliveries")
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        before = rows(app)
+        status = post_from(page, web, "evil.localhost", kind, f"{base}/deliveries/suppress")
+        assert status == 403
+        assert rows(app) == before
+        stop_on_own_page(page, base)
+        assert suppressed(app) == 1
+
+
+LOGIN = {"username": ADA, "password": PASSWORD}
+
+
+@contextmanager
+def basic_auth(house: House) -> Iterator[tuple[App, str]]:
+    """Serve the pages behind nginx, which asks for a password and passes on who gave it."""
+    port = free_port()
+    base = f"http://papers.localhost:{port}"
+    house.settings["public_url"] = base
+    house.by_mail(1, VICTIM)
+    web = {"user_header": "Remote-User", "operators": [ADA], "trusted_proxies": ["127.0.0.1"]}
+    with closed_pages(house, **web) as (app, client):
+        server = (
+            "location / { auth_basic papers; auth_basic_user_file passwords;"
+            f" proxy_pass http://127.0.0.1:{client.base_url.port};"
+            " proxy_set_header Host $http_host; proxy_set_header Remote-User $remote_user;"
+            " proxy_set_header X-Forwarded-For $remote_addr; }"
+        )
+        with nginx(server, port, {"passwords": f"{ADA}:{{PLAIN}}{PASSWORD}\n"}):
+            yield app, base
+
+
+def test_a_login_never_leads_a_browser_to_another_site(
+    browser: Browser, local: tuple[App, httpx.Client]
+):
+    _, client = local
+    with context_of(browser, base_url=str(client.base_url)) as context:
+        context.add_cookies(session_of(client))
+        page = context.new_page()
+        for onward in ONWARD:
+            page.goto("/login?" + str(httpx.QueryParams({"next": onward})))
+            assert httpx.URL(page.url).netloc == client.base_url.netloc, onward
