@@ -170,18 +170,19 @@ def admit(rules: AccessRules, asked: Asked, proof: Proof = Proof.NONE) -> Viewer
 def client_address(rules: AccessRules, asked: Asked) -> str:
     """Return the address of a visitor, as the last trusted proxy on the way reports it.
 
-    Addresses further left in X-Forwarded-For were written by whoever sent the request.
+    Addresses further left in X-Forwarded-For, and X-Real-IP beside it, may be the visitor's own
+    words.
     """
     if not _is_proxy(rules, asked):
         return asked.peer
-    for address in reversed(asked.headers.get("x-forwarded-for", "").split(",")):
-        visitor = _address(address.strip())
+    written = asked.headers.get("x-forwarded-for") or asked.headers.get("x-real-ip", "")
+    reported = [_address(address.strip()) for address in reversed(written.split(","))]
+    for visitor in reported:
         if visitor is None:
-            break
+            return asked.peer
         if not any(visitor in network for network in rules.proxies):
             return str(visitor)
-    reported = _address(asked.headers.get("x-real-ip", "").strip())
-    return str(reported) if reported else asked.peer
+    return str(reported[0])
 
 
 def network_of(address: str) -> str:
