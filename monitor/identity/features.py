@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from msgspec import structs
@@ -28,12 +28,11 @@ from monitor.text.spelling import american
 TELLING_WORDS = 20
 # How many words a title has before names that were run into it.
 MIN_WORDS = 2
-MAX_NAME_LENGTH = 4
 # How many characters are compared, so that no record takes unbounded time. All authors may come as
 # one string, which is split later.
 MAX_TITLE_LENGTH = 1_000
 MAX_ABSTRACT_LENGTH = 20_000
-MAX_NAME_LENGTH = 10_000
+MAX_AUTHOR_LENGTH = 10_000
 # Less similar titles are compared no further if no author is shared.
 UNLIKE = 0.5
 # Registrants of DOIs for preprints: one of these beside a publisher's is common.
@@ -113,7 +112,7 @@ def _shorten(paper: Paper) -> Paper:
         len(paper.title) <= MAX_TITLE_LENGTH
         and len(paper.abstract) <= MAX_ABSTRACT_LENGTH
         and len(paper.venue) <= MAX_TITLE_LENGTH
-        and all(len(name) <= MAX_NAME_LENGTH for name in paper.authors)
+        and all(len(name) <= MAX_AUTHOR_LENGTH for name in paper.authors)
     ):
         return paper
     return structs.replace(
@@ -121,7 +120,7 @@ def _shorten(paper: Paper) -> Paper:
         title=paper.title[:MAX_TITLE_LENGTH],
         abstract=paper.abstract[:MAX_ABSTRACT_LENGTH],
         venue=paper.venue[:MAX_TITLE_LENGTH],
-        authors=tuple(name[:MAX_NAME_LENGTH] for name in paper.authors),
+        authors=tuple(name[:MAX_AUTHOR_LENGTH] for name in paper.authors),
     )
 
 
@@ -172,13 +171,20 @@ def _restore_authors(one: Paper, other: Paper) -> Paper:
     last = max(place for place, _ in met)
     for given in reversed(name[:-1]):
         first -= first > 0 and words[first - 1][0] == given[0]
-    if first < MIN_WORDS or last - first >= MAX_NAME_LENGTH * len(names):
+    unmatched = sum(len(name) for name in names if name[-1] not in words)
+    if first < MIN_WORDS or _count_other_words(words[first:last], names) > unmatched:
         return one
     if words[first - 1] == "by":  # a review: "... by Ada Lovelace"
         return one
     title, place = words[:first], words[last + 1 :]
     venue = one.venue or " ".join(place)
     return structs.replace(one, title=" ".join(title), authors=other.authors, venue=venue)
+
+
+def _count_other_words(words: Sequence[str], names: Sequence[authors.Name]) -> int:
+    """Count the words that belong to no list of these names, however it abbreviates them."""
+    parts = {"and", *chain.from_iterable(names)}
+    return sum(len(word) > 1 and not word.startswith(tuple(parts)) for word in words)
 
 
 def compare_identifiers(a: Paper, b: Paper) -> tuple[str, str]:

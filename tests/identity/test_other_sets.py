@@ -133,6 +133,14 @@ SAME = {
         by(f"{TITLE.lower()} grace hopper , ada lovelace , alan m. turing icml 2023", ()),
         at("ICML", 2023),
     ),
+    "authors run into the title, with given names that the other abbreviates": (
+        by(f"{TITLE.lower()} grace hopper , ada lovelace and alan turing icml", ()),
+        by(authors=("A. Lovelace", "A. M. Turing", "G. Hopper")),
+    ),
+    "authors run into the title, one of three misspelt": (
+        by(f"{TITLE.lower()} ada lovelace , alan turign , grace hopper", ()),
+        by(),
+    ),
     "one number in two notations": (
         by("Lectures on Agents, Part II: Planning"),
         by("Lectures on agents II: planning"),
@@ -246,6 +254,14 @@ DIFFERENT = {
     "a title that many hit upon": (
         by("A Survey on Deep Learning", ("Wei Wang", "Li Na")),
         by("A Survey on Deep Learning", ("Hans Maier", "Otto Klein")),
+    ),
+    "a title in which the family names are words": (
+        by(f"{TITLE} of young minds that live long and are fit for no king", ()),
+        by(authors=("Young", "Long", "King")),
+    ),
+    "a title in which the family names are words, and given names are known": (
+        by(f"{TITLE} of young minds that live long and are fit for no king", ()),
+        by(authors=("Ann Young", "B. Long", "Carl King")),
     ),
     "a form filled in twice": (
         by("Amber for colds in adults: a review", abstract=REVIEW.format("amber", "colds")),
