@@ -248,7 +248,7 @@ def main() -> None:
     chosen = options.parse_args()
     rows: list[Row] = []
     pairs = list(labelled.read(chosen.folder))
-    for (kind, a, b, same), work in zip(pairs, works(pairs), strict=True):
+    for (kind, a, b, same, _), work in zip(pairs, works(pairs), strict=True):
         records = [(a, b)]
         if a.abstract:  # preprints come without a date or venue, too
             records.append((replace(a, year=None), replace(b, year=None, venue="")))

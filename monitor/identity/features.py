@@ -26,6 +26,8 @@ from monitor.text.spelling import american
 
 # An abstract with fewer words is not compared.
 TELLING_WORDS = 20
+# How many pairs of neighbouring words a passage of an abstract has.
+PASSAGE = 12
 # How many words a title has before names that were run into it.
 MIN_WORDS = 2
 # How many characters are compared, so that no record takes unbounded time. All authors may come as
@@ -45,9 +47,11 @@ _PREPRINT_DOI = re.compile(
 class Evidence:
     """What two records have in common; None where one of them does not say.
 
-    `one_conference`: the places are of one series of conferences, `published`: neither may be a
-    draft of the other, `cut`: the place was cut out of a citation. `abstract` is the share of the
-    shorter abstract's pairs of words that the longer has, `terms` the share of its rare words;
+    `one_conference`: the places are of one series of conferences, `two_conferences`: of two;
+    `published`: neither may be a draft of the other; `no_place`: neither has a venue or the
+    identifier of a preprint; `cut`: the place was cut out of a citation. `abstract` is the share of
+    the shorter abstract's pairs of words that the longer has, `terms` of its rare words,
+    `new_passages` of its passages that the longer lacks, measured only with `no_place`;
     `same_numbers`: they say the same numbers, asked only where the titles do not. `other_subject`:
     each title has a rare word that its abstract says, too, and nothing in the other record does.
     """
@@ -57,11 +61,14 @@ class Evidence:
     series: bool | None
     two_publications: bool
     one_conference: bool
+    two_conferences: bool
     published: bool
+    no_place: bool
     cut: bool
     years_apart: int | None
     abstract: float | None
     terms: float | None
+    new_passages: float
     same_numbers: bool
     other_subject: bool
 
@@ -77,22 +84,27 @@ def gather(a: Paper, b: Paper) -> Evidence | None:
         return None
     here, there = venues.venue(a.venue), venues.venue(b.venue)
     places = _places(a.venue, b.venue)
+    published = places.published and not (_is_archived(a) or _is_archived(b))
     pairs, terms = _abstracts(a.abstract, b.abstract)
     explained = _words_of_people_and_venue(a.authors, a.venue) | _words_of_people_and_venue(
         b.authors, b.venue
     )
     title = title_likeness.likeness(ours, theirs, explained)
+    no_place = published and not venues.has_name(here)
     return Evidence(
         title=title,
         authors=agreed,
         series=places.series,
         two_publications=places.two_publications,
         one_conference=places.one_conference,
-        published=places.published and not (_is_archived(a) or _is_archived(b)),
+        two_conferences=places.two_conferences,
+        published=published,
+        no_place=no_place,
         cut=here.cut or there.cut,
         years_apart=_years_apart(_year(a) or here.year, _year(b) or there.year),
         abstract=pairs,
         terms=terms,
+        new_passages=_new_passages(a.abstract, b.abstract) if no_place and pairs else 0.0,
         same_numbers=title.other_number and _numbers(a.abstract) == _numbers(b.abstract),
         other_subject=pairs is not None
         and _subject(ours, a.abstract, theirs, b.abstract)
@@ -104,6 +116,7 @@ class _Places(NamedTuple):
     series: bool | None
     two_publications: bool
     one_conference: bool
+    two_conferences: bool
     published: bool
 
 
@@ -131,6 +144,7 @@ def _places(a: str, b: str) -> _Places:
         venues.same_series(here, there),
         venues.two_publications(here, there),
         venues.one_conference(here, there),
+        venues.two_conferences(here, there),
         venues.both_published(here, there),
     )
 
@@ -242,17 +256,31 @@ def _abstracts(a: str, b: str) -> tuple[float | None, float | None]:
     return pairs, len(ours.terms & theirs.terms) / fewest if fewest else None
 
 
+def _new_passages(a: str, b: str) -> float:
+    """Return the share of the shorter abstract's passages with at most one pair of the longer."""
+    shorter, longer = sorted((_shingles(a), _shingles(b)), key=_by_length)
+    pairs = list(pairwise(shorter.words))
+    passages = [pairs[start : start + PASSAGE] for start in range(0, len(pairs), PASSAGE)]
+    new = sum(sum(pair in longer.pairs for pair in passage) <= 1 for passage in passages)
+    return new / len(passages)
+
+
 @dataclass(frozen=True, slots=True)
 class _Shingles:
+    words: tuple[str, ...]
     pairs: frozenset[tuple[str, str]]
     terms: frozenset[str]
 
 
+def _by_length(abstract: _Shingles) -> tuple[int, tuple[str, ...]]:
+    return len(abstract.words), abstract.words
+
+
 @kept(64)  # a paper is compared with its candidates, one after another
 def _shingles(abstract: str) -> _Shingles:
-    words = list(map(american, plain(abstract).split()))
+    words = tuple(map(american, plain(abstract).split()))
     rare = frozenset(word for word in set(words) if rarity(word) > 1)
-    return _Shingles(frozenset(pairwise(words)), rare)
+    return _Shingles(words, frozenset(pairwise(words)), rare)
 
 
 def abstract_agreement(a: str, b: str) -> float | None:

@@ -16,12 +16,18 @@ from monitor.identity.contradiction import bears_out, contradiction
 from monitor.identity.features import Evidence, abstract_agreement, compare_identifiers, gather
 from monitor.identity.keys import identifiers
 from monitor.identity.notices import apart, is_about
+from monitor.identity.retitled import (
+    ALIKE_ABSTRACT,
+    REVISED_ABSTRACT,
+    SAME_ABSTRACT,
+    SWAPPED_COMMON,
+    has_other_title,
+)
 from monitor.identity.weights import balance
 from monitor.model import Paper
 
 __all__ = ["SAME_ABSTRACT", "Verdict", "abstract_agreement", "same_work"]
 
-SAME_ABSTRACT = 0.6
 # A wrong merge hides a paper for good, and so weighs ten misses: ln 10 = 2.3, less what the
 # conditions below prevent already.
 SURE = 0.6
@@ -31,20 +37,6 @@ TELLING_TITLE = 6.5
 UNHEARD_OF = 8.5
 # What title and shared authors must weigh together: a rare word and two people.
 TELLING_TOGETHER = 4.0
-# Each title has a rare word of its own ("in Kenya", "in Ghana"); two of them; a common one.
-SWAPPED = 2.0
-SWAPPED_TWICE = 4.0
-SWAPPED_COMMON = 1.0
-# One title has one more rare word.
-ANOTHER_WORD = 2.0
-# The share of an abstract that is kept when a draft is retitled and reworked, when hardly a word of
-# the title stays, and when a paper is printed under another title: groups reuse their abstracts for
-# their next paper.
-ALIKE_ABSTRACT = 0.3
-KEPT_ABSTRACT = 0.4
-PRINTED_AGAIN = 0.75
-# The abstract of a revision, except for some words.
-REVISED_ABSTRACT = 0.9
 REVISED_TITLE = 0.8
 # Any two abstracts of one field share this much.
 UNLIKE_ABSTRACT = 0.04
@@ -145,7 +137,7 @@ def _is_revision(found: Evidence) -> bool:
         not found.title.other_year
         and found.title.letters >= REVISED_TITLE
         and (found.abstract or 0.0) >= REVISED_ABSTRACT
-        and found.same_numbers
+        and (found.same_numbers or found.title.other_bound)
         and found.authors is not None
         and found.authors.share == 1
     )
@@ -186,28 +178,18 @@ def _apart(found: Evidence) -> Iterator[bool]:
     yield found.title.other_number and not _is_revision(found)
     yield found.title.column and not same_text
     yield found.title.another and not same_text
-    yield _has_other_title(found)
+    yield has_other_title(found)
     yield _may_return(found)
     yield found.other_subject
     yield found.abstract is not None and found.abstract < UNLIKE_ABSTRACT > (found.terms or 0.0)
-    yield found.title.preceded and not same_text
+    yield _is_preceded(found) and not same_text
     yield found.two_publications and bool(found.years_apart) and not same_text
     yield found.series is False and not (same_text or _is_resubmission(found))
 
 
-def _has_other_title(found: Evidence) -> bool:
-    """Whether the titles differ in words, and the abstracts do not outweigh that."""
-    title, text = found.title, found.abstract or 0.0
-    if title.equal:
-        return False
-    if found.published and found.abstract is not None:
-        return text < _min_abstract_of_prints(found)
-    if title.either >= SWAPPED_TWICE:
-        return text < KEPT_ABSTRACT
-    if title.either >= SWAPPED and text < ALIKE_ABSTRACT:
-        return True
-    together = found.one_conference and found.years_apart == 0 and found.published
-    return together and title.either >= SWAPPED_COMMON
+def _is_preceded(found: Evidence) -> bool:
+    """Whether one title is the other with words before it, which has none of its own."""
+    return found.title.preceded and found.title.either < SWAPPED_COMMON
 
 
 def _is_resubmission(found: Evidence) -> bool:
@@ -219,15 +201,6 @@ def _is_resubmission(found: Evidence) -> bool:
     all_met = people is not None and people.share == 1 and people.met > 1
     kept = (found.abstract or 0.0) >= ALIKE_ABSTRACT
     return title.equal and title.shared >= TELLING_TITLE and all_met and kept
-
-
-def _min_abstract_of_prints(found: Evidence) -> float:
-    """The share of an abstract that two printed papers of unequal titles must have in common."""
-    if found.title.subtitled:
-        return ALIKE_ABSTRACT
-    if found.title.either >= SWAPPED_COMMON:
-        return PRINTED_AGAIN
-    return SAME_ABSTRACT if found.title.alone >= ANOTHER_WORD else ALIKE_ABSTRACT
 
 
 def _may_return(found: Evidence) -> bool:
@@ -256,7 +229,7 @@ def _words(found: Evidence, conflict: str) -> Iterator[str]:
         yield f"abstracts agree to {found.abstract:.0%}"
     if found.other_subject:
         yield "each abstract bears out its own title"
-    elif _has_other_title(found):
+    elif has_other_title(found):
         yield "the abstracts do not outweigh the other words of the titles"
     if _may_return(found):
         yield "a title that may return"

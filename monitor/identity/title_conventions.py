@@ -65,8 +65,10 @@ PART = re.compile(
 )
 COUNTED_OFF = re.compile(
     r"(?:[.:,] ?([ivx])|\s([ivx]{2,4}))\s?[.:]\s|\s([ivx]):\s|\s([ivx]{2,4}|[2-9])$"
-    r"|[(（]([一二三四五六七八九])[)）]"
+    r"|[(（]([一二三四五六七八九])[)）]|\w[-\u2010\u2011]([ivx]{2,4})(?:\s?[.:]\s|$)"
 )
+# What only bounds something, and may be tightened by a revision: "<1MB model size".
+BOUND = re.compile(r"[<>≤≥]\s?(\d[\d.,]*\w*)")
 # Words of which one on each side makes another work of it.
 _CONTRARY = """
 after before|android ios|binary ternary|bottom top|centralised centralized decentralised

@@ -46,7 +46,8 @@ class Likeness:
     shorter title's words, by rarity, that the other has. `alone` is what one says and the other
     does not, by rarity, `either` what both do: words swapped. `subtitled`: one is the other with
     a subtitle added; `preceded`: with something before it ("Overview of ..."); `another`: one says
-    that it is another work. `other_year` is of two years that the titles name.
+    that it is another work. `other_year` is of two years that the titles name, `other_bound` of
+    two limits ("<1MB").
     """
 
     equal: bool
@@ -62,6 +63,7 @@ class Likeness:
     other_part: bool = False
     other_number: bool = False
     other_year: bool = False
+    other_bound: bool = False
     about: bool = False
     another: bool = False
     column: bool = False
@@ -102,6 +104,7 @@ def likeness(a: Title, b: Title, explained: Set[str]) -> Likeness:
         other_part=_other_part(a, b),
         other_number=_other_number(a, b) or numbered_apart(ours, theirs) or _other_year(a, b),
         other_year=_other_year(a, b),
+        other_bound=bool(a.bounds and b.bounds) and a.bounds != b.bounds,
         about=a.about != b.about,
         another=not (just_a | just_b).isdisjoint(ANOTHER)
         or contrary(just_a, just_b)
@@ -127,12 +130,17 @@ def _pieces_agree(a: str, b: str) -> float:
 
 
 def _other_part(a: Title, b: Title) -> bool:
-    """Whether they are two parts, or one is a part whose number the other lacks."""
+    """Whether they are two parts, or one is a part whose number the other lacks.
+
+    The first of a series often had no number until there was a second.
+    """
     if a.part and b.part:
         return a.part != b.part
     if a.part or b.part:
         return not _has_number(b if a.part else a, a.part or b.part)
-    return bool(a.number and b.number) and a.number != b.number
+    if a.number and b.number:
+        return a.number != b.number
+    return "1" not in (a.number, b.number) and _counted_on(a, b)
 
 
 def _counted_on(a: Title, b: Title) -> bool:

@@ -9,6 +9,7 @@ from math import fsum
 from monitor.identity.mojibake import repair
 from monitor.identity.title_conventions import (
     ABOUT,
+    BOUND,
     COLUMN,
     COUNTED_OFF,
     LEFT_BEHIND,
@@ -44,6 +45,7 @@ class Title:
     numbers: frozenset[str]
     amounts: frozenset[tuple[str, str]]
     years: frozenset[str]
+    bounds: frozenset[str]
     part: str
     number: str
     column: bool
@@ -69,6 +71,7 @@ def title(text: str) -> Title:
         numbers=numbers(distinct),
         amounts=find_counts(words),
         years=frozenset(filter(_YEAR.fullmatch, distinct)),
+        bounds=frozenset(BOUND.findall(whole)),
         part=number_of(part[1]) if part else "",
         number=number_of(off[off.lastindex or 0]) if off else "",
         column=bool(words)

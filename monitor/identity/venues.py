@@ -83,6 +83,8 @@ _LETTERS = re.compile(
     r"|emnlp|naacl|coling|cvpr|iccv|eccv|aistats|colt|uai|acml|icra|iros|rss|corl|interspeech"
     r"|icassp|chi|stoc|focs|soda|tkde|tois|tpami|jmlr|tmlr)\b"
 )
+# Conferences whose catalogues also list what was submitted and not printed there.
+_LISTS_SUBMISSIONS = frozenset(("iclr",))
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _CUT = re.compile(r",\s*$|& ?hellip ?;|…|\.\.\.")
 # Words of too many venues to distinguish them.
@@ -162,10 +164,20 @@ def one_conference(a: Venue, b: Venue) -> bool:
     return bool(a.series & b.series) or (bool(a.words) and a.words == b.words)
 
 
+def two_conferences(a: Venue, b: Venue) -> bool:
+    """Say whether two venues are conferences of two series that list only what they print.
+
+    What a workshop prints may be printed at a conference later.
+    """
+    if {a.kind, b.kind} != {Kind.CONFERENCE} or a.workshop or b.workshop:
+        return False
+    return not same_series(a, b) and _LISTS_SUBMISSIONS.isdisjoint(a.series | b.series)
+
+
 def both_published(a: Venue, b: Venue) -> bool:
     """Say whether neither may be a draft of the other: both printed, or both of no known place."""
-    return Kind.PREPRINT not in (a.kind, b.kind) and _has_name(a) == _has_name(b)
+    return Kind.PREPRINT not in (a.kind, b.kind) and has_name(a) == has_name(b)
 
 
-def _has_name(one: Venue) -> bool:
+def has_name(one: Venue) -> bool:
     return bool(one.kind or one.series or one.words)

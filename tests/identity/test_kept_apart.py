@@ -21,6 +21,14 @@ OTHER = (
     "flattest of them, so that stairs of any height are climbed and descended by night as by day."
 )
 EDITED = ONE.replace("needs a third less power than before", "uses a third less energy")
+# The first abstract with every sentence edited.
+REWORKED = (
+    "Machines that walk and carry loads over rough ground keep their balance badly while the load "
+    "swings. We built a machine with six legs and a soft gripper; its software reads the load "
+    "cells of all legs a hundred times a second. The swing is damped by a pendulum model, and its "
+    "length is learnt from twenty strides. Then the machine crosses gravel without falling and "
+    "needs less power than before."
+)
 TITLE = "Damping Load Swing on Walking Machines with a Learnt Pendulum"
 
 
@@ -70,6 +78,24 @@ SAME = {
     ),
     "a digit and its word": (by("Two Pendulums on Six Legs"), by("2 pendulums on 6 legs")),
     "one number revised": (said("<1MB"), said("<0.5MB")),
+    "one limit revised, in title and abstract": (
+        by(
+            "Pendulum Networks in <1MB of Memory",
+            f"{ALWAYS} {ONE} It takes less than 1MB, 461x less.",
+        ),
+        by(
+            "Pendulum Networks in <0.5MB of Memory",
+            f"{ALWAYS} {ONE} It takes less than 0.5MB, 510x less.",
+        ),
+    ),
+    "retitled, the abstract reworked throughout, in two plain lists": (
+        by("Damping Load Swing with a Pendulum", f"{ALWAYS} {ONE}"),
+        by("Walking Machines That Damp Load Swing", REWORKED),
+    ),
+    "words before a title that has others": (
+        by("Load Swing Damping by Camera", venue="arXiv"),
+        by("Robust Load Swing Damping by Legs", f"{ALWAYS} {OTHER}", venue="Field Machines"),
+    ),
     "a response that is none": (
         by("Immune Response of Walking Patients to Swinging Loads"),
         by("Immune Responses of Walking Patients to Swinging Loads"),
@@ -90,6 +116,45 @@ SAME = {
 }
 
 DIFFERENT = {
+    "two conferences in two years, one abstract": (
+        by("Home Service by a Walking Machine", venue="ICRA", year=2006),
+        by("Calling from the Next Room: Machines That Come", venue="IROS", year=2007),
+    ),
+    "more on it at another conference": (
+        by(venue="ICRA", year=2006),
+        by(
+            f"{TITLE} and Anisotropic Footholds",
+            REWORKED,
+            venue="IROS",
+            year=2007,
+        ),
+    ),
+    "the second of a series, one abstract": (
+        by("OmniWalker: A Machine That Damps Load Swing", venue="IROS", year=2011),
+        by("OmniWalker-II: A Machine That Damps Load Swing", venue="ICRA", year=2013),
+    ),
+    "the second of a series, in plain lists": (
+        by("OmniWalker: A Machine That Damps Load Swing"),
+        by("OmniWalker-II: A Machine That Damps Load Swing"),
+    ),
+    "one subject, begun in other words, without abstracts": (
+        by(
+            "Algorithms for materialized view design in data warehousing environment",
+            "",
+            venue="VLDB",
+            year=1997,
+        ),
+        by(
+            "Tackling the challenges of materialized view design in data warehousing environment",
+            "",
+            venue="RIDE",
+            year=1997,
+        ),
+    ),
+    "two papers of a group in plain lists, by one author more": (
+        by("Damping Load Swing with a Pendulum", f"{ALWAYS} {ONE}"),
+        by("Walking Machines That Damp Load Swing", REWORKED, (*AUTHORS, "Emmy Noether")),
+    ),
     "one conference in two years": (
         by(venue="ICRA", year=2006),
         by(f"Optimal {TITLE}", venue="ICRA", year=2007),
