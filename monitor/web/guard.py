@@ -36,6 +36,7 @@ from monitor.web.site import (
     path_of,
     show_problem,
     site_of,
+    viewer_of,
 )
 
 log = structlog.get_logger()
@@ -161,10 +162,14 @@ def _refused(request: Request, refusal: Refusal) -> Response:
 
 
 def _failed(request: Request, error: Exception) -> Response:
-    """Say that a page failed; why is in the log, and said here as far as it is ours."""
+    """Say that a page failed; the operator is told why where the error is one of ours.
+
+    It may name files of the machine, which nobody else has to know.
+    """
     is_ours = isinstance(error, MonitorError)
     status = 503 if is_ours else 500
-    message = str(error) if is_ours else "This page could not be made; the log says why."
+    may_know = is_ours and viewer_of(request).is_operator
+    message = str(error) if may_know else "This page could not be made; the log says why."
     if path_of(request).startswith("/api/"):
         return JSONResponse({"error": message}, status)
     return show_problem(request, status, message)
