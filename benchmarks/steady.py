@@ -29,7 +29,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import yaml
 from corpus import Made, Read
@@ -42,6 +42,7 @@ TICK = timedelta(seconds=0.25)
 PAPERS, TOPICS, READERS, TOPICS_EACH = 40, 1_000, 50, 20
 MOST_MB, GROWTH = 200, 1.05
 MOST_MB_WITH_PAGES, MOST_MB_A_ROUND, LAST = 400, 1.0, 11
+TOKEN = "the token of the benchmark"
 PAGES = (
     "/",
     "/digests",
@@ -169,7 +170,9 @@ def children(pid: int) -> list[int]:
 def ask_pages(port: int) -> None:
     """Ask for the pages that somebody opens who looks at what came in."""
     for path in PAGES:
-        with urlopen(f"http://127.0.0.1:{port}{path}", timeout=PATIENCE) as answer:
+        bearer = {"Authorization": f"Bearer {TOKEN}"}
+        request = Request(f"http://127.0.0.1:{port}{path}", headers=bearer)
+        with urlopen(request, timeout=PATIENCE) as answer:
             answer.read()
 
 
@@ -231,7 +234,7 @@ def configuration(corpus: Made | Read, port: int, readers: int, pages: int) -> s
             for n in range(readers)
         },
         "smtp": {"host": "127.0.0.1", "port": port, "tls": "none", "from": "papers@example.org"},
-        "web": {"listen": f"127.0.0.1:{pages}"} if pages else "off",
+        "web": {"listen": f"127.0.0.1:{pages}", "token": TOKEN} if pages else "off",
     }
     return yaml.safe_dump(values)
 

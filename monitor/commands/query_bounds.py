@@ -40,7 +40,9 @@ def most_read(query: Query) -> int:
 
 def most_scored(query: Query) -> int:
     """Return of how many papers pages may compute the score."""
-    return max(_MOST_SCORED // sum(1 for _ in every_leaf(query.root)), 1)
+    leaves = every_leaf(query.root)
+    terms = sum(_TERMS if isinstance(leaf, Near) else 1 for leaf in leaves)
+    return max(_MOST_SCORED // terms, 1)
 
 
 def refuse_too_many_words(tx: Transaction, query: Query) -> None:
