@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Sequence
 from os.path import relpath
@@ -67,7 +68,6 @@ def runs(results: Sequence[Run]) -> None:
 
 
 def undecided(records: Sequence[UndecidedRecord]) -> None:
-    from monitor.commands.undecided import fields_of
     from monitor.text import clean
 
     if not records:
@@ -75,7 +75,7 @@ def undecided(records: Sequence[UndecidedRecord]) -> None:
         return
     rows = table("Source", "Document", "Title", "Read", "Error")
     for one in records:
-        title = clean(str(fields_of(one).get("title", one.raw_id)))
+        title = clean(str(json.loads(one.text).get("title", one.raw_id)))
         cells = (one.source, one.document, title, at(one.at), one.error)
         rows.add_row(*map(escape, cells))
     console.print(rows)

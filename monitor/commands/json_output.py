@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import datetime
@@ -9,7 +10,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct, structs
 
-from monitor.commands.undecided import fields_of
 from monitor.errors import Fault
 from monitor.model import Delivery, DeliveryState, Run, RunOutcome, Suppression, UndecidedRecord
 
@@ -65,7 +65,7 @@ def undecided(records: Iterable[UndecidedRecord]) -> Answer:
                 "version": record.version,
                 "read": record.at.isoformat(),
                 "tried": record.tried_at.isoformat(),
-                "record": fields_of(record),
+                "record": json.loads(record.text),
             }
             for record in records
         ]

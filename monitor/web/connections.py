@@ -65,10 +65,12 @@ class OpenConnections:
         self._refused, self._next_report = 0, 0.0
 
     def admit(self, connection: LimitedConnection, peer: str) -> bool:
-        """Count a new connection, or return False where its address or the server has too many."""
+        """Count a new connection, or return False where its address or the server has too many.
+
+        Too many are those that are worked on: one that waits for its client makes room.
+        """
         network = None if self._is_proxy(peer) else network_of(peer)
-        is_over = network is not None and self._counts[network] >= self.limits.per_address
-        if is_over or not self._has_room():
+        if not self._has_room(network):
             self._report(peer, connection.loop.time())
             return False
         self._networks[connection] = network
@@ -90,11 +92,18 @@ class OpenConnections:
         if is_waiting:
             self._waiting[connection] = None
 
-    def _has_room(self) -> bool:
-        """Return whether one more may open; where there are too many, a waiting one makes room."""
-        if len(self._networks) < self.limits.total:
+    def _has_room(self, network: str | None) -> bool:
+        """Return whether one more may open, after closing the one that has waited longest if not.
+
+        Where an address has too many, it is one of its own.
+        """
+        if network is not None and self._counts[network] >= self.limits.per_address:
+            own = (waiting for waiting in self._waiting if self._networks[waiting] == network)
+            slowest = next(own, None)
+        elif len(self._networks) >= self.limits.total:
+            slowest = next(iter(self._waiting), None)
+        else:
             return True
-        slowest = next(iter(self._waiting), None)
         if slowest is None:
             return False
         self.release(slowest)
