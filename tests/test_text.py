@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.text import clean, plain, sentences, singular, split_person, title_key, words
+from monitor.text import (
+    clean,
+    plain,
+    sentences,
+    singular,
+    split_person,
+    title_key,
+    without_placeholder,
+    words,
+)
 
 ANY_TEXT = st.one_of(
     st.text(max_size=60),
@@ -340,3 +349,16 @@ def test_a_person_has_a_family_name_and_an_organisation_has_none(
 def test_any_text_may_be_a_name(text: str) -> None:
     parts = split_person(text)
     assert parts is None or all(parts[:2])
+
+
+@pytest.mark.parametrize(
+    "placeholder",
+    [".", "", " - ", "N/A", "n/a.", "NA", "none", "None.", "NULL", "[No abstract available]", "—"],
+)
+def test_words_in_the_place_of_an_abstract_are_none(placeholder: str) -> None:
+    assert without_placeholder(placeholder) == ""
+
+
+@pytest.mark.parametrize("abstract", ["Sand.", "None moves.", "摘要研究", "N/A values of sand."])
+def test_short_abstracts_stay(abstract: str) -> None:
+    assert without_placeholder(abstract) == abstract

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from monitor.identity.keys import says_no_more
+from monitor.identity.keys import says_no_more, with_placeholders
 from monitor.identity.resolve import (
     not_reread_since_split,
 )
 from monitor.model import Candidate, ChangeKind, Decision, IncomingPaper
-from monitor.text import without_withdrawal
+from monitor.text import without_placeholder, without_withdrawal
 
 # After so many different texts of a paper, a source's changes are no news.
 FLAPPING = 3
@@ -60,7 +60,7 @@ def _gives_another_text(keyed: IncomingPaper, candidate: Candidate) -> bool:
     A new abstract where there was none is not a revision, and neither is a text that the source
     showed before. Fingerprints of another rule cannot be compared.
     """
-    if keyed.paper.abstract and not candidate.stored.paper.abstract:
+    if keyed.paper.abstract and not without_placeholder(candidate.stored.paper.abstract):
         return False
     rule = _rule(keyed.fingerprint)
     shown = {
@@ -69,7 +69,9 @@ def _gives_another_text(keyed: IncomingPaper, candidate: Candidate) -> bool:
         for one in (sighting.fingerprint, *sighting.past)
         if _rule(one) == rule
     }
-    return bool(shown) and keyed.fingerprint not in shown
+    if not shown or keyed.fingerprint in shown:
+        return False
+    return shown.isdisjoint(with_placeholders(keyed.paper))
 
 
 def _rule(fingerprint: str) -> str:

@@ -13,7 +13,7 @@ from monitor.identity.blocking import blocks, blocks_of, blocks_of_authors
 from monitor.identity.identifiers import ARXIV_ID, DOI_PREFIX
 from monitor.kept import kept
 from monitor.model import IncomingPaper, Paper
-from monitor.text import plain, title_key
+from monitor.text import PLACEHOLDERS, plain, title_key
 
 _ARXIV = re.compile(rf"(?P<id>{ARXIV_ID})(?:v\d+)?$", re.IGNORECASE)
 _SUBJECT_CLASS = re.compile(r"\.[a-z]{2}/")  # of an old arXiv id, which may be left out
@@ -124,6 +124,21 @@ def fingerprint(paper: Paper) -> str:
     """
     parts = ((b"title:", paper.title), (b"abstract:", paper.abstract))
     words = b"\0".join(name + _letters(text) for name, text in parts if text)
+    return _hash(words)
+
+
+def with_placeholders(paper: Paper) -> Iterator[str]:
+    """Yield the fingerprints that a paper without an abstract had while sources kept "." or "N/A".
+
+    Older stores hold them: a record from which a placeholder is dropped is no other text.
+    """
+    if not paper.abstract:
+        title = b"title:" + _letters(paper.title)
+        for letters in PLACEHOLDERS:
+            yield _hash(title + b"\0abstract:" + letters.encode())
+
+
+def _hash(words: bytes) -> str:
     return f"{FINGERPRINT_VERSION}:{hashlib.sha256(words).hexdigest()[:32]}"
 
 

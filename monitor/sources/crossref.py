@@ -33,7 +33,7 @@ from monitor.sources.formats.api.values import (
     title_of,
 )
 from monitor.sources.formats.api.windows import ApiSource, FilterOptions, PageRequest
-from monitor.text import plain
+from monitor.text import plain, without_placeholder
 
 PAGE = 200
 
@@ -146,7 +146,8 @@ def _letters(words: str) -> str:
 def _abstract(jats: str) -> str:
     """Remove the heading "Abstract", and keep one form of each formula."""
     text = _ALTERNATIVES.sub(_one_form, _JATS_HEADING.sub(" ", _unescape_once_more(jats)))
-    return _HEADING.sub("", prose(_TEX_DOCUMENT.sub(r"\g<tex>", text)))
+    abstract = _HEADING.sub("", prose(_TEX_DOCUMENT.sub(r"\g<tex>", text)))
+    return without_placeholder(abstract)
 
 
 def _unescape_once_more(text: str) -> str:

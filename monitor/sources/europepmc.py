@@ -17,6 +17,7 @@ from monitor.sources.fields.publication_types import NOTICES, type_and_subject, 
 from monitor.sources.formats.api.records import Listing
 from monitor.sources.formats.api.values import (
     Record,
+    abstract_of,
     bounded,
     doi_page,
     many,
@@ -89,7 +90,7 @@ class EuropePmc(XmlApiSource):
         type_, about = type_and_subject(list(_notices(record)), _types(record))
         return Paper(
             title=title_of(raw(record, "title")),
-            abstract=prose(raw(record, "abstractText")),
+            abstract=abstract_of(raw(record, "abstractText")),
             authors=names_of(_authors(record)),
             venue=prose(journal or book),
             year=year_of(year, published),

@@ -18,6 +18,7 @@ from monitor.sources.fields.publication_types import type_of
 from monitor.sources.formats.api.records import Listing
 from monitor.sources.formats.api.values import (
     Record,
+    abstract_of,
     in_order,
     many,
     member,
@@ -73,7 +74,7 @@ class OpenAlex(ApiSource):
         links = (raw(record, "doi"), raw(place, "landing_page_url"), raw(record, "id"))
         return Paper(
             title=title_of(raw(record, "title"), raw(record, "display_name")),
-            abstract=prose(in_order(member(record, "abstract_inverted_index"))),
+            abstract=abstract_of(in_order(member(record, "abstract_inverted_index"))),
             authors=names_of(_authors(record)),
             venue=prose(_venue(record)),
             year=year_of(raw(record, "publication_year"), published),

@@ -21,6 +21,7 @@ from monitor.sources.formats.api.records import Listing
 from monitor.sources.formats.api.values import (
     NoPaperError,
     Record,
+    abstract_of,
     at_milliseconds,
     many,
     member,
@@ -79,7 +80,7 @@ class OpenReview(ApiSource):
         words = [*_list(content, "keywords"), _word(content, "primary_area")]
         return Paper(
             title=title,
-            abstract=prose(_word(content, "abstract")),
+            abstract=abstract_of(_word(content, "abstract")),
             authors=names_of(_authors(content)),
             venue=prose(_word(content, "venue")),
             year=published.year if published else None,

@@ -24,6 +24,7 @@ from monitor.sources.fields.links import first_link
 from monitor.sources.fields.markup import text
 from monitor.sources.formats import nbib
 from monitor.sources.formats.api.values import doi_link, names_of, natural, terms
+from monitor.text import without_placeholder
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_REFERENCES = 80_000
@@ -60,7 +61,6 @@ _NUMBERS = (
 )
 _NUMBER = re.compile(r"\d{1,9}")
 _NAMES_PAPER = re.compile(r"10\.\d{4,9}/|arxiv", re.IGNORECASE)
-_NO_ABSTRACT = re.compile(r"abstract\W*", re.IGNORECASE)
 
 Fields = Mapping[str, Any]
 
@@ -156,8 +156,7 @@ def _text(fields: Fields, tags: Sequence[str]) -> str:
 
 
 def _abstract(fields: Fields) -> str:
-    abstract = _text(fields, _ABSTRACTS)
-    return "" if _NO_ABSTRACT.fullmatch(abstract) else abstract
+    return without_placeholder(_text(fields, _ABSTRACTS))
 
 
 def _people(fields: Fields, tags: Sequence[str]) -> tuple[str, ...]:

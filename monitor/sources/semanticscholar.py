@@ -20,6 +20,7 @@ from monitor.sources.fields.links import first_link, http_link
 from monitor.sources.formats.api.records import Listing
 from monitor.sources.formats.api.values import (
     Record,
+    abstract_of,
     many,
     member,
     names_of,
@@ -90,7 +91,7 @@ class SemanticScholar(ApiSource):
         studies += [raw(one, "category") for one in many(inner, "s2FieldsOfStudy")]
         return Paper(
             title=title_of(raw(inner, "title")),
-            abstract=prose(raw(inner, "abstract")),
+            abstract=abstract_of(raw(inner, "abstract")),
             authors=names_of(raw(one, "name") or raw(one) for one in many(inner, "authors")),
             venue=prose(next(filter(None, (raw(inner, *path) for path in _VENUES)), "")),
             year=year,

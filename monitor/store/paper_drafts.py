@@ -10,6 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from monitor.model import ChangeKind, Decision, EarlierText, Effect, Paper, StoredPaper
+from monitor.text import without_placeholder
 
 # Fields that any source may fill if they are empty. Only a revision changes what is there.
 _FILLED_FIELDS = (
@@ -111,10 +112,12 @@ def _apply_record(draft: Draft, decision: Decision) -> None:
     is_news = decision.kind is not None and decision.news
     if draft.purged and not is_news:
         return
-    before, draft.paper = draft.paper, _with_record(draft.paper, decision)
+    before = draft.paper
+    known = _without_placeholder(before)
+    draft.paper = _with_record(known, decision)
     draft.changed = draft.changed or draft.paper != before
     if decision.news and not draft.is_new and not draft.paper.withdrawn:
-        draft.wider = draft.wider or not draft.seen or _gains_words(before, draft.paper)
+        draft.wider = draft.wider or not draft.seen or _gains_words(known, draft.paper)
     draft.seen = True
     if is_news and not draft.is_new:
         if draft.kind is None:
@@ -123,6 +126,12 @@ def _apply_record(draft: Draft, decision: Decision) -> None:
         if draft.kind is not ChangeKind.WITHDRAWN:
             draft.kind, draft.why = decision.kind, decision.why
         draft.changed = True
+
+
+def _without_placeholder(paper: Paper) -> Paper:
+    """Return a paper without the "." or "N/A" that older versions stored as its abstract."""
+    abstract = without_placeholder(paper.abstract)
+    return paper if abstract == paper.abstract else replace(paper, abstract=abstract)
 
 
 def _with_record(paper: Paper, decision: Decision) -> Paper:

@@ -5,6 +5,7 @@ folding         folds case, accents, LaTeX and tags for comparing
 lattice         splits a folded text into words
 numbers         reads a whole number
 person_names    splits a person's name into its parts
+placeholders    recognises words in the place of an abstract
 plurals         one form for singular and plural
 spelling        one form for British and American spelling
 sentence_ends   splits a text into sentences
@@ -26,6 +27,7 @@ from monitor.text.lattice import (
 )
 from monitor.text.numbers import MAX_DIGITS, whole_number
 from monitor.text.person_names import SUFFIX, split_person
+from monitor.text.placeholders import PLACEHOLDERS, without_placeholder
 from monitor.text.plurals import beginnings, form_of, singular, ways_to_write
 from monitor.text.sentence_ends import sentences
 from monitor.text.title_keys import title_key
@@ -33,6 +35,7 @@ from monitor.text.title_keys import title_key
 __all__ = [
     "MAX_DIGITS",
     "MAX_TEXT_LENGTH",
+    "PLACEHOLDERS",
     "SUFFIX",
     "Word",
     "beginnings",
@@ -49,6 +52,7 @@ __all__ = [
     "title_key",
     "ways_to_write",
     "whole_number",
+    "without_placeholder",
     "without_withdrawal",
     "words",
     "words_of_piece",

@@ -23,6 +23,7 @@ from monitor.sources.fields.limits import MAX_ENTRY
 from monitor.sources.fields.links import first_link
 from monitor.sources.fields.markup import text
 from monitor.sources.formats.api.values import arxiv_link, doi_link, terms
+from monitor.text import without_placeholder
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_NAMES = 10_000
@@ -193,7 +194,7 @@ def _paper(key: str, fields: Fields, where: str, now: datetime) -> Paper | Rejec
     keys, version = _identifiers(fields)
     return Paper(
         title=f"{title}: {subtitle}" if subtitle else title,
-        abstract=_text(fields, "abstract"),
+        abstract=without_placeholder(_text(fields, "abstract")),
         authors=_names(fields.get("author", "")) or _names(fields.get("editor", "")),
         venue=_venue(fields),
         year=year,

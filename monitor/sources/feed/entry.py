@@ -30,7 +30,7 @@ from monitor.sources.fields.links import http_link, normalise_link
 from monitor.sources.fields.markup import text, unescape_tags
 from monitor.sources.fields.names import split_names
 from monitor.sources.formats.api.values import terms
-from monitor.text import clean
+from monitor.text import clean, without_placeholder
 
 MAX_OPENING = 100  # characters of a text that replace a missing title
 MAX_ARXIV_NAME = 40  # characters of "arXiv:2508.13426v1" at the start of a summary
@@ -96,8 +96,9 @@ def paper(entry: Entry, base: str, now: datetime) -> Paper | str:
     title, old_id, old_category, old_announce = _split_title(marked)
     title, byline = bare_title(title, entry.names)
     card, announce = _abstract(entry, title)
+    abstract = without_placeholder(card.abstract)
     # RSS 2.0 and JSON Feed permit entries without a title, if they have a text.
-    title = title or shorten(card.abstract, MAX_OPENING, placeholder=" …")
+    title = title or shorten(abstract, MAX_OPENING, placeholder=" …")
     if not title:
         return "entry has no title and no text"
     announce = entry.announce or announce or old_announce
@@ -109,7 +110,7 @@ def paper(entry: Entry, base: str, now: datetime) -> Paper | str:
     published = within_reason(published, now)
     return Paper(
         title=title,
-        abstract=card.abstract,
+        abstract=abstract,
         authors=_authors(entry.names or (card.names or byline,), "arxiv" in keys),
         venue="" if venue == title else venue,  # Taylor & Francis give the article's title
         published=published,
@@ -121,7 +122,7 @@ def paper(entry: Entry, base: str, now: datetime) -> Paper | str:
         categories=terms((*entry.categories, old_category)),
         announce=announce,
         version=version,
-        withdrawn="arxiv" in keys and says_withdrawn(card.abstract, text(entry.comment)),
+        withdrawn="arxiv" in keys and says_withdrawn(abstract, text(entry.comment)),
         raw_id=clean(entry.id) or normalise_link(url),
     )
 
@@ -158,7 +159,7 @@ def _abstract(entry: Entry, title: str) -> tuple[Card, str]:
     summary, content = entry.summary, text(without_heading(entry.content))
     if card := card_of_lines(summary, title) or card_of_items(summary):
         return card, ""
-    summary = text(without_heading(summary))
+    summary = without_placeholder(text(without_heading(summary)))
     if arxiv := _ARXIV_SUMMARY.match(summary):
         return Card(summary[arxiv.end() :]), arxiv["how"]
     if abstract := pubmed_abstract(content):

@@ -20,6 +20,7 @@ import msgspec
 
 from monitor.sources.fields.dates import partial_date
 from monitor.sources.fields.markup import text
+from monitor.text import without_placeholder
 
 _ONLINE = re.compile(r"[\w ]{1,99}, Published online: [^;]{0,40}; ?doi: ?10\.\S+\s*")
 _ELSEVIER = re.compile(
@@ -86,7 +87,7 @@ def read_card(text: str, names: Sequence[str], title: str = "") -> Card:
             text = text[match.end() :]
     if ", Vol. " in text[:MAX_PREFIX] and (match := _MDPI.match(text)):
         text = text[match.end() :].removeprefix(" ".join(names)).lstrip()
-    return Card(text)
+    return Card(without_placeholder(text))  # Taylor & Francis: "Ahead of Print. ."
 
 
 def _elsevier_card(text: str) -> Card | None:

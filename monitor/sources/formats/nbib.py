@@ -20,6 +20,7 @@ from monitor.sources.fields.limits import MAX_ENTRY
 from monitor.sources.fields.markup import text
 from monitor.sources.fields.publication_types import type_and_subject
 from monitor.sources.formats.api.values import names_of, natural, terms
+from monitor.text import without_placeholder
 
 BEGINS = re.compile(r"^PMID- *\d", re.MULTILINE)
 _FIELD = re.compile(r"^([A-Z]{2,4}) *- ?(.*(?:\n {6}.*)*)", re.MULTILINE)
@@ -63,7 +64,7 @@ def _paper(fields: Fields, where: str, now: datetime) -> Paper | Rejected:
     people = fields.get("FAU") or fields.get("AU") or fields.get("FED") or fields.get("ED") or ()
     return Paper(
         title=title,
-        abstract=text(_first(fields, "AB") or _first(fields, "OAB")),
+        abstract=without_placeholder(text(_first(fields, "AB") or _first(fields, "OAB"))),
         authors=tuple(map(_name, names_of(people))) or names_of(fields.get("CN", ())),
         venue=text(_first(fields, "JT") or _first(fields, "TA")),
         year=year,

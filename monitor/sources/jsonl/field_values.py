@@ -17,6 +17,7 @@ from monitor.sources.fields.publication_types import type_of
 from monitor.sources.formats.api.values import MAX_NAMES, in_order, natural, prose, raw, year_of
 from monitor.sources.jsonl.author_values import names_in
 from monitor.sources.jsonl.rows import parse_cell
+from monitor.text import without_placeholder
 
 MAX_KEY = 300
 
@@ -98,10 +99,12 @@ def _first_text(value: object, names: tuple[str, ...]) -> str:
 def _abstract(value: Any) -> str:
     """A text, or paragraphs: texts or objects with a `text`."""
     if type(value) is dict and type(index := value.get("InvertedIndex")) is dict:
-        return prose(in_order(index))  # of AMiner's dumps
-    if type(value) is not list:
-        return _text(value)
-    return prose("\n".join(raw(one) or raw(one, "text") for one in value[:MAX_NAMES]))
+        words = prose(in_order(index))  # of AMiner's dumps
+    elif type(value) is list:
+        words = prose("\n".join(raw(one) or raw(one, "text") for one in value[:MAX_NAMES]))
+    else:
+        words = _text(value)
+    return without_placeholder(words)
 
 
 def _raw_id(value: Any) -> str:

@@ -17,6 +17,7 @@ from monitor.sources.fields.identifiers import Keys, identifier_pairs, keys_of
 from monitor.sources.fields.markup import text
 from monitor.sources.fields.publication_types import type_and_subject
 from monitor.sources.formats.api.values import year_of
+from monitor.text import without_placeholder
 
 _NO_TITLE = ("", "[Not Available].", "[Not Available]")
 _UNLABELLED = "UNLABELLED"
@@ -147,7 +148,7 @@ def _sections(abstract: Element | None) -> str:
         if label.upper() == _UNLABELLED:
             label = ""
         parts.append(f"{label.rstrip(':')}: {words}" if label and words else words or label)
-    return " ".join(filter(None, parts))
+    return without_placeholder(" ".join(filter(None, parts)))
 
 
 def _authors(names: Element | None) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from monitor.sources.fields import markup
 from monitor.sources.fields.dates import parse_date, within_print_era, within_reason
 from monitor.sources.fields.identifiers import Keys, values_of
 from monitor.sources.fields.limits import MAX_CATEGORIES, MAX_ENTRY
-from monitor.text import SUFFIX, clean
+from monitor.text import SUFFIX, clean, without_placeholder
 
 MAX_NAMES = 10_000
 
@@ -62,6 +62,11 @@ def bounded(marked: str) -> str:
 def prose(marked: str) -> str:
     """Return a text field without mark-up."""
     return markup.text(bounded(marked))
+
+
+def abstract_of(marked: str) -> str:
+    """Return an abstract without mark-up; "" for a placeholder such as "N/A"."""
+    return without_placeholder(prose(marked))
 
 
 def in_order(index: object) -> str:

@@ -25,6 +25,7 @@ from monitor.sources.formats.oai.envelope import (
     first,
     local,
 )
+from monitor.text import without_placeholder
 
 _DATES = ("issued", "date", "created", "available")
 # "Doe, Jane; University of Sand" of OJS; "Doe, Jane; Roe, Rae" of others
@@ -85,7 +86,7 @@ def paper(record: Record, now: datetime) -> Paper | str:
 def _abstract(metadata: Element) -> str:
     """Return the first long text that is not a note about the record."""
     texts = [*every(metadata, "abstract"), *every(metadata, "description")]
-    fit = [text for text in texts if not _NO_ABSTRACT.match(text)]
+    fit = [text for text in texts if without_placeholder(text) and not _NO_ABSTRACT.match(text)]
     return next((text for text in fit if len(text) > _SHORT), max(fit, key=len, default=""))
 
 

@@ -1,0 +1,76 @@
+"""A store of an older version reads the same documents again: no paper is new, none is revised.
+
+The first reading of each test has the paper as older versions read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from msgspec.structs import replace
+
+from monitor.model import ChangeKind, Paper
+from monitor.store.database import Database
+from monitor.store.opening import open_store
+from tests.pipeline.desk import ids, origin, read
+
+PAPER = Paper(
+    "Sand moves downhill in winter",
+    authors=("Ada Byron", "Bo Chen"),
+    url="https://journal.example.org/1",
+    keys={"doi": "10.1000/sand.1"},
+    raw_id="1",
+)
+ABSTRACT = "We watched sand on forty slopes for a winter. It moved downhill on all of them."
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[Database]:
+    database = open_store(url)
+    yield database
+    database.close()
+
+
+def changes(store: Database) -> list[list[ChangeKind]]:
+    return [[change.kind for change in origin(store, paper_id).changes] for paper_id in ids(store)]
+
+
+@pytest.mark.parametrize("placeholder", [".", "N/A", "none", "No abstract available.", "—", "NULL"])
+@pytest.mark.parametrize("raw_id", ["1", ""])
+def test_a_placeholder_that_is_dropped_is_no_revision(
+    store: Database, placeholder: str, raw_id: str
+) -> None:
+    old = replace(PAPER, abstract=placeholder, raw_id=raw_id, url=raw_id and PAPER.url)
+    read(store, "journal", old)
+    before = changes(store)
+    read(store, "journal", replace(old, abstract=""))
+    assert changes(store) == before and len(before) == 1
+    assert origin(store, 1).stored.paper.abstract == ""
+
+
+def test_a_placeholder_that_is_dropped_under_another_source_s_title_is_no_revision(
+    store: Database,
+) -> None:
+    """The text that is stored is that of another source, under another title."""
+    read(store, "mirror", replace(PAPER, abstract=ABSTRACT))
+    record = replace(PAPER, title="Winter: how sand moves downhill", abstract=".", raw_id="2")
+    read(store, "journal", record)
+    before = changes(store)
+    read(store, "journal", replace(record, abstract=""))
+    assert changes(store) == before and len(before) == 1
+    assert origin(store, 1).stored.paper.abstract == ABSTRACT
+
+
+def test_the_first_abstract_after_a_placeholder_is_no_revision(store: Database) -> None:
+    read(store, "journal", replace(PAPER, abstract="."))
+    before = changes(store)
+    read(store, "journal", replace(PAPER, abstract=ABSTRACT))
+    assert changes(store) == before
+    assert origin(store, 1).stored.paper.abstract == ABSTRACT
+
+
+def test_an_abstract_of_other_words_is_still_a_revision(store: Database) -> None:
+    read(store, "journal", replace(PAPER, abstract=ABSTRACT))
+    read(store, "journal", replace(PAPER, abstract=ABSTRACT.replace("downhill", "uphill")))
+    assert changes(store)[0][-1] is ChangeKind.REVISED

@@ -1,0 +1,81 @@
+"""No source takes "N/A" or "." for an abstract."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from monitor.sources.base import Source
+from monitor.sources.bibtex.source import BibTex
+from monitor.sources.crossref import Crossref
+from monitor.sources.europepmc import EuropePmc
+from monitor.sources.feed.source import Feed
+from monitor.sources.jsonl.source import Jsonl
+from monitor.sources.oai import Oai
+from monitor.sources.openalex import OpenAlex
+from monitor.sources.openreview import OpenReview
+from monitor.sources.pubmed.source import PubMed
+from monitor.sources.ris import Ris
+from monitor.sources.semanticscholar import SemanticScholar
+from tests.sources.pubmedxml import article, articles
+from tests.sources.scenario import read
+from tests.sources.test_feed import rss
+from tests.sources.test_oai import dublin, oai, record
+
+DOI = "10.1000/sand"
+DUBLIN_CORE = record(dublin("Sand", "<description>WORDS</description>"))
+# Each has the abstract WORDS.
+DOCUMENTS: list[tuple[type[Source], str]] = [
+    (Feed, rss("<title>Sand</title><guid>g</guid><description>WORDS</description>")),
+    (BibTex, "@article{k, title = {Sand}, abstract = {WORDS}}"),
+    (Ris, "TY  - JOUR\nTI  - Sand\nAB  - WORDS\nER  - \n"),
+    (Ris, "PMID- 38000001\nTI  - Sand\nAB  - WORDS\n"),
+    (PubMed, articles(article(1, "Sand", "WORDS"))),
+    (Oai, oai(f"<ListRecords>{DUBLIN_CORE}</ListRecords>").decode()),
+    (Jsonl, json.dumps({"id": "1", "title": "Sand", "abstract": "WORDS"}) + "\n"),
+    (Jsonl, json.dumps({"id": "1", "title": "Sand", "abstract": ["WORDS"]}) + "\n"),
+    (
+        Crossref,
+        json.dumps({"message": {"items": [{"DOI": DOI, "title": ["Sand"], "abstract": "WORDS"}]}}),
+    ),
+    (
+        EuropePmc,
+        json.dumps(
+            {"resultList": {"result": [{"id": "1", "title": "Sand", "abstractText": "WORDS"}]}}
+        ),
+    ),
+    (
+        OpenAlex,
+        json.dumps(
+            {
+                "results": [
+                    {
+                        "id": "https://openalex.org/W1",
+                        "display_name": "Sand",
+                        "abstract_inverted_index": {"WORDS": [0]},
+                    }
+                ]
+            }
+        ),
+    ),
+    (
+        OpenReview,
+        json.dumps(
+            {"notes": [{"id": "n", "content": {"title": {"value": "Sand"}, "abstract": "WORDS"}}]}
+        ),
+    ),
+    (
+        SemanticScholar,
+        json.dumps({"data": [{"paperId": "a", "title": "Sand", "abstract": "WORDS"}]}),
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "document"), DOCUMENTS)
+@pytest.mark.parametrize(("written", "abstract"), [("N/A", ""), (".", ""), ("Sand.", "Sand.")])
+def test_a_placeholder_is_no_abstract(
+    kind: type[Source], document: str, written: str, abstract: str
+) -> None:
+    [paper] = read(kind, document.replace("WORDS", written).encode()).papers
+    assert (paper.title.rstrip("."), paper.abstract) == ("Sand", abstract)
