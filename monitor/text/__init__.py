@@ -26,7 +26,7 @@ from monitor.text.lattice import (
     written_in_piece,
 )
 from monitor.text.numbers import MAX_DIGITS, whole_number
-from monitor.text.person_names import SUFFIX, split_person
+from monitor.text.person_names import PARTICLES, SUFFIX, split_person
 from monitor.text.placeholders import PLACEHOLDERS, without_placeholder
 from monitor.text.plurals import beginnings, form_of, singular, ways_to_write
 from monitor.text.sentence_ends import sentences
@@ -35,6 +35,7 @@ from monitor.text.title_keys import title_key
 __all__ = [
     "MAX_DIGITS",
     "MAX_TEXT_LENGTH",
+    "PARTICLES",
     "PLACEHOLDERS",
     "SUFFIX",
     "Word",

@@ -9,7 +9,7 @@ from monitor.text.tables import word_set
 SUFFIX = re.compile(r"^(?:jr|sr|ii|iii|iv|v|phd|md)\.?$", re.IGNORECASE)
 
 # Words that begin a family name of several: Ludwig van Beethoven.
-_PARTICLES = word_set(
+PARTICLES = word_set(
     "af al av bin da dal das de degli dei del della den der des di do dos du el ibn la las le los "
     "ten ter van vom von y zu zum zur"
 )
@@ -36,14 +36,14 @@ def split_person(name: str) -> tuple[str, str, str] | None:
     if not _is_person(words):
         return None
     inner = range(1, len(words) - 1)
-    begin = next((n for n in inner if words[n] in _PARTICLES), len(words) - 1)
+    begin = next((n for n in inner if words[n] in PARTICLES), len(words) - 1)
     return " ".join(words[begin:]), " ".join(words[:begin]), suffix
 
 
 def _is_person(words: list[str]) -> bool:
     """Whether all words may be those of a person."""
     return all(
-        word in _PARTICLES
+        word in PARTICLES
         or (word[0].isalpha() and word != word.lower() and word not in _ORGANISATION)
         for word in words
     )

@@ -74,3 +74,25 @@ def test_an_abstract_of_other_words_is_still_a_revision(store: Database) -> None
     read(store, "journal", replace(PAPER, abstract=ABSTRACT))
     read(store, "journal", replace(PAPER, abstract=ABSTRACT.replace("downhill", "uphill")))
     assert changes(store)[0][-1] is ChangeKind.REVISED
+
+
+@pytest.mark.parametrize("raw_id", ["1", ""])
+@pytest.mark.parametrize("abstract", [ABSTRACT, ""])
+@pytest.mark.parametrize(
+    ("older", "better"),
+    [
+        (("Engel", "Michael S."), ("Engel, Michael S.",)),
+        (("Doe", "Jane", "Roe", "Rae"), ("Doe, Jane", "Roe, Rae")),
+        (("张三,李四",), ("张三", "李四")),
+    ],
+)
+def test_authors_that_are_parted_better_are_no_change(
+    store: Database, raw_id: str, abstract: str, older: tuple[str, ...], better: tuple[str, ...]
+) -> None:
+    """With and without an identifier or a name of the record."""
+    keys = PAPER.keys if raw_id else {}
+    paper = replace(PAPER, authors=older, abstract=abstract, raw_id=raw_id, keys=keys)
+    read(store, "journal", paper)
+    before = changes(store)
+    read(store, "journal", replace(paper, authors=better))
+    assert changes(store) == before and len(before) == 1

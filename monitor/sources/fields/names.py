@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from monitor.sources.fields.markup import text
+from monitor.text import PARTICLES, SUFFIX
 
 _NOT_SHOWN = re.compile(r",?\s*\bet al\.?(?=\W|$)|\(\d+ additional authors not shown\)", re.I)
+_AND = re.compile(r",?\s+(?:and|&)\s+")
+_COMMA = re.compile(r"\s*,\s*")
 _BETWEEN_NAMES = re.compile(r",|\s(?:and|&)\s|(?<=ollaboration):")
 # What after a comma is no other name: a suffix, or initials.
 _OF_NAME_BEFORE = re.compile(r"(?:(?i:jr|sr|ii|iii|iv|phd|md)\.?|(?:[^\W\d_]{1,2}\.[ -]?)+)$")
+# One word, or particles before it.
+_FAMILY_NAME = re.compile(rf"(?:(?i:{'|'.join(sorted(PARTICLES))})\s+)*[^\W\d_][\w'’.-]*$")
+_INITIAL = re.compile(r"(?:^|[\s.-])[^\W\d_]\.?(?=$|[\s.-])")
 
 
 def authors(names: Iterable[str]) -> list[str]:
@@ -36,10 +42,10 @@ def _split_line(line: str) -> list[str]:
         line = _NOT_SHOWN.sub("", line)
     if ";" in line or " | " in line:
         return [name.strip() for name in line.replace(" | ", ";").split(";")]
+    if turned := _family_names_first(line):
+        return turned
     parts = [part.strip() for part in _BETWEEN_NAMES.split(line)]
     parts = [part for part in parts if part]
-    if len(parts) == 2 and all(" " not in part for part in parts) and "," in line:
-        return [line]  # "Doe, Jane"
     names: list[str] = []
     for part in parts:
         if names and _OF_NAME_BEFORE.match(part):
@@ -47,3 +53,32 @@ def _split_line(line: str) -> list[str]:
         else:
             names.append(part)
     return names
+
+
+def _family_names_first(line: str) -> list[str]:
+    """Return the names of a line whose family names come first, as "Doe, Jane and Roe, Rae".
+
+    [] for any other line. "Doe, Jane, Roe, Rae" may be four people, unless all have initials.
+    """
+    if line.lower() == line.upper():  # a script without capitals, as Chinese: no given name behind
+        return []
+    chunks = [_COMMA.split(chunk.strip()) for chunk in _AND.split(line)]
+    families = [chunk[0] for chunk in chunks]
+    if len(chunks) == 1:
+        [parts] = chunks
+        families, rest = parts[::2], parts[1::2]
+        if len(families) != len(rest) or SUFFIX.match(rest[0]) or not all(rest):
+            return []
+        are_turned = len(rest) == 1 or all(map(_INITIAL.search, rest))
+        if not are_turned or not all(map(_FAMILY_NAME.match, families)):
+            return []
+        return [f"{family}, {other}" for family, other in zip(families, rest, strict=True)]
+    are_turned = all(map(_is_turned, chunks)) and any(map(_FAMILY_NAME.match, families))
+    if not are_turned or any(map(_INITIAL.search, families)):
+        return []
+    return [", ".join(chunk) for chunk in chunks]
+
+
+def _is_turned(parts: Sequence[str]) -> bool:
+    """Whether a name is in two parts, or three with a suffix: "Doe, Jane, Jr."."""
+    return all(parts) and (len(parts) == 2 or (len(parts) == 3 and bool(SUFFIX.match(parts[2]))))
