@@ -9,7 +9,7 @@ from monitor.identity.resolve import (
     not_reread_since_split,
 )
 from monitor.model import Candidate, ChangeKind, Decision, IncomingPaper
-from monitor.text import without_placeholder, without_withdrawal
+from monitor.text import without_withdrawal
 
 # After so many different texts of a paper, a source's changes are no news.
 FLAPPING = 3
@@ -60,7 +60,7 @@ def _gives_another_text(keyed: IncomingPaper, candidate: Candidate) -> bool:
     A new abstract where there was none is not a revision, and neither is a text that the source
     showed before. Fingerprints of another rule cannot be compared.
     """
-    if keyed.paper.abstract and not without_placeholder(candidate.stored.paper.abstract):
+    if keyed.paper.abstract and not candidate.stored.paper.abstract:
         return False
     rule = _rule(keyed.fingerprint)
     shown = {

@@ -10,6 +10,7 @@ from msgspec import structs
 from monitor.model import Candidate, IncomingPaper, StoredPaper
 from monitor.store import common, identity_rulings, notices, paper_index, paper_rows, papers
 from monitor.store.database import Transaction
+from monitor.store.paper_drafts import read_better
 from monitor.store.sql import index_value
 
 # How many papers that share only blocks are compared: those that share most.
@@ -118,6 +119,9 @@ def _assemble(
         return [() for _ in found]
     keys = papers.keys_of(tx, ids)
     stored = _with_subjects(tx, papers.stored_of(tx, ids, keys))
+    for id, record in stored.items():
+        if (better := read_better(record.paper)) is not record.paper:
+            stored[id] = structs.replace(record, paper=better)
     seen = papers.sightings(tx, ids, source)
     return [
         tuple(

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from monitor.model import ChangeKind, Decision, EarlierText, Effect, Paper, StoredPaper
-from monitor.text import without_placeholder
+from monitor.text import without_next_fields, without_placeholder
 
 # Fields that any source may fill if they are empty. Only a revision changes what is there.
 _FILLED_FIELDS = (
@@ -113,7 +113,7 @@ def _apply_record(draft: Draft, decision: Decision) -> None:
     if draft.purged and not is_news:
         return
     before = draft.paper
-    known = _without_placeholder(before)
+    known = read_better(before)
     draft.paper = _with_record(known, decision)
     draft.changed = draft.changed or draft.paper != before
     if decision.news and not draft.is_new and not draft.paper.withdrawn:
@@ -128,10 +128,12 @@ def _apply_record(draft: Draft, decision: Decision) -> None:
         draft.changed = True
 
 
-def _without_placeholder(paper: Paper) -> Paper:
-    """Return a paper without the "." or "N/A" that older versions stored as its abstract."""
-    abstract = without_placeholder(paper.abstract)
-    return paper if abstract == paper.abstract else replace(paper, abstract=abstract)
+def read_better(paper: Paper) -> Paper:
+    """Return a stored paper without what older versions misread as parts of its text."""
+    title, abstract = without_next_fields(paper.title), without_placeholder(paper.abstract)
+    if (title, abstract) == (paper.title, paper.abstract):
+        return paper
+    return replace(paper, title=title, abstract=abstract)
 
 
 def _with_record(paper: Paper, decision: Decision) -> Paper:

@@ -13,7 +13,7 @@ title_keys      keys that equal titles share
 tables          reads the tables of this package
 """
 
-from monitor.text.cleaning import clean, without_withdrawal
+from monitor.text.cleaning import clean, without_next_fields, without_withdrawal
 from monitor.text.folding import MAX_TEXT_LENGTH, is_plain
 from monitor.text.lattice import (
     Word,
@@ -53,6 +53,7 @@ __all__ = [
     "title_key",
     "ways_to_write",
     "whole_number",
+    "without_next_fields",
     "without_placeholder",
     "without_withdrawal",
     "words",

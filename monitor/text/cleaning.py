@@ -52,3 +52,16 @@ def without_withdrawal(title: str) -> str:
         return title
     found = _WITHDRAWN_MARK.match(title)
     return title[found.end() :] if found else title
+
+
+_NEXT_FIELD = re.compile(
+    r"\}\s*,\s*(?:abstract|author|booktitle|doi|editor|eprint|isbn|issn|journal|journaltitle|keywords"
+    r"|month|note|number|pages|publisher|series|url|volume|year)\s*=\s",
+    re.IGNORECASE,
+)
+
+
+def without_next_fields(title: str) -> str:
+    """Return a stored title without the fields of BibTeX that older versions read into it."""
+    field = _NEXT_FIELD.search(title) if "}" in title else None
+    return title[: field.start()].rstrip() if field else title

@@ -49,6 +49,16 @@ def test_a_placeholder_that_is_dropped_is_no_revision(
     assert origin(store, 1).stored.paper.abstract == ""
 
 
+def test_a_placeholder_that_is_dropped_from_a_paper_of_a_common_title_is_no_change(
+    store: Database,
+) -> None:
+    papers = [Paper("Editorial", ".", url=f"https://e.example/{n}", raw_id=f"{n}") for n in (1, 2)]
+    read(store, "journal", *papers)
+    before = changes(store)
+    read(store, "journal", *(replace(paper, abstract="") for paper in papers))
+    assert changes(store) == before and len(before) == 2
+
+
 def test_a_placeholder_that_is_dropped_under_another_source_s_title_is_no_revision(
     store: Database,
 ) -> None:
@@ -96,3 +106,25 @@ def test_authors_that_are_parted_better_are_no_change(
     before = changes(store)
     read(store, "journal", replace(paper, authors=better))
     assert changes(store) == before and len(before) == 1
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        f"author = Doe, Jane, abstract = {ABSTRACT}, year = 2024",
+        f'abstract = {ABSTRACT}, author = "Doe, Jane", year = 2024, journal = Journal of Sand',
+        "year = 2024",
+    ],
+)
+@pytest.mark.parametrize("title", ["Sand that moves in sets {", "Sand moves \\"])
+@pytest.mark.parametrize("keys", [{"doi": "10.1000/sand.1"}, {}])
+def test_a_title_without_the_fields_that_it_swallowed_is_no_change(
+    store: Database, title: str, fields: str, keys: dict[str, str]
+) -> None:
+    """In BibTeX, after a backslash at the end of a title or a lone escaped brace."""
+    read(store, "library", Paper(f"{title}}}, {fields}", raw_id="k"))
+    before = changes(store)
+    read(store, "library", Paper(title, ABSTRACT, ("Jane Doe",), year=2024, keys=keys, raw_id="k"))
+    assert changes(store) == before and len(before) == 1
+    stored = origin(store, 1).stored.paper
+    assert (stored.title, stored.authors) == (title, ("Jane Doe",))

@@ -106,7 +106,6 @@ def test_F12_what_is_broken_costs_itself_only(broken: str, end: str) -> None:
         "{title = {Sand}, year = 2024\n}",
         "{k, title = {Sand}, year = 2024",
         "{k, title = {Sand},\n abstract = {never { closed},\n year = 2024\n}",
-        "{k,\n title = {Sand},\n note = {C:\\dir\\},\n year = 2024\n}",
     ],
 )
 def test_what_is_whole_of_a_broken_entry_is_read_and_the_fault_reported(broken: str) -> None:
@@ -115,3 +114,36 @@ def test_what_is_whole_of_a_broken_entry_is_read_and_the_fault_reported(broken: 
     assert [paper.title for paper in reading.papers] == ["Sand", "Paper 2 on Sand"]
     (rejected,) = reading.rejected
     assert rejected.where == "line 1" and rejected.why.endswith("; the rest of it is read")
+
+
+@pytest.mark.parametrize(
+    ("title", "read_as"),
+    [
+        (r"Sand \\", "Sand"),
+        (r"Sand {\}", "Sand }"),
+        (r"Sand \{}", "Sand {"),
+        (r"Sand {\{a\\}} moves", "Sand {a\\} moves"),
+        (r"Sand \{a, b\}", "Sand {a, b}"),
+        (r"Sand \{a", "Sand {a"),
+        (r"Sand a\}", "Sand a}"),
+    ],
+)
+def test_a_title_ends_where_its_braces_do(title: str, read_as: str) -> None:
+    """Braces after a backslash count, as for BibTeX, unless the entry is broken then."""
+    content = f"@misc{{k,\n title = {{{title}}},\n author = {{Doe, Jane}},\n year = 2024\n}}\n"
+    reading = read(BibTex, f"{content}{ENTRY.format(2)}".encode())
+    assert reading.rejected == ()
+    paper = reading.papers[0]
+    assert (paper.title, paper.authors, paper.year) == (read_as, ("Jane Doe",), 2024)
+
+
+def test_escaped_braces_of_two_fields_pair_in_neither() -> None:
+    content = r"@misc{k, title = {Sand \{ a}, note = {b \} c}, author = {Doe, Jane}}"
+    [paper] = read(BibTex, content.encode()).papers
+    assert (paper.title, paper.authors) == ("Sand { a", ("Jane Doe",))
+
+
+def test_a_backslash_at_the_end_of_a_field_is_no_escape() -> None:
+    content = "@misc{k,\n title = {Sand},\n note = {C:\\dir\\},\n year = 2024\n}"
+    reading = read(BibTex, content.encode())
+    assert [paper.year for paper in reading.papers] == [2024] and reading.rejected == ()

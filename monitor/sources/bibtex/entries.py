@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from monitor.model import Rejected
@@ -99,17 +100,45 @@ def _parser() -> Any:
     return bibtexparser
 
 
+_BRACE = re.compile(r"[{}]")
+_UNESCAPED_BRACE = re.compile(r"(?<!\\)[{}]")
+_ESCAPED_BRACE = re.compile(r"\\([{}])")
+# Between a backslash and its brace: no file has it, since `read` removes it.
+_NOT_ESCAPED = "\0"
+
+
+def _count_escaped_braces(written: str) -> str:
+    r"""Part backslashes from braces where the braces of a block nest only if `\{` is one as any.
+
+    BibTeX counts so. bibtexparser does not: after `title = {A \\},` it reads on in the next field.
+    """
+    if not _ESCAPED_BRACE.search(written):
+        return written
+    if _nest(_UNESCAPED_BRACE.findall(written)) or not _nest(_BRACE.findall(written)):
+        return written
+    return _ESCAPED_BRACE.sub(rf"\\{_NOT_ESCAPED}\g<1>", written)
+
+
+def _nest(braces: Sequence[str]) -> bool:
+    """Whether the last brace closes the first."""
+    depths = list(accumulate(1 if brace == "{" else -1 for brace in braces))
+    return bool(depths) and depths[-1] == 0 and all(depth > 0 for depth in depths[:-1])
+
+
 def _read_blocks(
     written: str, line: int, strings: dict[str, str], *, is_last: bool
 ) -> Iterator[Entry | Rejected]:
     """Read blocks of any form; abbreviations go to `strings`."""
-    library = _parser().parse_string(written, parse_stack=())
+    library = _parser().parse_string(_count_escaped_braces(written), parse_stack=())
     for name, string in library.strings_dict.items():
-        strings.setdefault(name.lower(), string.value)
+        strings.setdefault(name.lower(), string.value.replace(_NOT_ESCAPED, ""))
     for block in library.blocks:
         at = line + (block.start_line or 0)
         if entry := _entry(block):
-            fields = {field.key.lower(): field.value for field in reversed(entry.fields)}
+            fields = {
+                field.key.lower(): field.value.replace(_NOT_ESCAPED, "")
+                for field in reversed(entry.fields)
+            }
             yield Entry(entry.entry_type.lower(), entry.key, fields, at)
         elif why := _describe_fault(block):
             if not is_last:
