@@ -128,3 +128,13 @@ def test_a_title_without_the_fields_that_it_swallowed_is_no_change(
     assert changes(store) == before and len(before) == 1
     stored = origin(store, 1).stored.paper
     assert (stored.title, stored.authors) == (title, ("Jane Doe",))
+
+
+@pytest.mark.parametrize("raw_id", ["1", ""])
+def test_a_link_without_tracking_parameters_is_no_change(store: Database, raw_id: str) -> None:
+    link = "https://journal.example.org/1?id=2"
+    paper = replace(PAPER, url=f"{link}&utm_source=rss", keys={}, raw_id=raw_id)
+    read(store, "journal", paper)
+    before = changes(store)
+    read(store, "journal", replace(paper, url=link))
+    assert changes(store) == before and len(before) == 1

@@ -813,3 +813,22 @@ def test_a_version_in_one_identifier_hides_none_of_the_others() -> None:
 def test_F06_an_identifier_without_end_is_none() -> None:
     """Brackets that are taken off its end one by one take minutes of this."""
     assert identifiers(["10.1000/" + ")" * 200_000]) == ({}, None)
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("https://a.example/1?utm_source=rss&amp;utm_medium=feed", "https://a.example/1"),
+        (
+            "https://a.example/1?id=%20a&amp;UTM_Source=rss&amp;b=#x",
+            "https://a.example/1?id=%20a&b=#x",
+        ),
+        ("https://a.example/utm_1?q=utm_source", "https://a.example/utm_1?q=utm_source"),
+        ("https://a.example/1?utm_id=3#utm_source", "https://a.example/1#utm_source"),
+    ],
+)
+def test_links_are_shown_without_tracking_parameters(written: str, shown: str) -> None:
+    """The name of an entry without a guid is still the link as it is written."""
+    paper = one(f"<title>Sand</title><link>{written}</link>")
+    assert paper.url == shown
+    assert paper.raw_id == written.replace("&amp;", "&").partition("#")[0]

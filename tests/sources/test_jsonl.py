@@ -747,3 +747,8 @@ def test_a_mark_is_where_a_line_ends():
     marks = [mark for _, mark in taken(content, 70)]
     assert [mark.number for mark in marks] == [70, 140, 210, 280, 300]
     assert [mark.offset for mark in marks] == [ends[mark.number - 1] for mark in marks]
+
+
+def test_links_of_dumps_are_shown_without_tracking_parameters() -> None:
+    paper = only({"title": "Sand", "url": "https://a.example/1?utm_source=x&id=2"})
+    assert paper.url == "https://a.example/1?id=2"

@@ -26,7 +26,7 @@ from monitor.sources.fields.arxiv_text import accents, says_withdrawn, without_a
 from monitor.sources.fields.dates import within_reason
 from monitor.sources.fields.identifiers import identifiers
 from monitor.sources.fields.limits import MAX_ENTRY, MAX_TITLE
-from monitor.sources.fields.links import http_link, normalise_link
+from monitor.sources.fields.links import absolute_link, http_link, normalise_link, without_tracking
 from monitor.sources.fields.markup import text, unescape_tags
 from monitor.sources.fields.names import split_names
 from monitor.sources.formats.api.values import terms
@@ -102,7 +102,8 @@ def paper(entry: Entry, base: str, now: datetime) -> Paper | str:
     if not title:
         return "entry has no title and no text"
     announce = entry.announce or announce or old_announce
-    url = http_link(entry.link, base)
+    address = absolute_link(entry.link, base)  # names the entry, so no part of it is cut
+    url = without_tracking(address)
     keys, version = _identify(entry, (url, card.doi, old_id))
     venue = text(entry.venue) or card.venue
     # arXiv's old feeds date the day, not its entries.
@@ -123,7 +124,7 @@ def paper(entry: Entry, base: str, now: datetime) -> Paper | str:
         announce=announce,
         version=version,
         withdrawn="arxiv" in keys and says_withdrawn(abstract, text(entry.comment)),
-        raw_id=clean(entry.id) or normalise_link(url),
+        raw_id=clean(entry.id) or normalise_link(address),
     )
 
 

@@ -15,7 +15,12 @@ _PLAIN_LINK = re.compile(r"https?://[A-Za-z0-9-][A-Za-z0-9.-]*(?::\d+)?/[\w/.~%+
 
 
 def http_link(link: str, base: str) -> str:
-    """Return an absolute http or https link, or "" for anything else."""
+    """Return an http or https link without tracking parameters, or "" for anything else."""
+    return without_tracking(absolute_link(link, base))
+
+
+def absolute_link(link: str, base: str) -> str:
+    """Return an absolute http or https link as it is written, or "" for anything else."""
     if not link or (len(link) <= MAX_LINK_CHARS and _PLAIN_LINK.fullmatch(link)):
         return link
     link = "".join(link.split())
@@ -30,6 +35,16 @@ def http_link(link: str, base: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         return ""
     return f"{parts.scheme}{absolute[len(parts.scheme) :]}"  # the scheme in lower case
+
+
+def without_tracking(link: str) -> str:
+    """Return a link without the parameters that tell its server where a reader comes from."""
+    if "utm_" not in link.lower():
+        return link
+    page, _, rest = link.partition("?")
+    query, fragment_sign, fragment = rest.partition("#")
+    kept = "&".join(part for part in query.split("&") if not part.lower().startswith("utm_"))
+    return page + (f"?{kept}" if kept else "") + fragment_sign + fragment
 
 
 def first_link(links: Iterable[str], base: str = "") -> str:

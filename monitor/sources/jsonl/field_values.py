@@ -12,7 +12,7 @@ from monitor.kept import kept
 from monitor.sources.fields.dates import parse_date, partial_date
 from monitor.sources.fields.identifiers import Keys, arxiv_id, identifiers, keys_of
 from monitor.sources.fields.limits import MAX_CATEGORIES
-from monitor.sources.fields.links import http_link
+from monitor.sources.fields.links import http_link, without_tracking
 from monitor.sources.fields.publication_types import type_of
 from monitor.sources.formats.api.values import MAX_NAMES, in_order, natural, prose, raw, year_of
 from monitor.sources.jsonl.author_values import names_in
@@ -120,7 +120,7 @@ def _link(value: Any) -> str:
     """The first http address of a text, a list, or an object with a `url`."""
     text = raw(value) or raw(value, "url")
     if _HTTP.match(text):
-        return text
+        return without_tracking(text)
     links = (http_link(word, "") for word in re.split(r"[;\s]+", text)[:20])
     return next(filter(None, links), "")
 
