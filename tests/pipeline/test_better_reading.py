@@ -94,6 +94,7 @@ def test_an_abstract_of_other_words_is_still_a_revision(store: Database) -> None
         (("Engel", "Michael S."), ("Engel, Michael S.",)),
         (("Doe", "Jane", "Roe", "Rae"), ("Doe, Jane", "Roe, Rae")),
         (("张三,李四",), ("张三", "李四")),
+        (("García López", "Ana María"), ("Ana María García López",)),
     ],
 )
 def test_authors_that_are_parted_better_are_no_change(

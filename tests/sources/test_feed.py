@@ -832,3 +832,20 @@ def test_links_are_shown_without_tracking_parameters(written: str, shown: str) -
     paper = one(f"<title>Sand</title><link>{written}</link>")
     assert paper.url == shown
     assert paper.raw_id == written.replace("&amp;", "&").partition("#")[0]
+
+
+@pytest.mark.parametrize(
+    ("written", "names"),
+    [
+        ("García López, Ana María", ("Ana María García López",)),
+        ("García López, Ana María and Roe, Rae", ("García López, Ana María", "Roe, Rae")),
+        ("Ada Lovel, Bo Nilsen", ("Ada Lovel", "Bo Nilsen")),
+    ],
+)
+def test_the_parts_of_a_name_say_whether_a_comma_is_within_it(
+    written: str, names: tuple[str, ...]
+) -> None:
+    person = "<f:givenName>Ana María</f:givenName><f:familyName>García López</f:familyName>"
+    maker = f'<f:Person xmlns:f="http://xmlns.com/foaf/0.1/">{person}</f:Person>'
+    creator = f'<c:creator xmlns:c="http://purl.org/dc/elements/1.1/">{written}</c:creator>'
+    assert one(f"<title>Sand</title><guid>g</guid>{creator}{maker}").authors == names

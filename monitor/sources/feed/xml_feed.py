@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from time import struct_time
@@ -35,6 +35,9 @@ _OTHER_MODULES = re.compile(rb"</?(?:gml|georss|geo|media|itunes|psc):[^<>]{1,20
 _CHARACTER_NUMBER = re.compile(rb"&#(\d{1,9}|[xX][0-9a-fA-F]{1,8});?")
 # Dates for which feedparser makes up a day: 2024, 2024-00-00, 2024/03/21
 _MISREAD_DATE = re.compile(r"\d{4}(?:/|(?:-\d\d)?(?:-00)?$)")
+# Of FOAF, which has had several names for each: http://xmlns.com/foaf/spec/
+_GIVEN_NAME = ("foaf_givenname", "foaf_firstname")
+_FAMILY_NAME = ("foaf_familyname", "foaf_family_name", "foaf_surname", "foaf_lastname")
 _VENUES = ("prism_publicationname", "arxiv_journal_ref", "arxiv_journal_reference")
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r"))
 # feedparser calls its handlers for each line, also for empty ones.
@@ -203,7 +206,7 @@ def _entry(item: Any, version: str, issued: datetime | None) -> Entry:
         issued=issued,
         categories=tuple(tag.get("term") or "" for tag in item.get("tags", ())),
         announce=_text(item, "arxiv_announce_type"),
-        venue=next(filter(None, (_text(item, name) for name in _VENUES)), ""),
+        venue=_first(item, _VENUES),
         comment=_text(item, "arxiv_comment"),
     )
 
@@ -213,7 +216,13 @@ def _names(item: Any) -> tuple[str, ...]:
     authors = item.get("authors", ())
     if isinstance(authors, str):
         return (authors,)
-    return tuple(author.get("name") or "" for author in authors)
+    names = tuple(author.get("name") or "" for author in authors)
+    given, family = (_first(item, fields) for fields in (_GIVEN_NAME, _FAMILY_NAME))
+    return (f"{given} {family}",) if names == (f"{family}, {given}",) else names
+
+
+def _first(item: Any, names: Iterable[str]) -> str:
+    return next(filter(None, (_text(item, name) for name in names)), "")
 
 
 def _text(item: Any, name: str) -> str:
