@@ -42,8 +42,10 @@ def entry(inside: str) -> Paper:
         (summary("Volume 38, Issue 1, January 2025, Page 1-20&lt;br/>. ."), ""),
         (summary("Ahead of Print.&lt;br/>."), ""),
         (summary("."), ""),
-        ("<description>N/A</description><content:encoded>Sand moves.</content:encoded>",
-         "Sand moves."),
+        (
+            "<description>N/A</description><content:encoded>Sand moves.</content:encoded>",
+            "Sand moves.",
+        ),
         (summary("&lt;h3>Abstract&lt;/h3>&lt;p>Sand moves.&lt;/p>"), "Sand moves."),
         (summary("Abstract: Sand moves."), "Sand moves."),
         (summary("Abstract interpretation of sand."), "Abstract interpretation of sand."),
