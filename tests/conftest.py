@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from playwright.sync_api import Browser, sync_playwright
 
 from monitor.store.opening import open_store
 from tests.house import House
+from tests.patience import PATIENCE
 from tests.servers import postgres
 from tests.servers.slack import SlackServer
 from tests.servers.smtp import ScriptedSmtp
@@ -124,3 +126,20 @@ def sqlite_url(tmp_path: Path, sqlite_template: Path) -> str:
 def url(request: pytest.FixtureRequest) -> str:
     fixture = {"sqlite": "sqlite_url", "postgresql": "postgres_url"}[request.param]
     return str(request.getfixturevalue(fixture))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if not chromium and os.environ.get("CI"):
+        pytest.fail("pages must be looked at here, and Chromium is not installed")
+    if not chromium:
+        pytest.skip("PAGES ARE NOT LOOKED AT: Chromium is not installed")
+    quiet = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    quiet += ["--disable-dev-shm-usage"]  # a container has little of it
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(
+            executable_path=chromium, args=quiet, timeout=PATIENCE * 1000
+        )
+        yield launched
+        launched.close()

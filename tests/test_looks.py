@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from monitor.app import open_app
 from monitor.channels.email.channel import Mail
@@ -29,23 +26,6 @@ from tests.patience import PATIENCE
 WIDTHS = (375, 700)
 SCHEMES = ("light", "dark")
 TAGS = "all => all.map(one => one.tagName)"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    if not chromium and os.environ.get("CI"):
-        pytest.fail("pages must be looked at here, and Chromium is not installed")
-    if not chromium:
-        pytest.skip("PAGES ARE NOT LOOKED AT: Chromium is not installed")
-    quiet = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    quiet += ["--disable-dev-shm-usage"]  # a container has little of it
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(
-            executable_path=chromium, args=quiet, timeout=PATIENCE * 1000
-        )
-        yield launched
-        launched.close()
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from monitor.store.database import Transaction
 MOST_READ = 12_000
 # Reading a paper for `"a b"~5` takes this much longer, and a hundred other terms double the time.
 _NEAR, _TERMS = 8, 100
-# Papers times terms of which scores are computed: about half a second.
+# Scores to compute, as papers times terms: about half a second.
 _MOST_SCORED = 50_000
 # Entries of the search index that words with * stand for: half a second on SQLite.
 MOST_ENTRIES = 5_000_000

@@ -48,7 +48,7 @@ class FoundPaper:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """On how many of the newest papers a topic is tried: until so many match, or may match.
+    """How many matches, or papers that may match, a trial of a topic looks at, the newest first.
 
     The best of `scored` matches are shown: a score takes longer than a match.
     """

@@ -130,7 +130,7 @@ def fingerprint(paper: Paper) -> str:
 def with_placeholders(paper: Paper) -> Iterator[str]:
     """Yield the fingerprints that a paper without an abstract had while sources kept "." or "N/A".
 
-    Older stores hold them: a record from which a placeholder is dropped is no other text.
+    Older stores hold them, and dropping a placeholder is no change of the text.
     """
     if not paper.abstract:
         title = b"title:" + _letters(paper.title)

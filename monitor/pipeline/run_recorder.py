@@ -202,7 +202,7 @@ def _with_counts(run: Run, counts: Mapping[str, int]) -> Run:
 
 
 def _with_rejected(run: Run, rejected: Sequence[Rejected]) -> Run:
-    """Return a run with more rejected records, of which it keeps the first."""
+    """Return a run with more rejected records; only the first few are kept."""
     first = (*run.set_aside, *rejected[:MAX_REJECTED_STORED])[:MAX_REJECTED_STORED]
     return replace(run, set_aside=first, rejected=run.rejected + len(rejected))
 

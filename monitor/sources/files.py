@@ -132,7 +132,7 @@ def _find_matches(pattern: Path, folder: Path) -> list[Path]:
     if fault := pattern_fault(str(pattern)):
         raise FetchError(f"{pattern} can match nothing: {fault}")
     glob = str(pattern.relative_to(folder))
-    # By itself a last `**` matches folders only, up to Python 3.12.
+    # Up to Python 3.12, a trailing `**` matches folders only.
     paths = folder.glob(f"{glob}/*" if pattern.name == "**" else glob)
     return sorted(path for path in paths if not (path.is_dir() or path.name.startswith(".")))
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +11,6 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, sync_playwright
 
 from monitor.app import App
 from monitor.commands.web_login import login_address
@@ -98,23 +95,6 @@ def links(html: str) -> list[str]:
     """Return where a page leads on these pages: links, and forms that only ask."""
     found = re.findall(r'href="(/[^"]*)"', html)
     return [one.replace("&amp;", "&") for one in found]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    if not chromium and os.environ.get("CI"):
-        pytest.fail("pages must be looked at here, and Chromium is not installed")
-    if not chromium:
-        pytest.skip("PAGES ARE NOT LOOKED AT: Chromium is not installed")
-    quiet = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    quiet += ["--disable-dev-shm-usage"]  # a container has little of it
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(
-            executable_path=chromium, args=quiet, timeout=PATIENCE * 1000
-        )
-        yield launched
-        launched.close()
 
 
 def session_of(client: httpx.Client) -> list[Any]:
