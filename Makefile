@@ -34,7 +34,7 @@ check: $(VENV)/.developing        ## style, types, imports and the documentation
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest tests/test_imports.py tests/test_shape.py tests/test_words.py tests/test_docs.py tests/cli/test_docs.py tests/match/test_docs.py
+	$(BIN)/python -m pytest tests/test_imports.py tests/test_words.py tests/test_docs.py tests/cli/test_docs.py tests/match/test_docs.py
 
 format: $(VENV)/.developing       ## fix what can be fixed of style
 	$(BIN)/ruff check --fix .
