@@ -262,7 +262,13 @@ def read(
 
     readings = read_files.read(kind, files, config, moment(now))
     if as_json:
-        emit({"documents": [paper_json.document(str(file), found) for file, found in readings]})
+        emit(
+            {
+                "documents": [
+                    paper_json.document(str(file), reading, kind) for file, reading in readings
+                ]
+            }
+        )
     else:
         paper_output.documents(readings)
     finish(all(not found.error for _, found in readings))

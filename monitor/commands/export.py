@@ -94,7 +94,7 @@ def _entry(paper: Paper, used: set[str]) -> Entry:
         "author": " and ".join(_bibtex_name(name) for name in paper.authors),
         _VENUE_FIELDS.get(kind, "howpublished"): _tex(paper.venue),
         "year": str(_year(paper) or ""),
-        "month": str(paper.published.month) if paper.published else "",
+        "month": str(paper.month.month) if paper.month else "",
         "doi": _first(paper, "doi").translate(_PERCENT_ENCODED),
         "eprint": arxiv.translate(_PERCENT_ENCODED),
         "eprinttype": "arxiv" if arxiv else "",
@@ -187,7 +187,7 @@ def _reference(paper: Paper) -> dict[str, Any]:
         "abstract": paper.abstract,
         "journal_name": paper.venue,
         "year": str(_year(paper) or ""),
-        "date": f"{paper.published:%Y/%m/%d}" if paper.published else "",
+        "date": _ris_date(paper),
         "doi": _first(paper, "doi"),
         "name_of_database": "arXiv" if arxiv else "",
         "accession_number": f"arXiv:{arxiv}" if arxiv else "",
@@ -195,6 +195,13 @@ def _reference(paper: Paper) -> dict[str, Any]:
         "file_attachments1": pdf_url(paper),
     }
     return {name: _on_one_line(value) for name, value in fields.items() if value}
+
+
+def _ris_date(paper: Paper) -> str:
+    """Return `2024/10/07`, or `2024/10//` for a month."""
+    year, _, rest = _day(paper).partition("-")
+    month, _, day = rest.partition("-")
+    return f"{year}/{month}/{day}{'' if day else '/'}" if month else ""
 
 
 def _on_one_line(value: str | list[str]) -> str | list[str]:
@@ -217,7 +224,7 @@ def _csv(found: Iterable[FoundPaper]) -> Iterator[str]:
             "title": paper.title,
             "authors": "; ".join(paper.authors),
             "abstract": paper.abstract,
-            "published": f"{paper.published:%Y-%m-%d}" if paper.published else "",
+            "published": _day(paper),
             "year": _year(paper) or "",
             "venue": paper.venue,
             "url": paper.url,
@@ -253,7 +260,14 @@ def _type(paper: Paper) -> tuple[str, str]:
 
 
 def _year(paper: Paper) -> int | None:
-    return paper.year or (paper.published.year if paper.published else None)
+    return paper.year or (paper.month.year if paper.month else None)
+
+
+def _day(paper: Paper) -> str:
+    """Return the day of a paper, or the month where only that is known."""
+    if paper.day:
+        return f"{paper.day:%Y-%m-%d}"
+    return f"{paper.month:%Y-%m}" if paper.month else ""
 
 
 def _first(paper: Paper, scheme: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from monitor.commands.json_output import Answer, iso, plain
-from monitor.model import Paper, Reading
+from monitor.model import Paper, Reading, record_of
 
 if TYPE_CHECKING:
     from monitor.commands.doubtful_joins import Doubts
@@ -45,7 +45,7 @@ def _text(paper: Paper) -> Answer:
         "abstract": paper.abstract,
         "authors": list(paper.authors),
         "venue": paper.venue,
-        "published": _published(paper),
+        **_dates(paper),
         "categories": list(paper.categories),
         "url": paper.url,
         "pdf_url": paper.pdf_url,
@@ -53,10 +53,23 @@ def _text(paper: Paper) -> Answer:
     }
 
 
-def _published(paper: Paper) -> str | None:
-    """A day, or a year alone ("2014"); without any date, the day of the announcement."""
-    year = f"{paper.year}" if paper.year else None
-    return iso(paper.published) or year or iso(paper.announced)
+def _dates(paper: Paper) -> Answer:
+    """Return the dates of a paper, and the days on which lists had it."""
+    month = None if paper.day else paper.month
+    return {
+        "published": iso(paper.day),
+        "published_month": f"{month:%Y-%m}" if month else None,
+        "year": paper.year,
+        "announced": iso(paper.announced),
+        "listed": [
+            {
+                "source": listed.source,
+                "day": f"{listed.day}",
+                "year_guessed": listed.year_guessed,
+            }
+            for listed in paper.listed
+        ],
+    }
 
 
 def _values(value: str | Sequence[str]) -> str | list[str]:
@@ -66,11 +79,11 @@ def _values(value: str | Sequence[str]) -> str | list[str]:
     return value[0] if len(value) == 1 else list(value)
 
 
-def document(file: str, reading: Reading) -> Answer:
+def document(file: str, reading: Reading, source: str) -> Answer:
     return {
         "file": file,
         "error": reading.error or None,
-        "papers": [read_paper(one) for one in reading.papers],
+        "papers": [read_paper(record_of(paper, source)) for paper in reading.papers],
         "rejected": [{"where": part.where, "why": part.why} for part in reading.rejected],
     }
 
@@ -81,7 +94,7 @@ def read_paper(paper: Paper) -> Answer:
         "title": paper.title,
         "abstract": paper.abstract,
         "authors": list(paper.authors),
-        "published": _published(paper),
+        **_dates(paper),
         "updated": iso(paper.updated),
         "url": paper.url,
         "keys": {scheme: _values(value) for scheme, value in paper.keys.items()},

@@ -111,7 +111,7 @@ class _Chunk:
         self.stored[first.stored.id] = first
         also = [other for other, _, proof in matching[1:] if named and proof]
         joined = [other.stored.id for other in also if _are_one(first, other)]
-        news = self._counts_as_news(_date_of(keyed.paper))
+        news = self._counts_as_news(_date_of(keyed.paper) or keyed.paper.listed_at)
         known = decide_known(keyed, first, why, news, tuple(joined))
         return self._with_twins(known, first.stored.paper)
 
@@ -182,8 +182,9 @@ class _Chunk:
 
     def _unseen(self, keyed: IncomingPaper) -> Decision:
         vouched = _date_of(keyed.paper)
-        self.undated += vouched is None
-        if not self._counts_as_news(vouched):
+        dated = vouched or keyed.paper.listed_at
+        self.undated += dated is None
+        if not self._counts_as_news(dated):
             return Decision(
                 keyed, ChangeKind.NEW, news=False, why="there when the source was first read"
             )
@@ -198,14 +199,14 @@ class _Chunk:
             )
         return Decision(keyed, ChangeKind.NEW, why="not the same as any stored paper")
 
-    def _counts_as_news(self, vouched: datetime | None) -> bool:
+    def _counts_as_news(self, dated: datetime | None) -> bool:
         match self.circumstances.first_run:
             case FirstRun.BASELINE:
                 return False
             case FirstRun.RECENT:
-                if vouched is None:
+                if dated is None:
                     return self.undated <= MAX_RECENT_UNDATED
-                return vouched >= self.circumstances.now - RECENT
+                return dated >= self.circumstances.now - RECENT
             case _:
                 return True
 
@@ -239,7 +240,8 @@ def proven(decisions: Sequence[Decision], ids: Sequence[int]) -> list[tuple[int,
 def count_undated(decisions: Sequence[Decision]) -> int:
     """Count the papers without a date among the new ones, for the next chunk."""
     unseen = (d for d in decisions if d.paper_id is None and d.earlier_in_chunk is None)
-    return sum(_date_of(decision.keyed.paper) is None for decision in unseen)
+    papers = (decision.keyed.paper for decision in unseen)
+    return sum(not (_date_of(paper) or paper.listed_at) for paper in papers)
 
 
 def count_fresh(decisions: Sequence[Decision], candidates: Sequence[Sequence[Candidate]]) -> int:

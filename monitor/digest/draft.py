@@ -216,8 +216,9 @@ def _title_of(
 
 
 def _arrival_time(change: Change) -> datetime:
-    """Return when a paper became news; when it was announced during an outage, that time."""
-    announced = change.stored.paper.announced
+    """Return when a paper became news; if announced or listed during an outage, that time."""
+    paper = change.stored.paper
+    announced = paper.announced or paper.listed_at
     return min(announced, change.at) if announced and change.kind is ChangeKind.NEW else change.at
 
 

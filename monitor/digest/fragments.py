@@ -23,6 +23,10 @@ from jinja2.runtime import Context
 # How much output each template keeps. A title line has about 250 characters.
 _MOST_CHARACTERS = 4_000_000
 
+_DATES = (
+    *("paper.announced", "paper.day", "paper.month", "paper.year", "paper.listed"),
+    "first_seen",
+)
 # What filters read of an entry; other filters get it whole.
 _READ_BY_FILTERS = {
     "headline": ("paper.title", "reasons"),
@@ -36,9 +40,9 @@ _READ_BY_FILTERS = {
     "link": ("paper.title", "addresses", "search"),
     "place": (
         *("paper.venue", "paper.categories", "sources", "source_titles"),
-        *("paper.announced", "paper.published", "first_seen"),
+        *_DATES,
     ),
-    "dated": ("paper.announced", "paper.published", "first_seen"),
+    "dated": _DATES,
 }
 
 _WITH_OTHER_INPUT = (

@@ -10,7 +10,15 @@ from datetime import UTC, datetime, time
 from unicodedata import east_asian_width
 from zoneinfo import ZoneInfo
 
-from monitor.model import Digest, DigestPaper, MatchReason, SourceReport, SourceWarning, TopicWhy
+from monitor.model import (
+    Digest,
+    DigestPaper,
+    MatchReason,
+    Paper,
+    SourceReport,
+    SourceWarning,
+    TopicWhy,
+)
 from monitor.text import singular
 
 _LONGEST_NAME = 60
@@ -134,9 +142,28 @@ def order_reason(entry: DigestPaper) -> str:
 
 
 def format_date(entry: DigestPaper, zone: str) -> str:
-    """Return the day a paper was announced or published, or else the day it was first seen."""
-    date = entry.paper.announced or entry.paper.published
-    return _date(date, zone) if date else f"seen {_date(entry.first_seen, zone)}"
+    """Return the date of a paper and the last day of its lists: `Oct 2024, listed 14 Mar`.
+
+    Without either it is the day on which the paper was first seen.
+    """
+    dates = [_paper_date(entry.paper, zone), _listed(entry)]
+    return ", ".join(filter(None, dates)) or f"seen {_date(entry.first_seen, zone)}"
+
+
+def _paper_date(paper: Paper, zone: str) -> str:
+    """Return the day or month that the record of a paper gives, else its arXiv id or its year."""
+    if day := paper.day or paper.announced:
+        return _date(day, zone)
+    return f"{paper.month:%b %Y}" if paper.month else str(paper.year or "")
+
+
+def _listed(entry: DigestPaper) -> str:
+    """Return `listed 14 Mar`, with the year if the list names one that is not this one."""
+    if not entry.paper.listed:
+        return ""
+    last = max(entry.paper.listed, key=lambda listed: listed.day)
+    is_old = not last.year_guessed and last.day.year != entry.first_seen.year
+    return f"listed {last.day.day} {last.day:%b}{f' {last.day.year}' if is_old else ''}"
 
 
 def top(digest: Digest, count: int) -> tuple[DigestPaper, ...]:

@@ -220,6 +220,8 @@ def mark(paper: Paper) -> int:
     )
     if paper.type or paper.about:
         parts += (paper.type, _written(paper.about))
+    if paper.listed:  # a paper that comes back is stored with its new day
+        parts += tuple(f"{listed.day}" for listed in paper.listed)
     written = "\0".join(parts).encode("utf-8", "surrogatepass")
     return xxh3_64_intdigest(written) >> 1
 

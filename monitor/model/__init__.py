@@ -74,6 +74,7 @@ from monitor.model.sources import (
     DumpCursor,
     DumpReading,
     FirstRun,
+    ListedDay,
     Paper,
     Reading,
     Rejected,
@@ -81,6 +82,8 @@ from monitor.model.sources import (
     RunOutcome,
     SourceDay,
     UndecidedRecord,
+    arxiv_month,
+    record_of,
 )
 from monitor.model.topics import (
     Change,
@@ -128,6 +131,7 @@ __all__ = [
     "Judgement",
     "Keyword",
     "Keywords",
+    "ListedDay",
     "MatchReason",
     "MatchRow",
     "Notice",
@@ -161,6 +165,8 @@ __all__ = [
     "UnsentMatch",
     "UsualCount",
     "Verdict",
+    "arxiv_month",
     "best_papers",
+    "record_of",
     "share_places",
 ]

@@ -12,7 +12,7 @@ from monitor.diff.replayed_feed import NO_SUSPICION, Suspicion, suspect
 from monitor.identity.keys import LINK, all_with_keys, mark, raw_id
 from monitor.identity.notices import attach, mark_retracted, subjects
 from monitor.identity.resolve import may_match_cheaply, without
-from monitor.model import Candidate, ChangeKind, Decision, IncomingPaper, Paper
+from monitor.model import Candidate, ChangeKind, Decision, IncomingPaper, Paper, record_of
 from monitor.store import candidates, common, merge_papers, notices, paper_index, write_papers
 from monitor.store.database import Transaction
 from monitor.store.sql import index_value
@@ -103,7 +103,7 @@ def decide(
     other = paper_index.not_as_before(tx, source, last_marks)
     # Of records under one name the last is looked up: the others are changed, or the same.
     changed = [
-        (incoming[at], names[at], marks[at])
+        (record_of(incoming[at], source), names[at], marks[at])
         for at, place in enumerate(places)
         if place in other or last_marks[place] != marks[at]
     ]

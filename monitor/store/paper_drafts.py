@@ -18,7 +18,6 @@ _FILLED_FIELDS = (
     "authors",
     "venue",
     "year",
-    "published",
     "updated",
     "announced",
     "url",
@@ -32,7 +31,8 @@ _FILLED_FIELDS = (
 # Fields that topics are matched against: a paper that gains one may match more topics.
 _MATCHED_FIELDS = ("abstract", "authors", "venue", "categories")
 # A revision does not change when a paper was first published.
-_FIXED_FIELDS = ("published", "year")
+_FIXED_FIELDS = ("year",)
+MAX_LISTED_DAYS = 100  # the last ones of a paper
 
 
 @dataclass(slots=True)
@@ -172,7 +172,7 @@ def fill(paper: Paper, incoming: Paper) -> Paper:
         name: getattr(incoming, name)
         for name in _FILLED_FIELDS
         if not getattr(paper, name) and getattr(incoming, name)
-    }
+    } | _dates(paper, incoming)
     return replace(paper, **gaps) if gaps else paper
 
 
@@ -187,5 +187,18 @@ def revise(paper: Paper, incoming: Paper) -> Paper:
         name: getattr(incoming, name)
         for name in ("title", *_FILLED_FIELDS)
         if getattr(incoming, name) and not (name in _FIXED_FIELDS and getattr(paper, name))
-    }
+    } | _dates(paper, incoming)
     return replace(paper, **fields)
+
+
+def _dates(paper: Paper, incoming: Paper) -> dict[str, Any]:
+    """Return the date that a paper lacks, or knew only the month of, and the days of its lists."""
+    dates: dict[str, Any] = {}
+    is_nearer = paper.month == incoming.month and paper.precision and not incoming.precision
+    if incoming.published and (not paper.published or is_nearer):
+        dates = {"published": incoming.published, "precision": incoming.precision}
+    listed = {(day.source, day.day): day for day in (*incoming.listed, *paper.listed)}
+    if len(listed) > len(paper.listed):
+        days = sorted(listed.values(), key=lambda day: (day.day, day.source))
+        dates["listed"] = tuple(days[-MAX_LISTED_DAYS:])
+    return dates

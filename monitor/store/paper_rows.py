@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from monitor.model import Paper, Sighting, StoredPaper
+from monitor.model import ListedDay, Paper, Sighting, StoredPaper
 from monitor.store.paper_drafts import Draft
 from monitor.store.raw_rows import parse_list, parse_moment
 
 # The scheme of links, which are keys too. `Paper.url` has the link, `Paper.keys` leaves it out.
 LINK = "url"
 _LINKS = msgspec.json.Decoder(dict[str, str])
+_LISTED = msgspec.json.Decoder(tuple[ListedDay, ...])
 
 
 def columns(draft: Draft | StoredPaper) -> dict[str, Any]:
@@ -41,6 +42,8 @@ def columns(draft: Draft | StoredPaper) -> dict[str, Any]:
         "type": paper.type or None,
         "links": msgspec.json.encode(paper.links).decode() if paper.links else None,
         "upvotes": paper.upvotes,
+        "precision": paper.precision or None,
+        "listed": msgspec.json.encode(paper.listed).decode() if paper.listed else None,
     }
 
 
@@ -85,6 +88,8 @@ class PaperRow(NamedTuple):
     type: str | None
     links: str | None
     upvotes: int | None
+    precision: str | None
+    listed: str | None
 
 
 def to_sighting(row: SightingRow) -> Sighting:
@@ -127,6 +132,8 @@ def to_stored_paper(row: PaperRow, keys: Sequence[tuple[str, str]]) -> StoredPap
         type=row.type or "",
         links=_LINKS.decode(row.links) if row.links else {},
         upvotes=row.upvotes,
+        precision=row.precision or "",
+        listed=_LISTED.decode(row.listed) if row.listed else (),
     )
     return StoredPaper(
         row.id,

@@ -9,7 +9,7 @@ from monitor.store.sql import Id, Instant
 
 # The newest migration. Alembic is not imported for a store with this version, nor for a new one on
 # SQLite, which `create` makes.
-VERSION = "0027"
+VERSION = "0028"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -63,6 +63,8 @@ paper = Table(
     Column("type", Text),
     Column("links", Text),
     Column("upvotes", Integer),
+    Column("precision", Text),
+    Column("listed", Text),
     Index("ix_paper_first_seen_at", "first_seen_at"),
     _partial("ix_paper_purged", "id", where="purged_at IS NOT NULL"),
 )

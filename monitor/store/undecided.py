@@ -143,7 +143,7 @@ def _load(tx: Transaction, query: sa.Select[Any]) -> list[UndecidedRecord]:
 
 def _hash(paper: Paper) -> str:
     """Return a hash of a record without its dates: some sources give those of their own run."""
-    timeless = structs.replace(paper, published=None, updated=None, announced=None)
+    timeless = structs.replace(paper, published=None, updated=None, announced=None, listed=())
     return hashlib.sha256(_to_json(timeless).encode()).hexdigest()[:32]
 
 

@@ -84,8 +84,8 @@ def _entry(entry: Element, feed: Feed, one: FeedPaper) -> None:
     _text(entry, "id", _tag(feed, f"paper/{one.id}"))
     _text(entry, "title", paper.title)
     _text(entry, "updated", _moment(one.updated))
-    if paper.published:
-        _text(entry, "published", _moment(paper.published))
+    if paper.day:
+        _text(entry, "published", _moment(paper.day))
     for name in paper.authors:
         _author(entry, name)
     _link(entry, "alternate", title_link(paper, one.search).url, "text/html")

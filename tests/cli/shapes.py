@@ -17,10 +17,13 @@ RUNS = [keys("source document outcome seen new revised known rejected error")]
 DIGESTS = [keys("subscription period papers", deliveries=ATTEMPTS)]
 OUTBOX = [keys("id subscription period channel recipient state attempts message_id error")]
 READ = keys(
-    "title abstract authors published updated url keys categories type about announce version"
-    " withdrawn"
+    "title abstract authors published published_month year announced listed updated url keys"
+    " categories type about announce version withdrawn"
 )
-TEXT = "title abstract authors venue published categories url pdf_url keys"
+TEXT = (
+    "title abstract authors venue published published_month year announced listed categories url"
+    " pdf_url keys"
+)
 SIGHTINGS = [
     keys(
         "source raw_id version announce fingerprint first_seen last_seen document past why",

@@ -201,7 +201,8 @@ def test_what_read_says_of_a_paper(house: House, say: Say):
 def test_a_year_that_a_document_tells_alone_is_read_as_a_year(house: House, say: Say):
     Path("one.bib").write_text("@book{a, title={A}, year=2014}\n@book{b, title={B}}\n")
     [document] = say("read", "bibtex", "one.bib", "--json").json["documents"]
-    assert [paper["published"] for paper in document["papers"]] == ["2014", None]
+    assert [paper["year"] for paper in document["papers"]] == [2014, None]
+    assert [paper["published"] for paper in document["papers"]] == [None, None]
 
 
 def test_a_file_that_cannot_be_read_is_reported_and_the_others_go_on(house: House, say: Say):
@@ -232,7 +233,8 @@ def test_papers_and_explain_say_the_same_of_a_paper(house: House, say: Say):
     text = {name: found[name] for name in TEXT.split()}
     assert text == {
         "title": "Plans", "abstract": "We plan.", "authors": ["Jane Doe"], "venue": "J",
-        "published": "2014", "categories": [], "url": "https://papers.example.org/7",
+        "published": None, "published_month": None, "year": 2014, "announced": None, "listed": [],
+        "categories": [], "url": "https://papers.example.org/7",
         "pdf_url": "", "keys": {"doi": "10.1000/7"},
     }  # fmt: skip
     explained = say("explain", "1", "--json").json

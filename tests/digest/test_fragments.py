@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from monitor.model import (
     ChangeKind,
     DigestPaper,
     Formula,
+    ListedDay,
     MatchReason,
     OtherTitle,
     Paper,
@@ -72,6 +73,8 @@ def varied(one: DigestPaper) -> list[DigestPaper]:
         "withdrawn": True,
         "links": {"code": "https://example.com/code"},
         "upvotes": 7,
+        "precision": "month",
+        "listed": (ListedDay(date(2026, 3, 14), "page"),),
     }
     assert of_paper.keys() == set(Paper.__struct_fields__)
     papers = [structs.replace(one.paper, **{name: value}) for name, value in of_paper.items()]

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from msgspec import structs
 
 from monitor.digest import links, wording
-from monitor.model import MatchReason, SourceReport, SourceWarning
+from monitor.model import ListedDay, MatchReason, SourceReport, SourceWarning
 from tests.digest.samples import NOW, PAPER, digest, news
 
 
@@ -52,15 +52,28 @@ def test_a_doi_with_brackets_is_a_good_url() -> None:
     assert links.web_url(url) == url
 
 
+UNDATED = {"published": None, "keys": {}}
+LISTED = (ListedDay(date(2025, 3, 14), "page", year_guessed=True),)
+
+
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"announced": datetime(2026, 11, 20, 20, 0, tzinfo=UTC)}, "21 Nov 2026"),
-        ({"announced": None}, "19 Nov 2026"),
-        ({"published": None}, "seen 20 Nov 2026"),
+        ({"announced": datetime(2026, 11, 20, 20, 0, tzinfo=UTC)}, "19 Nov 2026"),
+        (UNDATED | {"announced": datetime(2026, 11, 20, 20, 0, tzinfo=UTC)}, "21 Nov 2026"),
+        ({"published": datetime(2024, 10, 1, tzinfo=UTC), "precision": "month"}, "Oct 2024"),
+        (UNDATED | {"keys": {"arxiv": "2410.05434"}}, "Oct 2024"),
+        (UNDATED | {"keys": {"arxiv": ("none", "hep-th/9912001")}, "year": 2001}, "Dec 1999"),
+        (UNDATED | {"year": 2014}, "2014"),
+        ({"published": datetime(2014, 1, 1, tzinfo=UTC), "precision": "bound"}, "seen 20 Nov 2026"),
+        (UNDATED, "seen 20 Nov 2026"),
+        (UNDATED | {"listed": LISTED}, "listed 14 Mar"),
+        ({"listed": LISTED}, "19 Nov 2026, listed 14 Mar"),
+        ({"listed": (*LISTED, ListedDay(date(2026, 5, 3), "b"))}, "19 Nov 2026, listed 3 May"),
+        (UNDATED | {"listed": (ListedDay(date(2024, 3, 14), "page"),)}, "listed 14 Mar 2024"),
     ],
 )
-def test_a_paper_has_the_day_it_was_announced_published_or_seen(
+def test_a_paper_has_its_own_date_and_the_last_day_of_a_list_or_the_day_it_was_seen(
     changes: dict[str, object], text: str
 ) -> None:
     (entry,) = digest([news(structs.replace(PAPER, **changes))]).groups[0].entries  # type: ignore[arg-type]
@@ -82,7 +95,7 @@ def test_a_date_without_a_time_is_the_same_day_everywhere() -> None:
 def test_the_first_and_last_day_of_the_calendar_are_shown_in_any_zone(
     day: datetime, zone: str, text: str
 ) -> None:
-    (entry,) = digest([news(structs.replace(PAPER, announced=day))]).groups[0].entries
+    (entry,) = digest([news(structs.replace(PAPER, published=day))]).groups[0].entries
     assert wording.format_date(entry, zone) == text
 
 

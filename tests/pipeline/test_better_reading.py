@@ -6,14 +6,16 @@ The first reading of each test has the paper as older versions read it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from msgspec.structs import replace
 
-from monitor.model import ChangeKind, Paper
+from monitor.model import ChangeKind, FirstRun, ListedDay, Paper
 from monitor.store.database import Database
 from monitor.store.opening import open_store
 from tests.pipeline.desk import ids, origin, read
+from tests.store.scenes import NOW
 
 PAPER = Paper(
     "Sand moves downhill in winter",
@@ -139,3 +141,58 @@ def test_a_link_without_tracking_parameters_is_no_change(store: Database, raw_id
     before = changes(store)
     read(store, "journal", replace(paper, url=link))
     assert changes(store) == before and len(before) == 1
+
+
+# ── days of lists ───────────────────────────────────────────────────────────────────
+
+
+def listed(*days: int) -> Paper:
+    return Paper(PAPER.title, ABSTRACT, listed=tuple(ListedDay(date(2026, 3, day)) for day in days))
+
+
+def test_each_day_on_which_a_list_has_a_paper_is_kept_with_its_source(store: Database) -> None:
+    for source, day in (("page", 12), ("page", 14), ("page", 14), ("other", 13)):
+        read(store, source, listed(day))
+    assert [(one.source, one.day.day) for one in origin(store, 1).stored.paper.listed] == [
+        ("page", 12),
+        ("other", 13),
+        ("page", 14),
+    ]
+    assert len(changes(store)[0]) == 1
+
+
+def test_a_record_whose_list_day_was_its_announcement_is_no_change(store: Database) -> None:
+    """Older versions took the day of a list for that of the announcement."""
+    read(store, "page", replace(listed(), announced=NOW))
+    before = changes(store)
+    read(store, "page", listed(12))
+    assert changes(store) == before
+
+
+def test_of_a_paper_in_lists_every_day_the_last_hundred_are_kept(store: Database) -> None:
+    days = tuple(ListedDay(date(2026, 1, 1) + timedelta(days=n)) for n in range(120))
+    for part in (days[:60], days[60:]):
+        read(store, "page", replace(listed(), listed=part))
+    kept = origin(store, 1).stored.paper.listed
+    assert (len(kept), kept[0].day, kept[-1].day) == (100, days[20].day, days[-1].day)
+
+
+def test_a_first_reading_of_what_is_recent_counts_the_day_of_a_list(store: Database) -> None:
+    recent, old = (ListedDay((NOW - timedelta(days=age)).date()) for age in (2, 9))
+    papers = (replace(PAPER, listed=(recent,)), Paper("Dunes", listed=(old,)))
+    stored = read(store, "page", *papers, first_run=FirstRun.RECENT)
+    assert [decision.news for decision in stored.decisions] == [True, False]
+
+
+def test_the_month_in_an_arxiv_id_makes_no_paper_older(store: Database) -> None:
+    stored = read(store, "page", replace(listed(12), keys={"arxiv": "1706.03762"}))
+    assert [decision.kind for decision in stored.decisions] == [ChangeKind.NEW]
+
+
+def test_the_day_of_a_paper_replaces_the_month_that_was_known(store: Database) -> None:
+    month, day = datetime(2024, 10, 1, tzinfo=UTC), datetime(2024, 10, 7, tzinfo=UTC)
+    read(store, "a", replace(PAPER, published=month, precision="month"))
+    read(store, "b", replace(PAPER, published=month.replace(month=9)))
+    read(store, "c", replace(PAPER, published=day))
+    paper = origin(store, 1).stored.paper
+    assert (paper.published, paper.precision) == (day, "")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.model import Paper, Reading
+from monitor.model import ListedDay, Paper, Reading
 from monitor.resources import resource
 from monitor.sources.huggingface_page.source import HuggingFacePage
 from tests.sources import scenario
@@ -62,8 +62,8 @@ def test_every_pair_of_the_seeds_is_read(number: int, count: int) -> None:
 
 def test_a_paper_has_title_abstract_and_the_day_of_its_list() -> None:
     first = read(page(*whole())).papers[0]
-    announced = datetime(2025, 3, 12, tzinfo=UTC)
-    assert first == Paper(title=TITLES[0], abstract=ABSTRACTS[0], announced=announced)
+    listed = (ListedDay(date(2025, 3, 12), year_guessed=True),)
+    assert first == Paper(title=TITLES[0], abstract=ABSTRACTS[0], listed=listed)
 
 
 SEED_PAIRS = pairs(read(SEED))
@@ -183,10 +183,22 @@ def test_of_an_abstract_in_paragraphs_the_first_is_kept() -> None:
     assert rejected.why.startswith("abstract without a title: We study problem 1.")
 
 
-def test_the_date_of_a_list_makes_no_paper_older() -> None:
+def test_the_date_of_a_list_is_no_date_of_its_papers() -> None:
     paper, *_ = read(page(*whole())).papers
-    assert paper.announced is not None and paper.published is None
+    assert paper.listed and paper.announced is None and paper.published is None
     assert not HuggingFacePage.dated
+
+
+def list_days(reading: Reading) -> list[date | None]:
+    return [paper.listed[0].day if paper.listed else None for paper in reading.papers]
+
+
+@pytest.mark.parametrize(("line", "guessed"), [("Mar 12", True), ("Mar 12, 2025", False)])
+def test_a_year_that_a_list_does_not_name_is_marked_as_guessed(line: str, guessed: bool) -> None:
+    reading = read(page(*whole(), header=f"new\n\n{line}\n\n"))
+    assert {paper.listed for paper in reading.papers} == {
+        (ListedDay(date(2025, 3, 12), year_guessed=guessed),)
+    }
 
 
 @given(st.sets(st.integers(0, len(SEED_PAIRS) * 2 - 1), max_size=20))
@@ -268,13 +280,13 @@ def test_a_header_of_other_words_is_left_out_up_to_its_date() -> None:
 def test_a_missing_or_short_header_changes_no_pair(header: str) -> None:
     reading = read(page(*whole(), header=header))
     assert pairs(reading) == list(zip(TITLES, ABSTRACTS, strict=True))
-    assert (reading.papers[0].announced is None) == ("Mar" not in header)
+    assert (not reading.papers[0].listed) == ("Mar" not in header)
 
 
 def test_a_header_in_the_middle_begins_another_list() -> None:
     second = HEADER.replace("Mar 12", "Mar 13")
     reading = read(page(*whole(2)) + "\n" + page(*whole()[4:], header=second))
-    days = [paper.announced.day for paper in reading.papers if paper.announced]
+    days = [day and day.day for day in list_days(reading)]
     assert days == [12, 12, 13, 13] and reading.rejected == ()
 
 
@@ -311,8 +323,7 @@ def test_a_title_before_a_header_in_the_middle_is_not_paired_across_it() -> None
 )
 def test_the_year_is_the_latest_that_is_not_in_the_future(line: str, day: date | None) -> None:
     reading = read(page(*whole(), header=f"new\n\n{line}\n\n"))
-    announced = {paper.announced and paper.announced.date() for paper in reading.papers}
-    assert announced == {day} and len(reading.papers) == 4
+    assert list_days(reading) == [day] * 4
 
 
 @pytest.mark.parametrize(
@@ -329,11 +340,11 @@ def test_the_year_is_the_latest_that_is_not_in_the_future(line: str, day: date |
 def test_the_earlier_of_file_time_and_now_bounds_the_year(
     saved: datetime, now: datetime, year: int | None
 ) -> None:
-    announced = read(page(*whole()), at=saved, now=now).papers[0].announced
-    assert (announced and announced.year) == year
+    day, *_ = list_days(read(page(*whole()), at=saved, now=now))
+    assert (day and day.year) == year
 
 
 def test_feb_29_is_found_eight_years_back() -> None:
     reading = read(page(*whole(), header="Feb 29\n\n"), at=datetime(2103, 1, 1, tzinfo=UTC),
                    now=datetime(2103, 1, 1, tzinfo=UTC))  # fmt: skip
-    assert reading.papers[0].announced == datetime(2096, 2, 29, tzinfo=UTC)
+    assert list_days(reading)[0] == date(2096, 2, 29)

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from monitor.diff.decide import DecisionContext
 from monitor.errors import StoreError
 from monitor.identity.blocking import add_head_block
 from monitor.identity.keys import with_keys
-from monitor.model import Paper
+from monitor.model import ListedDay, Paper
 from monitor.pipeline import store_chunk
 from monitor.private_files import create_file
 from monitor.resources import resource
@@ -264,23 +264,28 @@ def test_a_store_of_a_newer_version_is_refused(url: str, store: Database) -> Non
         open_store(url)
 
 
-def test_a_store_of_before_notices_knows_its_papers(blank: str) -> None:
-    """Papers that have no type yet, and identifiers that are all keys, are as they were."""
-    old = Database(blank)
+def with_rows(url: str, version: str, rows: dict[str, dict[str, Any]]) -> Database:
+    """Return a store of today, made of one of an older version with a row in some tables."""
+    old = Database(url)
     if old.path:
         create_file(old.path).close()
     config = Config()
     config.set_main_option("script_location", str(resource("migrations")))
-    paper = Paper("Sand Moves", authors=("Ada Byron",), keys={"doi": "10.1000/x"}, raw_id="1")
     with old.writing() as tx:
         config.attributes["connection"] = tx
-        command.upgrade(config, "0005")
-        for table, row in _rows_of_before(paper):
+        command.upgrade(config, version)
+        for table, row in rows.items():
             names = ", ".join(row)
             values = ", ".join(f":{name}" for name in row)
             tx.execute(sa.text(f"INSERT INTO {table} ({names}) VALUES ({values})"), row)
     old.close()
-    store = open_store(blank)
+    return open_store(url)
+
+
+def test_a_store_of_before_notices_knows_its_papers(blank: str) -> None:
+    """Papers that have no type yet, and identifiers that are all keys, are as they were."""
+    paper = Paper("Sand Moves", authors=("Ada Byron",), keys={"doi": "10.1000/x"}, raw_id="1")
+    store = with_rows(blank, "0005", dict(_rows_of_before(paper)))
     again = msgspec.structs.replace(paper, type="journal article", year=2020)
     with store.ingesting() as tx:
         arrived = store_chunk.store_chunk(tx, "s", [again], DecisionContext(NOW))
@@ -288,6 +293,40 @@ def test_a_store_of_before_notices_knows_its_papers(blank: str) -> None:
     assert (arrived.ids, [one.kind for one in arrived.decisions]) == ((1,), [None])
     assert stored is not None and stored.paper.keys == {"doi": "10.1000/x"}
     assert (stored.paper.type, stored.revision) == ("journal article", 1)
+    store.close()
+
+
+LIST_DAY = "2026-03-14 00:00:00"
+
+
+@pytest.mark.parametrize(
+    ("raw_id", "url", "authors", "announced", "is_list_day"),
+    [
+        ("text:1:ab", "", "[]", LIST_DAY, True),
+        ("2410.05434", "https://huggingface.co/papers/2410.05434", "[]", LIST_DAY, True),
+        ("text:1:ab", "", '["Ada Byron"]', LIST_DAY, False),
+        ("text:1:ab", "", "[]", "2026-03-14 08:00:00", False),
+        ("2410.05434", "https://arxiv.org/abs/2410.05434", "[]", LIST_DAY, False),
+        ("text:1:ab", "", "[]", None, False),
+    ],
+)
+def test_the_day_of_a_list_that_a_store_has_as_a_date_is_moved(
+    blank: str, raw_id: str, url: str, authors: str, announced: str | None, is_list_day: bool
+) -> None:
+    paper = Paper("Sand Moves", authors=("Ada Byron",), keys={"doi": "10.1000/x"})
+    rows = dict(_rows_of_before(paper))
+    zone = "" if blank.startswith("sqlite") else "+00"
+    rows["paper"] |= {"url": url, "announced_at": announced and announced + zone}
+    rows["sighting"]["raw_id"] = raw_id
+    text = {"title": "Sand Moves", "authors": authors, "venue": "", "type": "", "keys": "[]"}
+    rows["sighting_text"] = text | {"paper_id": 1, "source": "s", "raw_id": raw_id}
+    store = with_rows(blank, "0027", rows)
+    with store.reading() as tx:
+        stored = papers.get(tx, 1)
+    assert stored is not None
+    day = ListedDay(date(2026, 3, 14), "s", year_guessed=True)
+    assert stored.paper.listed == ((day,) if is_list_day else ())
+    assert (stored.paper.announced is None) == (is_list_day or announced is None)
     store.close()
 
 

@@ -18,14 +18,13 @@ from datetime import UTC, date, datetime, time, timedelta
 from msgspec import structs
 from pydantic import Field, field_validator, model_validator
 
-from monitor.model import Document, Paper, Reading
+from monitor.model import Document, Paper, Reading, arxiv_month
 from monitor.sources.arxiv import oai_records
 from monitor.sources.arxiv.query_api import ArxivQuery
 from monitor.sources.base import Found, SourceOptions
 from monitor.sources.calendar import Calendar, american_holidays
 from monitor.sources.feed.source import Feed
-from monitor.sources.fields.arxiv_text import end_of_id_month
-from monitor.sources.fields.dates import parse_date, parse_written_day
+from monitor.sources.fields.dates import end_of_month, parse_date, parse_written_day
 from monitor.sources.formats.oai.envelope import Record
 from monitor.sources.formats.oai.harvest import Harvester, Repository
 
@@ -201,8 +200,11 @@ def _limit_announced(paper: Paper) -> Paper:
     number = paper.keys.get("arxiv", "")
     if not paper.announced or paper.announce in ("", "new") or not isinstance(number, str):
         return paper
-    month = end_of_id_month(number)
-    return structs.replace(paper, announced=min(paper.announced, month)) if month else paper
+    month = arxiv_month(number)
+    if not month:
+        return paper
+    end = datetime.combine(end_of_month(month), time.max, UTC)
+    return structs.replace(paper, announced=min(paper.announced, end))
 
 
 def _day(state: Mapping[str, str]) -> date | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 from monitor.text.latex import LETTERS, SIGN_ACCENTS, WORD_ACCENTS
@@ -29,8 +28,6 @@ _ACCENT = re.compile(
     r"(?:\{\s*(?P<group>\\?\w)\s*\}|(?P<bare>\\?\w))"
 )
 _DOTLESS = str.maketrans("ıȷ", "ij")
-# https://info.arxiv.org/help/arxiv_identifier.html: the year and month come first
-_NUMBER = re.compile(r"(?:^|/)(?P<year>\d\d)(?P<month>0[1-9]|1[0-2])(?:\.\d{4,5}|\d{3})$")
 
 
 def without_affiliations(names: str) -> str:
@@ -72,13 +69,3 @@ def says_withdrawn(abstract: str, comment: str) -> bool:
     if "withdrawn" not in comment.lower():
         return False
     return bool(_WITHDRAWN_TEXT.match(comment) or _WITHDRAWN_COMMENT.match(comment))
-
-
-def end_of_id_month(identifier: str) -> datetime | None:
-    """Return the end of the month in which arXiv assigned an identifier."""
-    number = _NUMBER.search(identifier)
-    if not number:
-        return None
-    year = int(number["year"]) + (1900 if number["year"] >= "91" else 2000)
-    month = datetime(year, int(number["month"]), 1, tzinfo=UTC)
-    return (month + timedelta(days=32)).replace(day=1) - timedelta(seconds=1)

@@ -7,6 +7,7 @@ gives the year.
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from datetime import UTC, date, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
@@ -84,6 +85,11 @@ def day_of(year: str, month: str, day: str = "") -> datetime | None:
         return datetime(_number(year), number, _number(day) if day.strip() else 1, tzinfo=UTC)
     except ValueError:
         return None
+
+
+def end_of_month(day: date) -> date:
+    """Return the last day of the month of a day."""
+    return day.replace(day=monthrange(day.year, day.month)[1])
 
 
 def within_print_era(at: datetime | None, now: datetime) -> datetime | None:

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 
-from monitor.model import Paper, Rejected
+from monitor.model import ListedDay, Paper, Rejected, arxiv_month
+from monitor.sources.fields.dates import end_of_month
 from monitor.sources.huggingface_page.block_shape import Shape, decide_shapes, is_unfinished
 from monitor.sources.huggingface_page.blocks import MAX_NAME_CHARS, Block
-from monitor.sources.huggingface_page.dates import last_of_month, to_date
+from monitor.sources.huggingface_page.dates import to_date
 from monitor.sources.huggingface_page.furniture import Kind
 from monitor.text import clean
 
@@ -32,7 +33,7 @@ TEXTS_OF_A_CARD = 10  # at most
 class Listing:
     """Blocks of one list, with the date in its header, if any."""
 
-    day: date | None
+    day: ListedDay | None
     blocks: tuple[Block, ...]
 
 
@@ -40,7 +41,7 @@ class Listing:
 class Card:
     """A paper of a list of a day."""
 
-    day: date | None
+    day: ListedDay | None
     title: Block
     abstract: Block | None = None
     published: date | None = None
@@ -56,11 +57,11 @@ class Card:
         return Paper(
             title=clean(self.title.text),
             abstract=clean(self.abstract.text) if self.abstract else "",
-            announced=_midnight(self.day),
-            published=_midnight(self.published),
+            published=datetime.combine(self.published, time(), UTC) if self.published else None,
             url=f"{PAGES}{identifier}" if identifier else "",
             keys={"arxiv": identifier} if identifier else {},
             raw_id=identifier,
+            listed=(self.day,) if self.day else (),
         )
 
 
@@ -169,7 +170,9 @@ class ListingReader:
             return
         if block.sign.date:
             paper = self._open.title.paper
-            latest = last_of_month(paper) if paper else self.listing.day or self.latest
+            month = arxiv_month(paper)
+            list_day = self.listing.day.day if self.listing.day else self.latest
+            latest = end_of_month(month) if month else list_day
             day = to_date(block.sign.date, min(latest, self.latest))
             self._open.published = day
 
@@ -205,7 +208,3 @@ def _known_shapes(run: Sequence[Block]) -> list[Shape | None]:
         else:
             shapes.append(Shape.ABSTRACT if block.paper else None)
     return shapes
-
-
-def _midnight(day: date | None) -> datetime | None:
-    return datetime(day.year, day.month, day.day, tzinfo=UTC) if day else None

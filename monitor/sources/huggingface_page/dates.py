@@ -21,9 +21,3 @@ def to_date(match: re.Match[str], latest: date) -> date | None:
         if at and at.date() <= latest:
             return at.date()
     return None
-
-
-def last_of_month(arxiv_id: str) -> date:
-    """Return the last day of the month in an arXiv id: the paper is from then or before."""
-    year, month = 2000 + int(arxiv_id[:2]), int(arxiv_id[2:4])
-    return date(year + month // 12, month % 12 + 1, 1) - timedelta(days=1)

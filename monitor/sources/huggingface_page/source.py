@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, date
 
-from monitor.model import Document, FirstRun, Reading, Rejected
+from monitor.model import Document, FirstRun, ListedDay, Reading, Rejected
 from monitor.sources.base import Source, failure
 from monitor.sources.fields.encoding import decode, find_fault
 from monitor.sources.huggingface_page.blocks import LONG_LINE, Block, split_blocks
@@ -102,7 +102,7 @@ def unite_repeats(cards: Iterable[Card]) -> Iterable[Card]:
 
 def split_listings(blocks: Sequence[Block], latest: date, with_cards: bool) -> Iterator[Listing]:
     """Split blocks at headers, which may be repeated where files were joined."""
-    day: date | None = None
+    day: ListedDay | None = None
     run: list[Block] = []
     position = last_end = 0
     while position < len(blocks):
@@ -136,7 +136,7 @@ def _may_begin_header(
     return is_header and (follows_header or are_words[1:] == [True])
 
 
-def _header_at(blocks: Sequence[Block], start: int, latest: date) -> tuple[int, date | None]:
+def _header_at(blocks: Sequence[Block], start: int, latest: date) -> tuple[int, ListedDay | None]:
     """Return the end of the header that begins here (`start` if none does), and its date.
 
     At the start of a document, and after words of a header, other short texts before more such
@@ -148,8 +148,7 @@ def _header_at(blocks: Sequence[Block], start: int, latest: date) -> tuple[int, 
         kind = block.sign.kind
         if kind is Kind.DATE and not block.sign.is_own:
             if are_short or position - start < HEADER_TEXTS:
-                date_match = block.sign.date
-                return position + 1, to_date(date_match, latest) if date_match else None
+                return position + 1, _listed_day(block, latest)
             break
         if kind is Kind.HEADER and are_short:
             end = position + 1
@@ -161,6 +160,12 @@ def _header_at(blocks: Sequence[Block], start: int, latest: date) -> tuple[int, 
         elif kind in (Kind.CLOSING, Kind.SUBMITTED, Kind.SUBMITTER, Kind.DATE):
             break
     return end, None
+
+
+def _listed_day(block: Block, latest: date) -> ListedDay | None:
+    date_match = block.sign.date
+    day = to_date(date_match, latest) if date_match else None
+    return ListedDay(day, year_guessed=not date_match["year"]) if date_match and day else None
 
 
 def _ends_header(block: Block) -> bool:
