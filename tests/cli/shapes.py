@@ -17,8 +17,8 @@ RUNS = [keys("source document outcome seen new revised known rejected error")]
 DIGESTS = [keys("subscription period papers", deliveries=ATTEMPTS)]
 OUTBOX = [keys("id subscription period channel recipient state attempts message_id error")]
 READ = keys(
-    "title abstract authors published published_month year announced listed updated url keys"
-    " categories type about announce version withdrawn"
+    "title abstract authors venue published published_month year announced listed updated url links"
+    " keys categories type about announce version withdrawn"
 )
 TEXT = (
     "title abstract authors venue published published_month year announced listed categories url"

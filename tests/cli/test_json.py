@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from monitor.commands.paper_json import read_paper
+from monitor.model import Paper
 from tests.cli.conftest import SUNDAY, Say
 from tests.cli.shapes import (
     ANYTHING,
@@ -196,6 +198,17 @@ def test_what_read_says_of_a_paper(house: House, say: Say):
     assert (document["file"], document["error"], document["rejected"]) == ("dumps/1.txt", None, [])
     assert (paper["title"], paper["abstract"]) == AGENTS
     assert (paper["authors"], paper["keys"], paper["withdrawn"]) == ([], {}, False)
+    assert (paper["venue"], paper["links"]) == ("", [])
+
+
+def test_read_shows_the_venue_and_the_links_of_a_paper_by_their_kind():
+    links = {"project": "https://p.example.org/", "code": "https://git.example.org/p"}
+    paper = read_paper(Paper("Planning", venue="Journal of Plans", links=links))
+    assert paper["venue"] == "Journal of Plans"
+    assert paper["links"] == [
+        {"kind": "code", "url": "https://git.example.org/p"},
+        {"kind": "project", "url": "https://p.example.org/"},
+    ]
 
 
 def test_a_year_that_a_document_tells_alone_is_read_as_a_year(house: House, say: Say):
