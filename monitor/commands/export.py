@@ -13,6 +13,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from string import ascii_lowercase
 from typing import Any, Literal, get_args
 
 import rispy
@@ -23,8 +24,8 @@ from bibtexparser.model import Entry, Field
 from monitor.commands.paper_json import found_paper
 from monitor.commands.search import FoundPaper
 from monitor.digest.links import pdf_url
-from monitor.model import Paper
-from monitor.text import split_person
+from monitor.model import Paper, StoredPaper
+from monitor.text import CYRILLIC, family_name, plain, split_person
 
 Format = Literal["bibtex", "ris", "csv", "json"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -67,9 +68,13 @@ _COUNTED_BRACES = (re.compile(r"[{}]"), re.compile(r"(?<!\\)[{}]"))
 _LETTER_BRACES = {r"\{": r"\lbrace ", r"\}": r"\rbrace "}
 # What biblatex takes as it is, as parts of an address. Each of them could end a field.
 _PERCENT_ENCODED = str.maketrans({"{": "%7B", "}": "%7D", "\\": "%5C"})
-_KEY = re.compile(r"[^a-z0-9]+")
+_NOT_IN_WORDS = re.compile(r"[^a-z0-9]+")
+_NOT_IN_IDENTIFIERS = re.compile(r"[^a-z0-9.]+")
+# Folding names Greek letters, as in "α-divergence", which no Greek word should become.
+_GREEK_WORD = re.compile("[\u0370-\u03ff\u1f00-\u1fff]{2,}")
 # Articles do not tell titles apart.
-_NO_KEY_WORDS = frozenset({"a", "an", "the", "on"})
+_NO_KEY_WORDS = frozenset({"", "a", "an", "the", "on"})
+_ARXIV_YEAR = re.compile(r"(\d\d)(?:0[1-9]|1[0-2])\.\d{4,5}")
 # A spreadsheet takes such a cell for a formula (OWASP, "CSV injection").
 _CELL_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -80,12 +85,13 @@ def export(found: Iterable[FoundPaper], format_: Format) -> Iterator[str]:
 
 
 def _bibtex(found: Iterable[FoundPaper]) -> Iterator[str]:
-    used: set[str] = set()
-    for one in found:
-        yield write_string(Library([_entry(one.stored.paper, used)])) + "\n"
+    used: dict[str, int] = {}
+    for record in found:
+        key = _unused_key(_key(record.stored), used)
+        yield write_string(Library([_entry(record.stored.paper, key)])) + "\n"
 
 
-def _entry(paper: Paper, used: set[str]) -> Entry:
+def _entry(paper: Paper, key: str) -> Entry:
     kind = _type(paper)[0]
     arxiv = _first(paper, "arxiv")
     fields = {
@@ -102,7 +108,7 @@ def _entry(paper: Paper, used: set[str]) -> Entry:
         "abstract": _tex(paper.abstract),
     }
     written = [Field(name, value) for name, value in fields.items() if value]
-    return Entry(kind, _unused_key(paper, used), written)
+    return Entry(kind, key, written)
 
 
 def _bibtex_name(name: str) -> str:
@@ -149,22 +155,49 @@ def _pairs(braces: Iterable[str]) -> bool:
     return depth == 0
 
 
-def _unused_key(paper: Paper, used: set[str]) -> str:
-    """`doe2024planning`, and `doe2024planning-2` for the next one."""
-    name = paper.authors[0].rpartition(" ")[2] if paper.authors else ""
-    words = [_plain(word) for word in paper.title.split()]
-    word = next((one for one in words if one and one not in _NO_KEY_WORDS), "")
-    key = f"{_plain(name)}{_year(paper) or ''}{word}" or "paper"
-    number = 2
-    unique = key
-    while unique in used:
-        unique, number = f"{key}-{number}", number + 1
-    used.add(unique)
+def _key(stored: StoredPaper) -> str:
+    """Return the key of a paper, whatever else is exported: "zhou2024webarena"."""
+    paper = stored.paper
+    name = _in_ascii(family_name(paper.authors[0])) if paper.authors else ""
+    words = [word for word in map(_in_ascii, paper.title.split()) if word not in _NO_KEY_WORDS]
+    year = _year(paper) or _arxiv_year(paper) or ""
+    if words:
+        return f"{name}{year}{words[0]}" if name else f"{''.join(words[:3])}{year}"
+    values = (_first(paper, scheme).casefold() for scheme in ("arxiv", "doi", *paper.keys))
+    identifiers = (_NOT_IN_IDENTIFIERS.sub("-", value).strip("-.") for value in values)
+    identifier = next(filter(None, identifiers), f"paper{stored.id}")
+    return f"{name}{year}-{identifier}" if name else identifier
+
+
+def _in_ascii(word: str) -> str:
+    """Return what of a word can be written in small Latin letters and digits, or ""."""
+    pieces = plain(_GREEK_WORD.sub(" ", word)).translate(CYRILLIC).split()
+    return _NOT_IN_WORDS.sub("", "".join(piece for piece in pieces if piece.isascii()))
+
+
+def _arxiv_year(paper: Paper) -> str:
+    """Return the year in an arXiv id, which has had one since 2007: 2024 of 2403.00001."""
+    arxiv_id = _ARXIV_YEAR.match(_first(paper, "arxiv"))
+    return f"20{arxiv_id[1]}" if arxiv_id else ""
+
+
+def _unused_key(key: str, used: dict[str, int]) -> str:
+    """Return `key`, or with a letter if another paper has it; `used` counts papers by key."""
+    number = used.get(key, 0)
+    while (unique := key + _suffix(number)) in used:
+        number += 1
+    used[key] = number + 1
+    used.setdefault(unique, 1)
     return unique
 
 
-def _plain(word: str) -> str:
-    return _KEY.sub("", word.casefold())
+def _suffix(number: int) -> str:
+    """Return "" for 0, then a to z, aa, ab and so on."""
+    letters = ""
+    while number:
+        number, letter = divmod(number - 1, 26)
+        letters = ascii_lowercase[letter] + letters
+    return letters
 
 
 class _RisWriter(rispy.RisWriter):  # type: ignore[misc]

@@ -13,18 +13,12 @@ from rapidfuzz import fuzz
 from monitor.identity.mojibake import repair
 from monitor.identity.word_forms import DIGRAPH
 from monitor.kept import kept
-from monitor.text import plain
+from monitor.text import CYRILLIC, plain
 
 # Marks of a cut list: et al., and others, an ellipsis.
 _CUT = re.compile(r"\bet\.? al\b\.?|\band others\b|…|\.\.\.|& ?hellip ?;|â ?\? ?¦", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]+")
 _TITLES = frozenset("jr sr dr prof and mr mrs ms phd md ed eds".split())  # noqa: SIM905
-# Roughly as passports transliterate Cyrillic.
-_CYRILLIC = str.maketrans(
-    dict(zip("абвгдезийклмнопрстуфыэієґў", "abvgdeziiklmnoprstufyeiegu", strict=True))
-    | {"ё": "e", "ж": "zh", "х": "kh", "ц": "ts", "ч": "ch", "ш": "sh", "щ": "shch", "ї": "i"}
-    | {"ъ": "", "ь": "", "ю": "yu", "я": "ya", "ј": "j", "љ": "lj", "њ": "nj", "ђ": "dj", "ћ": "c"}
-)
 _PARTING = re.compile(r"[;,&]| and ")
 _VOWELS = frozenset("aeiouy")
 _INITIALS = re.compile(r"(?:[A-Z]\.?[ -]?){1,3}")
@@ -161,7 +155,7 @@ def _split_names(text: str) -> Iterator[str]:
 def _name(text: str) -> Name:
     family, comma, given = text.partition(",")
     folded = plain(f"{given} {family}" if comma else text)
-    words = (DIGRAPH.sub("", word) for word in _WORD.findall(folded.translate(_CYRILLIC)))
+    words = (DIGRAPH.sub("", word) for word in _WORD.findall(folded.translate(CYRILLIC)))
     name = tuple(word for word in words if word not in _TITLES)
     # Scripts without spaces write each letter as a word.
     return ("".join(name),) if not name[1:] or all(map(_lone, name)) else name

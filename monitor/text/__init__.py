@@ -26,13 +26,14 @@ from monitor.text.lattice import (
     written_in_piece,
 )
 from monitor.text.numbers import MAX_DIGITS, whole_number
-from monitor.text.person_names import PARTICLES, SUFFIX, split_person
+from monitor.text.person_names import CYRILLIC, PARTICLES, SUFFIX, family_name, split_person
 from monitor.text.placeholders import PLACEHOLDERS, without_placeholder
 from monitor.text.plurals import beginnings, form_of, singular, ways_to_write
 from monitor.text.sentence_ends import sentences
 from monitor.text.title_keys import title_key
 
 __all__ = [
+    "CYRILLIC",
     "MAX_DIGITS",
     "MAX_TEXT_LENGTH",
     "PARTICLES",
@@ -42,6 +43,7 @@ __all__ = [
     "beginnings",
     "clean",
     "cut",
+    "family_name",
     "form_of",
     "is_plain",
     "letters",

@@ -18,6 +18,16 @@ _ORGANISATION = word_set(
     "AI Association Center Centre Collaboration Committee Consortium Foundation GmbH Group Inc "
     "Inc. Institute Lab Laboratory Labs Ltd Network Project Research Society Team University"
 )
+# Words between the parts of a group's name.
+_LINKING = word_set("The the of for and on behalf at in")
+MAX_GROUP_WORDS = 3
+
+# Roughly as passports transliterate Cyrillic; small letters only.
+CYRILLIC = str.maketrans(
+    dict(zip("абвгдезийклмнопрстуфыэієґў", "abvgdeziiklmnoprstufyeiegu", strict=True))
+    | {"ё": "e", "ж": "zh", "х": "kh", "ц": "ts", "ч": "ch", "ш": "sh", "щ": "shch", "ї": "i"}
+    | {"ъ": "", "ь": "", "ю": "yu", "я": "ya", "ј": "j", "љ": "lj", "њ": "nj", "ђ": "dj", "ћ": "c"}
+)
 
 
 def split_person(name: str) -> tuple[str, str, str] | None:
@@ -38,6 +48,22 @@ def split_person(name: str) -> tuple[str, str, str] | None:
     inner = range(1, len(words) - 1)
     begin = next((n for n in inner if words[n] in PARTICLES), len(words) - 1)
     return " ".join(words[begin:]), " ".join(words[:begin]), suffix
+
+
+def family_name(name: str) -> str:
+    """Return the family name of a person, or what a group is called without "Collaboration".
+
+    "Doe, Jane" gives "Doe", "The ATLAS Collaboration" gives "ATLAS"; of any other name the last
+    word is returned.
+    """
+    if person := split_person(name):
+        return person[0]
+    before_comma, comma, _ = name.partition(",")
+    words = before_comma.split()
+    if not _ORGANISATION.isdisjoint(words):
+        own = [word for word in words if word not in _ORGANISATION and word not in _LINKING]
+        return " ".join(own[:MAX_GROUP_WORDS] or words)
+    return before_comma.strip() if comma else " ".join(words[-1:])
 
 
 def _is_person(words: list[str]) -> bool:

@@ -142,10 +142,99 @@ def test_BibTeX_takes_each_name_for_one_person() -> None:
     )
 
 
-def test_no_two_entries_have_the_same_key() -> None:
-    text = written("bibtex", PAPER, PAPER, Paper("…"), Paper("???"))
-    keys = re.findall(r"^@\w+\{([^,]*),", text, re.MULTILINE)
-    assert keys == ["doe2024planning", "doe2024planning-2", "paper", "paper-2"]
+def bibtex_keys(*papers: Paper) -> list[str]:
+    return re.findall(r"^@\w+\{([^,]*),", written("bibtex", *papers), re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("author", "name"),
+    [
+        ("Shuyan Zhou", "zhou"),
+        ("Doe, Jane", "doe"),
+        ("Martin Luther King, Jr.", "king"),
+        ("Ludwig van Beethoven", "vanbeethoven"),
+        ("Conan O’Brien", "obrien"),
+        ("bell hooks", "hooks"),
+        ("Jörg Müller", "muller"),
+        ("Dung Nguyễn", "nguyen"),
+        ("Jan Łukasz", "lukasz"),
+        ("Иван Щукин", "shchukin"),
+        ("The ATLAS Collaboration", "atlas"),
+        ("Event Horizon Telescope Collaboration", "eventhorizontelescope"),
+        ("University of Oxford", "oxford"),
+        ("Qwen Team", "qwen"),
+        ("OpenAI", "openai"),
+        ("Research Team", "researchteam"),
+    ],
+)
+def test_a_key_is_the_family_name_the_year_and_the_first_word(author: str, name: str) -> None:
+    paper = Paper("The WebArena: a world", authors=(author, "Rae Roe"), year=2024)
+    assert bibtex_keys(paper) == [f"{name}2024webarena"]
+
+
+@pytest.mark.parametrize(
+    "authors", [(), ("",), ("张三",), ("Νίκος Παπαδόπουλος",), ("محمد",), ("Samir Əliyev",)]
+)
+def test_without_a_name_in_latin_letters_a_key_begins_with_three_words(
+    authors: tuple[str, ...],
+) -> None:
+    paper = Paper("On a World of Agents", authors=authors, year=2024)
+    assert bibtex_keys(paper) == ["worldofagents2024"]
+
+
+@pytest.mark.parametrize(
+    ("title", "word"),
+    [
+        ("GPT-4o in practice", "gpt4o"),
+        ("α-divergence", "alphadivergence"),
+        (r"$\mathbb{Z}_2$ codes", "z2"),
+        ("Über Quanten", "uber"),
+        ("Теория игр", "teoriya"),
+        ("基于BERT的分类", "bert"),
+        ("… 100 games", "100"),
+    ],
+)
+def test_the_word_of_a_key_is_written_in_ascii(title: str, word: str) -> None:
+    assert bibtex_keys(Paper(title, authors=("Jane Doe",))) == [f"doe{word}"]
+
+
+@pytest.mark.parametrize(
+    ("paper", "year"),
+    [
+        (Paper("A", published=datetime(2024, 3, 1, tzinfo=UTC), keys={"arxiv": "2301.00001"}), "2024"),
+        (Paper("A", keys={"arxiv": "2403.00001"}), "2024"),
+        (Paper("A", keys={"arxiv": ("0704.0001", "2403.00001")}), "2007"),
+        (Paper("A", keys={"arxiv": "2413.00001"}), ""),
+        (Paper("A", keys={"arxiv": "hep-th/9901001"}), ""),
+        (Paper("A", keys={"doi": "10.1000/2403.00001"}), ""),
+    ],
+)
+def test_the_year_of_a_key_is_the_papers_or_that_of_its_arxiv_id(paper: Paper, year: str) -> None:
+    assert bibtex_keys(replace(paper, title="Plans", authors=("Jane Doe",))) == [f"doe{year}plans"]
+
+
+def test_without_a_word_for_it_a_key_has_an_identifier_or_the_id() -> None:
+    doe, doi = ("Jane Doe",), {"doi": "10.1000/XYZ_(7)"}
+    assert bibtex_keys(
+        Paper("机器学习", authors=doe, year=2024, keys={**doi, "arxiv": "2403.00001"}),
+        Paper("机器学习", authors=("张三",), year=2024, keys={"arxiv": "2403.00001"}),
+        Paper("机器学习", keys=doi),
+        Paper("机器学习", keys={"pmid": "123"}),
+        Paper("机器学习", authors=doe, year=2024),
+        Paper("???"),
+    ) == ["doe2024-2403.00001", "2403.00001", "10.1000-xyz-7", "123", "doe2024-paper5", "paper6"]
+
+
+def test_equal_keys_get_letters_in_the_order_of_the_export() -> None:
+    other = replace(PAPER, title="Playing")
+    assert bibtex_keys(PAPER, other, PAPER, PAPER) == [
+        *("doe2024planning", "doe2024playing", "doe2024planninga", "doe2024planningb"),
+    ]
+    assert bibtex_keys(PAPER, replace(PAPER, title="Planninga"), PAPER) == [
+        *("doe2024planning", "doe2024planninga", "doe2024planningb"),
+    ]
+    many = bibtex_keys(*[PAPER] * 29)
+    assert many[25:] == [f"doe2024planning{letters}" for letters in ("y", "z", "aa", "ab")]
 
 
 def test_ris_is_read_as_it_was_written() -> None:
