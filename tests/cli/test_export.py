@@ -201,7 +201,10 @@ def test_the_word_of_a_key_is_written_in_ascii(title: str, word: str) -> None:
 @pytest.mark.parametrize(
     ("paper", "year"),
     [
-        (Paper("A", published=datetime(2024, 3, 1, tzinfo=UTC), keys={"arxiv": "2301.00001"}), "2024"),
+        (
+            Paper("A", published=datetime(2024, 3, 1, tzinfo=UTC), keys={"arxiv": "2301.00001"}),
+            "2024",
+        ),
         (Paper("A", keys={"arxiv": "2403.00001"}), "2024"),
         (Paper("A", keys={"arxiv": ("0704.0001", "2403.00001")}), "2007"),
         (Paper("A", keys={"arxiv": "2413.00001"}), ""),

@@ -335,6 +335,10 @@ def test_the_card_of_an_overview_page_is_no_abstract() -> None:
         (["Ada L. | Bo N."], ["Ada L.", "Bo N."]),
         (["John Smith, Jr., Ada L."], ["John Smith, Jr.", "Ada L."]),
         (["Ada L., et al."], ["Ada L."]),
+        (["李明;王芳;"], ["李明", "王芳"]),
+        (["李明；王芳"], ["李明", "王芳"]),
+        (["李明，王芳"], ["李明", "王芳"]),
+        (["李明、王芳"], ["李明", "王芳"]),
         (["Margaret Al-Hakim, Bo N."], ["Margaret Al-Hakim", "Bo N."]),
         (["Ada Lovel , Bo Nilsen, Cy Oakes"], ["Ada Lovel", "Bo Nilsen", "Cy Oakes"]),
         (["<a href='x'>LHCb collaboration</a>: <a href='y'>R. Aaij</a>, et al. "

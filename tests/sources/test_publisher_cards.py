@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import json
 from datetime import UTC, datetime
 
 import pytest
@@ -174,6 +176,60 @@ def test_a_text_of_lines_is_read_line_by_line(
     paper = entry(summary(value))
     assert (paper.abstract, paper.authors, paper.venue) == ("Sand moves.", names, venue)
     assert paper.keys == {"doi": f"10.{doi}"}
+
+
+CNKI = "作者：李明;王芳;&lt;br/>摘要：沙在移动。作者认为摘要：有用。"
+RSSHUB = (
+    "&lt;text>作者：李明1 王芳1,2 &lt;/text>&lt;br>&lt;text>单位：1. 沙学院 2. 风研究所 &lt;/text>"
+    "&lt;br>&lt;text>%s&lt;/text>"
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "abstract", "names"),
+    [
+        (CNKI, "沙在移动。作者认为摘要：有用。", ("李明", "王芳")),
+        (RSSHUB % " 摘要：沙在移动。", "沙在移动。", ("李明", "王芳")),
+        (RSSHUB % "", "", ("李明", "王芳")),
+        ("作者:李明，王芳、赵 云&lt;br/>摘要:沙。", "沙。", ("李明", "王芳", "赵 云")),
+        ("作者：李明&lt;br/>摘要：沙。", "沙。", ("李明",)),
+        ("作者：Li Ming;Wang Fang&lt;br/>摘要：沙。", "沙。", ("Li Ming", "Wang Fang")),
+        # Where one name ends and the next begins cannot be known.
+        ("作者：LI Ming WANG Fang &lt;br>单位：沙学院&lt;br>摘要：沙。", "沙。", ()),
+        ("作者：李 明 王 芳 &lt;br>单位：沙学院&lt;br>摘要：沙。", "沙。", ()),
+    ],
+)
+def test_authors_that_open_an_abstract_of_CNKI_are_read(
+    value: str, abstract: str, names: tuple[str, ...]
+) -> None:
+    paper = entry(summary(value))
+    assert (paper.abstract, paper.authors) == (abstract, names)
+    item = {"id": "g", "title": "T", "content_html": html.unescape(value)}
+    (paper,) = read(Feed, json.dumps({"items": [item]}).encode()).papers
+    assert (paper.abstract, paper.authors) == (abstract, names)
+
+
+def test_authors_of_CNKI_are_those_of_their_field_where_it_is_filled() -> None:
+    field = "<author>李明;王芳;</author>"
+    for text in (CNKI, "沙在移动。作者认为摘要：有用。"):
+        paper = entry(field + summary(text))
+        assert paper.authors == ("李明", "王芳")
+        assert paper.abstract == "沙在移动。作者认为摘要：有用。"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "作者：沙在移动。摘要：沙。",
+        "作者：李明认为沙在移动",
+        "作者：李明 单位：沙学院。沙在移动。",
+        "作者研究沙。单位：米。摘要：沙。",
+        "摘要：沙。",
+    ],
+)
+def test_a_text_without_the_labels_of_CNKI_stays_whole(text: str) -> None:
+    paper = entry(summary(text))
+    assert (paper.abstract, paper.authors) == (text, ())
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from monitor.sources.feed.publisher_cards import (
     Card,
     bare_title,
     card_of_items,
+    card_of_labels,
     card_of_lines,
     pubmed_abstract,
     read_card,
@@ -158,7 +159,7 @@ def _authors(names: Sequence[str], is_arxiv: bool) -> tuple[str, ...]:
 def _abstract(entry: Entry, title: str) -> tuple[Card, str]:
     """Return the abstract without what feeds put before it, and how arXiv announced it."""
     summary, content = entry.summary, text(without_heading(entry.content))
-    if card := card_of_lines(summary, title) or card_of_items(summary):
+    if card := (card_of_lines(summary, title) or card_of_items(summary) or card_of_labels(summary)):
         return card, ""
     summary = without_placeholder(text(without_heading(summary)))
     if arxiv := _ARXIV_SUMMARY.match(summary):
@@ -169,7 +170,11 @@ def _abstract(entry: Entry, title: str) -> tuple[Card, str]:
     if summary.endswith(_CUT_OFF) and len(content) > len(summary):
         card = Card("")
     if content and not (card.abstract or card.venue):
-        card = card_of_items(entry.content) or read_card(_prose(content, title), entry.names)
+        card = (
+            card_of_items(entry.content)
+            or card_of_labels(entry.content)
+            or read_card(_prose(content, title), entry.names)
+        )
     return card, ""
 
 

@@ -5,8 +5,9 @@ begin with the issue, Wiley and Oxford give a heading; the American Chemical Soc
 and DOI, PLOS, the American Physical Society and MDPI the authors, MDPI the title, too; the Royal
 Society of Chemistry, Copernicus and Pensoft give several of these, a line each; DSpace gives title
 and authors, the NBER the authors after the title; PubMed gives a part of the abstract, and after it
-the whole page of the article. Cards cut out of a publisher's overview pages (Nature) mark their
-parts with schema.org's names in `itemprop`.
+the whole page of the article. CNKI labels authors ("作者：") and abstract ("摘要："), and RSSHub's
+feeds of CNKI the institutes, too ("单位："). Cards cut out of a publisher's overview pages (Nature)
+mark their parts with schema.org's names in `itemprop`.
 """
 
 from __future__ import annotations
@@ -37,6 +38,16 @@ _MDPI = re.compile(r".{2,900}? doi: 10\.3390/\S+ Authors: ")
 _ISSUE_OF_APS = re.compile(r" ?\[[^\[\]]{5,80}\] Published \w{3} \w{3} \d\d?, \d{4}$")
 _PUBMED = re.compile(r".{0,500}?\bABSTRACT (?P<abstract>.+?)\s*PMID:\s?\d+(?: \||$)", re.DOTALL)
 _HEADING = re.compile(r"(?:ABSTRACT|Abstract)\s?: ?|ABSTRACT\s")
+# Authors, institutes, abstract. Without an abstract, the institutes are the rest, and no sentence.
+_CNKI = re.compile(
+    r"作者[:：] ?(?P<names>[^。]{1,2000}?) ?"
+    r"(?:摘要[:：] ?|单位[:：](?:[^。]{0,2000}?摘要[:：] ?|[^。]{0,2000}$))"
+)
+_AUTHORS_LABEL = "作者"
+MAX_LABEL = 40  # characters of mark-up in which the first label begins
+_TEXT_TAG = re.compile(r"</?text>")  # of RSSHub; no tag of HTML
+_FOOTNOTES = re.compile(r"\d+(?:[,，]\d+)*")
+_BETWEEN_CHINESE_NAMES = re.compile(r"[;；,，、]")
 _PREFIXES = (_ONLINE, _ISSUE, _HEADING)
 MAX_PREFIX = 200  # characters within which an issue before an abstract is named
 _HEADING_FIRST = re.compile(r"\s*<(h\d|b|strong|p)>\s*abstract[\s:.]*</\1>", re.IGNORECASE)
@@ -175,6 +186,29 @@ def _card_around_journal(lines: Sequence[str], title: str) -> Card | None:
     names = rest.pop(0) if len(rest) > 1 else ""
     venue = line_before.partition(", ")[0].strip()
     return Card(" ".join(rest), names, venue, doi=journal["doi"])
+
+
+def card_of_labels(markup: str) -> Card | None:
+    """Read labels of CNKI: "作者：李明;王芳<br/>摘要：……"; None for any other text."""
+    if _AUTHORS_LABEL not in markup[:MAX_LABEL]:
+        return None
+    line = text(_TEXT_TAG.sub("", markup))
+    match = _CNKI.match(line)
+    return Card(line[match.end() :], _chinese_names(match["names"])) if match else None
+
+
+def _chinese_names(line: str) -> str:
+    """Return names with semicolons between them, or "" where spaces may be within names.
+
+    RSSHub puts spaces between names, and behind each the numbers of its institutes.
+    """
+    line = _FOOTNOTES.sub("", line)
+    names = [name.strip() for name in _BETWEEN_CHINESE_NAMES.split(line)]
+    words = line.split()
+    if len(names) == 1 and len(words) > 1:
+        is_chinese = line.lower() == line.upper() and all(len(word) > 1 for word in words)
+        names = words if is_chinese else []
+    return "; ".join(filter(None, names))
 
 
 def card_of_items(markup: str) -> Card | None:

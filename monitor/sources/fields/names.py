@@ -12,6 +12,7 @@ _NOT_SHOWN = re.compile(r",?\s*\bet al\.?(?=\W|$)|\(\d+ additional authors not s
 _AND = re.compile(r",?\s+(?:and|&)\s+")
 _COMMA = re.compile(r"\s*,\s*")
 _BETWEEN_NAMES = re.compile(r",|\s(?:and|&)\s|(?<=ollaboration):")
+_CHINESE_SEPARATORS = str.maketrans("；、，", ";;,")
 # What after a comma is no other name: a suffix, or initials.
 _OF_NAME_BEFORE = re.compile(r"(?:(?i:jr|sr|ii|iii|iv|phd|md)\.?|(?:[^\W\d_]{1,2}\.[ -]?)+)$")
 # One word, or particles before it.
@@ -40,6 +41,7 @@ def _split_line(line: str) -> list[str]:
     lowered = line.lower()
     if "et al" in lowered or "additional" in lowered:
         line = _NOT_SHOWN.sub("", line)
+    line = line.translate(_CHINESE_SEPARATORS)
     if ";" in line or " | " in line:
         return [name.strip() for name in line.replace(" | ", ";").split(";")]
     if turned := _family_names_first(line):
