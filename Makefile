@@ -16,7 +16,7 @@ UPGRADE ?=
 LOCK := $(BIN)/uv pip compile $(UPGRADE) --quiet --no-header --universal --python-version 3.11 \
     --generate-hashes --no-emit-index-url --no-emit-find-links
 
-.PHONY: demo test lowest check format bench duel faults soak fuzz fuzz-records awkward month night limits same samples picture clean big lock sbom audit image
+.PHONY: demo test lowest check format bench duel faults soak fuzz fuzz-records awkward month night limits same samples seeds picture clean big lock sbom audit image
 
 demo: $(VENV)/.installed          ## the four sample dumps as digests in ./demo
 	$(BIN)/paper-monitor demo demo
@@ -88,6 +88,9 @@ same: $(VENV)/.developing         ## precision and recall of duplicate detection
 
 samples: $(VENV)/.developing      ## recorded documents and feed sequences of real sources
 	$(BIN)/python -m tests.samples
+
+seeds: $(VENV)/.developing        ## the dumps in seeds/: papers, false dates, days of lists
+	$(BIN)/python -m tests.seeds
 
 big: $(VENV)/.developing          ## a dump of two million lines, killed twice on the way
 	$(BIN)/python benchmarks/dump.py

@@ -208,7 +208,6 @@ def test_the_word_of_a_key_is_written_in_ascii(title: str, word: str) -> None:
         (Paper("A", keys={"arxiv": "2403.00001"}), "2024"),
         (Paper("A", keys={"arxiv": ("0704.0001", "2403.00001")}), "2007"),
         (Paper("A", keys={"arxiv": "2413.00001"}), ""),
-        (Paper("A", keys={"arxiv": "hep-th/9901001"}), ""),
         (Paper("A", keys={"doi": "10.1000/2403.00001"}), ""),
     ],
 )
