@@ -50,19 +50,14 @@ def _read(dump: Path) -> Sequence[Record]:
 def listed_days(records: Sequence[Record]) -> Counter[tuple[str, bool]]:
     """Count papers by the day of a list, and whether its year was guessed."""
     return Counter(
-        (listed["day"], listed["year_guessed"])
-        for record in records
-        for listed in record.get("listed", ())
+        (listed["day"], listed["year_guessed"]) for record in records for listed in record["listed"]
     )
 
 
 def count_false_dates(records: Sequence[Record]) -> int:
-    """Count papers whose date is a list's day; where no days are told, one that all papers have."""
-    dates = Counter((record["published"] or "")[:10] for record in records)
+    """Count papers whose date is the day of a list."""
     days = {day for day, _ in listed_days(records)}
-    if not days:
-        days = {day for day, count in dates.items() if day and count == len(records) > 1}
-    return sum(dates[day] for day in days)
+    return sum((record["published"] or "")[:10] in days for record in records)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from bibtexparser.model import Entry, Field
 
 from monitor.commands.paper_json import found_paper
 from monitor.commands.search import FoundPaper
-from monitor.digest.links import pdf_url
+from monitor.digest.links import page_url, pdf_url, title_link
 from monitor.model import Paper, StoredPaper
 from monitor.text import CYRILLIC, family_name, plain, split_person
 
@@ -74,7 +74,6 @@ _NOT_IN_IDENTIFIERS = re.compile(r"[^a-z0-9.]+")
 _GREEK_WORD = re.compile("[\u0370-\u03ff\u1f00-\u1fff]{2,}")
 # Articles do not tell titles apart.
 _NO_KEY_WORDS = frozenset({"", "a", "an", "the", "on"})
-_ARXIV_YEAR = re.compile(r"(\d\d)(?:0[1-9]|1[0-2])\.\d{4,5}")
 # A spreadsheet takes such a cell for a formula (OWASP, "CSV injection").
 _CELL_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -106,6 +105,7 @@ def _entry(paper: Paper, key: str) -> Entry:
         "eprinttype": "arxiv" if arxiv else "",
         "url": (paper.url or paper.pdf_url).translate(_PERCENT_ENCODED),
         "abstract": _tex(paper.abstract),
+        "note": _tex(_note(paper)),
     }
     written = [Field(name, value) for name, value in fields.items() if value]
     return Entry(kind, key, written)
@@ -160,7 +160,7 @@ def _key(stored: StoredPaper) -> str:
     paper = stored.paper
     name = _in_ascii(family_name(paper.authors[0])) if paper.authors else ""
     words = [word for word in map(_in_ascii, paper.title.split()) if word not in _NO_KEY_WORDS]
-    year = _year(paper) or _arxiv_year(paper) or ""
+    year = _year(paper) or ""
     if words:
         return f"{name}{year}{words[0]}" if name else f"{''.join(words[:3])}{year}"
     values = (_first(paper, scheme).casefold() for scheme in ("arxiv", "doi", *paper.keys))
@@ -173,12 +173,6 @@ def _in_ascii(word: str) -> str:
     """Return what of a word can be written in small Latin letters and digits, or ""."""
     pieces = plain(_GREEK_WORD.sub(" ", word)).translate(CYRILLIC).split()
     return _NOT_IN_WORDS.sub("", "".join(piece for piece in pieces if piece.isascii()))
-
-
-def _arxiv_year(paper: Paper) -> str:
-    """Return the year in an arXiv id, which has had one since 2007: 2024 of 2403.00001."""
-    arxiv_id = _ARXIV_YEAR.match(_first(paper, "arxiv"))
-    return f"20{arxiv_id[1]}" if arxiv_id else ""
 
 
 def _unused_key(key: str, used: dict[str, int]) -> str:
@@ -226,6 +220,7 @@ def _reference(paper: Paper) -> dict[str, Any]:
         "accession_number": f"arXiv:{arxiv}" if arxiv else "",
         "urls": [url] if url else [],
         "file_attachments1": pdf_url(paper),
+        "notes": [note] if (note := _note(paper)) else [],
     }
     return {name: _on_one_line(value) for name, value in fields.items() if value}
 
@@ -301,6 +296,18 @@ def _day(paper: Paper) -> str:
     if paper.day:
         return f"{paper.day:%Y-%m-%d}"
     return f"{paper.month:%Y-%m}" if paper.month else ""
+
+
+def _note(paper: Paper) -> str:
+    """Return where to find a paper without a link: a search for its title, and its last list."""
+    if page_url(paper):
+        return ""
+    search = f"search: {title_link(paper, '').url}"
+    if not paper.listed:
+        return search
+    last = max(paper.listed, key=lambda listed: listed.day)
+    guessed = " (year guessed)" if last.year_guessed else ""
+    return f"listed {last.day}{guessed} by {last.source}; {search}"
 
 
 def _first(paper: Paper, scheme: str) -> str:

@@ -6,18 +6,19 @@ import csv
 import io
 import json
 import re
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
 import rispy
+from bibtexparser.entrypoint import parse_string
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from monitor.commands.export import FORMATS, Format, export
 from monitor.commands.search import FoundPaper
-from monitor.model import Paper, StoredPaper
+from monitor.model import ListedDay, Paper, StoredPaper
 from monitor.resources import resource
 from monitor.sources.base import Source
 from monitor.sources.bibtex.latex import unlatex
@@ -53,6 +54,38 @@ def papers_in(kind: type[Source], text: str) -> list[Paper]:
     reading = read(kind, text.encode())
     assert not reading.rejected and not reading.error
     return list(reading.papers)
+
+
+@pytest.mark.parametrize(
+    ("listed", "note"),
+    [
+        ((), ""),
+        (
+            (ListedDay(date(2026, 3, 12), "page"), ListedDay(date(2026, 3, 14), "page", True)),
+            "listed 2026-03-14 (year guessed) by page; ",
+        ),
+    ],
+)
+def test_a_paper_without_a_link_has_a_search_and_its_last_list_in_a_note(
+    listed: tuple[ListedDay, ...], note: str
+) -> None:
+    paper = Paper("Sand moves", listed=listed)
+    note += "search: https://scholar.google.com/scholar?q=%22Sand+moves%22"
+    [entry] = parse_string(written("bibtex", paper)).entries
+    assert entry["note"].replace("\\", "") == note
+    assert rispy.loads(written("ris", paper))[0]["notes"] == [note]
+    linked = replace(paper, url="https://papers.example.org/1")
+    assert "note" not in parse_string(written("bibtex", linked)).entries[0]
+    assert "notes" not in rispy.loads(written("ris", linked))[0]
+
+
+def test_a_date_is_written_as_far_as_it_is_known() -> None:
+    paper = Paper("Sand moves", keys={"arxiv": "2410.05434"})
+    [entry] = parse_string(written("bibtex", paper)).entries
+    assert (entry["year"], entry["month"]) == ("2024", "10")
+    assert rispy.loads(written("ris", paper))[0]["date"] == "2024/10//"
+    [row] = csv.DictReader(io.StringIO(written("csv", paper)))
+    assert (row["published"], row["year"]) == ("2024-10", "2024")
 
 
 def test_bibtex_is_read_as_it_was_written() -> None:
