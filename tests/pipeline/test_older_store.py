@@ -12,8 +12,8 @@ import sqlalchemy as sa
 
 from monitor.commands.preview import preview
 from monitor.model import DeliveryState
-from monitor.store import deliveries, digests, retention, schema
-from tests.house import FOLDING, House
+from monitor.store import deliveries, digests, papers, retention, schema
+from tests.house import AGENTS, BANDITS, FOLDING, House
 from tests.pipeline import older_store
 from tests.servers.smtp import ScriptedSmtp
 
@@ -72,6 +72,27 @@ def test_each_digest_is_shown_as_it_was_composed(older: House, period: str) -> N
     assert all(entry.paper.abstract and entry.matched[0].why for entry in entries)
     page = Path(report.deliveries[0].recipient).read_text("utf-8")
     assert report.papers == page.count("<article>") + page.count("<li>") == len(entries)
+
+
+def test_all_documents_read_again_bring_nothing_new(older: House, smtp: ScriptedSmtp) -> None:
+    older.add("1.txt", AGENTS)
+    for number, paper in enumerate((BANDITS, FOLDING), 2):
+        further = f"{paper[0]}, Again and Apart", paper[1].replace("We", "They")
+        older.add(f"{number}.txt", paper, further)
+    assert [(run.seen, run.new, run.revised) for run in older.ingest()] == [
+        (1, 0, 0),
+        *[(2, 0, 0)] * 2,
+    ]
+    with older.opened() as app:
+        app.digest()
+        older.clock.move(days=1)
+        app.digest()
+        with app.runtime.database.reading() as tx:
+            assert digests.count(tx, "lab") == 3
+            stored = papers.load(tx, range(1, 6)).values()
+    assert len(smtp.received) == 1, "the mail that the old version left"
+    assert {paper.paper.announced for paper in stored} == {None}
+    assert all(paper.paper.listed for paper in stored)
 
 
 def test_bodies_of_the_old_version_are_deleted_when_their_time_has_come(older: House) -> None:
