@@ -64,6 +64,11 @@ def restore(url: str, folder: Path) -> None:
             values = [_values(tables.tables[name], row) for row in some]
             if values:
                 connection.execute(sa.insert(tables.tables[name]), values)
+        if not store.path:  # PostgreSQL does not count ids that were given
+            for name in ("digest", "delivery"):
+                last = sa.func.max(tables.tables[name].c.id)
+                sequence = sa.func.pg_get_serial_sequence(name, "id")
+                connection.execute(sa.select(sa.func.setval(sequence, last)))
     engine.dispose()
     store.close()
 
