@@ -7,7 +7,6 @@ BIN    := $(VENV)/bin
 FUZZ_SECONDS ?= 90
 # What `make faults` plays, as in `python -m tests.faults --help`; all of it by itself.
 FAULTS ?=
-SOAK_KILLS ?= 1000
 LIMITS ?= 10000
 # What builds the wheel, as in pyproject.toml.
 BACKEND := hatchling>=1.26
@@ -16,7 +15,7 @@ UPGRADE ?=
 LOCK := $(BIN)/uv pip compile $(UPGRADE) --quiet --no-header --universal --python-version 3.11 \
     --generate-hashes --no-emit-index-url --no-emit-find-links
 
-.PHONY: demo test lowest check format bench duel faults soak fuzz fuzz-records awkward month night limits same samples seeds picture clean big lock sbom audit image
+.PHONY: demo test lowest check format bench duel faults zones fuzz fuzz-records awkward month night limits same samples seeds picture clean big lock sbom audit image
 
 demo: $(VENV)/.installed          ## the four sample dumps as digests in ./demo
 	$(BIN)/paper-monitor demo demo
@@ -60,8 +59,7 @@ duel: $(VENV)/.developing         ## a million pairs of topic and paper: the ind
 faults: $(VENV)/.developing       ## killed, broken, full and cut at every boundary of I/O, on both databases
 	$(BIN)/python -m tests.faults $(FAULTS)
 
-soak: $(VENV)/.developing         ## SOAK_KILLS kills at random moments; all time zones, every half hour
-	$(BIN)/python -m tests.faults.soak --kills $(SOAK_KILLS)
+zones: $(VENV)/.developing        ## all time zones, every half hour: one digest a date
 	$(BIN)/python -m tests.digest.zones
 
 fuzz: $(VENV)/.developing         ## spoiled documents of every kind, for FUZZ_SECONDS

@@ -1,4 +1,4 @@
-"""Around each change of clocks, in every zone: one digest a date. `make soak` asks all the time."""
+"""Around each change of clocks, in every zone: one digest a date. `make zones` has all hours."""
 
 from __future__ import annotations
 
