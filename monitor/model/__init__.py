@@ -13,7 +13,6 @@ from monitor.model.clock import (
     Clock,
     Json,
 )
-from monitor.model.day_counts import DayCount, UsualCount
 from monitor.model.delivery import (
     Channel,
     Delivery,
@@ -41,13 +40,16 @@ from monitor.model.digests import (
     TopicWhy,
     UnsentMatch,
     best_papers,
+    share_places,
 )
 from monitor.model.identity import (
     Candidate,
     ChangeKind,
     Decision,
+    EarlierText,
     Effect,
     IncomingPaper,
+    Revision,
     Sighting,
     SightingText,
     StoredPaper,
@@ -60,30 +62,31 @@ from monitor.model.judgements import (
     Judgement,
     Verdict,
 )
-from monitor.model.paper_filters import PaperFilter
-from monitor.model.revisions import EarlierText, Revision
-from monitor.model.shares import share_places
-from monitor.model.sources import (
+from monitor.model.paper import (
     COMMENT,
     CONCERN,
     CORRECTION,
     RETRACTION,
+    ListedDay,
+    Paper,
+    arxiv_month,
+    record_of,
+)
+from monitor.model.sources import (
+    DayCount,
     Document,
     Dump,
     DumpChunk,
     DumpCursor,
     DumpReading,
     FirstRun,
-    ListedDay,
-    Paper,
     Reading,
     Rejected,
     Run,
     RunOutcome,
     SourceDay,
     UndecidedRecord,
-    arxiv_month,
-    record_of,
+    UsualCount,
 )
 from monitor.model.topics import (
     Change,
@@ -91,6 +94,7 @@ from monitor.model.topics import (
     Keywords,
     MatchReason,
     MatchRow,
+    PaperFilter,
     SearchExpr,
     Topic,
 )

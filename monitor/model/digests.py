@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from heapq import heapify, heappop, heappush
 from typing import Protocol
 
 import msgspec
 
 from monitor.errors import Fault
 from monitor.model.clock import Json
-from monitor.model.identity import ChangeKind
-from monitor.model.revisions import Revision
-from monitor.model.shares import share_places
-from monitor.model.sources import Paper
+from monitor.model.identity import ChangeKind, Revision
+from monitor.model.paper import Paper
 from monitor.model.topics import Change, MatchReason
 
 
@@ -283,3 +282,22 @@ class Templates(Protocol):
     def faults(self) -> Sequence[Fault]:
         """Return what is wrong with the user's templates, as far as it shows without a digest."""
         ...
+
+
+def share_places(count: int, sizes: Sequence[int], weights: Sequence[float]) -> list[int]:
+    """Return how many of `count` places each of several lists gets, by weight.
+
+    What a list does not need goes to the others. Of two that are owed the same, the first is
+    served first.
+    """
+    shares = [0] * len(sizes)
+    if sum(sizes) <= count:
+        return list(sizes)
+    waiting = [(0.0, at) for at, size in enumerate(sizes) if size]
+    heapify(waiting)
+    for _ in range(count if waiting else 0):
+        _, at = heappop(waiting)
+        shares[at] += 1
+        if shares[at] < sizes[at]:
+            heappush(waiting, (shares[at] / weights[at], at))
+    return shares

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 import msgspec
 
-from monitor.model.sources import Paper
+from monitor.model.paper import Paper
 
 
 class IncomingPaper(msgspec.Struct, frozen=True):
@@ -141,3 +141,24 @@ class Decision(msgspec.Struct, frozen=True):
     recognised: str = ""
     effect: Effect | None = None
     disowned: tuple[tuple[str, str], ...] = ()
+
+
+class EarlierText(msgspec.Struct, frozen=True):
+    """What a paper said before a revision."""
+
+    title: str
+    abstract: str
+    version: int | None = None
+
+
+class Revision(msgspec.Struct, frozen=True):
+    """What a revision changed, as far as it is known.
+
+    `title_before` is empty where the title is the same; `sentences` counts those of the abstract
+    that are new, gone or different, None where the text before is not kept.
+    """
+
+    version: int | None = None
+    version_before: int | None = None
+    title_before: str = ""
+    sentences: int | None = None

@@ -74,3 +74,16 @@ class MatchRow(msgspec.Struct, frozen=True):
     paper_id: int
     revision: int
     score: float
+
+
+class PaperFilter(msgspec.Struct, frozen=True):
+    """Papers that a source has, that a topic matched, that had news of a kind.
+
+    They were first seen from `since` on and before `until`. What is empty excludes nothing.
+    """
+
+    source: str = ""
+    topic: str = ""
+    kind: ChangeKind | None = None
+    since: datetime | None = None
+    until: datetime | None = None
