@@ -22,8 +22,8 @@ from monitor.sources.base import Source
 SOURCES: Mapping[str, str] = {
     "huggingface-page": "monitor.sources.huggingface_page.source:HuggingFacePage",
     "feed": "monitor.sources.feed.source:Feed",
-    "arxiv": "monitor.sources.arxiv.source:Arxiv",
-    "oai": "monitor.sources.oai:Oai",
+    "arxiv": "monitor.sources.arxiv:Arxiv",
+    "oai": "monitor.sources.oai.source:Oai",
     "biorxiv": "monitor.sources.biorxiv:BioRxiv",
     "medrxiv": "monitor.sources.biorxiv:MedRxiv",
     "huggingface": "monitor.sources.huggingface:HuggingFace",
@@ -32,9 +32,9 @@ SOURCES: Mapping[str, str] = {
     "openalex": "monitor.sources.openalex:OpenAlex",
     "semanticscholar": "monitor.sources.semanticscholar:SemanticScholar",
     "openreview": "monitor.sources.openreview:OpenReview",
-    "pubmed": "monitor.sources.pubmed.source:PubMed",
+    "pubmed": "monitor.sources.pubmed:PubMed",
     "dblp": "monitor.sources.dblp:Dblp",
-    "bibtex": "monitor.sources.bibtex.source:BibTex",
+    "bibtex": "monitor.sources.bibtex:BibTex",
     "ris": "monitor.sources.ris:Ris",
     "jsonl": "monitor.sources.jsonl.source:Jsonl",
 }

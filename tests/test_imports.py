@@ -52,7 +52,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "web/pages/slack.py",
     ),
     "backports": ("sources/jsonl/decompress.py", "store/packed.py"),
-    "bibtexparser": ("commands/export.py", "sources/bibtex/entries.py"),
+    "bibtexparser": ("commands/export.py", "sources/bibtex_entries.py"),
     "ctypes": ("service/process.py",),
     "compression": ("sources/jsonl/decompress.py", "store/packed.py"),
     "concurrent": (

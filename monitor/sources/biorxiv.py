@@ -17,11 +17,8 @@ from msgspec import structs
 from pydantic import Field
 
 from monitor.model import Document, Paper, Reading
-from monitor.sources.feed.source import Feed
-from monitor.sources.fields.dates import partial_date
-from monitor.sources.fields.identifiers import keys_of
-from monitor.sources.formats.api.records import Listing
-from monitor.sources.formats.api.values import (
+from monitor.sources.api.records import Listing
+from monitor.sources.api.values import (
     NoPaperError,
     Record,
     bounded,
@@ -36,7 +33,10 @@ from monitor.sources.formats.api.values import (
     title_of,
     when,
 )
-from monitor.sources.formats.api.windows import ApiOptions, ApiSource, PageRequest
+from monitor.sources.api.windows import ApiOptions, ApiSource, PageRequest
+from monitor.sources.feed.source import Feed
+from monitor.sources.fields.dates import partial_date
+from monitor.sources.fields.identifiers import keys_of
 
 _NONE = ("", "na", "n/a", "none", "null")
 _NOTHING_FOUND = re.compile(r"no (?:posts|articles|papers|results) found", re.IGNORECASE)

@@ -12,13 +12,8 @@ from datetime import datetime
 from urllib.parse import urlencode
 
 from monitor.model import COMMENT, RETRACTION, Paper
-from monitor.sources.fields.dates import day_of, long_over, within_print_era
-from monitor.sources.fields.identifiers import Keys, identifier_pairs, keys_of
-from monitor.sources.fields.links import http_link
-from monitor.sources.fields.markup import unescape_tags
-from monitor.sources.fields.publication_types import NOTICES, type_and_subject, type_of
-from monitor.sources.formats.api.records import Listing
-from monitor.sources.formats.api.values import (
+from monitor.sources.api.records import Listing
+from monitor.sources.api.values import (
     NoPaperError,
     Record,
     bounded,
@@ -32,7 +27,12 @@ from monitor.sources.formats.api.values import (
     terms,
     title_of,
 )
-from monitor.sources.formats.api.windows import ApiSource, FilterOptions, PageRequest
+from monitor.sources.api.windows import ApiSource, FilterOptions, PageRequest
+from monitor.sources.fields.dates import day_of, long_over, within_print_era
+from monitor.sources.fields.identifiers import Keys, identifier_pairs, keys_of
+from monitor.sources.fields.links import http_link
+from monitor.sources.fields.markup import unescape_tags
+from monitor.sources.fields.publication_types import NOTICES, type_and_subject, type_of
 from monitor.text import plain, without_placeholder
 
 PAGE = 200

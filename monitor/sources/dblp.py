@@ -14,11 +14,8 @@ from xml.etree.ElementTree import Element
 from pydantic import Field
 
 from monitor.model import Paper
-from monitor.sources.fields.dates import parse_date, within_reason
-from monitor.sources.fields.identifiers import identifier_pairs, keys_of, openreview_id
-from monitor.sources.fields.links import first_link
-from monitor.sources.formats.api.records import Listing
-from monitor.sources.formats.api.values import (
+from monitor.sources.api.records import Listing
+from monitor.sources.api.values import (
     NoPaperError,
     Record,
     many,
@@ -31,8 +28,11 @@ from monitor.sources.formats.api.values import (
     title_of,
     year_of,
 )
-from monitor.sources.formats.api.windows import PageRequest, QueryOptions
-from monitor.sources.formats.api.xml_answers import XmlApiSource
+from monitor.sources.api.windows import PageRequest, QueryOptions
+from monitor.sources.api.xml_answers import XmlApiSource
+from monitor.sources.fields.dates import parse_date, within_reason
+from monitor.sources.fields.identifiers import identifier_pairs, keys_of, openreview_id
+from monitor.sources.fields.links import first_link
 
 PAGE_RECORDS = 1_000  # the maximum of the search
 

@@ -11,11 +11,8 @@ from datetime import datetime
 from urllib.parse import quote, urlencode
 
 from monitor.model import Paper
-from monitor.sources.fields.identifiers import keys_of
-from monitor.sources.fields.links import http_link
-from monitor.sources.fields.publication_types import NOTICES, type_and_subject, type_of
-from monitor.sources.formats.api.records import Listing
-from monitor.sources.formats.api.values import (
+from monitor.sources.api.records import Listing
+from monitor.sources.api.values import (
     Record,
     abstract_of,
     bounded,
@@ -31,8 +28,11 @@ from monitor.sources.formats.api.values import (
     when,
     year_of,
 )
-from monitor.sources.formats.api.windows import ApiOptions, PageRequest
-from monitor.sources.formats.api.xml_answers import XmlApiSource
+from monitor.sources.api.windows import ApiOptions, PageRequest
+from monitor.sources.api.xml_answers import XmlApiSource
+from monitor.sources.fields.identifiers import keys_of
+from monitor.sources.fields.links import http_link
+from monitor.sources.fields.publication_types import NOTICES, type_and_subject, type_of
 
 PAGE = 200
 

@@ -10,10 +10,8 @@ from datetime import datetime, timedelta
 from urllib.parse import quote, urlencode
 
 from monitor.model import FirstRun, Paper
-from monitor.sources.fields.identifiers import arxiv_id, keys_of
-from monitor.sources.fields.links import http_link
-from monitor.sources.formats.api.records import Listing
-from monitor.sources.formats.api.values import (
+from monitor.sources.api.records import Listing
+from monitor.sources.api.values import (
     NoPaperError,
     Record,
     many,
@@ -25,7 +23,9 @@ from monitor.sources.formats.api.values import (
     title_of,
     when,
 )
-from monitor.sources.formats.api.windows import ApiOptions, ApiSource, PageRequest
+from monitor.sources.api.windows import ApiOptions, ApiSource, PageRequest
+from monitor.sources.fields.identifiers import arxiv_id, keys_of
+from monitor.sources.fields.links import http_link
 
 PAGE_SIZE = 100
 # As many as a column of the store takes.

@@ -12,11 +12,8 @@ from urllib.parse import urlencode
 from pydantic import Field, SecretStr
 
 from monitor.model import RETRACTION, Paper
-from monitor.sources.fields.identifiers import identifier_pairs, keys_of
-from monitor.sources.fields.links import first_link
-from monitor.sources.fields.publication_types import type_of
-from monitor.sources.formats.api.records import Listing
-from monitor.sources.formats.api.values import (
+from monitor.sources.api.records import Listing
+from monitor.sources.api.values import (
     Record,
     abstract_of,
     in_order,
@@ -31,7 +28,10 @@ from monitor.sources.formats.api.values import (
     when,
     year_of,
 )
-from monitor.sources.formats.api.windows import ApiSource, FilterOptions, PageRequest
+from monitor.sources.api.windows import ApiSource, FilterOptions, PageRequest
+from monitor.sources.fields.identifiers import identifier_pairs, keys_of
+from monitor.sources.fields.links import first_link
+from monitor.sources.fields.publication_types import type_of
 
 PAGE = 100
 

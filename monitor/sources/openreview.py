@@ -14,11 +14,8 @@ from urllib.parse import quote, urlencode
 from pydantic import Field
 
 from monitor.model import Paper
-from monitor.sources.fields.identifiers import identifier_pairs, keys_of
-from monitor.sources.fields.links import http_link
-from monitor.sources.fields.names import authors
-from monitor.sources.formats.api.records import Listing
-from monitor.sources.formats.api.values import (
+from monitor.sources.api.records import Listing
+from monitor.sources.api.values import (
     NoPaperError,
     Record,
     abstract_of,
@@ -32,7 +29,10 @@ from monitor.sources.formats.api.values import (
     terms,
     title_of,
 )
-from monitor.sources.formats.api.windows import ApiOptions, ApiSource, PageRequest
+from monitor.sources.api.windows import ApiOptions, ApiSource, PageRequest
+from monitor.sources.fields.identifiers import identifier_pairs, keys_of
+from monitor.sources.fields.links import http_link
+from monitor.sources.fields.names import authors
 
 PAGE = 1_000
 SITE = "https://openreview.net"

@@ -15,6 +15,8 @@ from datetime import datetime
 from typing import Any
 
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
+from monitor.sources import nbib
+from monitor.sources.api.values import doi_link, names_of, natural, terms
 from monitor.sources.base import Source, failure, reading
 from monitor.sources.fields.dates import partial_date, within_print_era
 from monitor.sources.fields.encoding import SAMPLE, decode, find_fault, numbered_parts
@@ -22,8 +24,6 @@ from monitor.sources.fields.identifiers import identifiers
 from monitor.sources.fields.limits import MAX_ENTRY
 from monitor.sources.fields.links import first_link
 from monitor.sources.fields.markup import text
-from monitor.sources.formats import nbib
-from monitor.sources.formats.api.values import doi_link, names_of, natural, terms
 from monitor.text import without_placeholder
 
 MAX_BYTES = 64 * 1024 * 1024

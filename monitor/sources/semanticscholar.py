@@ -13,12 +13,8 @@ from urllib.parse import urlencode, urlsplit
 from pydantic import Field, SecretStr
 
 from monitor.model import Paper
-from monitor.sources.base import Terms
-from monitor.sources.fields.dates import long_over
-from monitor.sources.fields.identifiers import identifier_pairs, keys_of
-from monitor.sources.fields.links import first_link, http_link
-from monitor.sources.formats.api.records import Listing
-from monitor.sources.formats.api.values import (
+from monitor.sources.api.records import Listing
+from monitor.sources.api.values import (
     Record,
     abstract_of,
     many,
@@ -32,7 +28,11 @@ from monitor.sources.formats.api.values import (
     when,
     year_of,
 )
-from monitor.sources.formats.api.windows import ApiOptions, ApiSource, PageRequest
+from monitor.sources.api.windows import ApiOptions, ApiSource, PageRequest
+from monitor.sources.base import Terms
+from monitor.sources.fields.dates import long_over
+from monitor.sources.fields.identifiers import identifier_pairs, keys_of
+from monitor.sources.fields.links import first_link, http_link
 
 FIELDS = (
     "title,abstract,authors,venue,journal,year,publicationDate,externalIds,url,openAccessPdf,"

@@ -1,6 +1,6 @@
 """The LaTeX commands that appear in titles, abstracts and names.
 
-One table for all that read LaTeX: `sources/bibtex/latex.py` and `sources/fields/arxiv_text.py` turn
+One table for all that read LaTeX: `sources/bibtex_latex.py` and `sources/fields/arxiv_text.py` turn
 accents and text into Unicode, `digest/latex_to_text.py` formulas, too, and `folding.py` writes
 commands as searchable words.
 """

@@ -21,8 +21,8 @@ from monitor.commands.search import FoundPaper
 from monitor.model import ListedDay, Paper, StoredPaper
 from monitor.resources import resource
 from monitor.sources.base import Source
-from monitor.sources.bibtex.latex import unlatex
-from monitor.sources.bibtex.source import BibTex
+from monitor.sources.bibtex import BibTex
+from monitor.sources.bibtex_latex import unlatex
 from monitor.sources.huggingface_page.source import HuggingFacePage
 from monitor.sources.ris import Ris
 from tests.cli.conftest import Say

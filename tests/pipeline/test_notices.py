@@ -13,7 +13,7 @@ from monitor.model import COMMENT, CORRECTION, RETRACTION, ChangeKind, Document,
 from monitor.pipeline.chunk_size import MAX_PAPERS
 from monitor.sources import sandbox
 from monitor.sources.jsonl.source import Jsonl
-from monitor.sources.pubmed.source import PubMed
+from monitor.sources.pubmed import PubMed
 from monitor.store import merge_papers, papers
 from monitor.store.database import Database
 from monitor.store.opening import open_store

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from monitor.model import Run
-from monitor.sources.formats.oai import harvest
+from monitor.sources.oai import harvest
 from monitor.store import incidents, runs, schema
 from tests.house import SATURDAY, House
 from tests.patience import PATIENCE

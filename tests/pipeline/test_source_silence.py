@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from monitor.model import SourceDay
 from monitor.pipeline.source_silence import SILENT, STALE, THIN, judge
-from monitor.sources.arxiv.source import CALENDAR
+from monitor.sources.arxiv import CALENDAR
 from monitor.sources.calendar import DAY
 
 FIRST = date(2026, 9, 1)  # a Tuesday

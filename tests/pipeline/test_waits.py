@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from monitor.commands.status import status
 from monitor.model import Run, RunOutcome
 from monitor.pipeline import source_schedule
-from monitor.sources.arxiv.source import Arxiv
+from monitor.sources.arxiv import Arxiv
 from monitor.store import incidents, papers, runs, schema, source_state
 from monitor.store.source_state import SourceState
 from tests.house import SATURDAY, House

@@ -7,19 +7,19 @@ from datetime import UTC, datetime
 
 import pytest
 
-from monitor.sources.arxiv.source import Arxiv
+from monitor.sources.arxiv import Arxiv
 from monitor.sources.base import Source
-from monitor.sources.bibtex.source import BibTex
+from monitor.sources.bibtex import BibTex
 from monitor.sources.biorxiv import BioRxiv
 from monitor.sources.crossref import Crossref
 from monitor.sources.dblp import Dblp
 from monitor.sources.europepmc import EuropePmc
 from monitor.sources.fields.dates import parse_date
 from monitor.sources.huggingface import HuggingFace
-from monitor.sources.oai import Oai
+from monitor.sources.oai.source import Oai
 from monitor.sources.openalex import OpenAlex
 from monitor.sources.openreview import OpenReview
-from monitor.sources.pubmed.source import PubMed
+from monitor.sources.pubmed import PubMed
 from monitor.sources.ris import Ris
 from monitor.sources.semanticscholar import SemanticScholar
 from tests.samples.folder import SAMPLES

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import ClassVar
 
 from monitor.model import Document, FirstRun, Paper, Reading
+from monitor.sources.api.values import Record
 from monitor.sources.base import Source
 from monitor.sources.crossref import Crossref
-from monitor.sources.formats.api.values import Record
-from monitor.sources.formats.oai.envelope import Record as OaiRecord
-from monitor.sources.oai import Oai
+from monitor.sources.oai.envelope import Record as OaiRecord
+from monitor.sources.oai.source import Oai
 
 
 class Greedy(Source):

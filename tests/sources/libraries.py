@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 from monitor.sources.base import Source
-from monitor.sources.bibtex.source import BibTex
+from monitor.sources.bibtex import BibTex
 from monitor.sources.dblp import Dblp
-from monitor.sources.pubmed.source import PubMed
+from monitor.sources.pubmed import PubMed
 from monitor.sources.ris import Ris
 
 

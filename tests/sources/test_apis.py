@@ -13,11 +13,11 @@ import pytest
 
 from monitor import plugins
 from monitor.model import Paper, Reading
+from monitor.sources.api.values import natural
 from monitor.sources.base import Source
 from monitor.sources.biorxiv import BioRxiv, MedRxiv
 from monitor.sources.crossref import Crossref
 from monitor.sources.europepmc import EuropePmc
-from monitor.sources.formats.api.values import natural
 from monitor.sources.huggingface import HuggingFace
 from monitor.sources.openalex import OpenAlex
 from monitor.sources.openreview import OpenReview

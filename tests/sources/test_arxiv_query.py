@@ -9,8 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from monitor.http.client import HttpClient
-from monitor.sources.arxiv import query_api
-from monitor.sources.arxiv.source import Arxiv, ArxivOptions
+from monitor.sources.arxiv import Arxiv, ArxivOptions, query_api
 from tests.servers.web import Answer, Asked, MisbehavingServer
 from tests.sources.scenario import read
 from tests.sources.test_harvest import Reader

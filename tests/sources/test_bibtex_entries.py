@@ -11,8 +11,8 @@ import pytest
 from bibtexparser.middlewares.names import split_multiple_persons_names
 
 from monitor.model import Rejected
-from monitor.sources.bibtex import entries
-from monitor.sources.bibtex.source import BibTex
+from monitor.sources import bibtex_entries as entries
+from monitor.sources.bibtex import BibTex
 from tests.sources.scenario import read
 
 VALUES = (

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from monitor.model import Document, Reading
 from monitor.resources import resource
 from monitor.sources import sandbox
-from monitor.sources.arxiv.source import Arxiv
+from monitor.sources.arxiv import Arxiv
 from monitor.sources.base import Source
 from monitor.sources.feed.source import Feed
 from monitor.sources.huggingface import HuggingFace
 from monitor.sources.huggingface_page.source import HuggingFacePage
 from monitor.sources.jsonl.source import Jsonl
-from monitor.sources.oai import Oai
+from monitor.sources.oai.source import Oai
 from monitor.testing import SourceContract, keeps_the_contract
 from tests.patience import PATIENCE
 from tests.sources import answers, dumps, libraries

@@ -13,10 +13,10 @@ from pydantic import ValidationError
 
 from monitor.errors import MonitorError
 from monitor.http.client import HttpClient
-from monitor.sources.arxiv.source import Arxiv, ArxivOptions, is_gap, publishes_between, sets
+from monitor.sources.arxiv import Arxiv, ArxivOptions, is_gap, publishes_between, sets
 from monitor.sources.base import Source
-from monitor.sources.formats.oai import harvest
-from monitor.sources.oai import Oai
+from monitor.sources.oai import harvest
+from monitor.sources.oai.source import Oai
 from tests.house import House
 from tests.servers.web import Answer, Asked, MisbehavingServer
 

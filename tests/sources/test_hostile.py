@@ -10,9 +10,9 @@ from xml.sax.saxutils import escape
 import pytest
 
 from monitor.model import Paper
-from monitor.sources.arxiv.source import Arxiv
+from monitor.sources.arxiv import Arxiv
 from monitor.sources.base import Source
-from monitor.sources.bibtex.source import BibTex
+from monitor.sources.bibtex import BibTex
 from monitor.sources.biorxiv import BioRxiv
 from monitor.sources.crossref import Crossref
 from monitor.sources.dblp import Dblp
@@ -20,10 +20,10 @@ from monitor.sources.europepmc import EuropePmc
 from monitor.sources.feed.source import Feed
 from monitor.sources.huggingface import HuggingFace
 from monitor.sources.jsonl.source import Jsonl
-from monitor.sources.oai import Oai
+from monitor.sources.oai.source import Oai
 from monitor.sources.openalex import OpenAlex
 from monitor.sources.openreview import OpenReview
-from monitor.sources.pubmed.source import PubMed
+from monitor.sources.pubmed import PubMed
 from monitor.sources.ris import Ris
 from monitor.sources.semanticscholar import SemanticScholar
 from tests.sources.scenario import read

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from monitor.model import Paper
-from monitor.sources.formats.api.windows import ApiOptions
+from monitor.sources.api.windows import ApiOptions
 from monitor.sources.huggingface import MOST_UPVOTES, HuggingFace
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

@@ -15,20 +15,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.model import Paper, Reading
+from monitor.sources.api.records import MAX_PARSED
 from monitor.sources.base import Source
-from monitor.sources.bibtex.source import BibTex
+from monitor.sources.bibtex import BibTex
 from monitor.sources.crossref import Crossref
 from monitor.sources.dblp import Dblp
-from monitor.sources.formats.api.records import MAX_PARSED
-from monitor.sources.formats.oai.envelope import Record, read_envelope
-from monitor.sources.formats.xml.repair import cut_with_namespaces, repair_escapes
-from monitor.sources.formats.xml.safe_input import XmlError
-from monitor.sources.formats.xml.stream import records
 from monitor.sources.huggingface_page.source import MAX_BLOCKS, MAX_LINES, HuggingFacePage
 from monitor.sources.jsonl.source import Jsonl
-from monitor.sources.oai import Oai
+from monitor.sources.oai.envelope import Record, read_envelope
+from monitor.sources.oai.source import Oai
 from monitor.sources.openalex import OpenAlex
 from monitor.sources.ris import Ris
+from monitor.sources.xml.repair import cut_with_namespaces, repair_escapes
+from monitor.sources.xml.safe_input import XmlError
+from monitor.sources.xml.stream import records
 from tests.sources.scenario import read
 
 OAI = (
@@ -180,15 +180,15 @@ def test_an_entry_larger_than_any_is_rejected_and_the_next_read() -> None:
 def test_F12_what_no_document_of_records_holds_is_refused(
     content: str, error: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("monitor.sources.formats.xml.stream.MAX_ELEMENTS", 100)
-    monkeypatch.setattr("monitor.sources.formats.xml.stream.MAX_RECORDS", 50)
+    monkeypatch.setattr("monitor.sources.xml.stream.MAX_ELEMENTS", 100)
+    monkeypatch.setattr("monitor.sources.xml.stream.MAX_RECORDS", 50)
     reading = read(Dblp, f"<dblp>{content}</dblp>".encode())
     assert error in [reading.error, *(one.why for one in reading.rejected)]
     assert not reading.complete
 
 
 def test_F12_a_value_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("monitor.sources.formats.xml.safe_input.PIECE_BYTES", 1024)
+    monkeypatch.setattr("monitor.sources.xml.safe_input.PIECE_BYTES", 1024)
     content = b"<dblp><article><title>" + b"sand " * 9_000 + b"</title></article></dblp>"
     assert "one value of the document is larger" in read(Dblp, content).error
 
@@ -203,7 +203,7 @@ def test_F12_a_record_is_let_go_when_the_next_one_comes() -> None:
 def test_F12_a_gap_between_records_is_no_value_however_long(
     gap: bytes, found: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("monitor.sources.formats.xml.safe_input.PIECE_BYTES", 1024)
+    monkeypatch.setattr("monitor.sources.xml.safe_input.PIECE_BYTES", 1024)
     record = b"<article><title>T</title><year>2026</year></article>"
     reading = read(Dblp, b"<dblp>" + record + gap * 40_000 + record + b"</dblp>")
     assert len(reading.papers) == found
@@ -240,9 +240,9 @@ def streamed(content: bytes, most: str) -> list[str]:
 def test_records_that_are_parsed_many_at_a_time_are_the_same(head: str, parts: list[str]) -> None:
     content = f"{head}{''.join(parts)}</r>".encode()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("monitor.sources.formats.xml.stream.BULK_FROM_BYTES", 0)
+        patch.setattr("monitor.sources.xml.stream.BULK_FROM_BYTES", 0)
         for piece in (7, 60, 4096):
-            patch.setattr("monitor.sources.formats.xml.safe_input.PIECE_BYTES", piece)
+            patch.setattr("monitor.sources.xml.safe_input.PIECE_BYTES", piece)
             assert streamed(content, "a") == streamed(content, "")
 
 
@@ -293,19 +293,19 @@ HITS = b'{"result": {"hits": {"hit": [{"info": {"title": "A"}}, {"info": {"title
 def test_F12_caps_are_kept_to(
     cap: str, kind: type[Source], content: bytes, error: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(f"monitor.sources.formats.{cap}", 20)
+    monkeypatch.setattr(f"monitor.sources.{cap}", 20)
     reading = read(kind, content)
     assert not (reading.papers or reading.complete) and error in reading.error
 
 
 def test_F12_more_hits_than_any_search_gives_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("monitor.sources.formats.api.records.MAX_RECORDS", 1)
+    monkeypatch.setattr("monitor.sources.api.records.MAX_RECORDS", 1)
     assert read(Dblp, HITS).error == "the answer has more than 1 records"
 
 
 def test_F12_a_text_of_escapes_is_not_mended(monkeypatch: pytest.MonkeyPatch) -> None:
     assert repair_escapes(b"<a>&uuml;</a>") == "<a>\u00fc</a>"
-    monkeypatch.setattr("monitor.sources.formats.xml.repair.MAX_ESCAPES", 1)
+    monkeypatch.setattr("monitor.sources.xml.repair.MAX_ESCAPES", 1)
     assert repair_escapes(b"<a>&uuml;&uuml;</a>") == "<a>&uuml;&uuml;</a>"
 
 

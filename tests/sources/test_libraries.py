@@ -22,12 +22,12 @@ from monitor.errors import DocumentError, FetchError, MonitorError
 from monitor.http.client import HttpClient
 from monitor.model import Document, Paper
 from monitor.sources.base import Source
-from monitor.sources.bibtex.latex import bare, unlatex
-from monitor.sources.bibtex.source import BibTex
+from monitor.sources.bibtex import BibTex
+from monitor.sources.bibtex_latex import bare, unlatex
 from monitor.sources.dblp import Dblp, DblpOptions
 from monitor.sources.fields.dates import partial_date
-from monitor.sources.pubmed.entrez import PubMedOptions
-from monitor.sources.pubmed.source import PubMed
+from monitor.sources.pubmed import PubMed
+from monitor.sources.pubmed_search import PubMedOptions
 from monitor.sources.ris import Ris
 from tests.fuzz import spoiled
 from tests.servers.web import MisbehavingServer, misbehaving_server
@@ -84,9 +84,7 @@ def test_F02_a_cut_update_file_is_partial() -> None:
 
 
 def test_a_compression_bomb_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "monitor.sources.formats.xml.safe_input.RATIO_CHECKED_FROM_BYTES", 1_000_000
-    )
+    monkeypatch.setattr("monitor.sources.xml.safe_input.RATIO_CHECKED_FROM_BYTES", 1_000_000)
     bomb = gzip.compress(b"<PubmedArticleSet>" + b"<a/>" * 1_000_000)
     assert "unpacks to over 100 times" in read(PubMed, bomb).error
 

@@ -15,7 +15,7 @@ from monitor.sources.europepmc import EuropePmc
 from monitor.sources.feed.source import Feed
 from monitor.sources.jsonl.source import Jsonl
 from monitor.sources.openalex import OpenAlex
-from monitor.sources.pubmed.source import PubMed
+from monitor.sources.pubmed import PubMed
 from monitor.text import without_withdrawal
 from tests.sources.pubmedxml import article, articles
 

@@ -11,18 +11,17 @@ import pytest
 from monitor.errors import DocumentError
 from monitor.http.client import HttpClient
 from monitor.model import Paper
+from monitor.sources.api.windows import ApiSource
 from monitor.sources.base import Source
 from monitor.sources.biorxiv import BioRxiv
 from monitor.sources.crossref import Crossref
 from monitor.sources.dblp import Dblp
 from monitor.sources.europepmc import EuropePmc
-from monitor.sources.formats.api.windows import ApiSource
 from monitor.sources.jsonl.source import Jsonl
-from monitor.sources.oai import Oai
+from monitor.sources.oai.source import Oai
 from monitor.sources.openalex import OpenAlex
 from monitor.sources.openreview import OpenReview
-from monitor.sources.pubmed import entrez
-from monitor.sources.pubmed.source import PubMed
+from monitor.sources.pubmed import PubMed, entrez
 from monitor.sources.ris import Ris
 from monitor.sources.semanticscholar import SemanticScholar
 from tests.servers.web import Answer, MisbehavingServer

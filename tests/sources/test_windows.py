@@ -14,16 +14,16 @@ from pydantic import ValidationError
 from monitor.errors import DocumentError, FetchError, MonitorError
 from monitor.http.client import HttpClient
 from monitor.model import Document
+from monitor.sources.api import windows
+from monitor.sources.api.windows import ApiSource, PageRequest, Span, spans
 from monitor.sources.base import Source
 from monitor.sources.biorxiv import BioRxiv, MedRxiv
 from monitor.sources.crossref import Crossref
 from monitor.sources.europepmc import EuropePmc
-from monitor.sources.formats.api import windows
-from monitor.sources.formats.api.windows import ApiSource, PageRequest, Span, spans
 from monitor.sources.huggingface import HuggingFace
 from monitor.sources.openalex import OpenAlex
 from monitor.sources.openreview import OpenReview
-from monitor.sources.pubmed.source import PubMed
+from monitor.sources.pubmed import PubMed
 from monitor.sources.semanticscholar import SemanticScholar
 from tests.servers.web import Answer, MisbehavingServer
 from tests.servers.web import Asked as Request

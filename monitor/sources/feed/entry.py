@@ -11,6 +11,7 @@ from textwrap import shorten
 import msgspec
 
 from monitor.model import Paper
+from monitor.sources.api.values import terms
 from monitor.sources.feed.publisher_cards import (
     SENTENCE_END,
     Card,
@@ -30,7 +31,6 @@ from monitor.sources.fields.limits import MAX_ENTRY, MAX_TITLE
 from monitor.sources.fields.links import absolute_link, http_link, normalise_link, without_tracking
 from monitor.sources.fields.markup import text, unescape_tags
 from monitor.sources.fields.names import split_names
-from monitor.sources.formats.api.values import terms
 from monitor.text import clean, without_placeholder
 
 MAX_OPENING = 100  # characters of a text that replace a missing title

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from monitor.sources.api.values import many, natural, raw
 from monitor.sources.fields.names import authors
-from monitor.sources.formats.api.values import many, natural, raw
 from monitor.sources.jsonl.rows import parse_cell
 
 MAX_DEPTH = 8  # lists and objects around a name

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from msgspec import structs
 
 from monitor.model import Paper
+from monitor.sources.api.values import NoPaperError, Record
 from monitor.sources.fields.dates import within_reason
-from monitor.sources.formats.api.values import NoPaperError, Record
 from monitor.sources.jsonl.field_values import CONVERTERS, Convert, identifiers_in, identifiers_of
 from monitor.sources.jsonl.form import normalize_name
 

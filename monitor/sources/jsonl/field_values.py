@@ -9,12 +9,12 @@ from itertools import islice
 from typing import Any
 
 from monitor.kept import kept
+from monitor.sources.api.values import MAX_NAMES, in_order, natural, prose, raw, year_of
 from monitor.sources.fields.dates import parse_date, partial_date
 from monitor.sources.fields.identifiers import Keys, arxiv_id, identifiers, keys_of
 from monitor.sources.fields.limits import MAX_CATEGORIES
 from monitor.sources.fields.links import http_link, without_tracking
 from monitor.sources.fields.publication_types import type_of
-from monitor.sources.formats.api.values import MAX_NAMES, in_order, natural, prose, raw, year_of
 from monitor.sources.jsonl.author_values import names_in
 from monitor.sources.jsonl.rows import parse_cell
 from monitor.text import without_placeholder

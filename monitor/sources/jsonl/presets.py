@@ -17,11 +17,7 @@ from itertools import islice
 from typing import Any
 
 from monitor.model import Paper
-from monitor.sources.fields.arxiv_text import accents, says_withdrawn, without_affiliations
-from monitor.sources.fields.dates import parse_date, within_reason
-from monitor.sources.fields.identifiers import identifiers
-from monitor.sources.fields.names import authors
-from monitor.sources.formats.api.values import (
+from monitor.sources.api.values import (
     MAX_NAMES,
     NoPaperError,
     Record,
@@ -31,6 +27,10 @@ from monitor.sources.formats.api.values import (
     terms,
     title_of,
 )
+from monitor.sources.fields.arxiv_text import accents, says_withdrawn, without_affiliations
+from monitor.sources.fields.dates import parse_date, within_reason
+from monitor.sources.fields.identifiers import identifiers
+from monitor.sources.fields.names import authors
 from monitor.sources.jsonl.field_mapping import Fields
 
 Convert = Callable[[Record, datetime], Paper]

@@ -16,9 +16,9 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from monitor.sources.api.values import bounded
 from monitor.sources.fields.encoding import decode_line
 from monitor.sources.fields.null_bytes import MIN_RUN, describe_nulls
-from monitor.sources.formats.api.values import bounded
 from monitor.sources.jsonl.decompress import ENDS_IN_THE_MIDDLE, Tape
 from monitor.sources.jsonl.lines import MAX_RECORD_BYTES, Row, Unreadable, read_lines
 

@@ -20,9 +20,9 @@ from typing import Annotated, BinaryIO, ClassVar
 from pydantic import BeforeValidator, Field, field_validator
 
 from monitor.model import Document, Dump, DumpChunk, DumpCursor, FirstRun, Paper, Reading, Rejected
+from monitor.sources.api.values import NoPaperError
 from monitor.sources.base import Found, Source, SourceOptions, documents_in
 from monitor.sources.fields.null_bytes import describe_nulls
-from monitor.sources.formats.api.values import NoPaperError
 from monitor.sources.jsonl.decompress import ENDS_IN_THE_MIDDLE, Tape
 from monitor.sources.jsonl.field_mapping import NAMES
 from monitor.sources.jsonl.form import detect_form

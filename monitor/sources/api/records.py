@@ -15,11 +15,11 @@ from datetime import datetime
 from typing import ClassVar
 
 from monitor.model import Document, Paper, Reading, Rejected
+from monitor.sources.api.values import NoPaperError, Record, member
 from monitor.sources.base import Source, failure, reading
 from monitor.sources.feed.json_feed import salvage
 from monitor.sources.fields import markup
 from monitor.sources.fields.encoding import decode, looks_binary
-from monitor.sources.formats.api.values import NoPaperError, Record, member
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_RECORDS = 50_000

@@ -12,12 +12,12 @@ from datetime import datetime
 from xml.etree.ElementTree import Element
 
 from monitor.model import Paper
+from monitor.sources.api.values import MAX_NAMES, doi_link, natural, terms
 from monitor.sources.fields.arxiv_text import accents
 from monitor.sources.fields.dates import long_over, parse_date, partial_date, within_print_era
 from monitor.sources.fields.identifiers import Keys, identifiers, openreview_id
 from monitor.sources.fields.links import first_link
-from monitor.sources.formats.api.values import MAX_NAMES, doi_link, natural, terms
-from monitor.sources.formats.oai.envelope import (
+from monitor.sources.oai.envelope import (
     NO_TITLE,
     Record,
     deleted_paper,

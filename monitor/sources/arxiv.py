@@ -19,14 +19,14 @@ from msgspec import structs
 from pydantic import Field, field_validator, model_validator
 
 from monitor.model import Document, Paper, Reading, arxiv_month
-from monitor.sources.arxiv import oai_records
-from monitor.sources.arxiv.query_api import ArxivQuery
+from monitor.sources import arxiv_records
+from monitor.sources.arxiv_query import ArxivQuery
 from monitor.sources.base import Found, SourceOptions
 from monitor.sources.calendar import Calendar, american_holidays
 from monitor.sources.feed.source import Feed
 from monitor.sources.fields.dates import end_of_month, parse_date, parse_written_day
-from monitor.sources.formats.oai.envelope import Record
-from monitor.sources.formats.oai.harvest import Harvester, Repository
+from monitor.sources.oai.envelope import Record
+from monitor.sources.oai.harvest import Harvester, Repository
 
 FEEDS = "https://rss.arxiv.org/rss/"
 ARCHIVE = "https://oaipmh.arxiv.org/oai"
@@ -104,7 +104,7 @@ class Arxiv(Harvester):
         return replace(reading, papers=tuple(map(_limit_announced, reading.papers)))
 
     def convert(self, record: Record) -> Paper | str:
-        return oai_records.paper(record, self._clock())
+        return arxiv_records.paper(record, self._clock())
 
     def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
         """Find the feed of the day, and in OAI-PMH what is missing before it."""

@@ -25,9 +25,9 @@ from monitor.errors import DocumentError, FetchError
 from monitor.http.addresses import redact_url
 from monitor.model import Document
 from monitor.sources import sandbox
+from monitor.sources.api.records import JsonSource, Listing, value_of
 from monitor.sources.base import Found, Source, SourceOptions
 from monitor.sources.fields.dates import parse_date
-from monitor.sources.formats.api.records import JsonSource, Listing, value_of
 
 MAX_PAGES = 200
 WINDOW_MARGIN = timedelta(days=7)

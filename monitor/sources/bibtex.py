@@ -1,6 +1,6 @@
 """Kind `bibtex`: BibTeX and BibLaTeX files, as reference managers and publishers export them.
 
-`monitor.sources.bibtex.entries` finds the entries; this module reads the values that a paper has:
+`monitor.sources.bibtex_entries` finds the entries; this module reads the values that a paper has:
 joined strings, names, LaTeX.
 """
 
@@ -12,17 +12,17 @@ from datetime import datetime
 
 from monitor.kept import kept
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
+from monitor.sources import bibtex_entries as entries
+from monitor.sources.api.values import arxiv_link, doi_link, terms
 from monitor.sources.base import Source, failure, reading
-from monitor.sources.bibtex import entries
-from monitor.sources.bibtex.entries import Entry, Fields
-from monitor.sources.bibtex.latex import bare, unlatex
+from monitor.sources.bibtex_entries import Entry, Fields
+from monitor.sources.bibtex_latex import bare, unlatex
 from monitor.sources.fields.dates import day_of, partial_date, within_print_era
 from monitor.sources.fields.encoding import SAMPLE, decode, find_fault
 from monitor.sources.fields.identifiers import arxiv_id, identifiers
 from monitor.sources.fields.limits import MAX_ENTRY
 from monitor.sources.fields.links import first_link
 from monitor.sources.fields.markup import text
-from monitor.sources.formats.api.values import arxiv_link, doi_link, terms
 from monitor.text import without_placeholder
 
 MAX_BYTES = 64 * 1024 * 1024

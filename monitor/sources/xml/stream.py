@@ -15,7 +15,7 @@ from typing import Any
 from xml.etree.ElementTree import XML, Element, ParseError, XMLPullParser
 from xml.parsers import expat
 
-from monitor.sources.formats.xml.safe_input import OTHER_ENCODING, PIECE_BYTES, XmlError, prepare
+from monitor.sources.xml.safe_input import OTHER_ENCODING, PIECE_BYTES, XmlError, prepare
 
 MAX_DEPTH = 256
 MAX_ELEMENTS = 500_000  # of one record, or between two

@@ -12,11 +12,11 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from monitor.model import COMMENT, CONCERN, CORRECTION, RETRACTION, Paper, Rejected
+from monitor.sources.api.values import year_of
 from monitor.sources.fields.dates import day_of, partial_date, within_print_era
 from monitor.sources.fields.identifiers import Keys, identifier_pairs, keys_of
 from monitor.sources.fields.markup import text
 from monitor.sources.fields.publication_types import type_and_subject
-from monitor.sources.formats.api.values import year_of
 from monitor.text import without_placeholder
 
 _NO_TITLE = ("", "[Not Available].", "[Not Available]")

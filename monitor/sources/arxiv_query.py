@@ -12,8 +12,8 @@ from datetime import timedelta
 from urllib.parse import urlencode
 
 from monitor.model import Document
+from monitor.sources.api.windows import Outline, PageRequest, WindowSource
 from monitor.sources.feed.source import Feed
-from monitor.sources.formats.api.windows import Outline, PageRequest, WindowSource
 
 PAGE_SIZE = 200
 # A paper is listed under the day it was submitted, and appears when it is announced: after a

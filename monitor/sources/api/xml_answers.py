@@ -9,10 +9,10 @@ from typing import ClassVar
 from xml.etree.ElementTree import Element
 
 from monitor.model import Document, Paper, Reading, Rejected
+from monitor.sources.api.windows import ApiSource
 from monitor.sources.base import failure, reading
-from monitor.sources.formats.api.windows import ApiSource
-from monitor.sources.formats.xml.repair import read_elements
-from monitor.sources.formats.xml.safe_input import XmlError
+from monitor.sources.xml.repair import read_elements
+from monitor.sources.xml.safe_input import XmlError
 
 _XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?!!doctype html|html)|\x1f\x8b", re.IGNORECASE)
 

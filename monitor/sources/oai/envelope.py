@@ -20,8 +20,8 @@ from monitor.model import Paper, Reading, Rejected
 from monitor.sources.fields import markup
 from monitor.sources.fields.dates import parse_date
 from monitor.sources.fields.limits import MAX_ENTRY
-from monitor.sources.formats.xml.repair import read_elements
-from monitor.sources.formats.xml.safe_input import XmlError
+from monitor.sources.xml.repair import read_elements
+from monitor.sources.xml.safe_input import XmlError
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_TAGS = 3_000_000

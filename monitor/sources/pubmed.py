@@ -22,10 +22,10 @@ from monitor.model import (
 )
 from monitor.sources import sandbox
 from monitor.sources.base import Found, Source, Terms, failure, reading
-from monitor.sources.formats.xml.repair import read_elements
-from monitor.sources.formats.xml.safe_input import XmlError
-from monitor.sources.pubmed.entrez import PubMedOptions, Search, read_search
-from monitor.sources.pubmed.records import read_record
+from monitor.sources.pubmed_records import read_record
+from monitor.sources.pubmed_search import PubMedOptions, Search, read_search
+from monitor.sources.xml.repair import read_elements
+from monitor.sources.xml.safe_input import XmlError
 
 MAX_FILE_BYTES = 128 * 1024 * 1024  # of a daily update file, compressed
 _RECORDS = ("PubmedArticle", "PubmedBookArticle", "MedlineCitation", "DeleteCitation", "ERROR")

@@ -17,10 +17,10 @@ from pydantic import Field, SecretStr
 from monitor.errors import DocumentError, FetchError, MonitorError
 from monitor.http.addresses import redact_url
 from monitor.model import Document, Reading
+from monitor.sources.api.windows import QueryOptions
 from monitor.sources.base import Found
 from monitor.sources.fields.dates import parse_date
 from monitor.sources.fields.markup import text
-from monitor.sources.formats.api.windows import QueryOptions
 
 UNTIL = "until"
 BASE = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils/"

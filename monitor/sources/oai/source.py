@@ -12,11 +12,11 @@ from urllib.parse import parse_qs, urlsplit
 from pydantic import Field
 
 from monitor.model import Document, Paper, Reading
-from monitor.sources.arxiv import oai_records
+from monitor.sources import arxiv_records
 from monitor.sources.base import Found, SourceOptions
-from monitor.sources.formats.oai import dublin_core
-from monitor.sources.formats.oai.envelope import Record, local
-from monitor.sources.formats.oai.harvest import Harvester, Repository
+from monitor.sources.oai import dublin_core
+from monitor.sources.oai.envelope import Record, local
+from monitor.sources.oai.harvest import Harvester, Repository
 
 
 class OaiOptions(SourceOptions):
@@ -56,6 +56,6 @@ class Oai(Harvester):
 
     def convert(self, record: Record) -> Paper | str:
         """Read a record of any repository; arXiv's own formats are not Dublin Core."""
-        if record.metadata is not None and local(record.metadata) in oai_records.FORMATS:
-            return oai_records.paper(record, self._clock())
+        if record.metadata is not None and local(record.metadata) in arxiv_records.FORMATS:
+            return arxiv_records.paper(record, self._clock())
         return dublin_core.paper(record, self._clock())

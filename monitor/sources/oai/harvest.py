@@ -22,10 +22,10 @@ from monitor.errors import DocumentError, FetchError
 from monitor.http.addresses import redact_url
 from monitor.model import Document, Paper
 from monitor.sources import sandbox
+from monitor.sources.api.windows import Span, spans
 from monitor.sources.base import Found, Source
 from monitor.sources.fields.dates import parse_date
-from monitor.sources.formats.api.windows import Span, spans
-from monitor.sources.formats.oai.envelope import Envelope, Record, read_envelope, says_error
+from monitor.sources.oai.envelope import Envelope, Record, read_envelope, says_error
 
 PIECE = timedelta(days=7)
 MAX_PAGES = 2_000  # of one piece
