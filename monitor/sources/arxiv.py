@@ -5,7 +5,7 @@
                               yes: OAI-PMH since the last complete reading, and a day before
 
 A feed holds one day, so a missed day is gone from it. A `query:` goes to the query API instead, one
-span of time after the other.
+window of time after the other.
 """
 
 from __future__ import annotations
@@ -14,26 +14,29 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
+from urllib.parse import urlencode
 
 from msgspec import structs
 from pydantic import Field, field_validator, model_validator
 
 from monitor.model import Document, Paper, Reading, arxiv_month
 from monitor.sources import arxiv_records
-from monitor.sources.arxiv_query import ArxivQuery
-from monitor.sources.base import Found, SourceOptions
+from monitor.sources.api.windows import WEEK, Outline, PageRequest, WindowSource
+from monitor.sources.base import Found, Source, SourceOptions
 from monitor.sources.calendar import Calendar, american_holidays
 from monitor.sources.feed.source import Feed
 from monitor.sources.fields.dates import end_of_month, parse_date, parse_written_day
 from monitor.sources.oai.envelope import Record
-from monitor.sources.oai.harvest import Harvester, Repository
+from monitor.sources.oai.harvest import Harvester
 
 FEEDS = "https://rss.arxiv.org/rss/"
 ARCHIVE = "https://oaipmh.arxiv.org/oai"
 DAY = timedelta(days=1)
+PAGE_SIZE = 200  # of the query API
 
 _CATEGORY = re.compile(r"[a-z]+(?:-[a-z]+)*(?:\.[A-Za-z]+(?:-[a-z]+)*)?")
 _OAI = re.compile(rb"<(?:\w{1,20}:)?(?:OAI-PMH|ListRecords|GetRecord|record)[\s>]")
+_TOTAL = re.compile(rb"<(?:\w{1,20}:)?totalResults[^<>]{0,200}>\s*(\d{1,9})\s*<")
 _FEED_DAY = re.compile(rb"<(?:pubDate|lastBuildDate)>([^<]{8,60})</")
 _GROUPS = frozenset({"cs", "econ", "eess", "math", "physics", "q-bio", "q-fin", "stat"})
 _OF_PHYSICS = frozenset(
@@ -88,47 +91,111 @@ class ArxivOptions(SourceOptions):
         return self
 
 
-class Arxiv(Harvester):
+class Arxiv(Source):
     """Reads arXiv's feeds, query API and OAI-PMH; papers have the day they were announced."""
 
     kind = "arxiv"
     Options = ArxivOptions
+    options: ArxivOptions
     calendar = CALENDAR
 
     def read(self, document: Document) -> Reading:
         """Read a feed, or a response of the query API or OAI-PMH. An empty feed is a quiet day."""
         plain = document.content[:4096].replace(b"\0", b"")
         if _OAI.search(plain):
-            return self.envelope(document.content).reading()
+            return ArxivArchive(self.name, self.options, None, self._clock).read(document)
         reading = Feed(self.name, self.options, None, self._clock).read(document)
         return replace(reading, papers=tuple(map(_limit_announced, reading.papers)))
-
-    def convert(self, record: Record) -> Paper | str:
-        return arxiv_records.paper(record, self._clock())
 
     def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
         """Find the feed of the day, and in OAI-PMH what is missing before it."""
         options = self.options
-        if isinstance(options, ArxivOptions) and options.query.strip():
+        if options.query.strip():
             query = ArxivQuery(self.name, options, self._client, self._clock)
             yield from query.find(validators)
-        elif isinstance(options, ArxivOptions) and options.categories:
-            yield from self._find_by_category(options, validators)
-        else:
+            return
+        if not options.categories:
             yield from super().find(validators)
-
-    def _find_by_category(
-        self, options: ArxivOptions, validators: Mapping[str, str]
-    ) -> Iterator[Found]:
-        base = options.base
-        feeds, archive = (f"{base}/rss/", f"{base}/oai") if base else (FEEDS, ARCHIVE)
+            return
+        feeds = f"{options.base}/rss/" if options.base else FEEDS
         today = _FeedOfToday(self, feeds + "+".join(options.categories), validators)
         yield Found(today.name, today.load)
-        if not (today.was_fetched and today.has_gap()):
-            return
-        repository = Repository(archive, "arXivRaw", sets(options.categories))
-        day = {"day": f"{today.day}"} if today.day else {}
-        yield from self.harvest(repository, validators, options.overlap, day)
+        if today.was_fetched and today.has_gap():
+            archive = ArxivArchive(self.name, options, self._client, self._clock)
+            archive.last_state = {"day": f"{today.day}"} if today.day else {}
+            yield from archive.find(validators)
+
+
+class ArxivArchive(Harvester):
+    """Fetches from arXiv's OAI-PMH the sets that hold the categories."""
+
+    kind = "arxiv"
+    prefix = "arXivRaw"
+    reads_documents = False
+    options: ArxivOptions
+
+    @property
+    def base(self) -> str:
+        return f"{self.options.base}/oai" if self.options.base else ARCHIVE
+
+    @property
+    def overlap(self) -> timedelta:
+        return self.options.overlap
+
+    def targets(self) -> Sequence[str]:
+        return sets(self.options.categories)
+
+    def convert(self, record: Record) -> Paper | str:
+        return arxiv_records.paper(record, self._clock())
+
+
+class ArxivQuery(Feed, WindowSource):
+    """Reads the responses to one query: windows of time, oldest first, each in numbered pages.
+
+    https://info.arxiv.org/help/api/user-manual.html. The results are sorted, since the pages of
+    unsorted ones overlap. A page begins where the entries read so far end.
+    """
+
+    service = "arXiv"
+    address = "https://export.arxiv.org"
+    max_records = 10_000
+    reads_documents = False
+    options: ArxivOptions
+
+    @property
+    def overlap(self) -> timedelta:
+        """A paper is listed under the day it was submitted, and announced up to a week later."""
+        return max(self.options.overlap, WEEK)
+
+    def page_url(self, request: PageRequest) -> str:
+        """Return the address of a page of results, the first submitted first."""
+        first, last = (day.replace("-", "") for day in request.window.days)
+        submitted = f"submittedDate:[{first}0000 TO {last}2359]"
+        parameters = {
+            "search_query": f"({self.options.query}) AND {submitted}",
+            "start": request.before,
+            "max_results": PAGE_SIZE,
+            "sortBy": "submittedDate",
+            "sortOrder": "ascending",
+        }
+        return f"{self.base}/api/query?{urlencode(parameters)}"
+
+    def outline(self, document: Document, request: PageRequest) -> Outline:
+        """Count on. An empty page in the middle is not the end: arXiv sends one when it is busy."""
+        reading = self.read(document)
+        if reading.error or not (reading.complete and document.complete):
+            return Outline()
+        if "html" in document.content_type.lower():
+            return Outline(error="arXiv returned an HTML page instead of a feed")
+        total = _TOTAL.search(document.content)
+        if total is None:
+            return Outline(error="the response is not from arXiv's query API: it reports no total")
+        records = len(reading.papers) + len(reading.rejected)
+        if not records and request.page > 1:
+            return Outline(error="the page is empty although arXiv announced more results")
+        seen = request.before + records
+        following = str(seen) if seen < int(total[1]) else ""
+        return Outline(True, records, f"up to {seen}", following, int(total[1]))
 
 
 class _FeedOfToday:

@@ -64,6 +64,7 @@ class BioRxiv(ApiSource):
 
     kind = "biorxiv"
     Options = PreprintOptions
+    options: PreprintOptions
     service = "bioRxiv"
     lists = ("collection",)
     address = "https://api.biorxiv.org"
@@ -118,11 +119,11 @@ class BioRxiv(ApiSource):
 
     def targets(self) -> Sequence[str]:
         """Return the categories to request: the API takes one at a time."""
-        return getattr(self.options, "categories", ()) or ("",)
+        return self.options.categories or ("",)
 
     def page_url(self, request: PageRequest) -> str:
         """Return the address of a page: https://api.biorxiv.org/details/biorxiv/help."""
-        first, last = request.span.days
+        first, last = request.window.days
         category = f"?category={quote(request.target)}" if request.target else ""
         return (
             f"{self.base}/details/{self.kind}/{first}/{last}/{request.cursor or 0}/json{category}"

@@ -67,6 +67,7 @@ class Crossref(ApiSource):
 
     kind = "crossref"
     Options = FilterOptions
+    options: FilterOptions
     service = "Crossref"
     lists = ("items",)
     address = "https://api.crossref.org"
@@ -116,10 +117,9 @@ class Crossref(ApiSource):
 
     def page_url(self, request: PageRequest) -> str:
         """Return the address of a page of works."""
-        first, last = request.span.days
-        options = self.options
+        first, last = request.window.days
         window = f"from-created-date:{first},until-created-date:{last}"
-        more, query = getattr(options, "filter", ""), getattr(options, "query", "")
+        more, query = self.options.filter, self.options.query
         parameters = {
             "filter": f"{window},{more}" if more else window,
             "rows": PAGE,

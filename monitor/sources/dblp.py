@@ -67,6 +67,7 @@ class Dblp(XmlApiSource):
 
     kind = "dblp"
     Options = DblpOptions
+    options: DblpOptions
     dated = False
     service = "dblp's search"
     lists = ("hit",)
@@ -83,12 +84,12 @@ class Dblp(XmlApiSource):
 
     @property
     def reads_documents(self) -> bool:
-        return not getattr(self.options, "query", "")
+        return not self.options.query
 
     def targets(self) -> Sequence[str]:
         """Return the last years: dblp has no search for what is new."""
         this_year = self._clock().year
-        return [str(this_year - ago) for ago in range(getattr(self.options, "years", 1))]
+        return [str(this_year - ago) for ago in range(self.options.years)]
 
     def page_name(self, request: PageRequest) -> str:
         return f"{request.target} from {request.cursor or 0}"
@@ -96,7 +97,7 @@ class Dblp(XmlApiSource):
     def page_url(self, request: PageRequest) -> str:
         """Return the address of a page of the hits of one year."""
         parameters = {
-            "q": f"{getattr(self.options, 'query', '')} year:{request.target}:",
+            "q": f"{self.options.query} year:{request.target}:",
             "h": PAGE_RECORDS,
             "f": request.cursor or 0,
             "c": 0,

@@ -55,6 +55,7 @@ class EuropePmc(XmlApiSource):
 
     kind = "europepmc"
     Options = EuropePmcOptions
+    options: EuropePmcOptions
     service = "Europe PMC"
     lists = ("result",)
     address = "https://www.ebi.ac.uk/europepmc/webservices/rest"
@@ -109,10 +110,9 @@ class EuropePmc(XmlApiSource):
 
     def page_url(self, request: PageRequest) -> str:
         """Return the address of a page of the search."""
-        first, last = request.span.days
-        query = getattr(self.options, "query", "")
+        first, last = request.window.days
         parameters = {
-            "query": f"({query}) AND (FIRST_IDATE:[{first} TO {last}])",
+            "query": f"({self.options.query}) AND (FIRST_IDATE:[{first} TO {last}])",
             "resultType": "core",
             "format": "json",
             "pageSize": PAGE,

@@ -85,6 +85,6 @@ class HuggingFace(ApiSource):
 
     def page_url(self, request: PageRequest) -> str:
         """Return the address of the list of one day."""
-        query = {"date": request.span.days[1], "limit": PAGE_SIZE}
+        query = {"date": request.window.days[1], "limit": PAGE_SIZE}
         more = {"p": request.cursor} if request.cursor else {}
         return f"{self.base}/api/daily_papers?{urlencode(query | more)}"

@@ -48,6 +48,7 @@ class OpenAlex(ApiSource):
 
     kind = "openalex"
     Options = OpenAlexOptions
+    options: OpenAlexOptions
     service = "OpenAlex"
     preset = "openalex"
     lists = ("results",)
@@ -90,14 +91,13 @@ class OpenAlex(ApiSource):
 
     def page_url(self, request: PageRequest) -> str:
         """Return the address of a page of works."""
-        first, last = request.span.days
+        first, last = request.window.days
         options = self.options
         window = f"from_publication_date:{first},to_publication_date:{last}"
-        more = getattr(options, "filter", "")
-        key = getattr(options, "api_key", SecretStr("")).get_secret_value()
+        more, key = options.filter, options.api_key.get_secret_value()
         parameters = {
             "filter": f"{window},{more}" if more else window,
-            "search": getattr(options, "query", ""),
+            "search": options.query,
             "per_page": str(PAGE),
             "cursor": request.cursor or "*",
             "api_key": key,

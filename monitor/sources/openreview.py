@@ -56,6 +56,7 @@ class OpenReview(ApiSource):
 
     kind = "openreview"
     Options = OpenReviewOptions
+    options: OpenReviewOptions
     service = "OpenReview"
     lists = ("notes",)
     address = "https://api2.openreview.net"
@@ -96,8 +97,8 @@ class OpenReview(ApiSource):
 
     def targets(self) -> Sequence[str]:
         """Return the venues and invitations to request, one after the other."""
-        venues = [f"content.venueid={one}" for one in getattr(self.options, "venues", ())]
-        invitations = [f"invitation={one}" for one in getattr(self.options, "invitations", ())]
+        venues = [f"content.venueid={one}" for one in self.options.venues]
+        invitations = [f"invitation={one}" for one in self.options.invitations]
         return (*venues, *invitations)
 
     def following(self, listing: Listing, request: PageRequest) -> str:
@@ -106,7 +107,7 @@ class OpenReview(ApiSource):
         if not listing.items or (listing.total is not None and seen >= listing.total):
             return ""
         changed = number(listing.items[-1], "tmdate") or number(listing.items[-1], "tcdate")
-        begin = request.span.begin.timestamp() * 1000
+        begin = request.window.begin.timestamp() * 1000
         return "" if changed is not None and changed < begin else str(seen)
 
     def page_url(self, request: PageRequest) -> str:

@@ -57,6 +57,7 @@ class SemanticScholar(ApiSource):
 
     kind = "semanticscholar"
     Options = SemanticScholarOptions
+    options: SemanticScholarOptions
     service = "Semantic Scholar"
     lists = ("data", "recommendedPapers", "papers")
     address = "https://api.semanticscholar.org/graph/v1"
@@ -107,7 +108,7 @@ class SemanticScholar(ApiSource):
     @property
     def terms(self) -> Terms:
         """Send the key in a header, and one request a second, the limit of a key."""
-        key = getattr(self.options, "api_key", SecretStr("")).get_secret_value()
+        key = self.options.api_key.get_secret_value()
         return Terms(
             headers={"x-api-key": key} if key else {},
             apart=timedelta(seconds=0 if self.options.url else 1),
@@ -115,11 +116,10 @@ class SemanticScholar(ApiSource):
 
     def page_url(self, request: PageRequest) -> str:
         """Return the address of a page of the bulk search."""
-        studies = getattr(self.options, "fields_of_study", ())
         parameters = {
-            "query": getattr(self.options, "query", ""),
-            "publicationDateOrYear": ":".join(request.span.days),
-            "fieldsOfStudy": ",".join(studies),
+            "query": self.options.query,
+            "publicationDateOrYear": ":".join(request.window.days),
+            "fieldsOfStudy": ",".join(self.options.fields_of_study),
             "fields": FIELDS,
             "token": request.cursor,
         }

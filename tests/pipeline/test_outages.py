@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from monitor.model import Run
-from monitor.sources.oai import harvest
+from monitor.sources.oai.harvest import Harvester
 from monitor.store import incidents, runs, schema
 from tests.house import SATURDAY, House
 from tests.patience import PATIENCE
@@ -126,7 +126,7 @@ def test_a_gap_of_arxiv_that_is_killed_in_the_middle_is_filled_all_the_same(
 def test_pieces_of_a_long_gap_are_not_asked_for_again(
     house: House, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(harvest, "ENOUGH_PAGES", 1)
+    monkeypatch.setattr(Harvester, "enough_pages", 1)
     house.ingest()
     move(house, shelf, 23)
     begun = []

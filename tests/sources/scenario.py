@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from monitor.model import Document, Reading
-from monitor.sources.base import Source, SourceOptions
+from monitor.sources.base import Source
 
 NOW = datetime(2025, 6, 1, 12, tzinfo=UTC)
 SAVED = datetime(2025, 3, 20, 12, tzinfo=UTC)
@@ -15,7 +15,7 @@ FIXTURES = Path(__file__).parent / "fixtures"
 
 
 def opened(kind: type[Source], now: datetime = NOW) -> Source:
-    return kind("daily", SourceOptions(path="dumps/*"), None, lambda: now)
+    return kind("daily", kind.Options(path="dumps/*"), None, lambda: now)
 
 
 def read(

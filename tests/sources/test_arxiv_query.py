@@ -9,7 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 from monitor.http.client import HttpClient
-from monitor.sources.arxiv import Arxiv, ArxivOptions, query_api
+from monitor.sources import arxiv
+from monitor.sources.arxiv import Arxiv, ArxivOptions
 from tests.servers.web import Answer, Asked, MisbehavingServer
 from tests.sources.scenario import read
 from tests.sources.test_harvest import Reader
@@ -20,7 +21,7 @@ DAY = timedelta(days=1)
 
 @pytest.fixture(autouse=True)
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(query_api, "PAGE_SIZE", 2)
+    monkeypatch.setattr(arxiv, "PAGE_SIZE", 2)
 
 
 class Api:

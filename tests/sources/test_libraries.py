@@ -26,8 +26,7 @@ from monitor.sources.bibtex import BibTex
 from monitor.sources.bibtex_latex import bare, unlatex
 from monitor.sources.dblp import Dblp, DblpOptions
 from monitor.sources.fields.dates import partial_date
-from monitor.sources.pubmed import PubMed
-from monitor.sources.pubmed_search import PubMedOptions
+from monitor.sources.pubmed import PubMed, PubMedOptions
 from monitor.sources.ris import Ris
 from tests.fuzz import spoiled
 from tests.servers.web import MisbehavingServer, misbehaving_server
@@ -555,8 +554,9 @@ def test_pubmed_is_searched_from_the_last_day_with_an_overlap(door: HttpClient) 
         web.answers(search("2025/05/23", "2025/06/01"), body=libraries.searched(range(250)))
         for numbers in (range(100), range(100, 200), range(200, 250)):
             web.answers(fetch(numbers), body=libraries.pubmed(numbers))
-        found = loaded(pubmed(web, door), {"until": "2025-05-30T08:00:00+00:00"})
-        assert states(found) == [{}, {}, {"until": NOW.isoformat()}]
+        before = {"until": "2025-05-30T08:00:00+00:00"}
+        found = loaded(pubmed(web, door), before)
+        assert states(found) == [before, before, {"until": NOW.isoformat()}]
         papers = [read(PubMed, d.content).papers for d in found if isinstance(d, Document)]
         assert [len(one) for one in papers] == [100, 100, 50]
 

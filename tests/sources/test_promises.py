@@ -11,6 +11,7 @@ import pytest
 from monitor.errors import DocumentError
 from monitor.http.client import HttpClient
 from monitor.model import Paper
+from monitor.sources import pubmed as pubmed_kind
 from monitor.sources.api.windows import ApiSource
 from monitor.sources.base import Source
 from monitor.sources.biorxiv import BioRxiv
@@ -21,7 +22,7 @@ from monitor.sources.jsonl.source import Jsonl
 from monitor.sources.oai.source import Oai
 from monitor.sources.openalex import OpenAlex
 from monitor.sources.openreview import OpenReview
-from monitor.sources.pubmed import PubMed, entrez
+from monitor.sources.pubmed import PubMed
 from monitor.sources.ris import Ris
 from monitor.sources.semanticscholar import SemanticScholar
 from tests.servers.web import Answer, MisbehavingServer
@@ -116,8 +117,8 @@ def test_a_day_that_pubmed_cannot_list_is_refused(web: MisbehavingServer, door: 
 def test_a_run_fetches_no_more_batches_of_pubmed_than_it_may(
     web: MisbehavingServer, door: HttpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(entrez, "MAX_BATCHES", 2)
-    monkeypatch.setattr(entrez, "MAX_WINDOW_RECORDS", 200)
+    monkeypatch.setattr(PubMed, "enough_pages", 2)
+    monkeypatch.setattr(pubmed_kind, "MAX_WINDOW_RECORDS", 200)
 
     def answers(asked: Any) -> Answer:
         if "efetch" in asked.target:

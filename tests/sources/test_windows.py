@@ -14,8 +14,7 @@ from pydantic import ValidationError
 from monitor.errors import DocumentError, FetchError, MonitorError
 from monitor.http.client import HttpClient
 from monitor.model import Document
-from monitor.sources.api import windows
-from monitor.sources.api.windows import ApiSource, PageRequest, Span, spans
+from monitor.sources.api.windows import ApiSource, PageRequest, Window, windows
 from monitor.sources.base import Source
 from monitor.sources.biorxiv import BioRxiv, MedRxiv
 from monitor.sources.crossref import Crossref
@@ -68,16 +67,17 @@ WEEK, FORTNIGHT = timedelta(days=7), timedelta(days=14)
 @pytest.mark.parametrize("days", [0, 1, 6, 7, 8, 30, 365])
 def test_the_pieces_leave_no_gap_and_overlap_what_was_read(days: int) -> None:
     until = NOW - timedelta(days=days)
-    found = list(spans(until, NOW, WEEK, FORTNIGHT))
+    found = list(windows(until - WEEK, NOW, FORTNIGHT))
     assert found[0].begin == until - WEEK and found[-1].end == NOW
     assert all(before.end == after.begin for before, after in pairwise(found))
-    assert all(span.end - span.begin <= FORTNIGHT for span in found)
+    assert all(window.end - window.begin <= FORTNIGHT for window in found)
     assert len(found) == (1 if days <= 7 else len(found))
 
 
 def test_a_state_from_the_future_asks_for_the_present() -> None:
-    (span,) = spans(NOW + timedelta(days=400), NOW, WEEK, FORTNIGHT)
-    assert span == Span(NOW - WEEK, NOW)
+    source = BioRxiv("daily", BioRxiv.Options(), None, lambda: NOW)
+    ahead = {"until": (NOW + timedelta(days=400)).isoformat()}
+    assert list(source.windows(ahead)) == [Window(NOW - WEEK, NOW)]
 
 
 # ── pages ───────────────────────────────────────────────────────────────────────────
@@ -179,7 +179,7 @@ def endless(kind: type[Source], **extra: object) -> Callable[[Request], Answer]:
 def test_more_pages_than_a_run_may_ask_for_are_a_failure_in_words(
     web: MisbehavingServer, door: HttpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(windows, "MAX_PAGES", 3)
+    monkeypatch.setattr(SemanticScholar, "max_pages", 3)
     web.decides("*", endless(SemanticScholar, total=9_999, token="t"))
     with pytest.raises(MonitorError, match=r"more than 3 pages .* \(narrow the request\)"):
         loaded(opened(SemanticScholar, web, door, query="x", overlap_days=7), {})
@@ -189,7 +189,7 @@ def test_more_pages_than_a_run_may_ask_for_are_a_failure_in_words(
 def test_a_run_ends_after_the_piece_that_fills_it(
     web: MisbehavingServer, door: HttpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(windows, "MAX_PAGES", 2)
+    monkeypatch.setattr(BioRxiv, "enough_pages", 2)
     web.decides("*", lambda _: Answer(body=answer(BioRxiv)))
     documents = loaded(opened(BioRxiv, web, door), {"until": "2024-06-01T00:00:00+00:00"})
     assert len(documents) == 2
@@ -198,7 +198,7 @@ def test_a_run_ends_after_the_piece_that_fills_it(
 
 # ── what each service is asked ──────────────────────────────────────────────────────
 
-SPAN = Span(datetime(2025, 5, 20, tzinfo=UTC), datetime(2025, 6, 1, tzinfo=UTC))
+WINDOW = Window(datetime(2025, 5, 20, tzinfo=UTC), datetime(2025, 6, 1, tzinfo=UTC))
 
 
 @pytest.mark.parametrize(
@@ -207,40 +207,40 @@ SPAN = Span(datetime(2025, 5, 20, tzinfo=UTC), datetime(2025, 6, 1, tzinfo=UTC))
         (
             BioRxiv,
             {},
-            PageRequest(SPAN, cursor="100"),
+            PageRequest(WINDOW, cursor="100"),
             "https://api.biorxiv.org/details/biorxiv/2025-05-20/2025-06-01/100/json",
         ),
         (
             MedRxiv,
             {},
-            PageRequest(SPAN, "infectious diseases"),
+            PageRequest(WINDOW, "infectious diseases"),
             "https://api.biorxiv.org/details/medrxiv/2025-05-20/2025-06-01/0/json"
             "?category=infectious%20diseases",
         ),
         (
             HuggingFace,
             {},
-            PageRequest(SPAN, cursor="1"),
+            PageRequest(WINDOW, cursor="1"),
             "https://huggingface.co/api/daily_papers?date=2025-06-01&limit=100&p=1",
         ),
         (
             Crossref,
             {"filter": "issn:1234-5678"},
-            PageRequest(SPAN),
+            PageRequest(WINDOW),
             "https://api.crossref.org/works?filter=from-created-date%3A2025-05-20%2C"
             "until-created-date%3A2025-06-01%2Cissn%3A1234-5678&rows=200&cursor=%2A",
         ),
         (
             OpenAlex,
             {"query": "roots", "api_key": "hush"},
-            PageRequest(SPAN, cursor="Il="),
+            PageRequest(WINDOW, cursor="Il="),
             "https://api.openalex.org/works?filter=from_publication_date%3A2025-05-20%2C"
             "to_publication_date%3A2025-06-01&search=roots&per_page=100&cursor=Il%3D&api_key=hush",
         ),
         (
             OpenReview,
             {"venues": ["A.cc/2025"]},
-            PageRequest(SPAN, "content.venueid=A.cc/2025", "1000"),
+            PageRequest(WINDOW, "content.venueid=A.cc/2025", "1000"),
             "https://api2.openreview.net/notes?content.venueid=A.cc%2F2025"
             "&sort=tmdate%3Adesc&limit=1000&offset=1000",
         ),

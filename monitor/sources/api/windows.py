@@ -1,9 +1,13 @@
-"""Fetches what is new from a service: windows of time in pieces, each piece in pages.
+"""Fetches what is new from a service: windows of time, of each its targets, of each its pages.
 
 State between runs is `until`: everything that the service had up to then has been read. A run
 starts at `until` minus an overlap, because services add papers late; the store decides what is new.
-`until` moves only with a piece whose last page was read whole, so that a failure, an empty page or
-a restart affects only that piece.
+`until` moves only with a window whose last page was read whole, so that a failure, an empty page or
+a restart affects only that window.
+
+A service that dates its changes adds none late (`dates_changes`). Its state has two more entries
+while windows are left: `from`, where the next one begins, and `days`, its length after a window had
+too many pages: half of that window, doubled after each window that was read.
 
 Each page leads to the next (by a cursor, a total, or its last record). The kind outlines it, in a
 worker process if it is large.
@@ -14,9 +18,10 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import abstractmethod
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import ClassVar, cast
 
 from pydantic import Field, model_validator
@@ -29,8 +34,8 @@ from monitor.sources.api.records import JsonSource, Listing, value_of
 from monitor.sources.base import Found, Source, SourceOptions
 from monitor.sources.fields.dates import parse_date
 
-MAX_PAGES = 200
-WINDOW_MARGIN = timedelta(days=7)
+WEEK = timedelta(days=7)
+UNTIL, FROM, DAYS = "until", "from", "days"
 
 
 class ApiOptions(SourceOptions):
@@ -86,11 +91,16 @@ def one_document(url: str | None) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """A piece of time to request; services take its ends by the day."""
+class Window:
+    """A piece of time to request, by the day; up to the present if it `is_last`.
+
+    `targets` are requested one after the other: categories, sets, batches of identifiers.
+    """
 
     begin: datetime
     end: datetime
+    is_last: bool = True
+    targets: Sequence[str] = ("",)
 
     @property
     def days(self) -> tuple[str, str]:
@@ -101,7 +111,7 @@ class Span:
 class PageRequest:
     """A request for one page; `before` counts the records on the pages before it."""
 
-    span: Span
+    window: Window
     target: str = ""
     cursor: str = ""
     page: int = 1
@@ -112,8 +122,9 @@ class PageRequest:
 class Outline:
     """Whether a page is `whole`, how many records it has, and the cursor of the `following` page.
 
-    `total` is the number of records on all pages, if the service reports it; `mark` is a digest of
-    the page's records; `error` explains why the page must not be taken for an answer.
+    `total` is the number of records on all pages, if the service reports it; `mark` is the same
+    for a page that is repeated; `expired` means that the service has forgotten the cursor;
+    `responded` is the service's own time; `error` explains why the page is no response at all.
     """
 
     whole: bool = False
@@ -122,24 +133,39 @@ class Outline:
     following: str = ""
     total: int = 0
     error: str = ""
+    expired: bool = False
+    responded: datetime | None = None
 
 
-def spans(until: datetime, now: datetime, overlap: timedelta, longest: timedelta) -> Iterator[Span]:
-    """Cut the time from `until` minus the overlap to `now` into pieces, oldest first."""
-    begin = min(until, now) - overlap
+def windows(
+    begin: datetime, now: datetime, longest: timedelta, targets: Sequence[str] = ("",)
+) -> Iterator[Window]:
+    """Cut the time from `begin` to `now` into windows, oldest first."""
+    begin = min(begin, now)
     while now - begin > longest:
-        yield Span(begin, begin + longest)
+        yield Window(begin, begin + longest, False, targets)
         begin += longest
-    yield Span(begin, now)
+    yield Window(begin, now, True, targets)
 
 
 class WindowSource(Source):
-    """A kind that fetches windows of time from its service."""
+    """A kind that fetches windows of time from its service.
+
+    `dates_changes`: windows are of changes, none of which is dated back. `first`: how far the first
+    run looks back (None: the overlap). `independent_targets`: after a page that failed, the other
+    targets of its window are still requested.
+    """
 
     service: ClassVar[str]
     address: ClassVar[str]
-    longest: ClassVar[timedelta | None] = None  # of a piece; None: the overlap and a week
-    max_records: ClassVar[int | None] = None  # of a piece, where the service has a limit
+    longest: ClassVar[timedelta | None] = None  # of a window; None: the overlap and a week
+    first: ClassVar[timedelta | None] = None
+    max_records: ClassVar[int | None] = None  # of a window, where the service has a limit
+    max_pages: ClassVar[int] = 200  # of a window
+    enough_pages: ClassVar[int] = 200  # after which a run leaves the other windows to the next
+    dates_changes: ClassVar[bool] = False
+    independent_targets: ClassVar[bool] = False
+    last_state: Mapping[str, str] = {}  # added to the state after the last window
 
     @abstractmethod
     def page_url(self, request: PageRequest) -> str:
@@ -155,7 +181,7 @@ class WindowSource(Source):
 
     def page_name(self, request: PageRequest) -> str:
         """Return what a page is called below the address of the service."""
-        first, last = request.span.days
+        first, last = request.window.days
         target = f"{request.target} " if request.target else ""
         return f"{target}{first}..{last} page {request.page}"
 
@@ -170,62 +196,24 @@ class WindowSource(Source):
 
     @property
     def overlap(self) -> timedelta:
-        return timedelta(days=getattr(self.options, "overlap_days", WINDOW_MARGIN.days))
+        return WEEK
+
+    def windows(self, state: Mapping[str, str]) -> Iterator[Window]:
+        """Yield the windows of a run, oldest first."""
+        now = self._clock()
+        start = now + self.overlap - (self.first or self.overlap)
+        until = min(parse_date(state.get(UNTIL, "")) or start, now)
+        days = state.get(DAYS, "")
+        longest = self.longest or self.overlap + WEEK
+        begin = parse_date(state.get(FROM, "")) or until - self.overlap
+        longest = timedelta(days=int(days)) if days.isdigit() else longest
+        return windows(begin, now, longest, self.targets())
 
     def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
-        """Find the pages of each piece; a page that fails ends the run."""
+        """Find the pages of each window; a page that fails ends the run."""
         if self.reads_documents:
-            yield from super().find(validators)
-            return
-        now = self._clock()
-        until = min(parse_date(validators.get("until", "")) or now, now)
-        read = 0
-        for span in spans(until, now, self.overlap, self.longest or self.overlap + WINDOW_MARGIN):
-            done = {"until": max(span.end, until).isoformat()}
-            pages = yield from self._pages(span, validators, done)
-            read += pages
-            if not pages or read >= MAX_PAGES:
-                return
-            validators = done
-
-    def _pages(
-        self, span: Span, state: Mapping[str, str], done: Mapping[str, str]
-    ) -> Generator[Found, None, int]:
-        """Yield the pages of one piece; return their number, 0 if not all were read."""
-        count = 0
-        *others, last = self.targets()
-        for target in (*others, last):
-            request, seen = PageRequest(span, target), set[str]()
-            while True:
-                name = f"{redact_url(self.base)} {self.page_name(request)}"
-                page = _Page(self, request, name, state, done if target == last else state)
-                yield Found(name, page.load)
-                outline = page.outline
-                if not outline.whole:
-                    return 0
-                count += 1
-                self._check_bounds(name, outline, outline.mark in seen, count)
-                if not outline.following:
-                    break
-                seen.add(outline.mark)
-                request = replace(
-                    request,
-                    cursor=outline.following,
-                    page=request.page + 1,
-                    before=request.before + outline.records,
-                )
-        return count
-
-    def _check_bounds(self, name: str, outline: Outline, repeated: bool, count: int) -> None:
-        """Raise DocumentError for a list that has no end, or more records than can be read."""
-        if outline.following and repeated:
-            raise DocumentError(f"{self.service} gives the same page again and again: {name}")
-        if outline.following and count >= MAX_PAGES:
-            why = f"{self.service} has more than {MAX_PAGES} pages between {name}"
-            raise DocumentError(why, "narrow the request")
-        if self.max_records and outline.total > self.max_records:
-            why = f"{self.service} has {outline.total:,} records in {name}"
-            raise DocumentError(f"{why}, more than {self.max_records:,}", "narrow the query")
+            return super().find(validators)
+        return _Run(self, validators).find()
 
     def fetch_page(self, request: PageRequest, name: str) -> Document:
         """Fetch one page; raises FetchError with the service's own message."""
@@ -239,28 +227,133 @@ class WindowSource(Source):
 
 
 @dataclass(slots=True)
-class _Page:
-    """One page; `outline` is set once it was loaded."""
+class _Run:
+    """A walk through windows, targets and pages; `state` is that of the windows that are read."""
 
     source: WindowSource
-    request: PageRequest
-    name: str
     state: Mapping[str, str]
-    done: Mapping[str, str]
-    outline: Outline = Outline()
+    window: Window = field(init=False)
+    pages: int = 0  # of the window
+    responded: datetime | None = None  # to the first request of the window
 
-    def load(self) -> Document:
-        document = self.source.fetch_page(self.request, self.name)
-        outline = cast("Outline", sandbox.ask(self.source, "outline", document, self.request))
+    def find(self) -> Iterator[Found]:
+        pages = 0
+        for window in self.source.windows(self.state):
+            self.window, self.pages, self.responded, whole = window, 0, None, True
+            for number, target in enumerate(window.targets, start=1):
+                is_last = whole and number == len(window.targets)
+                listing = _Pages(self, PageRequest(window, target), is_last)
+                yield from listing.find()
+                whole = whole and listing.outline.whole and not listing.outline.following
+                if not (whole or self.source.independent_targets):
+                    return
+            pages += self.pages
+            if not whole or pages >= self.source.enough_pages:
+                return
+            self.state = self.done
+
+    @property
+    def done(self) -> dict[str, str]:
+        """The state after this window."""
+        end = self.window.end
+        if self.window.is_last:
+            before = {k: v for k, v in self.state.items() if k not in (FROM, DAYS)}
+            until = self.responded or end
+            return {**before, **self.source.last_state, UNTIL: until.isoformat()}
+        until = max(end, parse_date(self.state.get(UNTIL, "")) or end)
+        state = {**self.state, UNTIL: until.isoformat()}
+        if self.source.dates_changes:
+            state[FROM] = end.isoformat()
+        if days := self.state.get(DAYS):
+            state[DAYS] = str(min(2 * int(days), WEEK.days))
+        return state
+
+    @property
+    def half(self) -> Mapping[str, str] | None:
+        """The state that requests half of this window; None if it cannot be halved."""
+        days = (self.window.end - self.window.begin).days
+        if not self.source.dates_changes or days < 2:
+            return None
+        return {**self.state, FROM: self.window.begin.isoformat(), DAYS: str(days // 2)}
+
+    def state_after(self, outline: Outline, is_last: bool) -> Mapping[str, str]:
+        """Return the state that a page carries, of the last target if `is_last`."""
+        if outline.whole and is_last and not outline.following:
+            return self.done
+        is_long = outline.whole and outline.following and self.pages >= self.source.max_pages
+        return (self.half if is_long else None) or self.state
+
+
+@dataclass(slots=True)
+class _Pages:
+    """The pages of one target in one window; `outline` is that of the page loaded last."""
+
+    run: _Run
+    request: PageRequest
+    is_last: bool
+    outline: Outline = Outline()
+    restarted: bool = False
+    _seen: set[str] = field(default_factory=set)
+
+    def find(self) -> Iterator[Found]:
+        """Yield the pages; DocumentError if the list has no end."""
+        source = self.run.source
+        while True:
+            self.outline = Outline()
+            name = f"{redact_url(source.base)} {source.page_name(self.request)}"
+            yield Found(name, partial(self._load, name))
+            if not self.outline.whole or not self._goes_on(name):
+                return
+            self._seen.add(self.outline.mark)
+            self.request = replace(
+                self.request,
+                cursor=self.outline.following,
+                page=self.request.page + 1,
+                before=self.request.before + self.outline.records,
+            )
+
+    def _goes_on(self, name: str) -> bool:
+        """Whether to request the next page; DocumentError for more than can be read."""
+        source, outline = self.run.source, self.outline
+        if outline.following and outline.mark in self._seen:
+            raise DocumentError(f"{source.service} gives the same page again and again: {name}")
+        is_long = outline.following and self.run.pages >= source.max_pages
+        if is_long and not self.run.half:
+            why = f"{source.service} has more than {source.max_pages} pages between {name}"
+            raise DocumentError(why, "narrow the request")
+        if source.max_records and outline.total > source.max_records:
+            why = f"{source.service} has {outline.total:,} records in {name}"
+            raise DocumentError(f"{why}, more than {source.max_records:,}", "narrow the query")
+        return bool(outline.following and not is_long)
+
+    def _load(self, name: str) -> Document:
+        document, outline = self._fetch(name)
+        if outline.expired and self.request.cursor:
+            if self.restarted:
+                raise DocumentError(f"{self.run.source.service} rejected its own resumption token")
+            self.restarted, self.request = True, replace(self.request, cursor="", before=0)
+            self._seen.clear()
+            document, outline = self._fetch(name)
         if outline.error:
             raise DocumentError(outline.error)
         self.outline = outline
-        ended = outline.whole and not outline.following
-        return replace(document, validators=self.done if ended else self.state)
+        self.run.pages += outline.whole
+        self.run.responded = self.run.responded or outline.responded
+        return replace(document, validators=dict(self.run.state_after(outline, self.is_last)))
+
+    def _fetch(self, name: str) -> tuple[Document, Outline]:
+        document = self.run.source.fetch_page(self.request, name)
+        outline = sandbox.ask(self.run.source, "outline", document, self.request)
+        return document, cast("Outline", outline)
 
 
 class ApiSource(JsonSource, WindowSource):
     """A kind that fetches JSON from its service."""
+
+    @property
+    def overlap(self) -> timedelta:
+        options = self.options
+        return timedelta(days=options.overlap_days) if isinstance(options, ApiOptions) else WEEK
 
     def following(self, listing: Listing, request: PageRequest) -> str:
         """Return the cursor of the next page; "" if this is the last."""

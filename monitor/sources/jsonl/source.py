@@ -75,6 +75,7 @@ class Jsonl(Source):
 
     kind: ClassVar[str] = "jsonl"
     Options: ClassVar[type[JsonlOptions]] = JsonlOptions
+    options: JsonlOptions
     default_first_run: ClassVar[FirstRun] = FirstRun.BASELINE
     dated: ClassVar[bool] = True
 
@@ -101,8 +102,8 @@ class Jsonl(Source):
 
     def begin(self, dump: Dump, marks: Sequence[DumpCursor]) -> DumpReader:
         """Begin to read a dump after the furthest of `marks` whose digest it still has."""
-        preset, fields = getattr(self.options, "preset", ""), getattr(self.options, "fields", {})
-        return DumpReader(dump.open, marks, preset, fields, self._clock())
+        options = self.options
+        return DumpReader(dump.open, marks, options.preset, options.fields, self._clock())
 
     def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
         """Find dumps; FetchError when there is no place to look."""

@@ -5,18 +5,18 @@ begin of the window ──> ListRecords ──> page ── resumption token ─
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Sequence
 from datetime import timedelta
 from urllib.parse import parse_qs, urlsplit
 
 from pydantic import Field
 
-from monitor.model import Document, Paper, Reading
+from monitor.model import Paper
 from monitor.sources import arxiv_records
-from monitor.sources.base import Found, SourceOptions
+from monitor.sources.base import SourceOptions
 from monitor.sources.oai import dublin_core
 from monitor.sources.oai.envelope import Record, local
-from monitor.sources.oai.harvest import Harvester, Repository
+from monitor.sources.oai.harvest import Harvester
 
 
 class OaiOptions(SourceOptions):
@@ -39,20 +39,28 @@ class Oai(Harvester):
 
     kind = "oai"
     Options = OaiOptions
+    options: OaiOptions
 
-    def read(self, document: Document) -> Reading:
-        """Read all records; deleted ones are withdrawn papers."""
-        return self.envelope(document.content).reading()
-
-    def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
-        """Find the pages of what changed since the last whole reading."""
+    @property
+    def reads_documents(self) -> bool:
         url = self.options.url
-        if not url or "verb" in parse_qs(urlsplit(url).query):
-            yield from super().find(validators)
-            return
-        options = self.options if isinstance(self.options, OaiOptions) else OaiOptions(url=url)
-        repository = Repository(url, options.prefix, options.sets)
-        yield from self.harvest(repository, validators, timedelta(days=options.overlap_days))
+        return not url or "verb" in parse_qs(urlsplit(url).query)
+
+    @property
+    def base(self) -> str:
+        return self.options.url or ""
+
+    @property
+    def overlap(self) -> timedelta:
+        return timedelta(days=self.options.overlap_days)
+
+    @property
+    def prefix(self) -> str:
+        return self.options.prefix
+
+    def targets(self) -> Sequence[str]:
+        """Return the sets to request."""
+        return self.options.sets or ("",)
 
     def convert(self, record: Record) -> Paper | str:
         """Read a record of any repository; arXiv's own formats are not Dublin Core."""
