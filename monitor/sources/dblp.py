@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element
 
 from pydantic import Field
 
-from monitor.model import Paper
+from monitor.model import Document, Paper, Reading, Rejected
 from monitor.sources.api.records import Listing
 from monitor.sources.api.values import (
     NoPaperError,
@@ -28,11 +28,13 @@ from monitor.sources.api.values import (
     title_of,
     year_of,
 )
-from monitor.sources.api.windows import PageRequest, QueryOptions
-from monitor.sources.api.xml_answers import XmlApiSource
+from monitor.sources.api.windows import ApiSource, PageRequest, QueryOptions
+from monitor.sources.base import failure, reading
 from monitor.sources.fields.dates import parse_date, within_reason
 from monitor.sources.fields.identifiers import identifier_pairs, keys_of, openreview_id
 from monitor.sources.fields.links import first_link
+from monitor.sources.xml.repair import read_elements
+from monitor.sources.xml.safe_input import XmlError
 
 PAGE_RECORDS = 1_000  # the maximum of the search
 
@@ -48,6 +50,9 @@ TYPES = {
     "data": "Data and Artifacts",
     "www": "home page",
 }
+_ROOTS = ("result", "dblp", "dblpperson", "bht", "hits", "hit", *TYPES)
+_HEADS = ("status", "hits")  # with values about the whole response
+_XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?!!doctype html|html)|\x1f\x8b", re.IGNORECASE)
 _INFORMAL = "Informal and Other Publications"
 _HOMONYM = re.compile(r"\s+\d{4}$")
 _ARXIV_VOLUME = re.compile(r"abs/(.+)")
@@ -62,7 +67,7 @@ class DblpOptions(QueryOptions):
     years: int = Field(default=2, ge=1, le=50)
 
 
-class Dblp(XmlApiSource):
+class Dblp(ApiSource):
     """Reads dblp, which has only the year of a paper: its papers are never older."""
 
     kind = "dblp"
@@ -74,13 +79,27 @@ class Dblp(XmlApiSource):
     address = "https://dblp.org/search/publ/api"
     longest = timedelta(days=36_500)  # each year is one list
     max_records = 10_000  # of one query, by its documentation
-    xml_roots = (
-        *("result", "dblp", "dblpperson", "bht", "hits", "hit"),
-        *TYPES,
-    )
-    xml_records = ("hit", *TYPES)
-    xml_heads = ("status", "hits")
-    xml_marked = ("title",)
+
+    def read(self, document: Document) -> Reading:
+        """Read a response in JSON or XML, or records of dblp.xml."""
+        if not _XML.match(document.content):
+            return super().read(document)
+        records: list[Paper | Rejected] = []
+        heads: dict[str, object] = {}
+        whole, now = True, self._clock()
+        for element in read_elements(document.content, ("hit", *TYPES), _HEADS, roots=_ROOTS):
+            if isinstance(element, XmlError):
+                records.append(Rejected(f"record {len(records) + 1}", str(element)))
+                whole = False
+            elif element.tag in _HEADS or not len(element):
+                heads[element.tag] = _value_of(element)
+            else:
+                records.append(self._record(_value_of(element), len(records) + 1, now))
+        hits = {**_object(heads.get("hits")), "hit": records}
+        response = {"result": {"status": heads.get("status"), "hits": hits}}
+        if whole and (error := self._check(self.listing(response)).error):
+            return failure(error)
+        return reading(records, whole)
 
     @property
     def reads_documents(self) -> bool:
@@ -117,19 +136,6 @@ class Dblp(XmlApiSource):
         found, begin = many(hits, "hit"), number(hits, "@first") or 0
         return Listing(found, number(hits, "@total"), begin, str(begin + len(found)))
 
-    def response(self, values: Mapping[str, object], records: Sequence[object]) -> object:
-        """Return the JSON response that has these values; dblp.xml has none."""
-        hits = {**_object(values.get("hits")), "hit": records}
-        return {"result": {"status": values.get("status"), "hits": hits}}
-
-    def value_of_element(self, element: Element) -> object:
-        """Return a record of dblp.xml with the type that the search gives."""
-        value = super().value_of_element(element)
-        if element.tag in TYPES and isinstance(value, dict):
-            informal = value.get("@publtype") == "informal"
-            value.setdefault("type", _INFORMAL if informal else TYPES[element.tag])
-        return value
-
     def paper(self, record: Record, now: datetime) -> Paper:
         """Turn a hit of the search, or a record of dblp.xml, into a paper."""
         info = _object(record.get("info", record))
@@ -156,6 +162,20 @@ class Dblp(XmlApiSource):
             withdrawn="withdrawn" in (raw(info, "@publtype"), *type_.lower().split()),
             raw_id=key,
         )
+
+
+def _value_of(element: Element) -> object:
+    """Return the text of an element, or an object of its attributes and parts, as JSON has them."""
+    if element.tag == "title" or not (len(element) or element.tag in _HEADS):
+        return "".join(element.itertext())
+    parts: dict[str, list[object]] = {f"@{name}": [v] for name, v in element.attrib.items()}
+    for child in element:
+        parts.setdefault(child.tag, []).append(_value_of(child))
+    value = {name: values[0] if len(values) == 1 else values for name, values in parts.items()}
+    if element.tag in TYPES:
+        informal = value.get("@publtype") == "informal"
+        value.setdefault("type", _INFORMAL if informal else TYPES[element.tag])
+    return value
 
 
 def _object(value: object) -> Record:

@@ -6,7 +6,7 @@ https://europepmc.org/RestfulWebService: /search with resultType=core and cursor
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from datetime import datetime
 from urllib.parse import quote, urlencode
 
@@ -28,8 +28,7 @@ from monitor.sources.api.values import (
     when,
     year_of,
 )
-from monitor.sources.api.windows import ApiOptions, PageRequest
-from monitor.sources.api.xml_answers import XmlApiSource
+from monitor.sources.api.windows import ApiOptions, ApiSource, PageRequest
 from monitor.sources.fields.identifiers import keys_of
 from monitor.sources.fields.links import http_link
 from monitor.sources.fields.publication_types import NOTICES, type_and_subject, type_of
@@ -50,7 +49,7 @@ class EuropePmcOptions(ApiOptions):
     query: str = ""
 
 
-class EuropePmc(XmlApiSource):
+class EuropePmc(ApiSource):
     """Reads Europe PMC by the day on which a record first appeared (FIRST_IDATE)."""
 
     kind = "europepmc"
@@ -59,14 +58,6 @@ class EuropePmc(XmlApiSource):
     service = "Europe PMC"
     lists = ("result",)
     address = "https://www.ebi.ac.uk/europepmc/webservices/rest"
-    xml_roots = ("responseWrapper",)
-    xml_records = ("result", "hitCount", "errMsg")
-    xml_marked = ("title", "abstractText")
-
-    def response(self, values: Mapping[str, object], records: Sequence[object]) -> object:
-        """Return the JSON response that has these values; one with an error has no results."""
-        results = {} if "errMsg" in values else {"resultList": {"result": records}}
-        return {**values, **results}
 
     def listing(self, response: object) -> Listing:
         """Find the results, their number and the cursor of the next page."""

@@ -224,19 +224,6 @@ def test_a_later_version_of_a_preprint_is_no_new_one(
     assert f"{paper.updated:%Y-%m-%d}" == "2025-05-20"
 
 
-@pytest.mark.parametrize(
-    ("content", "error"),
-    [
-        ("<responseWrapper><hitCount>9</hitCount><resultList/></responseWrapper>", "there are 9"),
-        ("<responseWrapper><errMsg>no query</errMsg></responseWrapper>", "error: no query"),
-        ("<opml><result/></opml>", "begins with <opml>"),
-    ],
-)
-def test_an_answer_of_europe_pmc_in_xml_that_holds_nothing(content: str, error: str) -> None:
-    reading = read(EuropePmc, content.encode())
-    assert error in reading.error and not reading.complete
-
-
 def test_an_inverted_index_with_false_positions_costs_nothing() -> None:
     index = {"b": [10**15], "a": [-3], "c": ["x", None, 1.5, True], "d": 7, "e": None}
     response = {"results": [{"id": "https://openalex.org/W1", "title": "T"} | {"x": 1}]}
