@@ -76,9 +76,7 @@ class PubMed(WindowSource):
             return failure(_describe_json(document.content))
         records: list[Paper | Rejected] = []
         whole = True
-        for element in read_elements(
-            document.content, _RECORDS, roots=_ROOTS, outer=_OUTER, bulk="PubmedArticle"
-        ):
+        for element in read_elements(document.content, _RECORDS, roots=_ROOTS, outer=_OUTER):
             where = f"record {len(records) + 1}"
             if isinstance(element, XmlError):
                 whole = False

@@ -6,13 +6,9 @@ import random
 import sys
 import tracemalloc
 from collections.abc import Callable
-from functools import partial
 from types import FrameType
-from xml.etree.ElementTree import tostring
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from monitor.model import Paper, Reading
 from monitor.sources.api.records import MAX_PARSED
@@ -27,7 +23,6 @@ from monitor.sources.oai.source import Oai
 from monitor.sources.openalex import OpenAlex
 from monitor.sources.ris import Ris
 from monitor.sources.xml.repair import cut_with_namespaces, repair_escapes
-from monitor.sources.xml.safe_input import XmlError
 from monitor.sources.xml.stream import records
 from tests.sources.scenario import read
 
@@ -208,48 +203,6 @@ def test_F12_a_gap_between_records_is_no_value_however_long(
     reading = read(Dblp, b"<dblp>" + record + gap * 40_000 + record + b"</dblp>")
     assert len(reading.papers) == found
     assert reading.complete == (found == 2)
-
-
-LISTED = ("a", "b")
-PARTS = st.sampled_from(
-    (
-        *("<a>1</a>", "<a>\n<t>2</t>\n</a>\n", "<a><b/></a>", "<b>3</b>", "<c><a/></c>", "<c/>"),
-        *("text", "\n", "<!-- <a></a> -->", "<a><![CDATA[</a>]]></a>", "<a>&amp;&uuml;ü</a>"),
-        *("<a", "</a>", "<b>", "<a>&", "</r>", "<p:a/>", '<a x="1">4</a>', "<?p </a>?>", "<!--"),
-        *("-->", "<a>" + "5" * 99 + "</a>"),
-    )
-)
-
-
-def streamed(content: bytes, most: str) -> list[str]:
-    """What is read of a document: its root, the records, and where it is faulty."""
-    found: list[str] = []
-    try:
-        for element in records(content, LISTED, bulk=most):
-            element.tail = None  # which is no part of a record
-            found.append(tostring(element, "unicode") if found else element.tag)
-    except XmlError as fault:
-        found.append(str(fault).partition(", column")[0])
-    return found
-
-
-@pytest.mark.parametrize(
-    "head", ["<r>", '<r xmlns="x">', "<a><a/>", '<?xml version="1.0" encoding="latin-1"?>\n<r>', ""]
-)
-@given(parts=st.lists(PARTS, max_size=14))
-def test_records_that_are_parsed_many_at_a_time_are_the_same(head: str, parts: list[str]) -> None:
-    content = f"{head}{''.join(parts)}</r>".encode()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("monitor.sources.xml.stream.BULK_FROM_BYTES", 0)
-        for piece in (7, 60, 4096):
-            patch.setattr("monitor.sources.xml.safe_input.PIECE_BYTES", piece)
-            assert streamed(content, "a") == streamed(content, "")
-
-
-def test_records_of_a_large_document_cost_no_call_for_each_of_their_elements() -> None:
-    content = b"<r>" + (b"<a>" + b"<t>1</t>" * 100 + b"</a>") * 1_000 + b"</r>"
-    most, none = (partial(list, records(content, LISTED, bulk=name)) for name in ("a", ""))
-    assert calls(most) * 10 < calls(none)
 
 
 @pytest.mark.parametrize("piece", [b"{},", b"[],"])

@@ -56,7 +56,6 @@ def read_elements(
     *,
     roots: Collection[str] = (),
     outer: Collection[str] = (),
-    bulk: str = "",
     spaces: Sequence[str] = ("",),
 ) -> Iterator[Element | XmlError]:
     """Yield the elements that `records` yields after a root and, after a fault, those that follow.
@@ -69,7 +68,7 @@ def read_elements(
     tags, head_tags = ({f"{s}{name}" for s in spaces for name in of} for of in (names, heads))
     count = number = 0
     try:
-        for element in _below_root(records(content, tags, head_tags, bulk), roots):
+        for element in _below_root(records(content, tags, head_tags), roots):
             count += element.tag in tags
             yield element
         return
