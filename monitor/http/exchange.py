@@ -16,7 +16,7 @@ import httpx
 from monitor.errors import FetchError
 from monitor.http.addresses import public_addresses
 from monitor.http.cache_headers import LEAST, retry_after
-from monitor.http.dialing import Guard, TooLateError, Watch
+from monitor.http.dialing import Guard, TooLateError, Transport, Watch, core_url, proxy_for
 from monitor.http.request import Redirect, Request, port_of, server_of
 from monitor.http.response import (
     NETWORK_ERRORS,
@@ -26,7 +26,6 @@ from monitor.http.response import (
     read_response,
 )
 from monitor.http.server_memory import Memory, Wait
-from monitor.http.transport import Transport, core_url, proxy_for
 
 TIMEOUT = httpx.Timeout(connect=10, read=20, write=20, pool=5)
 ACCEPT = "application/atom+xml, application/rss+xml, application/feed+json, */*;q=0.8"

@@ -9,7 +9,7 @@ from monitor.model import Dump, DumpCursor, DumpReading, Run, RunOutcome
 from monitor.pipeline.chunk_size import ChunkSize
 from monitor.pipeline.run_recorder import STOPPED, Progress, RunRecorder
 from monitor.sources import sandbox
-from monitor.sources.fields.withdrawals import strip_withdrawal_marks
+from monitor.sources.fields.publication_types import strip_withdrawal_marks
 from monitor.store import dump_progress
 
 

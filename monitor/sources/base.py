@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from monitor.errors import FetchError
 from monitor.http.addresses import redact_url, same_server
-from monitor.http.body import MAX_BYTES
+from monitor.http.response import MAX_BYTES
 from monitor.model import (
     Document,
     Dump,
@@ -25,12 +25,14 @@ from monitor.model import (
     Rejected,
 )
 from monitor.sources.calendar import Calendar
-from monitor.sources.feed.ttl import requested_interval
 from monitor.sources.files import Found, documents_in, read_dump, read_file
 
 if TYPE_CHECKING:
     from monitor.http.client import HttpClient
     from monitor.http.response import Response
+
+
+import re
 
 __all__ = [
     "Found",
@@ -245,3 +247,30 @@ def reading(records: Sequence[Paper | Rejected], whole: bool) -> Reading:
         return failure(rejected[0].why)
     error = f"no record is a paper: {rejected[0].why}"
     return Reading((), rejected, error, complete=False)
+
+
+HEAD_BYTES = 64 * 1024  # in which the channel's own elements are
+
+_FIRST_ENTRY = re.compile(rb"<(?:\w{1,20}:)?(?:item|entry)[\s>]")
+_TTL = re.compile(rb"<ttl>\s*(\d{1,6})\s*</ttl>")
+_PERIOD = re.compile(rb"<\w{1,20}:updatePeriod>\s*(\w{1,10})\s*</")
+_FREQUENCY = re.compile(rb"<\w{1,20}:updateFrequency>\s*(\d{1,6})\s*</")
+_PERIODS = {
+    b"hourly": timedelta(hours=1),
+    b"daily": timedelta(days=1),
+    b"weekly": timedelta(days=7),
+    b"monthly": timedelta(days=30),
+    b"yearly": timedelta(days=365),
+}
+
+
+def requested_interval(content: bytes) -> timedelta:
+    """Return how long a feed asks to wait between readings; zero where it does not say."""
+    head = content[:HEAD_BYTES].replace(b"\0", b"")
+    entry = _FIRST_ENTRY.search(head)
+    head = head[: entry.start()] if entry else head
+    minutes, period = _TTL.search(head), _PERIOD.search(head)
+    frequency = _FREQUENCY.search(head)
+    length = _PERIODS.get(period[1].lower(), timedelta(0)) if period else timedelta(0)
+    times = max(int(frequency[1]), 1) if frequency else 1
+    return max(timedelta(minutes=int(minutes[1]) if minutes else 0), length / times)

@@ -18,8 +18,8 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from monitor.model import Rejected
+from monitor.sources.fields import MAX_ENTRY
 from monitor.sources.fields.encoding import numbered_parts
-from monitor.sources.fields.limits import MAX_ENTRY
 
 if TYPE_CHECKING:
     from bibtexparser.model import Block

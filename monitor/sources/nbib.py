@@ -14,10 +14,10 @@ from datetime import datetime
 
 from monitor.model import COMMENT, CONCERN, CORRECTION, RETRACTION, Paper, Rejected
 from monitor.sources.api.values import names_of, natural, terms
+from monitor.sources.fields import MAX_ENTRY
 from monitor.sources.fields.dates import partial_date, within_print_era
 from monitor.sources.fields.encoding import numbered_parts
 from monitor.sources.fields.identifiers import identifier_pairs, keys_of
-from monitor.sources.fields.limits import MAX_ENTRY
 from monitor.sources.fields.markup import text
 from monitor.sources.fields.publication_types import type_and_subject
 from monitor.text import without_placeholder

@@ -18,10 +18,10 @@ from monitor.model import Document, FirstRun, Paper, Reading, Rejected
 from monitor.sources import nbib
 from monitor.sources.api.values import doi_link, names_of, natural, terms
 from monitor.sources.base import Source, failure, reading
+from monitor.sources.fields import MAX_ENTRY
 from monitor.sources.fields.dates import partial_date, within_print_era
 from monitor.sources.fields.encoding import SAMPLE, decode, find_fault, numbered_parts
 from monitor.sources.fields.identifiers import identifiers
-from monitor.sources.fields.limits import MAX_ENTRY
 from monitor.sources.fields.links import first_link
 from monitor.sources.fields.markup import text
 from monitor.text import without_placeholder

@@ -28,8 +28,8 @@ from msgspec import structs
 from monitor.errors import DocumentError
 from monitor.model import Document, Paper, Reading, Rejected
 from monitor.sources.base import Source
-from monitor.sources.fields.null_bytes import drop_nulls
-from monitor.sources.fields.withdrawals import strip_withdrawal_marks
+from monitor.sources.fields.encoding import drop_nulls
+from monitor.sources.fields.publication_types import strip_withdrawal_marks
 
 MAX_BYTES_HERE = 32 * 1024
 SECONDS = 8.0  # of ten that a command at a terminal may take

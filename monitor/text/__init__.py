@@ -1,20 +1,25 @@
 """What the words of a text are: Unicode, LaTeX, mark-up, dashes, plurals and spellings.
 
-cleaning        removes control characters and extra spaces
-folding         folds case, accents, LaTeX and tags for comparing
+cleaning        removes control characters, extra spaces and placeholders; reads whole numbers
+folding         folds case, accents, LaTeX and tags for comparing; the key of a title
 lattice         splits a folded text into words
-numbers         reads a whole number
 person_names    splits a person's name into its parts
-placeholders    recognises words in the place of an abstract
 plurals         one form for singular and plural
 spelling        one form for British and American spelling
 sentence_ends   splits a text into sentences
-title_keys      keys that equal titles share
 tables          reads the tables of this package
 """
 
-from monitor.text.cleaning import clean, without_next_fields, without_withdrawal
-from monitor.text.folding import MAX_TEXT_LENGTH, is_plain
+from monitor.text.cleaning import (
+    MAX_DIGITS,
+    PLACEHOLDERS,
+    clean,
+    whole_number,
+    without_next_fields,
+    without_placeholder,
+    without_withdrawal,
+)
+from monitor.text.folding import MAX_TEXT_LENGTH, is_plain, title_key
 from monitor.text.lattice import (
     Word,
     cut,
@@ -25,12 +30,9 @@ from monitor.text.lattice import (
     words_of_piece,
     written_in_piece,
 )
-from monitor.text.numbers import MAX_DIGITS, whole_number
 from monitor.text.person_names import CYRILLIC, PARTICLES, SUFFIX, family_name, split_person
-from monitor.text.placeholders import PLACEHOLDERS, without_placeholder
 from monitor.text.plurals import beginnings, form_of, singular, ways_to_write
 from monitor.text.sentence_ends import sentences
-from monitor.text.title_keys import title_key
 
 __all__ = [
     "CYRILLIC",

@@ -1,4 +1,4 @@
-"""Removes control characters, invisible characters and direction marks from a text."""
+"""Cleans a field of a record: its characters, and what stands for nothing or for a withdrawal."""
 
 from __future__ import annotations
 
@@ -65,3 +65,27 @@ def without_next_fields(title: str) -> str:
     """Return a stored title without the fields of BibTeX that older versions read into it."""
     field = _NEXT_FIELD.search(title) if "}" in title else None
     return title[: field.start()].rstrip() if field else title
+
+
+# Numbers of so many digits fit into the 64 bits of a database.
+MAX_DIGITS = 18
+
+
+def whole_number(text: str) -> int | None:
+    """Return the number that a text is; None for anything but 1 to 18 digits of ASCII."""
+    return int(text) if text.isdecimal() and text.isascii() and len(text) <= MAX_DIGITS else None
+
+
+# In letters and digits alone: "N/A" is "na", and "." is "".
+PLACEHOLDERS = (
+    "", "abstract", "abstractnotavailable", "abstractunavailable", "na", "nan", "nil", "noabstract",
+    "noabstractavailable", "none", "notapplicable", "notavailable", "null", "unavailable",
+)  # fmt: skip
+_MAX_CHARS = 60
+
+
+def without_placeholder(abstract: str) -> str:
+    """Return an abstract, or "" for a placeholder such as "N/A", "none" or "."."""
+    if len(abstract) > _MAX_CHARS:
+        return abstract
+    return "" if "".join(filter(str.isalnum, abstract.casefold())) in PLACEHOLDERS else abstract

@@ -8,10 +8,9 @@ from datetime import UTC, datetime
 from itertools import islice
 from urllib.parse import quote
 
-from monitor.sources.fields import markup
+from monitor.sources.fields import MAX_CATEGORIES, MAX_ENTRY, markup
 from monitor.sources.fields.dates import parse_date, within_print_era, within_reason
 from monitor.sources.fields.identifiers import Keys, values_of
-from monitor.sources.fields.limits import MAX_CATEGORIES, MAX_ENTRY
 from monitor.text import SUFFIX, clean, without_placeholder
 
 MAX_NAMES = 10_000

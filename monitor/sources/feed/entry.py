@@ -23,11 +23,10 @@ from monitor.sources.feed.publisher_cards import (
     read_card,
     without_heading,
 )
-from monitor.sources.fields import markup
+from monitor.sources.fields import MAX_ENTRY, MAX_TITLE, markup
 from monitor.sources.fields.arxiv_text import accents, says_withdrawn, without_affiliations
 from monitor.sources.fields.dates import within_reason
 from monitor.sources.fields.identifiers import identifiers
-from monitor.sources.fields.limits import MAX_ENTRY, MAX_TITLE
 from monitor.sources.fields.links import absolute_link, http_link, normalise_link, without_tracking
 from monitor.sources.fields.markup import text, unescape_tags
 from monitor.sources.fields.names import split_names

@@ -1,0 +1,5 @@
+"""What any record has, and how much of one is read."""
+
+MAX_ENTRY = 256 * 1024  # characters
+MAX_TITLE = 20_000  # characters of mark-up: no title comes near, and each is read many times
+MAX_CATEGORIES = 50

@@ -15,8 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import BinaryIO, Protocol
 
-from monitor.sources.fields.encoding import encoding_of
-from monitor.sources.fields.null_bytes import is_null
+from monitor.sources.fields.encoding import encoding_of, is_null
 
 PIECE_BYTES = 128 * 1024  # fits into caches, and allocators reuse it
 PACKED_PIECE_BYTES = 256 * 1024

@@ -1,7 +1,8 @@
 """Reads the records of a dump one by one: JSON lines, a JSON list, or a table (CSV, TSV).
 
-Each record comes with the offset of the byte after it, so that reading can resume there. An
-unreadable record affects no other record.
+The form is determined from the first bytes. Each record comes with the offset of the byte after it,
+so that reading can resume there. An unreadable record, a line that is too large to hold, and NUL
+bytes in place of lines affect no other record.
 """
 
 from __future__ import annotations
@@ -9,18 +10,147 @@ from __future__ import annotations
 import ast
 import codecs
 import csv
+import io
 import json
 import re
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
 
 import msgspec
 
 from monitor.sources.api.values import bounded
-from monitor.sources.fields.encoding import decode_line
-from monitor.sources.fields.null_bytes import MIN_RUN, describe_nulls
+from monitor.sources.fields.encoding import (
+    MIN_RUN,
+    RUN,
+    decode_line,
+    describe_nulls,
+    is_null,
+    looks_binary,
+)
 from monitor.sources.jsonl.decompress import ENDS_IN_THE_MIDDLE, Tape
-from monitor.sources.jsonl.lines import MAX_RECORD_BYTES, Row, Unreadable, read_lines
+
+MAX_RECORD_BYTES = 8 * 1024 * 1024
+MAX_EMPTY_LINES = 9_999  # that are read one by one
+_EMPTY_LINES = re.compile(rb"((?:(?<=\n)|\A)(?:\r?\n){%d,})" % MAX_EMPTY_LINES)
+
+
+class Row(NamedTuple):
+    """A record, or an `Unreadable` in its place, and the bytes where it begins and ends.
+
+    `number` counts lines, or the records of a list, from 1. `is_cut` is set for a line with NUL
+    bytes at its begin or end.
+    """
+
+    number: int
+    begin: int
+    end: int
+    record: object
+    is_cut: bool = False
+
+
+class Unreadable(NamedTuple):
+    """Stands in for a record that cannot be read."""
+
+    reason: str
+
+
+TOO_LARGE = Unreadable(f"record is larger than {MAX_RECORD_BYTES:,} bytes")
+
+
+def read_lines(tape: Tape, number: int) -> Iterator[Row]:
+    """Yield each line without its end; runs of thousands of empty lines are skipped at once."""
+    follows_nulls = False
+    for begin, end, block, precedes_nulls in _read_blocks(tape):
+        if isinstance(block, Unreadable):
+            yield Row(number + 1, begin, end, block)
+            number += block is TOO_LARGE
+            follows_nulls = block is not TOO_LARGE
+            continue
+        rows = _cut_into_lines(block, number, begin, end)
+        if follows_nulls or precedes_nulls:
+            rows = _mark_cut(rows, follows_nulls, precedes_nulls)
+        yield from rows
+        number += block.count(b"\n")
+        follows_nulls = False
+
+
+def _cut_into_lines(block: bytes, number: int, begin: int, end: int) -> Iterator[Row]:
+    many = block.count(b"\n") >= MAX_EMPTY_LINES
+    for index, part in enumerate(_EMPTY_LINES.split(block) if many else [block]):
+        if index % 2:  # the empty lines
+            number += part.count(b"\n")
+            begin += len(part)
+            continue
+        for line in part.removesuffix(b"\n").split(b"\n") if part else ():
+            number += 1
+            line_end = min(begin + len(line) + 1, end)
+            yield Row(number, begin, line_end, line)
+            begin = line_end
+
+
+def _mark_cut(rows: Iterable[Row], first: bool, last: bool) -> Iterator[Row]:
+    """Yield rows, of which the first or the last has NUL bytes in place of a part of it."""
+    marked = list(rows)
+    for index in (0, -1):
+        if marked and (first, last)[index]:
+            marked[index] = marked[index]._replace(is_cut=True)
+    yield from marked
+
+
+def _read_blocks(tape: Tape) -> Iterator[tuple[int, int, bytes | Unreadable, bool]]:
+    """Yield (begin, end, lines), or what is in place of a line; and whether NUL bytes follow.
+
+    NUL bytes end the line before them. At the end of a document they end where they begin: a
+    program that reserves space for its file writes the next records there.
+    """
+    begin, held, dropped, nulls = tape.offset, b"", 0, 0
+    for piece in _split_at_nulls(tape):
+        if is_null(piece):
+            nulls += len(piece)
+            continue
+        if nulls:
+            cut, begin = begin, begin + len(held) + dropped + nulls
+            if held or dropped:
+                yield cut, begin, held or TOO_LARGE, True
+            yield begin - nulls, begin, Unreadable(describe_nulls(nulls)), False
+            held, dropped, nulls = b"", 0, 0
+        if dropped:
+            behind = piece.find(b"\n") + 1
+            dropped += behind or len(piece)
+            if not behind:
+                continue
+            yield begin, begin + dropped, TOO_LARGE, False
+            begin, piece, dropped = begin + dropped, piece[behind:], 0
+        if behind := piece.rfind(b"\n") + 1:
+            lines, held = b"".join((held, memoryview(piece)[:behind])), piece[behind:]
+            yield begin, begin + len(lines), lines, False
+            begin += len(lines)
+        else:
+            held += piece
+        if len(held) > MAX_RECORD_BYTES:
+            held, dropped = b"", len(held)
+    end = begin + len(held) + dropped
+    if held or dropped:
+        yield begin, end, held or TOO_LARGE, nulls > 0
+    if nulls:
+        yield end, end, Unreadable(describe_nulls(nulls)), False
+
+
+def _split_at_nulls(tape: Tape) -> Iterator[bytes]:
+    """Yield the pieces of a tape, with runs of NUL bytes as pieces of their own."""
+    follows_nulls = False
+    while piece := tape.read():
+        rest = piece.lstrip(b"\0") if follows_nulls else piece
+        if len(rest) < len(piece):
+            yield piece[: len(piece) - len(rest)]
+        if not rest:
+            continue
+        parts = RUN.split(rest) if b"\0" * MIN_RUN in rest else [rest]
+        yield from filter(None, parts)
+        follows_nulls = not parts[-1]
+
 
 HEAD_BYTES = 64 * 1024
 # What a record may cost once it is parsed: some 200 bytes an object, 70 a list.
@@ -233,3 +363,100 @@ def parse_cell(text: str) -> object:
         except (ValueError, SyntaxError, RecursionError, MemoryError):
             continue
     return text
+
+
+MAX_COLUMNS = 2_000
+MAX_QUOTED = 200  # characters of column names
+# A first line with one of these is that of a table of papers. What a message quotes of another
+# file may be a password.
+_COLUMNS_OF_PAPERS = frozenset(("abstract", "author", "authors", "doi", "journal", "pmid"))
+_LISTS = "papers|items|entries|articles|records|results|data|works|notes|documents|collection"
+_LIST_START = re.compile(rf'\s*(?:\[|\{{.{{0,4000}}?"(?:{_LISTS})"\s*:\s*\[)', re.DOTALL)
+_MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml|!--|[\w:]+[\s>])", re.IGNORECASE)
+_PADDING = re.compile(r"(?<=\n)\0+\Z")
+_DELIMITERS = ",\t;|"
+
+
+class Form(NamedTuple):
+    """The form of a document.
+
+    `rows` reads its records, starting at the byte `begin` or after any record. `unit` is what is
+    counted ("line", "record"). `error` explains why there are no records at all.
+    """
+
+    unit: str
+    begin: int
+    rows: Callable[[Tape, int], Iterator[Row]]
+    error: str = ""
+
+
+def detect_form(head: bytes, titles: Sequence[str]) -> Form:
+    """Determine the form of a document from its first bytes.
+
+    `titles` are the names that the title column may have, as `normalize_name` returns them.
+    """
+    text = decode_line(head)
+    lines = [line for line in RUN.sub(b"\n", head).split(b"\n", 20) if line.strip()]
+    if not head.strip(b" \t\r\n\0") or not lines:
+        return _no_form("the document is empty")
+    if head.startswith(b"PK\x03\x04"):
+        return _no_form("the document is a ZIP archive: unpack it first")
+    if looks_binary(_PADDING.sub("", text)):
+        return _no_form("the document is not text")
+    if _MARKUP.match(text):
+        return _no_form("the document is HTML or XML, not JSON and no table")
+    list_start = _LIST_START.match(text)
+    if _is_json_lines(lines, list_start is not None):
+        return Form("line", 0, read_json_lines)
+    if lines[0].lstrip()[:1] in (b"{", b"["):
+        begin = len(text[: list_start.end()].encode()) if list_start else 0
+        return Form("record", begin, partial(read_values, in_list=list_start is not None))
+    return _table_form(text, titles)
+
+
+def _no_form(error: str) -> Form:
+    return Form("line", 0, lambda tape, number: iter(()), error)
+
+
+def normalize_name(column: str) -> str:
+    """Return a name as names are compared: "Publication Year" as "publication_year"."""
+    return re.sub(r"[\W_]+", "_", column.lower()).strip("_")
+
+
+def _is_json_lines(lines: Sequence[bytes], has_list: bool) -> bool:
+    """Distinguish JSON lines from a list, from objects over several lines, and from other text.
+
+    A single line that holds a list of papers is that list.
+    """
+    first = parse_leniently(lines[0])
+    if isinstance(first, Mapping):
+        return len(lines) > 1 or not has_list or "title" in first
+    if lines[0].lstrip()[:1] == b"{" and not has_list:
+        return len(lines) == 1 or lines[1][:1] == b"{"
+    return not has_list and any(isinstance(parse_leniently(line), Mapping) for line in lines[1:5])
+
+
+def _table_form(text: str, titles: Sequence[str]) -> Form:
+    headers = {sign: _header(text, sign) for sign in _DELIMITERS}
+    with_titles = {sign: columns for sign, columns in headers.items() if _has(columns, titles)}
+    if not with_titles:
+        columns = next((one for one in headers.values() if _has(one, _COLUMNS_OF_PAPERS)), [])
+        quoted = f"; its columns are: {', '.join(columns)[:MAX_QUOTED]}" if columns else ""
+        return _no_form(f"neither JSON nor a table with a column for titles{quoted}")
+    sign = max(with_titles, key=lambda sign: (len(with_titles[sign]), sign))
+    header = [column.strip() for column in with_titles[sign]]
+    return Form("line", 0, partial(read_table, header=header, delimiter=sign))
+
+
+def _header(text: str, delimiter: str) -> list[str]:
+    """Return the columns of a table; an empty list for what is none."""
+    lines = io.StringIO(text.lstrip("\r\n"), newline="")
+    try:
+        header = next(csv.reader(lines, delimiter=delimiter), [])
+    except csv.Error:
+        return []
+    return header if len(header) <= MAX_COLUMNS else []
+
+
+def _has(columns: Sequence[str], names: Collection[str]) -> bool:
+    return any(normalize_name(column) in names for column in columns)

@@ -17,9 +17,8 @@ from datetime import datetime
 from xml.etree.ElementTree import Element
 
 from monitor.model import Paper, Reading, Rejected
-from monitor.sources.fields import markup
+from monitor.sources.fields import MAX_ENTRY, markup
 from monitor.sources.fields.dates import parse_date
-from monitor.sources.fields.limits import MAX_ENTRY
 from monitor.sources.xml.repair import read_elements
 from monitor.sources.xml.safe_input import XmlError
 

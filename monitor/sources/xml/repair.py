@@ -14,8 +14,8 @@ from itertools import chain, islice, pairwise
 from xml.etree.ElementTree import Element
 from xml.sax.saxutils import quoteattr, unescape
 
+from monitor.sources.fields import MAX_ENTRY
 from monitor.sources.fields.encoding import decode, is_xml_character
-from monitor.sources.fields.limits import MAX_ENTRY
 from monitor.sources.xml.safe_input import XmlError
 from monitor.sources.xml.stream import records
 

@@ -1,5 +1,0 @@
-"""How much of one record is read, whatever its source."""
-
-MAX_ENTRY = 256 * 1024  # characters
-MAX_TITLE = 20_000  # characters of mark-up: no title comes near, and each is read many times
-MAX_CATEGORIES = 50
