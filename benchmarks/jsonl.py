@@ -24,7 +24,6 @@ from pathlib import Path
 import orjson
 
 from monitor.model import Dump
-from monitor.sources.base import SourceOptions
 from monitor.sources.jsonl.decompress import Tape
 from monitor.sources.jsonl.source import Jsonl
 
@@ -87,7 +86,7 @@ def by_orjson(content: bytes) -> int:
 
 
 def by_us(content: bytes) -> int:
-    source = Jsonl("bench", SourceOptions(path="-"), None, lambda: NOW)
+    source = Jsonl("bench", Jsonl.Options(path="-"), None, lambda: NOW)
     dump = Dump("bench", lambda: io.BytesIO(content), NOW, len(content))
     count = 0
     with closing(source.begin(dump, ())) as parts:

@@ -394,10 +394,10 @@ import sys
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from monitor.sources.base import SourceOptions, read_dump
+from monitor.sources.base import read_dump
 from monitor.sources.jsonl.source import Jsonl
 
-source = Jsonl("all", SourceOptions(path="-"), None, lambda: datetime(2026, 1, 1, tzinfo=UTC))
+source = Jsonl("all", Jsonl.Options(path="-"), None, lambda: datetime(2026, 1, 1, tzinfo=UTC))
 count = 0
 with closing(source.begin(read_dump(Path(sys.argv[1])), ())) as parts:
     while part := parts.take(1_000):
