@@ -270,7 +270,7 @@ def _limit_announced(paper: Paper) -> Paper:
     month = arxiv_month(number)
     if not month:
         return paper
-    end = datetime.combine(end_of_month(month), time.max, UTC)
+    end = datetime.combine(end_of_month(month), time(23, 59, 59), UTC)
     return structs.replace(paper, announced=min(paper.announced, end))
 
 
