@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from monitor.model import Paper
 from monitor.sources.api.values import MAX_NAMES, arxiv_link
 from monitor.sources.fields import MAX_CATEGORIES
-from monitor.sources.fields.arxiv_text import accents, says_withdrawn, without_affiliations
+from monitor.sources.fields.arxiv_text import says_withdrawn, without_affiliations
 from monitor.sources.fields.dates import parse_date, within_reason
 from monitor.sources.fields.identifiers import arxiv_id, identifiers
 from monitor.sources.fields.names import authors
@@ -29,6 +29,7 @@ from monitor.sources.oai.envelope import (
     first,
     local,
 )
+from monitor.text.latex import accents
 
 _VERSION = re.compile(r"v?(\d{1,4})$")
 _COMMENT = re.compile(r"Comments?: ", re.IGNORECASE)

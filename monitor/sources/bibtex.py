@@ -16,7 +16,6 @@ from monitor.sources import bibtex_entries as entries
 from monitor.sources.api.values import arxiv_link, doi_link, terms
 from monitor.sources.base import Source, failure, reading
 from monitor.sources.bibtex_entries import Entry, Fields
-from monitor.sources.bibtex_latex import bare, unlatex
 from monitor.sources.fields import MAX_ENTRY
 from monitor.sources.fields.dates import day_of, partial_date, within_print_era
 from monitor.sources.fields.encoding import SAMPLE, decode, find_fault
@@ -24,6 +23,7 @@ from monitor.sources.fields.identifiers import arxiv_id, identifiers
 from monitor.sources.fields.links import first_link
 from monitor.sources.fields.markup import text
 from monitor.text import without_placeholder
+from monitor.text.latex import bare, unlatex
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_NAMES = 10_000

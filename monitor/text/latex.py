@@ -1,12 +1,13 @@
-"""The LaTeX commands that appear in titles, abstracts and names.
+"""The LaTeX of records: the commands of titles, abstracts and names, and their text in Unicode.
 
-One table for all that read LaTeX: `sources/bibtex_latex.py` and `sources/fields/arxiv_text.py` turn
-accents and text into Unicode, `digest/latex_to_text.py` formulas, too, and `folding.py` writes
-commands as searchable words.
+Mathematics stays as its source: `digest/latex_to_text.py` writes it for readers, and `folding.py`
+writes commands as searchable words, all with these tables. Why no library does it:
+docs/decisions/0015-latex.md.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 
@@ -91,3 +92,100 @@ FOLDED_SIGNS = word_set(
     "rightarrow Rightarrow rVert rvert setminus sim simeq star subset subseteq to vert Vert "
     "wedge vee"
 )
+
+
+# ── accents and letters
+
+_ACCENT_MARKS = {**SIGN_ACCENTS, **WORD_ACCENTS}
+_LETTER = re.compile(r"\\(?P<name>ss|[ao]e|A[EA]|OE|aa|dh|DH|th|TH|dj|DJ|ng|NG|[oOlLij])"
+                     r"(?:\{\}|\\?\s+(?![^\w{])|(?![A-Za-z]))")  # fmt: skip
+_ACCENT = re.compile(
+    r"\\(?:(?P<sign>['`^\"~=.])\s*|(?P<word>[uvHckrdb])(?:\s+|(?=\{|\\)))"
+    r"(?:\{\s*(?P<group>\\?\w)\s*\}|(?P<bare>\\?\w))"
+)
+_DOTLESS = str.maketrans("ıȷ", "ij")
+
+
+def accents(tex: str) -> str:
+    r"""Turn accents and letters of TeX into characters: `Bal\'azs`, `Schr{\"o}dinger`, `\O re`."""
+    if "\\" not in tex:
+        return tex
+    written = _ACCENT.sub(_add_accent, _LETTER.sub(lambda match: LETTERS[match["name"]], tex))
+    return unicodedata.normalize("NFC", written.replace("{", "").replace("}", "").replace("~", " "))
+
+
+def _add_accent(match: re.Match[str]) -> str:
+    letter = (match["group"] or match["bare"]).lstrip("\\").translate(_DOTLESS)
+    return letter + _ACCENT_MARKS[match["sign"] or match["word"]]
+
+
+# ── text of reference files
+
+_MATHS = re.compile(r"\\\$|\$\$?(?:\\.|[^$\\])+\$\$?|\\\((?:[^\\]|\\[^)]){1,500}\\\)", re.DOTALL)
+_ENSURED = re.compile(r"\\ensuremath\s*\{(?P<maths>(?:[^{}$]|\{[^{}$]{0,200}\}){1,500})\}")
+_BACKSLASH = re.compile(r"\$\\backslash\$")
+_LATEX = re.compile(r"[\\{}~$]|--|``|''")
+_SWITCH = re.compile(r"\\(?:em|it|bf|rm|sc|sf|sl|tt|itshape|bfseries|upshape|relax)(?![A-Za-z])\s*")
+_STYLE = re.compile(
+    r"\\(?!(?:ss|[ao]e|A[EA]|OE|aa|dh|DH|th|TH|dj|DJ|ng|NG)(?![A-Za-z]))[A-Za-z]{2,30}\*?\s*(?=\{)"
+)
+_SILENT = re.compile(
+    r"\\(?:cite[a-z]{0,10}|label|ref|href|footnote|noopsort|SortNoop)\*?\s*\{[^{}]{0,2000}\}"
+)
+# Stand-ins (private use) for escaped signs until braces are removed.
+_SIGNS = "&%$#_{}^~"
+_STAND_INS = {sign: chr(0xE000 + place) for place, sign in enumerate(_SIGNS)}
+_RESTORED = {ord(character): sign for sign, character in _STAND_INS.items()}
+_WORDS = {
+    **TEXT_SYMBOLS,
+    # The later replacement of `~` by a space must not change this one.
+    "textasciitilde": "∼",
+    "textbraceleft": _STAND_INS["{"],
+    "textbraceright": _STAND_INS["}"],
+    "newline": " ",
+}
+_WORD = re.compile(rf"\\({'|'.join(_WORDS)})(?![A-Za-z])(?:\s*\{{\}}|\s+)?")
+_ESCAPED = re.compile(r"\\(?:([&%$#_{}])|([\^~])\{\})")
+_SPACING = re.compile(r"\\(?:[,;:!/@-]|\\(?:\[[^\]]{0,20}\])?|\s)")
+_MARKS = (("``", "“"), ("''", "”"), ("---", "—"), ("--", "–"), ("~", " "))
+
+
+def unlatex(source: str) -> str:
+    r"""Return `source` with accents, signs and styles as text: `{\'E}cole \emph{x}` is `École x`.
+
+    `$...$` and `\(...\)` stay as they are, and so do the names of unknown commands.
+    """
+    if not _LATEX.search(source):
+        return source
+    if "backslash$" in source:  # Mendeley escapes the LaTeX of abstracts
+        source = _BACKSLASH.sub(r"\\", source)
+    if "ensuremath" in source:
+        source = _ENSURED.sub(r"$\g<maths>$", source)
+    pieces, end = [], 0
+    for maths in _MATHS.finditer(source):
+        if maths.group() == r"\$":
+            continue
+        pieces += [_prose(source[end : maths.start()]), maths.group()]
+        end = maths.end()
+    return "".join(pieces) + _prose(source[end:])
+
+
+def _prose(source: str) -> str:
+    if "\\" in source:
+        source = _ESCAPED.sub(lambda match: _STAND_INS[match[1] or match[2]], source)
+        source = _WORD.sub(lambda match: _WORDS[match[1]], _SILENT.sub("", source))
+        source = _STYLE.sub("", _SWITCH.sub("", _SPACING.sub(_space, source)))
+        source = accents(source)
+    for written, character in _MARKS:
+        source = source.replace(written, character)
+    return source.replace("{", "").replace("}", "").translate(_RESTORED)
+
+
+def _space(match: re.Match[str]) -> str:
+    """Replace a spacing command; hyphenation hints and italic corrections become nothing."""
+    return "" if match.group()[1] in "-/!@" else " "
+
+
+def bare(source: str) -> str:
+    r"""Return an address or identifier without LaTeX: `10.1000/a\_b`, `\url{https://...}`."""
+    return re.sub(r"\\(?:url|path)\b|\\(?=[&%$#_~{}])|[{}\s]", "", source).strip("<>")

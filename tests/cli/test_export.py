@@ -22,9 +22,9 @@ from monitor.model import ListedDay, Paper, StoredPaper
 from monitor.resources import resource
 from monitor.sources.base import Source
 from monitor.sources.bibtex import BibTex
-from monitor.sources.bibtex_latex import unlatex
 from monitor.sources.huggingface_page.source import HuggingFacePage
 from monitor.sources.ris import Ris
+from monitor.text.latex import unlatex
 from tests.cli.conftest import Say
 from tests.house import AGENTS, BANDITS, House
 from tests.sources.scenario import read

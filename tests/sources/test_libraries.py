@@ -23,11 +23,11 @@ from monitor.http.client import HttpClient
 from monitor.model import Document, Paper
 from monitor.sources.base import Source
 from monitor.sources.bibtex import BibTex
-from monitor.sources.bibtex_latex import bare, unlatex
 from monitor.sources.dblp import Dblp, DblpOptions
 from monitor.sources.fields.dates import partial_date
 from monitor.sources.pubmed import PubMed, PubMedOptions
 from monitor.sources.ris import Ris
+from monitor.text.latex import bare, unlatex
 from tests.fuzz import spoiled
 from tests.servers.web import MisbehavingServer, misbehaving_server
 from tests.sources import libraries

@@ -24,13 +24,14 @@ from monitor.sources.feed.publisher_cards import (
     without_heading,
 )
 from monitor.sources.fields import MAX_ENTRY, MAX_TITLE, markup
-from monitor.sources.fields.arxiv_text import accents, says_withdrawn, without_affiliations
+from monitor.sources.fields.arxiv_text import says_withdrawn, without_affiliations
 from monitor.sources.fields.dates import within_reason
 from monitor.sources.fields.identifiers import identifiers
 from monitor.sources.fields.links import absolute_link, http_link, normalise_link, without_tracking
 from monitor.sources.fields.markup import text, unescape_tags
 from monitor.sources.fields.names import split_names
 from monitor.text import clean, without_placeholder
+from monitor.text.latex import accents
 
 MAX_OPENING = 100  # characters of a text that replace a missing title
 MAX_ARXIV_NAME = 40  # characters of "arXiv:2508.13426v1" at the start of a summary

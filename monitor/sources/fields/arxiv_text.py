@@ -1,12 +1,8 @@
-"""What arXiv writes into one line: names with affiliations, TeX accents, notes of withdrawal."""
+"""What arXiv writes into one line: names with affiliations, notes of withdrawal."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
-from functools import lru_cache
-
-from monitor.text.latex import LETTERS, SIGN_ACCENTS, WORD_ACCENTS
 
 _PARENTHESES = re.compile(r"([()])")
 _GAP = re.compile(r"\s+(?=[,;]|$)")
@@ -20,14 +16,6 @@ _WITHDRAWN_TEXT = re.compile(
 _WITHDRAWN_COMMENT = re.compile(
     r"\W*(?:paper|article|submission|manuscript|version)? ?withdrawn\b", re.IGNORECASE
 )
-_ACCENT_MARKS = {**SIGN_ACCENTS, **WORD_ACCENTS}
-_LETTER = re.compile(r"\\(?P<name>ss|[ao]e|A[EA]|OE|aa|dh|DH|th|TH|dj|DJ|ng|NG|[oOlLij])"
-                     r"(?:\{\}|\\?\s+(?![^\w{])|(?![A-Za-z]))")  # fmt: skip
-_ACCENT = re.compile(
-    r"\\(?:(?P<sign>['`^\"~=.])\s*|(?P<word>[uvHckrdb])(?:\s+|(?=\{|\\)))"
-    r"(?:\{\s*(?P<group>\\?\w)\s*\}|(?P<bare>\\?\w))"
-)
-_DOTLESS = str.maketrans("ıȷ", "ij")
 
 
 def without_affiliations(names: str) -> str:
@@ -43,23 +31,6 @@ def without_affiliations(names: str) -> str:
     if depth:  # one that is never closed may hold names
         return _AFFILIATION.sub("", names)
     return _GAP.sub("", "".join(pieces))
-
-
-def accents(tex: str) -> str:
-    r"""Turn accents and letters of TeX into characters: `Bal\'azs`, `Schr{\"o}dinger`, `\O re`."""
-    if "\\" not in tex:
-        return tex
-    letters = _LETTER.sub(lambda match: LETTERS[match["name"]], tex)
-    written = _ACCENT.sub(
-        lambda match: _add_accent(match["group"] or match["bare"], match["sign"] or match["word"]),
-        letters,
-    )
-    return unicodedata.normalize("NFC", written.replace("{", "").replace("}", "").replace("~", " "))
-
-
-@lru_cache(maxsize=1024)
-def _add_accent(letter: str, accent: str) -> str:
-    return letter.lstrip("\\").translate(_DOTLESS) + _ACCENT_MARKS[accent]
 
 
 def says_withdrawn(abstract: str, comment: str) -> bool:

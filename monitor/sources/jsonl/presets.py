@@ -27,11 +27,12 @@ from monitor.sources.api.values import (
     terms,
     title_of,
 )
-from monitor.sources.fields.arxiv_text import accents, says_withdrawn, without_affiliations
+from monitor.sources.fields.arxiv_text import says_withdrawn, without_affiliations
 from monitor.sources.fields.dates import parse_date, within_reason
 from monitor.sources.fields.identifiers import identifiers
 from monitor.sources.fields.names import authors
 from monitor.sources.jsonl.field_mapping import Fields
+from monitor.text.latex import accents
 
 Convert = Callable[[Record, datetime], Paper]
 

@@ -13,7 +13,6 @@ from xml.etree.ElementTree import Element
 
 from monitor.model import Paper
 from monitor.sources.api.values import MAX_NAMES, doi_link, natural, terms
-from monitor.sources.fields.arxiv_text import accents
 from monitor.sources.fields.dates import long_over, parse_date, partial_date, within_print_era
 from monitor.sources.fields.identifiers import Keys, identifiers, openreview_id
 from monitor.sources.fields.links import first_link
@@ -26,6 +25,7 @@ from monitor.sources.oai.envelope import (
     local,
 )
 from monitor.text import without_placeholder
+from monitor.text.latex import accents
 
 _DATES = ("issued", "date", "created", "available")
 # "Doe, Jane; University of Sand" of OJS; "Doe, Jane; Roe, Rae" of others
