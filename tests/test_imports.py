@@ -51,10 +51,10 @@ HOMES: dict[str, tuple[str, ...]] = {
         "web/guesses.py",
         "web/pages/slack.py",
     ),
-    "backports": ("sources/jsonl/decompress.py", "store/packed.py"),
+    "backports": ("sources/fields/compression.py", "store/packed.py"),
     "bibtexparser": ("commands/export.py", "sources/bibtex_entries.py"),
     "ctypes": ("service/process.py",),
-    "compression": ("sources/jsonl/decompress.py", "store/packed.py"),
+    "compression": ("sources/fields/compression.py", "store/packed.py"),
     "concurrent": (
         "channels/slack/socket_mode.py",
         "pipeline/deliver.py",

@@ -7,23 +7,18 @@ Only the pieces that are not yet digested are held in memory.
 
 from __future__ import annotations
 
-import bz2
 import codecs
-import sys
-import zlib
 from collections import deque
-from collections.abc import Callable, Iterator
-from typing import BinaryIO, Protocol
+from collections.abc import Iterator
+from typing import BinaryIO
 
+from monitor.sources.fields.compression import ENDS_IN_THE_MIDDLE, CompressionError, decompress
 from monitor.sources.fields.encoding import encoding_of, is_null
 
 PIECE_BYTES = 128 * 1024  # fits into caches, and allocators reuse it
-PACKED_PIECE_BYTES = 256 * 1024
 # Lists of papers pack 3 to 30 times; a higher ratio is an attempt to fill the disk.
 MAX_RATIO = 200
-RATIO_CHECKED_FROM_BYTES = 64 * 1024 * 1024
-_NULLS = bytes(PACKED_PIECE_BYTES)
-ENDS_IN_THE_MIDDLE = "the document ends in the middle"
+_NULLS = bytes(PIECE_BYTES)
 
 
 class Tape:
@@ -38,7 +33,7 @@ class Tape:
 
         self.offset = 0
         self.fault = ""
-        self._pieces = _as_utf8(_decompress(file))
+        self._pieces = _as_utf8(decompress(file, PIECE_BYTES, MAX_RATIO))
         self._ahead = b""
         self._undigested: deque[memoryview] = deque()
         self._digest = xxh3_128()  # detects changes; needs no cryptographic strength
@@ -103,108 +98,9 @@ class Tape:
     def _next(self) -> bytes:
         try:
             return next(self._pieces, b"")
-        except _BrokenError as broken:
+        except CompressionError as broken:
             self.fault = str(broken)
             return b""
-
-
-class _BrokenError(Exception):
-    """Why no more can be decompressed."""
-
-
-class _Decompressor(Protocol):
-    """The common interface of bz2, zstd and `_Gzip`."""
-
-    @property
-    def eof(self) -> bool: ...
-    @property
-    def needs_input(self) -> bool: ...
-    @property
-    def unused_data(self) -> bytes: ...
-    def decompress(self, data: bytes, max_length: int) -> bytes: ...
-
-
-class _Gzip:
-    """A member of a gzip file, with the interface of `bz2.BZ2Decompressor`."""
-
-    def __init__(self) -> None:
-        self._zlib = zlib.decompressobj(wbits=31)
-
-    @property
-    def eof(self) -> bool:
-        return self._zlib.eof
-
-    @property
-    def needs_input(self) -> bool:
-        return not self._zlib.unconsumed_tail
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._zlib.unused_data
-
-    def decompress(self, data: bytes, max_length: int) -> bytes:
-        return self._zlib.decompress(self._zlib.unconsumed_tail + data, max_length)
-
-
-def _new_zstd() -> _Decompressor:
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-    else:
-        from backports import zstd
-    return zstd.ZstdDecompressor()
-
-
-_PACKERS: tuple[tuple[bytes, Callable[[], _Decompressor]], ...] = (
-    (b"\x1f\x8b", _Gzip),
-    (b"\x28\xb5\x2f\xfd", _new_zstd),
-    (b"BZh", bz2.BZ2Decompressor),
-)
-
-
-def _decompress(file: BinaryIO) -> Iterator[bytes]:
-    head = file.read(PACKED_PIECE_BYTES)
-    for magic, new in _PACKERS:
-        if head.startswith(magic):
-            yield from _decompress_members(file, head, new, magic)
-            return
-    while head:
-        yield head
-        head = file.read(PIECE_BYTES)
-
-
-def _decompress_members(
-    file: BinaryIO, data: bytes, new: Callable[[], _Decompressor], magic: bytes
-) -> Iterator[bytes]:
-    """Decompress all members: compressed files may be joined, and padded with zeros."""
-    packed, unpacked = len(data), 0
-    while data:
-        if not data.startswith(magic[: len(data)]):
-            raise _BrokenError("the document goes on with something else after its packed part")
-        member = new()
-        while not member.eof:
-            ended = False
-            if member.needs_input and not data:
-                data = file.read(PACKED_PIECE_BYTES)
-                packed, ended = packed + len(data), not data
-            piece, data = _decompress_piece(member, data), b""
-            if ended and not piece and not member.eof:
-                raise _BrokenError(ENDS_IN_THE_MIDDLE)
-            unpacked += len(piece)
-            if unpacked > max(RATIO_CHECKED_FROM_BYTES, packed * MAX_RATIO):
-                raise _BrokenError(f"the document unpacks to over {MAX_RATIO} times its size")
-            if piece:
-                yield piece
-        data = member.unused_data.lstrip(b"\0")
-        while not data and (more := file.read(PACKED_PIECE_BYTES)):
-            packed += len(more)
-            data = more.lstrip(b"\0")
-
-
-def _decompress_piece(member: _Decompressor, data: bytes) -> bytes:
-    try:
-        return member.decompress(data, PIECE_BYTES)
-    except Exception as fault:  # zlib.error, OSError, EOFError, ZstdError: one for each packer
-        raise _BrokenError(f"the document's compression is broken ({fault})") from fault
 
 
 def _as_utf8(pieces: Iterator[bytes]) -> Iterator[bytes]:
@@ -222,4 +118,4 @@ def _as_utf8(pieces: Iterator[bytes]) -> Iterator[bytes]:
         if text := decoder.decode(piece):
             yield text.encode(errors="replace")
     if decoder.getstate()[0]:
-        raise _BrokenError(ENDS_IN_THE_MIDDLE)
+        raise CompressionError(ENDS_IN_THE_MIDDLE)

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import msgspec
 
 from monitor.sources.api.values import bounded
+from monitor.sources.fields.compression import ENDS_IN_THE_MIDDLE
 from monitor.sources.fields.encoding import (
     MIN_RUN,
     RUN,
@@ -29,7 +30,7 @@ from monitor.sources.fields.encoding import (
     is_null,
     looks_binary,
 )
-from monitor.sources.jsonl.decompress import ENDS_IN_THE_MIDDLE, Tape
+from monitor.sources.jsonl.decompress import Tape
 
 MAX_RECORD_BYTES = 8 * 1024 * 1024
 MAX_EMPTY_LINES = 9_999  # that are read one by one

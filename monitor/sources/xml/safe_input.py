@@ -11,17 +11,17 @@ from __future__ import annotations
 
 import html.entities
 import re
-import zlib
 from collections.abc import Iterable, Iterator
+from io import BytesIO
 from itertools import chain
 from xml.parsers import expat
 
+from monitor.sources.fields.compression import CompressionError, decompress
 from monitor.sources.fields.encoding import decode
 
 PIECE_BYTES = 1024 * 1024
 MAX_UNPACKED_BYTES = 1024 * 1024 * 1024
 MAX_RATIO = 100
-RATIO_CHECKED_FROM_BYTES = 64 * 1024 * 1024
 _GZIP = b"\x1f\x8b"
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r"))
 _BLANK = b" \t\r\n"
@@ -83,25 +83,10 @@ def _repair_encoding(content: bytes) -> bytes:
 
 
 def _decompress(content: bytes) -> Iterator[bytes]:
-    """Decompress gzip of any number of members; XmlError if it is broken or expands too much."""
-    rest, total = memoryview(content), 0
-    max_total = max(RATIO_CHECKED_FROM_BYTES, min(MAX_UNPACKED_BYTES, len(content) * MAX_RATIO))
-    while rest:
-        member = zlib.decompressobj(wbits=31)
-        try:
-            while not member.eof:
-                piece = member.decompress(rest, PIECE_BYTES)
-                rest = memoryview(member.unused_data if member.eof else member.unconsumed_tail)
-                total += len(piece)
-                if total > max_total:
-                    raise XmlError(f"the document unpacks to over {MAX_RATIO} times its size")
-                yield piece
-                if not (piece or rest or member.eof):
-                    raise XmlError("the document ends in the middle of its compression")
-        except zlib.error as fault:
-            raise XmlError("the compression of the document is broken") from fault
-        if bytes(rest[:2]) != _GZIP:
-            return  # padding
+    try:
+        yield from decompress(BytesIO(content), PIECE_BYTES, MAX_RATIO, MAX_UNPACKED_BYTES)
+    except CompressionError as fault:
+        raise XmlError(str(fault)) from fault
 
 
 class _RootError(Exception):
