@@ -103,41 +103,37 @@ def _specials(text: str) -> Iterator[re.Match[str]]:
             yield special
 
 
+def _pieces(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield a text folded in pieces, every second one special, each with its place in the text."""
+    done = 0
+    for special in _specials(text):
+        start, end = special.span()
+        yield text[done:start].lower(), done, start
+        yield _fold_special(special.lastgroup or "", special.group()), start, end
+        done = end
+    yield text[done:].lower(), done, len(text)
+
+
 def fold(text: str) -> Folded:
     if is_plain(text):
         return Folded(text.lower(), range(len(text)), range(1, len(text) + 1))
     pieces: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
-    done = 0
-    for special in _specials(text):
-        start, end = special.span()
-        written = _fold_special(special.lastgroup or "", special.group())
-        pieces += (text[done:start].lower(), written)
-        starts.extend(range(done, start))
-        ends.extend(range(done + 1, start + 1))
-        starts.extend([start] * len(written))
-        ends.extend([start + len(special.group().rstrip())] * len(written))
-        done = end
-    pieces.append(text[done:].lower())
-    starts.extend(range(done, len(text)))
-    ends.extend(range(done + 1, len(text) + 1))
+    for number, (piece, start, end) in enumerate(_pieces(text)):
+        pieces.append(piece)
+        if number % 2 == 0:  # not special: character by character
+            starts.extend(range(start, end))
+            ends.extend(range(start + 1, end + 1))
+        else:
+            starts.extend([start] * len(piece))
+            ends.extend([start + len(text[start:end].rstrip())] * len(piece))
     return Folded("".join(pieces), starts, ends)
 
 
 def folded_text(text: str) -> str:
     """Return `text` folded, without where its characters came from; a plain one as it is."""
-    if is_plain(text):
-        return text
-    pieces: list[str] = []
-    done = 0
-    for special in _specials(text):
-        pieces += (
-            text[done : special.start()].lower(),
-            _fold_special(special.lastgroup or "", special.group()),
-        )
-        done = special.end()
-    return "".join((*pieces, text[done:].lower()))
+    return text if is_plain(text) else "".join(piece for piece, _, _ in _pieces(text))
 
 
 @kept(16_384)
@@ -192,7 +188,7 @@ def title_key(title: str) -> str:
     numbers, `+` and `#` do. A candidate for being the same paper, never proof.
     """
     title = title[:MAX_TEXT_LENGTH]
-    if is_plain(title) and not _has_key_sign(title):
+    if is_plain(title) and not _KEY_SIGN.search(title):
         key = title.lower().encode().translate(None, _NOT_ALPHANUMERIC).decode()
     else:
         folded = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", fold(title).text)
@@ -202,15 +198,6 @@ def title_key(title: str) -> str:
 
 # Where none of these is in a plain title, its key is its letters and digits.
 _KEY_SIGN = re.compile(r"[+#]|\d[\W_]+\d")
-
-_NO_KEY_SIGN = bytes(byte for byte in range(128) if chr(byte) not in "+#0123456789")
-
-
-def _has_key_sign(ascii_title: str) -> bool:
-    """Whether a title has one; most have no digits, and checking for those is faster."""
-    rest = ascii_title.encode().translate(None, _NO_KEY_SIGN)
-    return bool(rest) and _KEY_SIGN.search(ascii_title) is not None
-
 
 _NOT_ALPHANUMERIC = bytes(byte for byte in range(128) if not chr(byte).isalnum())
 # What a key keeps, and the gap between two numbers, which keeps them apart.
