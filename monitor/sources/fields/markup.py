@@ -36,18 +36,6 @@ _BLOCK_TAG = re.compile(
     r"|blockquote|figure)\b[^<>]*>|<!\[CDATA\[|\]\]>",
     re.IGNORECASE,
 )
-# Most tags say how words look or where parts begin, and are dropped in place. Not so those of
-# tables and titles without a prefix: HTML moves or keeps their content.
-_ATTRIBUTES = r"(?:\s[\w:.-]{1,40}=\"[^\"<>]{0,400}\")*\s?/?>"
-_BREAK_TAG = re.compile(
-    r"</?(?:[a-z]{1,9}:(?:p|br|div|li|[uo]l|d[dt]|h[1-6r]|t[dhr]|table|section|title|sec|blockquote"
-    rf"|figure)\b[a-z-]{{0,30}}|p|br|div|li|[uo]l|d[dt]|h[1-6r]|section|blockquote){_ATTRIBUTES}",
-    re.IGNORECASE,
-)
-_STYLE_TAG = re.compile(
-    rf"</?(?:i|b|u|em|strong|su[bp]|tt|span|small|[a-z]{{1,9}}:[a-z][a-z-]{{0,30}}){_ATTRIBUTES}",
-    re.IGNORECASE,
-)
 _ESCAPED_TAG = re.compile(
     r"&lt;(?P<tag>/?(?:i|b|u|em|strong|sub|sup|scp|p|br|(?:jats|mml):[\w-]+)\b[^&<>]{0,200}?)&gt;",
     re.IGNORECASE,
@@ -65,9 +53,7 @@ def text(markup: str) -> str:
     if not markup:
         return ""
     if "<" in markup and _TAG.search(markup):
-        plain = _STYLE_TAG.sub("", _BREAK_TAG.sub(" ", markup))
-        is_clean = "]]>" not in plain and not ("<" in plain and _TAG.search(plain))
-        markup = plain if is_clean else _without_tags(markup)
+        markup = _without_tags(markup)
     return clean(html.unescape(markup) if "&" in markup else markup)
 
 
