@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time
+from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 # Values of `Paper.type` that mark a record about another paper; all other types are free text.
 RETRACTION = "retraction"
@@ -17,6 +19,17 @@ COMMENT = "comment"
 _ARXIV_NUMBER = re.compile(
     r"(?:^|/)(?P<year>\d\d)(?P<month>0[1-9]|1[0-2])(?:\.\d{4,5}|\d{3})(?:v\d+)?$"
 )
+
+
+class Month(datetime):
+    """The beginning of a month, as the date of what a record dates no nearer."""
+
+
+class Bound(datetime):
+    """A time before which a paper was published, as far as anything is known of its date."""
+
+
+_PRECISIONS: Mapping[type, str] = {Month: "month", Bound: "bound"}
 
 
 class ListedDay(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -35,9 +48,8 @@ class Paper(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     `keys` maps a scheme (arxiv, doi, openreview, pmid, s2, ...) to a value or a tuple of
     values; `announced` is when the source announced the paper, `announce` how
-    (new, cross, replace, ...); `raw_id` is the source's own name for the record. `precision`
-    is "month" where `published` is the first day of the only month known, and "bound" where it
-    just tells how old the paper is at least.
+    (new, cross, replace, ...); `raw_id` is the source's own name for the record. Sources
+    may give a `Month` or `Bound` as `published`; what is stored has `precision` "month" or "bound".
     `listed` are days of lists, which are no dates of the paper.
 
     `type` is what kind of publication it is, in small letters ("journal article", "preprint");
@@ -94,11 +106,17 @@ class Paper(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 def record_of(paper: Paper, source: str) -> Paper:
-    """Return a record whose listed days name its source."""
-    if not paper.listed:
-        return paper
-    listed = tuple(msgspec.structs.replace(day, source=source) for day in paper.listed)
-    return msgspec.structs.replace(paper, listed=listed)
+    """Return what a source read as it is stored: its listed days name it, its dates are plain."""
+    fields: dict[str, Any] = {}
+    if paper.listed:
+        fields["listed"] = tuple(replace(day, source=source) for day in paper.listed)
+    for name in ("published", "updated", "announced"):
+        at = getattr(paper, name)
+        if type(at) in _PRECISIONS:
+            fields[name] = datetime.fromtimestamp(at.timestamp(), UTC)
+    if precision := _PRECISIONS.get(type(paper.published)):
+        fields["precision"] = precision
+    return replace(paper, **fields) if fields else paper
 
 
 def arxiv_month(arxiv_id: str) -> date | None:

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from msgspec import structs
 from pydantic import Field
 
-from monitor.model import Document, Paper, Reading
+from monitor.model import Bound, Document, Paper, Reading
 from monitor.sources.api.records import Listing
 from monitor.sources.api.values import (
     NoPaperError,
@@ -45,7 +45,7 @@ _XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<")
 _FIGURES = re.compile(r"\bO_(FIG|TBL)\b(?:(?!\bO_\1\b).)*?C_\1", re.DOTALL)
 _INLINE = re.compile(r"[OC]_SCP(?:LOW|CAP)")
 _BLOCKS = re.compile(r"[OC]_(?:ST_ABS|TEXTBOX|LI|UL|OL|QD|FIG|TBL)")
-UNDATED_UNTIL = datetime(2019, 12, 11, tzinfo=UTC)  # DOIs have contained the day since then
+UNDATED_UNTIL = Bound(2019, 12, 11, tzinfo=UTC)  # DOIs have contained the day since then
 
 _FIRST_DATE = re.compile(r"/(?P<day>20\d\d\.\d\d\.\d\d)\.\d+$")
 _VERSION = re.compile(r"\dv(?P<version>\d{1,3})(?:$|[?.])")
@@ -99,7 +99,7 @@ class BioRxiv(ApiSource):
             raise NoPaperError("record has no DOI")
         version = number(record, "version")
         at = when(next(_values(record, "date"), ""), now)
-        published, announced = _days(doi, version, at)
+        published = _first_day(doi, version, at)
         journal = _doi(record, "published", "published_doi")
         return Paper(
             title=title,
@@ -107,7 +107,6 @@ class BioRxiv(ApiSource):
             authors=names_of(_authors(record)),
             venue=prose(raw(record, "published_journal")),
             published=published,
-            announced=announced,
             updated=at,
             url=self._page_of(record, doi, version),
             keys=keys_of((("doi", doi), ("doi", journal))),
@@ -138,13 +137,13 @@ class BioRxiv(ApiSource):
     def _from_feed(self, paper: Paper) -> Paper:
         found = _VERSION.search(paper.url)
         version = paper.version or (int(found["version"]) if found else None)
-        published, announced = _days(raw(paper.keys, "doi"), version, paper.published)
+        published = _first_day(raw(paper.keys, "doi"), version, paper.published)
         return structs.replace(
             paper,
             version=version,
             published=published,
             updated=paper.updated or paper.published,
-            announced=announced,
+            announced=None,
             abstract=_abstract(paper.abstract),
             authors=tuple(map(natural, paper.authors)),
             withdrawn=bool(_WITHDRAWN_TITLE.match(paper.title)),
@@ -183,20 +182,17 @@ def _abstract(text: str) -> str:
     return prose(_INLINE.sub("", _BLOCKS.sub(" ", _FIGURES.sub(" ", bounded(text)))))
 
 
-def _days(
-    doi: str, version: int | None, at: datetime | None
-) -> tuple[datetime | None, datetime | None]:
-    """Return when a preprint was published and announced, of a version and its day.
+def _first_day(doi: str, version: int | None, at: datetime | None) -> datetime | None:
+    """Return the day of the first version of a preprint, of a version and its day.
 
-    The day in its DOI is that of the first version. A DOI without a day is older than all that have
-    one, and so is the paper.
+    The DOI has it. A DOI without a day is older than all that have one, and so is the paper.
     """
     if version in (None, 1):
-        return at, None
+        return at
     found = _FIRST_DATE.search(doi)
     if not found:
-        return at, UNDATED_UNTIL
-    return partial_date(found["day"])[1] or at, None
+        return UNDATED_UNTIL
+    return partial_date(found["day"])[1] or at
 
 
 def _is_withdrawn(record: Record, title: str) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from urllib.parse import urlencode
 
-from monitor.model import COMMENT, RETRACTION, Paper
+from monitor.model import COMMENT, RETRACTION, Month, Paper
 from monitor.sources.api.records import Listing
 from monitor.sources.api.values import (
     NoPaperError,
@@ -103,8 +103,7 @@ class Crossref(ApiSource):
             authors=names_of(_authors(record)),
             venue=prose(_unescape_once_more(_venue(record))),
             year=year,
-            published=published,
-            announced=None if published else long_over(year, now),
+            published=published or long_over(year, now),
             url=http_link(raw(record, "URL"), "") or doi_page(doi),
             pdf_url=_pdf(record),
             keys=_keys(record, doi),
@@ -192,7 +191,8 @@ def _publication_date(record: Record, now: datetime) -> tuple[int | None, dateti
     dates = [parts for name in _DATES if (parts := _parts(record, name))]
     created = _parts(record, "created")
     year = min((parts[0] for parts in dates), default=created[0] if created else None)
-    days = sorted(at for parts in dates if parts[0] == year and (at := _date(parts, now)))
+    days = [at for parts in dates if parts[0] == year and (at := _date(parts, now))]
+    days.sort(key=lambda at: (at.month, isinstance(at, Month), at))  # a day before its month alone
     if not days and created and year and created[0] <= year:
         days = [at for at in (_date(created, now),) if at]
     return year, days[0] if days else None

@@ -154,4 +154,9 @@ def _name(paper: Paper) -> str:
 
 def _to_json(paper: Paper) -> str:
     """Return a record as JSON in ASCII, which both databases take whatever is in it."""
-    return json.dumps(msgspec.to_builtins(paper, enc_hook=str, str_keys=True))
+    return json.dumps(msgspec.to_builtins(paper, enc_hook=_to_text, str_keys=True))
+
+
+def _to_text(value: object) -> str:
+    """Return what msgspec cannot encode: a `Month`, or whatever a plug-in puts into a field."""
+    return value.isoformat() if isinstance(value, datetime) else str(value)

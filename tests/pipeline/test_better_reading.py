@@ -147,7 +147,7 @@ def test_a_link_without_tracking_parameters_is_no_change(store: Database, raw_id
 
 
 def listed(*days: int) -> Paper:
-    return Paper(PAPER.title, ABSTRACT, listed=tuple(ListedDay(date(2026, 3, day)) for day in days))
+    return replace(PAPER, raw_id="", listed=tuple(ListedDay(date(2026, 3, day)) for day in days))
 
 
 def test_each_day_on_which_a_list_has_a_paper_is_kept_with_its_source(store: Database) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from monitor import plugins
-from monitor.model import Paper, Reading
+from monitor.model import Paper, Reading, record_of
 from monitor.sources.api.values import natural
 from monitor.sources.base import Source
 from monitor.sources.biorxiv import BioRxiv, MedRxiv
@@ -172,7 +172,10 @@ def works(**fields: object) -> bytes:
             },
             "1981-04-01",
         ),
-        ({"issued": {"date-parts": [[1981]]}, "created": {"date-parts": [[2003, 9, 12]]}}, None),
+        (
+            {"issued": {"date-parts": [[1981]]}, "created": {"date-parts": [[2003, 9, 12]]}},
+            "1981-01-01",  # and stored as a bound
+        ),
         ({"created": {"date-parts": [[2003, 9, 12]]}}, "2003-09-12"),
     ],
 )
@@ -185,15 +188,25 @@ def test_partial_and_impossible_dates_of_crossref(
 
 def test_a_work_of_a_year_long_over_is_older_though_its_doi_is_new() -> None:
     paper = only(read(Crossref, works(issued={"date-parts": [[1981]]})))
-    assert paper.published is None and paper.year == 1981
-    assert paper.announced == datetime(1981, 1, 1, tzinfo=UTC)
+    assert (paper.year, paper.published) == (1981, datetime(1981, 1, 1, tzinfo=UTC))
+    assert record_of(paper, "works").day is None
+
+
+def test_a_work_has_the_day_or_the_month_that_is_given() -> None:
+    month, day = {"date-parts": [[2021, 7]]}, {"date-parts": [[2021, 7, 8]]}
+    paper = only(read(Crossref, works(issued=month)))
+    assert (paper.published, paper.precision) == (datetime(2021, 7, 1, tzinfo=UTC), "")
+    stored = record_of(paper, "works")
+    assert (stored.day, stored.month, stored.precision) == (None, date(2021, 7, 1), "month")
+    both = only(read(Crossref, works(issued=month, **{"published-online": day})))
+    assert record_of(both, "works").day == datetime(2021, 7, 8, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(("year", "day"), [(1981, datetime(1981, 1, 1, tzinfo=UTC)), (2025, None)])
 def test_a_paper_of_a_year_long_over_is_older(year: int, day: datetime | None) -> None:
     record = {"paperId": "a", "title": "T", "year": year, "publicationDate": None}
     paper = only(read(SemanticScholar, json.dumps(record).encode()))
-    assert (paper.published, paper.year, paper.announced) == (None, year, day)
+    assert (paper.published, paper.year, record_of(paper, "s2").day) == (day, year, None)
 
 
 def test_a_work_is_read_without_the_envelope_of_the_api() -> None:
@@ -207,20 +220,20 @@ def preprint(doi: str, version: str) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("doi", "version", "published", "announced"),
+    ("doi", "version", "published", "is_bound"),
     [
-        ("10.1101/2025.05.18.655001", "1", "2025-05-20", None),
-        ("10.1101/2025.05.18.655001", "2", "2025-05-18", None),
-        ("10.1101/029900", "1", "2025-05-20", None),
-        ("10.1101/029900", "3", "2025-05-20", "2019-12-11"),
+        ("10.1101/2025.05.18.655001", "1", "2025-05-20", False),
+        ("10.1101/2025.05.18.655001", "2", "2025-05-18", False),
+        ("10.1101/029900", "1", "2025-05-20", False),
+        ("10.1101/029900", "3", "2019-12-11", True),
     ],
 )
 def test_a_later_version_of_a_preprint_is_no_new_one(
-    doi: str, version: str, published: str, announced: str | None
+    doi: str, version: str, published: str, is_bound: bool
 ) -> None:
     paper = only(read(BioRxiv, preprint(doi, version)))
     assert f"{paper.published:%Y-%m-%d}" == published
-    assert (f"{paper.announced:%Y-%m-%d}" if paper.announced else None) == announced
+    assert (record_of(paper, "biorxiv").day is None) == is_bound
     assert f"{paper.updated:%Y-%m-%d}" == "2025-05-20"
 
 

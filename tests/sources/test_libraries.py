@@ -7,7 +7,7 @@ import json
 import random
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -20,11 +20,12 @@ from pydantic import ValidationError
 from monitor import plugins
 from monitor.errors import DocumentError, FetchError, MonitorError
 from monitor.http.client import HttpClient
-from monitor.model import Document, Paper
+from monitor.model import Document, Paper, record_of
 from monitor.sources.base import Source
 from monitor.sources.bibtex import BibTex
 from monitor.sources.dblp import Dblp, DblpOptions
 from monitor.sources.fields.dates import partial_date
+from monitor.sources.jsonl.source import Jsonl
 from monitor.sources.pubmed import PubMed, PubMedOptions
 from monitor.sources.ris import Ris
 from monitor.text.latex import bare, unlatex
@@ -380,6 +381,21 @@ def test_addresses_lose_only_their_escapes() -> None:
 def test_dates_in_part(text: str, year: int | None, day: str | None) -> None:
     found = partial_date(text)
     assert found == (year, datetime.fromisoformat(f"{day}T00:00+00:00") if day else None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (BibTex, "@article{a, title={Sand}, year=2024, month=mar}"),
+        (Ris, "TY  - JOUR\nTI  - Sand\nPY  - 2024/03//\nER  - \n"),
+        (Ris, "PMID- 1\nTI  - Sand\nDP  - 2024 Mar\n"),
+        (Jsonl, '{"title": "Sand", "published": "2024-03"}'),
+    ],
+)
+def test_a_month_without_a_day_stays_a_month(kind: type[Source], text: str) -> None:
+    [paper] = read(kind, text.encode()).papers
+    paper = record_of(paper, "library")
+    assert (paper.day, paper.month, paper.precision) == (None, date(2024, 3, 1), "month")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from monitor.errors import DocumentError
 from monitor.http.client import HttpClient
-from monitor.model import Paper
+from monitor.model import Paper, record_of
 from monitor.sources import pubmed as pubmed_kind
 from monitor.sources.api.windows import ApiSource
 from monitor.sources.base import Source
@@ -169,8 +169,8 @@ def test_of_a_year_alone_a_paper_of_a_repository_is_older_if_it_is_long_over(
     year: int, older: bool
 ) -> None:
     paper = of_repository(f"<date>{year}</date>")
-    assert (paper.year, paper.published) == (year, None)
-    assert (paper.announced is not None) == older
+    assert (paper.year, record_of(paper, "repository").day) == (year, None)
+    assert (paper.published is not None) == older
 
 
 def test_the_earliest_date_of_a_repository_is_that_of_publication() -> None:

@@ -11,6 +11,8 @@ from calendar import monthrange
 from datetime import UTC, date, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
+from monitor.model import Bound, Month
+
 FIRST_ONLINE = datetime(1990, 1, 1, tzinfo=UTC)
 FIRST_PRINTED = datetime(1450, 1, 1, tzinfo=UTC)
 MAX_LEAD = timedelta(days=2)
@@ -78,11 +80,13 @@ def partial_date(text: str) -> tuple[int | None, datetime | None]:
 
 
 def day_of(year: str, month: str, day: str = "") -> datetime | None:
-    """Return the day of three parts, month by number or name; without a day, the month's first."""
+    """Return the day of three parts, month by number or name; without a day, the month."""
     month = month.strip().lower()
     number = _MONTHS.index(month[:3]) + 1 if month[:3] in _MONTHS else _number(month)
     try:
-        return datetime(_number(year), number, _number(day) if day.strip() else 1, tzinfo=UTC)
+        if not day.strip():
+            return Month(_number(year), number, 1, tzinfo=UTC)
+        return datetime(_number(year), number, _number(day), tzinfo=UTC)
     except ValueError:
         return None
 
@@ -104,7 +108,7 @@ def long_over(year: int | None, now: datetime) -> datetime | None:
     """
     if year is None or datetime(year, 12, 31, tzinfo=UTC) >= now - LONG_OVER_AFTER:
         return None
-    return within_print_era(datetime(year, 1, 1, tzinfo=UTC), now)
+    return within_print_era(Bound(year, 1, 1, tzinfo=UTC), now)
 
 
 def _number(text: str) -> int:

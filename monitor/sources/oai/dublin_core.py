@@ -65,7 +65,7 @@ def paper(record: Record, now: datetime) -> Paper | str:
     if not title:
         has_fields = any(every(metadata, "creator", "identifier", "date"))
         return NO_TITLE if has_fields else f"record is in {local(metadata)}, not Dublin Core"
-    year, published, announced = _dates(every(metadata, *_DATES), now)
+    year, published = _dates(every(metadata, *_DATES), now)
     keys, version = _keys(record.identifier, metadata)
     return Paper(
         title=title,
@@ -74,7 +74,6 @@ def paper(record: Record, now: datetime) -> Paper | str:
         venue=_venue(every(metadata, "source", "bibliographicCitation")),
         year=year,
         published=published,
-        announced=announced,
         url=first_link(every(metadata, "identifier")) or doi_link(keys),
         keys=keys,
         categories=terms(every(metadata, "subject")),
@@ -116,10 +115,8 @@ def _venue(texts: Iterable[str]) -> str:
     return next((name for name in names if name), "")
 
 
-def _dates(
-    texts: Iterable[str], now: datetime
-) -> tuple[int | None, datetime | None, datetime | None]:
-    """Return the year and the day of publication, or the day from which a past year counts.
+def _dates(texts: Iterable[str], now: datetime) -> tuple[int | None, datetime | None]:
+    """Return the year and the day of publication, or the beginning of a year long past.
 
     Repositories also date the deposit and the end of an embargo: the earliest is publication.
     A year has no day, but a paper of a year long past is older.
@@ -131,12 +128,12 @@ def _dates(
         if year and year <= now.year + 1 and "embargo" not in text:
             found.append((year, day))
     if not found:
-        return None, None, None
+        return None, None
     year = min(year for year, _ in found)
     days = [day for its_year, day in found if its_year == year and day]
     if days:
-        return year, within_print_era(min(days), now), None
-    return year, None, long_over(year, now)
+        return year, within_print_era(min(days), now)
+    return year, long_over(year, now)
 
 
 def _keys(identifier: str, metadata: Element) -> tuple[Keys, int | None]:
