@@ -38,7 +38,7 @@ from monitor.digest import excerpt
 from monitor.digest.revision import describe_revision
 from monitor.digest.shown import formulas_of, shown
 from monitor.errors import QueryError
-from monitor.match import NO_FILTERING, Query, TopicIndex, build_prefilter, parse_query
+from monitor.match import Query, TopicIndex, build_prefilter, parse_query
 from monitor.model import (
     ChangeKind,
     DigestPaper,
@@ -54,6 +54,7 @@ from monitor.text import clean
 from tests.channels import limits
 from tests.channels.samples import digest
 from tests.match.grammar import WORDS
+from tests.match.reference import ReferenceIndex
 
 NOW = datetime(2026, 11, 21, 6, tzinfo=UTC)
 # Even the longest record, on a machine with much else to do.
@@ -361,13 +362,10 @@ def match(records: Records, store: Database) -> None:
             assert test is None or isinstance(test(paper.title, paper.abstract), bool)
     index = TopicIndex(topics)
     assert not index.errors, index.errors
-    found = {(one.topic, papers.index(one.paper)) for one in index.match(papers)}
-    plainly = {
-        (one.topic, papers.index(one.paper))
-        for one in TopicIndex(topics, NO_FILTERING).match(papers)
-    }
-    assert found == plainly, f"{topics}: {found ^ plainly}"
-    for topic, position in found:
+    pairs = {(match.position, match.topic) for match in index.match(papers)}
+    expected = ReferenceIndex(topics).scores(papers).keys()
+    assert pairs == expected, f"{topics}: {pairs ^ expected}"
+    for position, topic in pairs:
         index.why(topic, papers[position])
 
 

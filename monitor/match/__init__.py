@@ -8,18 +8,17 @@ keywords, text_prefilter                            searching stored papers
 warnings, too_broad, unseen_words, foreign_syntax   likely mistakes in a topic
 """
 
-from monitor.match.index import NO_FILTERING, Match, TopicIndex
+from monitor.match.index import Match, TopicIndex
 from monitor.match.keywords import paper_keywords, search_expression
 from monitor.match.parts import QueryPart, split_parts
-from monitor.match.query import parse_query
+from monitor.match.query import parse_query, parse_topic
 from monitor.match.synonyms import Synonyms
 from monitor.match.text_prefilter import build_prefilter
-from monitor.match.topics import TopicIndexCache, TopicReader, build_index, parse_topic
+from monitor.match.topics import TopicIndexCache, TopicReader, build_index
 from monitor.match.tree import Query
 from monitor.match.unseen_words import find_unseen_words
 
 __all__ = [
-    "NO_FILTERING",
     "Match",
     "Query",
     "QueryPart",

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NoReturn
 
 from monitor.errors import QueryError
@@ -31,6 +32,7 @@ from monitor.match.tree import (
     negation,
 )
 from monitor.match.warnings import find_warnings
+from monitor.model import Topic
 from monitor.text import MAX_DIGITS
 
 _FOREIGN_SIGNS = {
@@ -60,6 +62,16 @@ def parse_query(text: str, synonyms: Synonyms = NO_SYNONYMS, threshold: float = 
     except QueryError:
         refuse_foreign(text, _reads, closely=True)
         raise
+
+
+def parse_topic(topic: Topic) -> Query:
+    """Parse a topic with its synonyms and threshold. Raises QueryError."""
+    return parse_query(topic.query, _synonyms(topic.synonyms), topic.threshold)
+
+
+@lru_cache(maxsize=1_024)
+def _synonyms(groups: tuple[tuple[str, ...], ...]) -> Synonyms:
+    return Synonyms(groups)
 
 
 def _reads(text: str) -> bool:

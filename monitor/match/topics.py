@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from threading import Lock
@@ -11,24 +10,12 @@ from monitor.errors import QueryError
 from monitor.match.evaluate import RecentViews
 from monitor.match.explain import explain
 from monitor.match.index import TopicIndex
-from monitor.match.query import parse_query
-from monitor.match.synonyms import Synonyms
+from monitor.match.query import parse_topic
 from monitor.match.tree import Query
 from monitor.model import MatchReason, Paper, Topic
 
-_Groups = tuple[tuple[str, ...], ...]
 # Topics that a reader keeps parsed, of about two kilobytes each.
 _MOST_PARSED = 2_000
-
-
-def parse_topic(topic: Topic) -> Query:
-    """Parse a topic with its synonyms and threshold. Raises QueryError."""
-    return parse_query(topic.query, _synonyms(topic.synonyms), topic.threshold)
-
-
-@lru_cache(maxsize=1_024)
-def _synonyms(groups: _Groups) -> Synonyms:
-    return Synonyms(groups)
 
 
 class TopicIndexCache:
@@ -41,7 +28,6 @@ class TopicIndexCache:
         self._lock = Lock()
         self._current: tuple[Topic, ...] | None = None
         self._topics: Mapping[str, Topic] = {}
-        self._shared_synonyms: _Groups = ()
         self._index = TopicIndex({})
 
     def index(self, topics: tuple[Topic, ...]) -> TopicIndex:
@@ -52,26 +38,13 @@ class TopicIndexCache:
             return self._index
 
     def _update(self, topics: tuple[Topic, ...]) -> None:
-        if not self._topics:
-            # Nearly always all topics have the same synonyms, and then they stay as text.
-            common = Counter(topic.synonyms for topic in topics).most_common(1)
-            self._shared_synonyms = common[0][0] if common else ()
-            self._index = TopicIndex({}, synonyms=_synonyms(self._shared_synonyms))
         wanted = {topic.name: topic for topic in topics}
         for name in self._topics.keys() - wanted.keys():
             self._index.discard(name)
         for topic in topics:
             if self._topics.get(topic.name) != topic:
-                self._read(topic)
+                self._index.replace(topic.name, topic)
         self._current, self._topics = topics, wanted
-
-    def _read(self, topic: Topic) -> None:
-        try:
-            plain = topic.synonyms == self._shared_synonyms and not topic.threshold
-            self._index.replace(topic.name, topic.query if plain else parse_topic(topic))
-        except QueryError as error:
-            self._index.discard(topic.name)
-            self._index.errors[topic.name] = error
 
 
 class TopicReader:

@@ -17,7 +17,7 @@ from monitor.digest.about import ORDERED_BY
 from monitor.digest.excerpt import shown_text
 from monitor.digest.shown import readable_title
 from monitor.errors import QueryError
-from monitor.match.topics import parse_topic
+from monitor.match import parse_topic
 from monitor.match.tree import Near, Words, leaves
 from monitor.model import (
     UNJUDGED,

@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from random import Random
 
 from monitor.errors import QueryError
-from monitor.match import NO_FILTERING, Query, TopicIndex, parse_query
+from monitor.match import Query, TopicIndex, parse_query
 from monitor.match.synonyms import Synonyms
 from monitor.model import Paper
 from tests.match.grammar import ANNOUNCED, CATEGORIES, NAMES, SOURCES, WORDS
+from tests.match.reference import ReferenceIndex
 
 TOPICS, PAPERS = 250, 40
 SYNONYMS = Synonyms([["RAG", "retrieval-augmented generation"], ["GNN", "agent network", "4"]])
@@ -189,7 +190,7 @@ def duel(pairs: int, seed: int) -> Iterator[str]:
         seen = [random.sample(SOURCES, random.randint(0, 2)) for _ in papers]
         synonyms = random.choice((SYNONYMS, Synonyms()))
         found = _pairs(TopicIndex(topics, synonyms=synonyms), papers, seen)
-        plain = _pairs(TopicIndex(topics, NO_FILTERING, synonyms=synonyms), papers, seen)
+        plain = ReferenceIndex(topics, synonyms=synonyms).scores(papers, seen)
         for at, number in sorted(found.keys() ^ plain.keys()):
             difference = "too much" if (at, number) in found else "too little"
             yield f"{difference}: {topics[number]!r}\n  {papers[at]!r} {seen[at]}"

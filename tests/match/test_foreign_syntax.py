@@ -8,7 +8,7 @@ import time
 import pytest
 
 from monitor.errors import QueryError
-from monitor.match import NO_FILTERING, TopicIndex, parse_query
+from monitor.match import TopicIndex, parse_query
 from monitor.match.foreign_syntax import rewrite
 from monitor.model import Paper
 from tests.match.test_docs import CODE, tables
@@ -161,13 +161,6 @@ def test_a_hint_has_nothing_of_a_regular_expression_in_it(pasted: str) -> None:
     with pytest.raises(QueryError) as refused:
         parse_query(pasted)
     assert not set(refused.value.hint) & set("[]?{}\\")
-
-
-@pytest.mark.parametrize("pasted", [pasted for pasted, *_ in REFUSED])
-def test_the_index_refuses_what_the_parser_refuses(pasted: str) -> None:
-    index = TopicIndex({"a": pasted})
-    assert set(index.errors) == {"a"}
-    assert index.errors["a"].message == TopicIndex({"a": pasted}, NO_FILTERING).errors["a"].message
 
 
 @pytest.mark.parametrize(("pasted", "position", "message", "instead"), DOUBTED)

@@ -14,19 +14,13 @@ from hypothesis import strategies as st
 
 from monitor.errors import QueryError
 from monitor.kept import forget
-from monitor.match import NO_FILTERING, Query, TopicIndex, parse_query
-from monitor.match.index import engine as engine_module
-from monitor.match.index import lattice, query_shapes
-from monitor.match.index import pieces as piece_table
-from monitor.match.index.arrays import Column, Table
-from monitor.match.index.parse_cache import ParseCache
-from monitor.match.index.terms import Leaves
-from monitor.match.synonyms import Synonyms
+from monitor.match import Query, TopicIndex, parse_query
+from monitor.match.index import texts
 from monitor.match.tree import Edge, Not, Words
-from monitor.match.tree import leaves as tree_leaves
 from monitor.model import Paper
 from monitor.text import cut, words, words_of_piece
 from tests.match import duel, grammar
+from tests.match.reference import ReferenceIndex
 
 BATCH = st.lists(st.tuples(grammar.papers, grammar.seen_in), max_size=5)
 TOPICS = st.lists(grammar.topics, max_size=8)
@@ -44,9 +38,9 @@ def test_an_index_is_freed_without_a_search_for_cycles() -> None:
         index = TopicIndex({"": parse_query("agents")})
         index.match([Paper("Language agents")], [()])
         freed = weakref.ref(index)
-        reader = weakref.ref(index._engine._leaves._reader)
+        vocabulary = weakref.ref(index._engine._leaves._vocabulary)
         del index
-        assert freed() is None and reader() is None
+        assert freed() is None and vocabulary() is None
     finally:
         gc.enable()
 
@@ -55,8 +49,9 @@ def test_an_index_is_freed_without_a_search_for_cycles() -> None:
 @given(TOPICS, BATCH)
 def test_the_engine_finds_what_plain_evaluation_finds(topics: list[str], batch: list) -> None:
     named = dict(enumerate(topics))
-    index, oracle = TopicIndex(named), TopicIndex(named, NO_FILTERING)
-    assert pairs(index, batch) == pairs(oracle, batch)
+    index, oracle = TopicIndex(named), ReferenceIndex(named)
+    papers, sources = [paper for paper, _ in batch], [seen for _, seen in batch]
+    assert pairs(index, batch) == list(oracle.scores(papers, sources))
     assert index.errors.keys() == oracle.errors.keys()
 
 
@@ -168,24 +163,19 @@ def test_a_duel_with_plain_evaluation_over_the_whole_language(seed: int) -> None
     assert list(duel.duel(10_000, seed)) == []
 
 
-def test_a_duel_when_most_topics_have_a_shape_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_module, "MAX_SHAPES", 3)
-    assert list(duel.duel(10_000, 11)) == []
-
-
-@pytest.mark.parametrize("most, at_will", [(5, False), (lattice.MAX_PIECES, True)])
+@pytest.mark.parametrize("most, at_will", [(5, False), (texts.MAX_PIECES, True)])
 def test_a_duel_that_forgets_what_it_read_again_and_again(
     monkeypatch: pytest.MonkeyPatch, most: int, at_will: bool
 ) -> None:
-    monkeypatch.setattr(lattice, "MAX_PIECES", most)
+    monkeypatch.setattr(texts, "MAX_PIECES", most)
     random_ = random.Random(12)
     topics = {i: one for i in range(200) if isinstance(one := duel.draw_topic(random_), str)}
-    index, oracle = TopicIndex(topics), TopicIndex(topics, NO_FILTERING)
+    index, oracle = TopicIndex(topics), ReferenceIndex(topics)
     for _ in range(10):
         batch = [duel.paper(random_) for _ in range(5)]
         if at_will:
             forget()
-        assert found(index, batch) == found(oracle, batch)
+        assert found(index, batch) == list(oracle.scores(batch))
 
 
 def found(index: TopicIndex, papers: list[Paper]) -> list[tuple[int, Hashable]]:
@@ -262,7 +252,7 @@ def test_many_changes_of_one_topic_leave_nothing_behind() -> None:
     index.replace("last", "plan OR planner")
     papers = [Paper("Word1"), Paper("word3 policy"), Paper("A plan")]
     assert found(index, papers) == [(0, "a"), (1, "still"), (2, "last")]
-    assert all(len(group) < 4_000 for group in index._engine._groups)
+    assert sum(len(group) for group in index._engine._groups.values()) == 3
 
 
 def test_a_topic_asks_for_a_beginning_of_words_that_were_read_before() -> None:
@@ -270,49 +260,6 @@ def test_a_topic_asks_for_a_beginning_of_words_that_were_read_before() -> None:
     assert found(index, [Paper("Policies of agents")]) == [(0, "a")]
     index.replace("b", "polic*")
     assert found(index, [Paper("Policies of agents")]) == [(0, "a"), (0, "b")]
-
-
-# ── topics read quickly ─────────────────────────────────────────────────────────────
-
-
-_OPERANDS = (
-    *("agent", "Policies", "the", "of", "multi-agent", "3", "AND", "OR", "and", "title:agents"),
-    *('"the agents of"', '"end-to-end policy"', 'author:"Y. Bengio"', "category:cs.LG", "_"),
-    *('"a', "x^2", "agent^3", "title:", "-agent", '"agent policy"~3', "2 of (a, b)", "C++"),
-)
-_JOINTS = (" AND ", " OR ", " NOT ", " ", "(", ") OR (", "\n")
-
-
-def _arranged(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    drawn = st.tuples(st.sampled_from(_JOINTS), st.lists(inner, min_size=1, max_size=3))
-    return drawn.map(lambda some: f"({some[0].join(some[1])})")
-
-
-_ARRANGED = st.recursive(st.sampled_from(_OPERANDS), _arranged, max_leaves=5)
-
-
-@settings(max_examples=500, deadline=None)
-@given(_ARRANGED, st.booleans())
-def test_a_topic_read_quickly_is_as_the_parser_reads_it(topic: str, with_synonyms: bool) -> None:
-    synonyms = Synonyms([["agent", "policy maker"]] if with_synonyms else [])
-    leaves = Leaves()
-    written = ParseCache(leaves, synonyms)
-    quick = written.tree(topic)
-    if quick is not None:
-        read = parse_query(topic, synonyms)
-        tree, has_synonyms = quick
-        assert tree == query_shapes.tree_of(read.root, leaves.number)
-        clauses = [leaf.position for leaf in tree_leaves(read.root)]
-        assert has_synonyms or len(set(clauses)) == len(clauses)
-        assert written.query(topic) == read
-        # Where things stand is left out when nodes are compared.
-        assert repr(written.query(topic)) == repr(read)
-
-
-def test_what_most_topics_are_is_read_quickly() -> None:
-    written = ParseCache(Leaves(), Synonyms())
-    for topic in ("agent", '"graph network" AND (agent OR policy) NOT "multi agent"', "a1 -b2"):
-        assert (written.tree(topic) is None) == topic.endswith("-b2")
 
 
 # ── texts in pieces ─────────────────────────────────────────────────────────────────
@@ -330,8 +277,8 @@ def test_the_words_of_the_pieces_are_those_of_the_text(text: str) -> None:
     assert one_by_one == [(w.form, w.word, w.start, w.end) for w in words(text)]
 
 
-def _read_words(reader: lattice.Reader, texts: list[str]) -> list[tuple[int, int, int]]:
-    found, _ = reader.read(texts)
+def _read_words(vocabulary: texts.Vocabulary, written: list[str]) -> list[tuple[int, int, int]]:
+    found, _ = vocabulary.read(written)
     return sorted(zip(*(column.tolist() for column in found[:3]), strict=True))
 
 
@@ -340,48 +287,23 @@ def test_pieces_of_all_lengths_are_known_again() -> None:
     lengths = (1, 2, 7, 8, 9, 15, 16, 17, 24)
     made = ["".join(dice.choices("abC-é", k=dice.choice(lengths))) for _ in range(3_000)]
     batches = [" ".join(dice.choices(made, k=400)) for _ in range(20)]
-    reader = lattice.Reader()
-    once = [_read_words(reader, [text]) for text in batches]
-    assert once == [_read_words(reader, [text]) for text in batches]
+    vocabulary = texts.Vocabulary()
+    once = [_read_words(vocabulary, [text]) for text in batches]
+    assert once == [_read_words(vocabulary, [text]) for text in batches]
     for text, found in zip(batches, once, strict=True):
-        numbers = reader.number_words(words(text))
+        numbers = vocabulary.number_words(words(text))
         assert found == sorted((start, end, form) for form, start, end in numbers)
 
 
-def test_pieces_are_distinguished_where_all_have_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(piece_table, "_MIXERS", [np.uint64(0)] * 2)
+def test_pieces_are_distinguished_where_all_have_one_slot(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(texts, "_SALTS", [np.uint64(0)] * 2)
     text = " ".join(f"agent{number} generation{number}" for number in range(300))
-    found = _read_words(lattice.Reader(), [text, text])
+    found = _read_words(texts.Vocabulary(), [text, text])
     assert len({form for _, _, form in found}) == 600
-
-
-# ── columns ─────────────────────────────────────────────────────────────────────────
-
-
-@given(st.dictionaries(st.integers(1, 2**63 - 1), st.integers(1, 2**31 - 1)), st.data())
-def test_a_table_finds_what_was_put_in(kept: dict[int, int], data: st.DataObject) -> None:
-    table = Table()
-    for key, value in kept.items():
-        table.put(key, value)
-    keys = data.draw(st.lists(st.one_of(st.integers(1, 2**63 - 1), st.sampled_from([*kept, 1]))))
-    expected = [kept.get(key, 0) for key in keys]
-    assert table.find(np.array(keys, np.int64)).tolist() == expected
-    assert [table.get(key) for key in keys] == expected
-
-
-def test_a_column_is_read_and_changed_while_it_grows() -> None:
-    column = Column("i")
-    for number in range(40_000):
-        column.append(number)
-    column[3] = column[39_999] = -1
-    column.reach(40_002)
-    assert (len(column), column[2], column[3], column[40_001]) == (40_002, 2, -1, 0)
-    assert column.values()[[3, 4, 39_999]].tolist() == [-1, 4, -1]
 
 
 def test_an_abbreviation_of_two_words_means_what_it_was_defined_as() -> None:
     paper = Paper("Generative Policy Agent 4 (GPA 4)", "With GPA 4 we plan.")
     for topic in ("abstract:policy", "abstract:poli*", 'abstract:"policy agent"'):
-        for filtering in ({}, {"filtering": NO_FILTERING}):
-            index = TopicIndex({"t": topic}, **filtering)
-            assert [match.topic for match in index.match([paper])] == ["t"], topic
+        assert found(TopicIndex({"t": topic}), [paper]) == [(0, "t")], topic
+        assert list(ReferenceIndex({"t": topic}).scores([paper])) == [(0, "t")], topic

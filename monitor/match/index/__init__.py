@@ -1,16 +1,10 @@
-"""Finds which of many topics match which papers of a batch.
-
-The engine finds, for a whole batch, which papers have which words of topics, and evaluates the
-topics on that. `NO_FILTERING` evaluates each topic on each paper instead: the reference that the
-engine is tested against.
-"""
+"""Finds which of many topics match which papers of a batch."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from itertools import islice
 from threading import RLock
 from typing import TYPE_CHECKING
@@ -18,25 +12,18 @@ from typing import TYPE_CHECKING
 from monitor.errors import QueryError
 from monitor.match.evaluate import RecentViews, View
 from monitor.match.explain import explain, score
-from monitor.match.index.query_store import QueryStore
-from monitor.match.index.reference import ReferenceEngine
+from monitor.match.query import parse_query, parse_topic
 from monitor.match.synonyms import NO_SYNONYMS, Synonyms
 from monitor.match.tree import Query
-from monitor.model import MatchReason, Paper
+from monitor.model import MatchReason, Paper, Topic
 
 if TYPE_CHECKING:
     from monitor.match.index.arrays import Numbers
     from monitor.match.index.engine import Engine
 
 BATCH = 1_024
-
-
-class Filtering(Enum):
-    BY_KEYS = "by keys"
-    NONE = "none"
-
-
-NO_FILTERING = Filtering.NONE
+# Topics that stay parsed, of about two kilobytes each.
+MAX_PARSED = 2_000
 
 
 @dataclass(frozen=True)
@@ -71,57 +58,54 @@ class Match:
 class TopicIndex:
     """Topics by name. One that cannot be parsed is kept in `errors` and affects no other.
 
-    `synonyms` apply to topics given as text; a `Query` was parsed with its own.
+    `synonyms` apply to topics given as text; a `Query` was parsed with its own, and a `Topic` has
+    its own. Topics stay as they are given, and are parsed again when they are asked for.
 
     Topics may be added, changed and taken away one by one; matches come in the order in which
     names were first added. Safe to use from several threads.
     """
 
     def __init__(
-        self,
-        topics: Mapping[Hashable, str | Query],
-        filtering: Filtering = Filtering.BY_KEYS,
-        *,
-        synonyms: Synonyms = NO_SYNONYMS,
+        self, topics: Mapping[Hashable, str | Query | Topic], *, synonyms: Synonyms = NO_SYNONYMS
     ) -> None:
         self.errors: dict[Hashable, QueryError] = {}
         self._names: list[Hashable] = []
         self._numbers: dict[Hashable, int] = {}
-        self._synonyms, self._filtering = synonyms, filtering
-        self._queries = QueryStore()
+        self._topics: dict[Hashable, str | Query | Topic] = {}
+        self._parse = lru_cache(MAX_PARSED)(partial(_parse, synonyms))
         self._views = RecentViews()
         self._lock = RLock()
         for name, topic in topics.items():
             self.replace(name, topic)
 
     @cached_property
-    def _engine(self) -> Engine | ReferenceEngine:
+    def _engine(self) -> Engine:
         """Made for the first topic: NumPy takes long to load, and often no topic has changed."""
-        if self._filtering is NO_FILTERING:
-            return ReferenceEngine(self._synonyms)
         from monitor.match.index.engine import Engine
 
-        return Engine(self._synonyms)
+        return Engine()
 
     def __len__(self) -> int:
         """Return how many topics can match."""
         return len(self._numbers)
 
-    def replace(self, name: Hashable, topic: str | Query) -> None:
+    def replace(self, name: Hashable, topic: str | Query | Topic) -> None:
         """Add a topic, or change the one of this name, which keeps its place."""
         with self._lock:
-            number = self._numbers.get(name, len(self._names))
             try:
-                self._engine.put(number, topic)
+                query = self._parse(topic)
             except QueryError as error:
                 self.discard(name)
                 self.errors[name] = error
                 return
-            self._queries.put(number, topic)
             self.errors.pop(name, None)
+            number = self._numbers.setdefault(name, len(self._names))
             if number == len(self._names):
                 self._names.append(name)
-                self._numbers[name] = number
+            else:
+                self._engine.remove(number)
+            self._engine.put(number, query)
+            self._topics[name] = topic
 
     def discard(self, name: Hashable) -> None:
         """Take a topic away; nothing happens where there is none of this name."""
@@ -130,7 +114,7 @@ class TopicIndex:
             number = self._numbers.pop(name, None)
             if number is not None:
                 self._names[number] = None
-                self._queries.drop(number)
+                del self._topics[name]
                 self._engine.remove(number)
 
     def name(self, number: int) -> Hashable:
@@ -140,10 +124,7 @@ class TopicIndex:
     def query(self, name: Hashable) -> Query:
         """Return a topic as it was parsed. Raises KeyError where there is none."""
         with self._lock:
-            return self._query(self._numbers[name])
-
-    def _query(self, number: int) -> Query:
-        return self._queries.query(number, self._engine.read)
+            return self._parse(self._topics[name])
 
     def error(self, name: Hashable) -> QueryError | None:
         """Return why a topic cannot be parsed, None for one that can."""
@@ -180,10 +161,11 @@ class TopicIndex:
         """
         import numpy as np
 
-        found = [
-            (at + first, topics) for first, _, at, topics in self._batches(papers, sources)
-        ] or [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
-        return np.concatenate([at for at, _ in found]), np.concatenate([by for _, by in found])
+        columns = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
+        for first, _, at, topics in self._batches(papers, sources):
+            columns.append((at + first, topics))
+        at, topics = (np.concatenate(column) for column in zip(*columns, strict=True))
+        return at, topics
 
     def scores(
         self, papers: Iterable[Paper], sources: Iterable[Sequence[str]] | None = None
@@ -191,14 +173,15 @@ class TopicIndex:
         """Return `pairs`, and how well each paper matches its topic: `Match.score`, but faster."""
         import numpy as np
 
-        found = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
+        columns = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
         for first, views in _view_batches(papers, sources):
             with self._lock:
                 at, topics, scores = self._engine.score(views)
-                for one in np.flatnonzero(np.isnan(scores)).tolist():
-                    scores[one] = score(self._query(int(topics[one])), views[at[one]])
-            found.append((at + first, topics, scores))
-        at, topics, scores = (np.concatenate(column) for column in zip(*found, strict=True))
+                for pair in np.flatnonzero(np.isnan(scores)).tolist():
+                    query = self.query(self._names[topics[pair]])
+                    scores[pair] = score(query, views[at[pair]])
+            columns.append((at + first, topics, scores))
+        at, topics, scores = (np.concatenate(column) for column in zip(*columns, strict=True))
         return at, topics, scores
 
     def _batches(
@@ -209,6 +192,16 @@ class TopicIndex:
             with self._lock:
                 at, topics = self._engine.match(views)
             yield first, views, at, topics
+
+
+def _parse(synonyms: Synonyms, topic: str | Query | Topic) -> Query:
+    match topic:
+        case Query():
+            return topic
+        case Topic():
+            return parse_topic(topic)
+        case _:
+            return parse_query(topic, synonyms)
 
 
 def _view_batches(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from monitor.match.index.arrays import Column, Numbers, Table
-from monitor.match.index.pieces import Lattices
+from monitor.match.index.arrays import Numbers, extend_with_zeros, ranges
+from monitor.match.index.texts import Lattices
 
 
 class Occurrences(NamedTuple):
@@ -19,118 +21,135 @@ class Occurrences(NamedTuple):
     ends: Numbers
 
 
+_HASH_BITS = 20
+
+
+def _hash(keys: Numbers) -> Numbers:
+    mixed: Numbers = keys.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    return (mixed >> np.uint64(64 - _HASH_BITS)).view(np.int64)
+
+
+class _Table(NamedTuple):
+    """The children of a trie by sorted keys, with 0 before them; by form whether it is in a key,
+    and by hash whether one of the keys may have it: most of what is looked up is no key.
+    """
+
+    keys: Numbers
+    nodes: Numbers
+    follows: Numbers
+    may_be_key: Numbers
+
+
 class Phrases:
     """A trie over numbered forms. A phrase has the number of the node it ends at, from 1."""
 
     def __init__(self) -> None:
-        self._children = Table()  # (node, form) -> node
-        self._firsts = Column("i")  # by form: the node of the phrase of this one word
-        self._follows = Column("b")  # by form: whether it goes on some phrase
-        self._goes_on = Column("b")  # by node
-        self._goes_on.append(0)
-
-    def __len__(self) -> int:
-        """Return how many nodes there are, with 0."""
-        return len(self._goes_on)
+        self._children: dict[int, int] = {}  # (node << 32 | form) -> node
+        self._firsts = array("i", [0])  # by form: the node of the phrase of this one word
+        self._goes_on = bytearray(1)  # by node: whether a longer phrase begins with this one
 
     def number(self, forms: Sequence[int]) -> int:
         """Return the number of the phrase of these forms, a new one where there was none."""
-        self.make_room(max(forms))
+        if max(forms) >= len(self._firsts):
+            extend_with_zeros(self._firsts, max(forms) + 1)
+            self.__dict__.pop("_table", None)
         node = self._firsts[forms[0]]
         if not node:
-            self._firsts[forms[0]] = node = self._new()
+            node = self._firsts[forms[0]] = self._new_node()
         for form in forms[1:]:
             key = node << 32 | form
-            child = self._children.get(key)
-            if not child:
-                child = self._new()
-                self._children.put(key, child)
-                self._goes_on[node] = self._follows[form] = 1
-            node = child
+            if key not in self._children:
+                self._goes_on[node] = 1
+                self._children[key] = self._new_node()
+                self.__dict__.pop("_table", None)
+            node = self._children[key]
         return node
 
-    def _new(self) -> int:
+    def _new_node(self) -> int:
         self._goes_on.append(0)
         return len(self._goes_on) - 1
 
-    def make_room(self, form: int) -> None:
-        """Let there be forms up to this one."""
-        self._firsts.reach(form + 1)
-        self._follows.reach(form + 1)
+    @cached_property
+    def _table(self) -> _Table:
+        keys = np.fromiter([0, *self._children], np.int64)
+        order = np.argsort(keys)
+        follows = np.zeros(len(self._firsts), bool)
+        follows[keys & 0xFFFFFFFF] = True
+        may_be_key = np.zeros(1 << _HASH_BITS, bool)
+        may_be_key[_hash(keys)] = True
+        nodes = np.fromiter([0, *self._children.values()], np.int32)
+        return _Table(keys[order], nodes[order], follows, may_be_key)
 
-    def find(self, day: Lattices) -> Occurrences:
+    def find(self, lattices: Lattices) -> Occurrences:
         """Return where phrases stand, in no order."""
-        self.make_room(int(day.forms.max(initial=0)))
-        nodes = self._firsts.values()[day.forms]
-        firsts = np.flatnonzero(nodes)
-        nodes, ends = nodes[firsts], day.ends[firsts]
-        found = [Occurrences(nodes, firsts, ends)]
-        next_words = _Next(day, np.flatnonzero(self._follows.values()[day.forms]))
-        goes_on = self._goes_on.values()
+        keys, children, follows, may_be_key = self._table
+        # Words that no topic asks for have higher numbers.
+        known = np.flatnonzero(lattices.forms < len(self._firsts))
+        forms, ends = lattices.forms[known], lattices.ends[known]
+        nodes = np.asarray(self._firsts)[forms]
+        at = np.flatnonzero(nodes)
+        nodes, ends, firsts = nodes[at], ends[at], known[at]
+        occurrences = [Occurrences(nodes, firsts, ends)]
+        next_words = _NextWords(lattices, known[follows[forms]])
+        goes_on = np.frombuffer(self._goes_on, np.uint8)
         while len(going := np.flatnonzero(goes_on[nodes])):
             which, forms, ends = next_words.after(ends[going])
             going = going[which]
-            reached = self._children.find(nodes[going].astype(np.int64) << 32 | forms)
-            there = np.flatnonzero(reached)
-            nodes, ends, firsts = reached[there], ends[there], firsts[going[there]]
-            found.append(Occurrences(nodes, firsts, ends))
-        return Occurrences(*(np.concatenate(column) for column in zip(*found, strict=True)))
+            wanted = nodes[going].astype(np.int64) << 32 | forms
+            maybe = np.flatnonzero(may_be_key[_hash(wanted)])
+            at = np.searchsorted(keys, wanted[maybe], "right") - 1
+            there = np.flatnonzero(keys[at] == wanted[maybe])
+            nodes, there = children[at[there]], maybe[there]
+            ends, firsts = ends[there], firsts[going[there]]
+            occurrences.append(Occurrences(nodes, firsts, ends))
+        return Occurrences(*(np.concatenate(column) for column in zip(*occurrences, strict=True)))
 
 
-class _Next:
+class _NextWords:
     """Words by the position they start at."""
 
-    def __init__(self, day: Lattices, wanted: Numbers) -> None:
-        starts = day.starts[wanted]
+    def __init__(self, lattices: Lattices, wanted: Numbers) -> None:
+        starts = lattices.starts[wanted]
         order = np.argsort(starts, kind="stable")
-        self._forms, self._ends = day.forms[wanted[order]], day.ends[wanted[order]]
-        per_position = np.bincount(starts, minlength=int(day.ends.max(initial=0)) + 1)
-        self._upto = np.concatenate([[0], np.cumsum(per_position)])
+        self._forms, self._ends = lattices.forms[wanted[order]], lattices.ends[wanted[order]]
+        per_position = np.bincount(starts, minlength=int(lattices.ends.max(initial=0)) + 1)
+        self._before = np.concatenate([[0], np.cumsum(per_position)])
 
     def after(self, positions: Numbers) -> tuple[Numbers, Numbers, Numbers]:
         """Return, for words that end at `positions`: which one goes on, by what form, to where."""
-        first = self._upto[positions]
-        counts = self._upto[positions + 1] - first
-        which = np.repeat(np.arange(len(positions)), counts)
-        at = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
-        at += np.repeat(first, counts)
-        return which, self._forms[at], self._ends[at]
+        first = self._before[positions]
+        counts = self._before[positions + 1] - first
+        at = ranges(first, counts)
+        return np.repeat(np.arange(len(positions)), counts), self._forms[at], self._ends[at]
 
 
 class PhraseLinks:
-    """From phrases to the leaves that ask for them in some fields: chains, each link by number."""
+    """From phrases to the leaves that ask for them in some fields."""
 
     def __init__(self) -> None:
-        self._heads = Column("i")  # by phrase
-        self._leaves, self._masks, self._next = Column("i"), Column("b"), Column("i")
-        for column in (self._leaves, self._masks, self._next):
-            column.append(0)
+        self._phrases, self._leaves, self._masks = array("i"), array("i"), array("b")
 
     def add(self, phrase: int, leaf: int, mask: int) -> None:
-        self._heads.reach(phrase + 1)
-        self._next.append(self._heads[phrase])
+        """Note that a leaf asks for a phrase in the fields whose bits `mask` has."""
+        self._phrases.append(phrase)
         self._leaves.append(leaf)
         self._masks.append(mask)
-        self._heads[phrase] = len(self._leaves) - 1
+        self.__dict__.pop("_by_phrase", None)
+
+    @cached_property
+    def _by_phrase(self) -> tuple[Numbers, Numbers, Numbers]:
+        """By phrase how many links are before its own; the leaves and masks in this order."""
+        phrases = np.asarray(self._phrases)
+        order = np.argsort(phrases, kind="stable")
+        before = np.concatenate([[0], np.cumsum(np.bincount(phrases))])
+        return before, np.asarray(self._leaves)[order], np.asarray(self._masks)[order]
 
     def follow(self, phrases: Numbers, fields: Numbers) -> tuple[Numbers, Numbers]:
         """Return the leaves that phrases match, each in a field, and which phrase matches each."""
-        heads, leaves = self._heads.values(), self._leaves.values()
-        masks, following = self._masks.values(), self._next.values()
-        which = np.flatnonzero(phrases < len(heads))
-        links = heads[phrases[which]]
-        found: list[tuple[Numbers, Numbers]] = []
-        while True:
-            there = np.flatnonzero(links)
-            if not len(there):
-                break
-            links, which = links[there], which[there]
-            matching = np.flatnonzero(masks[links] & fields[which])
-            found.append((leaves[links[matching]], which[matching]))
-            links = following[links]
-        if not found:
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        return (
-            np.concatenate([leaf for leaf, _ in found]),
-            np.concatenate([by for _, by in found]),
-        )
+        before, leaves, masks = self._by_phrase
+        which = np.flatnonzero(phrases < len(before) - 1)
+        firsts = before[phrases[which]]
+        counts = before[phrases[which] + 1] - firsts
+        at, which = ranges(firsts, counts), np.repeat(which, counts)
+        matching = np.flatnonzero(masks[at] & fields[which])
+        return leaves[at[matching]], which[matching]

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.match.explain import combine
-from monitor.match.index.abbreviation_edges import Laid
+from monitor.match.index.abbreviations import Expanded
 from monitor.match.index.arrays import Numbers
 from monitor.match.index.phrases import Occurrences
-from monitor.match.index.query_shapes import Tree, evaluate
+from monitor.match.index.shapes import Tree, evaluate
 
 TITLE = 0
 
@@ -28,7 +28,7 @@ class Hits(NamedTuple):
     fields: Numbers
     which: Numbers
     occurrences: Occurrences
-    laid: Laid
+    expanded: Expanded
 
 
 class Counts(NamedTuple):
@@ -49,18 +49,18 @@ class Counts(NamedTuple):
         return self.in_title[at] * there, self.in_all[at] * there
 
 
-def count_occurrences(hits: Hits, plainly: Iterable[tuple[int, int, int, int]]) -> Counts:
+def count_occurrences(hits: Hits, checked: Iterable[tuple[int, int, int, int]]) -> Counts:
     """Count the different places in which each paper writes what a leaf asks for.
 
-    What stands inside an abbreviation is written where the abbreviation is. `plainly` are rows
+    What stands inside an abbreviation is written where the abbreviation is. `checked` are rows
     of (leaf, paper, in the title, in all) from the reference evaluation.
     """
-    day, occurrences = hits.laid.day, hits.occurrences
-    last = max(int(day.ends.max(initial=0)), int(hits.laid.inner.max(initial=0)))
+    (lattices, inner, inner_starts, inner_ends, _), occurrences = hits.expanded, hits.occurrences
+    last = max(int(lattices.ends.max(initial=0)), int(inner.max(initial=0)))
     begins = np.arange(last + 1)
     stops = begins.copy()
-    begins[hits.laid.inner], stops[hits.laid.inner] = hits.laid.starts, hits.laid.ends
-    starts = begins[day.starts[occurrences.firsts[hits.which]]]
+    begins[inner], stops[inner] = inner_starts, inner_ends
+    starts = begins[lattices.starts[occurrences.firsts[hits.which]]]
     ends = stops[occurrences.ends[hits.which]]
     keys = hits.leaves.astype(np.int64) << 32 | hits.papers
     places = starts.astype(np.int64) << 32 | ends
@@ -72,10 +72,10 @@ def count_occurrences(hits: Hits, plainly: Iterable[tuple[int, int, int, int]]) 
     in_all = np.diff(np.append(firsts, len(keys)))
     titles = np.add.reduceat(in_title.astype(np.int64), firsts) if len(firsts) else in_all
     keys = keys[firsts]
-    for leaf, paper, title, every in plainly:
+    for leaf, paper, title, every in checked:
         at = int(np.searchsorted(keys, leaf << 32 | paper))
         titles[at], in_all[at] = title, every
-    return Counts(keys, titles, in_all, hits.laid.hard)
+    return Counts(keys, titles, in_all, hits.expanded.hard)
 
 
 def score_pairs(
@@ -97,11 +97,11 @@ def score_pairs(
     occurrences = (counts_for * counts[1]).sum(axis=1)
     whole = (information * positive).sum(axis=1)
     shares = (information * (2.0 * in_title + counts_for)).sum(axis=1) / whole
-    found: Numbers = combine(in_title.any(axis=1), shares, np.maximum(occurrences, 1))
+    scores: Numbers = combine(in_title.any(axis=1), shares, np.maximum(occurrences, 1))
     ordered = np.sort(leaves[:, positive], axis=1)
     twice = ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] > 0)).any(axis=1)
-    found[twice] = np.nan
-    return found
+    scores[twice] = np.nan
+    return scores
 
 
 def _mark(
@@ -114,5 +114,5 @@ def _mark(
             counts_for[:, tree - 1] = within & has[:, tree - 1]
         return
     for branch in tree[1:]:
-        matching = evaluate(branch, lambda place: has[:, place - 1].copy(), np.True_)
+        matching = evaluate(branch, lambda place: has[:, abs(place) - 1] ^ (place < 0))
         _mark(branch, has, within & matching, counts_for, positive)
