@@ -5,7 +5,7 @@ parts                                               a tree's terms, each by itse
 tree, evaluate, occurrences, explain                what a tree means; the reference evaluation
 index                                               thousands of topics on a batch of papers
 keywords, text_prefilter                            searching stored papers
-warnings, too_broad, unseen_words, foreign_syntax   likely mistakes in a topic
+warnings, too_broad, unseen_words, foreign   likely mistakes in a topic
 """
 
 from monitor.match.index import Match, TopicIndex

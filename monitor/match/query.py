@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from monitor.errors import QueryError
 from monitor.match.evaluate import total_weight
-from monitor.match.foreign_syntax import refuse_foreign
+from monitor.match.foreign import refuse_foreign
 from monitor.match.synonyms import NO_SYNONYMS, Synonyms
 from monitor.match.term_parser import leaf
 from monitor.match.tokens import Token, tokens
@@ -56,11 +56,11 @@ def parse_query(text: str, synonyms: Synonyms = NO_SYNONYMS, threshold: float = 
             MAX_LENGTH,
             "split it into several topics",
         )
-    refuse_foreign(text, _reads)
+    refuse_foreign(text)
     try:
         return _read(text, synonyms, threshold)
     except QueryError:
-        refuse_foreign(text, _reads, closely=True)
+        refuse_foreign(text, closely=True)
         raise
 
 
@@ -72,14 +72,6 @@ def parse_topic(topic: Topic) -> Query:
 @lru_cache(maxsize=1_024)
 def _synonyms(groups: tuple[tuple[str, ...], ...]) -> Synonyms:
     return Synonyms(groups)
-
-
-def _reads(text: str) -> bool:
-    """Whether the parser understands a text."""
-    try:
-        return bool(_read(text, NO_SYNONYMS, 0.0))
-    except QueryError:
-        return False
 
 
 def _read(text: str, synonyms: Synonyms, threshold: float) -> Query:

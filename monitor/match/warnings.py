@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from monitor.errors import QueryError
-from monitor.match.foreign_syntax.rule import FIRST, LAST, mask_phrases
+from monitor.match.foreign import FIRST, LAST, mask_phrases
 from monitor.match.tokens import Token
 
 # A topic without any of these has no warnings here; those about weights come from the parser.

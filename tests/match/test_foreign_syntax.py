@@ -9,101 +9,87 @@ import pytest
 
 from monitor.errors import QueryError
 from monitor.match import TopicIndex, parse_query
-from monitor.match.foreign_syntax import rewrite
 from monitor.model import Paper
 from tests.match.test_docs import CODE, tables
 
-# As pasted, where the fault stands, how its message begins, and the topic to write instead.
+# As pasted, where the fault stands, and how its message begins.
 REFUSED = [
     # PubMed
-    ("cancer[ti]", 6, "[ti] is a field tag of PubMed", "title:cancer"),
-    ("cancer [tiab]", 7, "[tiab] is a field tag of PubMed", "cancer"),
-    ('"lung cancer"[Title/Abstract]', 13, "[Title/Abstract] is a field", '"lung cancer"'),
-    ('"Neoplasms"[Mesh] AND smith j[au]', 11, "[Mesh] is a field", None),
-    ('cancer[ti] AND "smith j"[au]', 6, "[ti] is", 'title:cancer AND author:"smith j"'),
-    ("(lung OR skin)[ti]", 14, "[ti] is", "title:(lung OR skin)"),
-    ('"heart attack"[tiab:~3]', 14, "[tiab:~3] is", '"heart attack"~3'),
-    ("cancer AND 2020:2024[dp]", 20, "[dp] is PubMed syntax, which topics", "cancer"),
-    (
-        'cancer AND ("2020/01/01"[Date - Publication] : "3000"[Date - Publication])',
-        24,
-        "[Date - Publication] is PubMed syntax",
-        "cancer",
-    ),
-    ("cancer[ti] AND English[lang]", 6, "[ti] is", "title:cancer"),
-    ("#1 AND #2", 0, "#1 is a line of a search history", None),
+    ("cancer[ti]", 6, "[ti] is a field tag of PubMed"),
+    ("cancer [tiab]", 7, "[tiab] is a field tag of PubMed"),
+    ('"lung cancer"[Title/Abstract]', 13, "[Title/Abstract] is a field"),
+    ('"Neoplasms"[Mesh] AND smith j[au]', 11, "[Mesh] is a field"),
+    ('cancer[ti] AND "smith j"[au]', 6, "[ti] is"),
+    ("(lung OR skin)[ti]", 14, "[ti] is"),
+    ('"heart attack"[tiab:~3]', 14, "[tiab:~3] is"),
+    ("cancer AND 2020:2024[dp]", 20, "[dp] is PubMed syntax, which topics"),
+    ('cancer AND ("2020/01/01"[Date - Publication] : "3000"[Date - Publication])', 24,
+     "[Date - Publication] is PubMed syntax"),
+    ("cancer[ti] AND English[lang]", 6, "[ti] is"),
+    ("#1 AND #2", 0, "#1 is a line of a search history"),
     # Web of Science
-    ("TS=(agent NEAR/5 robot)", 0, "TS= does not name a field", '("agent robot"~5)'),
-    ('TI="language model"', 0, "TI= does not name a field", 'title:"language model"'),
-    ("AU=(Smith, J) AND PY=2020", 0, "AU= does not name", 'author:"Smith, J"'),
-    ("agent NEAR/5 robot", 6, "NEAR/5 is not an operator", '"agent robot"~5'),
-    (
-        "(agent OR bot) NEAR/3 plan*",
-        15,
-        "NEAR/3 is not",
-        '("agent plan*"~3 OR "bot plan*"~3)',
-    ),
-    ("wom?n", 3, "? is not a wildcard for one letter", None),
-    ("colo$r", 4, "$ is not a wildcard for one letter", None),
-    ('"wom?n health"', 4, "? is not a wildcard for one letter", None),
+    ("TS=(agent NEAR/5 robot)", 0, "TS= does not name a field"),
+    ('TI="language model"', 0, "TI= does not name a field"),
+    ("AU=(Smith, J) AND PY=2020", 0, "AU= does not name"),
+    ("agent NEAR/5 robot", 6, "NEAR/5 is not an operator"),
+    ("(agent OR bot) NEAR/3 plan*", 15, "NEAR/3 is not"),
+    ("wom?n", 3, "? is not a wildcard for one letter"),
+    ("colo$r", 4, "$ is not a wildcard for one letter"),
+    ('"wom?n health"', 4, "? is not a wildcard for one letter"),
     # Scopus
-    ("TITLE-ABS-KEY(agent W/5 robot)", 0, "TITLE-ABS-KEY(...) is Scopus", '("agent robot"~5)'),
-    ("TITLE-ABS-KEY ( agent )", 0, "TITLE-ABS-KEY(...) is Scopus", "( agent )"),
-    ("TITLE(agent) AND AUTH(smith)", 0, "TITLE(...) is", 'title:(agent) AND author:"smith"'),
-    ("agent PRE/3 robot", 6, "PRE/3 is not an operator", '"agent robot"~3'),
-    ("agent AND PUBYEAR > 2020", 10, "PUBYEAR > 2020: a topic cannot", "agent"),
-    ('agent AND LIMIT-TO(SUBJAREA,"COMP")', 10, "LIMIT-TO(...) is Scopus", "agent"),
+    ("TITLE-ABS-KEY(agent W/5 robot)", 0, "TITLE-ABS-KEY(...) is Scopus"),
+    ("TITLE-ABS-KEY ( agent )", 0, "TITLE-ABS-KEY(...) is Scopus"),
+    ("TITLE(agent) AND AUTH(smith)", 0, "TITLE(...) is"),
+    ("agent PRE/3 robot", 6, "PRE/3 is not an operator"),
+    ("agent AND PUBYEAR > 2020", 10, "PUBYEAR > 2020: a topic cannot"),
+    ('agent AND LIMIT-TO(SUBJAREA,"COMP")', 10, "LIMIT-TO(...) is Scopus"),
     # Ovid, Embase
-    ("agent adj3 robot", 6, "adj3 is not an operator", '"agent robot"~3'),
-    ("(agent OR robot).ti,ab.", 16, ".ti,ab. is Ovid syntax", "(agent OR robot)"),
-    ("exp Neoplasms/", 0, "exp Neoplasms/ is a subject heading", '"Neoplasms"'),
-    ("agent:ti,ab,kw", 5, ":ti,ab,kw is Embase syntax", "agent"),
+    ("agent adj3 robot", 6, "adj3 is not an operator"),
+    ("(agent OR robot).ti,ab.", 16, ".ti,ab. is Ovid syntax"),
+    ("exp Neoplasms/", 0, "exp Neoplasms/ is a subject heading"),
+    ("agent:ti,ab,kw", 5, ":ti,ab,kw is Embase syntax"),
     # arXiv
-    ("ti:agent", 0, "there is no field ti:", "title:agent"),
-    ('au:"Y. Bengio"', 0, "there is no field au:", 'author:"Y. Bengio"'),
-    ("abs:agent ANDNOT cat:cs.RO", 0, "there is no field", "abstract:agent NOT category:cs.RO"),
-    ("all:agent", 0, "there is no field all:", "agent"),
-    ("agent ANDNOT robot", 6, "ANDNOT is not an operator", "agent NOT robot"),
-    ("agent AND-NOT robot", 6, "AND-NOT is not an operator", "agent NOT robot"),
-    (
-        "agent AND submittedDate:[202301010600 TO 202401010600]",
-        10,
-        "submittedDate: a topic cannot",
-        "agent",
-    ),
-    ("category:cs.LG,cs.AI", 0, "category: takes one value", "(category:cs.LG OR category:cs.AI)"),
-    ("arxiv:2301.00001", 0, "a topic looks for words, not", None),
-    ("10.1000/182", 0, "a topic looks for words, not", None),
+    ("ti:agent", 0, "there is no field ti:"),
+    ('au:"Y. Bengio"', 0, "there is no field au:"),
+    ("abs:agent ANDNOT cat:cs.RO", 0, "there is no field"),
+    ("all:agent", 0, "there is no field all:"),
+    ("agent ANDNOT robot", 6, "ANDNOT is not an operator"),
+    ("agent AND-NOT robot", 6, "AND-NOT is not an operator"),
+    ("agent AND submittedDate:[202301010600 TO 202401010600]", 10, "submittedDate: a topic cannot"),
+    ("category:cs.LG,cs.AI", 0, "category: takes one value"),
+    ("arxiv:2301.00001", 0, "a topic looks for words, not"),
+    ("10.1000/182", 0, "a topic looks for words, not"),
     # Google Scholar
-    ("intitle:agent", 0, "there is no field intitle:", "title:agent"),
-    ("allintitle: agent policy", 0, "there is no field allintitle:", "title:(agent policy)"),
-    ("site:arxiv.org agent", 0, "there is no field site:", "agent"),
-    ("agent AROUND(3) robot", 6, "AROUND(3) is not an operator", '"agent robot"~3'),
+    ("intitle:agent", 0, "there is no field intitle:"),
+    ("allintitle: agent policy", 0, "there is no field allintitle:"),
+    ("site:arxiv.org agent", 0, "there is no field site:"),
+    ("agent AROUND(3) robot", 6, "AROUND(3) is not an operator"),
     # regular expressions
-    (r"\bagents?\b", 0, r"\bagents?\b is part of a regular expression", "agent"),
-    ("agent.*robot", 5, ".* is part of a regular expression", "agent robot"),
-    (r"(?i)llm[s]?", 0, "(?i) is part of a regular expression", None),
-    (r"(?i)reinforc\w*", 0, "(?i) is part of a regular expression", "reinforc*"),
-    ("/agent/i", 0, "/agent/i is part of", "agent"),
-    ("[Aa]gent", 0, "[Aa] is part of", "agent"),
-    ("organi[sz]ation", 6, "[sz] is part of", "(organisation OR organization)"),
-    ("(agent|robot) policy", 0, "(agent|robot) is part of", "(agent OR robot) policy"),
+    (r"\bagents?\b", 0, r"\bagents?\b is part of a regular expression"),
+    ("agent.*robot", 5, ".* is part of a regular expression"),
+    ("(?i)llm[s]?", 0, "(?i) is part of a regular expression"),
+    (r"(?i)reinforc\w*", 0, "(?i) is part of a regular expression"),
+    ("/agent/i", 0, "/agent/i is part of"),
+    ("[Aa]gent", 0, "[Aa] is part of"),
+    ("organi[sz]ation", 6, "[sz] is part of"),
+    ("(agent|robot) policy", 0, "(agent|robot) is part of"),
     # other languages of programs, and keyboards
-    ("agent || robot", 5, "|| is not an operator", "agent OR robot"),
-    ("agent && robot", 5, "&& is not an operator", "agent AND robot"),
-    ("agent !robot", 6, "! does not exclude", "agent -robot"),
-    ("agent AND/OR robot", 6, "AND/OR is not an operator", "agent OR robot"),
-    ('title = "agent"', 0, "title = does not name a field", 'title:"agent"'),
-    ('title="agent"', 0, "title= does not name a field", 'title:"agent"'),
-    ("{agent OR robot} AND policy", 0, "only ( and ) group", "(agent OR robot) AND policy"),
-    ("&quot;language model&quot;", 0, "&quot; is HTML", '"language model"'),
-    ("agent%20robot", 5, "%20 comes from a web address", "agent robot"),
-    ("（agent OR robot） policy", 0, "（agent OR robot） has", "(agent OR robot) policy"),
-    ("＂language model＂", 0, "＂ has full-width", '"language model"'),
-    ("title：agent", 0, "title： has full-width", "title:agent"),
-    ("agent ＯＲ robot", 6, "ＯＲ has full-width", "agent OR robot"),
-    ("agent －robot", 6, "－ has full-width", "agent -robot"),
+    ("agent || robot", 5, "|| is not an operator"),
+    ("agent && robot", 5, "&& is not an operator"),
+    ("agent !robot", 6, "! does not exclude"),
+    ("agent AND/OR robot", 6, "AND/OR is not an operator"),
+    ('title = "agent"', 0, "title = does not name a field"),
+    ('title="agent"', 0, "title= does not name a field"),
+    ("{agent OR robot} AND policy", 0, "only ( and ) group"),
+    ("&quot;language model&quot;", 0, "&quot; is HTML"),
+    ("agent%20robot", 5, "%20 comes from a web address"),
+    ("（agent OR robot） policy", 0, "（agent OR robot） has"),
+    ("＂language model＂", 0, "＂ has full-width"),
+    ("title：agent", 0, "title： has full-width"),
+    ("agent ＯＲ robot", 6, "ＯＲ has full-width"),
+    ("agent －robot", 6, "－ has full-width"),
 ]  # fmt: skip
+# As pasted, where the doubt stands, how its message begins, and what the hint has.
 DOUBTED = [
     ("agent, llm, robot", 5, "“,” does not mean OR", "(agent OR llm OR robot)"),
     ("agent; llm", 5, "“;” does not mean OR", "(agent OR llm)"),
@@ -138,29 +124,20 @@ OURS = (
     '"what is an agent?"', "source:arxiv", "agent (policy OR reward)", "LLM (agent OR policy)",
     r"\mathbb{R}^{2,3}", "1,2-dichloroethane", "N,N-dimethylformamide", "p<0.05", "near agent",
     'author:"Bengio, Y."', "author:bengio,yoshua", "2 of (agent, policy, reward)", "the same agent",
+    "2 of (category:cs.*, agent, policy)",
     "H$_2$O", "K$_3$C$_{60}$ film", "K-means", '"agent, llm, robot"',
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("pasted", "position", "message", "instead"), REFUSED)
+@pytest.mark.parametrize(("pasted", "position", "message"), REFUSED)
 def test_foreign_syntax_is_refused_with_what_to_write(
-    pasted: str, position: int, message: str, instead: str | None
+    pasted: str, position: int, message: str
 ) -> None:
     with pytest.raises(QueryError) as refused:
         parse_query(pasted)
     assert refused.value.message.startswith(message)
     assert refused.value.position == position
     assert refused.value.hint
-    if instead is not None:
-        assert refused.value.hint == f"write {instead}"
-        assert parse_query(instead).warnings == ()
-
-
-@pytest.mark.parametrize("pasted", ["(?i)llm[s]?", r"\bllm[s]?\b", "(?:llm[sz])", "/a{2,3}b?c/"])
-def test_a_hint_has_nothing_of_a_regular_expression_in_it(pasted: str) -> None:
-    with pytest.raises(QueryError) as refused:
-        parse_query(pasted)
-    assert not set(refused.value.hint) & set("[]?{}\\")
 
 
 @pytest.mark.parametrize(("pasted", "position", "message", "instead"), DOUBTED)
@@ -206,7 +183,6 @@ def test_hostile_topics_take_linear_time(pasted: str) -> None:
         text = (pasted * length)[:length]
         began = time.process_time()
         for _ in range(3):
-            rewrite(text)
             with contextlib.suppress(QueryError):
                 parse_query(text)
         took.append(time.process_time() - began)
@@ -221,13 +197,11 @@ def test_the_tables_of_the_page_are_what_the_parser_says() -> None:
     for (pasted_cell, write), is_refused in (*refused, *doubted):
         pasted = CODE.findall(pasted_cell.replace("\\|", "|"))[0]
         instead = CODE.findall(write.replace("\\|", "|"))
-        for one in instead:
-            parse_query(one)
+        for topic in instead:
+            parse_query(topic)
         if is_refused:
-            with pytest.raises(QueryError) as fault:
+            with pytest.raises(QueryError):
                 parse_query(pasted)
-            hint = fault.value.hint
         else:
             [doubt] = parse_query(pasted).warnings
-            hint = doubt.hint
-        assert not instead or instead[0] in hint or "its forms" in hint
+            assert not instead or instead[0] in doubt.hint
