@@ -189,7 +189,6 @@ HOMES: dict[str, tuple[str, ...]] = {
         "pipeline/delivery_round.py",
         "pipeline/rate_limit.py",
         "pipeline/runtime.py",
-        "rank/columns.py",
         "service/*",
         "sources/sandbox.py",
         "store/group_commit.py",

@@ -193,10 +193,10 @@ def _with_reasons(
     ranking: Ranking, entries: Sequence[DigestPaper], in_full: Collection[int]
 ) -> tuple[DigestPaper, ...]:
     """Name for papers in full the marked paper that counts most, and such words of the text."""
-    from monitor.rank import shown_words  # loads NumPy
+    from monitor.rank import written_words  # loads NumPy
 
     full = [entry for entry in entries if entry.paper_id in in_full]
-    shown = [shown_words(entry.paper, *shown_text(entry)) for entry in full]
+    shown = [written_words(*shown_text(entry)) for entry in full]
     reasons = iter(ranking.reasons([entry.paper for entry in full], shown, MAX_WORDS))
     return tuple(
         _explained(entry, next(reasons)) if entry.paper_id in in_full else entry

@@ -1,10 +1,7 @@
 """The order that a reader's answers teach: a linear model of words, learned anew from the answers.
 
 features   a paper as weights of its words
-columns    the words of some papers numbered
 learn      a ranking from judged papers; what it says of a paper, and why
-products   how alike each two judged papers are
-values     judged papers, and what a ranking says
 word_counts.z   in how many of 10,000 papers each word stands (`benchmarks/count_words.py`)
 
     ranking = learn([Judged(paper, "wanted"), Judged(other, "unwanted")], ["agent", "model"])
@@ -13,9 +10,18 @@ word_counts.z   in how many of 10,000 papers each word stands (`benchmarks/count
 """
 
 from monitor.model import Verdict
-from monitor.rank.features import Features, features, features_of_texts, shown_words
-from monitor.rank.learn import MAX_JUDGED, Ranking, learn
-from monitor.rank.values import Judged, PaperShare, Place, Reason, Why, WordShare
+from monitor.rank.features import Features, features, features_of_texts, written_words
+from monitor.rank.learn import (
+    MAX_JUDGED,
+    Judged,
+    PaperShare,
+    Place,
+    Ranking,
+    Reason,
+    Why,
+    WordShare,
+    learn,
+)
 
 __all__ = [
     "MAX_JUDGED",
@@ -31,5 +37,5 @@ __all__ = [
     "features",
     "features_of_texts",
     "learn",
-    "shown_words",
+    "written_words",
 ]

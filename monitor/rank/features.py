@@ -71,14 +71,14 @@ _kept: dict[bytes, Features] = {}
 def features_of_texts(texts: Sequence[tuple[str, str]]) -> list[Features]:
     """Return the words of papers, by title and abstract, as weights; recent ones are kept."""
     keys = [_key(*text) for text in texts]
-    found = [_kept.get(key) for key in keys]
-    missing = [number for number, words in enumerate(found) if words is None]
+    known = [_kept.get(key) for key in keys]
+    missing = [number for number, words in enumerate(known) if words is None]
     if len(_kept) + len(missing) > MAX_KEPT:
         _kept.clear()
     weighed = weigh([_places_of_paper(*texts[number]) for number in missing])
     _kept.update(zip([keys[number] for number in missing], weighed, strict=True))
     new = iter(weighed)
-    return [next(new) if words is None else words for words in found]
+    return [next(new) if words is None else words for words in known]
 
 
 def _key(title: str, abstract: str) -> bytes:
@@ -111,13 +111,13 @@ def weigh(papers: Sequence[Iterable[int]]) -> list[Features]:
     return [Features(packed[start:end]) for start, end in pairwise([0, *ends])]
 
 
-def join(found: Sequence[Features]) -> Rows:
+def join(papers: Sequence[Features]) -> Rows:
     """Return the words of several papers, one paper after the other."""
-    words = np.frombuffer(b"".join(found), WORD)
-    sizes = [len(one) // WORD.itemsize for one in found]
+    words = np.frombuffer(b"".join(papers), WORD)
+    sizes = [len(features) // WORD.itemsize for features in papers]
     # Looking up by 32-bit numbers takes NumPy three times as long as by 64-bit.
     places, weights = words["place"].astype(np.int64), np.ascontiguousarray(words["weight"])
-    numbers = np.repeat(np.arange(len(found)), sizes)
+    numbers = np.repeat(np.arange(len(papers)), sizes)
     return Rows(numbers, places, weights, list(accumulate(sizes)))
 
 
@@ -139,10 +139,10 @@ def _places_of_piece(piece: bytes) -> tuple[int, ...]:
 def forms_of_piece(piece: bytes) -> tuple[str, ...]:
     """Return the words of a piece of a text, in the singular, without stop words and letters."""
     if piece.isalnum():
-        found: tuple[str, ...] = (form_of(piece.decode()),)
+        forms: tuple[str, ...] = (form_of(piece.decode()),)
     else:
-        found = tuple(word.form for word in words_of_piece(piece) if word.end - word.start == 1)
-    return tuple(form for form in found if counts_as_word(form))
+        forms = tuple(word.form for word in words_of_piece(piece) if word.end - word.start == 1)
+    return tuple(form for form in forms if counts_as_word(form))
 
 
 def counts_as_word(form: str) -> bool:
@@ -156,38 +156,16 @@ def place_of(form: str) -> int:
     return zlib.crc32(form.encode("utf-8", "surrogatepass")) % PLACES
 
 
-class Shown(NamedTuple):
-    """The words of a paper that stand in the text shown of it.
-
-    `written` has them by place, as they are first written there. `among` has a byte for each word
-    of the paper's `Features`: 1 for one of them, else 0.
-    """
-
-    written: dict[int, str]
-    among: bytes
-
-
 # The papers of a day are explained to many readers; about five kilobytes each.
 @kept(2_048)
-def _shown_words(title: str, abstract: str, *shown: str) -> Shown:
-    written = written_words(*shown)
-    places = np.frombuffer(_features(title, abstract), WORD)["place"].tolist()
-    return Shown(written, bytes(place in written for place in places))
-
-
-def shown_words(paper: Paper, *shown: str) -> Shown:
-    """Return which words of a paper stand in the texts `shown` of it."""
-    return _shown_words(paper.title, paper.abstract, *shown)
-
-
 def written_words(*texts: str) -> dict[int, str]:
     """Return the places of the words of some texts, each with the word as first written."""
-    found: dict[int, str] = {}
+    written: dict[int, str] = {}
     for text in texts:
         for word in words(text):
             if word.end - word.start == 1 and counts_as_word(word.form):
-                found.setdefault(place_of(word.form), text[slice(*word.span)])
-    return found
+                written.setdefault(place_of(word.form), text[slice(*word.span)])
+    return written
 
 
 @cache

@@ -8,10 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.model import Paper
-from monitor.rank import Judged, features, features_of_texts, learn, shown_words
-from monitor.rank.columns import find, number
+from monitor.rank import Judged, features, features_of_texts, learn, written_words
 from monitor.rank.features import WORD, places_of, weigh
-from monitor.rank.products import invert, multiply_rows
 
 NOUNS = ["agent", "vaccine", "galaxy", "compiler", "protein", "market", "robot", "climate"]
 NOUNS += ["neuron", "polymer"]
@@ -125,10 +123,10 @@ def test_likely_is_what_most_of_the_ten_nearest_answers_say(wanted, unwanted, da
 @given(st.lists(judged_papers, min_size=4, max_size=12), st.lists(papers, min_size=2, max_size=6))
 def test_reasons_name_the_words_shown_that_weigh_most(judged, day):
     ranking = learn(judged, ["robot"])
-    shown = [shown_words(paper, paper.title, paper.abstract[:20]) for paper in day]
-    for paper, one, reason in zip(day, shown, ranking.reasons(day, shown, 2), strict=True):
+    shown = [written_words(paper.title, paper.abstract[:20]) for paper in day]
+    for paper, words, reason in zip(day, shown, ranking.reasons(day, shown, 2), strict=True):
         whole = ranking.why(paper)
-        written = {word.casefold(): word for word in one.written.values()}
+        written = {word.casefold(): word for word in words.values()}
         weighs = {word: share for word, share in whole.words if share > 0 and word in written}
         assert len(reason.words) == min(2, len(weighs))
         best = sorted(weighs.values(), reverse=True)
@@ -201,35 +199,3 @@ def test_papers_in_scripts_without_spaces_are_learned_from():
 def test_common_words_weigh_less():
     why = learn([about("propose", "agent")], []).why(Paper("propose agent"))
     assert [word for word, _ in why.words] == ["agent", "propose"]
-
-
-@pytest.mark.parametrize("size", [1, 64, 65, 101, 501])
-def test_an_inverse_is_put_together_from_halves_of_any_size(size):
-    dice = np.random.default_rng(size)
-    rows = dice.random((size, 40))
-    matrix = rows @ rows.T + np.diag(1 + dice.random(size))
-    assert invert(matrix) @ matrix == pytest.approx(np.eye(size), abs=1e-10)
-
-
-def test_words_are_found_after_others_were_numbered():
-    first, _ = number(np.array([5, 9, 5, 2]))
-    other, _ = number(np.array([7, 9]))
-    for distinct in (first, other, first, first, other):
-        expected = [distinct.tolist().index(n) if n in distinct else -1 for n in (2, 9, 7, 3)]
-        assert find(distinct, np.array([2, 9, 7, 3])).tolist() == expected
-
-
-@pytest.mark.parametrize("size", [2, 20, 150])
-def test_products_of_rare_and_frequent_words_are_those_of_dense_vectors(size):
-    """Words of few rows are multiplied pair by pair, those of many as a table."""
-    dice = np.random.default_rng(size)
-    dense = dice.random((size, 400)) * (dice.random((size, 400)) < dice.random(400) ** 3)
-    rows, places = dense.nonzero()
-    distinct, columns = number(places * 7)
-    assert sorted(distinct) == sorted(set(places * 7))
-    assert find(distinct, places * 7).tolist() == columns.tolist()
-    assert find(distinct, np.array([1, 2])).tolist() == [-1, -1]
-    expected = dense @ dense.T
-    np.fill_diagonal(expected, 0)
-    products = multiply_rows(rows, columns, dense[rows, places], size)
-    assert products == pytest.approx(expected, abs=1e-4)
