@@ -27,7 +27,7 @@ import sqlalchemy as sa
 
 from monitor.commands.search import search, try_topic
 from monitor.match import TopicIndex, parse_query
-from monitor.match.synonyms import NO_SYNONYMS
+from monitor.match.language.synonyms import NO_SYNONYMS
 from monitor.pipeline.runtime import Runtime
 from monitor.pipeline.search_index import make_searchable
 from monitor.store import papers, schema

@@ -37,7 +37,7 @@ import sqlalchemy as sa
 import yaml
 from search import fill, rows
 
-from monitor.match.synonyms import NO_SYNONYMS
+from monitor.match.language.synonyms import NO_SYNONYMS
 from monitor.pipeline.runtime import Runtime
 from monitor.pipeline.search_index import make_searchable
 from monitor.store import schema

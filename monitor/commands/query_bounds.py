@@ -14,7 +14,7 @@ from itertools import chain
 
 from monitor.errors import TooWideError
 from monitor.match import Query, QueryPart, paper_keywords, search_expression, split_parts
-from monitor.match.tree import Near, every_leaf
+from monitor.match.language.tree import Near, every_leaf
 from monitor.model import Keyword, SearchExpr
 from monitor.store import papers, search
 from monitor.store.database import Transaction

@@ -9,8 +9,8 @@ from msgspec import structs
 from monitor.digest.revision import describe_revision
 from monitor.digest.shown import formulas_of, shown
 from monitor.match import Query, build_index
-from monitor.match.evaluate import View
-from monitor.match.explain import explain
+from monitor.match.meaning.evaluate import View
+from monitor.match.meaning.explain import explain
 from monitor.model import (
     ChangeKind,
     DigestPaper,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec import structs
 
 from monitor.match import Match, Query, TopicIndex, build_prefilter, search_expression
-from monitor.match.tree import Label, every_leaf
+from monitor.match.language.tree import Label, every_leaf
 from monitor.model import Paper, SearchExpr, Sighting, StoredPaper
 from monitor.store import papers
 from monitor.store import search as search_index

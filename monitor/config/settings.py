@@ -44,8 +44,8 @@ from monitor.config.zones import Zone
 from monitor.digest.schedule import parse_schedule
 from monitor.errors import Fault, QueryError
 from monitor.match import Synonyms, parse_query
-from monitor.match.list_syntax import field_query, item_query, lists_query
-from monitor.match.synonyms import NO_SYNONYMS, term
+from monitor.match.language.lists import field_query, item_query, lists_query
+from monitor.match.language.synonyms import NO_SYNONYMS, term
 from monitor.model import ChangeKind, FirstRun, Topic
 from monitor.setting_types import (
     SOME,

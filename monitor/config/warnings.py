@@ -13,7 +13,7 @@ from monitor.config.messages import pointed
 from monitor.config.settings import Settings, TopicSettings, topics_of
 from monitor.config.web_settings import WebSettings
 from monitor.match import parse_query
-from monitor.match.warnings import may_have_warnings
+from monitor.match.language.warnings import may_have_warnings
 
 # Words without an operator, such as the minus of `agent -robot`.
 _WORDS_ALONE = re.compile(r"\w[\w-]*(?: +\w[\w-]*)+")

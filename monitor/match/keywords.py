@@ -13,11 +13,22 @@ from itertools import chain, combinations
 from math import comb
 
 from monitor.kept import on_forget
-from monitor.match.abbreviations import find_definitions
-from monitor.match.evaluate import fold_label
-from monitor.match.names import spellings
-from monitor.match.too_broad import STOP_WORDS
-from monitor.match.tree import And, AtLeast, Author, Edge, Label, Near, Node, Not, Or, Words
+from monitor.match.language.too_broad import STOP_WORDS
+from monitor.match.language.tree import (
+    And,
+    AtLeast,
+    Author,
+    Edge,
+    Label,
+    Near,
+    Node,
+    Not,
+    Or,
+    Words,
+)
+from monitor.match.meaning.abbreviations import find_definitions
+from monitor.match.meaning.evaluate import fold_label
+from monitor.match.meaning.names import spellings
 from monitor.model import Keyword, Keywords, Paper, SearchExpr
 from monitor.text import cut, form_of, ways_to_write, words_of_piece
 

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import chain
 
-from monitor.match.abbreviations import find_definitions
-from monitor.match.tree import And, Edge, Near, Node, Or, Words
+from monitor.match.language.tree import And, Edge, Near, Node, Or, Words
+from monitor.match.meaning.abbreviations import find_definitions
 from monitor.text import beginnings, letters
 
 MAX_CHAINS = 32

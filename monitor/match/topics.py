@@ -7,11 +7,11 @@ from functools import lru_cache
 from threading import Lock
 
 from monitor.errors import QueryError
-from monitor.match.evaluate import RecentViews
-from monitor.match.explain import explain
 from monitor.match.index import TopicIndex
-from monitor.match.query import parse_topic
-from monitor.match.tree import Query
+from monitor.match.language.query import parse_topic
+from monitor.match.language.tree import Query
+from monitor.match.meaning.evaluate import RecentViews
+from monitor.match.meaning.explain import explain
 from monitor.model import MatchReason, Paper, Topic
 
 # Topics that a reader keeps parsed, of about two kilobytes each.

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import groupby
 
 from monitor.match.index import TopicIndex
-from monitor.match.tree import TEXT_FIELDS, Edge, Leaf, Near, Query, Words, leaves
+from monitor.match.language.tree import TEXT_FIELDS, Edge, Leaf, Near, Query, Words, leaves
 from monitor.model import Paper
 from monitor.text import words
 

@@ -18,7 +18,7 @@ from monitor.digest.excerpt import shown_text
 from monitor.digest.shown import readable_title
 from monitor.errors import QueryError
 from monitor.match import parse_topic
-from monitor.match.tree import Near, Words, leaves
+from monitor.match.language.tree import Near, Words, leaves
 from monitor.model import (
     UNJUDGED,
     WANTED,

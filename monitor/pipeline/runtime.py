@@ -16,7 +16,7 @@ from monitor.channels.email.oauth import Tokens
 from monitor.channels.email.sender_dns import Lookup, ask
 from monitor.channels.retry_policy import PATIENCE, Patience
 from monitor.digest.schedule import Schedule
-from monitor.match.synonyms import NO_SYNONYMS, Synonyms
+from monitor.match.language.synonyms import NO_SYNONYMS, Synonyms
 from monitor.model import Channel, Clock, FirstRun, SectionRule, SourceLabel, Templates, Topic
 from monitor.pipeline.active_config import InForce
 from monitor.signing import KeyRing

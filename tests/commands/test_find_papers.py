@@ -16,7 +16,7 @@ from monitor.commands import find_papers
 from monitor.commands.find_papers import find_all, find_page
 from monitor.errors import QueryError
 from monitor.match import paper_keywords
-from monitor.match.synonyms import NO_SYNONYMS
+from monitor.match.language.synonyms import NO_SYNONYMS
 from monitor.model import ChangeKind, PaperFilter
 from monitor.pipeline.runtime import Runtime
 from monitor.store import papers, schema, search

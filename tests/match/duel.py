@@ -14,7 +14,7 @@ from random import Random
 
 from monitor.errors import QueryError
 from monitor.match import Query, TopicIndex, parse_query
-from monitor.match.synonyms import Synonyms
+from monitor.match.language.synonyms import Synonyms
 from monitor.model import Paper
 from tests.match.grammar import ANNOUNCED, CATEGORIES, NAMES, SOURCES, WORDS
 from tests.match.reference import ReferenceIndex

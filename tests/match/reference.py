@@ -6,8 +6,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from monitor.errors import QueryError
 from monitor.match import Query, Synonyms, parse_query
-from monitor.match.evaluate import View, matches_topic
-from monitor.match.explain import score
+from monitor.match.meaning.evaluate import View, matches_topic
+from monitor.match.meaning.explain import score
 from monitor.model import Paper
 
 

@@ -14,8 +14,8 @@ import yaml
 from benchmarks import seed_topics
 from monitor.errors import QueryError
 from monitor.match import Synonyms, TopicIndex, parse_query
-from monitor.match.evaluate import View, matches_topic, points
-from monitor.match.list_syntax import lists_query
+from monitor.match.language.lists import lists_query
+from monitor.match.meaning.evaluate import View, matches_topic, points
 from monitor.model import Paper
 from tests.match.ebnf import Grammar
 

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from msgspec.structs import replace
 
 from monitor.match import Synonyms, TopicIndex, parse_query
-from monitor.match.evaluate import View
-from monitor.match.explain import explain, score
-from monitor.match.occurrences import Lattice
-from monitor.match.tree import Near, Words, leaves
+from monitor.match.language.tree import Near, Words, leaves
+from monitor.match.meaning.evaluate import View
+from monitor.match.meaning.explain import explain, score
+from monitor.match.meaning.occurrences import Lattice
 from monitor.model import MatchReason, Paper
 from tests.match import grammar
 

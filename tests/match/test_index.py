@@ -16,7 +16,7 @@ from monitor.errors import QueryError
 from monitor.kept import forget
 from monitor.match import Query, TopicIndex, parse_query
 from monitor.match.index import texts
-from monitor.match.tree import Edge, Not, Words
+from monitor.match.language.tree import Edge, Not, Words
 from monitor.model import Paper
 from monitor.text import cut, words, words_of_piece
 from tests.match import duel, grammar

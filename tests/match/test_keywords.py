@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from monitor.errors import QueryError
 from monitor.match import paper_keywords, parse_query, search_expression
-from monitor.match.evaluate import View, matches_topic
+from monitor.match.meaning.evaluate import View, matches_topic
 from monitor.model import Keyword, Keywords, Paper, SearchExpr
 from tests.match import grammar
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from monitor.errors import QueryError
 from monitor.match import parse_query
-from monitor.match.tree import And, Not, Or, Query, Words
+from monitor.match.language.tree import And, Not, Or, Query, Words
 from tests.match import grammar
 
 

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from monitor.match import build_prefilter, parse_query
-from monitor.match.evaluate import View, matches_topic
+from monitor.match.meaning.evaluate import View, matches_topic
 from monitor.model import Paper
 from monitor.text import beginnings, form_of
 from tests.match import duel

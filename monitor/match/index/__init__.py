@@ -10,11 +10,11 @@ from threading import RLock
 from typing import TYPE_CHECKING
 
 from monitor.errors import QueryError
-from monitor.match.evaluate import RecentViews, View
-from monitor.match.explain import explain, score
-from monitor.match.query import parse_query, parse_topic
-from monitor.match.synonyms import NO_SYNONYMS, Synonyms
-from monitor.match.tree import Query
+from monitor.match.language.query import parse_query, parse_topic
+from monitor.match.language.synonyms import NO_SYNONYMS, Synonyms
+from monitor.match.language.tree import Query
+from monitor.match.meaning.evaluate import RecentViews, View
+from monitor.match.meaning.explain import explain, score
 from monitor.model import MatchReason, Paper, Topic
 
 if TYPE_CHECKING:

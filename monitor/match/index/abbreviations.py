@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monitor.match.evaluate import View
 from monitor.match.index.arrays import Numbers, ranges
 from monitor.match.index.phrases import Phrases
 from monitor.match.index.texts import Edge, Lattices, Pieces, Vocabulary
-from monitor.match.occurrences import Lattice, expand_abbreviations, same_letters
+from monitor.match.meaning.evaluate import View
+from monitor.match.meaning.occurrences import Lattice, expand_abbreviations, same_letters
 from monitor.text import is_plain, words_of_piece, written_in_piece
 
 

@@ -13,12 +13,12 @@ from functools import cached_property
 
 import numpy as np
 
-from monitor.match.evaluate import View, matches_topic
 from monitor.match.index.arrays import Numbers, set_bits
 from monitor.match.index.leaves import Leaves, PresentLeaves
 from monitor.match.index.scores import Counts, score_pairs
 from monitor.match.index.shapes import Tree, evaluate, shape_of, tree_of
-from monitor.match.tree import Query, leaves
+from monitor.match.language.tree import Query, leaves
+from monitor.match.meaning.evaluate import View, matches_topic
 
 _WORDS_PER_BLOCK = 1 << 17  # words of bits at once: what a processor's cache holds
 _CELLS_PER_BLOCK = 1 << 20  # leaves of pairs that are scored at once

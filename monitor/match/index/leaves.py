@@ -1,7 +1,7 @@
 """The leaves of all topics, each once, and which papers of a batch have them.
 
 Words and phrases, authors and labels are found all at once. Leaves with further conditions (exact
-words, words near each other) are found by their words, then checked by `monitor.match.evaluate`.
+words, words near each other) are found by their words, then checked by the reference evaluation.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monitor.match.evaluate import View, fold_label, matches, matches_author
-from monitor.match.idf import rarity
 from monitor.match.index.abbreviations import with_abbreviations
 from monitor.match.index.arrays import Numbers, bit_rows, distinct
 from monitor.match.index.phrases import PhraseLinks, Phrases
 from monitor.match.index.scores import Counts, Hits, count_occurrences
 from monitor.match.index.texts import Vocabulary, readings_of
-from monitor.match.names import spellings
-from monitor.match.tree import Author, Label, Leaf, Near, Words
+from monitor.match.language.tree import Author, Label, Leaf, Near, Words
+from monitor.match.meaning.evaluate import View, fold_label, matches, matches_author
+from monitor.match.meaning.idf import rarity
+from monitor.match.meaning.names import spellings
 
 _FIELDS = {"title": 1, "abstract": 2, "venue": 4}
 _MAX_NAMES = 50_000

@@ -1,7 +1,7 @@
 """How well papers match topics, for all pairs of a batch at once.
 
-The same as `monitor.match.explain.score` gives for one pair. It is called for topics in which a
-leaf occurs twice, or leaves share a clause or have weights, and for some papers.
+The same as `meaning.explain.score` gives for one pair. That is called for topics in which a leaf
+occurs twice, or leaves share a clause or have weights, and for some papers.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monitor.match.explain import combine
 from monitor.match.index.abbreviations import Expanded
 from monitor.match.index.arrays import Numbers
 from monitor.match.index.phrases import Occurrences
 from monitor.match.index.shapes import Tree, evaluate
+from monitor.match.meaning.explain import combine
 
 TITLE = 0
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from monitor.match.tree import And, AtLeast, Leaf, Node, Not, Or
+from monitor.match.language.tree import And, AtLeast, Leaf, Node, Not, Or
 
 Tree: TypeAlias = int | tuple[Any, ...]
 

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from monitor.match.tokens import Token, tokens
-from monitor.match.tree import (
+from monitor.match.language.tokens import Token, tokens
+from monitor.match.language.tree import (
     TEXT_FIELDS,
     And,
     AtLeast,

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import Any
 
-from monitor.match.evaluate import View, matching_leaves, total_weight
-from monitor.match.idf import rarity
-from monitor.match.occurrences import Lattice, Span
-from monitor.match.tree import Author, Label, Leaf, Near, Query, Words, leaves
+from monitor.match.language.tree import Author, Label, Leaf, Near, Query, Words, leaves
+from monitor.match.meaning.evaluate import View, matching_leaves, total_weight
+from monitor.match.meaning.idf import rarity
+from monitor.match.meaning.occurrences import Lattice, Span
 from monitor.model import MatchReason
 
 _FIELDS = ("title", "abstract", "venue")

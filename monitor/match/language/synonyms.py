@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from monitor.match.tree import Edge
+from monitor.match.language.tree import Edge
 from monitor.text import words
 
 # A phrase of many synonyms has ever more ways to be written: these are the first.

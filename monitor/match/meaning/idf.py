@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from monitor.match.too_broad import STOP_WORDS
-from monitor.match.tree import Author, Edge, Label, Leaf, Near, Words
+from monitor.match.language.too_broad import STOP_WORDS
+from monitor.match.language.tree import Author, Edge, Label, Leaf, Near, Words
 
 _COMMON = """
     ability able account achieve across addition address advance algorithm allow also analysis

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from monitor.errors import QueryError
-from monitor.match.foreign import FIRST, LAST, mask_phrases
-from monitor.match.tokens import Token
+from monitor.match.language.foreign import FIRST, LAST, mask_phrases
+from monitor.match.language.tokens import Token
 
 # A topic without any of these has no warnings here; those about weights come from the parser.
 _DOUBTFUL = re.compile(

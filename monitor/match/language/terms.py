@@ -6,11 +6,20 @@ import re
 from typing import NoReturn
 
 from monitor.errors import QueryError
-from monitor.match.evaluate import fold_label
-from monitor.match.names import spellings
-from monitor.match.synonyms import Synonyms, Term
-from monitor.match.tokens import Token
-from monitor.match.tree import TEXT_FIELDS, Author, Edge, Label, Near, Node, Words, disjunction
+from monitor.match.language.synonyms import Synonyms, Term
+from monitor.match.language.tokens import Token
+from monitor.match.language.tree import (
+    TEXT_FIELDS,
+    Author,
+    Edge,
+    Label,
+    Near,
+    Node,
+    Words,
+    disjunction,
+)
+from monitor.match.meaning.evaluate import fold_label
+from monitor.match.meaning.names import spellings
 from monitor.text import words
 
 MAX_NEAR_WORDS = 10

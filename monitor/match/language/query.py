@@ -15,13 +15,12 @@ from functools import lru_cache
 from typing import NoReturn
 
 from monitor.errors import QueryError
-from monitor.match.evaluate import total_weight
-from monitor.match.foreign import refuse_foreign
-from monitor.match.synonyms import NO_SYNONYMS, Synonyms
-from monitor.match.term_parser import leaf
-from monitor.match.tokens import Token, tokens
-from monitor.match.too_broad import refuse_too_broad
-from monitor.match.tree import (
+from monitor.match.language.foreign import refuse_foreign
+from monitor.match.language.synonyms import NO_SYNONYMS, Synonyms
+from monitor.match.language.terms import leaf
+from monitor.match.language.tokens import Token, tokens
+from monitor.match.language.too_broad import refuse_too_broad
+from monitor.match.language.tree import (
     Leaf,
     Node,
     Query,
@@ -31,7 +30,8 @@ from monitor.match.tree import (
     leaves,
     negation,
 )
-from monitor.match.warnings import find_warnings
+from monitor.match.language.warnings import find_warnings
+from monitor.match.meaning.evaluate import total_weight
 from monitor.model import Topic
 from monitor.text import MAX_DIGITS
 

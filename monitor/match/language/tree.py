@@ -5,7 +5,7 @@ synonyms are pushed down to the leaves when a topic is parsed: `title:(a OR b)` 
 leaves, a synonym an Or of Words. Trees are in negation normal form: `Not` stands on leaves only, so
 that every other leaf counts for the topic when it matches.
 
-What a leaf matches is defined here and, exactly, by `monitor.match.evaluate`:
+What a leaf matches is defined here and, exactly, by `monitor.match.meaning.evaluate`:
 `matches` is the reference evaluation, and every faster one has to agree with it.
 """
 
@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 
 from monitor.errors import QueryError
-from monitor.match.names import PersonName
+from monitor.match.meaning.names import PersonName
 
 TEXT_FIELDS = ("title", "abstract")
 

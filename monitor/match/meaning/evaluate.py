@@ -10,10 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
-from monitor.match.abbreviations import Definition, find_definitions
-from monitor.match.names import PersonName, same_person, spellings
-from monitor.match.occurrences import Lattice
-from monitor.match.tree import (
+from monitor.match.language.tree import (
     And,
     AtLeast,
     Author,
@@ -26,6 +23,9 @@ from monitor.match.tree import (
     Query,
     Words,
 )
+from monitor.match.meaning.abbreviations import Definition, find_definitions
+from monitor.match.meaning.names import PersonName, same_person, spellings
+from monitor.match.meaning.occurrences import Lattice
 from monitor.model import Paper
 
 

@@ -10,8 +10,8 @@ from itertools import accumulate, chain, count
 from typing import NamedTuple
 
 from monitor.kept import kept
-from monitor.match.abbreviations import Definition
-from monitor.match.tree import Edge, Near, Words
+from monitor.match.language.tree import Edge, Near, Words
+from monitor.match.meaning.abbreviations import Definition
 from monitor.text import Word, words
 
 Span = tuple[int, int]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from monitor.errors import QueryError
-from monitor.match.tree import And, AtLeast, Leaf, Near, Node, Not, Or, Words
+from monitor.match.language.tree import And, AtLeast, Leaf, Near, Node, Not, Or, Words
 
 _STOP_WORDS = (
     "a an and are as at be but by can for from had has have in into is it its not of on or our "

@@ -1,0 +1,1 @@
+"""The topic language: text to tree."""
