@@ -13,7 +13,6 @@ from itertools import chain, combinations
 from math import comb
 
 from monitor.kept import on_forget
-from monitor.match.language.too_broad import STOP_WORDS
 from monitor.match.language.tree import (
     And,
     AtLeast,
@@ -28,6 +27,7 @@ from monitor.match.language.tree import (
 )
 from monitor.match.meaning.abbreviations import find_definitions
 from monitor.match.meaning.evaluate import fold_label
+from monitor.match.meaning.idf import STOP_WORDS
 from monitor.match.meaning.names import spellings
 from monitor.model import Keyword, Keywords, Paper, SearchExpr
 from monitor.text import cut, form_of, ways_to_write, words_of_piece

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.kept import kept
-from monitor.match.language.too_broad import STOP_WORDS
+from monitor.match.meaning.idf import STOP_WORDS
 from monitor.model import Paper
 from monitor.text import cut, form_of, sign_pattern, words, words_of_piece
 

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from monitor.match.language.tokens import Token, tokens
 from monitor.match.language.tree import (
     TEXT_FIELDS,
-    And,
-    AtLeast,
     Author,
     Label,
     Leaf,
-    Node,
-    Not,
-    Or,
     Query,
     disjunction,
+    signed_leaves,
 )
 
 
@@ -41,20 +36,9 @@ def split_parts(query: Query) -> tuple[QueryPart, ...]:
     found = tokens(query.text)
     starts = [token.position for token in found]
     by_token: dict[int, list[tuple[Leaf, bool]]] = defaultdict(list)
-    for leaf, is_excluded in _leaves(query.root):
+    for leaf, is_excluded in signed_leaves(query.root):
         by_token[bisect_right(starts, leaf.position) - 1].append((leaf, is_excluded))
     return tuple(_part(query.text, found, at, by_token[at]) for at in sorted(by_token))
-
-
-def _leaves(node: Node) -> Iterator[tuple[Leaf, bool]]:
-    match node:
-        case Not(leaf):
-            yield leaf, True
-        case And(children) | Or(children) | AtLeast(_, children):
-            for child in children:
-                yield from _leaves(child)
-        case _:
-            yield node, False
 
 
 def _part(text: str, found: list[Token], at: int, leaves: list[tuple[Leaf, bool]]) -> QueryPart:

@@ -10,7 +10,7 @@ leaf    = [ "=" ] ( word | phrase [ "~" distance ] )
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import NoReturn
 
@@ -19,19 +19,27 @@ from monitor.match.language.foreign import refuse_foreign
 from monitor.match.language.synonyms import NO_SYNONYMS, Synonyms
 from monitor.match.language.terms import leaf
 from monitor.match.language.tokens import Token, tokens
-from monitor.match.language.too_broad import refuse_too_broad
 from monitor.match.language.tree import (
+    And,
+    AtLeast,
     Leaf,
+    Near,
     Node,
+    Not,
+    Or,
     Query,
+    Words,
     at_least,
     conjunction,
     disjunction,
+    every_leaf,
     leaves,
     negation,
+    signed_leaves,
 )
 from monitor.match.language.warnings import find_warnings
 from monitor.match.meaning.evaluate import total_weight
+from monitor.match.meaning.idf import STOP_WORDS
 from monitor.model import Topic
 from monitor.text import MAX_DIGITS
 
@@ -81,7 +89,7 @@ def _read(text: str, synonyms: Synonyms, threshold: float) -> Query:
     parser = _Parser(found, synonyms)
     root = parser.topic("")
     parser.expect_end()
-    refuse_too_broad(root)
+    _refuse_too_broad(root)
     weights = parser.weights
     _refuse_unreachable(root, weights, threshold)
     warnings = (*find_warnings(text, found), *parser.warnings)
@@ -95,6 +103,46 @@ def _refuse_unreachable(root: Node, weights: Mapping[Leaf, float], threshold: fl
             0,
             f"all that is looked for weighs {most:g} together",
         )
+
+
+def _refuse_too_broad(root: Node) -> None:
+    """Raise `QueryError` when a paper with none of the words, or stop words alone, would do."""
+    if _matches_if(root, lambda _: False):
+        raise QueryError(
+            "the topic only says what a paper must not have, and would find nearly everything",
+            next(leaf.position for leaf, is_excluded in signed_leaves(root) if is_excluded),
+            "add a term that must match, and exclude from that",
+        )
+    if _matches_if(root, _is_stop_words):
+        raise QueryError(
+            "this topic contains only very common words and would match everything",
+            next(leaf.position for leaf in every_leaf(root) if _is_stop_words(leaf)),
+            "add a word that says what it is about",
+        )
+
+
+def _matches_if(node: Node, leaf_matches: Callable[[Leaf], bool]) -> bool:
+    """Whether a tree matches a paper with only the leaves for which the test is true."""
+    match node:
+        case Not():
+            return True
+        case And(children):
+            return all(_matches_if(child, leaf_matches) for child in children)
+        case Or(children):
+            return any(_matches_if(child, leaf_matches) for child in children)
+        case AtLeast(count, children):
+            return sum(_matches_if(child, leaf_matches) for child in children) >= count
+        case _:
+            return leaf_matches(node)
+
+
+def _is_stop_words(leaf: Leaf) -> bool:
+    if isinstance(leaf, Near):
+        return all(_is_stop_words(word) for word in leaf.words)
+    if not isinstance(leaf, Words) or leaf.exact or leaf.fields == ("venue",):
+        return False
+    parts = [edge for edge in leaf.edges if edge.end - edge.start == 1]
+    return all(not edge.prefix and edge.key in STOP_WORDS for edge in parts)
 
 
 # ── tree ────────────────────────────────────────────────────────────────────────────

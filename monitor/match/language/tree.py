@@ -165,25 +165,23 @@ def negation(node: Node) -> Node:
             return Not(node)
 
 
-def every_leaf(node: Node) -> Iterator[Leaf]:
-    """Yield all leaves, including those that are excluded."""
+def signed_leaves(node: Node) -> Iterator[tuple[Leaf, bool]]:
+    """Yield each leaf and whether it is excluded."""
     match node:
         case Not(leaf):
-            yield leaf
+            yield leaf, True
         case And(children) | Or(children) | AtLeast(_, children):
             for child in children:
-                yield from every_leaf(child)
+                yield from signed_leaves(child)
         case _:
-            yield node
+            yield node, False
+
+
+def every_leaf(node: Node) -> Iterator[Leaf]:
+    """Yield all leaves, including those that are excluded."""
+    return (leaf for leaf, _ in signed_leaves(node))
 
 
 def leaves(node: Node) -> Iterator[Leaf]:
     """Yield the leaves that are looked for, not those that are excluded."""
-    match node:
-        case Not():
-            return
-        case And(children) | Or(children) | AtLeast(_, children):
-            for child in children:
-                yield from leaves(child)
-        case _:
-            yield node
+    return (leaf for leaf, is_excluded in signed_leaves(node) if not is_excluded)

@@ -8,8 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from monitor.match.language.too_broad import STOP_WORDS
 from monitor.match.language.tree import Author, Edge, Label, Leaf, Near, Words
+
+_STOP_WORDS = (
+    "a an and are as at be but by can for from had has have in into is it its not of on or our "
+    "s such than that the their then there these they this those to was we were which while "
+    "will with"
+)
+STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 _COMMON = """
     ability able account achieve across addition address advance algorithm allow also analysis
