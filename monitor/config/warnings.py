@@ -13,7 +13,6 @@ from monitor.config.messages import pointed
 from monitor.config.settings import Settings, TopicSettings, topics_of
 from monitor.config.web_settings import WebSettings
 from monitor.match import parse_query
-from monitor.match.language.warnings import may_have_warnings
 
 # Words without an operator, such as the minus of `agent -robot`.
 _WORDS_ALONE = re.compile(r"\w[\w-]*(?: +\w[\w-]*)+")
@@ -87,9 +86,7 @@ def _doubt_servers(settings: Settings, written: Written) -> None:
 def _doubt_query(topic: TopicSettings, written: Written) -> None:
     where = ("topics", topic.name, "query" if topic.query else "any")
     query = topic.written
-    # To read each of very many topics again would take long: a weight is doubted by the parser.
-    doubtful = "^" in query or may_have_warnings(query)
-    warnings = parse_query(query).warnings if doubtful else ()
+    warnings = parse_query(query).warnings
     for warning in warnings:
         written.warn(where, pointed(query, warning))
     alone = _WORDS_ALONE.fullmatch(query) and not _OPERATORS.search(query)

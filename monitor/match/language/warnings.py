@@ -9,11 +9,6 @@ from monitor.errors import QueryError
 from monitor.match.language.foreign import FIRST, LAST, mask_phrases
 from monitor.match.language.tokens import Token
 
-# A topic without any of these has no warnings here; those about weights come from the parser.
-_DOUBTFUL = re.compile(
-    r"[,;?$&|+{'`‘‚‹「『，；、]|\b(?!(?:AND|OR|NOT)\b)(?i:and|or|not)\b"
-    r"|\b(?:NEAR|SAME|XOR|ADJ|UND|ODER|NICHT)\b|\w\.\w"
-)
 _OPERATORS = ("AND", "OR", "NOT")
 _FOREIGN_OPERATORS = {"UND": "AND", "ODER": "OR", "NICHT": "NOT", "AND/OR": "OR", "OR/AND": "OR"}
 _NEAR = {"NEAR", "SAME", "ADJ"}
@@ -32,11 +27,6 @@ _OTHER_QUOTES = re.compile(
 )
 _OPENED = re.compile("['`‘‚‹「『{]")
 _BRACES = re.compile(rf"{FIRST}\{{(?P<of>[\w-]+(?:\s[\w-]+)+)\}}{LAST}")
-
-
-def may_have_warnings(text: str) -> bool:
-    """Whether `find_warnings` might find something, without parsing the topic."""
-    return bool(_DOUBTFUL.search(text))
 
 
 def find_warnings(text: str, found: Sequence[Token]) -> Iterator[QueryError]:

@@ -10,6 +10,7 @@ from itertools import accumulate, chain, count
 from typing import NamedTuple
 
 from monitor.kept import kept
+from monitor.match.language.synonyms import term
 from monitor.match.language.tree import Edge, Near, Words
 from monitor.match.meaning.abbreviations import Definition
 from monitor.text import Word, words
@@ -178,9 +179,7 @@ _words_of = kept(1_024)(words)
 
 @kept(1_024)
 def _term(written: str) -> Words:
-    lattice = sorted(_words_of(written), key=lambda word: (word.start, word.end))
-    edges = tuple(Edge(word.form, word.start, word.end) for word in lattice)
-    return Words((), edges, max((word.end for word in lattice), default=0))
+    return Words((), *term(written))
 
 
 def same_letters(written: str, short: str) -> bool:
