@@ -108,12 +108,11 @@ class JudgedPapers:
         return answered[-MAX_JUDGED:]
 
     def _add(self, ids: Collection[int], texts: Mapping[int, tuple[str, str]]) -> None:
-        from monitor.rank import features_of_texts  # loads NumPy
+        from monitor.rank import features_of  # loads NumPy
 
         self._known |= dict.fromkeys(ids)
-        words = features_of_texts([*texts.values()])
-        for (id, (title, _)), weighed in zip(texts.items(), words, strict=True):
-            self._known[id] = Paper(title), weighed
+        for id, (title, abstract) in texts.items():
+            self._known[id] = Paper(title), features_of(title, abstract)
 
 
 def order_of(

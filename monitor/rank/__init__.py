@@ -10,7 +10,7 @@ word_counts.z   in how many of 10,000 papers each word stands (`benchmarks/count
 """
 
 from monitor.model import Verdict
-from monitor.rank.features import Features, features, features_of_texts, written_words
+from monitor.rank.features import Features, features, features_of, written_words
 from monitor.rank.learn import (
     MAX_JUDGED,
     Judged,
@@ -35,7 +35,7 @@ __all__ = [
     "Why",
     "WordShare",
     "features",
-    "features_of_texts",
+    "features_of",
     "learn",
     "written_words",
 ]

@@ -5,7 +5,7 @@ of its form (`monitor.text`), and the weights of a paper are scaled to a vector 
 that long abstracts count no more than short ones.
 
 Reading the words of a paper takes longer than all else that is done with it. So its words are kept
-with their weights, eight bytes a word, under a hash of its text.
+with their weights, eight bytes a word.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
-from hashlib import blake2b
+from functools import cache, lru_cache
 from importlib.resources import files
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate
 from typing import NamedTuple, NewType
 
 import numpy as np
@@ -30,10 +29,8 @@ from monitor.text import cut, form_of, sign_pattern, words, words_of_piece
 PLACES = 1 << 18
 # How many papers the shipped counts are from.
 COUNTED_PAPERS = 10_000
-# About a kilobyte each, so some 65 MB: the papers judged by all readers of an installation.
-MAX_KEPT = 65_536
-# The papers of a day, which each of many readers' orders looks at; about a kilobyte each.
-MAX_WEIGHED = 4_096
+# Papers rated by the readers of an installation; with their texts about two kilobytes each.
+MAX_KEPT = 16_384
 
 # A word of a paper: the place of its hash, and what it weighs there.
 WORD = np.dtype([("place", np.int32), ("weight", np.float32)])
@@ -55,60 +52,31 @@ class Rows(NamedTuple):
     ends: list[int]
 
 
-@kept(MAX_WEIGHED)
-def _features(title: str, abstract: str) -> Features:
-    return features_of_texts([(title, abstract)])[0]
-
-
 def features(paper: Paper) -> Features:
     """Return the words of a paper as weights; those of recent papers are kept."""
-    return _features(paper.title, paper.abstract)
+    return features_of(paper.title, paper.abstract)
 
 
-_kept: dict[bytes, Features] = {}
-
-
-def features_of_texts(texts: Sequence[tuple[str, str]]) -> list[Features]:
-    """Return the words of papers, by title and abstract, as weights; recent ones are kept."""
-    keys = [_key(*text) for text in texts]
-    known = [_kept.get(key) for key in keys]
-    missing = [number for number, words in enumerate(known) if words is None]
-    if len(_kept) + len(missing) > MAX_KEPT:
-        _kept.clear()
-    weighed = weigh([_places_of_paper(*texts[number]) for number in missing])
-    _kept.update(zip([keys[number] for number in missing], weighed, strict=True))
-    new = iter(weighed)
-    return [next(new) if words is None else words for words in known]
-
-
-def _key(title: str, abstract: str) -> bytes:
-    text = f"{title}\0{abstract}".encode("utf-8", "surrogatepass")
-    return blake2b(text, digest_size=16).digest()
-
-
-def _places_of_paper(title: str, abstract: str) -> list[int]:
+# Not forgotten after a run: the next one reads the same rated papers.
+@lru_cache(maxsize=MAX_KEPT)
+def features_of(title: str, abstract: str) -> Features:
+    """Return the words of a paper as weights, by its title and abstract."""
     # What has signs under a title without any is a translation.
     if not (abstract.isascii() or sign_pattern().search(title)):
         abstract = sign_pattern().sub(" ", abstract)
-    return [*_places_in(title)] * 2 + [*_places_in(abstract)]
+    return weigh(places_of((title, title, abstract)))
 
 
-def weigh(papers: Sequence[Iterable[int]]) -> list[Features]:
-    """Return the words of papers as weights, from their places, each as often as it counts."""
-    counted = [sorted(Counter(places).items()) for places in papers]
-    sizes = list(map(len, counted))
-    flat = chain.from_iterable(chain.from_iterable(counted))
-    places, counts = np.fromiter(flat, np.int64, 2 * sum(sizes)).reshape(-1, 2).T
-    numbers = np.repeat(np.arange(len(sizes)), sizes)
-    weights = (1 + np.log(counts)) * _idf().take(places)
-    lengths = np.sqrt(np.bincount(numbers, weights * weights, len(sizes)))
+def weigh(places: Iterable[int]) -> Features:
+    """Return words as weights, from their places, each as often as it counts."""
+    counted = Counter(places)
+    words = np.empty(len(counted), WORD)
+    words["place"] = sorted(counted)
+    counts = np.fromiter((counted[place] for place in sorted(counted)), np.int64, len(counted))
+    weights = (1 + np.log(counts)) * _idf().take(words["place"])
     # A paper may have only words that are in all papers: they weigh nothing.
-    lengths[lengths == 0] = 1
-    words = np.empty(len(places), WORD)
-    words["place"], words["weight"] = places, weights / lengths.take(numbers)
-    packed = words.tobytes()
-    ends = [size * WORD.itemsize for size in accumulate(sizes)]
-    return [Features(packed[start:end]) for start, end in pairwise([0, *ends])]
+    words["weight"] = weights / (np.sqrt((weights * weights).sum()) or 1.0)
+    return Features(words.tobytes())
 
 
 def join(papers: Sequence[Features]) -> Rows:

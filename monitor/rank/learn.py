@@ -117,7 +117,7 @@ def learn(judged: Sequence[Judged], topic_words: Sequence[str]) -> Ranking:
 
 @kept(1_024)
 def _features_of_topic(words: tuple[str, ...]) -> Features:
-    return weigh([places_of(words)])[0]
+    return weigh(places_of(words))
 
 
 class _Scale(NamedTuple):
