@@ -47,18 +47,18 @@ def paper_keywords(paper: Paper) -> str:
 
     Some stand there several times.
     """
-    found = [_of_texts(paper.title, paper.abstract)]
+    keywords = [_of_texts(paper.title, paper.abstract)]
     # Both sides of an abbreviation are cut out of the text, where they may be read differently.
     if definitions := find_definitions(paper.title, paper.abstract):
-        found.append(_of_texts(*chain.from_iterable(definitions)))
+        keywords.append(_of_texts(*chain.from_iterable(definitions)))
     if paper.venue:
-        found += [_key(f"venue:{word}") for word in _of_texts(paper.venue).split()]
+        keywords += [_key(f"venue:{word}") for word in _of_texts(paper.venue).split()]
     names = {
         word for written in paper.authors for name in spellings(written) for word in name.words
     }
-    found += [_key(f"author:{word}") for word in names]
-    found += [_key(f"category:{fold_label(value)}") for value in paper.categories]
-    return " ".join(found)
+    keywords += [_key(f"author:{word}") for word in names]
+    keywords += [_key(f"category:{fold_label(value)}") for value in paper.categories]
+    return " ".join(keywords)
 
 
 def _of_texts(*texts: str) -> str:
@@ -71,12 +71,12 @@ class _Pieces(dict[bytes, str]):
     """The keywords of each piece of a text, worked out once for many papers: about 10 MB."""
 
     def __missing__(self, piece: bytes) -> str:
-        found = _of_piece(piece)
+        keywords = _of_piece(piece)
         if len(piece) <= _SHORT:
             if len(self) >= _MOST_PIECES:
                 self.clear()
-            self[piece] = found
-        return found
+            self[piece] = keywords
+        return keywords
 
 
 _pieces = _Pieces()
@@ -101,17 +101,17 @@ def search_expression(node: Node) -> SearchExpr | None:
     """Return what a paper must have to match a tree; None where it may have anything."""
     match node:
         case And(children):
-            return _every([search_expression(child) for child in children])
+            return _all_of([search_expression(child) for child in children])
         case Or(children):
-            return _some([search_expression(child) for child in children])
+            return _any_of([search_expression(child) for child in children])
         case AtLeast(count, children):
             return _at_least(count, [search_expression(child) for child in children])
         case Words():
-            return _every(list(_of_words(node)))
+            return _all_of(list(_of_words(node)))
         case Near(_, words):
-            return _every([part for word in words for part in _of_words(word)])
+            return _all_of([part for word in words for part in _of_words(word)])
         case Author():
-            return _some([_keyword(f"author:{name.family}", node.prefix) for name in node.names])
+            return _any_of([_keyword(f"author:{name.family}", node.prefix) for name in node.names])
         case Label("category", value):
             return _keyword(f"category:{value}", node.prefix)
         case Label() | Not():
@@ -122,26 +122,26 @@ def _keyword(text: str, prefix: bool) -> Keyword:
     return Keyword(_key(text), prefix)
 
 
-def _every(parts: Sequence[SearchExpr | None]) -> SearchExpr | None:
-    some = tuple(dict.fromkeys(part for part in parts if part is not None))
-    return (some[0] if len(some) == 1 else Keywords(True, some)) if some else None
+def _all_of(parts: Sequence[SearchExpr | None]) -> SearchExpr | None:
+    known = tuple(dict.fromkeys(part for part in parts if part is not None))
+    return (known[0] if len(known) == 1 else Keywords(True, known)) if known else None
 
 
-def _some(parts: Sequence[SearchExpr | None]) -> SearchExpr | None:
-    some = tuple(dict.fromkeys(part for part in parts if part is not None))
-    if len(some) == 1 and None not in parts:
-        return some[0]
-    return None if None in parts else Keywords(False, some)
+def _any_of(parts: Sequence[SearchExpr | None]) -> SearchExpr | None:
+    known = tuple(dict.fromkeys(part for part in parts if part is not None))
+    if len(known) == 1 and None not in parts:
+        return known[0]
+    return None if None in parts else Keywords(False, known)
 
 
 def _at_least(count: int, parts: Sequence[SearchExpr | None]) -> SearchExpr | None:
-    some = [part for part in parts if part is not None]
-    count -= len(parts) - len(some)
+    known = [part for part in parts if part is not None]
+    count -= len(parts) - len(known)
     if count < 1:
         return None
-    if comb(len(some), count) > MAX_COMBINATIONS:
-        return _some(some)
-    return _some([_every(chosen) for chosen in combinations(some, count)])
+    if comb(len(known), count) > MAX_COMBINATIONS:
+        return _any_of(known)
+    return _any_of([_all_of(chosen) for chosen in combinations(known, count)])
 
 
 def _of_words(term: Words) -> Iterator[SearchExpr | None]:
@@ -150,7 +150,7 @@ def _of_words(term: Words) -> Iterator[SearchExpr | None]:
     telling = [edges for edges in gaps if any(e.prefix or e.key not in STOP_WORDS for e in edges)]
     space = "venue:" if term.fields == ("venue",) else ""
     for edges in telling or gaps:
-        yield _some([_spellings_of(space, edge) for edge in edges])
+        yield _any_of([_spellings_of(space, edge) for edge in edges])
 
 
 def _spellings_of(space: str, edge: Edge) -> SearchExpr | None:
@@ -160,5 +160,5 @@ def _spellings_of(space: str, edge: Edge) -> SearchExpr | None:
     """
     if edge.prefix:
         return _keyword(f"{space}{edge.key}", True)
-    ways = ways_to_write(edge.key)
-    return _some([_keyword(f"{space}{way}", False) for way in ways]) if ways else None
+    words = ways_to_write(edge.key)
+    return _any_of([_keyword(f"{space}{word}", False) for word in words]) if words else None

@@ -47,9 +47,9 @@ def _build(node: Node) -> Prefilter | None:
             tests = [test for test in map(_build, children) if test]
             return _all(tests) if tests else None
         case Or(children):
-            some = [_build(child) for child in children]
-            tests = [test for test in some if test]
-            return _any(tests) if len(tests) == len(some) else None
+            built = [_build(child) for child in children]
+            tests = [test for test in built if test]
+            return _any(tests) if len(tests) == len(built) else None
         case Words() if node.length > 1:
             return _of_phrase(node)
         case Near(_, (one, other)) if one.length == other.length == 1:
@@ -81,13 +81,13 @@ def _test(
     chains = [_chains(term) for term in terms]
     if not all(chains):
         return None
-    found = re.compile(pattern(chains))
+    compiled = re.compile(pattern(chains))
     edges = chain.from_iterable(term.edges for term in terms)
-    begin = tuple({letters(one) for edge in edges for one in _begins(edge)})
+    begin = tuple({letters(beginning) for edge in edges for beginning in _begins(edge)})
 
     def prefilter(title: str, abstract: str) -> bool:
         text = letters(title) + b"\n" + letters(abstract)
-        if found.search(text) or _has_long_run(text):
+        if compiled.search(text) or _has_long_run(text):
             return True
         return _may_abbreviate(begin, title, abstract)
 
@@ -96,28 +96,30 @@ def _test(
 
 def _chains(term: Words) -> Sequence[_Chain]:
     """Return the ways through the edges of a term; none where they or spellings are too many."""
-    ways: dict[int, list[_Chain]] = {0: [()]}
+    chains: dict[int, list[_Chain]] = {0: [()]}
     for edge in term.edges:
         if not _begins(edge):
             return ()
-        ways.setdefault(edge.end, []).extend((*way, edge) for way in ways.get(edge.start, ()))
-        if len(ways[edge.end]) > MAX_CHAINS:
+        chains.setdefault(edge.end, []).extend(
+            (*chain_before, edge) for chain_before in chains.get(edge.start, ())
+        )
+        if len(chains[edge.end]) > MAX_CHAINS:
             return ()
-    return ways.get(term.length, ())
+    return chains.get(term.length, ())
 
 
 def _phrase(chain: _Chain) -> bytes:
     return _GAP.join(map(_written, chain))
 
 
-def _near(one: Sequence[_Chain], other: Sequence[_Chain], distance: int) -> bytes:
-    a, b = (b"(?:" + b"|".join(map(_phrase, chains)) + b")" for chains in (one, other))
+def _near(first: Sequence[_Chain], second: Sequence[_Chain], distance: int) -> bytes:
+    a, b = (b"(?:" + b"|".join(map(_phrase, chains)) + b")" for chains in (first, second))
     between = _WORDS % (distance + 1)
     return a + between + b + b"|" + b + between + a
 
 
 def _written(edge: Edge) -> bytes:
-    begin = b"|".join(re.escape(letters(one)) for one in _begins(edge))
+    begin = b"|".join(re.escape(letters(beginning)) for beginning in _begins(edge))
     return b"(?:" + begin + b")" + (_ANY_REST if edge.prefix else _REST)
 
 
@@ -132,4 +134,4 @@ def _has_long_run(text: bytes) -> bool:
 def _may_abbreviate(begin: Sequence[bytes], title: str, abstract: str) -> bool:
     """Return whether an abbreviation that the paper defines may stand for one of the words."""
     texts = [letters(" ".join(definition)) for definition in find_definitions(title, abstract)]
-    return any(one in written for written in texts for one in begin)
+    return any(beginning in written for written in texts for beginning in begin)

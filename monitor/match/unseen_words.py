@@ -21,27 +21,32 @@ def find_unseen_words(
     is seen when one of them is; words joined by hyphens count as one.
     """
     clauses_of = {name: list(_clauses(query)) for name, query in topics.items()}
-    ways = [way for clauses in clauses_of.values() for clause in clauses for way in clause]
-    units = {unit for way in ways for unit in way}
+    alternatives = [
+        alternative
+        for clauses in clauses_of.values()
+        for clause in clauses
+        for alternative in clause
+    ]
+    units = {unit for alternative in alternatives for unit in alternative}
     index = TopicIndex({unit: Query("", unit) for unit in units})
     _, numbers = index.pairs(papers)
     seen = {index.name(number) for number in set(numbers.tolist())}
-    found = {name: list(_unseen_units(topics[name], clauses_of[name], seen)) for name in topics}
-    return {name: missing for name, missing in found.items() if missing}
+    unseen = {name: list(_unseen_units(topics[name], clauses_of[name], seen)) for name in topics}
+    return {name: missing for name, missing in unseen.items() if missing}
 
 
 def _clauses(query: Query) -> Iterator[list[list[Words]]]:
     """Yield each clause of a topic: its alternatives (a word and its synonyms), each as words."""
     ordered = sorted(leaves(query.root), key=lambda leaf: leaf.position)
-    for _, ways in groupby(ordered, key=lambda leaf: leaf.position):
-        yield [list(_units(leaf)) for leaf in ways]
+    for _, alternatives in groupby(ordered, key=lambda leaf: leaf.position):
+        yield [list(_units(leaf)) for leaf in alternatives]
 
 
 def _units(leaf: Leaf) -> Iterator[Words]:
     """Yield the words of a phrase, each as a term that finds it alone."""
     if isinstance(leaf, Near):
-        for one in leaf.words:
-            yield from _units(one)
+        for word in leaf.words:
+            yield from _units(word)
     if not isinstance(leaf, Words) or leaf.fields == ("venue",):
         return
     if leaf.exact:
@@ -62,9 +67,9 @@ def _unseen_units(
 ) -> Iterator[str]:
     missing = (
         unit
-        for ways in clauses
-        if not any(seen.issuperset(way) for way in ways)
-        for unit in ways[0]
+        for alternatives in clauses
+        if not any(seen.issuperset(alternative) for alternative in alternatives)
+        for unit in alternatives[0]
         if unit not in seen
     )
     written = _as_written(query.text)
@@ -79,10 +84,10 @@ def _key(unit: Words) -> str:
 
 def _as_written(text: str) -> Mapping[str, str]:
     """Return the words of a topic by their keys."""
-    found: dict[str, str] = {}
+    written: dict[str, str] = {}
     for word in words(text):
         start, end = word.span
-        found.setdefault(word.form, text[start:end])
+        written.setdefault(word.form, text[start:end])
         if text[end : end + 1] == "*":
-            found.setdefault(f"{word.word}*", text[start : end + 1])
-    return found
+            written.setdefault(f"{word.word}*", text[start : end + 1])
+    return written

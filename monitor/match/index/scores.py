@@ -92,7 +92,7 @@ def score_pairs(
     """
     positive = np.zeros(leaves.shape[1], bool)
     counts_for = np.zeros(leaves.shape, bool)
-    _mark(shape, has, np.ones(len(leaves), bool), counts_for, positive)
+    _note_places(shape, has, np.ones(len(leaves), bool), counts_for, positive)
     in_title = counts_for & (counts[0] > 0)
     occurrences = (counts_for * counts[1]).sum(axis=1)
     whole = (information * positive).sum(axis=1)
@@ -104,7 +104,7 @@ def score_pairs(
     return scores
 
 
-def _mark(
+def _note_places(
     tree: Tree, has: Numbers, within: Numbers, counts_for: Numbers, positive: Numbers
 ) -> None:
     """Mark the places that are not excluded, and those by which each pair matches."""
@@ -115,4 +115,4 @@ def _mark(
         return
     for branch in tree[1:]:
         matching = evaluate(branch, lambda place: has[:, abs(place) - 1] ^ (place < 0))
-        _mark(branch, has, within & matching, counts_for, positive)
+        _note_places(branch, has, within & matching, counts_for, positive)

@@ -28,24 +28,24 @@ def field_query(field: str, value: str) -> str:
 
 
 def lists_query(
-    some: Sequence[str] = (),
-    every: Sequence[str] = (),
-    none: Sequence[str] = (),
+    any_of: Sequence[str] = (),
+    all_of: Sequence[str] = (),
+    none_of: Sequence[str] = (),
     authors: Sequence[str] = (),
     categories: Sequence[str] = (),
 ) -> str:
     """Return the topic that lists stand for.
 
-    A paper must have one of `some`, all of `every`, none of `none`, one of the authors and one
-    of the categories; an empty list asks for nothing.
+    A paper must have one of `any_of`, all of `all_of`, none of `none_of`, one of the authors and
+    one of the categories; an empty list asks for nothing.
     """
     groups = [
-        map(item_query, some),
-        *([item_query(item)] for item in every),
+        map(item_query, any_of),
+        *([item_query(item)] for item in all_of),
         (field_query("author", name) for name in authors),
         (field_query("category", name) for name in categories),
     ]
-    parts = [*filter(None, map(_either, groups)), *(f"NOT {item_query(item)}" for item in none)]
+    parts = [*filter(None, map(_either, groups)), *(f"NOT {item_query(item)}" for item in none_of)]
     return " AND ".join(parts)
 
 

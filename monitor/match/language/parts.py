@@ -33,23 +33,25 @@ class QueryPart:
 
 def split_parts(query: Query) -> tuple[QueryPart, ...]:
     """Return the terms of a query in the order in which they are written."""
-    found = tokens(query.text)
-    starts = [token.position for token in found]
+    token_list = tokens(query.text)
+    starts = [token.position for token in token_list]
     by_token: dict[int, list[tuple[Leaf, bool]]] = defaultdict(list)
     for leaf, is_excluded in signed_leaves(query.root):
         by_token[bisect_right(starts, leaf.position) - 1].append((leaf, is_excluded))
-    return tuple(_part(query.text, found, at, by_token[at]) for at in sorted(by_token))
+    return tuple(_part(query.text, token_list, at, by_token[at]) for at in sorted(by_token))
 
 
-def _part(text: str, found: list[Token], at: int, leaves: list[tuple[Leaf, bool]]) -> QueryPart:
+def _part(
+    text: str, token_list: list[Token], at: int, leaves: list[tuple[Leaf, bool]]
+) -> QueryPart:
     alone = [leaf for leaf, _ in leaves]
-    written = text[found[at].position : found[at + 1].position].strip()
-    if at and found[at - 1].kind == "exact":
+    written = text[token_list[at].position : token_list[at + 1].position].strip()
+    if at and token_list[at - 1].kind == "exact":
         written = f"={written}"
     written = f"{_field(alone[0])}{written}"
     root = disjunction(list(dict.fromkeys(alone)))
     is_excluded = all(excluded for _, excluded in leaves)
-    return QueryPart(written, found[at].position, Query(written, root), is_excluded)
+    return QueryPart(written, token_list[at].position, Query(written, root), is_excluded)
 
 
 def _field(leaf: Leaf) -> str:

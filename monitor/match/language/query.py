@@ -17,7 +17,7 @@ from typing import NoReturn
 from monitor.errors import QueryError
 from monitor.match.language.foreign import refuse_foreign
 from monitor.match.language.synonyms import NO_SYNONYMS, Synonyms
-from monitor.match.language.terms import leaf
+from monitor.match.language.terms import parse_leaf
 from monitor.match.language.tokens import Token, tokens
 from monitor.match.language.tree import (
     And,
@@ -83,16 +83,16 @@ def _synonyms(groups: tuple[tuple[str, ...], ...]) -> Synonyms:
 
 
 def _read(text: str, synonyms: Synonyms, threshold: float) -> Query:
-    found = tokens(text)
-    if found[0].kind == "end":
+    token_list = tokens(text)
+    if token_list[0].kind == "end":
         raise QueryError("the topic is empty", 0, "write a word or a phrase to look for")
-    parser = _Parser(found, synonyms)
+    parser = _Parser(token_list, synonyms)
     root = parser.topic("")
     parser.expect_end()
     _refuse_too_broad(root)
     weights = parser.weights
     _refuse_unreachable(root, weights, threshold)
-    warnings = (*find_warnings(text, found), *parser.warnings)
+    warnings = (*find_warnings(text, token_list), *parser.warnings)
     return Query(text, root, warnings, tuple(weights.items()), threshold)
 
 
@@ -149,10 +149,10 @@ def _is_stop_words(leaf: Leaf) -> bool:
 
 
 class _Parser:
-    def __init__(self, found: Sequence[Token], synonyms: Synonyms) -> None:
+    def __init__(self, token_list: Sequence[Token], synonyms: Synonyms) -> None:
         self.weights: dict[Leaf, float] = {}
         self.warnings: list[QueryError] = []
-        self._tokens = found
+        self._tokens = token_list
         self._synonyms = synonyms
         self._at = 0
         self._depth = 0
@@ -250,15 +250,15 @@ class _Parser:
                 return self._leaf(token, field, exact=False)
 
     def _leaf(self, token: Token, field: str, *, exact: bool) -> Node:
-        node = leaf(token, field, self._synonyms, exact=exact)
+        node = parse_leaf(token, field, self._synonyms, exact=exact)
         self._weigh(node, token.weight)
         return node
 
     def _weigh(self, node: Node, weight: float) -> None:
         """Multiply the weights of the leaves of a word or group."""
         if weight != 1.0:
-            for one in set(leaves(node)):
-                self.weights[one] = self.weights.get(one, 1.0) * weight
+            for leaf in set(leaves(node)):
+                self.weights[leaf] = self.weights.get(leaf, 1.0) * weight
 
     def _group(self, token: Token, field: str) -> Node:
         self._nest(token)

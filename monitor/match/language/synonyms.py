@@ -38,45 +38,47 @@ class Synonyms:
         self._by_first_word: dict[str, list[tuple[Term, tuple[Term, ...]]]] = {}
         self._words: list[list[set[str]]] = []
         for group in self.groups:
-            alike = tuple(dict.fromkeys(one for one in map(term, group) if one.edges))
-            self._words.append([{edge.key for edge in one.edges} for one in alike])
-            for one in alike:
-                self._by_first_word.setdefault(one.edges[0].key, []).append((one, alike))
+            alike = tuple(dict.fromkeys(member for member in map(term, group) if member.edges))
+            self._words.append([{edge.key for edge in member.edges} for member in alike])
+            for member in alike:
+                self._by_first_word.setdefault(member.edges[0].key, []).append((member, alike))
 
     def bearing_on(self, text: str) -> tuple[tuple[str, ...], ...]:
         """Return the groups that may apply to a topic, by the words in its text."""
         forms = {word.form for word in words(text)}
         return tuple(
             group
-            for group, ways in zip(self.groups, self._words, strict=True)
-            if any(words <= forms for words in ways)
+            for group, members in zip(self.groups, self._words, strict=True)
+            if any(words <= forms for words in members)
         )
 
-    def ways(self, written: Term) -> list[Term]:
+    def variants(self, written: Term) -> list[Term]:
         """Return a term and its variants with synonyms, itself first; at most 32."""
-        ways = [written]
+        variants = [written]
         if not any(edge.key in self._by_first_word for edge in written.edges):
-            return ways
+            return variants
         # From the last to the first, so that what is replaced moves nothing still to come.
         for start in range(written.length - 1, -1, -1):
-            ways += [other for way in ways for other in self._substitutions(way, start)]
-        return list(dict.fromkeys(ways))[:MAX_WAYS]
+            variants += [other for term in variants for other in self._substitutions(term, start)]
+        return list(dict.fromkeys(variants))[:MAX_WAYS]
 
-    def _substitutions(self, way: Term, start: int) -> Iterator[Term]:
-        edges = set(way.edges)
-        for edge in way.edges:
-            for one, alike in self._by_first_word.get(edge.key, ()) if edge.start == start else ():
-                if {_shift(e, start) for e in one.edges} <= edges:
-                    yield from (_substitute(way, start, one, o) for o in alike if o != one)
+    def _substitutions(self, written: Term, start: int) -> Iterator[Term]:
+        edges = set(written.edges)
+        for edge in written.edges:
+            for part, alike in self._by_first_word.get(edge.key, ()) if edge.start == start else ():
+                if {_shift(e, start) for e in part.edges} <= edges:
+                    yield from (
+                        _substitute(written, start, part, other) for other in alike if other != part
+                    )
 
 
 def _shift(edge: Edge, by: int) -> Edge:
     return edge._replace(start=edge.start + by, end=edge.end + by)
 
 
-def _substitute(written: Term, start: int, one: Term, other: Term) -> Term:
+def _substitute(written: Term, start: int, member: Term, other: Term) -> Term:
     """Put `other` where `one` stands; a word joined across its ends is no more."""
-    end, longer = start + one.length, other.length - one.length
+    end, longer = start + member.length, other.length - member.length
     before = [edge for edge in written.edges if edge.end <= start]
     after = [edge for edge in written.edges if edge.start >= end]
     edges = [

@@ -34,7 +34,7 @@ _INSTEAD = {
 _EXAMPLES = {"category": "category:cs.*", "source": "source:arxiv", "announce": "announce:new"}
 
 
-def leaf(token: Token, field: str, synonyms: Synonyms, *, exact: bool) -> Node:
+def parse_leaf(token: Token, field: str, synonyms: Synonyms, *, exact: bool) -> Node:
     """Return the node of a word or phrase in a field; "" stands for title or abstract.
 
     It is an Or where the words have synonyms. Raises QueryError.
@@ -60,8 +60,8 @@ def leaf(token: Token, field: str, synonyms: Synonyms, *, exact: bool) -> Node:
     term = _term(token, text, prefix)
     if exact:
         return Words(fields, *term, text, token.position)
-    ways = [term] if prefix else synonyms.ways(term)
-    return disjunction([Words(fields, *way, "", token.position) for way in ways])
+    variants = [term] if prefix else synonyms.variants(term)
+    return disjunction([Words(fields, *variant, "", token.position) for variant in variants])
 
 
 def _check_star(token: Token, text: str, prefix: bool) -> None:
@@ -90,7 +90,7 @@ def _author(token: Token, text: str, prefix: bool) -> Author:
     names = spellings(text)
     if not names:
         raise QueryError("there is no name to look for", token.position, 'as in author:"Y. Bengio"')
-    if prefix and (names[0].given or len(names[0].family) < 2):
+    if prefix and (names[0].given_names or len(names[0].family) < 2):
         raise QueryError(
             "* goes with one name of two letters or more", token.position, "as in author:beng*"
         )
@@ -134,18 +134,18 @@ def _near(token: Token, fields: tuple[str, ...], written: str, *, exact: bool) -
         raise QueryError(
             "= and ~ do not go together", token.position, "look for the form or for the distance"
         )
-    found: list[Words] = []
+    near_words: list[Words] = []
     for match in re.finditer(r"\S+", written):
         part = token._replace(text=match.group(), position=token.position + 1 + match.start())
         prefix = part.text.endswith("*")
         text = part.text.removesuffix("*")
         _check_star(part, text, prefix)
         if words(text):
-            found.append(Words(fields, *_term(part, text, prefix), "", part.position))
-    if not 2 <= len(found) <= MAX_NEAR_WORDS or len(set(found)) < len(found):
+            near_words.append(Words(fields, *_term(part, text, prefix), "", part.position))
+    if not 2 <= len(near_words) <= MAX_NEAR_WORDS or len(set(near_words)) < len(near_words):
         raise QueryError(
             f"~ needs 2 to {MAX_NEAR_WORDS} different words",
             token.position,
             'as in "agent policy"~5',
         )
-    return Near(fields, tuple(found), distance, token.position)
+    return Near(fields, tuple(near_words), distance, token.position)

@@ -51,7 +51,7 @@ def tokens(text: str) -> list[Token]:
 
     Raises QueryError for quotes, `~` and `^` that cannot be understood.
     """
-    found: list[Token] = []
+    token_list: list[Token] = []
     lists: list[bool] = []
     position = _skip_spaces(text, 0)
     while position < len(text):
@@ -66,13 +66,13 @@ def tokens(text: str) -> list[Token]:
             case "phrase":
                 token, end = _phrase(text, token)
             case "open":
-                lists.append(_counts(found))
+                lists.append(_counts(token_list))
             case "close":
                 lists = lists[:-1]
                 token, end = _read_weight(text, token, end)
-        found.append(token)
+        token_list.append(token)
         position = _skip_spaces(text, end)
-    return [*found, Token("end", "", len(text))]
+    return [*token_list, Token("end", "", len(text))]
 
 
 def _skip_spaces(text: str, position: int) -> int:
@@ -135,12 +135,12 @@ def _weight(written: str, position: int) -> float:
     return weight
 
 
-def _counts(found: list[Token]) -> bool:
+def _counts(before: list[Token]) -> bool:
     """Whether `2 of` stands before a parenthesis; the two words become one token."""
-    if len(found) < 2 or found[-1].text.lower() != "of" or found[-1].kind != "word":
+    if len(before) < 2 or before[-1].text.lower() != "of" or before[-1].kind != "word":
         return False
-    number = found[-2]
+    number = before[-2]
     if number.kind != "word" or not number.text.isdecimal():
         return False
-    found[-2:] = [number._replace(kind="of")]
+    before[-2:] = [number._replace(kind="of")]
     return True

@@ -29,15 +29,15 @@ _OPENED = re.compile("['`‘‚‹「『{]")
 _BRACES = re.compile(rf"{FIRST}\{{(?P<of>[\w-]+(?:\s[\w-]+)+)\}}{LAST}")
 
 
-def find_warnings(text: str, found: Sequence[Token]) -> Iterator[QueryError]:
+def find_warnings(text: str, tokens: Sequence[Token]) -> Iterator[QueryError]:
     """Yield what is probably not intended, with its position and what to write instead.
 
-    `found` are the tokens of `text`, the end among them.
+    `tokens` are those of `text`, the end among them.
     """
-    for at, token in enumerate(found[:-1]):
+    for at, token in enumerate(tokens[:-1]):
         word = token.text
         if token.kind == "word" and (not word.isalnum() or word.upper() in _ANY_OPERATOR):
-            yield from _word_warnings(found, at)
+            yield from _word_warnings(tokens, at)
     outside = mask_phrases(text) if _OPENED.search(text) else ""
     for pattern in (_OTHER_QUOTES, _BRACES):
         for match in pattern.finditer(outside):
@@ -48,9 +48,9 @@ def find_warnings(text: str, found: Sequence[Token]) -> Iterator[QueryError]:
             )
 
 
-def _word_warnings(found: Sequence[Token], at: int) -> Iterator[QueryError]:
-    token, text = found[at], found[at].text
-    joins = found[at + 1].kind != "end"
+def _word_warnings(tokens: Sequence[Token], at: int) -> Iterator[QueryError]:
+    token, text = tokens[at], tokens[at].text
+    joins = tokens[at + 1].kind != "end"
     if joins and text.upper() in (_OPERATORS if at else ("NOT",)):
         yield QueryError(
             f"'{text}' is looked for as a word here",
@@ -59,11 +59,11 @@ def _word_warnings(found: Sequence[Token], at: int) -> Iterator[QueryError]:
         )
     elif joins and at:
         yield from _foreign_operator(token)
-    before = found[at - 1] if at else None
+    before = tokens[at - 1] if at else None
     if before and before.kind == "field" and before.text.lower() not in _TEXT_FIELDS:
         return
     if joins and _ends_item(token) and not (before and _ends_item(before)):
-        yield _list_warning(found, at)
+        yield _list_warning(tokens, at)
     if _LISTED.search(text):
         yield QueryError(
             f"{text} is looked for as one phrase",
@@ -71,7 +71,7 @@ def _word_warnings(found: Sequence[Token], at: int) -> Iterator[QueryError]:
             f"write {_either(re.split(f'[{_SEPARATORS}]', text))} to find any of the words",
         )
     yield from _spelling_warnings(token)
-    if _CATEGORY.fullmatch(text) and not any(one.text.lower() == "category:" for one in found):
+    if _CATEGORY.fullmatch(text) and not any(other.text.lower() == "category:" for other in tokens):
         yield QueryError(
             f"{text} is looked for in the title and the abstract",
             token.position,
@@ -101,13 +101,13 @@ def _ends_item(token: Token) -> bool:
     return token.kind == "word" and text[-1] in _SEPARATORS and not _ENTITY.search(text)
 
 
-def _list_warning(found: Sequence[Token], at: int) -> QueryError:
+def _list_warning(tokens: Sequence[Token], at: int) -> QueryError:
     """Warn of the first comma of `agent, llm, robot`; the hint is the whole list if it is plain."""
-    token = found[at]
+    token = tokens[at]
     listed = [token]
-    while _ends_item(listed[-1]) and found[at + len(listed)].kind == "word":
-        listed.append(found[at + len(listed)])
-    words = [one.text.rstrip(_SEPARATORS) for one in listed]
+    while _ends_item(listed[-1]) and tokens[at + len(listed)].kind == "word":
+        listed.append(tokens[at + len(listed)])
+    words = [item.text.rstrip(_SEPARATORS) for item in listed]
     either = _either(words) if len(words) > 1 else "OR between them"
     return QueryError(
         f"“{token.text[-1]}” does not mean OR: all of these words must be there",

@@ -34,14 +34,14 @@ class Definition(NamedTuple):
 
 def find_definitions(*texts: str) -> tuple[Definition, ...]:
     """Return what the texts define, the first definition of each short form, at most 50."""
-    found: dict[str, Definition] = {}
+    definitions: dict[str, Definition] = {}
     for text in (each[:MAX_TEXT_LENGTH] for each in texts):
         if "(" in text:
-            for one in _definitions_in(text):
-                found.setdefault(one.short, one)
-                if len(found) == MAX_DEFINITIONS:
-                    return tuple(found.values())
-    return tuple(found.values())
+            for definition in _definitions_in(text):
+                definitions.setdefault(definition.short, definition)
+                if len(definitions) == MAX_DEFINITIONS:
+                    return tuple(definitions.values())
+    return tuple(definitions.values())
 
 
 def _definitions_in(text: str) -> Iterator[Definition]:

@@ -144,13 +144,13 @@ def points(query: Query, view: View) -> float:
     return total_weight(matching_leaves(query.root, view), dict(query.weights))
 
 
-def total_weight(found: Iterable[Leaf], weights: Mapping[Leaf, float]) -> float:
+def total_weight(leaves: Iterable[Leaf], weights: Mapping[Leaf, float]) -> float:
     """Return the sum of the weights of leaves, 1 where none is given.
 
     Equal leaves count once, and so do those of one position: a word and its synonyms.
     """
     by_clause: dict[int, float] = {}
-    for leaf in dict.fromkeys(found):
+    for leaf in dict.fromkeys(leaves):
         weight = weights.get(leaf, 1.0)
         by_clause[leaf.position] = max(weight, by_clause.get(leaf.position, weight))
     return sum(by_clause.values())

@@ -28,13 +28,13 @@ def explain(query: Query, view: View) -> tuple[MatchReason, ...]:
     """
     matched = matching_leaves(query.root, view)
     texts = _text_reasons(query, matched, view)
-    found: dict[str, list[str]] = {}
+    labels: dict[str, list[str]] = {}
     for leaf in matched:
         if isinstance(leaf, Author):
-            found.setdefault("author", []).extend(view.matching_authors(leaf))
+            labels.setdefault("author", []).extend(view.matching_authors(leaf))
         elif isinstance(leaf, Label):
-            found.setdefault(leaf.field, []).extend(view.matching_labels(leaf))
-    others = [MatchReason(field, _distinct(values)) for field, values in found.items()]
+            labels.setdefault(leaf.field, []).extend(view.matching_labels(leaf))
+    others = [MatchReason(field, _distinct(values)) for field, values in labels.items()]
     return tuple(why for why in (*texts, *others) if why.words)
 
 
@@ -60,18 +60,18 @@ def _text_reason(
     if not terms:
         return MatchReason(field, ())
     lattice = view.text(field)
-    found: set[Span] = set()
+    all_spans: set[Span] = set()
     shown: list[str] = []
     formulas = [match.span() for match in _MATHS.finditer(lattice.text)]
     for term in terms:
         spans = _occurrences(term, lattice, whole and bool(view.definitions))
-        found.update(spans)
+        all_spans.update(spans)
         if spans and term.position not in named:
             named.add(term.position)
             shown.append(
                 _nearest(term, [_words_at(lattice.text, s, formulas) for s in spans], view)
             )
-    widened = sorted(_widen(lattice.text, span, formulas) for span in sorted(found))
+    widened = sorted(_widen(lattice.text, span, formulas) for span in sorted(all_spans))
     words = _distinct(" ".join(lattice.text[start:end].split()) for start, end in widened)
     return MatchReason(field, words, _merge(widened), _distinct(shown))
 
@@ -80,7 +80,7 @@ def _occurrences(term: Words | Near, lattice: Lattice, whole: bool) -> list[Span
     """Return where a term stands; with `whole` not where it is inside an abbreviation's meaning."""
     if isinstance(term, Near) or not whole:
         return lattice.occurrences(term)
-    return sorted({one.span for one in lattice.found(term) if min(one.start, one.end) >= 0})
+    return sorted({hit.span for hit in lattice.find(term) if min(hit.start, hit.end) >= 0})
 
 
 def _words_at(text: str, span: Span, formulas: Sequence[Span]) -> str:

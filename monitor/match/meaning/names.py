@@ -15,14 +15,14 @@ _HYPHEN = re.compile(r"(?<=\w)[-\u2010\u2011'’](?=\w)")
 
 
 class PersonName(msgspec.Struct, frozen=True):
-    """A name by its folded words: `given` may hold initials, `family` is the last name."""
+    """A name by its folded words: `given_names` may hold initials, `family` is the last name."""
 
-    given: tuple[str, ...]
+    given_names: tuple[str, ...]
     family: str
 
     @property
     def words(self) -> tuple[str, ...]:
-        return (*self.given, self.family)
+        return (*self.given_names, self.family)
 
 
 @kept(4_096)
@@ -63,30 +63,30 @@ def _initials_last(words: list[str]) -> tuple[list[str], list[str]]:
     return (words[count:], words[:count]) if count else ([], words)
 
 
-def same_person(wanted: PersonName, author: PersonName) -> bool:
+def same_person(asked: PersonName, author: PersonName) -> bool:
     """Whether `author` may be the person that is wanted.
 
     One word matches any whole word of the name. Otherwise the family name must be the same and
     each given name that is wanted must be there, in full or as an initial; a middle initial may
     be missing. Full names also match in another order.
     """
-    if not wanted.given:
-        return wanted.family in author.words
-    if wanted.family == author.family and _given_names_agree(wanted.given, author.given):
+    if not asked.given_names:
+        return asked.family in author.words
+    if asked.family == author.family and _given_names_agree(asked.given_names, author.given_names):
         return True
-    full = all(len(word) > 1 for word in wanted.words)
-    return full and set(wanted.words) <= set(author.words)
+    full = all(len(word) > 1 for word in asked.words)
+    return full and set(asked.words) <= set(author.words)
 
 
 def _given_names_agree(wanted: Sequence[str], author: Sequence[str]) -> bool:
     left = list(author)
     missing = []
     for name in sorted(wanted, key=len, reverse=True):
-        found = next((other for other in left if _same_name(name, other)), None)
-        if found is None:
+        agreeing = next((other for other in left if _same_name(name, other)), None)
+        if agreeing is None:
             missing.append(name)
         else:
-            left.remove(found)
+            left.remove(agreeing)
     return (
         len(missing) < len(wanted)
         and all(len(name) == 1 for name in missing)

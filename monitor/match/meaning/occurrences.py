@@ -44,32 +44,32 @@ class Lattice:
 
     @cached_property
     def by_word(self) -> dict[str, list[Word]]:
-        found: dict[str, list[Word]] = {}
+        by_word: dict[str, list[Word]] = {}
         for alike in self.by_form.values():
             for word in alike:
-                found.setdefault(word.word, []).append(word)
-        return found
+                by_word.setdefault(word.word, []).append(word)
+        return by_word
 
     def occurrences(self, term: Words | Near) -> list[Span]:
         """Return where `term` stands, as spans of the original text in order."""
         spans = self._occurrences.get(term)
         if spans is None:
-            found = self._near(term) if isinstance(term, Near) else self.found(term)
-            spans = self._occurrences[term] = sorted({one.span for one in found})
+            hits = self._near(term) if isinstance(term, Near) else self.find(term)
+            spans = self._occurrences[term] = sorted({hit.span for hit in hits})
         return spans
 
-    def found(self, term: Words) -> list[Occurrence]:
+    def find(self, term: Words) -> list[Occurrence]:
         """Return every occurrence of a word or phrase."""
         if len(term.edges) == 1:
-            found = [Occurrence(w.start, w.end, w.span) for w in self._find(term.edges[0])]
+            hits = [Occurrence(w.start, w.end, w.span) for w in self._words_of(term.edges[0])]
         else:
-            found = self._chains(term)
+            hits = self._chains(term)
         if term.exact:
             wanted = _normalize(term.exact)
-            return [one for one in found if _normalize(self.text[slice(*one.span)]) == wanted]
-        return found
+            return [hit for hit in hits if _normalize(self.text[slice(*hit.span)]) == wanted]
+        return hits
 
-    def _find(self, edge: Edge) -> Sequence[Word]:
+    def _words_of(self, edge: Edge) -> Sequence[Word]:
         if not edge.prefix:
             return self.by_form.get(edge.key, ())
         return [w for word, at in self.by_word.items() if word.startswith(edge.key) for w in at]
@@ -81,9 +81,9 @@ class Lattice:
         first words of the chains that lead there.
         """
         reached: list[dict[int, set[Word]]] = [{} for _ in range(term.length + 1)]
-        found: set[Occurrence] = set()
+        hits: set[Occurrence] = set()
         for edge in term.edges:
-            for word in self._find(edge):
+            for word in self._words_of(edge):
                 firsts = {word} if edge.start == 0 else reached[edge.start].get(word.start)
                 if firsts is None:
                     continue
@@ -91,30 +91,32 @@ class Lattice:
                     reached[edge.end].setdefault(word.end, set()).update(firsts)
                     continue
                 for first in firsts:
-                    found.add(Occurrence(first.start, word.end, (first.span[0], word.span[1])))
-        return sorted(found)
+                    hits.add(Occurrence(first.start, word.end, (first.span[0], word.span[1])))
+        return sorted(hits)
 
     def _near(self, term: Near) -> Iterator[Occurrence]:
         """Yield the occurrences of the term's words in each stretch that holds all of them."""
-        found = [[f for f in self.found(word) if min(f.start, f.end) >= 0] for word in term.words]
-        if not all(found):
+        by_word = [
+            [hit for hit in self.find(word) if min(hit.start, hit.end) >= 0] for word in term.words
+        ]
+        if not all(by_word):
             return
-        stretches = _stretches([_by_length(alike) for alike in found], term.distance)
+        stretches = _stretches([_by_length(alike) for alike in by_word], term.distance)
         starts = [start for start, _ in stretches]
         furthest = list(accumulate((end for _, end in stretches), max))
-        for one in chain.from_iterable(found):
-            before = bisect_right(starts, one.start)
-            if before and one.end <= furthest[before - 1]:
-                yield one
+        for hit in chain.from_iterable(by_word):
+            before = bisect_right(starts, hit.start)
+            if before and hit.end <= furthest[before - 1]:
+                yield hit
 
 
 # The positions at which a word of a proximity begins, in order, by how many positions it takes.
 _ByLength = Mapping[int, Sequence[int]]
 
 
-def _by_length(found: Iterable[Occurrence]) -> _ByLength:
+def _by_length(hits: Iterable[Occurrence]) -> _ByLength:
     lengths: dict[int, list[int]] = {}
-    for start, end in sorted({(one.start, one.end) for one in found}):
+    for start, end in sorted({(hit.start, hit.end) for hit in hits}):
         lengths.setdefault(end - start, []).append(start)
     return dict(sorted(lengths.items(), reverse=True))
 
@@ -149,9 +151,9 @@ def _longest_inside(by_length: _ByLength, start: int, end: int) -> int:
     return 0
 
 
-def _group_by_form(found: Iterable[Word]) -> dict[str, list[Word]]:
+def _group_by_form(lattice: Iterable[Word]) -> dict[str, list[Word]]:
     by_form: dict[str, list[Word]] = {}
-    for word in found:
+    for word in lattice:
         by_form.setdefault(word.form, []).append(word)
     return by_form
 
@@ -165,11 +167,11 @@ def expand_abbreviations(lattice: Lattice, defined: Iterable[Definition]) -> lis
     added: list[Word] = []
     inner = count(-1, -1)
     for short, long in defined:
-        for written, other in ((short, long), (long, short)):
-            meant = _words_of(other)
-            for one in lattice.found(_term(written)):
-                if written is long or same_letters(lattice.text[slice(*one.span)], short):
-                    added += _lay_over(meant, one, inner)
+        for form, other in ((short, long), (long, short)):
+            meaning = _words_of(other)
+            for hit in lattice.find(_term(form)):
+                if form is long or same_letters(lattice.text[slice(*hit.span)], short):
+                    added += _place_over(meaning, hit, inner)
     return added
 
 
@@ -186,15 +188,15 @@ def same_letters(written: str, short: str) -> bool:
     return written in (short, f"{short}s") or short == f"{written}s"
 
 
-def _lay_over(meant: Sequence[Word], where: Occurrence, inner: Iterator[int]) -> Iterator[Word]:
-    """Lay words over a place of the text."""
-    length = max((word.end for word in meant), default=0)
-    at = {0: where.start, length: where.end}
-    for word in meant:
+def _place_over(meaning: Sequence[Word], hit: Occurrence, inner: Iterator[int]) -> Iterator[Word]:
+    """Yield the words of a meaning at the place of an occurrence."""
+    length = max((word.end for word in meaning), default=0)
+    at = {0: hit.start, length: hit.end}
+    for word in meaning:
         for position in (word.start, word.end):
             if position not in at:
                 at[position] = next(inner)
-        yield Word(word.form, word.word, at[word.start], at[word.end], where.span)
+        yield Word(word.form, word.word, at[word.start], at[word.end], hit.span)
 
 
 def _normalize(text: str) -> str:
