@@ -8,7 +8,7 @@ import pytest
 
 from monitor import kept as kept_module
 from monitor.kept import forget, kept, on_forget, times_forgotten
-from monitor.match.keywords import _pieces, paper_keywords
+from monitor.match.search import _pieces, paper_keywords
 from monitor.model import Paper
 
 
