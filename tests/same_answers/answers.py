@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import email
+import email.policy
 import gc
 import http.client
 import importlib
@@ -25,6 +27,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,7 +70,7 @@ class Answers:
         self._lines = (folder / f"{part}.jsonl").open("w", encoding="utf-8")
         ports = f":{job.smtp_port}|{re.escape(job.slack_url)}"
         self._masks = [
-            (re.compile(rf"{re.escape(job.folder)}|/tmp/paper-monitor[\w.-]*"), "FOLDER"),
+            (re.compile(rf"{re.escape(str(Path(job.folder).parent))}/\w+"), "FOLDER"),
             (re.compile(rf"{ports}|127\.0\.0\.1:\d{{4,5}}|(?<=port: )\d{{5}}"), "PORT"),
             (re.compile(rf'(?<="port": ){job.smtp_port}'), "0"),
             *((re.compile(pattern), mask) for pattern, mask in MASKS.items()),
@@ -86,6 +89,7 @@ class Answers:
 MASKS = {
     r"<[\w.=+-]+@[\w.-]+>": "<MESSAGE-ID>",
     r"=_[0-9a-f]{32}": "BOUNDARY",
+    r"paper-monitor-[a-z0-9_]{8}(?=/|\b)": "TEMPORARY",
     r"(?m)^(process_\w+|paper_monitor_delivery_wait_seconds) .*": r"\1",
 }
 
@@ -257,20 +261,19 @@ def copied(job: Job, folder: Path, name: str) -> Path:
 
 def try_commands(job: Job, answers: Answers, folder: Path) -> None:
     for line in inputs.COMMANDS:
+        if job.older and inputs.STORELESS.search(line):
+            continue
         timed = line if inputs.TIMELESS.match(line) else f"{line} {NOW}"
         for command in (f"{timed} --json", timed) if "demo" not in line else (f"{timed} --json",):
-            before = {path: path.stat().st_mtime_ns for path in folder.rglob("*.html")}
             printed = run(folder, command)
             answers.add(command.replace(NOW, "--now").strip(), printed)
             if line.startswith(("preview", "templates")):
-                _add_pages(answers, line, printed, folder, before)
-    for line in inputs.each_help():
+                _add_pages(answers, line, printed, folder)
+    for line in () if job.older else inputs.each_help():
         answers.add(f"{line} --help", run(folder, f"{line} --help"))
 
 
-def _add_pages(
-    answers: Answers, line: str, printed: str, folder: Path, before: dict[Path, int]
-) -> None:
+def _add_pages(answers: Answers, line: str, printed: str, folder: Path) -> None:
     """Write what a command wrote to the files that its JSON names."""
     for path in re.findall(r'"path": "([^"]+)"', printed):
         file = folder / path
@@ -365,16 +368,15 @@ class Pages:
 
 def walk_pages(job: Job, answers: Answers, folder: Path) -> None:
     """Follow links as the operator, then ask for each page in each role, then press each button."""
-    mails = sorted((Path(job.folder) / "mails").glob("*.eml"))
-    links = re.findall(rf"{inputs.PUBLIC}(/[\w./~:-]+)", "".join(m.read_text() for m in mails[-8:]))
     pages = Pages(folder)
     try:
-        seen, forms = _crawl(pages, [*inputs.PAGES, *dict.fromkeys(links)])
+        seen, forms = _crawl(pages, [*inputs.PAGES, *_links_of_mails(Path(job.folder) / "mails")])
         for path in seen:
-            for role, headers in inputs.ROLES.items():
+            roles = inputs.ROLES if path in inputs.PAGES else inputs.PERSONS
+            for role, headers in roles.items():
                 answers.add(f"GET {path} as {role}", pages.ask("GET", path, headers))
-        for role in ("none", "reader", "operator"):
-            headers = inputs.ROLES[role] | {
+        for role, headers in inputs.PERSONS.items():
+            headers = headers | {
                 "Content-Type": "application/x-www-form-urlencoded",
                 "Sec-Fetch-Site": "same-origin",
             }
@@ -387,18 +389,33 @@ def walk_pages(job: Job, answers: Answers, folder: Path) -> None:
         pages.close()
 
 
+def _links_of_mails(mails: Path) -> list[str]:
+    """Return the first link of each kind to the pages, of each recipient's last mail."""
+    links: dict[tuple[str, str], str] = {}
+    for file in sorted(mails.glob("*.eml")):
+        mail = email.message_from_bytes(file.read_bytes(), policy=email.policy.default)
+        text = mail.get_body(("plain",)).get_content()
+        for link in reversed(re.findall(rf"{inputs.PUBLIC}(/[\w./~-]+)", text)):
+            links[mail["To"], link[:3] + link.rpartition("/")[2][:4]] = link
+    return list(links.values())
+
+
 def _crawl(pages: Pages, start: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
-    seen, forms = dict.fromkeys(start), dict[str, tuple[str, str]]()
-    for path in (waiting := list(seen)):
+    """Return the paths that links lead to, and the buttons there, at most some of each kind."""
+    seen, forms, kinds = dict.fromkeys(start), dict[str, tuple[str, str]](), Counter[str]()
+    waiting = list(seen)
+    for path in waiting:
         shown = pages.ask("GET", path, inputs.ROLES["operator"])
         for link in re.findall(r'href="(/[^"]*)"', shown):
             target = link.replace("&amp;", "&").partition("#")[0]
-            if target not in seen and len(seen) < inputs.MAX_PAGES:
+            kind = re.sub(r"=[^&]*|\d+|[\w.-]{24,}", "", target)
+            if target not in seen and kinds[kind] < inputs.MAX_OF_KIND:
+                kinds[kind] += 1
                 seen[target] = None
                 waiting.append(target)
         for form in re.findall(r"<form[^>]*method=.?post.*?</form>", shown, re.DOTALL | re.I):
             action, body = _filled(path, form)
-            kind = re.sub(r"\d+|[\w.=-]{24,}", "N", f"{action} {body}")
+            kind = re.sub(r"next=[^&]*|\d+|[\w.=-]{24,}", "", f"{action} {body}")
             forms.setdefault(kind, (action, body))
     return list(seen), list(forms.values())
 
@@ -451,7 +468,7 @@ def collect(job: Job) -> None:
             case "faults":
                 find_faults(job, answers, folder)
             case _:
-                for key, printed in days if part == "json" else ():
+                for key, printed in days if part == "digests" else ():
                     answers.add(key, printed)
                 LIVED[part](job, answers, copied(job, folder, part))
         answers.close()
@@ -459,6 +476,9 @@ def collect(job: Job) -> None:
 
 
 if __name__ == "__main__":
-    os.environ.update(inputs.ENVIRONMENT)
+    asked = Job(**json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
+    temporary = Path(asked.folder) / "tmp"
+    temporary.mkdir()
+    os.environ.update(inputs.ENVIRONMENT | {"TMPDIR": str(temporary)})
     time.tzset()
-    collect(Job(**json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))))
+    collect(asked)

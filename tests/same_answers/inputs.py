@@ -400,7 +400,8 @@ COMMANDS = (
     *("ingest", "ingest nowhere", "run", "send-test ada", "backup copy.db", "restore copy.db"),
     *("init new", "demo play", "check --config none.yaml", "nothing", "--version", "--help"),
 )
-# Commands that do not know `--now`.
+# Commands that read no store, and those that do not know `--now`.
+STORELESS = re.compile(r"^(?:init|demo|read|nothing|-|templates|config)|none.yaml|--help")
 TIMELESS = re.compile(r"init|check|config|backup|read|nothing|-|templates")
 
 
@@ -435,12 +436,14 @@ PAGES = (
     f"/digests/ada/{DAYS[0]}?as=mail",
     f"/digests/ada/{DAYS[0]}?as=text",
 )
-MAX_PAGES = 160
+MAX_OF_KIND = 2
 PROXY = {"Host": "papers.example.org"}
-ROLES = {
+PERSONS = {
     "none": PROXY,
     "reader": PROXY | {"Remote-User": "ada@example.org"},
     "operator": PROXY | {"Remote-User": "ops@example.org"},
+}
+ROLES = PERSONS | {
     "program": PROXY | {"Authorization": f"Bearer {TOKEN}"},
     "elsewhere": {"Host": "evil.example"},
 }
