@@ -89,6 +89,7 @@ class Answers:
 MASKS = {
     r"<[\w.=+-]+@[\w.-]+>": "<MESSAGE-ID>",
     r"=_[0-9a-f]{32}": "BOUNDARY",
+    rf'(?<="at":"){DAYS[-1]}T[^"]+': "WHEN ASKED",
     r"paper-monitor-[a-z0-9_]{8}(?=/|\b)": "TEMPORARY",
     r"(?m)^(process_\w+|paper_monitor_delivery_wait_seconds) .*": r"\1",
 }

@@ -503,4 +503,5 @@ def faulty_settings(right: dict[str, Any]) -> Iterator[str]:
                 part[f"{last[:-1]}q"] = part.pop(last)
             else:
                 part[last] = value
-            yield yaml.safe_dump(wrong, sort_keys=False, allow_unicode=True)
+            changed = f"# {'.'.join((*way, last))}: {value!r}\n"
+            yield changed + yaml.safe_dump(wrong, sort_keys=False, allow_unicode=True)
