@@ -24,19 +24,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
 from rapidfuzz import process
 from rapidfuzz.distance import Indel
 
-from monitor.identity.blocking_columns import (
-    NONE,
-    Numbers,
-    blocks_of_rows,
-    number_rows,
-    pairs_sharing_a_block,
-    word_lines,
-)
+from monitor.diff.decide import MAX_NEIGHBOURS
+from monitor.identity.blocking import blocks_of_words, words
 
 NEAR = 0.9
 # Of titles that share a block: their letters agree so far, or one has a word more, where at
@@ -187,32 +179,28 @@ def by_matrix(titles: Sequence[str]) -> Pairs:
 
 
 def by_blocks(titles: Sequence[str]) -> Pairs:
-    """Compare what shares one of the blocks that ingest looks papers up by, in columns."""
-    lines = word_lines(titles)
-    numbers = number_rows(lines)
-    pairs = pairs_sharing_a_block(*blocks_of_rows(numbers))
-    pairs = pairs[few_words_differ(numbers, pairs)]
-    first, second = pairs.T.tolist()
-    letters = {place: lines[place].replace(" ", "") for place in {*first, *second}}
+    """Compare what shares one of the blocks that ingest looks papers up by."""
+    rows = list(map(words, titles))
+    positions: dict[int, list[int]] = defaultdict(list)
+    pairs: set[tuple[int, int]] = set()
+    for place, row in enumerate(rows):
+        for block in blocks_of_words(row):
+            pairs.update((earlier, place) for earlier in positions[block][-MAX_NEIGHBOURS:])
+            positions[block].append(place)
+    distinct = list(map(frozenset, rows))
+    near = [(i, j) for i, j in pairs if len(distinct[i] ^ distinct[j]) <= OTHER_WORDS]
+    letters = {place: "".join(rows[place]) for pair in near for place in pair}
     agree = process.cpdist(
-        [letters[place] for place in first],
-        [letters[place] for place in second],
+        [letters[i] for i, _ in near],
+        [letters[j] for _, j in near],
         scorer=Indel.normalized_similarity,
         score_cutoff=ALIKE,
     )
     return [
         (i, j)
-        for i, j, near in zip(first, second, agree.tolist(), strict=True)
-        if near or one_word_more(lines[i].split(), lines[j].split())
+        for (i, j), alike in zip(near, agree.tolist(), strict=True)
+        if alike or one_word_more(rows[i], rows[j])
     ]
-
-
-def few_words_differ(rows: Numbers, pairs: Numbers) -> npt.NDArray[np.bool_]:
-    """Compare titles as sets of 64 bits: a typo changes two, another title nearly all."""
-    bits = np.where(rows == NONE, 0, np.int64(1) << (rows & 63))
-    sketches = np.bitwise_or.reduce(bits, axis=1)
-    differing = np.bitwise_count(sketches[pairs[:, 0]] ^ sketches[pairs[:, 1]])
-    return np.asarray(differing <= OTHER_WORDS)
 
 
 def one_word_more(a: Sequence[str], b: Sequence[str]) -> bool:

@@ -88,7 +88,6 @@ HOMES: dict[str, tuple[str, ...]] = {
     "nh3": ("sources/fields/markup.py",),
     "numpy": (
         "commands/topic_width.py",
-        "identity/blocking_columns.py",
         "match/index/*",
         "rank/*",
     ),

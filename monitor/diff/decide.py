@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import chain
@@ -28,6 +28,8 @@ RECENT = timedelta(days=7)
 MAX_RECENT_UNDATED = 20
 # "Editorial" may be in a chunk five hundred times: only the last ones are candidates.
 MAX_TWINS = 25
+# A large block says little: so many of the records before one in a block are near it.
+MAX_NEIGHBOURS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,23 +53,18 @@ def decide_chunk(
 ) -> list[Decision]:
     """Decide on papers in order; a later one may repeat an earlier one of the same chunk."""
     chunk = _Chunk(circumstances, circumstances.undated_before)
-    near = _near(incoming)
-    for position, (keyed, found) in enumerate(zip(incoming, candidates, strict=True)):
-        chunk.decide(keyed, found, near.get(position, ()))
+    for keyed, found, near in zip(incoming, candidates, _near(incoming), strict=True):
+        chunk.decide(keyed, found, near)
     return chunk.decisions
 
 
-def _near(incoming: Sequence[IncomingPaper]) -> dict[int, list[int]]:
-    """Return for each position the earlier ones that share a block."""
-    found: dict[int, list[int]] = defaultdict(list)
-    blocks = list(chain.from_iterable(one.blocks for one in incoming))
-    if len(set(blocks)) == len(blocks):
-        return found  # as for few papers
-    from monitor.identity.blocking_columns import find_pairs  # with NumPy
-
-    for earlier, later in find_pairs([one.blocks for one in incoming]):
-        found[later].append(earlier)
-    return found
+def _near(incoming: Sequence[IncomingPaper]) -> Iterator[list[int]]:
+    """Yield for each record the positions of earlier ones that share a block, in order."""
+    positions: dict[int, list[int]] = defaultdict(list)
+    for position, keyed in enumerate(incoming):
+        yield sorted({p for block in keyed.blocks for p in positions[block][-MAX_NEIGHBOURS:]})
+        for block in keyed.blocks:
+            positions[block].append(position)
 
 
 # A stored paper (its id, None), or one of this reading (None, the position of its first record).

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from msgspec import structs
 
 from monitor.diff.decide import MAX_TWINS, DecisionContext, decide_chunk
-from monitor.identity.keys import LINK, all_with_keys, fingerprint, identifiers, mark
+from monitor.identity.keys import LINK, fingerprint, identifiers, with_keys
 from monitor.identity.resolve import by_likeness
 from monitor.identity.same_work import Verdict, same_work
 from monitor.model import Decision, Paper, Sighting, SightingText
@@ -89,7 +89,7 @@ def _refused_today(
 
 def _works(records: Sequence[Paper], seen: Sequence[Sighting]) -> list[list[int]]:
     """Return the positions of the records by work, each work by its first record."""
-    incoming = all_with_keys([(one, one.raw_id, mark(one)) for one in records])
+    incoming = list(map(with_keys, records))
     moment = DecisionContext(max(one.last_seen for one in seen))
     decisions = decide_chunk(incoming, [()] * len(incoming), moment)
     roots = list(range(len(records)))

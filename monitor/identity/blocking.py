@@ -101,18 +101,3 @@ def _person(name: str) -> str:
     else:
         words = plain(text).split()
     return f"{words[-1]} {words[0][0]}" if words else ""
-
-
-# Fewer titles are faster one by one.
-COLUMNS_FROM = 200
-
-
-def blocks_of(titles: Sequence[str]) -> list[tuple[int, ...]]:
-    """Return the blocks of each title as `blocks` does, in another order."""
-    if len(titles) < COLUMNS_FROM:
-        found = [blocks_of_words(words(title)) for title in titles]
-    else:
-        from monitor.identity.blocking_columns import blocks_of_titles  # NumPy takes long to import
-
-        found = blocks_of_titles(titles)
-    return list(map(add_head_block, found, titles))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from xxhash import xxh3_64_intdigest
 
-from monitor.identity.blocking import blocks, blocks_of, blocks_of_authors
+from monitor.identity.blocking import blocks
 from monitor.identity.identifiers import ARXIV_ID, DOI_PREFIX
 from monitor.kept import kept
 from monitor.model import IncomingPaper, Paper
@@ -239,29 +239,19 @@ def _written(keys: Mapping[str, object]) -> str:
     return f"{sorted(keys.items())}"
 
 
-def with_keys(paper: Paper) -> IncomingPaper:
-    """Return a paper with everything that it is recognised by."""
-    return _with_keys(paper, raw_id(paper), mark(paper), blocks(paper.title, paper.authors))
+def with_keys(paper: Paper, name: str = "", number: int | None = None) -> IncomingPaper:
+    """Return a paper with everything that it is recognised by.
 
-
-def all_with_keys(records: Sequence[tuple[Paper, str, int]]) -> list[IncomingPaper]:
-    """Return papers as `with_keys` does, each given with its `raw_id` and its `mark`."""
-    from_titles = blocks_of([paper.title for paper, _, _ in records])
-    return [
-        _with_keys(paper, name, number, (*some, *blocks_of_authors(paper.authors)))
-        for (paper, name, number), some in zip(records, from_titles, strict=True)
-    ]
-
-
-def _with_keys(paper: Paper, name: str, number: int, blocks: tuple[int, ...]) -> IncomingPaper:
+    `name` is its `raw_id` and `number` its `mark`, where they are known already.
+    """
     return IncomingPaper(
         paper=paper,
         keys=identifiers(paper),
         title_key=title_key(paper.title),
-        raw_id=name,
+        raw_id=name or raw_id(paper),
         fingerprint=fingerprint(paper),
-        blocks=blocks,
-        mark=number,
+        blocks=blocks(paper.title, paper.authors),
+        mark=mark(paper) if number is None else number,
         about=about(paper),
     )
 

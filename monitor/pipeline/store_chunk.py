@@ -9,7 +9,7 @@ from datetime import datetime
 
 from monitor.diff.decide import DecisionContext, count_fresh, count_undated, decide_chunk, proven
 from monitor.diff.replayed_feed import NO_SUSPICION, Suspicion, suspect
-from monitor.identity.keys import LINK, all_with_keys, mark, raw_id
+from monitor.identity.keys import LINK, mark, raw_id, with_keys
 from monitor.identity.notices import attach, mark_retracted, subjects
 from monitor.identity.resolve import may_match_cheaply, without
 from monitor.model import Candidate, ChangeKind, Decision, IncomingPaper, Paper, record_of
@@ -111,7 +111,7 @@ def decide(
     unchanged = len(incoming) - len(changed)
     if not changed:
         return Decided((), (), unchanged_ids, unchanged, 0)
-    keyed = _apply_store_facts(tx, all_with_keys(changed))
+    keyed = _apply_store_facts(tx, [with_keys(*record) for record in changed])
     found = candidates.find(tx, source, keyed, may_match_cheaply)
     decisions = _with_effects(tx, decide_chunk(keyed, found, circumstances))
     return Decided(

@@ -55,7 +55,7 @@ def is_poison(text: object) -> bool:
 STEPS = {
     "its fingerprint": (keys, "fingerprint"),
     "its identifiers": (keys, "identifiers"),
-    "the blocks of a batch": (keys, "blocks_of"),
+    "its blocks": (keys, "blocks"),
     "the hash of all that it says": (store_chunk, "mark"),
     "the notices among a batch": (store_chunk, "mark_retracted"),
     "its first draft": (paper_drafts, "_new_draft"),
@@ -208,7 +208,7 @@ def poisonous(number: int, **fields: Any) -> dict[str, Any]:
 def test_of_a_large_batch_only_the_records_that_raise_are_kept(
     poisoned: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    poison(monkeypatch, keys, "blocks_of")
+    poison(monkeypatch, keys, "blocks")
     bad = {7, 8, 400, 649}
     dumped(poisoned, *(poisonous(n) if n in bad else record(n) for n in range(650)))
     assert results(poisoned.ingest()) == [("ok", 650, 646, 0, 4)]
