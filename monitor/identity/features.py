@@ -54,6 +54,7 @@ class Evidence:
     `new_passages` of its passages that the longer lacks, measured only with `no_place`;
     `same_numbers`: they say the same numbers, asked only where the titles do not. `other_subject`:
     each title has a rare word that its abstract says, too, and nothing in the other record does.
+    `conflict` is a scheme of which both have only different identifiers, else "".
     """
 
     title: Likeness
@@ -71,9 +72,10 @@ class Evidence:
     new_passages: float
     same_numbers: bool
     other_subject: bool
+    conflict: str = ""
 
 
-def gather(a: Paper, b: Paper) -> Evidence | None:
+def gather(a: Paper, b: Paper, conflict: str = "") -> Evidence | None:
     """Return the evidence, None if two records clearly have nothing in common."""
     a, b = _shorten(a), _shorten(b)
     a, b = _restore_authors(a, b), _restore_authors(b, a)
@@ -109,6 +111,7 @@ def gather(a: Paper, b: Paper) -> Evidence | None:
         other_subject=pairs is not None
         and _subject(ours, a.abstract, theirs, b.abstract)
         and _subject(theirs, b.abstract, ours, a.abstract),
+        conflict=conflict,
     )
 
 

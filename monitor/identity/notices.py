@@ -71,7 +71,7 @@ def _names(one: Paper, other: Paper) -> bool:
     return not set(about(one)).isdisjoint(identifiers(other))
 
 
-def apart(a: Paper, b: Paper) -> str:
+def contradicts(a: Paper, b: Paper) -> str:
     """Return why two similar records without a shared identifier are two, else "".
 
     A notice has the title and authors of its paper, and is not that paper. Two notices of one kind

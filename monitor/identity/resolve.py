@@ -12,14 +12,15 @@ from rapidfuzz.distance import Indel
 
 from monitor.identity.authors import author_agreement
 from monitor.identity.blocking import fold_title
-from monitor.identity.contradiction import bears_out, contradiction
+from monitor.identity.features import abstract_agreement
 from monitor.identity.keys import LINK, doi, identifiers
-from monitor.identity.notices import apart, is_about
+from monitor.identity.notices import contradicts, is_about
 from monitor.identity.same_work import (
     SAME_ABSTRACT,
-    abstract_agreement,
+    conflicting_scheme,
     differ_under_one_name,
     same_work,
+    texts_agree,
 )
 from monitor.kept import kept
 from monitor.model import Candidate, IncomingPaper, Paper
@@ -105,7 +106,7 @@ def _same_entry(keyed: IncomingPaper, candidate: Candidate) -> str:
 def _in_common(keyed: IncomingPaper, candidate: Candidate) -> str:
     """Return an identifier that proves nothing by itself, but does with the entry's id."""
     ours = any(text.raw_id == keyed.raw_id for text in candidate.sightings)
-    if not ours or contradiction(keyed.keys, candidate.keys):
+    if not ours or conflicting_scheme(keyed.keys, candidate.keys):
         return ""
     return next((f"{s} {v}" for s, v in keyed.common if (s, v) in candidate.common), "")
 
@@ -123,7 +124,7 @@ def _ruled_out(keyed: IncomingPaper, candidate: Candidate) -> bool:
     if candidate.ruled != "different":
         return False
     shared = shared_key(keyed, candidate.keys)
-    return not shared or bool(contradiction(keyed.keys, candidate.keys))
+    return not shared or bool(conflicting_scheme(keyed.keys, candidate.keys))
 
 
 def shared_key(keyed: IncomingPaper, keys: Keys) -> str:
@@ -171,7 +172,11 @@ def matches(
     if verdict.same:
         return ", ".join(verdict.why)
     same_place = "raw_id" in found_by or any(pair in keys for pair in keyed.keys)
-    if same_place and not apart(keyed.paper, paper) and _text_bears_out_link(keyed, paper, keys):
+    if (
+        same_place
+        and not contradicts(keyed.paper, paper)
+        and _texts_confirm_link(keyed, paper, keys)
+    ):
         return "same entry of its source, " + ", ".join(verdict.why)
     return ""
 
@@ -185,9 +190,9 @@ def _may_share(keyed: IncomingPaper, papers: Sequence[Paper], keys: Keys) -> boo
     for paper in papers:
         if (keyed.about or paper.about) and is_about(keyed.paper, paper):
             return False
-    if not contradiction(keyed.keys, keys):
+    if not conflicting_scheme(keyed.keys, keys):
         return True
-    return any(bears_out(keyed.paper, paper) for paper in papers)
+    return any(texts_agree(keyed.paper, paper) for paper in papers)
 
 
 def _without_common_keys(paper: Paper, common: Keys) -> Paper:
@@ -225,7 +230,7 @@ def _names(authors: tuple[str, ...]) -> frozenset[str]:
     return frozenset(_NAME.findall(_spoken(authors)))
 
 
-def _text_bears_out_link(keyed: IncomingPaper, paper: Paper, keys: Keys) -> bool:
+def _texts_confirm_link(keyed: IncomingPaper, paper: Paper, keys: Keys) -> bool:
     """Whether the texts confirm a shared guid or link, which may be given to another paper.
 
     Nothing may contradict it: other people, another part, one conference in two years.

@@ -1,47 +1,60 @@
 """Whether two records are the same work, by weighed evidence; a false merge weighs most.
 
 The score balances all evidence of `features` by the table in `weights`. The decision that ingest
-uses is stricter: enough odds, evidence beside the title, and nothing that separates two works of
-one title. Different identifiers of one scheme count against it, unless everything else agrees
-exactly.
+uses is stricter: enough odds, and no rule of `RULES` against it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
-from monitor.identity.contradiction import bears_out, contradiction
-from monitor.identity.features import Evidence, abstract_agreement, compare_identifiers, gather
+from monitor.identity.features import Evidence, compare_identifiers, gather
 from monitor.identity.keys import identifiers
-from monitor.identity.notices import apart, is_about
-from monitor.identity.retitled import (
-    ALIKE_ABSTRACT,
-    REVISED_ABSTRACT,
-    SAME_ABSTRACT,
-    SWAPPED_COMMON,
-    has_other_title,
-)
+from monitor.identity.notices import contradicts, is_about
 from monitor.identity.weights import balance
 from monitor.model import Paper
 
-__all__ = ["SAME_ABSTRACT", "Verdict", "abstract_agreement", "same_work"]
-
 # A wrong merge hides a paper for good, and so weighs ten misses: ln 10 = 2.3, less what the
-# conditions below prevent already.
+# rules below prevent already.
 SURE = 0.6
+# Odds that a contradiction takes away.
+CONTRADICTED = -1.0
 # Three rare words, or as much in common ones: two papers do not hit upon such a title.
 TELLING_TITLE = 6.5
-# Four rare words: nobody writes such a title twice in a year, wherever it is printed.
-UNHEARD_OF = 8.5
+# Titles this distinctive do not recur within a year.
+UNIQUE_TITLE = 8.5
 # What title and shared authors must weigh together: a rare word and two people.
 TELLING_TOGETHER = 4.0
 REVISED_TITLE = 0.8
+# Each title has a rare word of its own ("in Kenya", "in Ghana"); two of them; a common one.
+SWAPPED = 2.0
+SWAPPED_TWICE = 4.0
+SWAPPED_COMMON = 1.0
+# One title has one more rare word; three words of its own, or as much in rare ones.
+ANOTHER_WORD = 2.0
+OWN_WORDS = 3.0
 # Any two abstracts of one field share this much.
 UNLIKE_ABSTRACT = 0.04
-# Two identifiers of one scheme, two parts or numbers, are two works, however similar.
-CONTRADICTED = -1.0
+# From this share of the shorter abstract on, it is one text, reworked at most.
+SAME_ABSTRACT = 0.6
+# The share of an abstract that is kept when a draft is retitled and reworked, when hardly a word of
+# the title stays, and when a paper is printed under another title: groups reuse their abstracts for
+# their next paper.
+ALIKE_ABSTRACT = 0.3
+KEPT_ABSTRACT = 0.4
+PRINTED_AGAIN = 0.75
+# The abstract of a revision, except for some words; one that is equal but for its typography.
+REVISED_ABSTRACT = 0.9
+# The share of a draft's abstract that has hardly a pair of words in common with the final one.
+MAX_NEW_PASSAGES = 0.25
+
+# Registries that give a paper one id. OpenAlex and Semantic Scholar, which cluster records, and
+# dblp give some papers two; a paper has a DOI for each version and publisher.
+ONE_ID_A_PAPER = ("arxiv", "pmid", "pmcid")
+
+Keys = Collection[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,26 +76,47 @@ def same_work(a: Paper, b: Paper, abstracts: float | None = None) -> Verdict:
     if is_about(a, b):
         return Verdict(0.0, False, ("one is about the other",))
     if shared:
-        other = contradiction(identifiers(a), identifiers(b))
-        if not other or bears_out(a, b):
+        other = conflicting_scheme(identifiers(a), identifiers(b))
+        if not other or texts_agree(a, b):
             return Verdict(1.0, True, (f"same {shared}",))
         return Verdict(0.0, False, (f"same {shared}", f"different {other}", "texts disagree"))
-    if two := apart(a, b):
-        return Verdict(0.0, False, (two,))
-    found = gather(a, b)
-    if found is None:
+    if reason := contradicts(a, b):
+        return Verdict(0.0, False, (reason,))
+    evidence = gather(a, b, conflict)
+    if evidence is None:
         return Verdict(0.0, False, ("titles differ", "no author in common"))
     if abstracts is not None:
-        found = replace(found, abstract=abstracts, terms=1.0)
-    return judge(found, balance(found), conflict)
+        evidence = replace(evidence, abstract=abstracts, terms=1.0)
+    return judge(evidence, balance(evidence))
 
 
-def judge(found: Evidence, odds: float, conflict: str = "") -> Verdict:
-    """Decide by the weighed evidence; `conflict` names a scheme of two ids."""
-    if find_contradiction(found, conflict):
-        odds = min(odds, 0.0) + CONTRADICTED
-    same = odds >= SURE and _has_evidence(found) and not any(_apart(found))
-    return Verdict(_share(odds), same, tuple(_words(found, conflict)))
+def conflicting_scheme(ours: Keys, theirs: Keys) -> str:
+    """Return a scheme of which both have an identifier of their own and share none, or "".
+
+    It contradicts a shared DOI: those are copied and mistyped (the DOI of another paper, the number
+    of a whole journal as 10.5121/ijcsit, a placeholder as 10.1145/1235).
+    """
+    own = {scheme for scheme, value in ours if (scheme, value) not in theirs}
+    shared = {scheme for scheme, value in ours if (scheme, value) in theirs}
+    conflicting = own & {scheme for scheme, _ in theirs} - shared
+    return next((scheme for scheme in ONE_ID_A_PAPER if scheme in conflicting), "")
+
+
+def texts_agree(a: Paper, b: Paper) -> bool:
+    """Return whether two texts may be of one work, regardless of identifiers.
+
+    An equal title suffices, whoever its authors are; otherwise title, authors and abstracts must
+    agree on balance. Another part or number of a series is another work. (A preprint that is
+    submitted again after withdrawal has two ids.)
+    """
+    evidence = gather(a, b)
+    if evidence is None:
+        return False
+    title = evidence.title
+    if title.equal and not title.column:
+        return True
+    counted = title.other_part or title.other_number
+    return not (counted and not _same_text(evidence)) and balance(evidence) >= 0
 
 
 def differ_under_one_name(a: Paper, b: Paper) -> bool:
@@ -91,180 +125,265 @@ def differ_under_one_name(a: Paper, b: Paper) -> bool:
     Names are reused: the page of a whole volume, numbers that start again each year. A source
     corrects the spelling, a word or the text of a work, but hardly its authors or number.
     """
-    found = gather(a, b)
-    if found is None:
+    evidence = gather(a, b)
+    if evidence is None:
         return False
-    title = found.title
+    title = evidence.title
     reworded = title.alone >= SWAPPED_COMMON
-    if _printed_in_two_years(found):
+    if _printed_in_two_years(evidence):
         return reworded
-    if _same_text(found):
+    if _same_text(evidence):
         return False
-    strangers = found.authors is not None and not found.authors.met
+    strangers = evidence.authors is not None and not evidence.authors.met
     numbered = title.other_part or title.other_number
-    returned = title.column and bool(found.years_apart)
-    return (strangers and reworded) or numbered or title.about or returned
+    column_of_another_year = title.column and bool(evidence.years_apart)
+    return (strangers and reworded) or numbered or title.about or column_of_another_year
 
 
-def find_contradiction(found: Evidence, conflict: str = "") -> bool:
-    """Two ids of one scheme, two parts, a work about the other, the column of another year."""
-    return (
-        (bool(conflict) and not _to_the_letter(found))
-        or found.title.other_part
-        or (found.title.other_number and not _same_text(found))
-        or found.title.about
-        or (found.title.column and bool(found.years_apart) and not _same_text(found))
-        or _printed_in_two_years(found)
-        or _is_extended_version(found)
-    )
+# ── the rules ───────────────────────────────────────────────────────────────────────
+
+Condition = Callable[[Evidence], bool]
 
 
-def _is_extended_version(found: Evidence) -> bool:
-    """Whether one is a conference paper and the other its journal version of another year."""
-    two = found.two_publications and not found.cut
-    return two and bool(found.years_apart) and not _same_text(found)
+def _always(evidence: Evidence) -> bool:
+    return True
 
 
-def _printed_in_two_years(found: Evidence) -> bool:
-    """Whether a conference would have printed two titles in two years: it does not do so."""
-    another = not (found.title.equal or found.title.subtitled)
-    return found.one_conference and bool(found.years_apart) and another
+def _never(evidence: Evidence) -> bool:
+    return False
 
 
-def _is_revision(found: Evidence) -> bool:
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What evidence may show, the words for it, and when it separates the records.
+
+    When it `vetoes`, they are not joined, however likely they are one work; when it `contradicts`,
+    it also takes its weight off the odds. `words` are formatted with the evidence as `e`.
+    """
+
+    name: str
+    holds: Condition
+    words: str = ""
+    vetoes: Condition = _never
+    contradicts: Condition = _never
+
+
+def judge(evidence: Evidence, odds: float) -> Verdict:
+    """Decide by the weighed evidence."""
+    holding = [rule for rule in RULES if rule.holds(evidence)]
+    if any(rule.contradicts(evidence) for rule in holding):
+        odds = min(odds, 0.0) + CONTRADICTED
+    same = odds >= SURE and not any(rule.vetoes(evidence) for rule in holding)
+    score = 1 / (1 + math.exp(-max(-50.0, min(50.0, odds))))
+    return Verdict(score, same, tuple(r.words.format(e=evidence) for r in holding if r.words))
+
+
+def is_contradicted(evidence: Evidence) -> bool:
+    return any(rule.contradicts(evidence) for rule in RULES if rule.holds(evidence))
+
+
+def _same_text(e: Evidence) -> bool:
+    return e.abstract is not None and e.abstract >= SAME_ABSTRACT
+
+
+def _other_text(e: Evidence) -> bool:
+    return not _same_text(e)
+
+
+def _lacks_support(e: Evidence) -> bool:
+    """Whether neither authors, abstract, nor venue and year support the title."""
+    same_place = bool(e.series) and e.years_apart == 0
+    if e.authors is not None and e.authors.met:
+        # With one shared author, "Agents" may be two works.
+        telling = e.title.shared + e.authors.met >= TELLING_TOGETHER
+        return not (telling or _same_text(e) or same_place)
+    # No author matches if a list is missing or too damaged to read.
+    if not e.title.equal:
+        return True
+    if e.abstract is not None:
+        return _other_text(e)
+    if e.authors is None and e.years_apart == 0 and e.title.shared >= UNIQUE_TITLE:
+        return e.series is False
+    # A venue does not print a distinctive title twice in a year.
+    return not (same_place and e.title.shared >= TELLING_TITLE)
+
+
+def _equal_to_the_letter(e: Evidence) -> bool:
+    """Whether title, authors and abstract are all equal: one work with two ids."""
+    authors = e.authors is not None and e.authors.met == e.authors.more
+    text = e.abstract is not None and e.abstract > REVISED_ABSTRACT
+    return e.title.equal and not e.title.column and authors and text
+
+
+def _is_revision(e: Evidence) -> bool:
     """Whether only one number of the title differs: smaller models, more users."""
     return (
-        not found.title.other_year
-        and found.title.letters >= REVISED_TITLE
-        and (found.abstract or 0.0) >= REVISED_ABSTRACT
-        and (found.same_numbers or found.title.other_bound)
-        and found.authors is not None
-        and found.authors.share == 1
+        not e.title.other_year
+        and e.title.letters >= REVISED_TITLE
+        and (e.abstract or 0.0) >= REVISED_ABSTRACT
+        and (e.same_numbers or e.title.other_bound)
+        and e.authors is not None
+        and e.authors.share == 1
     )
 
 
-def _same_text(found: Evidence) -> bool:
-    return found.abstract is not None and found.abstract >= SAME_ABSTRACT
+def _printed_in_two_years(e: Evidence) -> bool:
+    """Whether a conference would have printed two titles in two years: it does not do so."""
+    another = not (e.title.equal or e.title.subtitled)
+    return e.one_conference and bool(e.years_apart) and another
 
 
-def _share(odds: float) -> float:
-    return 1 / (1 + math.exp(-max(-50.0, min(50.0, odds))))
+def _in_other_series(e: Evidence) -> bool:
+    """Whether two series of venues printed it, and it was not submitted to one, then the other.
 
-
-def _has_evidence(found: Evidence) -> bool:
-    """Whether authors, abstract, or venue and year support the title. Alone it proves nothing."""
-    if found.authors is not None and found.authors.met:
-        # With one shared author, "Agents" may be two works.
-        telling = found.title.shared + found.authors.met >= TELLING_TOGETHER
-        return telling or _same_text(found) or _same_place(found)
-    # No author matches if a list is missing or too damaged to read.
-    if not found.title.equal:
-        return False
-    if found.abstract is not None:
-        return found.abstract >= SAME_ABSTRACT
-    if found.authors is None and found.years_apart == 0 and found.title.shared >= UNHEARD_OF:
-        return found.series is not False
-    # A venue does not print a distinctive title twice in a year.
-    return _same_place(found) and found.title.shared >= TELLING_TITLE
-
-
-def _same_place(found: Evidence) -> bool:
-    return bool(found.series) and found.years_apart == 0
-
-
-def _apart(found: Evidence) -> Iterator[bool]:
-    """What separates two works of similar titles, whatever else agrees."""
-    same_text = _same_text(found)
-    yield found.title.other_number and not _is_revision(found)
-    yield found.title.column and not same_text
-    yield found.title.another and not same_text
-    yield has_other_title(found)
-    yield _may_return(found)
-    yield found.other_subject
-    yield found.abstract is not None and found.abstract < UNLIKE_ABSTRACT > (found.terms or 0.0)
-    yield _is_preceded(found) and not same_text
-    yield found.two_publications and bool(found.years_apart) and not same_text
-    yield found.series is False and not (same_text or _is_resubmission(found))
-
-
-def _is_preceded(found: Evidence) -> bool:
-    """Whether one title is the other with words before it, which has none of its own."""
-    return found.title.preceded and found.title.either < SWAPPED_COMMON
-
-
-def _is_resubmission(found: Evidence) -> bool:
-    """Whether a distinctive title by the same people comes with a reworked abstract.
-
-    Such a paper was submitted to one conference and printed at another.
+    Of a paper that was, all authors and a distinctive title stay, and a part of the abstract.
     """
-    people, title = found.authors, found.title
-    all_met = people is not None and people.share == 1 and people.met > 1
-    kept = (found.abstract or 0.0) >= ALIKE_ABSTRACT
-    return title.equal and title.shared >= TELLING_TITLE and all_met and kept
-
-
-def _may_return(found: Evidence) -> bool:
-    """Whether a short title in another year, or at one conference, lacks abstracts as proof."""
-    if not (found.title.equal and found.published and found.years_apart) or found.abstract:
+    if e.series is not False:
         return False
-    return found.title.shared < TELLING_TITLE or found.one_conference
+    all_met = e.authors is not None and e.authors.share == 1 and e.authors.met > 1
+    distinctive = e.title.equal and e.title.shared >= TELLING_TITLE
+    submitted_again = distinctive and all_met and (e.abstract or 0.0) >= ALIKE_ABSTRACT
+    return _other_text(e) and not submitted_again
 
 
-def _to_the_letter(found: Evidence) -> bool:
-    """Whether title, authors and abstract are all equal: one work with two ids."""
-    authors = found.authors is not None and found.authors.met == found.authors.more
-    text = found.abstract is not None and found.abstract > 0.9
-    return found.title.equal and not found.title.column and authors and text
+def _may_recur(e: Evidence) -> bool:
+    """Whether a short title in another year, or at one conference, lacks abstracts as proof."""
+    if not (e.title.equal and e.published and e.years_apart) or e.abstract:
+        return False
+    return e.title.shared < TELLING_TITLE or e.one_conference
 
 
-def _words(found: Evidence, conflict: str) -> Iterator[str]:
-    if conflict:
-        yield f"different {conflict}"
-    yield from _of_titles(found)
-    yield from _of_authors(found)
-    yield from _of_places(found)
-    if found.abstract is None:
-        yield "abstracts not comparable"
-    else:
-        yield f"abstracts agree to {found.abstract:.0%}"
-    if found.other_subject:
-        yield "each abstract bears out its own title"
-    elif has_other_title(found):
-        yield "the abstracts do not outweigh the other words of the titles"
-    if _may_return(found):
-        yield "a title that may return"
-    if found.title.other_number and _is_revision(found):
-        yield "revised under another number"
-    if _printed_in_two_years(found):
-        yield "one conference, in two years"
+def _has_other_title(e: Evidence) -> bool:
+    """Whether the titles differ in words, and the abstracts do not outweigh that."""
+    if e.title.equal:
+        return False
+    if e.abstract is not None:
+        return _printed_at_two_conferences(e) or e.abstract < _least_abstract(e)
+    if e.title.either < SWAPPED_COMMON:
+        return False
+    together = e.one_conference and e.years_apart == 0 and e.published
+    elsewhere = e.title.alone >= OWN_WORDS and not e.series
+    return e.title.either >= SWAPPED or elsewhere or together
 
 
-def _of_titles(found: Evidence) -> Iterator[str]:
-    title = found.title
-    yield "same title" if title.equal else f"titles agree to {max(title.letters, title.sorted):.0%}"
-    if title.column:
-        yield "a title that returns with every issue"
-    if title.other_part or title.other_number:
-        yield "another part or number"
-    if title.another:
-        yield "one says that it is another"
-    if title.preceded:
-        yield "one has words before the other's title"
-    if title.about:
-        yield "one is about the other"
+def _printed_at_two_conferences(e: Evidence) -> bool:
+    """Whether two conferences printed two titles: groups reuse even whole abstracts there."""
+    if not e.two_conferences or not e.published:
+        return False
+    added = e.title.alone >= ANOTHER_WORD and not e.title.subtitled
+    text = e.abstract or 0.0
+    return e.title.either >= SWAPPED_COMMON or (added and text < REVISED_ABSTRACT)
 
 
-def _of_authors(found: Evidence) -> Iterator[str]:
-    if found.authors is None:
-        yield "authors not given"
-    else:
-        yield f"authors agree to {found.authors.share:.0%}"
+def _least_abstract(e: Evidence) -> float:
+    """Return the share of the abstracts that records of unequal titles must have in common."""
+    title = e.title
+    if not e.published:
+        if title.either >= SWAPPED_TWICE:
+            return KEPT_ABSTRACT
+        return ALIKE_ABSTRACT if title.either >= SWAPPED else 0.0
+    if e.no_place and e.authors is not None and e.authors.share == 1:
+        # One may be a draft, which is reworked throughout. The next paper of a group repeats whole
+        # sentences of the last one, beside others that are new.
+        if title.either < SWAPPED_COMMON:
+            return ALIKE_ABSTRACT
+        new = title.either >= OWN_WORDS or e.new_passages > MAX_NEW_PASSAGES
+        return SAME_ABSTRACT if new else KEPT_ABSTRACT
+    if title.subtitled:
+        return ALIKE_ABSTRACT
+    if title.either >= SWAPPED_COMMON:
+        return PRINTED_AGAIN
+    return SAME_ABSTRACT if title.alone >= ANOTHER_WORD else ALIKE_ABSTRACT
 
 
-def _of_places(found: Evidence) -> Iterator[str]:
-    if found.years_apart:
-        yield f"{found.years_apart} year{'s' if found.years_apart > 1 else ''} apart"
-    if found.two_publications:
-        yield "one in a journal, one at a conference"
-    elif found.series is False:
-        yield "other venues"
+# In the order of the reasons.
+RULES = (
+    Rule("no support", _lacks_support, vetoes=_always),
+    Rule(
+        "other identifier",
+        lambda e: bool(e.conflict),
+        "different {e.conflict}",
+        contradicts=lambda e: not _equal_to_the_letter(e),
+    ),
+    Rule("equal titles", lambda e: e.title.equal, "same title"),
+    Rule("unequal titles", lambda e: not e.title.equal, "titles agree to {e.title.agreement:.0%}"),
+    Rule(
+        "column",
+        lambda e: e.title.column,
+        "a title that returns with every issue",
+        vetoes=_other_text,
+        contradicts=lambda e: bool(e.years_apart) and _other_text(e),
+    ),
+    Rule(
+        "other part or number",
+        lambda e: e.title.other_part or e.title.other_number,
+        "another part or number",
+        vetoes=lambda e: e.title.other_number and not _is_revision(e),
+        contradicts=lambda e: e.title.other_part or _other_text(e),
+    ),
+    Rule(
+        "another work",
+        lambda e: e.title.another,
+        "one says that it is another",
+        vetoes=_other_text,
+    ),
+    Rule(
+        "words before the title",
+        lambda e: e.title.preceded,
+        "one has words before the other's title",
+        vetoes=lambda e: e.title.either < SWAPPED_COMMON and _other_text(e),
+    ),
+    Rule("about", lambda e: e.title.about, "one is about the other", contradicts=_always),
+    Rule("no authors", lambda e: e.authors is None, "authors not given"),
+    Rule(
+        "authors",
+        lambda e: e.authors is not None,
+        "authors agree to {e.authors.share:.0%}",
+    ),
+    Rule("one year apart", lambda e: e.years_apart == 1, "1 year apart"),
+    Rule("years apart", lambda e: (e.years_apart or 0) > 1, "{e.years_apart} years apart"),
+    Rule(
+        "journal and conference",
+        lambda e: e.two_publications,
+        "one in a journal, one at a conference",
+        vetoes=lambda e: bool(e.years_apart) and _other_text(e),
+        contradicts=lambda e: bool(e.years_apart) and _other_text(e) and not e.cut,
+    ),
+    Rule(
+        "other venues",
+        lambda e: e.series is False and not e.two_publications,
+        "other venues",
+    ),
+    Rule("other series", _in_other_series, vetoes=_always),
+    Rule("no abstracts", lambda e: e.abstract is None, "abstracts not comparable"),
+    Rule(
+        "abstracts",
+        lambda e: e.abstract is not None,
+        "abstracts agree to {e.abstract:.0%}",
+        vetoes=lambda e: (e.abstract or 0.0) < UNLIKE_ABSTRACT > (e.terms or 0.0),
+    ),
+    Rule(
+        "other subject",
+        lambda e: e.other_subject,
+        "each abstract bears out its own title",
+        vetoes=_always,
+    ),
+    Rule(
+        "other title",
+        lambda e: not e.other_subject and _has_other_title(e),
+        "the abstracts do not outweigh the other words of the titles",
+        vetoes=_always,
+    ),
+    Rule("recurring title", _may_recur, "a title that may return", vetoes=_always),
+    Rule(
+        "revised number",
+        lambda e: e.title.other_number and _is_revision(e),
+        "revised under another number",
+    ),
+    Rule(
+        "one conference",
+        _printed_in_two_years,
+        "one conference, in two years",
+        contradicts=_always,
+    ),
+)

@@ -69,6 +69,10 @@ class Likeness:
     column: bool = False
     preceded: bool = False
 
+    @property
+    def agreement(self) -> float:
+        return max(self.letters, self.sorted)
+
 
 def letters_agree(a: Title, b: Title) -> float:
     """Return the share of letters that two titles have in common, in order."""
