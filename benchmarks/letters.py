@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from monitor.channels.email.channel import Mail
+from monitor.channels.email.settings import SmtpSettings
 from monitor.channels.email.smtp import SmtpServer
 from monitor.digest.render import JinjaTemplates
 from monitor.model import (
@@ -64,7 +65,7 @@ def digest(number: int = 0, full: int = PAPERS) -> Digest:
 
 
 def mail() -> Mail:
-    return Mail("email", (), SmtpServer("127.0.0.1", 1, tls="none", sender=SENDER))
+    return Mail("email", (), SmtpServer(SmtpSettings(host="127.0.0.1", sender=SENDER)))
 
 
 def rendered(number: int = 0, full: int = PAPERS) -> Rendered:

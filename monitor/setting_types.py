@@ -1,30 +1,62 @@
 """The types of settings: how each value is written, and what is refused.
 
-They are below `config`, so that sources and channels can use them for options of their own.
-Paths and addresses are validated with a `SettingsContext`.
+Each package declares its own settings with them, and `config` collects these. Settings are
+validated with a `SettingsContext`.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Sized
+from collections.abc import Collection, Sized
 from dataclasses import dataclass
 from datetime import timedelta
 from email.utils import parseaddr
 from pathlib import Path
-from typing import Annotated, Protocol, TypeVar, cast
+from typing import Annotated, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
+    BaseModel,
     BeforeValidator,
+    ConfigDict,
     GetCoreSchemaHandler,
     PlainSerializer,
     ValidationInfo,
     WithJsonSchema,
 )
 from pydantic_core import CoreSchema, core_schema
+
+
+class Section(BaseModel):
+    """Settings with fixed names: frozen, and a name that is not a setting is refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsContext:
+    """What the file has around a setting: its folder, and the names that settings may refer to.
+
+    `smtp`, `slack` and `public_url` say whether these are set. With `unread` queries are taken as
+    they are written, whatever is wrong with them.
+    """
+
+    folder: Path = Path()
+    sources: Collection[str] = ()
+    topics: Collection[str] = ()
+    channels: Collection[str] = ()
+    smtp: bool = False
+    slack: bool = False
+    public_url: bool = False
+    unread: bool = False
+
+
+def context_of(info: ValidationInfo) -> SettingsContext:
+    assert isinstance(info.context, SettingsContext), "settings are validated with a context"
+    return info.context
+
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _DURATION = re.compile(r"([1-9]\d{0,5})([mhd])")
@@ -247,17 +279,6 @@ Mode = Annotated[
 ]
 
 
-class SettingsContext(Protocol):
-    """What pydantic's `info.context` offers to validators: facts of the file around a setting.
-
-    `folder` is the folder of the file; `smtp` and `slack` say whether it has these sections.
-    """
-
-    folder: Path
-    smtp: bool
-    slack: bool
-
-
 def resolve_path(folder: Path, path: str) -> Path:
     """Return a path that is relative to `folder`, with ~ replaced."""
     try:
@@ -269,16 +290,29 @@ def resolve_path(folder: Path, path: str) -> Path:
 def _resolve(path: object, info: ValidationInfo) -> object:
     if not isinstance(path, str):
         return path
-    context = cast("SettingsContext", info.context)
-    return resolve_path(context.folder, line(path))
+    return resolve_path(context_of(info).folder, line(path))
+
+
+def _existing_file(path: Path) -> Path:
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}")
+    return path
+
+
+def _existing_folder(path: Path) -> Path:
+    if not path.is_dir():
+        raise ValueError(f"there is no folder {path}")
+    return path
 
 
 def _needs_smtp(address: str, info: ValidationInfo) -> str:
-    if not cast("SettingsContext", info.context).smtp:
+    if not context_of(info).smtp:
         raise ValueError("e-mail needs an smtp: section")
     return address
 
 
 # A path is relative to the file that names it.
 FilePath = Annotated[Path, BeforeValidator(_resolve)]
+ExistingFile = Annotated[FilePath, AfterValidator(_existing_file)]
+ExistingFolder = Annotated[FilePath, AfterValidator(_existing_folder)]
 Recipients = OneOrMore[Annotated[Address, AfterValidator(_needs_smtp)]]

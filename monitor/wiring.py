@@ -5,36 +5,28 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
 from monitor import plugins
 from monitor.channels.base import Shared, open_channel
 from monitor.channels.email.channel import SMTP_SERVER, Mail, sender_address
 from monitor.channels.email.oauth import RefreshTokens, Tokens
-from monitor.channels.email.pool import Connections, MailServer
 from monitor.channels.email.reader_links import ReaderLinks
 from monitor.channels.email.sendmail import Sendmail
-from monitor.channels.email.smtp import SmtpServer
-from monitor.channels.retry_policy import Patience, Timeouts
+from monitor.channels.email.settings import SmtpSettings
+from monitor.channels.email.smtp import Connections, MailServer, SmtpServer
 from monitor.clocks import clock_ahead
-from monitor.config import (
-    Settings,
-    SmtpSettings,
-    TopicSettings,
-    synonyms_of,
-    topics_of,
-)
-from monitor.config.oauth_grant import grant_of
+from monitor.config import Settings, synonyms_of, topics_of
 from monitor.digest.schedule import parse_schedule
-from monitor.later import Later
 from monitor.model import Channel, Clock, SectionRule, Templates
 from monitor.pipeline.active_config import InForce
-from monitor.pipeline.runtime import ConfiguredSource, Destination, Retention, Runtime, Subscription
+from monitor.pipeline.runtime import ConfiguredSource, Destination, Runtime, Subscription
 from monitor.signing import KeyRing
 from monitor.store import signing_keys
 from monitor.store.activations import origin_of
@@ -87,12 +79,47 @@ def open_runtime(
             tokens=tokens,
             keys=keys,
             mark=_credentials_hash(settings),
-            patience=Patience(**dict(settings.retry)),
-            retention=Retention(**dict(settings.retention)),
+            retry=settings.retry,
+            retention=settings.retention,
             ahead=clock_ahead,
-            **_limits(smtp),
-            **_presentation(settings),
+            resends=frozenset({SMTP_SERVER} if smtp and smtp.unknown == "resend" else ()),
+            at_once={SMTP_SERVER: smtp.connections} if smtp else {},
+            apart={SMTP_SERVER: 60 / smtp.per_minute} if smtp and smtp.per_minute else {},
+            sender=smtp.sender if smtp else "",
+            sections={
+                name: SectionRule(topic.title or name, topic.max, topic.weight)
+                for name, topic in settings.topics.items()
+            },
+            contact=_contact(settings),
+            search=settings.search,
+            timezone=settings.timezone,
+            public_url=settings.public_url or "",
         )
+
+
+class Later:
+    """Stands for an object, and opens it once when one of its attributes is first asked for.
+
+    Most commands fetch nothing and render nothing, and to load the libraries for that takes longer
+    than `status` itself.
+    """
+
+    def __init__(self, open_it: Callable[[], Any]) -> None:
+        self._open_it = open_it
+        self._opening = Lock()
+        self._opened: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        with self._opening:
+            if self._opened is None:
+                self._opened = self._open_it()
+        return getattr(self._opened, name)
+
+    def close(self) -> None:
+        """Close the object, if it was ever opened."""
+        with self._opening:
+            if self._opened is not None:
+                self._opened.close()
 
 
 def _templates(settings: Settings) -> JinjaTemplates:
@@ -142,16 +169,7 @@ def _sources(settings: Settings, client: HttpClient, clock: Clock) -> dict[str, 
     sources = {}
     for name, source in settings.sources.items():
         kind = plugins.source_class(source.kind)
-        sources[name] = ConfiguredSource(
-            name=name,
-            source=kind(name, source.options, client, clock.now),
-            first_run=source.first_run or kind.default_first_run,
-            dated=kind.dated and not source.options.path,
-            calendar=None if source.options.path else kind.calendar,
-            every=source.every,
-            title=source.title,
-            search=getattr(kind, "search_site", ""),
-        )
+        sources[name] = ConfiguredSource(source, kind(name, source.options, client, clock.now))
     return sources
 
 
@@ -167,19 +185,11 @@ def _channels(
 ) -> dict[str, Channel]:
     """Return all channels by name."""
     links = ReaderLinks(settings.public_url, keys) if settings.public_url else None
-    smtp, slack = settings.smtp, settings.slack
+    smtp = settings.smtp
     server = (
         Connections([_mail_server(smtp, tokens) for _ in range(smtp.connections)]) if smtp else None
     )
-    token = slack.token.reveal() if slack else ""
-    shared = Shared(
-        templates,
-        server,
-        token,
-        slack.base_url if slack else "",
-        slack_answers=settings.takes_slack_answers,
-        links=links,
-    )
+    shared = Shared(templates, server, settings.slack, settings.takes_slack_answers, links)
     channels: dict[str, Channel] = {EMAIL: Mail(EMAIL, (), server, links)} if server else {}
     for name, channel in settings.channels.items():
         kind = plugins.channel_class(channel.kind)
@@ -190,23 +200,7 @@ def _channels(
 
 
 def _mail_server(smtp: SmtpSettings, tokens: Tokens | None) -> MailServer:
-    if smtp.sendmail:
-        seconds = smtp.timeouts.final.total_seconds()
-        return Sendmail(smtp.sendmail, sender=smtp.sender, seconds=seconds)
-    host, port = smtp.address
-    return SmtpServer(
-        host,
-        port,
-        tls=smtp.tls,
-        username=smtp.username or "",
-        password=smtp.password.reveal() if smtp.password else "",
-        sender=smtp.sender,
-        ca_file=smtp.ca_file,
-        timeouts=Timeouts(**{phase: wait.total_seconds() for phase, wait in smtp.timeouts}),
-        per_connection=smtp.per_connection,
-        lmtp=bool(smtp.lmtp),
-        tokens=tokens,
-    )
+    return Sendmail(smtp) if smtp.sendmail else SmtpServer(smtp, tokens)
 
 
 def _tokens(smtp: SmtpSettings | None, client: HttpClient, kept: RefreshTokens) -> Tokens | None:
@@ -214,18 +208,8 @@ def _tokens(smtp: SmtpSettings | None, client: HttpClient, kept: RefreshTokens) 
     if smtp is None or smtp.oauth is None:
         return None
     chosen = smtp.oauth.token_url is not None  # by the operator, perhaps in their own network
-    return Tokens(grant_of(smtp, smtp.oauth), partial(client.post_form, allow_private=chosen), kept)
-
-
-def _limits(smtp: SmtpSettings | None) -> dict[str, Any]:
-    """Return how many mails are sent at a time, how far apart, and whether one is sent again."""
-    if smtp is None:
-        return {}
-    return {
-        "resends": frozenset({SMTP_SERVER} if smtp.unknown == "resend" else ()),
-        "at_once": {SMTP_SERVER: smtp.connections},
-        "apart": {SMTP_SERVER: 60 / smtp.per_minute} if smtp.per_minute else {},
-    }
+    post = partial(client.post_form, allow_private=chosen)
+    return Tokens(smtp.oauth, smtp.username or "", post, kept)
 
 
 def _credentials_hash(settings: Settings) -> str:
@@ -234,7 +218,7 @@ def _credentials_hash(settings: Settings) -> str:
     oauth = smtp.oauth if smtp else None
     secrets = [smtp.password if smtp else None, slack.token if slack else None]
     secrets += [oauth.client_secret, oauth.refresh_token] if oauth else []
-    parts = [repr(smtp), repr(slack), *(one.reveal() if one else "" for one in secrets)]
+    parts = [repr(smtp), repr(slack), *(secret.reveal() if secret else "" for secret in secrets)]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:8]
 
 
@@ -248,35 +232,11 @@ def _subscriptions(settings: Settings, channels: dict[str, Channel]) -> tuple[Su
 def _subscription(settings: Settings, channels: dict[str, Channel], name: str) -> Subscription:
     subscription = settings.subscriptions[name]
     return Subscription(
-        name=name,
-        topics=tuple(topics_of(settings, subscription)),
-        ways=_destinations(channels, subscription.channels, subscription.email),
-        schedule_text=subscription.schedule,
+        settings=subscription,
+        topics=topics_of(settings, subscription),
+        destinations=_destinations(channels, subscription.channels, subscription.email),
         schedule=parse_schedule(subscription.schedule),
-        timezone=subscription.timezone or settings.timezone,
-        full=subscription.max,
-        quiet_send=subscription.quiet == "send",
-        pause_until=subscription.pause_until,
-        order=subscription.order,
-        title=subscription.title,
-        titles=subscription.titles,
     )
-
-
-def _presentation(settings: Settings) -> dict[str, Any]:
-    """Return what digests say beside their papers."""
-    return {
-        "sender": settings.smtp.sender if settings.smtp else "",
-        "sections": {name: _section(topic) for name, topic in settings.topics.items()},
-        "contact": _contact(settings),
-        "search": settings.search,
-        "timezone": settings.timezone,
-        "public_url": settings.public_url or "",
-    }
-
-
-def _section(topic: TopicSettings) -> SectionRule:
-    return SectionRule(topic.title or topic.name, topic.max, topic.weight)
 
 
 def _contact(settings: Settings) -> str:

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page
 
 from monitor.app import open_app
 from monitor.channels.email.channel import Mail
+from monitor.channels.email.settings import SmtpSettings
 from monitor.channels.email.smtp import SmtpServer
 from monitor.channels.pages import render_pages
 from monitor.clocks import clock_at
@@ -46,7 +47,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def mailed(digest: Digest) -> str:
-    server = SmtpServer("localhost", 25, tls="none", sender="papers@example.org")
+    server = SmtpServer(SmtpSettings(host="localhost", sender="papers@example.org"))
     [part] = Mail("email", (), server).render(digest, JinjaTemplates())
     return str(part.body["html"])
 

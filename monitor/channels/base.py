@@ -15,35 +15,34 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
+from monitor.channels.slack.settings import SlackSettings
 from monitor.errors import UsageError
 from monitor.model import Delivery, Digest, Notice, Outcome, Rendered, Step, Templates
+from monitor.setting_types import Section
 from monitor.text import clean
 
 # What a class must define itself.
 REQUIRED = ("Options", "render", "send")
 
 
-class ChannelOptions(BaseModel):
+class ChannelOptions(Section):
     """Settings of a channel: frozen, and a name that is not a setting is refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
     """What channels of one configuration share: templates, the mail server, the Slack bot.
 
-    `smtp` is a `monitor.channels.email.pool.Connections`; `slack_token` is empty without a bot.
-    `slack_answers` is whether somebody takes what is chosen in menus of Slack. `links` are a
+    `smtp` is a `monitor.channels.email.smtp.Connections`, `slack` the settings of the bot.
+    `slack_answers` is whether the service receives what is chosen in menus of Slack. `links` are a
     `monitor.channels.email.reader_links.ReaderLinks`, None without pages to link to.
     """
 
     templates: Templates
     smtp: Any = None
-    slack_token: str = ""
-    slack_url: str = ""
+    slack: SlackSettings | None = None
     slack_answers: bool = False
     links: Any = None
 
@@ -142,11 +141,8 @@ def _has(plugin: type[Any], name: str) -> bool:
 
 
 def open_channel(kind: type[Channel], name: str, options: Any, shared: Shared) -> Channel:
-    """Make a channel, also with the names of 0.1.0 (`line`, `apart`)."""
+    """Make a channel; without a group of its own, it is one by itself."""
     channel = kind.open(name, options, shared)
     channel.name = name
-    channel.min_interval = getattr(channel, "apart", channel.min_interval)
-    channel.outage_group = (
-        channel.outage_group or getattr(channel, "line", "") or f"{channel.kind} {name}"
-    )
+    channel.outage_group = channel.outage_group or f"{channel.kind} {name}"
     return channel

@@ -13,10 +13,12 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Annotated
 
 import msgspec
 
 from monitor.model import Delivery, DeliveryState, Outcome
+from monitor.setting_types import SOME, Duration, Section, Span, Spans
 
 # An unexpected error may come again at once: the delivery waits, so that no loop can spin.
 AFTER_FAULT = timedelta(hours=1)
@@ -32,49 +34,25 @@ _LEAST_ASKED = timedelta(seconds=1)
 _MOST_ASKED = timedelta(hours=6)
 
 
-class Timeouts(msgspec.Struct, frozen=True):
-    """Seconds to wait in each phase of a mail (RFC 5321 4.5.3.2).
-
-    A short `final` makes copies: 6.1 there.
-    `greeting` holds for all answers up to MAIL (EHLO, STARTTLS, the login), `block` for each piece
-    of the text.
-    """
-
-    connect: float = 30
-    greeting: float = 300
-    mail: float = 300
-    rcpt: float = 300
-    data: float = 120
-    block: float = 180
-    final: float = 600
-    quit: float = 5
-
-
-TIMEOUTS = Timeouts()
-
-Span = tuple[timedelta, timedelta]
-
-
-def _minutes(least: int, most: int) -> Span:
+def _minutes(least: int, most: int) -> tuple[timedelta, timedelta]:
     return timedelta(minutes=least), timedelta(minutes=most)
 
 
-class Patience(msgspec.Struct, frozen=True):
-    """How long is waited between attempts, from and to, and for how long in all.
+class RetrySettings(Section):
+    """When a delivery is tried again that was not taken, and how long a channel that is down rests.
 
-    The last of `waits` holds for all later ones. `rest` is how long a channel that is down is
-    left alone: at first, and at most. The first is long enough that a wrong password does not
-    lock the account.
+    Each wait is a range; the last one repeats.
     """
 
-    waits: tuple[Span, ...] = (
+    waits: Annotated[Spans, SOME] = (
         _minutes(5, 15),
         _minutes(15, 30),
         _minutes(30, 60),
         _minutes(60, 120),
         _minutes(120, 180),
     )
-    give_up: timedelta = timedelta(hours=48)
+    give_up: Duration = timedelta(hours=48)
+    # The first rest and the longest. The first is so long that a wrong password locks no account.
     rest: Span = (timedelta(minutes=5), timedelta(hours=1))
 
     @property
@@ -98,7 +76,7 @@ class Patience(msgspec.Struct, frozen=True):
         return least + (most - least) * _jitter(delivery_id, attempts)
 
 
-PATIENCE = Patience()
+DEFAULT_RETRY = RetrySettings()
 
 
 class Decided(msgspec.Struct, frozen=True):
@@ -112,7 +90,7 @@ def decide(
     delivery: Delivery,
     outcome: Outcome,
     now: datetime,
-    patience: Patience = PATIENCE,
+    settings: RetrySettings = DEFAULT_RETRY,
     down: timedelta = timedelta(),
 ) -> Decided:
     """Turn what one attempt brought into what is recorded; a retry that comes too late fails.
@@ -125,7 +103,7 @@ def decide(
         return Decided(outcome, now + ASK_AFTER)
     at, error = None, outcome.error
     if outcome.state is DeliveryState.RETRY:
-        at = next_attempt(outcome, delivery, now, patience, down)
+        at = next_attempt(outcome, delivery, now, settings, down)
         error = f"given up after {delivery.attempts + 1} attempts: {error}"
     if at is not None or outcome.state is DeliveryState.SENT:
         return Decided(outcome, at)
@@ -145,13 +123,13 @@ def may_hand_off_again(delivery: Delivery, *, resend: bool, now: datetime, until
 
 
 def give_up_at(
-    delivery: Delivery, patience: Patience = PATIENCE, down: timedelta = timedelta()
+    delivery: Delivery, settings: RetrySettings = DEFAULT_RETRY, down: timedelta = timedelta()
 ) -> datetime:
     """Return when a delivery that may have arrived is given up: so long after its first hand-off.
 
     `down` is how long its line was down since then.
     """
-    return (delivery.handed_off_at or delivery.created_at) + patience.give_up + down
+    return (delivery.handed_off_at or delivery.created_at) + settings.give_up + down
 
 
 def judge_lookup(delivery: Delivery, found: Outcome, now: datetime) -> Outcome:
@@ -172,7 +150,7 @@ def next_attempt(
     outcome: Outcome,
     delivery: Delivery,
     now: datetime,
-    patience: Patience = PATIENCE,
+    settings: RetrySettings = DEFAULT_RETRY,
     down: timedelta = timedelta(),
 ) -> datetime | None:
     """Return when to try again, or None to give up; `attempts` were made before this one.
@@ -182,16 +160,16 @@ def next_attempt(
     if outcome.retry_after is not None:
         wait = min(max(outcome.retry_after, _LEAST_ASKED), _MOST_ASKED)
     else:
-        wait = patience.wait(delivery.id, delivery.attempts)
+        wait = settings.wait(delivery.id, delivery.attempts)
     if delivery.handed_off_at is not None:
-        return now + wait if now + wait < give_up_at(delivery, patience, down) else None
-    late = now + wait >= delivery.created_at + patience.give_up
-    return None if late and delivery.attempts + 1 >= patience.attempts else now + wait
+        return now + wait if now + wait < give_up_at(delivery, settings, down) else None
+    late = now + wait >= delivery.created_at + settings.give_up
+    return None if late and delivery.attempts + 1 >= settings.attempts else now + wait
 
 
-def rest(tries: int, patience: Patience = PATIENCE) -> timedelta:
+def rest(tries: int, settings: RetrySettings = DEFAULT_RETRY) -> timedelta:
     """Return how long a channel, or what else fails for all, rests after `tries` in vain (1 on)."""
-    first, most = patience.rest
+    first, most = settings.rest
     doublings = min(max(tries - 1, 0), 10)
     return min(first * (1 << doublings), most)
 

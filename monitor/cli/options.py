@@ -113,7 +113,7 @@ def open_or_empty(config: Path, now: str | None = None) -> Iterator[App]:
             yield app
         return
     with tempfile.TemporaryDirectory(prefix="paper-monitor-") as folder:
-        empty = replace(settings, store=f"sqlite:///{folder}/monitor.db")
+        empty = settings.model_copy(update={"store": f"sqlite:///{folder}/monitor.db"})
         with _open(empty, now) as app:
             yield replace(app, settings=settings)
 

@@ -9,9 +9,9 @@ from shutil import disk_usage
 
 from monitor.channels.email import sender_dns
 from monitor.channels.email.channel import SMTP_SERVER, sender_domain
+from monitor.channels.slack.settings import SlackSettings
 from monitor.commands.heartbeat import SERVICE, Check, service, store, workers
 from monitor.commands.problems import is_sent_again
-from monitor.config import SlackSettings
 from monitor.model import Channel, DeliveryState, Run, RunOutcome
 from monitor.pipeline.runtime import Runtime
 from monitor.private_files import can_be_read_by_all

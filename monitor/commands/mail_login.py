@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 
 from monitor.channels.email.channel import SMTP_SERVER
-from monitor.channels.email.oauth import Tokens
-from monitor.channels.email.oauth_errors import TokenError
-from monitor.channels.email.oauth_login import (
+from monitor.channels.email.oauth import (
     REDIRECT,
+    TokenError,
+    Tokens,
     await_device_login,
     consent_address,
     redeem_address,
@@ -33,15 +33,15 @@ def log_in(
     tokens = runtime.tokens
     if tokens is None:
         raise UsageError("smtp: has no oauth:", "docs/mail/ has a page for each provider")
-    if not tokens.grant.needs_login:
+    if not tokens.settings.needs_login:
         raise UsageError(
             "this account needs no login: the program has a permission of its own",
             "`paper-monitor doctor` tries it",
         )
     try:
-        if tokens.grant.provider == "microsoft":
+        if tokens.settings.provider == "microsoft":
             _by_device(tokens, say, sleep)
-        elif tokens.grant.provider == "google":
+        elif tokens.settings.provider == "google":
             _by_pasted_address(tokens, say, ask)
         else:
             raise UsageError(
@@ -49,7 +49,7 @@ def log_in(
             )
     except TokenError as error:
         raise UsageError(str(error)) from None
-    say(f"Logged in as {tokens.grant.mailbox}. The refresh token is in the store.")
+    say(f"Logged in as {tokens.mailbox}. The refresh token is in the store.")
     return next(one.check() for one in runtime.channels.values() if one.outage_group == SMTP_SERVER)
 
 
@@ -60,7 +60,7 @@ def _by_device(tokens: Tokens, say: Callable[[str], None], sleep: Callable[[floa
     )
     code = request_device_code(tokens)
     say(f"Open {code.address}\nand enter the code {code.user_code}")
-    say(f"Log in as {tokens.grant.mailbox}. Waiting ...")
+    say(f"Log in as {tokens.mailbox}. Waiting ...")
     await_device_login(tokens, code, sleep)
 
 
@@ -72,9 +72,9 @@ def _by_pasted_address(
         "The client needs, in the Google Cloud console, the type `Desktop app`, and the scope\n"
         "https://mail.google.com/ on its consent screen."
     )
-    say(f"Open this address in any browser:\n\n{consent_address(tokens.grant, verifier, state)}\n")
+    say(f"Open this address in any browser:\n\n{consent_address(tokens, verifier, state)}\n")
     say(
-        f"Log in as {tokens.grant.mailbox}. The browser then cannot open an address that begins\n"
+        f"Log in as {tokens.mailbox}. The browser then cannot open an address that begins\n"
         f"with {REDIRECT}: that is as it should be. Copy the whole address from its address bar."
     )
     redeem_address(tokens, ask("The address"), verifier, state)

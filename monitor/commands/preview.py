@@ -14,6 +14,7 @@ from msgspec import structs
 from monitor.app import DigestReport, open_app
 from monitor.channels.email.channel import Mail, Mailbox
 from monitor.channels.email.reader_links import ReaderLinks
+from monitor.channels.email.settings import SmtpSettings
 from monitor.channels.email.smtp import SmtpServer
 from monitor.channels.file import Pages, page_name
 from monitor.channels.slack.channel import Slack
@@ -84,7 +85,7 @@ def preview_templates(templates: Path | None, now: datetime | None) -> list[Dige
     folder = _temporary_folder()
     for seed in resource("seeds").glob("*.*"):
         (folder / seed.name).write_bytes(seed.read_bytes())
-    settings = replace(load(folder / "monitor.yaml"), templates=templates)
+    settings = load(folder / "monitor.yaml").model_copy(update={"templates": templates})
     with open_app(settings, clock_at(now)) as app:
         app.ingest()
         composed = rehearse(app.runtime, [], early=True)
@@ -109,7 +110,8 @@ def _write_page(runtime: Runtime, folder: Path, digest: Digest) -> DigestReport:
 
 def _write_mail(runtime: Runtime, folder: Path, digest: Digest) -> DigestReport:
     """Write each mail of a digest as it goes to the server, and its HTML for a browser."""
-    server = SmtpServer("localhost", 0, sender=runtime.sender or "Papers <papers@example.org>")
+    sender = runtime.sender or "Papers <papers@example.org>"
+    server = SmtpServer(SmtpSettings(host="localhost", sender=sender))
     links = ReaderLinks(runtime.public_url, runtime.keys) if runtime.public_url else None
     mail = Mail("email", ("you@example.org",), server, links)
     stem = _stem(folder, digest)

@@ -146,11 +146,11 @@ def _find_overdue(
             yield f"papers have been waiting for {subscription.name} since {said(since)}"
         return
     after = max(state.first_seen, state.last_due_at or state.in_force_since)
-    slot = latest_due(subscription.schedule, subscription.timezone, after, now - late)
+    slot = latest_due(subscription.schedule, subscription.settings.timezone, after, now - late)
     if slot is not None:
         waiting = unsent_matches.waiting(tx, subscription.name, now)
         papers = f"; {count_papers(waiting)} in it" if waiting else ""
-        due = local(slot.due_at, zone or subscription.timezone)
+        due = local(slot.due_at, zone or subscription.settings.timezone)
         yield f"the digest of {subscription.name} was due {due} and has not been composed{papers}"
 
 

@@ -48,7 +48,7 @@ def send_test(runtime: Runtime, names: Sequence[str] = ()) -> list[SentTest]:
             steps=steps(destination.channel),
         )
         for subscription in chosen(runtime, names)
-        for destination in subscription.ways
+        for destination in subscription.destinations
         for recipient in destination.recipients
         if address_of(recipient) not in unwanted[subscription.name]
     ]

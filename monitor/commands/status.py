@@ -144,12 +144,14 @@ def _subscription(
     due = next_slot(subscription, state, now)
     return SubscriptionStatus(
         name=subscription.name,
-        timezone=subscription.timezone,
+        timezone=subscription.settings.timezone,
         next_due=due,
         last_period=last.digest.period if last else "",
         last_papers=last.digest.papers if last else 0,
         waiting=waiting,
-        why=_why(runtime, subscription, last, due, rests, now, zone or subscription.timezone),
+        why=_why(
+            runtime, subscription, last, due, rests, now, zone or subscription.settings.timezone
+        ),
     )
 
 
@@ -164,7 +166,7 @@ def _why(
 ) -> str:
     """Return a sentence on what was sent last, or why nothing was."""
     if is_paused(subscription, now):
-        return f"paused until {subscription.pause_until}"
+        return f"paused until {subscription.settings.pause_until}"
     if last is None:
         when = f"is due {local(due, zone)}" if due else "is sent with the first match"
         return f"no digest yet: the first {when}"

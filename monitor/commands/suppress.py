@@ -55,5 +55,5 @@ def _refuse_unknown(runtime: Runtime, recipient: str, subscription: str) -> None
 def _configured(runtime: Runtime, subscription: str) -> Iterator[str]:
     for one in runtime.subscriptions:
         if subscription in ("", one.name):
-            for way in one.ways:
+            for way in one.destinations:
                 yield from way.recipients

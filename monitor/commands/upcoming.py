@@ -55,8 +55,8 @@ def upcoming(parts: Runtime, names: Sequence[str] = ()) -> list[Upcoming]:
                 one.name,
                 unsent_matches.waiting(tx, one.name, now),
                 next_slot(one, states.get(one.name), now),
-                one.timezone,
-                one.pause_until if is_paused(one, now) else None,
+                one.settings.timezone,
+                one.settings.pause_until if is_paused(one, now) else None,
             )
             for one in wanted
         ]
@@ -69,12 +69,13 @@ def next_slot(
     if subscription.schedule.immediately:
         return None
     last = state.last_due_at if state and state.last_due_at else now
-    return next_due(subscription.schedule, subscription.timezone, max(last, now)).due_at
+    return next_due(subscription.schedule, subscription.settings.timezone, max(last, now)).due_at
 
 
 def is_paused(subscription: Subscription, now: datetime) -> bool:
-    today = now.astimezone(ZoneInfo(subscription.timezone)).date()
-    return subscription.pause_until is not None and today < subscription.pause_until
+    today = now.astimezone(ZoneInfo(subscription.settings.timezone)).date()
+    until = subscription.settings.pause_until
+    return until is not None and today < until
 
 
 def local(at: datetime, zone: str) -> str:

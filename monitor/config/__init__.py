@@ -1,10 +1,9 @@
 """monitor.yaml to Settings.
 
-yaml_positions      text to plain values that know their line (include_jsonl: a line an entry)
-environment         ${NAME} and NAME_FILE
-files               the file, and those it includes           -> Written
-settings            what may be set (*_settings: each section)
-validate            Written to Settings, or faults (messages: how a fault is worded)
+yaml_positions      text to plain values that know their line
+files               the file, those it includes, ${NAME} and NAME_FILE   -> Written
+settings            what may be set (web_settings: the pages)
+validate            Written to Settings, with all faults (messages: how a fault is worded)
 warnings            valid, but probably not intended
 redact              the configuration, with secrets masked
 schema              the settings for editors, as JSON Schema
@@ -16,37 +15,23 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from monitor.config.channel_settings import (
-    ChannelSettings,
-    OperatorSettings,
-    SlackSettings,
-    SmtpSettings,
-)
 from monitor.config.files import fingerprint, read
 from monitor.config.redact import masked
 from monitor.config.schema import schema
 from monitor.config.settings import (
     Settings,
-    SourceSettings,
     SubscriptionSettings,
     TopicSettings,
     synonyms_of,
     topics_of,
 )
-from monitor.config.validate import InForce, build, build_for_reading, store_of
+from monitor.config.validate import InForce, build, store_of
 from monitor.config.web_settings import WebSettings
 from monitor.errors import ConfigError, Fault
 from monitor.resources import resource
-from monitor.setting_types import Secret
 
 __all__ = [
-    "ChannelSettings",
-    "OperatorSettings",
-    "Secret",
     "Settings",
-    "SlackSettings",
-    "SmtpSettings",
-    "SourceSettings",
     "SubscriptionSettings",
     "TopicSettings",
     "WebSettings",
@@ -77,34 +62,30 @@ def load(
     `variables` stand in for the environment of the process. Topics that stand in the files as
     they did `before` are taken from there.
     """
-    environment = os.environ if variables is None else variables
-    written = read(path, environment)
-    settings = build(written, environment, before, in_force)
-    if settings is None:
-        raise ConfigError(
-            sorted(written.faults, key=lambda f: (f.file != str(path), f.file, f.line))
-        )
+    settings, faults = load_for_reading(path, variables, before, in_force)
+    if faults:
+        raise ConfigError(faults)
     return settings
 
 
 def load_for_reading(
     path: Path,
     variables: Mapping[str, str] | None = None,
+    before: Settings | None = None,
     in_force: InForce | None = None,
 ) -> tuple[Settings, tuple[Fault, ...]]:
     """Read a configuration for a command that only reads the store; return its faults beside it.
 
     What has a fault is left out, and where there is one nothing that could send is in it. Raises
-    ConfigError where its `store:` cannot be read. `in_force` is that of `load`.
+    ConfigError where its `store:` cannot be read. `before` and `in_force` are those of `load`.
     """
-    try:
-        return load(path, variables, in_force=in_force), ()
-    except ConfigError as error:
-        environment = os.environ if variables is None else variables
-        settings = build_for_reading(read(path, environment), environment, in_force)
-        if settings is None:
-            raise
-        return settings, error.faults
+    environment = os.environ if variables is None else variables
+    written = read(path, environment)
+    settings = build(written, environment, before, in_force)
+    faults = sorted(written.faults, key=lambda f: (f.file != str(path), f.file, f.line))
+    if settings is None:
+        raise ConfigError(faults)
+    return settings, tuple(faults)
 
 
 def store_url(path: Path, variables: Mapping[str, str] | None = None) -> str:

@@ -1,4 +1,9 @@
-"""The configuration as it is written: one file, those it includes, and the variables in them."""
+"""The configuration as it is written: one file, those it includes, and the variables in them.
+
+`${NAME}` in a value is the environment variable NAME, or the file that NAME_FILE names; `$${`
+stands for `${` itself. A variable that is not set, is empty, or whose file cannot be read is a
+fault: a secret that is missing must never become an empty one.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +17,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from monitor.config.environment import Environment
-from monitor.config.include_jsonl import read_lines
-from monitor.config.yaml_positions import Page, Place, Value, read_page
+from monitor.config.settings import NAMED
+from monitor.config.yaml_positions import Page, Place, Value, read_lines, read_page
 from monitor.config.yaml_positions import Path as Where
 from monitor.errors import Fault
 
 T = TypeVar("T")
-
-# What an included file may hold.
-SHARED = ("sources", "topics", "channels", "subscriptions")
 
 # Settings that the environment may give where the file does not have them, as a container's does.
 FROM_ENVIRONMENT: Mapping[Where, str] = {
@@ -32,6 +33,81 @@ FROM_ENVIRONMENT: Mapping[Where, str] = {
 
 _STORE = re.compile(r"""\bstore["']?\s*:""")
 _BEGIN = "“paper-monitor init” creates one to start from"
+_REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)(\}?)")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_MALFORMED = (
+    "${ begins the name of an environment variable and } ends it, as in ${SMTP_PASSWORD}; "
+    "for the characters themselves write $${"
+)
+
+
+# ── variables ───────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A text with its variables put in. `values` maps `${NAME}` to what it stood for."""
+
+    text: str
+    values: Mapping[str, str]
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Environment:
+    """The variables of the process; `files` are the secret files that were read, as bytes."""
+
+    variables: Mapping[str, str]
+    files: dict[str, bytes] = field(default_factory=dict)
+
+    def fill(self, text: str) -> Filled:
+        """Put the variables into a text, once: what they hold is not looked at again."""
+        values: dict[str, str] = {}
+        problems: list[str] = []
+
+        def put(found: re.Match[str]) -> str:
+            if found[0] == "$${":
+                return "${"
+            try:
+                values[found[0]] = self._value(found[1], closed=bool(found[2]))
+            except ValueError as error:
+                problems.append(str(error))
+                return found[0]
+            return values[found[0]]
+
+        return Filled(_REFERENCE.sub(put, text), values, tuple(problems))
+
+    def _value(self, name: str, *, closed: bool) -> str:
+        if not closed or not _NAME.fullmatch(name):
+            raise ValueError(_MALFORMED)
+        value, file = self.variables.get(name), self.variables.get(f"{name}_FILE")
+        if value and file:
+            raise ValueError(f"both {name} and {name}_FILE are set; set one of them")
+        if file:
+            return self._secret(name, file)
+        if value is None:
+            raise ValueError(f"the environment variable {name} is not set, nor is {name}_FILE")
+        if not value:
+            raise ValueError(f"the environment variable {name} is set, but empty")
+        return value
+
+    def _secret(self, name: str, file: str) -> str:
+        """Read a secret of Docker's; the newline that editors put at the end is not part of it."""
+        try:
+            self.files[file] = Path(file).read_bytes()
+            text = self.files[file].decode()
+        except OSError as error:
+            self.files[file] = b""
+            raise ValueError(f"{name}_FILE names {file}: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise ValueError(f"{name}_FILE names {file}, which is not UTF-8 text") from None
+        text = text.removesuffix("\n").removesuffix("\r")
+        if not text:
+            raise ValueError(f"{name}_FILE names {file}, which is empty")
+        return text
+
+
+# ── files ───────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(slots=True)
@@ -256,8 +332,8 @@ def _merge(written: Written, added: Written) -> None:
     """Lay an included file's entries beside those that are there; a name may stand once."""
     taken: set[Where] = set()
     for section, entries in added.values.items():
-        if section not in SHARED:
-            added.fault((section,), f"an included file may contain only {', '.join(SHARED)}")
+        if section not in NAMED:
+            added.fault((section,), f"an included file may contain only {', '.join(NAMED)}")
         elif isinstance(entries, dict):
             taken |= _merge_section(written, added, section, entries)
         elif entries is not None:

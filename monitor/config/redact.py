@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel
 
-from monitor.config.channel_settings import ChannelSettings
-from monitor.config.settings import Settings, SourceSettings
+from monitor.config.settings import SECTIONS, General, Settings
 from monitor.http.addresses import MASK, mask_url
 
 
@@ -17,25 +17,13 @@ def masked(settings: Settings) -> dict[str, Any]:
     A value that reads the environment is shown as the file has it, `${NAME}` and all, but for
     the secrets in an address.
     """
-    shown: dict[str, Any] = {
-        "file": str(settings.file),
-        "store": settings.store,
-        "timezone": settings.timezone,
-        "contact": settings.contact,
-        "synonyms": {word: list(others) for word, others in settings.synonyms.items()},
-        "templates": str(settings.templates) if settings.templates else None,
-        "search": settings.search,
-        "public_url": settings.public_url,
-        "secret_key": [str(key) for key in settings.secret_key],
-        "sources": {name: _of_kind(entry) for name, entry in settings.sources.items()},
-        "topics": {name: _plain(entry) for name, entry in settings.topics.items()},
-        "channels": {name: _of_kind(entry) for name, entry in settings.channels.items()},
-        "subscriptions": {name: _plain(entry) for name, entry in settings.subscriptions.items()},
-    }
-    for section in ("operator", "smtp", "slack", "retry", "retention"):
-        entry = getattr(settings, section)
-        shown[section] = _plain(entry) if entry else None
-    shown["web"] = _plain(settings.web) if settings.web else "off"
+    general = {name: getattr(settings, name) for name in General.model_fields}
+    shown: dict[str, Any] = {"file": str(settings.file)}
+    shown |= _plain(General.model_construct(**general))
+    for name in Settings.model_fields:
+        if name in SECTIONS:
+            shown[name] = _plain(getattr(settings, name))
+    shown["web"] = shown["web"] or "off"
     for where, text in settings.as_written.items():
         _put(shown, where, text)
     masked_addresses: dict[str, Any] = _mask_addresses(shown)
@@ -51,14 +39,14 @@ def _mask_addresses(shown: Any) -> Any:
     return mask_url(shown) if isinstance(shown, str) else shown
 
 
-def _plain(entry: BaseModel) -> dict[str, Any]:
-    return entry.model_dump(mode="json", by_alias=True, exclude={"name"})
-
-
-def _of_kind(entry: SourceSettings | ChannelSettings) -> dict[str, Any]:
-    shown = _plain(entry)
-    shown.update(shown.pop("options"))
-    return shown
+def _plain(settings: Any) -> Any:
+    """Return settings as the file has them: those of a kind stand beside the others."""
+    if isinstance(settings, BaseModel):
+        shown = settings.model_dump(mode="json", by_alias=True, exclude={"name"})
+        return shown | shown.pop("options", {})
+    if isinstance(settings, Mapping):
+        return {name: _plain(entry) for name, entry in settings.items()}
+    return settings
 
 
 def _put(shown: Any, where: tuple[str | int, ...], text: str) -> None:

@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel
 
-from monitor import plugins
-from monitor.config.channel_settings import (
-    ChannelSettings,
-    OperatorSettings,
-    RetrySettings,
-    SlackSettings,
-    SmtpSettings,
-)
-from monitor.config.kinds import channel_options, source_options
-from monitor.config.settings import (
-    General,
-    SourceSettings,
-    SubscriptionSettings,
-    TopicSettings,
-)
-from monitor.config.store_settings import RetentionSettings
-from monitor.config.web_settings import WebSettings
+from monitor.config.settings import KINDS, NAMED, SECTIONS, General, Kinds
 
 Schema = dict[str, Any]
 
@@ -32,19 +16,11 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 def schema() -> Schema:
     """Return the schema of the file with the kinds that are built in; other kinds pass."""
+    texts = {"type": "array", "items": {"type": "string"}}
     properties = {
         **_properties(General),
-        "include": {"anyOf": [{"type": "string"}, _list({"type": "string"})]},
-        "sources": _entries(_kinds(SourceSettings, plugins.SOURCES, source_options)),
-        "topics": _entries(_object(TopicSettings)),
-        "channels": _entries(_kinds(ChannelSettings, plugins.CHANNELS, channel_options)),
-        "subscriptions": _entries(_object(SubscriptionSettings)),
-        "operator": _object(OperatorSettings),
-        "retry": _object(RetrySettings),
-        "retention": _object(RetentionSettings),
-        "smtp": _object(SmtpSettings),
-        "slack": _object(SlackSettings),
-        "web": {"anyOf": [_object(WebSettings), {"enum": [False, "off"]}]},
+        "include": {"anyOf": [{"type": "string"}, texts]},
+        **{name: _section(name) for name in SECTIONS},
     }
     return {
         "$schema": _DIALECT,
@@ -55,13 +31,13 @@ def schema() -> Schema:
     }
 
 
-def _list(items: Schema) -> Schema:
-    return {"type": "array", "items": items}
-
-
-def _entries(entry: Schema) -> Schema:
-    """Names with their settings; a section may stand empty."""
-    return {"type": ["object", "null"], "additionalProperties": entry}
+def _section(name: str) -> Schema:
+    settings = _object(SECTIONS[name])
+    if name in KINDS:
+        settings = _kinds(SECTIONS[name], KINDS[name])
+    if name in NAMED:  # it may stand empty
+        return {"type": ["object", "null"], "additionalProperties": settings}
+    return {"anyOf": [settings, {"enum": [False, "off"]}]} if name == "web" else settings
 
 
 def _object(model: type[BaseModel]) -> Schema:
@@ -73,17 +49,14 @@ def _object(model: type[BaseModel]) -> Schema:
     return made | ({"required": required} if required else {})
 
 
-def _kinds(
-    entry: type[BaseModel],
-    kinds: Mapping[str, str],
-    options_of: Callable[[str], type[BaseModel]],
-) -> Schema:
+def _kinds(entry: type[BaseModel], kinds: Kinds) -> Schema:
+    names = sorted(kinds.built_in)
     others = {
         "type": "object",
         "required": ["kind"],
-        "properties": {"kind": {"type": "string", "not": {"enum": sorted(kinds)}}},
+        "properties": {"kind": {"type": "string", "not": {"enum": names}}},
     }
-    return {"anyOf": [*(_kind(entry, kind, options_of(kind)) for kind in sorted(kinds)), others]}
+    return {"anyOf": [*(_kind(entry, kind, kinds.options(kind)) for kind in names), others]}
 
 
 def _kind(entry: type[BaseModel], kind: str, options: type[BaseModel]) -> Schema:
@@ -110,6 +83,6 @@ def _inline(value: Any, definitions: Mapping[str, Any]) -> Any:
     if not isinstance(value, dict):
         return value
     if "$ref" in value:
-        found = definitions[value["$ref"].rpartition("/")[2]]
-        value = found | {key: other for key, other in value.items() if key != "$ref"}
+        definition = definitions[value["$ref"].rpartition("/")[2]]
+        value = definition | {key: other for key, other in value.items() if key != "$ref"}
     return {key: _inline(item, definitions) for key, item in value.items() if key != "title"}

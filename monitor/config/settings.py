@@ -1,16 +1,23 @@
-"""What a user may set, section by section: frozen, and refused where it is wrong."""
+"""What a user may set, section by section: frozen, and refused where it is wrong.
+
+The settings of mail, of Slack, of retries, and of each kind of source and channel are declared
+with what uses them, and collected here in `SECTIONS`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import (
     AfterValidator,
+    BaseModel,
     BeforeValidator,
+    ConfigDict,
     Field,
     PlainSerializer,
     SerializeAsAny,
@@ -20,27 +27,13 @@ from pydantic import (
     model_validator,
 )
 
-from monitor.config.channel_settings import (
-    ChannelSettings,
-    DestinationSettings,
-    OperatorSettings,
-    RetrySettings,
-    SlackSettings,
-    SmtpSettings,
-)
-from monitor.config.messages import WrongQueryError
-from monitor.config.section import (
-    EVERY_TOPIC,
-    Section,
-    context_of,
-    existing_folder,
-    existing_source,
-    existing_topic,
-)
-from monitor.config.store_settings import DEFAULT_STORE, RetentionSettings, StoreUrl
+from monitor import plugins
+from monitor.channels.email.settings import SmtpSettings
+from monitor.channels.retry_policy import RetrySettings
+from monitor.channels.slack.settings import SlackSettings
+from monitor.config.messages import WrongQueryError, nearest, suggest_zone
 from monitor.config.web_settings import Keys, PublicUrl, WebSettings
 from monitor.config.yaml_positions import Place
-from monitor.config.zones import Zone
 from monitor.digest.schedule import parse_schedule
 from monitor.errors import Fault, QueryError
 from monitor.match import Synonyms, parse_query
@@ -50,16 +43,134 @@ from monitor.model import ChangeKind, FirstRun, Topic
 from monitor.setting_types import (
     SOME,
     Duration,
-    FilePath,
+    ExistingFolder,
     Line,
     OneOrMore,
-    Secret,
+    Recipients,
+    Section,
+    context_of,
     one_or_more,
+    resolve_path,
     single_line,
 )
 from monitor.sources.base import SourceOptions
 
+EVERY_TOPIC = "*"
 DEFAULT_SCHEDULE = "daily 08:00"
+DEFAULT_STORE = "sqlite:///data/monitor.db"
+
+
+# ── names of other entries of the file ──────────────────────────────────────────────
+
+
+def _existing_source(name: str, info: ValidationInfo) -> str:
+    return _existing("source", name, context_of(info).sources)
+
+
+def _existing_topic(name: str, info: ValidationInfo) -> str:
+    return name if name == EVERY_TOPIC else _existing("topic", name, context_of(info).topics)
+
+
+def _existing_channel(name: str, info: ValidationInfo) -> str:
+    return _existing("channel", name, context_of(info).channels)
+
+
+def _existing(what: str, name: str, names: Collection[str]) -> str:
+    if name not in names:
+        near = nearest(name, names) or f"; no {what} is configured"
+        raise ValueError(f"there is no {what} “{name}”{near}")
+    return name
+
+
+# ── what stands at the top of the file by itself ────────────────────────────────────
+
+
+def _store(url: str, info: ValidationInfo) -> str:
+    """Make a relative SQLite path absolute; the messages never show the URL."""
+    scheme, _, rest = url.partition("://")
+    if scheme == "sqlite":
+        path = rest.removeprefix("/")
+        if not rest.startswith("/") or path in ("", ":memory:") or path.startswith("file:"):
+            raise ValueError("needs a file, as in sqlite:///data/monitor.db")
+        return f"sqlite:///{resolve_path(context_of(info).folder, path)}"
+    if scheme in ("postgresql", "postgres", "postgresql+psycopg") and _is_address(rest):
+        return f"postgresql+psycopg://{rest}"
+    raise ValueError(f"should be {DEFAULT_STORE} or postgresql+psycopg://user@host/database")
+
+
+def _is_address(rest: str) -> bool:
+    try:
+        parts = urlsplit(f"//{rest}")
+        return bool(parts.path.strip("/")) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def valid_zone(name: str) -> str:
+    """Return the name of a time zone. Raises ValueError with what to write instead."""
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        suggestion = suggest_zone(name)
+        hint = nearest(name, sorted(available_timezones()), "as in Europe/Berlin")
+        raise ValueError(
+            f"“{name}” is not a time zone{f'; {suggestion}' if suggestion else hint}"
+        ) from None
+    return name
+
+
+def _with_words(text: str) -> str:
+    if not term(text).edges:
+        raise ValueError(f"there is no word in “{text}”")
+    return text
+
+
+Zone = Annotated[str, AfterValidator(valid_zone)]
+# What people call a topic, a source or a subscription; its name in the file when it is not set.
+Title = Annotated[str, AfterValidator(single_line), Field(max_length=100)]
+
+
+class General(Section):
+    """The settings that stand at the top of the file by themselves."""
+
+    store: Annotated[Line, AfterValidator(_store)] = Field(
+        DEFAULT_STORE, repr=False, validate_default=True
+    )
+    timezone: Zone = "UTC"
+    contact: Annotated[str, AfterValidator(single_line)] = ""
+    synonyms: dict[
+        Annotated[Line, AfterValidator(_with_words)],
+        Annotated[OneOrMore[Annotated[Line, AfterValidator(_with_words)]], SOME],
+    ] = Field(default_factory=dict)
+    templates: ExistingFolder | None = None
+    search: Literal["google-scholar", "arxiv"] = "google-scholar"
+    public_url: PublicUrl | None = None
+    secret_key: Keys = Field((), repr=False)
+
+
+# ── sources and channels ────────────────────────────────────────────────────────────
+
+
+class SourceSettings(Section):
+    """One source: where papers come from. `options` are those of its kind."""
+
+    name: str
+    kind: Line
+    every: Duration
+    first_run: FirstRun | None = None
+    title: Title = ""
+    options: SkipValidation[SerializeAsAny[SourceOptions]] = Field(repr=False)
+
+
+class ChannelSettings(Section):
+    """One way out. `options` are those of its kind; `name` is what subscriptions call it."""
+
+    name: str
+    kind: Line
+    options: SkipValidation[SerializeAsAny[BaseModel]] = Field(repr=False)
+
+
+# ── topics ──────────────────────────────────────────────────────────────────────────
 
 
 def _query(text: str, info: ValidationInfo) -> str:
@@ -93,41 +204,13 @@ def _read_query(query: str, text: str, before: int) -> None:
         raise WrongQueryError(text, QueryError(fault.message, at, fault.hint)) from None
 
 
-def _schedule(text: str) -> str:
-    parse_schedule(text)
-    return text
-
-
+_KINDS_OF_NEWS = {"enum": [kind.value for kind in ChangeKind]}
 News = Annotated[
     frozenset[ChangeKind],
     BeforeValidator(one_or_more),
     PlainSerializer(sorted, return_type=list[str]),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"enum": [kind.value for kind in ChangeKind]},
-                {"type": "array", "items": {"enum": [kind.value for kind in ChangeKind]}},
-            ]
-        }
-    ),
+    WithJsonSchema({"anyOf": [_KINDS_OF_NEWS, {"type": "array", "items": _KINDS_OF_NEWS}]}),
 ]
-
-
-# What people call a topic, a source or a subscription; its name in the file when it is not set.
-Title = Annotated[str, AfterValidator(single_line), Field(max_length=100)]
-
-
-class SourceSettings(Section):
-    """One source: where papers come from. `options` are those of its kind."""
-
-    name: str
-    kind: Line
-    every: Duration
-    first_run: FirstRun | None = None
-    title: Title = ""
-    options: SkipValidation[SerializeAsAny[SourceOptions]] = Field(repr=False)
-
-
 Items = OneOrMore[Annotated[str, AfterValidator(_item)]]
 
 
@@ -145,7 +228,7 @@ class TopicSettings(Section):
     authors: OneOrMore[Annotated[str, AfterValidator(_name_of("author"))]] = ()
     categories: OneOrMore[Annotated[str, AfterValidator(_name_of("category"))]] = ()
     threshold: float = Field(0, ge=0, allow_inf_nan=False)
-    sources: OneOrMore[Annotated[str, AfterValidator(existing_source)]] = ()
+    sources: OneOrMore[Annotated[str, AfterValidator(_existing_source)]] = ()
     news: Annotated[News, SOME] = frozenset({ChangeKind.NEW})
     since: Duration = timedelta(days=7)
     title: Title = ""
@@ -180,6 +263,31 @@ class TopicSettings(Section):
         )
 
 
+# ── who is written to ───────────────────────────────────────────────────────────────
+
+
+class DestinationSettings(Section):
+    """Ways to reach somebody: e-mail addresses, channels, or both."""
+
+    email: Recipients = ()
+    channels: OneOrMore[Annotated[str, AfterValidator(_existing_channel)]] = ()
+
+    @model_validator(mode="after")
+    def _check_destination(self) -> DestinationSettings:
+        if not self.email and not self.channels:
+            raise ValueError("has no destination; add email: or channels:")
+        return self
+
+
+class OperatorSettings(DestinationSettings):
+    """Who is notified when an incident begins and ends."""
+
+
+def _schedule(text: str) -> str:
+    parse_schedule(text)
+    return text
+
+
 class SubscriptionSettings(DestinationSettings):
     """Who receives which topics, how and when.
 
@@ -188,7 +296,7 @@ class SubscriptionSettings(DestinationSettings):
     """
 
     name: str
-    topics: Annotated[OneOrMore[Annotated[str, AfterValidator(existing_topic)]], SOME]
+    topics: Annotated[OneOrMore[Annotated[str, AfterValidator(_existing_topic)]], SOME]
     schedule: Annotated[Line, AfterValidator(_schedule)] = DEFAULT_SCHEDULE
     timezone: Zone = "UTC"
     max: int = Field(25, ge=1, le=400)
@@ -199,30 +307,57 @@ class SubscriptionSettings(DestinationSettings):
     order: Literal["learned", "words", "newest"] = "learned"
 
 
-def _with_words(text: str) -> str:
-    if not term(text).edges:
-        raise ValueError(f"there is no word in “{text}”")
-    return text
+class RetentionSettings(Section):
+    """How long what is known is kept; papers are kept for ever unless an age or a number is set."""
+
+    papers: Duration | None = None
+    count: int | None = Field(None, ge=1)
+    matches: Duration = timedelta(days=180)
+    bodies: Duration = timedelta(days=90)
+    runs: Duration = timedelta(days=365)
 
 
-class General(Section):
-    """The settings that stand at the top of the file by themselves."""
+# ── the whole file ──────────────────────────────────────────────────────────────────
 
-    store: StoreUrl = Field(DEFAULT_STORE, repr=False, validate_default=True)
-    timezone: Zone = "UTC"
-    contact: Annotated[str, AfterValidator(single_line)] = ""
-    synonyms: dict[
-        Annotated[Line, AfterValidator(_with_words)],
-        Annotated[OneOrMore[Annotated[Line, AfterValidator(_with_words)]], SOME],
-    ] = Field(default_factory=dict)
-    templates: Annotated[FilePath, AfterValidator(existing_folder)] | None = None
-    search: Literal["google-scholar", "arxiv"] = "google-scholar"
-    public_url: PublicUrl | None = None
-    secret_key: Keys = Field((), repr=False)
+SECTIONS: Mapping[str, type[Section]] = {
+    "sources": SourceSettings,
+    "topics": TopicSettings,
+    "channels": ChannelSettings,
+    "subscriptions": SubscriptionSettings,
+    "operator": OperatorSettings,
+    "retry": RetrySettings,
+    "retention": RetentionSettings,
+    "smtp": SmtpSettings,
+    "slack": SlackSettings,
+    "web": WebSettings,
+}
+# Those of many entries, each with a name.
+NAMED = ("sources", "topics", "channels", "subscriptions")
+TOP_LEVEL = (*General.model_fields, "include", *SECTIONS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Kinds(NamedTuple):
+    """The kinds that entries of a section may have, and the settings of each.
+
+    `options` raises UsageError for a kind that does not exist.
+    """
+
+    names: Callable[[], Collection[str]]
+    built_in: Collection[str]
+    options: Callable[[str], type[BaseModel]]
+
+
+KINDS: Mapping[str, Kinds] = {
+    "sources": Kinds(
+        plugins.source_kinds, plugins.SOURCES, lambda kind: plugins.source_class(kind).Options
+    ),
+    "channels": Kinds(
+        plugins.channel_kinds, plugins.CHANNELS, lambda kind: plugins.channel_class(kind).Options
+    ),
+}
+
+
+class Settings(General):
     """The whole configuration, checked; paths in it are absolute.
 
     `warnings` are what is probably not intended; `as_written` holds, for values that read the
@@ -231,34 +366,28 @@ class Settings:
     store: they are among `topics`, and find nothing until they are mended.
     """
 
+    model_config = ConfigDict(defer_build=True)
+
     file: Path
-    store: str = field(repr=False)
-    timezone: str
-    contact: str
-    synonyms: Mapping[str, tuple[str, ...]]
-    templates: Path | None
-    search: str
-    public_url: str | None
-    secret_key: tuple[Secret, ...] = field(repr=False)
     sources: Mapping[str, SourceSettings]
     topics: Mapping[str, TopicSettings]
     channels: Mapping[str, ChannelSettings]
     subscriptions: Mapping[str, SubscriptionSettings]
-    operator: OperatorSettings | None
-    smtp: SmtpSettings | None
-    slack: SlackSettings | None
-    retry: RetrySettings
-    retention: RetentionSettings
-    web: WebSettings | None
+    operator: OperatorSettings | None = None
+    smtp: SmtpSettings | None = None
+    slack: SlackSettings | None = None
+    retry: RetrySettings = RetrySettings()
+    retention: RetentionSettings = RetentionSettings()
+    web: WebSettings | None = None
     warnings: tuple[Fault, ...] = ()
-    as_written: Mapping[tuple[str | int, ...], str] = field(default_factory=dict, repr=False)
-    raw_topics: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    places: Mapping[str, Place] = field(default_factory=dict, repr=False)
-    parked: Mapping[str, Fault] = field(default_factory=dict)
+    as_written: Mapping[tuple[str | int, ...], str] = Field(default_factory=dict, repr=False)
+    raw_topics: Mapping[str, Any] = Field(default_factory=dict, repr=False)
+    places: Mapping[str, Place] = Field(default_factory=dict, repr=False)
+    parked: Mapping[str, Fault] = Field(default_factory=dict)
 
     @property
     def takes_slack_answers(self) -> bool:
-        """Whether somebody hears what is chosen in a menu of Slack."""
+        """Whether we receive what is chosen in a menu of Slack."""
         slack = self.slack
         if slack is None:
             return False

@@ -1,31 +1,64 @@
-"""From the files to Settings: every piece is validated, so that all errors are reported."""
+"""From the files to Settings: each piece is validated, and each fault recorded with its place."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import difflib
+import glob
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
+from datetime import timedelta
 from functools import cache, partial
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar, get_args
 
-from monitor.config.channel_settings import (
-    OperatorSettings,
-    RetrySettings,
-    SlackSettings,
-    SmtpSettings,
-)
-from monitor.config.entry_validator import TOP_LEVEL, EntryValidator
+from pydantic import BaseModel, ValidationError
+
 from monitor.config.files import Written
-from monitor.config.section import EVERY_TOPIC
+from monitor.config.messages import (
+    WrongQueryError,
+    nearest,
+    sentence,
+    suggest_entries,
+    suggest_entry,
+    suggest_kind,
+)
 from monitor.config.settings import (
+    EVERY_TOPIC,
+    KINDS,
+    NAMED,
+    SECTIONS,
+    TOP_LEVEL,
     General,
+    Kinds,
     Settings,
     SubscriptionSettings,
+    TopicSettings,
+    valid_zone,
 )
-from monitor.config.store_settings import RetentionSettings
 from monitor.config.warnings import doubt
+from monitor.config.yaml_positions import Path as Where
+from monitor.errors import UsageError
+from monitor.setting_types import SettingsContext, line, resolve_path
+from monitor.sources.base import SourceOptions
+from monitor.sources.files import pattern_fault
 
-# The queries of the topics that a store has in force, by name.
+M = TypeVar("M", bound=BaseModel)
+
+# The queries of the topics that a store (its URL) has in force, by name.
 InForce = Callable[[str], Mapping[str, str]]
+
+# What a topic may have instead of a query.
+LISTS = ("any", "all", "none", "authors", "categories")
+
+# A folder is looked at more often than somebody else's server.
+EVERY_PATH = timedelta(minutes=1)
+EVERY_URL = timedelta(hours=1)
+
+# Stands for options with faults, so that the settings beside them are validated all the same.
+_NO_OPTIONS = SourceOptions.model_construct()
+
+# A subscription's own `email:` is a channel of this name.
+_OWN_CHANNEL = "email"
 
 
 def build(
@@ -34,98 +67,352 @@ def build(
     before: Settings | None = None,
     in_force: InForce | None = None,
 ) -> Settings | None:
-    """Validate all of it; None when there are faults, which are then in `written`."""
-    validator = EntryValidator(written, before)
-    general = validator.general(variables)
-    if in_force and general:
-        validator.in_force = cache(partial(in_force, general.store))
-    sources = validator.entries("sources", validator.source)
-    topics = validator.entries("topics", validator.topic)
-    channels = validator.entries("channels", validator.channel)
-    timezone = general.timezone if general else "UTC"
-    subscriptions = validator.entries(
-        "subscriptions", lambda where, raw: validator.subscription(where, raw, timezone)
-    )
-    sections = _sections(validator)
-    if written.faults or general is None:
+    """Return the settings that are valid; the faults of all others are then in `written`.
+
+    Where there are faults, nothing in the settings can send: they have no channels and no
+    addresses, and what refers to something that is not valid does without it. None where the
+    file has no valid `store:`.
+    """
+    validator = _Validator(written, before)
+    general, store = validator.general(variables), validator.store()
+    usable = store and (general or store)
+    if in_force and store:
+        validator.in_force = cache(partial(in_force, store.store))
+    validator.timezone = general.timezone if general else "UTC"
+    sections = {name: validator.section(name) for name in Settings.model_fields if name in SECTIONS}
+    if usable is None:
         return None
-    settings = Settings(
+    if written.faults:
+        sections = _readable(sections)
+    settings = Settings.model_construct(
         file=written.file.absolute(),
-        **{name: getattr(general, name) for name in General.model_fields},
-        sources=sources,
-        topics=topics,
-        channels=channels,
-        subscriptions=subscriptions,
-        **sections,
+        **dict(usable),
+        **{name: value for name, value in sections.items() if value is not None},
         as_written=written.as_written,
         raw_topics=written.values.get("topics") or {},
-        places={name: written.place(("topics", name)) for name in topics},
+        places={name: written.place(("topics", name)) for name in sections["topics"]},
         parked=written.parked,
     )
-    doubt(settings, written)
-    return replace(
-        settings, warnings=tuple(sorted(written.warnings, key=lambda f: (f.file, f.line)))
-    )
+    if not written.faults:
+        doubt(settings, written)
+    warnings = sorted(written.warnings, key=lambda f: (f.file, f.line))
+    return settings.model_copy(update={"warnings": tuple(warnings)})
 
 
-def _sections(validator: EntryValidator) -> dict[str, Any]:
-    """Return the sections that stand alone, by the names that `Settings` gives them."""
-    return {
-        "operator": validator.section("operator", OperatorSettings),
-        "smtp": validator.section("smtp", SmtpSettings),
-        "slack": validator.section("slack", SlackSettings),
-        "retry": validator.section("retry", RetrySettings) or RetrySettings(),
-        "retention": validator.section("retention", RetentionSettings) or RetentionSettings(),
-        "web": validator.web(),
+def _readable(sections: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the sections for commands that only read the store."""
+    topics = (EVERY_TOPIC, *sections["topics"])
+    subscriptions = {
+        name: entry.model_copy(
+            update={
+                "topics": tuple(topic for topic in entry.topics if topic in topics),
+                "channels": (),
+                "email": (),
+            }
+        )
+        for name, entry in sections["subscriptions"].items()
     }
-
-
-def build_for_reading(
-    written: Written, variables: Mapping[str, str], in_force: InForce | None = None
-) -> Settings | None:
-    """Return what is valid, for commands that only read the store; None without a valid `store:`.
-
-    Nothing in it can send: channels and addresses are left out, and what refers to something
-    that is not valid does without it.
-    """
-    validator = EntryValidator(written)
-    store = validator.store()
-    if store is None:
-        return None
-    general = validator.general(variables) or store
-    if in_force:
-        validator.in_force = cache(partial(in_force, store.store))
-    topics = validator.entries("topics", validator.topic)
-    subscriptions = validator.entries(
-        "subscriptions", lambda where, raw: validator.subscription(where, raw, general.timezone)
-    )
-    return Settings(
-        file=written.file.absolute(),
-        **{name: getattr(general, name) for name in General.model_fields},
-        sources=validator.entries("sources", validator.source),
-        topics=topics,
-        channels={},
-        subscriptions={name: _unreachable(one, topics) for name, one in subscriptions.items()},
-        operator=None,
-        smtp=None,
-        slack=None,
-        retry=RetrySettings(),
-        retention=RetentionSettings(),
-        web=None,
-        parked=written.parked,
-    )
-
-
-def _unreachable(
-    subscription: SubscriptionSettings, topics: Collection[str]
-) -> SubscriptionSettings:
-    valid = tuple(name for name in subscription.topics if name in (EVERY_TOPIC, *topics))
-    return subscription.model_copy(update={"topics": valid, "channels": (), "email": ()})
+    kept = {"sources": sections["sources"], "topics": sections["topics"]}
+    return {**kept, "channels": {}, "subscriptions": subscriptions}
 
 
 def store_of(written: Written) -> str | None:
     """Return the store that a file names, whatever else is wrong in it; None for no valid one."""
-    validator = EntryValidator(written)
-    validator.unknown((), validator.values, TOP_LEVEL)
-    found = validator.store()
-    return found.store if found else None
+    validator = _Validator(written)
+    validator.refuse_unknown((), validator.values, TOP_LEVEL)
+    general = validator.store()
+    return general.store if general else None
+
+
+class _Validator:
+    """Validates pieces of what is `written`, and records their faults there."""
+
+    def __init__(self, written: Written, before: Settings | None = None) -> None:
+        self.written = written
+        self.values = written.values
+        self.names = {section: self._names(section) for section in NAMED}
+        # Topics refer to sources: with others, each is read again.
+        same_sources = before and before.sources.keys() == set(self.names["sources"])
+        self.before = before if same_sources else None
+        self.in_force: Callable[[], Mapping[str, str]] = dict
+        self.timezone = "UTC"
+        self._contexts: dict[str, SettingsContext] = {}
+
+    def _names(self, section: str) -> Collection[str]:
+        entries = self.values.get(section)
+        return entries.keys() if isinstance(entries, dict) else ()
+
+    # ── the top of the file ─────────────────────────────────────────────────────────
+
+    def general(self, variables: Mapping[str, str]) -> General | None:
+        raw = {name: value for name, value in self.values.items() if name not in SECTIONS}
+        self.refuse_unknown((), raw, TOP_LEVEL)
+        if "timezone" not in raw:
+            raw["timezone"] = self._process_zone(variables)
+        return self._validate(General, (), _pick(raw, General.model_fields))
+
+    def store(self) -> General | None:
+        """Return the defaults with the `store:` of the file, whatever else is in it.
+
+        None where it is not valid, or may stand there under a misspelt name.
+        """
+        others = [name for name in self.values if name not in TOP_LEVEL]
+        similar = any(difflib.get_close_matches(name.casefold(), ["store"]) for name in others)
+        faulty = any(fault.where == "store" for fault in self.written.faults)
+        settled = ("store",) in self.written.settled
+        if faulty or settled or ("store" not in self.values and similar):
+            return None
+        return self._validate(General, (), _pick(self.values, ["store"]))
+
+    def _process_zone(self, variables: Mapping[str, str]) -> str:
+        name = variables.get("TZ", "").removeprefix(":") or "UTC"
+        try:
+            return valid_zone(name)
+        except ValueError as error:
+            self.written.fault(
+                ("timezone",), f"is not set, and the environment variable TZ is wrong: {error}"
+            )
+            return "UTC"
+
+    # ── sections ────────────────────────────────────────────────────────────────────
+
+    def section(self, name: str) -> Any:
+        """Return a section: its entries by name, or its settings; None where it has none."""
+        raw = self.values.get(name)
+        if name in NAMED:
+            return self._entries(name, raw)
+        if name == "web":
+            if raw is False or raw == "off":
+                return None
+            raw = {} if raw in (None, True, "on") else raw
+        return None if raw is None else self._settings(SECTIONS[name], (name,), raw)
+
+    def _entries(self, section: str, raw: object) -> dict[str, BaseModel]:
+        if raw is not None and not isinstance(raw, dict):
+            repaired = suggest_entries(section, raw)
+            self.written.fault((section,), f"should be names with their settings{repaired}")
+        build = getattr(self, f"_{section.removesuffix('s')}")
+        built: dict[str, BaseModel] = {}
+        for name in self.names[section]:
+            where = (section, name)
+            self._check_name(where, name)
+            entry = build(where, self.values[section][name])
+            if entry is not None:
+                built[name] = entry
+        return built
+
+    def _check_name(self, where: Where, name: str) -> None:
+        try:
+            line(name)
+        except ValueError as error:
+            self.written.fault(where, f"this name {error}")
+        if name != name.strip() or name[:1] in ("@", ".", EVERY_TOPIC) or "/" in name:
+            self.written.fault(
+                where, "a name may not begin with @, * or a dot, nor hold a / or outer spaces"
+            )
+        if where == ("channels", _OWN_CHANNEL):
+            self.written.fault(
+                where, "this name is reserved for the email: of subscriptions; choose another"
+            )
+
+    def _subscription(self, where: Where, raw: object) -> SubscriptionSettings | None:
+        if isinstance(raw, dict):
+            raw = {"timezone": self.timezone, **raw}
+        return self._settings(SubscriptionSettings, where, raw, name=where[-1])
+
+    # ── topics ──────────────────────────────────────────────────────────────────────
+
+    def _topic(self, where: Where, raw: object) -> TopicSettings | None:
+        name = str(where[-1])
+        before = self.before
+        if before and before.raw_topics.get(name) == raw and name not in before.parked:
+            return before.topics[name]
+        faults_before = len(self.written.faults)
+        if isinstance(raw, dict):
+            lists = next((name for name in LISTS if name in raw), None)
+            if lists is None and "query" not in raw:
+                self._settings(TopicSettings, where, {**raw, "query": "missing"}, name=name)
+                self.written.fault((*where, "query"), "is missing")
+                return None
+            if lists and "query" in raw:
+                problem = f"cannot be used together with {lists}:; keep one of them"
+                self.written.fault((*where, "query"), problem)
+        topic = self._settings(TopicSettings, where, raw, name=name)
+        return topic or self._parked(where, raw, faults_before)
+
+    def _parked(self, where: Where, raw: object, faults_before: int) -> TopicSettings | None:
+        """Return a topic of which only the query is refused, when it is in force as it is.
+
+        Older rules took it, and an upgrade stops no service. Its faults, those after the first
+        `faults_before`, are then no faults of the configuration.
+        """
+        name, faults = str(where[-1]), self.written.faults[faults_before:]
+        if not faults or not isinstance(raw, dict) or raw.keys() - _setting_names(TopicSettings):
+            return None
+        context = replace(self._context(where), unread=True)
+        try:
+            topic = TopicSettings.model_validate({**raw, "name": name}, context=context)
+        except ValidationError:
+            return None
+        if self.in_force().get(name) != topic.written:
+            return None
+        self.written.parked[name] = faults[0]
+        del self.written.faults[faults_before:]
+        return topic
+
+    # ── sources and channels ────────────────────────────────────────────────────────
+
+    def _source(self, where: Where, raw: object) -> BaseModel | None:
+        if isinstance(raw, dict):
+            raw = {"every": EVERY_PATH if raw.get("path") else EVERY_URL, **raw}
+            self._doubt_path(where, raw.get("path"))
+        return self._of_kind(where, raw)
+
+    def _channel(self, where: Where, raw: object) -> BaseModel | None:
+        return self._of_kind(where, raw)
+
+    def _doubt_path(self, where: Where, path: object) -> None:
+        """Warn of what names no file: the source fails, and the others go on."""
+        if not isinstance(path, str) or not path.strip():
+            return
+        named = resolve_path(self.written.folder(where), path)
+        if not glob.has_magic(path) and named.is_dir():
+            within = f"{path.rstrip('/')}/*"
+            message = f'is a folder, not a file; write path: "{within}" for all files in it'
+            self.written.warn((*where, "path"), message)
+        elif not named.is_file() and (fault := pattern_fault(path)):
+            self.written.warn((*where, "path"), f"can match nothing: {fault}")
+
+    def _of_kind(self, where: Where, raw: object) -> BaseModel | None:
+        """Validate an entry whose kind says what else may stand in it."""
+        section = str(where[0])
+        model, kinds = SECTIONS[section], KINDS[section]
+        if not isinstance(raw, dict):
+            choices = _list_choices(kinds.names())
+            self.written.fault(where, f"should be settings, among them kind: {choices}")
+            return None
+        names = _setting_names(model)
+        options = self._options(where, raw, names, kinds)
+        common = _pick(raw, names) | {
+            "name": where[-1],
+            "kind": raw.get("kind") or "?",
+            "options": options or _NO_OPTIONS,
+        }
+        entry = self._validate(model, where, common)
+        return entry if options is not None else None
+
+    def _options(
+        self, where: Where, raw: dict[str, Any], common: Collection[str], kinds: Kinds
+    ) -> BaseModel | None:
+        kind = raw.get("kind")
+        if not isinstance(kind, str):
+            choices = _list_choices(kinds.names())
+            self.written.fault((*where, "kind"), f"is missing; write {choices}")
+            return None
+        try:
+            model = kinds.options(kind)
+        except UsageError as error:
+            repaired = suggest_kind(kind)
+            problem = f"{error.message}; {repaired}" if repaired else str(error)
+            self.written.fault((*where, "kind"), problem)
+            return None
+        names = _setting_names(model)
+        self.refuse_unknown(where, raw, [*common, *names])
+        return self._validate(model, where, self._absolute(where, _pick(raw, names)))
+
+    def _absolute(self, where: Where, raw: dict[str, Any]) -> dict[str, Any]:
+        """Make the path: of a source or channel absolute; in a glob, its folder is no glob."""
+        path = raw.get("path")
+        if not isinstance(path, str) or not path.strip():
+            return raw
+        folder = self.written.folder(where)
+        if glob.has_magic(path):
+            folder = Path(glob.escape(str(folder)))
+        return {**raw, "path": str(resolve_path(folder, path))}
+
+    # ── one piece ───────────────────────────────────────────────────────────────────
+
+    def _settings(
+        self, model: type[M], where: Where, raw: object, name: str | int | None = None
+    ) -> M | None:
+        if not isinstance(raw, dict):
+            repaired = suggest_entry(str(where[0]), str(where[-1]), raw)
+            self.written.fault(where, f"should be settings (name: value){repaired}")
+            return None
+        names = _setting_names(model)
+        self.refuse_unknown(where, raw, names)
+        named = {} if name is None else {"name": name}
+        return self._validate(model, where, _pick(raw, names) | named)
+
+    def refuse_unknown(self, where: Where, raw: Iterable[str], names: Collection[str]) -> None:
+        for name in raw:
+            if name not in names:
+                near = nearest(name, names)
+                self.written.fault((*where, name), f"“{name}” is not a setting here{near}")
+
+    def _validate(self, model: type[M], where: Where, raw: Mapping[str, Any]) -> M | None:
+        try:
+            return model.model_validate(raw, context=self._context(where))
+        except ValidationError as error:
+            for detail in error.errors(include_url=False):
+                path = (*where, *detail["loc"])
+                if detail["type"] == "extra_forbidden":
+                    *section, name = detail["loc"]
+                    names = _setting_names(_nested_section(model, section))
+                    self.refuse_unknown(path[:-1], [str(name)], names)
+                    continue
+                cause = detail.get("ctx", {}).get("error")
+                lines = cause.lines if isinstance(cause, WrongQueryError) else 0
+                self.written.fault(path, sentence(detail, self._as_written(path)), lines)
+            return None
+
+    def _context(self, where: Where) -> SettingsContext:
+        """Return what else stands in the file, as settings of one file see it."""
+        file = self.written.place(where).file
+        if file not in self._contexts:
+            self._contexts[file] = SettingsContext(
+                folder=self.written.folder(where),
+                sources=self.names["sources"],
+                topics=self.names["topics"],
+                channels=self.names["channels"],
+                smtp=bool(self.values.get("smtp")),
+                slack=bool(self.values.get("slack")),
+                public_url=bool(self.values.get("public_url")),
+            )
+        return self._contexts[file]
+
+    def _as_written(self, where: Where) -> str | None:
+        """Return the text at a place as the file has it, with no variable put in."""
+        value: Any = self.values
+        for depth, part in enumerate(where):
+            if isinstance(value, str):
+                return self.written.as_written.get(where[:depth], value)
+            if isinstance(value, list):
+                value = value[part] if isinstance(part, int) else None
+            else:
+                value = value.get(part) if isinstance(value, dict) else None
+        return self.written.as_written.get(where, value) if isinstance(value, str) else None
+
+
+def _setting_names(model: type[BaseModel]) -> list[str]:
+    """Return the settings of a model as the file writes them."""
+    ours = ("name", "options")
+    return [field.alias or name for name, field in model.model_fields.items() if name not in ours]
+
+
+def _nested_section(model: type[BaseModel], where: Iterable[int | str]) -> type[BaseModel]:
+    """Return the settings that stand at a place within others."""
+    for name in where:
+        annotation = model.model_fields[str(name)].annotation
+        kinds = [kind for kind in (annotation, *get_args(annotation)) if isinstance(kind, type)]
+        [model] = [kind for kind in kinds if issubclass(kind, BaseModel)]
+    return model
+
+
+def _pick(raw: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    return {name: value for name, value in raw.items() if name in names}
+
+
+def _list_choices(words: Collection[str]) -> str:
+    *others, last = sorted(words)
+    return f"{', '.join(others)} or {last}" if others else last

@@ -6,10 +6,9 @@ import re
 from fnmatch import fnmatchcase
 from ipaddress import ip_network
 
-from monitor.config import suggestions
-from monitor.config.channel_settings import SLACK
+from monitor.channels.slack.settings import BASE_URL
 from monitor.config.files import Written
-from monitor.config.messages import pointed
+from monitor.config.messages import pointed, suggest_host, suggest_token
 from monitor.config.settings import Settings, TopicSettings, topics_of
 from monitor.config.web_settings import WebSettings
 from monitor.match import parse_query
@@ -71,14 +70,14 @@ def _names_this_machine(web: WebSettings) -> bool:
 def _doubt_servers(settings: Settings, written: Written) -> None:
     """A host or token that cannot work stops its own channel only."""
     slack, smtp = settings.slack, settings.smtp
-    if slack and slack.base_url == SLACK:
-        doubtful = suggestions.token(slack.token.reveal())
+    if slack and slack.base_url == BASE_URL:
+        doubtful = suggest_token(slack.token.reveal())
         if doubtful:
             written.warn(("slack", "token"), doubtful)
     socket = settings.web.socket_path if settings.web else None
     if socket and not socket.parent.is_dir():
         written.warn(("web", "listen"), f"there is no folder {socket.parent}; serve needs it")
-    instead = suggestions.host(smtp.host) if smtp and smtp.host else ""
+    instead = suggest_host(smtp.host) if smtp and smtp.host else ""
     if instead:
         written.warn(("smtp", "host"), f"should be only a host name; {instead}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -18,13 +18,15 @@ from pydantic import (
     model_validator,
 )
 
-from monitor.config.section import Context, Section, context_of
 from monitor.errors import UsageError
 from monitor.setting_types import (
     Address,
     Line,
     OneOrMore,
     Secret,
+    Section,
+    SettingsContext,
+    context_of,
     is_loopback,
     line,
     one_or_more,
@@ -52,7 +54,7 @@ def _listen(text: str, info: ValidationInfo) -> str:
     return text
 
 
-def _unix_socket(text: str, context: Context) -> str:
+def _unix_socket(text: str, context: SettingsContext) -> str:
     """Return the address of a Unix socket, with its path made absolute."""
     path = resolve_path(context.folder, line(text))
     if len(bytes(path)) > _MAX_SOCKET_PATH_BYTES:
@@ -150,7 +152,7 @@ class WebSettings(Section):
 
         The path of a Unix socket is relative to the current folder.
         """
-        context = Context(folder=Path.cwd(), public_url=has_public_url)
+        context = SettingsContext(folder=Path.cwd(), public_url=has_public_url)
         given = {
             name: value.reveal() if isinstance(value, Secret) else value for name, value in self
         }
@@ -176,10 +178,3 @@ class WebSettings(Section):
         if self.operators and not self.user_header:
             raise ValueError("operators: needs user_header:, which says who is logged in")
         return self
-
-
-def written_web(raw: Any) -> Any:
-    """Return the section as settings: `web: off` is None, and no section has all defaults."""
-    if raw is False or raw == "off":
-        return None
-    return {} if raw is None or raw is True or raw == "on" else raw

@@ -175,7 +175,7 @@ def _record_failure(context: ComposeContext, name: str, fault: Exception, now: d
             tx, subject, kind, now, str(fault) or type(fault).__name__
         )
         if not by_store:
-            stored_incidents.set_next_try(tx, subject, kind, now + rest(tries, context.patience))
+            stored_incidents.set_next_try(tx, subject, kind, now + rest(tries, context.retry))
 
 
 def _ask_about_the_clock(context: ComposeContext, now: datetime) -> None:
@@ -210,7 +210,8 @@ def _render(
     context: ComposeContext, subscription: Subscription, digest: Digest, known: _Known
 ) -> ReadyDigest:
     # An empty digest is a recorded outcome; it is sent only to those who asked for it.
-    ways = subscription.ways if digest.papers or subscription.quiet_send else ()
+    is_sent = digest.papers or subscription.settings.quiet == "send"
+    ways = subscription.destinations if is_sent else ()
     forms = render(context, ways, digest)
     add_missed(context, ways, digest, forms, known.pauses)
     return ReadyDigest(digest, ways, forms)
@@ -229,7 +230,7 @@ def _digest(
         order = order_of(tx, subscription, context.topics, known.judged)
         drafted = draft(
             news,
-            subscription.full,
+            subscription.settings.max,
             _late(subscription, state, now),
             rules=context.sections,
             sources=context.labels,
@@ -243,16 +244,16 @@ def _digest(
         drafted,
         subscription=subscription.name,
         slot=slot,
-        timezone=subscription.timezone,
+        timezone=subscription.settings.timezone,
         covers_from=state.last_composed_at,
         composed_at=now,
         whys=context.in_force.explain(context.topics),
         report=[replace(one, title=context.labels[one.source].title) for one in report],
         notes=_notes_on_parked_topics(context.in_force.reader(context.topics), subscription),
-        full=subscription.full,
+        full=subscription.settings.max,
         other_titles=also,
         earlier=earlier,
-        titles=subscription.titles,
+        titles=subscription.settings.titles,
         about=_about(context, subscription),
     )
     return order.explain(composed, drafted.in_full) if order else composed
@@ -263,11 +264,11 @@ def _reported_from(state: SubscriptionState, now: datetime) -> datetime:
 
 
 def _about(context: ComposeContext, subscription: Subscription) -> AboutSubscription:
-    rules = context.sections
+    rules, settings = context.sections, subscription.settings
     return AboutSubscription(
-        title=subscription.title if context.titles[subscription.title] == 1 else "",
+        title=settings.title if context.titles[settings.title] == 1 else "",
         topics=tuple(rules[name].title if name in rules else name for name in subscription.topics),
-        schedule=subscription.schedule_text,
+        schedule=settings.schedule,
         contact=context.contact,
         shares_recipients=subscription.name in context.sharing,
     )
@@ -281,7 +282,7 @@ def _other_titles(tx: Transaction, drafted: Draft) -> dict[int, tuple[OtherTitle
 
 def _late(subscription: Subscription, state: SubscriptionState, now: datetime) -> datetime | None:
     """Return before when papers are listed by title only; None if the last digest is recent."""
-    before = late_before(subscription.schedule, subscription.timezone, now)
+    before = late_before(subscription.schedule, subscription.settings.timezone, now)
     last = state.last_composed_at
     return before if last and last < before else None
 

@@ -198,7 +198,7 @@ class Round:
         alike: dict[retry_policy.Decided, list[tuple[Delivery, Outcome]]] = defaultdict(list)
         for delivery, outcome in tried:
             down = time_down(tx, self.line, delivery, now)
-            decided = retry_policy.decide(delivery, outcome, now, context.patience, down)
+            decided = retry_policy.decide(delivery, outcome, now, context.retry, down)
             unnamed = retry_policy.Decided(replace(decided.outcome, reference=""), decided.at)
             alike[unnamed].append((delivery, decided.outcome))
         for decided, some in alike.items():
@@ -239,9 +239,9 @@ class Round:
 
     def _open_outage(self, tx: Transaction, error: str, now: datetime) -> None:
         """Record that the line is down, and when it is tried again."""
-        mark, patience = self.context.mark, self.context.patience
+        mark, retry = self.context.mark, self.context.retry
         tries = stored_incidents.add_failure(tx, self.line, DOWN, now, error, mark)
-        next_try = now + retry_policy.rest(tries, patience)
+        next_try = now + retry_policy.rest(tries, retry)
         stored_incidents.set_next_try(tx, self.line, DOWN, next_try)
 
     def _judge(self, tx: Transaction, delivery: Delivery, outcome: Outcome, now: datetime) -> None:

@@ -83,9 +83,9 @@ def find_next_due(
         after = now + LOOK_AGAIN
     else:
         after = next_due(
-            subscription.schedule, subscription.timezone, _last_slot(subscription, state)
+            subscription.schedule, subscription.settings.timezone, _last_slot(subscription, state)
         ).due_at
-    yield state, subscription.schedule_text, subscription.timezone, after
+    yield state, subscription.settings.schedule, subscription.settings.timezone, after
 
 
 def set_next_due(context: ComposeContext, found: Sequence[NextDue]) -> None:
@@ -110,8 +110,8 @@ def find_slot(
                 return None
             return Slot(str(digests.count(tx, subscription.name) + 1), now)
     if early:
-        return next_due(subscription.schedule, subscription.timezone, max(after, now))
-    return latest_due(subscription.schedule, subscription.timezone, after, now)
+        return next_due(subscription.schedule, subscription.settings.timezone, max(after, now))
+    return latest_due(subscription.schedule, subscription.settings.timezone, after, now)
 
 
 def _last_slot(subscription: Subscription, state: SubscriptionState) -> datetime:
@@ -124,8 +124,8 @@ def _last_slot(subscription: Subscription, state: SubscriptionState) -> datetime
 
 def pause_end(subscription: Subscription) -> datetime:
     """Return the last moment of a pause; long ago without one."""
-    if subscription.pause_until is None:
+    if subscription.settings.pause_until is None:
         return datetime.min.replace(tzinfo=UTC)
-    zone = ZoneInfo(subscription.timezone)
-    start = datetime.combine(subscription.pause_until, time.min, zone)
+    zone = ZoneInfo(subscription.settings.timezone)
+    start = datetime.combine(subscription.settings.pause_until, time.min, zone)
     return start.astimezone(UTC) - MOMENT

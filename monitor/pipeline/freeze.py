@@ -142,7 +142,7 @@ def record_failure(
     subject = incidents.channel(channel)
     tries = stored_incidents.add_failure(tx, subject, incidents.NOT_RENDERED, now, error)
     stored_incidents.set_next_try(
-        tx, subject, incidents.NOT_RENDERED, now + rest(tries, context.patience)
+        tx, subject, incidents.NOT_RENDERED, now + rest(tries, context.retry)
     )
 
 

@@ -132,7 +132,7 @@ def open_unclear(
 
 def is_written_to(context: RecipientsContext, delivery: Delivery) -> bool:
     """Say whether the configuration in force still names a delivery's recipient."""
-    of_others = (s.ways for s in context.subscriptions if s.name == delivery.subscription)
+    of_others = (s.destinations for s in context.subscriptions if s.name == delivery.subscription)
     ways = context.operator if delivery.subscription == OPERATOR else chain.from_iterable(of_others)
     to = (delivery.channel, delivery.recipient)
     return any(to == (way.channel, one) for way in ways for one in way.recipients)

@@ -43,7 +43,9 @@ def is_due(context: IngestContext, name: str) -> bool:
     with context.database.reading() as tx:
         last = runs.last_start(tx, name)
         state = source_state.state(tx, name, configured.place)
-    every = configured.every - TICK if configured.is_folder else configured.every
+    every = configured.settings.every
+    if configured.is_folder:
+        every -= TICK
     return source_schedule.is_due(state, last, every, context.clock.now())
 
 

@@ -119,9 +119,9 @@ def order_of(
     tx: Transaction, subscription: Subscription, topics: Sequence[Topic], papers: JudgedPapers
 ) -> Order | None:
     """Return the order of a subscription's papers, None for that by score."""
-    if subscription.order == NEWEST:
+    if subscription.settings.order == NEWEST:
         return Order(newest=True)
-    if subscription.order != LEARNED:
+    if subscription.settings.order != LEARNED:
         return None
     answers = {
         topic: verdicts

@@ -90,7 +90,7 @@ def _one_again(
     now: datetime,
 ) -> int:
     """Give a frozen digest the deliveries it lacks, to those who are still written to."""
-    ways = [way for way in subscription.ways if way.channel == one.channel]
+    ways = [way for way in subscription.destinations if way.channel == one.channel]
     with context.database.reading() as tx:
         digest = digests.get(tx, one.digest_id)
     if digest is None or not ways:

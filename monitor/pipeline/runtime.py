@@ -7,14 +7,15 @@ import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import timedelta
 from functools import cached_property
 
 import msgspec
 
 from monitor.channels.email.oauth import Tokens
 from monitor.channels.email.sender_dns import Lookup, ask
-from monitor.channels.retry_policy import PATIENCE, Patience
+from monitor.channels.retry_policy import DEFAULT_RETRY, RetrySettings
+from monitor.config.settings import RetentionSettings, SourceSettings, SubscriptionSettings
 from monitor.digest.schedule import Schedule
 from monitor.match.language.synonyms import NO_SYNONYMS, Synonyms
 from monitor.model import Channel, Clock, FirstRun, SectionRule, SourceLabel, Templates, Topic
@@ -31,24 +32,37 @@ OPERATOR = "@operator"
 
 
 class ConfiguredSource(msgspec.Struct, frozen=True):
-    """A source, what its first reading is worth, and when it publishes, where that is known.
+    """A source with its settings, of which its kind decides those that are not set."""
 
-    It is read `every` so often at most, unless a person asks. `title` is what people call it, and
-    `search` the site on which its papers without a link are found, where it has one of its own.
-    """
-
-    name: str
+    settings: SourceSettings
     source: Source
-    first_run: FirstRun
-    dated: bool
-    calendar: Calendar | None = None
-    every: timedelta = timedelta(hours=1)
-    title: str = ""
-    search: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.settings.name
 
     @property
     def is_folder(self) -> bool:
         return self.source.options.path is not None
+
+    @property
+    def first_run(self) -> FirstRun:
+        """What the first reading is worth."""
+        return self.settings.first_run or self.source.default_first_run
+
+    @property
+    def dated(self) -> bool:
+        return self.source.dated and not self.is_folder
+
+    @property
+    def calendar(self) -> Calendar | None:
+        """The days on which the source publishes, where they are known."""
+        return None if self.is_folder else self.source.calendar
+
+    @property
+    def search_site(self) -> str:
+        """The site on which its papers without a link are found, where it has one of its own."""
+        return getattr(self.source, "search_site", "")
 
     @property
     def place(self) -> str:
@@ -67,28 +81,14 @@ class Destination(msgspec.Struct, frozen=True):
 class Subscription(msgspec.Struct, frozen=True):
     """Who gets what, how and when. `topics` are names, "*" already expanded."""
 
-    name: str
+    settings: SubscriptionSettings
     topics: tuple[str, ...]
-    ways: tuple[Destination, ...]
-    schedule_text: str
+    destinations: tuple[Destination, ...]
     schedule: Schedule
-    timezone: str
-    full: int
-    quiet_send: bool
-    pause_until: date | None = None
-    order: str = "learned"
-    title: str = ""
-    titles: int = 60
 
-
-class Retention(msgspec.Struct, frozen=True):
-    """How long papers, or how many, bodies of mails and runs are kept; None is for ever."""
-
-    papers: timedelta | None = None
-    count: int | None = None
-    matches: timedelta = timedelta(days=180)
-    bodies: timedelta = timedelta(days=90)
-    runs: timedelta = timedelta(days=365)
+    @property
+    def name(self) -> str:
+        return self.settings.name
 
 
 # ── what each stage needs ───────────────────────────────────────────────────────────
@@ -123,7 +123,7 @@ class RecipientsContext(StageContext):
     @cached_property
     def recipients(self) -> frozenset[tuple[str, str, str]]:
         """All (subscription, channel, recipient), the operator's among them."""
-        ways = [(one.name, way) for one in self.subscriptions for way in one.ways]
+        ways = [(one.name, way) for one in self.subscriptions for way in one.destinations]
         ways += [(OPERATOR, way) for way in self.operator]
         return frozenset((name, way.channel, to) for name, way in ways for to in way.recipients)
 
@@ -157,7 +157,8 @@ class MatchContext(RecipientsContext):
     def subscribed(self) -> tuple[Subscribed, ...]:
         """The subscriptions as the store has them."""
         return tuple(
-            (one.name, one.schedule_text, one.timezone, one.topics) for one in self.subscriptions
+            (one.name, one.settings.schedule, one.settings.timezone, one.topics)
+            for one in self.subscriptions
         )
 
 
@@ -173,7 +174,7 @@ class ComposeContext(MatchContext):
     fallback_templates: Templates
     timezone: str
     sender: str = ""
-    patience: Patience = PATIENCE
+    retry: RetrySettings = DEFAULT_RETRY
     unnotified: set[int] = field(default_factory=set)
     sections: Mapping[str, SectionRule] = field(default_factory=dict)
     contact: str = ""
@@ -183,14 +184,14 @@ class ComposeContext(MatchContext):
     def labels(self) -> dict[str, SourceLabel]:
         """What digests call each source, and where its papers are searched for."""
         return {
-            name: SourceLabel(one.title, one.search or self.search)
+            name: SourceLabel(one.settings.title, one.search_site or self.search)
             for name, one in self.sources.items()
         }
 
     @cached_property
     def titles(self) -> Counter[str]:
         """How many subscriptions have each title: one that several have names none."""
-        return Counter(one.title for one in self.subscriptions)
+        return Counter(one.settings.title for one in self.subscriptions)
 
     @cached_property
     def sharing(self) -> frozenset[str]:
@@ -212,7 +213,7 @@ class DeliverContext(RecipientsContext):
     """
 
     owner: Owner
-    patience: Patience = PATIENCE
+    retry: RetrySettings = DEFAULT_RETRY
     resends: frozenset[str] = frozenset()
     at_once: Mapping[str, int] = field(default_factory=dict)
     apart: Mapping[str, float] = field(default_factory=dict)
@@ -222,7 +223,7 @@ class DeliverContext(RecipientsContext):
 
 @dataclass(frozen=True, kw_only=True)
 class CleanupContext(StageContext):
-    retention: Retention = field(default_factory=Retention)
+    retention: RetentionSettings = field(default_factory=RetentionSettings)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -76,7 +76,7 @@ def _give_up_at(
     tx: Transaction, context: DeliverContext, line: str, delivery: Delivery, now: datetime
 ) -> datetime:
     down = time_down(tx, line, delivery, now)
-    return retry_policy.give_up_at(delivery, context.patience, down)
+    return retry_policy.give_up_at(delivery, context.retry, down)
 
 
 def time_down(tx: Transaction, line: str, delivery: Delivery, now: datetime) -> timedelta:

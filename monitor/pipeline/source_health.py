@@ -83,7 +83,7 @@ def note_gap(context: IngestContext, configured: ConfiguredSource, done: Sequenc
     run = done[0]
     with context.database.reading() as tx:
         reads = runs.reads(tx, configured.name)[1:]  # the first is this one
-    since = source_schedule.lost_since(reads, configured.every, run, configured.calendar)
+    since = source_schedule.lost_since(reads, configured.settings.every, run, configured.calendar)
     if since is None:
         return
     error = (

@@ -44,7 +44,8 @@ class Pages(Running):
     def work(self, app: App) -> None:
         self._web = self._usable(app.settings)
         with bound(self._web) as listening, serving_pages(app.settings, app.runtime, listening):
-            self._announce_pages(replace(app, settings=replace(app.settings, web=self._web)))
+            settings = app.settings.model_copy(update={"web": self._web})
+            self._announce_pages(replace(app, settings=settings))
             self.serving.set()
             while not self._wake.wait(self.tick.total_seconds()):
                 self._reload(app)

@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 
 import structlog
 
+from monitor.channels.slack.settings import SlackSettings
 from monitor.commands.slack_answers import SlackAnswers
-from monitor.config import SlackSettings
 from monitor.errors import StoreError
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import Runtime

@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
@@ -37,6 +36,7 @@ from monitor.model import (
     Paper,
     Rendered,
 )
+from monitor.setting_types import SettingsContext
 
 AT = datetime(2025, 6, 1, 8, tzinfo=UTC)
 # Titles that break what is put together from texts without care.
@@ -53,15 +53,6 @@ FINAL = {
     DeliveryState.FAILED,
     DeliveryState.UNKNOWN,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class SettingsAround:
-    """What else the file of a channel has: a `monitor.setting_types.SettingsContext`."""
-
-    folder: Path
-    smtp: bool = True
-    slack: bool = True
 
 
 def a_digest(titles: tuple[str, ...] = TITLES) -> Digest:
@@ -107,7 +98,8 @@ class ChannelContract:
         """Open the channel with its settings, some of them changed."""
         kind = complete(getattr(self.kind, "kind", "mine"), self.kind)
         raw = {name: self._fill(value, folder) for name, value in self.settings.items()}
-        options = kind.Options.model_validate(raw | changed, context=SettingsAround(folder))
+        context = SettingsContext(folder, smtp=True, slack=True)
+        options = kind.Options.model_validate(raw | changed, context=context)
         return open_channel(kind, "mine", options, self.shared(folder))
 
     def working(self, folder: Path) -> AbstractContextManager[Channel]:

@@ -63,8 +63,8 @@ def open_site(settings: Settings, runtime: Runtime, *, on_unix_socket: bool = Fa
         runtime=runtime,
         rules=rules,
         url=rules.url,
-        titles={one.name: one.title or one.name for one in runtime.subscriptions},
-        source_titles={name: one.title or name for name, one in runtime.sources.items()},
+        titles={one.name: one.settings.title or one.name for one in runtime.subscriptions},
+        source_titles={name: one.settings.title or name for name, one in runtime.sources.items()},
         logins=Logins(runtime.database, rules.token),
         slack=_slack_requests(settings, runtime),
     )

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from monitor.commands.web_login import Logins
-from monitor.config.zones import zone as valid_zone
+from monitor.config.settings import valid_zone
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.web import assets
 from monitor.web.access import AccessRules, Viewer
@@ -154,5 +154,5 @@ def subscriptions_of(request: Request) -> tuple[Subscription, ...]:
     return tuple(
         one
         for one in site.runtime.subscriptions
-        if any(to.lower() == wanted for way in one.ways for to in way.recipients)
+        if any(to.lower() == wanted for way in one.destinations for to in way.recipients)
     )

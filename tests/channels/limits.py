@@ -17,9 +17,10 @@ from msgspec import structs
 
 from monitor.channels.email import render as mail
 from monitor.channels.email.channel import Mail, Mailbox
+from monitor.channels.email.settings import SmtpSettings
 from monitor.channels.email.smtp import SmtpServer
 from monitor.channels.pages import PAGE_LIMIT, render_pages
-from monitor.channels.slack.render import render_digest as render_slack
+from monitor.channels.slack.blocks import render_digest as render_slack
 from monitor.digest.render import JinjaTemplates
 from monitor.errors import Fault
 from monitor.model import (
@@ -41,7 +42,7 @@ from tests.servers.slack import is_valid, texts_of
 
 EXAMPLES = int(os.environ.get("LIMITS", "200"))
 TEMPLATES = JinjaTemplates()
-OURS = Mail("email", (), SmtpServer("localhost", 1, sender="p@example.org"))
+OURS = Mail("email", (), SmtpServer(SmtpSettings(host="localhost", sender="p@example.org")))
 
 # What texts are made from: plain, wide, markup, mathematics, entities that grow when escaped.
 PIECES = st.sampled_from(

@@ -17,20 +17,21 @@ from pydantic import BaseModel
 from monitor import config, plugins, testing
 from monitor.channels.base import Channel, Shared, complete, open_channel
 from monitor.channels.email.channel import Mail
-from monitor.channels.email.pool import Connections
 from monitor.channels.email.sendmail import Sendmail
-from monitor.channels.email.smtp import SmtpServer
+from monitor.channels.email.settings import SmtpSettings
+from monitor.channels.email.smtp import Connections, SmtpServer
 from monitor.channels.file import Pages
 from monitor.channels.slack.channel import Slack
+from monitor.channels.slack.settings import SlackSettings
 from monitor.digest.render import JinjaTemplates
 from monitor.errors import UsageError
 from monitor.model import DeliveryState, Outcome, Rendered
 from monitor.testing import ChannelContract
-from tests.patience import PATIENCE
 from tests.servers.sendmail import SendmailProgram
 from tests.servers.slack import TOKEN, SlackServer
 from tests.servers.smtp import ScriptedSmtp, closed_port
 
+SENDER = "Papers <papers@example.org>"
 EXAMPLE = Path(__file__).parent.parent.parent / "docs" / "examples" / "plugin-channel"
 
 
@@ -51,11 +52,11 @@ class TestPages(ChannelContract):
 class TestMail(ChannelContract):
     kind = Mail
     settings: ClassVar[dict[str, Any]] = {"to": ["ada@example.org"]}
-    port = 0
+    port = 1
 
     def shared(self, folder: Path) -> Shared:
-        server = SmtpServer("127.0.0.1", self.port, tls="none", sender="Papers <p@example.org>")
-        return Shared(JinjaTemplates(), smtp=Connections([server]))
+        settings = SmtpSettings(host="127.0.0.1", port=self.port, tls="none", sender=SENDER)
+        return Shared(JinjaTemplates(), smtp=Connections([SmtpServer(settings)]))
 
     @contextmanager
     def working(self, folder: Path) -> Iterator[Channel]:
@@ -75,9 +76,8 @@ class TestMailByLmtp(TestMail):
     """A socket in place of host and port."""
 
     def shared(self, folder: Path) -> Shared:
-        path = str(folder / "lmtp")
-        server = SmtpServer(path, 24, tls="none", sender="Papers <p@example.org>", lmtp=True)
-        return Shared(JinjaTemplates(), smtp=Connections([server]))
+        settings = SmtpSettings(lmtp=str(folder / "lmtp"), sender=SENDER)
+        return Shared(JinjaTemplates(), smtp=Connections([SmtpServer(settings)]))
 
     @contextmanager
     def working(self, folder: Path) -> Iterator[Channel]:
@@ -90,10 +90,8 @@ class TestMailByLmtp(TestMail):
 
 class TestMailBySendmail(TestMail):
     def shared(self, folder: Path) -> Shared:
-        program = Sendmail(
-            folder / "mta" / "sendmail", sender="Papers <p@example.org>", seconds=PATIENCE
-        )
-        return Shared(JinjaTemplates(), smtp=Connections([program]))
+        settings = SmtpSettings(sendmail=folder / "mta" / "sendmail", sender=SENDER)
+        return Shared(JinjaTemplates(), smtp=Connections([Sendmail(settings)]))
 
     @contextmanager
     def working(self, folder: Path) -> Iterator[Channel]:
@@ -107,7 +105,8 @@ class TestSlackBot(ChannelContract):
     address = "http://127.0.0.1:9/"
 
     def shared(self, folder: Path) -> Shared:
-        return Shared(JinjaTemplates(), slack_token=TOKEN, slack_url=self.address)
+        slack = SlackSettings(token=TOKEN, base_url=self.address)
+        return Shared(JinjaTemplates(), slack=slack)
 
     @contextmanager
     def working(self, folder: Path) -> Iterator[Channel]:
@@ -179,13 +178,10 @@ class NoOptions(BaseModel):
     """A channel without settings."""
 
 
-class OldPigeon:
-    """A channel as 0.1.0 wanted it: every method, and the old names."""
+class Pigeon:
+    """A channel that inherits from nothing: it has what only a channel itself can know."""
 
     Options = NoOptions
-
-    line = "the loft"
-    apart = 2.0
 
     def __init__(self, name: str, options: object, templates: object) -> None:
         self.name = name
@@ -193,14 +189,14 @@ class OldPigeon:
     def render(self, digest: Any, templates: Any) -> tuple[Rendered, ...]:
         return (Rendered(0, {"text": digest.subscription}),)
 
-    def send(self, delivery: Any, handing_off: Any) -> Outcome:
-        return Outcome(DeliveryState.SENT if handing_off() else DeliveryState.RETRY)
+    def send(self, delivery: Any, commit_handoff: Any) -> Outcome:
+        return Outcome(DeliveryState.SENT if commit_handoff() else DeliveryState.RETRY)
 
 
-def test_a_channel_of_an_older_package_works_with_its_old_names() -> None:
-    kind = complete("pigeon", OldPigeon)
+def test_a_channel_that_inherits_from_nothing_gets_the_defaults() -> None:
+    kind = complete("pigeon", Pigeon)
     channel = open_channel(kind, "loft", kind.Options(), Shared(JinjaTemplates()))
-    assert (channel.outage_group, channel.min_interval) == ("the loft", 2.0)
+    assert (channel.outage_group, channel.min_interval) == ("pigeon loft", 0.0)
     assert (channel.recipients(), channel.check()) == (("loft",), "")
     assert channel.reconcile(None) is None  # type: ignore[arg-type]
     channel.close()
@@ -209,9 +205,7 @@ def test_a_channel_of_an_older_package_works_with_its_old_names() -> None:
 @pytest.mark.parametrize("lacking", ["Options", "render", "send"])
 def test_a_channel_that_lacks_a_method_is_refused_by_its_name(lacking: str) -> None:
     members = {
-        name: value
-        for name, value in vars(OldPigeon).items()
-        if name != lacking and name[:2] != "__"
+        name: value for name, value in vars(Pigeon).items() if name != lacking and name[:2] != "__"
     }
     with pytest.raises(UsageError, match=f"the channel kind “pigeon” has no {lacking} "):
         complete("pigeon", type("Pigeon", (), members))

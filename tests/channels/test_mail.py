@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from monitor.channels.email.channel import Mail, Mailbox, message_id
 from monitor.channels.email.render import ATTACHMENT_LIMIT, HTML_LIMIT, TEXT_LIMIT
+from monitor.channels.email.settings import SmtpSettings
 from monitor.channels.email.smtp import SmtpServer
-from monitor.channels.retry_policy import Timeouts
 from monitor.errors import UsageError
 from monitor.model import AboutSubscription, Delivery, DeliveryState, Digest, Json, Rendered
 from tests.channels.samples import HOSTILE, NOTICE, Commit, PlainTemplates, delivery, digest, entry
@@ -24,7 +24,7 @@ SENDER = "Papers <papers@example.org>"
 
 
 def channel(port: int = 1, sender: str = SENDER) -> Mail:
-    server = SmtpServer("localhost", port, tls="none", sender=sender, timeouts=Timeouts(quit=1))
+    server = SmtpServer(SmtpSettings(host="localhost", port=port, tls="none", sender=sender))
     return Mail("email", ("ada@example.org", "lab@example.org"), server)
 
 
@@ -333,15 +333,15 @@ def test_what_is_no_address_fails_alone_and_reaches_no_server(address: str) -> N
         assert mx.connections == 0
 
 
-@pytest.mark.parametrize("sender", ["", "Papers", "Papers <nobody>", "Jörg <jörg@example.org>"])
-def test_a_sender_that_is_no_address_is_refused_at_start(sender: str) -> None:
+def test_a_sender_that_not_every_server_takes_is_refused_at_start() -> None:
     with pytest.raises(UsageError, match=r"smtp\.from"):
-        channel(sender=sender)
+        channel(sender="Jörg <jörg@example.org>")
 
 
 def test_a_senders_name_may_have_any_letters() -> None:
     for name in ("Papers", "Lab, the", "Bücher, neue", "新しい論文のお知らせ"):
-        for sender in (f"{name} <papers@example.org>", f'"{name}" <papers@example.org>'):
+        unquoted = () if "," in name else (f"{name} <papers@example.org>",)
+        for sender in (*unquoted, f'"{name}" <papers@example.org>'):
             content = raw(sender=sender)
             assert header_lines(content)["From"].isascii()
             [address] = parsed(content)["From"].addresses

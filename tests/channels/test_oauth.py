@@ -4,7 +4,6 @@ import base64
 import json
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,9 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from monitor.channels.email.oauth import Grant, Tokens
-from monitor.channels.email.oauth_errors import TokenError
-from monitor.channels.email.session import Letter
-from monitor.channels.email.smtp import SmtpServer
+from monitor.channels.email.oauth import TokenError, Tokens
+from monitor.channels.email.settings import OAuthSettings, SmtpSettings
+from monitor.channels.email.smtp import Letter, SmtpServer
 from monitor.http.client import HttpClient
 from monitor.model import DeliveryState, Outcome
 from tests.channels.samples import Commit
@@ -26,6 +24,7 @@ from tests.servers.oauth import CLIENT_SECRET, TokenServer, refusal
 from tests.servers.smtp import ScriptedSmtp, closed_port
 
 MAILBOX = "papers@example.org"
+REFRESH_TOKEN = "refresh-token-1"
 SECRETS = (CLIENT_SECRET, "access-token", "refresh-token", "hush-4711")
 
 
@@ -79,28 +78,28 @@ def tokens(endpoint: TokenServer, kept: Kept, hands: Hands) -> Tokens:
     return open_tokens(own(endpoint), kept, hands)
 
 
-def open_tokens(grant: Grant, kept: Kept, hands: Hands) -> Tokens:
+def open_tokens(account: OAuthSettings, kept: Kept, hands: Hands) -> Tokens:
     client = HttpClient(version="1")
-    return Tokens(grant, partial(client.post_form, allow_private=True), kept, hands)
+    return Tokens(account, MAILBOX, partial(client.post_form, allow_private=True), kept, hands)
 
 
-def own(endpoint: TokenServer) -> Grant:
-    scope = "https://outlook.office365.com/.default"
-    return Grant(
-        "microsoft", endpoint.url, "app", scope, MAILBOX, CLIENT_SECRET, own_permission=True
-    )
+def account(endpoint: TokenServer, provider: str = "microsoft", **settings: Any) -> OAuthSettings:
+    return OAuthSettings(provider=provider, token_url=endpoint.url, **settings)
 
 
-def delegated(endpoint: TokenServer) -> Grant:
-    endpoint.refresh_tokens.add("refresh-token-1")
-    return replace(
-        own(endpoint), own_permission=False, client_secret="", refresh_token="refresh-token-1"
-    )
+def own(endpoint: TokenServer) -> OAuthSettings:
+    return account(endpoint, client_id="app", client_secret=CLIENT_SECRET)
+
+
+def delegated(endpoint: TokenServer, refresh_token: str | None = REFRESH_TOKEN) -> OAuthSettings:
+    endpoint.refresh_tokens.add(REFRESH_TOKEN)
+    return account(endpoint, client_id="app", refresh_token=refresh_token)
 
 
 def server(mx: ScriptedSmtp, tokens: Tokens, **options: Any) -> SmtpServer:
-    values = {"tls": "none", "sender": MAILBOX, "username": MAILBOX, "tokens": tokens}
-    return SmtpServer("127.0.0.1", mx.port, **{**values, **options})
+    values = {"host": "127.0.0.1", "port": mx.port, "tls": "none", "sender": MAILBOX}
+    oauth = {"username": MAILBOX, "oauth": tokens.settings}
+    return SmtpServer(SmtpSettings(**values, **oauth, **options), tokens)
 
 
 def send(mail_server: SmtpServer) -> Outcome:
@@ -248,7 +247,7 @@ def test_an_endpoint_that_is_away_or_answers_html_is_the_line_s_fault(
     assert outcome.channel_down and "answered 302" in outcome.error
     assert len(endpoint.asked) == 2  # no redirect was followed
     with closed_port() as port:
-        away = replace(own(endpoint), token_url=f"http://127.0.0.1:{port}/token")
+        away = own(endpoint).model_copy(update={"token_url": f"http://127.0.0.1:{port}/token"})
         outcome = send(server(mx, open_tokens(away, kept, hands)))
     assert outcome.channel_down and "cannot be used" in outcome.error
 
@@ -292,14 +291,14 @@ def test_a_newly_configured_refresh_token_takes_the_place_of_the_kept_one(
     grant = delegated(endpoint)
     open_tokens(grant, kept, hands).token()
     endpoint.refresh_tokens = {"refresh-token-new"}
-    open_tokens(replace(grant, refresh_token="refresh-token-new"), kept, hands).token()
+    open_tokens(delegated(endpoint, "refresh-token-new"), kept, hands).token()
     assert endpoint.asked[-1]["refresh_token"] == "refresh-token-new"
 
 
 def test_without_a_refresh_token_somebody_has_to_log_in(
     endpoint: TokenServer, kept: Kept, hands: Hands
 ) -> None:
-    grant = replace(delegated(endpoint), refresh_token="")
+    grant = delegated(endpoint, None)
     with pytest.raises(TokenError, match="run `paper-monitor mail login`"):
         open_tokens(grant, kept, hands).token()
 
@@ -319,7 +318,7 @@ def test_a_service_account_signs_for_the_mailbox(
     )
     file = tmp_path / "key.json"
     file.write_text(json.dumps({"private_key": pem.decode(), "client_email": "a@b.iam"}))
-    grant = Grant("google", endpoint.url, "", "https://mail.google.com/", MAILBOX, key_file=file)
+    grant = account(endpoint, "google", key_file=file)
     open_tokens(grant, kept, hands).token()
     signed, _, signature = endpoint.asked[0]["assertion"].rpartition(".")
     key.public_key().verify(decoded(signature), signed.encode(), padding.PKCS1v15(), SHA256())
@@ -335,7 +334,7 @@ def test_a_file_that_is_no_key_is_reported_without_its_content(
 ) -> None:
     file = tmp_path / "key.json"
     file.write_text(text)
-    grant = Grant("google", endpoint.url, "", "x", MAILBOX, key_file=file)
+    grant = account(endpoint, "google", key_file=file)
     with pytest.raises(TokenError, match="is not the JSON key of a service account") as caught:
         open_tokens(grant, kept, hands).token()
     assert_no_secrets(str(caught.value))
@@ -348,7 +347,7 @@ def decoded(part: str) -> bytes:
 
 def test_no_secret_is_in_the_form_of_an_object(endpoint: TokenServer, tokens: Tokens) -> None:
     tokens.token()
-    assert_no_secrets(repr(tokens) + repr(tokens.grant) + repr(delegated(endpoint)))
+    assert_no_secrets(repr(tokens) + repr(tokens.settings) + repr(delegated(endpoint)))
 
 
 # ── the steps ───────────────────────────────────────────────────────────────────────
@@ -384,7 +383,8 @@ def test_the_first_step_that_fails_is_named_with_its_reason_and_is_the_last(
     elif broken == "token":
         endpoint.script.append(refusal("invalid_client", "AADSTS7000215: a wrong secret"))
     elif broken == "connection":
-        mx.port = closed_port()
+        with closed_port() as mx.port:
+            pass
     elif broken == "login":
         mx.accepts = lambda token: False
     else:

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.channels.retry_policy import (
-    PATIENCE,
-    Patience,
+    DEFAULT_RETRY,
+    RetrySettings,
     decide,
     give_up_at,
     judge_lookup,
@@ -25,10 +25,10 @@ def wait(
     attempts: int,
     delivery_id: int = 1,
     outcome: Outcome = RETRY,
-    patience: Patience = PATIENCE,
+    settings: RetrySettings = DEFAULT_RETRY,
 ) -> timedelta | None:
     tried = delivery(Rendered(0, {}), id=delivery_id, attempts=attempts, created_at=AT)
-    at = next_attempt(outcome, tried, AT, patience)
+    at = next_attempt(outcome, tried, AT, settings)
     return at - AT if at else None
 
 
@@ -42,7 +42,7 @@ def test_later_retries_back_off_to_2_to_3_hours(delivery_id: int, attempts: int)
     assert timedelta(hours=2) <= wait(attempts, delivery_id) <= timedelta(hours=3)
 
 
-HASTY = Patience(
+HASTY = RetrySettings(
     waits=((timedelta(minutes=1), timedelta(minutes=1)), (timedelta(minutes=4),) * 2),
     give_up=timedelta(minutes=30),
     rest=(timedelta(minutes=1), timedelta(minutes=3)),
@@ -50,7 +50,7 @@ HASTY = Patience(
 
 
 def test_E29_every_number_of_waiting_can_be_set() -> None:
-    waits = [wait(attempts, patience=HASTY) for attempts in range(3)]
+    waits = [wait(attempts, settings=HASTY) for attempts in range(3)]
     assert waits == [timedelta(minutes=1), timedelta(minutes=4), timedelta(minutes=4)]
     rests = [rest(tries, HASTY) / timedelta(minutes=1) for tries in (1, 2, 3, 4)]
     assert rests == [1, 2, 3, 3]
@@ -61,8 +61,8 @@ def test_E29_every_number_of_waiting_can_be_set() -> None:
 
 
 def test_E29_so_many_attempts_are_made_even_with_the_longest_waits() -> None:
-    assert (PATIENCE.attempts, HASTY.attempts) == (19, 9)
-    assert Patience(give_up=timedelta(minutes=20)).attempts == 2
+    assert (DEFAULT_RETRY.attempts, HASTY.attempts) == (19, 9)
+    assert RetrySettings(give_up=timedelta(minutes=20)).attempts == 2
 
 
 def test_deliveries_of_one_moment_do_not_come_back_in_one_moment() -> None:
@@ -78,7 +78,7 @@ def test_it_is_given_up_after_48_hours_of_trying(delivery_id: int, attempts: int
     """Hours in which the channel was down are none of trying: no attempts are counted then."""
     tried = delivery(Rendered(0, {}), id=delivery_id, attempts=attempts, created_at=AT)
     at = next_attempt(RETRY, tried, AT + timedelta(minutes=age))
-    if attempts < PATIENCE.attempts - 1:
+    if attempts < DEFAULT_RETRY.attempts - 1:
         assert at is not None
     else:
         assert at is None or at < AT + timedelta(hours=48)
@@ -169,7 +169,7 @@ def test_what_may_have_arrived_is_tried_until_give_up_after_its_first_hand_off(
     decided = decide(lost, RETRY, now, down=outage)
     until = give_up_at(lost, down=outage)
     assert until == AT + timedelta(hours=48) + outage
-    wait = PATIENCE.wait(number, attempts)
+    wait = DEFAULT_RETRY.wait(number, attempts)
     if now + wait < until:
         assert (decided.outcome.state, decided.at) == (DeliveryState.RETRY, now + wait)
     else:

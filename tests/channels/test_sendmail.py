@@ -2,12 +2,14 @@
 
 import os
 import signal
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from monitor.channels.email.sendmail import Sendmail
-from monitor.channels.email.session import Letter
+from monitor.channels.email.settings import SmtpSettings, Timeouts
+from monitor.channels.email.smtp import Letter
 from monitor.model import DeliveryState
 from tests.channels.samples import Commit
 from tests.patience import PATIENCE
@@ -21,7 +23,9 @@ def letter(recipient: str = "ada@example.org") -> Letter:
 
 
 def sendmail(program: Path, seconds: float = PATIENCE) -> Sendmail:
-    return Sendmail(program, sender="Papers <papers@example.org>", seconds=seconds)
+    timeouts = Timeouts(final=timedelta(seconds=seconds))
+    sender = "Papers <papers@example.org>"
+    return Sendmail(SmtpSettings(sendmail=program, sender=sender, timeouts=timeouts))
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from monitor.channels.slack.api import Answer, TooLongError, read_refusal
 from monitor.channels.slack.blocks import text_of
 from monitor.channels.slack.channel import Slack
-from monitor.channels.slack.errors import Answer, TooLongError, read_refusal
 from monitor.errors import UsageError
 from monitor.model import Delivery, DeliveryState, Digest, DigestSection, Outcome, Rendered
 from tests.channels.samples import (

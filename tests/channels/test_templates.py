@@ -9,6 +9,7 @@ import pytest
 
 from monitor.channels.email.channel import Mail, Mailbox
 from monitor.channels.email.render import HTML_LIMIT, TEXT_LIMIT
+from monitor.channels.email.settings import SmtpSettings
 from monitor.channels.email.smtp import SmtpServer
 from monitor.channels.file import Pages
 from monitor.channels.slack.blocks import text_of
@@ -34,7 +35,11 @@ def crowded() -> Digest:
 
 
 def mail() -> Mail:
-    return Mail("email", ("ada@example.org",), SmtpServer("localhost", 1, sender="p@example.org"))
+    return Mail(
+        "email",
+        ("ada@example.org",),
+        SmtpServer(SmtpSettings(host="localhost", sender="p@example.org")),
+    )
 
 
 class _Tags(HTMLParser):

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from monitor import config
-from monitor.config import Secret
 from monitor.errors import ConfigError
+from monitor.setting_types import Secret
 from tests.config.conftest import Faults, Load, Write
 
 SECRET = "hush-4711"

@@ -8,10 +8,7 @@ from pathlib import Path
 import pytest
 
 from monitor import config
-from monitor.config.kinds import channel_options, source_options
-from monitor.config.section_validator import SECTIONS
-from monitor.config.settings import General
-from monitor.plugins import CHANNELS, SOURCES
+from monitor.config.settings import KINDS, SECTIONS, General
 from monitor.resources import resource
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -89,8 +86,9 @@ def _settings() -> set[str]:
     models = [entry["additionalProperties"] for entry in entries]
     models += [shape[section] for section in ("operator", "smtp", "slack")]
     names = {name for model in models for name in model["properties"]}
-    for options in (*map(source_options, SOURCES), *map(channel_options, CHANNELS)):
-        names |= set(options.model_fields)
+    for kinds in KINDS.values():
+        for kind in kinds.built_in:
+            names |= set(kinds.options(kind).model_fields)
     return names | set(General.model_fields) | set(SECTIONS) | {"include", "every", "first_run"}
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from monitor.config import WebSettings
-from monitor.config.section import Context
 from monitor.errors import UsageError
+from monitor.setting_types import SettingsContext
 from tests.config.conftest import Faults, Load
 
 PUBLIC = "public_url: https://papers.example.org\n"
@@ -82,7 +82,9 @@ def test_an_address_of_the_command_line_may_be_a_unix_socket(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    web = WebSettings.model_validate({"token": "an operator's own token"}, context=Context())
+    web = WebSettings.model_validate(
+        {"token": "an operator's own token"}, context=SettingsContext()
+    )
     other = web.listening_on("unix:web.sock", has_public_url=True)
     assert other.socket_path == tmp_path / "web.sock"
     assert other.token == web.token
@@ -93,7 +95,7 @@ def test_an_address_of_the_command_line_may_be_a_unix_socket(
 def test_leaving_a_unix_socket_needs_proxies_that_may_name_the_user() -> None:
     web = WebSettings.model_validate(
         {"listen": "unix:/run/web.sock", "user_header": "Remote-User"},
-        context=Context(public_url=True),
+        context=SettingsContext(public_url=True),
     )
     with pytest.raises(UsageError, match="user_header: needs trusted_proxies:"):
         web.listening_on("127.0.0.1:8080", has_public_url=True)

@@ -9,7 +9,6 @@ import pytest
 
 from monitor.channels.email.channel import EmailOptions
 from monitor.channels.file import FileOptions
-from monitor.channels.retry_policy import Timeouts
 from monitor.channels.slack.channel import SlackOptions
 from monitor.config import topics_of
 from monitor.config.redact import masked
@@ -231,9 +230,7 @@ def test_E27_E29_E34_every_number_of_sending_can_be_set_and_is_shown(load: Load)
 def test_E27_without_a_word_the_times_are_those_of_the_standard(load: Load) -> None:
     smtp = load("smtp: {host: localhost, from: a@example.org}").smtp
     assert smtp is not None
-    result = {phase: wait.total_seconds() for phase, wait in smtp.timeouts}
-    assert Timeouts(**result) == Timeouts()
-    assert result == {
+    assert {phase: wait.total_seconds() for phase, wait in smtp.timeouts} == {
         "connect": 30,
         "greeting": 300,
         "mail": 300,
@@ -291,7 +288,7 @@ def test_a_value_may_be_said_once_and_used_again(load: Load) -> None:
 def test_settings_cannot_be_changed(load: Load) -> None:
     settings = load(EVERYTHING)
 
-    with pytest.raises(AttributeError):
+    with pytest.raises(ValueError, match="frozen"):
         settings.timezone = "UTC"  # type: ignore[misc]
     with pytest.raises(ValueError, match="frozen"):
         settings.topics["marl"].query = "x"  # type: ignore[misc]

@@ -278,7 +278,7 @@ def _no_room(database: Any) -> NoReturn:
 
 
 def _smtp(points: Points) -> None:
-    from monitor.channels.email.session import Session
+    from monitor.channels.email.connection import Session
 
     session: Any = Session
     connect, send, getreply = session._get_socket, smtplib.SMTP.send, smtplib.SMTP.getreply

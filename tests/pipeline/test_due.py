@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from hypothesis import given, settings
 
+from monitor.config import SubscriptionSettings
 from monitor.digest.schedule import latest_due, parse_schedule
 from monitor.pipeline.compose import compose
 from monitor.pipeline.due import find_chunks, find_next_due
@@ -33,7 +34,8 @@ def test_nothing_is_due_before_the_next_time_and_something_is_then(
     text: str, zone: str, first_seen: datetime
 ) -> None:
     schedule = parse_schedule(text)
-    one = Subscription("ada", (), (), text, schedule, zone, 25, False)
+    settings = SubscriptionSettings.model_construct(name="ada", schedule=text, timezone=zone)
+    one = Subscription(settings, (), (), schedule)
     state = SubscriptionState("ada", first_seen, first_seen, None, None)
     [(_, _, _, at)] = find_next_due(one, state, first_seen)
     after = first_seen - MOMENT

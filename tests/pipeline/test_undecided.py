@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from msgspec import structs
 from structlog.testing import capture_logs
 
 from monitor.commands.source_history import source_history
 from monitor.commands.status import status
+from monitor.config.settings import RetentionSettings
 from monitor.diff import Verdict, same_work
 from monitor.identity import keys, resolve
 from monitor.model import Document, FirstRun, Paper, Run, RunOutcome
@@ -23,7 +23,7 @@ from monitor.pipeline import store_chunk
 from monitor.pipeline.cleanup import upkeep
 from monitor.pipeline.ingest import ingest
 from monitor.pipeline.run_recorder import RunRecorder
-from monitor.pipeline.runtime import Retention
+from monitor.pipeline.runtime import ConfiguredSource
 from monitor.store import (
     candidates,
     paper_drafts,
@@ -382,26 +382,19 @@ def test_a_record_that_waited_for_long_is_not_older_than_when_it_was_read(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A paper that is announced 90 days before it is first seen is "older", and no news."""
+    monkeypatch.setattr(ConfiguredSource, "dated", True)
     announced = (SATURDAY - timedelta(days=1)).date().isoformat()
     dumped(house, poisonous(1, published=announced))
-    with house.opened() as app:
-        source = replace_dated(app.runtime.sources["all"])
-        context = replace(app.runtime, sources={"all": source})
-        with monkeypatch.context() as raising:
-            poison(raising, keys, "fingerprint")
-            ingest(context, "all")
+    with house.opened() as app, monkeypatch.context() as raising:
+        poison(raising, keys, "fingerprint")
+        ingest(app.runtime, "all")
     upgrade(house)
     house.clock.move(days=200)
     with house.opened() as app:
-        source = replace_dated(app.runtime.sources["all"])
-        ingest(replace(app.runtime, sources={"all": source}), "all")
+        ingest(app.runtime, "all")
         with app.runtime.database.reading() as tx:
             kind = tx.scalar(sa.select(schema.change.c.kind))
     assert kind == "new"
-
-
-def replace_dated(source: Any) -> Any:
-    return structs.replace(source, dated=True)
 
 
 WRONG = {
@@ -447,5 +440,5 @@ def test_records_older_than_papers_are_kept_are_deleted(
     with poisoned.opened() as app:
         upkeep(app.runtime)
         assert len(kept(poisoned)) == 1
-        upkeep(replace(app.runtime, retention=Retention(papers=timedelta(days=30))))
+        upkeep(replace(app.runtime, retention=RetentionSettings(papers=timedelta(days=30))))
     assert kept(poisoned) == []

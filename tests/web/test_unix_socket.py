@@ -15,8 +15,8 @@ import pytest
 from starlette.responses import PlainTextResponse
 
 from monitor.config import WebSettings
-from monitor.config.section import Context
 from monitor.errors import MonitorError
+from monitor.setting_types import SettingsContext
 from monitor.web.listening import bound
 from monitor.web.server import LIMITS, serving, serving_pages
 from tests.house import House
@@ -32,7 +32,9 @@ def path(tmp_path: Path) -> Path:
 
 
 def settings_for(path: Path) -> WebSettings:
-    return WebSettings.model_validate({"listen": f"unix:{path}"}, context=Context(public_url=True))
+    return WebSettings.model_validate(
+        {"listen": f"unix:{path}"}, context=SettingsContext(public_url=True)
+    )
 
 
 def ask(path: Path, page: str = STYLE, headers: Mapping[str, str] | None = None) -> int:

@@ -20,9 +20,8 @@ import idna
 
 from monitor.channels.base import Channel, ChannelOptions, Shared
 from monitor.channels.email import mime, render
-from monitor.channels.email.pool import MailServer
 from monitor.channels.email.reader_links import ReaderLinks
-from monitor.channels.email.session import Letter
+from monitor.channels.email.smtp import Letter, MailServer
 from monitor.errors import UsageError
 from monitor.model import (
     Delivery,

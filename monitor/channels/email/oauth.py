@@ -2,9 +2,13 @@
 
     client credentials   the program itself has the permission (Microsoft 365)
     service account      the same with a signed statement in place of a secret (Google Workspace)
-    refresh token        somebody logged in once: `paper-monitor mail login`
+    refresh token        somebody logged in once: `paper-monitor mail login`, by
+        device flow          a code is entered on any machine (RFC 8628)
+        authorization code   with PKCE (RFC 7636); the browser ends at an address of its own
+                             machine, which answers nothing: the address is pasted back
 
 A refresh token that the endpoint replaces is kept in the store, where other processes find it.
+The description that comes with an error is not shown: it may repeat what was sent.
 """
 
 from __future__ import annotations
@@ -12,15 +16,18 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from urllib.parse import parse_qs, urlencode, urlsplit
 
-from monitor.channels.email.oauth_errors import TokenError, clock_problem, explain
+from monitor.channels.email.settings import OAuthSettings
 from monitor.errors import FetchError
+from monitor.setting_types import Secret
 
 if TYPE_CHECKING:
     from monitor.http.response import Response
@@ -31,31 +38,6 @@ _USUAL_LIFE = 3600.0
 _ASSERTION_LIFE = 3600
 
 Post: TypeAlias = "Callable[[str, Mapping[str, str]], Response]"
-
-
-@dataclass(frozen=True, slots=True)
-class Grant:
-    """Where access tokens are asked for, and with what. `mailbox` is whose mail is sent."""
-
-    provider: str
-    token_url: str
-    client_id: str
-    scope: str
-    mailbox: str
-    client_secret: str = field(default="", repr=False)
-    refresh_token: str = field(default="", repr=False)
-    key_file: Path | None = None
-    own_permission: bool = False  # client credentials: nobody logs in
-
-    @property
-    def account(self) -> str:
-        """The name under which a refresh token is kept; a newly configured one has another."""
-        parts = (self.token_url, self.client_id, self.mailbox, self.refresh_token)
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
-
-    @property
-    def needs_login(self) -> bool:
-        return not (self.own_permission or self.key_file)
 
 
 class RefreshTokens(Protocol):
@@ -72,13 +54,15 @@ class Tokens:
 
     def __init__(
         self,
-        grant: Grant,
+        settings: OAuthSettings,
+        mailbox: str,
         post: Post,
         kept: RefreshTokens,
         monotonic: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        self.grant = grant
+        self.settings = settings
+        self.mailbox = mailbox
         self._post = post
         self._kept = kept
         self._monotonic = monotonic
@@ -88,6 +72,13 @@ class Tokens:
         self._renew_at = self._ends = 0.0
         self._accepted = ""
         self.clock_problem = ""
+
+    @property
+    def account(self) -> str:
+        """The name under which a refresh token is kept; a newly configured one has another."""
+        configured = _revealed(self.settings.refresh_token)
+        parts = (self.settings.endpoint, self.settings.client_id, self.mailbox, configured)
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
     def token(self) -> str:
         """Return a token that is valid for a while. Raises TokenError."""
@@ -117,37 +108,37 @@ class Tokens:
             return self._accepted == token
 
     def _renew(self) -> None:
-        answer = self._grant_answer()
+        answer = self._request()
         token = answer.get("access_token")
         if not isinstance(token, str) or not token.isascii() or not token.isprintable():
-            raise TokenError(self.grant, "answered without an access token")
+            raise TokenError(self.settings, "answered without an access token")
         life = _seconds(answer.get("expires_in"))
         now = self._monotonic()
         self._token = token
         self._ends = now + life
         self._renew_at = now + max(life * 0.9, life - _RENEWED_BEFORE)
 
-    def _grant_answer(self) -> Mapping[str, Any]:
-        grant = self.grant
-        if grant.own_permission:
-            return self.ask({"grant_type": "client_credentials", "scope": grant.scope})
-        if grant.key_file:
+    def _request(self) -> Mapping[str, Any]:
+        settings = self.settings
+        if settings.is_app_permission:
+            scope = settings.requested_scope
+            return self.ask({"grant_type": "client_credentials", "scope": scope})
+        if settings.key_file:
             kind = "urn:ietf:params:oauth:grant-type:jwt-bearer"
-            assertion = sign_assertion(grant, int(self._wall()))
+            assertion = sign_assertion(settings, self.mailbox, int(self._wall()))
             return self.ask({"grant_type": kind, "assertion": assertion}, identify=False)
         return self._refresh()
 
     def _refresh(self) -> Mapping[str, Any]:
         """Use the refresh token; another process may have replaced it a moment ago."""
-        used = self._kept.load(self.grant.account) or self.grant.refresh_token
+        used = self._kept.load(self.account) or _revealed(self.settings.refresh_token)
         if not used:
-            raise TokenError(
-                self.grant, "has no refresh token yet", "run `paper-monitor mail login`"
-            )
+            advice = "run `paper-monitor mail login`"
+            raise TokenError(self.settings, "has no refresh token yet", advice)
         try:
             answer = self._use(used)
         except TokenError as error:
-            newer = self._kept.load(self.grant.account)
+            newer = self._kept.load(self.account)
             if error.code != "invalid_grant" or newer in ("", used):
                 raise
             used, answer = newer, self._use(newer)
@@ -156,25 +147,26 @@ class Tokens:
 
     def _use(self, refresh_token: str) -> Mapping[str, Any]:
         form = {"grant_type": "refresh_token", "refresh_token": refresh_token}
-        return self.ask({**form, "scope": self.grant.scope})
+        return self.ask({**form, "scope": self.settings.requested_scope})
 
     def keep(self, answer: Mapping[str, Any], used: str = "") -> None:
         """Keep the refresh token of an answer, if it is another than the one used."""
         given = answer.get("refresh_token")
         if isinstance(given, str) and given not in ("", used):
-            self._kept.save(self.grant.account, given)
+            self._kept.save(self.account, given)
 
     def ask(
         self, form: Mapping[str, str], url: str = "", *, identify: bool = True
     ) -> Mapping[str, Any]:
         """Post a form to the endpoint, and return its JSON. Raises TokenError."""
-        grant = self.grant
-        own = {"client_id": grant.client_id, "client_secret": grant.client_secret}
+        settings = self.settings
+        secret = _revealed(settings.client_secret)
+        own = {"client_id": settings.client_id, "client_secret": secret}
         form = {**{name: value for name, value in own.items() if value and identify}, **form}
         try:
-            response = self._post(url or grant.token_url, form)
+            response = self._post(url or settings.endpoint, form)
         except FetchError as error:
-            raise TokenError(grant, f"cannot be used: {error}", error.hint) from error
+            raise TokenError(settings, f"cannot be used: {error}", error.hint) from error
         self.clock_problem = clock_problem(response.date, self._wall())
         try:
             answer = json.loads(response.content)
@@ -182,9 +174,9 @@ class Tokens:
             answer = None
         if not isinstance(answer, dict):
             problem = f"answered {response.status} without JSON"
-            raise TokenError(grant, problem, "check token_url:, and whether a proxy answers")
+            raise TokenError(settings, problem, "check token_url:, and whether a proxy answers")
         if response.status != 200 or "error" in answer:
-            raise explain(grant, answer, self.clock_problem)
+            raise explain(settings, answer, self.clock_problem)
         return answer
 
 
@@ -195,7 +187,11 @@ def _seconds(life: object) -> float:
         return _USUAL_LIFE
 
 
-def sign_assertion(grant: Grant, now: int) -> str:
+def _revealed(secret: Secret | None) -> str:
+    return secret.reveal() if secret else ""
+
+
+def sign_assertion(settings: OAuthSettings, mailbox: str, now: int) -> str:
     """Return the statement (RFC 7523) by which a service account acts for the mailbox."""
     try:
         from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
@@ -204,24 +200,28 @@ def sign_assertion(grant: Grant, now: int) -> str:
         from cryptography.hazmat.primitives.serialization import load_pem_private_key
     except ImportError as error:
         install = "pip install 'paper-monitor[google]'"
-        raise TokenError(
-            grant, "needs a signature, and cryptography is missing", install
-        ) from error
-    assert grant.key_file
+        problem = "needs a signature, and cryptography is missing"
+        raise TokenError(settings, problem, install) from error
+    assert settings.key_file
     try:
-        stored = json.loads(grant.key_file.read_text("utf-8"))
+        stored = json.loads(settings.key_file.read_text("utf-8"))
         key = load_pem_private_key(stored["private_key"].encode(), None)
         issuer = str(stored["client_email"])
         if not isinstance(key, RSAPrivateKey):
             raise ValueError
     except OSError as error:
-        problem = f"needs {grant.key_file}, which cannot be read: {error.strerror}"
-        raise TokenError(grant, problem) from error
+        problem = f"needs {settings.key_file}, which cannot be read: {error.strerror}"
+        raise TokenError(settings, problem) from error
     except (ValueError, KeyError, TypeError, AttributeError):
         # Without its cause, which may quote the key.
-        problem = f"needs {grant.key_file}, which is not the JSON key of a service account"
-        raise TokenError(grant, problem) from None
-    claims = {"iss": issuer, "sub": grant.mailbox, "scope": grant.scope, "aud": grant.token_url}
+        problem = f"needs {settings.key_file}, which is not the JSON key of a service account"
+        raise TokenError(settings, problem) from None
+    claims = {
+        "iss": issuer,
+        "sub": mailbox,
+        "scope": settings.requested_scope,
+        "aud": settings.endpoint,
+    }
     header = {"alg": "RS256", "typ": "JWT"}
     times = {"iat": now, "exp": now + _ASSERTION_LIFE}
     signed = f"{_encode(header)}.{_encode({**claims, **times})}"
@@ -231,3 +231,194 @@ def sign_assertion(grant: Grant, now: int) -> str:
 
 def _encode(part: Mapping[str, Any]) -> str:
     return base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode()
+
+
+# ── the first login ─────────────────────────────────────────────────────────────────
+
+REDIRECT = "http://127.0.0.1:8400/"
+
+_GOOGLE_CONSENT = "https://accounts.google.com/o/oauth2/v2/auth"
+_DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
+_SLOWER = 5.0  # seconds more between two questions, where the endpoint asks for it
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceCode:
+    """Where to enter which code, and how to ask whether that was done."""
+
+    address: str
+    user_code: str
+    device_code: str = field(repr=False)
+    interval: float
+    seconds: float
+
+
+def request_device_code(tokens: Tokens) -> DeviceCode:
+    """Ask for a code that somebody enters. Raises TokenError."""
+    url = tokens.settings.endpoint.removesuffix("/token") + "/devicecode"
+    answer = tokens.ask({"scope": tokens.settings.requested_scope}, url)
+    try:
+        return DeviceCode(
+            str(answer["verification_uri"]),
+            str(answer["user_code"]),
+            str(answer["device_code"]),
+            float(answer.get("interval", 5)),
+            float(answer.get("expires_in", 900)),
+        )
+    except (KeyError, TypeError, ValueError):
+        raise TokenError(tokens.settings, "answered without a code for the login") from None
+
+
+def await_device_login(tokens: Tokens, code: DeviceCode, sleep: Callable[[float], None]) -> None:
+    """Ask until the code is entered, and keep the refresh token. Raises TokenError."""
+    waited, interval = 0.0, max(code.interval, 1.0)
+    while waited < code.seconds:
+        try:
+            answer = tokens.ask({"grant_type": _DEVICE_GRANT, "device_code": code.device_code})
+        except TokenError as error:
+            if error.code not in ("authorization_pending", "slow_down"):
+                raise
+            interval += _SLOWER if error.code == "slow_down" else 0.0
+            sleep(interval)
+            waited += interval
+        else:
+            return _keep(tokens, answer)
+    raise explain(tokens.settings, {"error": "expired_token"})
+
+
+def consent_address(tokens: Tokens, verifier: str, state: str) -> str:
+    """Return the address at which somebody consents. The verifier itself is not in it."""
+    challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest())
+    query = {
+        "client_id": tokens.settings.client_id,
+        "redirect_uri": REDIRECT,
+        "response_type": "code",
+        "scope": tokens.settings.requested_scope,
+        "code_challenge": challenge.rstrip(b"=").decode(),
+        "code_challenge_method": "S256",
+        "state": state,
+        "access_type": "offline",
+        "prompt": "consent",
+        "login_hint": tokens.mailbox,
+    }
+    return f"{_GOOGLE_CONSENT}?{urlencode(query)}"
+
+
+def redeem_address(tokens: Tokens, pasted: str, verifier: str, state: str) -> None:
+    """Turn the address where the browser ended into a refresh token. Raises TokenError."""
+    query = {name: values[0] for name, values in parse_qs(urlsplit(pasted.strip()).query).items()}
+    if "error" in query:
+        raise explain(tokens.settings, query)
+    if query.get("state") != state or "code" not in query:
+        problem = "was not asked: this is not the address at which the browser ended"
+        raise TokenError(tokens.settings, problem, f"paste all of it; it begins with {REDIRECT}")
+    form = {"code": query["code"], "code_verifier": verifier, "redirect_uri": REDIRECT}
+    _keep(tokens, tokens.ask({"grant_type": "authorization_code", **form}))
+
+
+def _keep(tokens: Tokens, answer: Mapping[str, Any]) -> None:
+    if not answer.get("refresh_token"):
+        raise TokenError(
+            tokens.settings, "gave no refresh token", "check scope: (Microsoft: offline_access)"
+        )
+    tokens.keep(answer)
+
+
+# ── errors, and what to do about them ───────────────────────────────────────────────
+
+CLOCK_TOLERANCE = 300.0  # seconds
+
+_LOGIN = "run `paper-monitor mail login` again"
+_NEW_SECRET = "create a new client secret, and set client_secret: to its value, not its id"
+_CODE = re.compile(r"AADSTS(\d{4,8})\b")
+_ERROR = re.compile(r"[a-z_]{1,40}")
+
+_ADVICE = {
+    "invalid_grant": f"the refresh token has ended or the consent was revoked: {_LOGIN}",
+    "invalid_client": "client_id: or client_secret: is wrong, or the secret has expired",
+    "unauthorized_client": "the client may not ask for this: check its permissions and consent",
+    "access_denied": "the login was declined",
+    "expired_token": f"the code was not entered in time: {_LOGIN}",
+    "invalid_scope": "check scope:, and the permissions of the client",
+    "invalid_request": "check client_id: and, if the client has one, client_secret:",
+    "interaction_required": f"somebody has to log in: {_LOGIN}",
+}
+_SERVICE_ACCOUNT_ADVICE = {
+    "invalid_grant": "check that username: is a mailbox of the domain, and the clock",
+    "unauthorized_client": (
+        "allow the service account's client ID the scope https://mail.google.com/ under "
+        "domain-wide delegation"
+    ),
+}
+_AADSTS = {
+    "7000215": _NEW_SECRET,
+    "7000222": f"the client secret has expired: {_NEW_SECRET}",
+    "7000218": "allow public client flows for the application, or set client_secret:",
+    "700016": "there is no such client_id: in this tenant:",
+    "90002": "there is no such tenant:",
+    "900023": "there is no such tenant:",
+    "65001": "an administrator has to consent to the permission",
+    "65004": "the login was declined",
+    "50173": f"the consent was revoked, as by a new password: {_LOGIN}",
+    "70008": f"the refresh token has ended: {_LOGIN}",
+    "700082": f"the refresh token was not used for too long: {_LOGIN}",
+    "50057": "the account is disabled",
+    "50076": f"another factor is required: {_LOGIN}",
+    "50079": f"another factor is required: {_LOGIN}",
+    "53003": "a rule of Conditional Access forbids it: ask your administrator",
+    "500011": "check scope:",
+    "70011": "check scope:",
+}
+
+# Why a mail server refuses a token that was issued a moment ago.
+PERMISSION = {
+    "microsoft": (
+        "the application needs SMTP.SendAsApp (or the user SMTP.Send) and access to the mailbox, "
+        "and the mailbox authenticated SMTP"
+    ),
+    "google": "the token has no permission for https://mail.google.com/, or for this mailbox",
+    "other": "check scope:, and whether username: is the mailbox",
+}
+
+
+class TokenError(Exception):
+    """No access token was given; `code` is the error of RFC 6749, "" for what is none."""
+
+    def __init__(
+        self, settings: OAuthSettings, problem: str, advice: str = "", code: str = ""
+    ) -> None:
+        host = urlsplit(settings.endpoint).hostname
+        super().__init__(f"the token endpoint {host} {problem}" + (f": {advice}" if advice else ""))
+        self.code = code
+
+
+def explain(settings: OAuthSettings, answer: Mapping[str, Any], clock: str = "") -> TokenError:
+    """Return the error that an answer means, with what to do."""
+    found = _CODE.search(str(answer.get("error_description", "")))
+    number = found[1] if found else ""
+    error = str(answer.get("error", ""))
+    error = error if _ERROR.fullmatch(error) else "unknown error"
+    of_accounts = _SERVICE_ACCOUNT_ADVICE if settings.key_file else {}
+    advice = _AADSTS.get(number) or of_accounts.get(error) or _ADVICE.get(error, "")
+    if number and number not in _AADSTS:
+        page = f"see https://login.microsoftonline.com/error?code={number}"
+        advice = f"{advice}; {page}" if advice else page
+    if clock:
+        advice = clock
+    shown = f"{error}, AADSTS{number}" if number else error
+    return TokenError(settings, f"refused ({shown})", advice, error)
+
+
+def clock_problem(date: str, now: float) -> str:
+    """Say by how much this machine's clock is wrong, "" if the server's shows nearly the same."""
+    try:
+        ahead = now - parsedate_to_datetime(date).timestamp()
+    except (ValueError, TypeError):
+        return ""
+    if abs(ahead) <= CLOCK_TOLERANCE:
+        return ""
+    way = "ahead" if ahead > 0 else "behind"
+    return (
+        f"the clock of this machine is {abs(ahead) / 60:.0f} minutes {way}, which is the likely "
+        "cause: correct it, and keep it synchronised (NTP)"
+    )

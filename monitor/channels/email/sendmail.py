@@ -14,10 +14,10 @@ import subprocess
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import IO
 
-from monitor.channels.email.session import Letter
+from monitor.channels.email.settings import SmtpSettings
+from monitor.channels.email.smtp import Letter
 from monitor.model import DeliveryState, Outcome, Step
 from monitor.text import clean
 
@@ -50,12 +50,13 @@ _SERVER_REPLY = re.compile(r"(?<![\w.])[45]\d\d[ -]")
 
 
 class Sendmail:
-    """A program that takes mail. `sender` is the From of all mail; it may run for `seconds`."""
+    """A program that takes mail; it may run for as long as a server may take to confirm one."""
 
-    def __init__(self, program: Path, *, sender: str, seconds: float) -> None:
-        self.program = program
-        self.sender = sender
-        self._seconds = seconds
+    def __init__(self, settings: SmtpSettings) -> None:
+        assert settings.sendmail
+        self.program = settings.sendmail
+        self.sender = settings.sender
+        self._seconds = settings.timeouts.final.total_seconds()
 
     def send(self, letter: Letter, commit_handoff: Callable[[], bool]) -> Outcome:
         if problem := self.check():

@@ -14,15 +14,24 @@ import re
 import smtplib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
 from email.utils import parseaddr
-from pathlib import Path
+from queue import LifoQueue
+from typing import Protocol
 
-from monitor.channels.email.login import Account, Tls, connect
+from monitor.channels.email.connection import (
+    Account,
+    NotSentError,
+    Reply,
+    Session,
+    connect,
+    describe,
+)
 from monitor.channels.email.oauth import Tokens
-from monitor.channels.email.session import Letter, NotSentError, Reply, Session, describe
-from monitor.channels.retry_policy import TIMEOUTS, Timeouts
+from monitor.channels.email.settings import SmtpSettings
 from monitor.model import DeliveryState, Outcome, Step
 
 # So many refusals by policy (5.7.x) in a row, for different recipients, concern us, not them.
@@ -33,41 +42,85 @@ _SENDER = re.compile(r"\b5\.2\.252\b|\b5\.7\.60\b|SendAsDenied")
 _POLICY = re.compile(r"(?:^|\s)5\.7\.\d+")
 
 
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """What goes to the server: ASCII or, with `utf8`, SMTPUTF8 (RFC 6531) addresses."""
+
+    sender: str
+    recipient: str
+    content: bytes
+    utf8: bool = False
+
+
+class MailServer(Protocol):
+    """What takes letters: a server by SMTP or LMTP, or a program of this machine."""
+
+    sender: str
+
+    def send(self, letter: Letter, commit_handoff: Callable[[], bool]) -> Outcome: ...
+
+    def check(self) -> str: ...
+
+    def steps(self) -> tuple[Step, ...]: ...
+
+    def close(self) -> None: ...
+
+
+class Connections:
+    """A mail server by several connections; each letter takes one that is free.
+
+    The one that was used last is used first, so that a few letters keep few of them open.
+    """
+
+    def __init__(self, servers: Sequence[MailServer]) -> None:
+        """`servers` are one and the same, one for each connection."""
+        self.sender = servers[0].sender
+        self._servers = tuple(servers)
+        self._free: LifoQueue[MailServer] = LifoQueue()
+        for server in reversed(servers):
+            self._free.put(server)
+
+    def send(self, letter: Letter, commit_handoff: Callable[[], bool]) -> Outcome:
+        server = self._free.get()
+        try:
+            return server.send(letter, commit_handoff)
+        finally:
+            self._free.put(server)
+
+    def check(self) -> str:
+        return self._servers[0].check()
+
+    def steps(self) -> tuple[Step, ...]:
+        return self._servers[0].steps()
+
+    def close(self) -> None:
+        for server in self._servers:
+            server.close()
+
+
 class SmtpServer:
     """A mail server with one connection to it, opened when needed, shared by all who send.
 
-    `tls` is "starttls" (required, never done without), "implicit" or "none". The connection is
-    renewed every `per_connection` messages and after `idle` seconds without one. `sender` is
-    the From of all mail, such as "Papers <papers@example.org>". With `lmtp` it speaks LMTP
-    (RFC 2033), and `host` may be the path of a socket. LMTP answers after the text for each
-    recipient; a letter has one, so there is one reply here too.
+    The connection is renewed every `per_connection` messages and after `idle` seconds without
+    one. LMTP answers after the text for each recipient; a letter has one, so there is one reply
+    here too.
     """
 
-    def __init__(  # noqa: PLR0913 - a mail server has this many settings
+    def __init__(
         self,
-        host: str,
-        port: int,
-        *,
-        tls: Tls = "starttls",
-        username: str = "",
-        password: str = "",
-        sender: str,
-        ca_file: Path | str | None = None,
-        timeouts: Timeouts = TIMEOUTS,
-        per_connection: int = 50,
-        idle: float = 60,
-        lmtp: bool = False,
+        settings: SmtpSettings,
         tokens: Tokens | None = None,
+        *,
+        idle: float = 60,
+        quit_timeout: timedelta = timedelta(seconds=5),
     ) -> None:
-        self.host = host
-        self.port = port
-        self.sender = sender
-        self._account = Account(
-            host, port, tls, username, password, ca_file, timeouts, lmtp, tokens
-        )
-        self._timeouts = timeouts
-        self._per_connection = per_connection
+        self.host, self.port = settings.address
+        self.sender = settings.sender
+        self._account = Account(settings, tokens)
+        self._timeouts = settings.timeouts
+        self._per_connection = settings.per_connection
         self._idle = idle
+        self._quit_timeout = quit_timeout
         self._lock = threading.Lock()
         self._session: Session | None = None
         self._messages = 0
@@ -258,7 +311,7 @@ class SmtpServer:
 
     def _leave(self) -> None:
         if self._session is not None:
-            self._session.set_timeout(self._timeouts.quit)
+            self._session.set_timeout(self._quit_timeout)
             with suppress(smtplib.SMTPException, OSError):
                 self._session.quit()
         self._drop()

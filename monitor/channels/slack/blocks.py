@@ -1,4 +1,7 @@
-"""Slack's messages, kept within Slack's limits: pure.
+"""Digests and notices as Slack's messages, kept within Slack's limits: pure.
+
+A digest begins with a message that stands alone: how many papers there are, the best in full, and
+a line for each topic. All others follow in its thread.
 
 Every limit is used to nine tenths. A whole message of about 13,200 characters is refused,
 which Slack does not document, so one message holds at most 10,000.
@@ -7,9 +10,13 @@ which Slack does not document, so one message holds at most 10,000.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from monitor.model import Json
+from monitor.channels.slack.menus import add_menu
+from monitor.digest.about import name_digest, subject
+from monitor.model import Digest, DigestPaper, Json, Notice, Rendered, Templates
+from monitor.text import clean
 
 SECTION_LIMIT = 2_700
 HEADER_LIMIT = 135
@@ -157,3 +164,96 @@ def _atoms(mrkdwn: str, limit: int) -> Iterator[str]:
             yield from cut(link[1], limit)
         else:
             yield from (atom[at : at + limit] for at in range(0, len(atom), limit))
+
+
+# ── digests and notices ───────────────────────────────────────────────────────────────
+
+# Papers that the first message shows in full, at most, and the room that each may take.
+IN_FIRST_MESSAGE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Papers:
+    """How the papers of a digest are shown in full: with menus where somebody takes answers."""
+
+    digest: Digest
+    templates: Templates
+    menus: bool
+
+    def in_full(self, entry: DigestPaper) -> Iterator[Piece]:
+        text = self.templates.render("slack/paper.j2", entry=entry, digest=self.digest)
+        if not self.menus:
+            yield text
+            return
+        for number, part in enumerate(cut(text, SECTION_LIMIT)):
+            block = section(part)
+            yield block if number else add_menu(block, entry, self.digest)
+
+
+def render_digest(
+    digest: Digest, templates: Templates, *, threaded: bool = True, menus: bool = False
+) -> tuple[Rendered, ...]:
+    """Return the messages of a digest.
+
+    `threaded` is whether the later ones are in a thread, `menus` whether papers in full have one
+    to answer with.
+    """
+    papers = _Papers(digest, templates, menus)
+    text = escape(subject(digest))
+    if not digest.papers:
+        return _parts(messages([templates.render("slack/quiet.j2", digest=digest)], text))
+    best = digest.best(min(digest.full, IN_FIRST_MESSAGE))
+    for count in range(len(best), -1, -1):
+        shown = best[:count]
+        first = list(_first_message(papers, shown, threaded))
+        if fits(first):
+            break
+    return _parts(thread(first, _others(papers, shown), text))
+
+
+def render_notice(notice: Notice, templates: Templates) -> tuple[Rendered, ...]:
+    text = templates.render("slack/notice.j2", notice=notice)
+    return _parts(messages([text], escape(clean(notice.subject)[:300])))
+
+
+def _first_message(
+    papers: _Papers, shown: Collection[DigestPaper], threaded: bool
+) -> Iterator[Piece]:
+    digest, templates = papers.digest, papers.templates
+    yield header(clean(name_digest(digest)))
+    yield templates.render("slack/header.j2", digest=digest, full=digest.full)
+    for entry in shown:
+        yield DIVIDER
+        yield from papers.in_full(entry)
+    yield DIVIDER
+    below = digest.papers - len(shown)
+    values = {"digest": digest, "below": below, "threaded": threaded}
+    yield templates.render("slack/contents.j2", **values)
+    footer = templates.render("slack/footer.j2", digest=digest)
+    yield from map(context, cut(footer, SECTION_LIMIT))
+
+
+def _others(papers: _Papers, shown: Collection[DigestPaper]) -> Iterator[Piece]:
+    """Yield the papers that are not shown yet, by topic: the best in full, the others as titles."""
+    digest, templates = papers.digest, papers.templates
+    done = {entry.paper_id for entry in shown}
+    in_full = {entry.paper_id for entry in digest.best(digest.full)}
+    for group in digest.groups:
+        left = [entry for entry in group.entries if entry.paper_id not in done]
+        if not left:
+            continue
+        yield DIVIDER
+        yield f"*{escape(clean(group.heading))}*"
+        for entry in left:
+            if entry.paper_id in in_full:
+                yield from papers.in_full(entry)
+        lines = (
+            templates.render("slack/title_line.j2", entry=entry, digest=digest)
+            for entry in left
+            if entry.paper_id not in in_full
+        )
+        yield from join_lines(lines)
+
+
+def _parts(messages: list[Json]) -> tuple[Rendered, ...]:
+    return tuple(Rendered(part, message) for part, message in enumerate(messages))

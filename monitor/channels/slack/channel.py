@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol, cast
+from typing import Protocol
 
 from pydantic import ValidationInfo, model_validator
 
 from monitor.channels.base import Channel, ChannelOptions, Shared
-from monitor.channels.slack import blocks, render
-from monitor.channels.slack.bot import Bot
-from monitor.channels.slack.errors import TooLongError
-from monitor.channels.slack.webhook import Webhook
+from monitor.channels.slack import blocks
+from monitor.channels.slack.api import Bot, TooLongError, Webhook
+from monitor.channels.slack.settings import BASE_URL
 from monitor.errors import UsageError
 from monitor.model import (
     Delivery,
@@ -29,9 +28,8 @@ from monitor.model import (
     Rendered,
     Templates,
 )
-from monitor.setting_types import Line, SecretUrl, SettingsContext
+from monitor.setting_types import Line, SecretUrl, context_of
 
-BASE_URL = "https://slack.com/api/"
 # Slack takes one message a second for each channel, and more only in short bursts.
 SECONDS_BETWEEN_MESSAGES = 1.0
 
@@ -54,7 +52,7 @@ class SlackOptions(ChannelOptions):
             raise ValueError('channel: is empty; # begins a comment, so write channel: "#papers"')
         if bool(self.channel) == bool(self.webhook):
             raise ValueError("needs either channel: or webhook:")
-        if self.channel and not cast("SettingsContext", info.context).slack:
+        if self.channel and not context_of(info).slack:
             raise ValueError("channel: needs the token of a bot, in a slack: section")
         return self
 
@@ -101,12 +99,12 @@ class Slack(Channel):
     def open(cls, name: str, options: SlackOptions, shared: Shared) -> Slack:
         if options.webhook:
             return cls(name, webhook=options.webhook.reveal())
-        url = shared.slack_url or BASE_URL
+        assert shared.slack, "a bot's channel is refused without a slack: section"
         return cls(
             name,
             channel=options.channel or "",
-            token=shared.slack_token,
-            base_url=url,
+            token=shared.slack.token.reveal(),
+            base_url=shared.slack.base_url,
             menus=shared.slack_answers,
         )
 
@@ -116,12 +114,12 @@ class Slack(Channel):
 
     def render(self, digest: Digest, templates: Templates) -> tuple[Rendered, ...]:
         threaded = self._bot is not None
-        return render.render_digest(
+        return blocks.render_digest(
             digest, templates, threaded=threaded, menus=threaded and self._menus
         )
 
     def render_notice(self, notice: Notice, templates: Templates) -> tuple[Rendered, ...]:
-        return render.render_notice(notice, templates)
+        return blocks.render_notice(notice, templates)
 
     def send(self, delivery: Delivery, commit_handoff: Callable[[], bool]) -> Outcome:
         """The commit stands before the request: the SDK gives no place before its last byte."""

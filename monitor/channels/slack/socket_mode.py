@@ -16,8 +16,7 @@ from slack_sdk.socket_mode.builtin.client import SocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 
-from monitor.channels.slack.clients import SILENT, ApiClient
-from monitor.channels.slack.errors import send_request
+from monitor.channels.slack.api import SILENT, ApiClient, send_request
 from monitor.channels.slack.menus import TAKEN_WITHIN
 from monitor.model import Outcome
 

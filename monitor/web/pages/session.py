@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from monitor.commands.web_login import SESSION_LASTS
-from monitor.config.zones import zone as valid_zone
+from monitor.config.settings import valid_zone
 from monitor.errors import UsageError
 from monitor.web.forms import form
 from monitor.web.guesses import TRY_LATER, guesses_of, may_guess

@@ -50,8 +50,8 @@ def one_source(request: Request) -> Response:
         source=source,
         history=history,
         plot=_plot(count_of_source(runtime, name), source),
-        every=duration(source.every),
-        next_run=last + source.every if last else None,
+        every=duration(source.settings.every),
+        next_run=last + source.settings.every if last else None,
     )
 
 

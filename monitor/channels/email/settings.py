@@ -1,4 +1,4 @@
-"""Where digests are sent: channels, the mail server, the Slack bot, retries, the operator."""
+"""The settings of mail: the server or program that takes it, and its account."""
 
 from __future__ import annotations
 
@@ -6,80 +6,47 @@ import re
 from datetime import timedelta
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    Field,
-    SerializeAsAny,
-    SkipValidation,
-    model_validator,
-)
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
-from monitor.channels.retry_policy import PATIENCE, TIMEOUTS
-from monitor.config.section import (
-    Section,
-    existing_channel,
-    existing_file,
-)
 from monitor.setting_types import (
-    SOME,
-    Duration,
+    ExistingFile,
     FilePath,
     HttpsUrl,
     Line,
-    OneOrMore,
-    Recipients,
     Secret,
+    Section,
     Sender,
-    Span,
-    Spans,
     Timeout,
     is_loopback,
 )
-
-SLACK = "https://slack.com/api/"
-
 
 _PORTS = {"starttls": 587, "implicit": 465, "none": 25}
 _LMTP_PORT = 24
 _LMTP = re.compile(r"/.+|(?P<host>[^\s:/\[\]]+|\[[0-9a-fA-F:.]+\])(:(?P<port>\d{1,5}))?")
 
-
-class ChannelSettings(Section):
-    """One way out. `options` are those of its kind; `name` is what subscriptions call it."""
-
-    name: str
-    kind: Line
-    options: SkipValidation[SerializeAsAny[BaseModel]] = Field(repr=False)
-
-
-class DestinationSettings(Section):
-    """Ways to reach somebody: e-mail addresses, channels, or both."""
-
-    email: Recipients = ()
-    channels: OneOrMore[Annotated[str, AfterValidator(existing_channel)]] = ()
-
-    @model_validator(mode="after")
-    def _some_way(self) -> DestinationSettings:
-        if not self.email and not self.channels:
-            raise ValueError("has no destination; add email: or channels:")
-        return self
+_TOKEN_URLS = {
+    "microsoft": "https://login.microsoftonline.com/{tenant}/oauth2/v2.0/token",
+    "google": "https://oauth2.googleapis.com/token",
+}
+_APP_SCOPE = "https://outlook.office365.com/.default"
+_SCOPES = {
+    "microsoft": "https://outlook.office.com/SMTP.Send offline_access",
+    "google": "https://mail.google.com/",
+}
 
 
-class OperatorSettings(DestinationSettings):
-    """Who is notified when an incident begins and ends."""
-
-
-class TimeoutSettings(Section):
+class Timeouts(Section):
     """How long the mail server may take in each phase; `block` is for each 64 KB of the text."""
 
-    connect: Timeout = timedelta(seconds=TIMEOUTS.connect)
-    greeting: Timeout = timedelta(seconds=TIMEOUTS.greeting)
-    mail: Timeout = timedelta(seconds=TIMEOUTS.mail)
-    rcpt: Timeout = timedelta(seconds=TIMEOUTS.rcpt)
-    data: Timeout = timedelta(seconds=TIMEOUTS.data)
-    block: Timeout = timedelta(seconds=TIMEOUTS.block)
-    final: Timeout = timedelta(seconds=TIMEOUTS.final)
+    connect: Timeout = timedelta(seconds=30)
+    # For all answers up to MAIL: EHLO, STARTTLS, the login.
+    greeting: Timeout = timedelta(seconds=300)
+    mail: Timeout = timedelta(seconds=300)
+    rcpt: Timeout = timedelta(seconds=300)
+    data: Timeout = timedelta(seconds=120)
+    block: Timeout = timedelta(seconds=180)
+    # With a shorter one the server may accept a mail that we then send again (RFC 5321, 6.1).
+    final: Timeout = timedelta(seconds=600)
 
 
 class OAuthSettings(Section):
@@ -90,9 +57,32 @@ class OAuthSettings(Section):
     client_id: Line = ""
     client_secret: Secret | None = None
     refresh_token: Secret | None = None
-    key_file: Annotated[FilePath, AfterValidator(existing_file)] | None = None
+    key_file: ExistingFile | None = None
     token_url: HttpsUrl | None = None
     scope: Line | None = None
+
+    @property
+    def endpoint(self) -> str:
+        """The URL that tokens are asked from."""
+        return self.token_url or _TOKEN_URLS[self.provider].format(tenant=self.tenant)
+
+    @property
+    def requested_scope(self) -> str:
+        if self.is_app_permission and self.provider == "microsoft":
+            return self.scope or _APP_SCOPE
+        return self.scope or _SCOPES.get(self.provider, "")
+
+    @property
+    def is_app_permission(self) -> bool:
+        """Whether the program itself has the permission (client credentials): nobody logs in.
+
+        At Google every client has a secret, also where somebody logs in.
+        """
+        return bool(self.client_secret) and not self.refresh_token and self.provider != "google"
+
+    @property
+    def needs_login(self) -> bool:
+        return not (self.is_app_permission or self.key_file)
 
     @model_validator(mode="after")
     def _check_provider(self) -> OAuthSettings:
@@ -126,6 +116,8 @@ class SmtpSettings(Section):
     `port` follows from `tls` unless it is set; `sender` is `from:`.
     """
 
+    model_config = ConfigDict(populate_by_name=True)
+
     host: Line = ""
     sendmail: FilePath | None = None
     lmtp: Annotated[Line, AfterValidator(_lmtp)] | None = None
@@ -135,12 +127,12 @@ class SmtpSettings(Section):
     password: Secret | None = None
     oauth: OAuthSettings | None = None
     sender: Sender = Field(alias="from")
-    ca_file: Annotated[FilePath, AfterValidator(existing_file)] | None = None
+    ca_file: ExistingFile | None = None
     unknown: Literal["resend", "hold"] = "resend"
     connections: int = Field(1, ge=1, le=32)
     per_connection: int = Field(50, ge=1)
     per_minute: int | None = Field(None, ge=1)
-    timeouts: TimeoutSettings = Field(default_factory=TimeoutSettings)
+    timeouts: Timeouts = Field(default_factory=Timeouts)
     insecure: bool = False
 
     @model_validator(mode="before")
@@ -188,33 +180,3 @@ class SmtpSettings(Section):
                     "use starttls, or set insecure: true to allow it"
                 )
         return self
-
-
-def _app_token(secret: Secret) -> Secret:
-    if not secret.reveal().startswith("xapp-"):
-        raise ValueError("is no app-level token: these begin with xapp-")
-    return secret
-
-
-class SlackSettings(Section):
-    """The bot that posts to channels, and how it hears what is chosen in menus there.
-
-    With `app_token`, by a connection that it opens itself (Socket Mode). With `signing_secret`,
-    by requests that Slack sends to `public_url` with /slack/actions.
-    """
-
-    base_url: HttpsUrl = SLACK
-    token: Secret
-    app_token: Annotated[Secret, AfterValidator(_app_token)] | None = None
-    signing_secret: Secret | None = None
-
-
-class RetrySettings(Section):
-    """When a delivery is tried again that was not taken, and how long a channel that is down rests.
-
-    Each wait is a range; the last one repeats.
-    """
-
-    waits: Annotated[Spans, SOME] = PATIENCE.waits
-    give_up: Duration = PATIENCE.give_up
-    rest: Span = PATIENCE.rest
