@@ -64,14 +64,12 @@ def set_up_logging(level: int = logging.WARNING) -> None:
 
 
 def _quieten_libraries() -> None:
-    """Log of libraries only what is not said elsewhere.
+    """Silence libraries whose errors we log ourselves, or that would log secret URLs.
 
     httpx logs whole URLs at INFO, and with them the secrets in the addresses of webhooks and APIs.
     """
     for talkative in ("httpx", "httpcore", "slack_sdk", "alembic", "uvicorn"):
         logging.getLogger(talkative).setLevel(logging.WARNING)
-    # APScheduler warns of jobs that were woken while they ran; their next tick is soon enough.
     # A queue whose server is down logs a traceback for each connection; `Outages` logs it once.
-    logging.getLogger("apscheduler").setLevel(logging.ERROR)
     for repetitive in ("procrastinate", "psycopg.pool"):
         logging.getLogger(repetitive).setLevel(logging.CRITICAL)

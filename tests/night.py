@@ -75,7 +75,6 @@ class Night:
         self.house = House(folder)
         self.smtp = smtp
         self.full = folder / "full"
-        self.wall = folder / "wall"
         self.calendar = folder / "calendar"
         self.log = folder / "serve.log"
         self.papers = 0
@@ -247,11 +246,9 @@ def store_down(night: Night) -> Iterator[None]:
 
 @contextmanager
 def clock_back(night: Night) -> Iterator[None]:
-    """An hour back, for the schedule and for the scheduler, and on again at the end."""
-    night.wall.write_text("-3600", encoding="ascii")
+    """An hour back for the schedule, and on again at the end."""
     night.set(night.now - timedelta(hours=1))
     yield
-    night.wall.unlink()
     night.set(night.now + timedelta(hours=1))
 
 
@@ -376,7 +373,6 @@ def process(folder: Path, words: list[str]) -> None:
     from monitor.log import set_up_logging
     from monitor.service.scheduler import Service
 
-    _shift(folder / "wall")
     set_up_logging(logging.INFO)
     Service(folder / "monitor.yaml", FileClock(folder / "calendar"), TICK).run()
 
@@ -398,25 +394,6 @@ def _fill(flag: Path) -> None:
                 raise sa.exc.OperationalError("COMMIT", {}, full)
 
     Database.writing = writing  # type: ignore[method-assign,assignment]
-
-
-def _shift(offset: Path) -> None:
-    """Let the scheduler's clock show what the machine's would, were it set back."""
-    from apscheduler import job
-    from apscheduler.schedulers import base
-    from apscheduler.triggers import interval
-
-    import monitor.service.scheduler
-
-    class Wall(datetime):
-        @classmethod
-        def now(cls, tz: Any = None) -> datetime:
-            seconds = float(offset.read_text(encoding="ascii") or 0) if offset.exists() else 0
-            return datetime.now(tz) + timedelta(seconds=seconds)
-
-    for module in (job, base, interval, monitor.service.scheduler):
-        if hasattr(module, "datetime"):
-            module.datetime = Wall
 
 
 def main() -> None:

@@ -41,7 +41,6 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 # Each library, and each module of Python that does I/O or brings in chance: its only homes.
 HOMES: dict[str, tuple[str, ...]] = {
     "alembic": ("store/migrate.py",),
-    "apscheduler": ("service/scheduler.py",),
     "atexit": ("cli/__init__.py", "sources/sandbox.py"),
     "asyncio": (
         "service/workers.py",
@@ -57,6 +56,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "concurrent": (
         "channels/slack/socket_mode.py",
         "pipeline/deliver.py",
+        "service/scheduler.py",
         "service/workers.py",
         "web/costly.py",
     ),
@@ -146,7 +146,6 @@ HOMES: dict[str, tuple[str, ...]] = {
         "commands/heartbeat.py",
         "http/dialing.py",
         "service/pages_process.py",
-        "service/pages_worker.py",
         "store/activations.py",
         "web/listening.py",
         "web/server.py",

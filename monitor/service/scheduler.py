@@ -1,4 +1,4 @@
-"""`serve`: APScheduler only wakes the pipeline; due times, claims and outcomes live in the store.
+"""`serve`: a tick only wakes the pipeline; due times, claims and outcomes live in the store.
 
 every tick   read each source whose time has come
              match, and compose what is due
@@ -14,14 +14,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import structlog
-from apscheduler.executors.pool import ThreadPoolExecutor
-from apscheduler.jobstores.base import JobLookupError
-from apscheduler.schedulers.background import BackgroundScheduler
 
 from monitor.app import App
 from monitor.commands.heartbeat import SERVICE, end_of_life, living_workers, sign_of_life
@@ -42,8 +42,6 @@ log = structlog.get_logger()
 
 TICK = timedelta(seconds=20)
 CLEAN_UP = timedelta(hours=6)
-# An interval that is not yet over is no clock that was set back.
-SLACK = timedelta(seconds=5)
 READERS = 4
 # Seconds that digests wait for the first look at every source after a start.
 FIRST_LOOK = 600
@@ -86,13 +84,13 @@ class Service(Running):
     def work(self, app: App) -> None:
         with _place(app) as place, open_queue(app.runtime.database) as queue, ExitStack() as stack:
             jobs = _Jobs(app, self.clock, self.tick, lambda: self._look(app, place), queue)
-            jobs.start()
+            jobs.run_due()
             pages = self._start_pages(app, stack)
             if app.settings.slack and app.settings.slack.app_token:
                 stack.enter_context(listening(app.settings.slack, app.runtime))
             self._announce(app)
             while not self._wake.wait(self.tick.total_seconds()):
-                jobs.wake_late_jobs()
+                jobs.run_due()
                 if pages:
                     pages.keep()
             log.info("finishing work in progress", because=self._reason())
@@ -132,6 +130,22 @@ def _place(app: App) -> Iterator[ServiceLock | None]:
         yield place
 
 
+@dataclass(slots=True)
+class _Job:
+    """What is run every `interval` seconds on one of the threads of `pool`.
+
+    `due_at` is a time of the monotonic clock: the wall clock may be set. `is_queued` is true until
+    a run has ended, and `is_woken` asks for one more after it.
+    """
+
+    run: Callable[[], None]
+    pool: ThreadPoolExecutor
+    interval: float
+    due_at: float = 0.0
+    is_queued: bool = False
+    is_woken: bool = False
+
+
 class _Jobs:
     """The jobs of one configuration. They never pile up: the store knows what is due."""
 
@@ -153,80 +167,72 @@ class _Jobs:
         self.began = time.monotonic()
         self._noting = threading.Lock()
         self._is_missing = False
-        self._woken: set[str] = set()
+        self._lock = threading.Lock()
         self.unread = set(app.runtime.sources)
         lines = app.runtime.lines
-        self.executors = {
-            "default": ThreadPoolExecutor(3),
-            "readers": ThreadPoolExecutor(READERS),
-            "lines": ThreadPoolExecutor(max(1, len(lines))),
+        main = ThreadPoolExecutor(3, "job")
+        readers = ThreadPoolExecutor(READERS, "reader")
+        senders = ThreadPoolExecutor(max(1, len(lines)), "sender")
+        self._pools = (main, readers, senders)
+        seconds = tick.total_seconds()
+        self._jobs = {
+            WATCH: _Job(self._watch, main, seconds),
+            COMPOSE: _Job(self._compose, main, seconds),
+            "upkeep": _Job(self._task(Step.CLEAN_UP), main, CLEAN_UP.total_seconds()),
+            "search": _Job(self._task(Step.SEARCH), main, seconds),
         }
-        self.scheduler = BackgroundScheduler(
-            timezone=UTC,
-            executors=self.executors,
-            job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
-        )
-        self._every(tick, self._watch, "default", WATCH)
-        self._every(tick, self._compose, "default", COMPOSE)
-        self._every(CLEAN_UP, self._do, "default", "upkeep", Task(Step.CLEAN_UP))
-        self._every(tick, self._do, "default", "search", Task(Step.SEARCH))
         for name in app.runtime.sources:
-            self._every(tick, self._ingest, "readers", f"source {name}", name)
+            self._jobs[f"source {name}"] = _Job(partial(self._ingest, name), readers, seconds)
         for line in lines:
-            self._every(tick, self._do, "lines", f"{LINE}{line}", Task(Step.DELIVER, line))
+            self._jobs[f"{LINE}{line}"] = _Job(self._task(Step.DELIVER, line), senders, seconds)
 
-    def _every(
-        self,
-        tick: timedelta,
-        job: Callable[..., None],
-        executor: str,
-        name: str,
-        *arguments: object,
-    ) -> None:
-        def run(*arguments: object) -> None:
-            self._woken.add(name)
-            # APScheduler skips a job that is woken while it runs, so it runs once more here.
-            while name in self._woken and not self.app.runtime.stopping.is_set():
-                self._woken.discard(name)
-                with self.outages.watch(name, seen_by=WATCH if tick >= CLEAN_UP else ""):
-                    self._run_if_store_exists(job, *arguments)
+    def _task(self, step: Step, of: str = "") -> Callable[[], None]:
+        return partial(self._do, Task(step, of))
 
-        self.scheduler.add_job(
-            run,
-            "interval",
-            seconds=tick.total_seconds(),
-            args=arguments,
-            id=name,
-            executor=executor,
-            next_run_time=datetime.now(UTC),
-        )
-
-    def start(self) -> None:
-        self.scheduler.start()
+    def run_due(self) -> None:
+        """Start the jobs whose interval is over, but none that still runs."""
+        now = time.monotonic()
+        for name, job in self._jobs.items():
+            if now >= job.due_at:
+                job.due_at = now + job.interval
+                with self._lock:
+                    self._queue(name, job)
 
     def stop(self) -> None:
-        """Claim nothing more, and wait for what is under way.
+        """Claim nothing more, and wait for what is under way."""
+        with self._lock:
+            self.app.runtime.stopping.set()
+        for pool in self._pools:
+            pool.shutdown(wait=True)
 
-        Not in `scheduler.shutdown`, which holds the lock that a job needs to wake another.
-        """
-        self.app.runtime.stopping.set()
-        self.scheduler.pause()
-        for executor in self.executors.values():
-            executor.shutdown(wait=True)
-        self.scheduler.shutdown(wait=False)
+    def wake(self, name: str) -> None:
+        """Run a job now rather than at its next tick; a mail need not wait for the clock."""
+        job = self._jobs.get(name)
+        if job is not None:
+            with self._lock:
+                job.is_woken = True
+                self._queue(name, job)
 
-    def wake_late_jobs(self) -> None:
-        """Wake the jobs that a clock set back has postponed.
+    def _queue(self, name: str, job: _Job) -> None:
+        if not job.is_queued and not self.app.runtime.stopping.is_set():
+            job.is_queued = True
+            job.pool.submit(self._run, name, job)
 
-        APScheduler sleeps until a time of the wall clock: set back by an hour, it would sleep for
-        that hour. No job is ever further ahead than its interval, unless the clock was set back.
-        """
-        now = datetime.now(UTC)
-        for job in self.scheduler.get_jobs():
-            if job.next_run_time and job.next_run_time - now > job.trigger.interval + SLACK:
-                self._wake(job.id)
+    def _run(self, name: str, job: _Job) -> None:
+        """Run a job, and once more where it was woken while it ran."""
+        is_rare = job.interval >= CLEAN_UP.total_seconds()
+        while True:
+            with self._lock:
+                job.is_woken = False
+            if not self.app.runtime.stopping.is_set():
+                with self.outages.watch(name, seen_by=WATCH if is_rare else ""):
+                    self._run_if_store_exists(job.run)
+            with self._lock:
+                if not job.is_woken:
+                    job.is_queued = False
+                    return
 
-    def _run_if_store_exists(self, job: Callable[..., None], *what: object) -> None:
+    def _run_if_store_exists(self, job: Callable[[], None]) -> None:
         """Do a job, but nothing while the store is gone: what it did could not be recorded.
 
         A file that is put back is used again; another one in its place is not, without a restart.
@@ -243,13 +249,7 @@ class _Jobs:
             if self._is_missing:
                 log.warning("store file restored")
             self._is_missing = False
-        job(*what)
-
-    def _wake(self, job: str) -> None:
-        """Run a job now rather than at its next tick; a mail need not wait for the clock."""
-        self._woken.add(job)
-        with suppress(JobLookupError):
-            self.scheduler.modify_job(job, next_run_time=datetime.now(UTC))
+        job()
 
     def _watch(self) -> None:
         self.app.runtime.owner.keep()
@@ -271,9 +271,9 @@ class _Jobs:
         """Do what follows a task: now, or by waking the job that does it."""
         match task.step:
             case Step.MATCH:
-                self._wake(COMPOSE)
+                self.wake(COMPOSE)
             case Step.DELIVER:
-                self._wake(f"{LINE}{task.of}")
+                self.wake(f"{LINE}{task.of}")
             case _:
                 flow.do(self.app.runtime, task, self._follow)
 
@@ -291,8 +291,8 @@ class _Jobs:
             raise
         if source in self.unread and not is_being_read(runtime, source):
             self.unread.discard(source)
-        for one in following:
-            self._follow(one)
+        for next_task in following:
+            self._follow(next_task)
 
     def _compose(self) -> None:
         """After a time of being down, what is due waits until each source was looked at once."""

@@ -23,7 +23,7 @@ PLAIN = {"FORCE_COLOR": "", "TTY_COMPATIBLE": "", "GITHUB_ACTIONS": "", "NO_COLO
 def test_the_command_line_is_there_before_anything_heavy_is() -> None:
     code = (
         "import sys, monitor.cli\n"
-        "heavy = 'sqlalchemy pydantic httpx slack_sdk jinja2 yaml feedparser apscheduler'.split()\n"
+        "heavy = 'sqlalchemy pydantic httpx slack_sdk jinja2 yaml feedparser'.split()\n"
         "print([name for name in heavy if name in sys.modules])"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -71,7 +71,7 @@ def test_lines_of_libraries_are_logged_as_ours() -> None:
         "monitor.log.set_up_logging(logging.INFO)\n"
         "logging.getLogger('library').warning('warned %s', 'twice')\n"
         "structlog.get_logger().info('read')\n"
-        "logging.getLogger('apscheduler.scheduler').warning('woken while it ran')\n"
+        "logging.getLogger('procrastinate').error('a connection is gone')\n"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     of_library, ours = map(json.loads, ran.stderr.splitlines())
