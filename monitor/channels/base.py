@@ -19,7 +19,16 @@ from pydantic import BaseModel
 
 from monitor.channels.slack.settings import SlackSettings
 from monitor.errors import UsageError
-from monitor.model import Delivery, Digest, Notice, Outcome, Rendered, Step, Templates
+from monitor.model import (
+    Delivery,
+    DeliveryState,
+    Digest,
+    Notice,
+    Outcome,
+    Rendered,
+    Step,
+    Templates,
+)
 from monitor.setting_types import Section
 from monitor.text import clean
 
@@ -45,6 +54,10 @@ class Shared:
     slack: SlackSettings | None = None
     slack_answers: bool = False
     links: Any = None
+
+
+# The outcome where `commit_handoff` returns False.
+TAKEN_OVER = Outcome(DeliveryState.RETRY, "not sent: another process has taken this delivery over")
 
 
 class Channel(ABC):

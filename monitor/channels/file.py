@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from monitor.channels.base import Channel, ChannelOptions, Shared
+from monitor.channels.base import TAKEN_OVER, Channel, ChannelOptions, Shared
 from monitor.channels.pages import numbered, render_pages
 from monitor.errors import MonitorError
 from monitor.model import Delivery, DeliveryState, Digest, Notice, Outcome, Rendered, Templates
@@ -99,8 +99,7 @@ class Pages(Channel):
             for further, content in _further(page, delivery):
                 _write(further, content, lambda: True, self._page_mode())
             if not _write(page, _content(delivery), commit_handoff, self._page_mode()):
-                error = "not written: another process has taken this delivery over"
-                return Outcome(DeliveryState.RETRY, error)
+                return TAKEN_OVER
         except OSError as error:
             return Outcome(
                 DeliveryState.RETRY, f"cannot write {page}: {error.strerror}", channel_down=True

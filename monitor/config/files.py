@@ -44,15 +44,6 @@ _MALFORMED = (
 # ── variables ───────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, slots=True)
-class Filled:
-    """A text with its variables put in. `values` maps `${NAME}` to what it stood for."""
-
-    text: str
-    values: Mapping[str, str]
-    problems: tuple[str, ...] = ()
-
-
 @dataclass(slots=True)
 class Environment:
     """The variables of the process; `files` are the secret files that were read, as bytes."""
@@ -60,22 +51,24 @@ class Environment:
     variables: Mapping[str, str]
     files: dict[str, bytes] = field(default_factory=dict)
 
-    def fill(self, text: str) -> Filled:
-        """Put the variables into a text, once: what they hold is not looked at again."""
+    def fill(self, text: str) -> tuple[str, dict[str, str], list[str]]:
+        """Put the variables into a text, once: what they hold is not looked at again.
+
+        Return the text, what each `${NAME}` in it stood for, and the problems.
+        """
         values: dict[str, str] = {}
         problems: list[str] = []
 
-        def put(found: re.Match[str]) -> str:
-            if found[0] == "$${":
+        def put(reference: re.Match[str]) -> str:
+            if reference[0] == "$${":
                 return "${"
             try:
-                values[found[0]] = self._value(found[1], closed=bool(found[2]))
+                values[reference[0]] = self._value(reference[1], closed=bool(reference[2]))
             except ValueError as error:
                 problems.append(str(error))
-                return found[0]
-            return values[found[0]]
+            return values.get(reference[0], reference[0])
 
-        return Filled(_REFERENCE.sub(put, text), values, tuple(problems))
+        return _REFERENCE.sub(put, text), values, problems
 
     def _value(self, name: str, *, closed: bool) -> str:
         if not closed or not _NAME.fullmatch(name):
@@ -273,14 +266,13 @@ def _fill(written: Written, where: Where, value: Value, environment: Environment
         return [_fill(written, (*where, i), v, environment) for i, v in enumerate(value)]
     if value is None or "${" not in value:
         return value
-    filled = environment.fill(value)
+    text, written.put_in[where], problems = environment.fill(value)
     written.as_written[where] = value
-    written.put_in[where] = filled.values
-    for problem in filled.problems:
+    for problem in problems:
         written.fault(where, problem)
-    if filled.problems:
+    if problems:
         written.settled.add(where)
-    return filled.text
+    return text
 
 
 def _add_references(

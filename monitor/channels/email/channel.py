@@ -211,20 +211,17 @@ def _format_mailbox(name: str, address: str) -> str:
     return f"{encoded} <{address}>"
 
 
-def sender_domain(sender: str) -> str:
-    """Return the domain that mail is from, `localhost` where there is none."""
-    try:
-        return _sender(sender)[1].domain
-    except UsageError:
-        return "localhost"
-
-
 def sender_address(sender: str) -> str:
     """Return the address that mail is from, "" where there is none."""
     try:
         return str(_sender(sender)[1])
     except UsageError:
         return ""
+
+
+def sender_domain(sender: str) -> str:
+    """Return the domain that mail is from, `localhost` where there is none."""
+    return sender_address(sender).rpartition("@")[2] or "localhost"
 
 
 def _list_id(label: str, domain: str, body: Json) -> str:

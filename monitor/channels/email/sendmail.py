@@ -16,6 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import IO
 
+from monitor.channels.base import TAKEN_OVER
 from monitor.channels.email.settings import SmtpSettings
 from monitor.channels.email.smtp import Letter
 from monitor.model import DeliveryState, Outcome, Step
@@ -69,8 +70,7 @@ class Sendmail:
             return Outcome(DeliveryState.RETRY, problem, channel_down=True)
         with message, output:
             if not commit_handoff():
-                taken_over = "not sent: another process has taken this delivery over"
-                return Outcome(DeliveryState.RETRY, taken_over)
+                return TAKEN_OVER
             return self._run(letter, message, output)
 
     def check(self) -> str:

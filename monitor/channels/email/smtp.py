@@ -22,6 +22,7 @@ from email.utils import parseaddr
 from queue import LifoQueue
 from typing import Protocol
 
+from monitor.channels.base import TAKEN_OVER
 from monitor.channels.email.connection import (
     Account,
     NotSentError,
@@ -286,9 +287,7 @@ class SmtpServer:
         session.set_timeout(self._timeouts.final)
         if not commit_handoff():
             self._drop()
-            return Outcome(
-                DeliveryState.RETRY, "not sent: another process has taken this delivery over"
-            )
+            return TAKEN_OVER
         try:
             session.send(b".\r\n")
             reply = session.read_reply()

@@ -142,7 +142,7 @@ class Bot:
         )
 
     def check(self) -> str:
-        answer = send_request(lambda: self._client.ask("auth.test", json={}), self._token)
+        answer = self._call("auth.test")
         if isinstance(answer, Outcome):
             return answer.error
         if answer.data.get("ok") is not True:
@@ -154,21 +154,21 @@ class Bot:
 
     def team(self) -> str:
         """Return the id of the bot's workspace, "" where Slack does not say it."""
-        answer = send_request(lambda: self._client.ask("auth.test", json={}), self._token)
+        answer = self._call("auth.test")
         return "" if isinstance(answer, Outcome) else str(answer.data.get("team_id", ""))
 
     def whisper(self, channel: str, user: str, text: str) -> str:
         """Say something that only one person in a channel sees; return the error, or ""."""
-        arguments = {"channel": channel, "user": user, "text": text}
-        answer = send_request(
-            lambda: self._client.ask("chat.postEphemeral", json=arguments), self._token
-        )
+        answer = self._call("chat.postEphemeral", channel=channel, user=user, text=text)
         return answer.error if isinstance(answer, Outcome) else answer.code
 
     def find(self, delivery: Delivery) -> Outcome | None:
         """Return SENT if the delivery is there, RETRY if it is not, None if nobody can tell."""
         thread = delivery.parent.rpartition(":")[2]
         return find_delivery(self._client, delivery, self._new_threads.get(thread, thread))
+
+    def _call(self, method: str, **arguments: Any) -> Answer | Outcome:
+        return send_request(lambda: self._client.ask(method, json=arguments), self._token)
 
     def _try_post(
         self, message: Json, delivery: Delivery, thread: str, last: bool
@@ -185,9 +185,7 @@ class Bot:
             **({"thread_ts": thread} if thread else {}),
             **({"metadata": metadata} if last else {}),
         }
-        answer = send_request(
-            lambda: self._client.ask("chat.postMessage", json=arguments), self._token
-        )
+        answer = self._call("chat.postMessage", **arguments)
         if isinstance(answer, Outcome):
             return answer
         if is_thread_gone(answer):

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from pydantic import ValidationInfo, model_validator
 
-from monitor.channels.base import Channel, ChannelOptions, Shared
+from monitor.channels.base import TAKEN_OVER, Channel, ChannelOptions, Shared
 from monitor.channels.slack import blocks
 from monitor.channels.slack.api import Bot, TooLongError, Webhook
 from monitor.channels.slack.settings import BASE_URL
@@ -124,8 +124,7 @@ class Slack(Channel):
     def send(self, delivery: Delivery, commit_handoff: Callable[[], bool]) -> Outcome:
         """The commit stands before the request: the SDK gives no place before its last byte."""
         if not commit_handoff():
-            error = "not sent: another process has taken this delivery over"
-            return Outcome(DeliveryState.RETRY, error)
+            return TAKEN_OVER
         thread = delivery.parent.rpartition(":")[2]
         return self._send(delivery.rendered.body, delivery, thread, last=True)
 
