@@ -86,7 +86,7 @@ class App:
     ) -> list[DigestReport]:
         """Match what waits, compose what is due, deliver what is open.
 
-        Returns the digests that were composed, attempted, or wait for a line that is down.
+        Returns the digests that were composed, attempted, or wait for an outage to end.
         `on_failure` gets the name and error of each subscription that could not be composed.
         `probe` tries at once what rests after a failure: a person asked, having fixed something.
         """
@@ -97,23 +97,24 @@ class App:
         )
         with self.runtime.database.reading() as tx:
             waiting = deliveries.open_on(tx, self._channels_down(tx))
-            ids = dict.fromkeys([*composed, *(one.digest_id for one in attempted), *waiting])
+            sent = [delivery.digest_id for delivery in attempted]
+            ids = dict.fromkeys([*composed, *sent, *waiting])
             headings = digests.headings(tx, ids)
             return [
-                DigestReport(
-                    one.subscription, one.period, one.papers, tuple(deliveries.of_digest(tx, id))
-                )
-                for id in ids
-                if (one := headings[id]).subscription != OPERATOR
+                _report(tx, id, headings[id]) for id in ids if headings[id].subscription != OPERATOR
             ]
 
     def _channels_down(self, tx: Transaction) -> list[str]:
-        down = {one.subject for one in incidents.open_incidents(tx) if one.kind == incidents.DOWN}
-        lines = self.runtime.lines.items()
-        return [channel.name for line, some in lines if line in down for channel in some]
+        down = {
+            incident.subject
+            for incident in incidents.open_incidents(tx)
+            if incident.kind == incidents.DOWN
+        }
+        channels = self.runtime.channels.values()
+        return [channel.name for channel in channels if channel.outage_group in down]
 
     def deliver(self) -> list[Delivery]:
-        """Send what is open, also on lines that are down: a person asked for it."""
+        """Send what is open, also to what is down: a person asked for it."""
         from monitor.pipeline.deliver import deliver
         from monitor.pipeline.match import sync_subscriptions
 
@@ -124,6 +125,11 @@ class App:
         from monitor.pipeline.cleanup import upkeep
 
         upkeep(self.runtime)
+
+
+def _report(tx: Transaction, digest_id: int, heading: digests.Heading) -> DigestReport:
+    attempted = tuple(deliveries.of_digest(tx, digest_id))
+    return DigestReport(heading.subscription, heading.period, heading.papers, attempted)
 
 
 def load_settings(path: Path, before: Settings | None = None) -> Settings:

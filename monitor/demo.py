@@ -50,9 +50,9 @@ class Played:
             and all(d.state is DeliveryState.SENT for one in self.sent for d in one.deliveries)
         )
 
-    def page(self, one: DigestReport) -> Path | None:
+    def page(self, digest: DigestReport) -> Path | None:
         """The page of a digest; None where somebody changed the demo and it writes none."""
-        pages = (Path(delivery.reference) for delivery in one.deliveries)
+        pages = (Path(delivery.reference) for delivery in digest.deliveries)
         return next((page for page in pages if page.is_file()), None)
 
     def json(self) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def set_up_logging(level: int = logging.WARNING) -> None:
     # Plain tracebacks: the pretty ones print the values of variables, and with them secrets.
     pretty = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
     quieter: list[Processor] = [_without_shown] if level > logging.INFO else []
-    said: list[Processor] = [
+    stamped: list[Processor] = [
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper("iso", utc=True),
     ]
@@ -48,7 +48,7 @@ def set_up_logging(level: int = logging.WARNING) -> None:
         else [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
     )
     structlog.configure(
-        processors=[*quieter, *said, *shown],
+        processors=[*quieter, *stamped, *shown],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
@@ -57,7 +57,7 @@ def set_up_logging(level: int = logging.WARNING) -> None:
     of_libraries.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             processors=[without_meta, *shown],
-            foreign_pre_chain=[structlog.stdlib.add_logger_name, *said],
+            foreign_pre_chain=[structlog.stdlib.add_logger_name, *stamped],
         )
     )
     logging.basicConfig(level=level, handlers=[of_libraries], force=True)

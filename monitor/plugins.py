@@ -82,10 +82,10 @@ def _class(what: str, kind: str, kinds: Mapping[str, str]) -> type[Any]:
         raise UsageError(f"“{kind}” is not a kind of {what}", hint)
     module, _, name = kinds[kind].partition(":")
     try:
-        found: type[Any] = getattr(import_module(module), name)
+        loaded: type[Any] = getattr(import_module(module), name)
     except Exception as error:
         raise UsageError(
             f"the {what} kind “{kind}” cannot be loaded: {type(error).__name__}: {error}",
             f"it is {kinds[kind]}; install its package again",
         ) from error
-    return found
+    return loaded

@@ -111,10 +111,10 @@ def _timeout(value: object) -> object:
 def _length(value: object, written: re.Pattern[str], examples: str) -> object:
     if not isinstance(value, str):
         return value
-    found = written.fullmatch(value.strip())
-    if not found:
+    match = written.fullmatch(value.strip())
+    if not match:
         raise ValueError(f"“{value}” is not a duration; write {examples}")
-    return timedelta(seconds=int(found[1]) * _UNITS[found[2]])
+    return timedelta(seconds=int(match[1]) * _UNITS[match[2]])
 
 
 def duration(value: timedelta) -> str:

@@ -31,7 +31,7 @@ class KeyRing:
 
         A key that was removed cannot sign: the first one does then.
         """
-        chosen = next((one for one in self.keys if _name(one) == key), self.keys[0])
+        chosen = next((known for known in self.keys if _name(known) == key), self.keys[0])
         return str(_signer(purpose, [chosen]).dumps(list(names)))
 
     def read(self, purpose: str, token: str) -> tuple[str, ...] | None:

@@ -237,8 +237,8 @@ def _pages(folder: Path) -> Iterator[PageLink]:
 def _facts(path: Path) -> dict[str, Any]:
     with path.open("rb") as file:
         file.seek(max(path.stat().st_size - _FACTS_AT_MOST, 0))
-        found = _FACTS.search(file.read().decode("utf-8", "replace"))
-    return dict(json.loads(found[1])) if found else {}
+        match = _FACTS.search(file.read().decode("utf-8", "replace"))
+    return dict(json.loads(match[1])) if match else {}
 
 
 def _file_name(name: str) -> str:

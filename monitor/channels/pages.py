@@ -77,10 +77,10 @@ def _sections(
     chunk: Sequence[tuple[DigestSection, DigestPaper]],
 ) -> list[tuple[DigestSection, list[DigestPaper]]]:
     """Return the papers of a page under their sections."""
-    found: dict[str, tuple[DigestSection, list[DigestPaper]]] = {}
+    sections: dict[str, tuple[DigestSection, list[DigestPaper]]] = {}
     for group, entry in chunk:
-        found.setdefault(group.topic, (group, []))[1].append(entry)
-    return list(found.values())
+        sections.setdefault(group.topic, (group, []))[1].append(entry)
+    return list(sections.values())
 
 
 def numbered(name: str, page: int) -> str:

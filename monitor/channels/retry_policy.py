@@ -132,18 +132,18 @@ def give_up_at(
     return (delivery.handed_off_at or delivery.created_at) + settings.give_up + down
 
 
-def judge_lookup(delivery: Delivery, found: Outcome, now: datetime) -> Outcome:
+def judge_lookup(delivery: Delivery, outcome: Outcome, now: datetime) -> Outcome:
     """Turn what a channel found into what is recorded.
 
     What is not there yet may be on its way still, when the process died a moment ago: it is looked
     for once more before it is sent again.
     """
-    if found.state is not DeliveryState.RETRY or found.retry_after is None:
-        return found
+    if outcome.state is not DeliveryState.RETRY or outcome.retry_after is None:
+        return outcome
     since = delivery.changed_at
-    if since is not None and now < since + found.retry_after:
-        return replace(found, state=DeliveryState.UNKNOWN)
-    return replace(found, retry_after=None)
+    if since is not None and now < since + outcome.retry_after:
+        return replace(outcome, state=DeliveryState.UNKNOWN)
+    return replace(outcome, retry_after=None)
 
 
 def next_attempt(
@@ -163,8 +163,8 @@ def next_attempt(
         wait = settings.wait(delivery.id, delivery.attempts)
     if delivery.handed_off_at is not None:
         return now + wait if now + wait < give_up_at(delivery, settings, down) else None
-    late = now + wait >= delivery.created_at + settings.give_up
-    return None if late and delivery.attempts + 1 >= settings.attempts else now + wait
+    is_late = now + wait >= delivery.created_at + settings.give_up
+    return None if is_late and delivery.attempts + 1 >= settings.attempts else now + wait
 
 
 def rest(tries: int, settings: RetrySettings = DEFAULT_RETRY) -> timedelta:

@@ -154,7 +154,7 @@ def _newest(moments: Iterable[datetime | None]) -> datetime | None:
 
 def _senders(runtime: Runtime) -> list[Check]:
     """What receivers ask of the domain that mail is from, where the DNS answers."""
-    if SMTP_SERVER not in runtime.lines:
+    if SMTP_SERVER not in runtime.outage_groups:
         return []
     domain = sender_domain(runtime.sender)
     if not sender_dns.is_somebodys(domain):

@@ -238,8 +238,8 @@ def _read_one(
         _add_references(page.value, defaults, environment.variables)
         written.values = _fill(written, (), page.value, environment)
     elif not page.problems:
-        said = "is empty" if page.value is None else "contains no settings (name: value)"
-        written.fault((), f"this file {said}")
+        problem = "is empty" if page.value is None else "contains no settings (name: value)"
+        written.fault((), f"this file {problem}")
     return written
 
 
@@ -299,11 +299,11 @@ def _list_included(written: Written, patterns: object) -> Iterator[Path]:
         return
     seen = {os.path.realpath(written.file)}
     for index, pattern in enumerate(texts):
-        found = _matching(written.file.parent, pattern)
-        if not found:
+        files = _matching(written.file.parent, pattern)
+        if not files:
             on_progress = written.warn if glob.has_magic(pattern) else written.fault
             on_progress(("include", index), f"there is no file “{pattern}”")
-        for path in found:
+        for path in files:
             if os.path.realpath(path) not in seen:
                 seen.add(os.path.realpath(path))
                 yield path

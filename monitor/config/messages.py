@@ -18,14 +18,14 @@ _LISTED = 12
 
 def nearest(word: str, words: Iterable[str], otherwise: str = "") -> str:
     """Return “; did you mean x?”, or else what there is to choose from."""
-    known = {one.casefold(): one for one in words}
-    found = difflib.get_close_matches(word.casefold(), known, n=1, cutoff=0.6)
-    if found:
-        return f"; did you mean “{known[found[0]]}”?"
+    choices = {choice.casefold(): choice for choice in words}
+    close = difflib.get_close_matches(word.casefold(), choices, n=1, cutoff=0.6)
+    if close:
+        return f"; did you mean “{choices[close[0]]}”?"
     if otherwise:
         return f", {otherwise}"
-    if 0 < len(known) <= _LISTED:
-        return f"; there are: {', '.join(known.values())}"
+    if 0 < len(choices) <= _LISTED:
+        return f"; there are: {', '.join(choices.values())}"
     return ""
 
 

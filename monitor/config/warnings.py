@@ -112,8 +112,10 @@ def _doubt_sources(topic: TopicSettings, settings: Settings, written: Written) -
 
 def _doubt_use(settings: Settings, written: Written) -> None:
     subscriptions = settings.subscriptions.values()
-    topics = {topic for one in subscriptions for topic in topics_of(settings, one)}
-    channels = {channel for one in subscriptions for channel in one.channels}
+    topics = {
+        topic for subscription in subscriptions for topic in topics_of(settings, subscription)
+    }
+    channels = {channel for subscription in subscriptions for channel in subscription.channels}
     channels.update(settings.operator.channels if settings.operator else ())
     for name in settings.topics:
         if name not in topics and subscriptions:

@@ -45,8 +45,8 @@ _MAX_SOCKET_PATH_BYTES = 107
 def _listen(text: str, info: ValidationInfo) -> str:
     if text.startswith(UNIX_SOCKET):
         return _unix_socket(text.removeprefix(UNIX_SOCKET), context_of(info))
-    found = _LISTEN.fullmatch(text)
-    if not found or not 0 < int(found["port"]) < 65_536:
+    match = _LISTEN.fullmatch(text)
+    if not match or not 0 < int(match["port"]) < 65_536:
         raise ValueError(
             f"“{text}” should be an address and a port, as in 127.0.0.1:8080, or a Unix socket, "
             "as in unix:/run/paper-monitor/web.sock"
@@ -153,15 +153,15 @@ class WebSettings(Section):
         The path of a Unix socket is relative to the current folder.
         """
         context = SettingsContext(folder=Path.cwd(), public_url=has_public_url)
-        given = {
+        revealed = {
             name: value.reveal() if isinstance(value, Secret) else value for name, value in self
         }
         try:
-            return WebSettings.model_validate({**given, "listen": listen}, context=context)
+            return WebSettings.model_validate({**revealed, "listen": listen}, context=context)
         except ValidationError as fault:
             error = fault.errors()[0]
-            said = str(error["ctx"]["error"] if "ctx" in error else error["msg"])
-            raise UsageError(f"--listen: {said.removeprefix('listen: ')}") from None
+            problem = str(error["ctx"]["error"] if "ctx" in error else error["msg"])
+            raise UsageError(f"--listen: {problem.removeprefix('listen: ')}") from None
 
     @model_validator(mode="after")
     def _check_access(self) -> WebSettings:

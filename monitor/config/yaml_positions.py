@@ -120,8 +120,8 @@ class _Builder:
                 continue
             name = key.value
             if name in lines:
-                said = f"“{name}” is defined twice; it is already on line {lines[name]}"
-                self.page.problems.append(((*path, name), line, said))
+                problem = f"“{name}” is defined twice; it is already on line {lines[name]}"
+                self.page.problems.append(((*path, name), line, problem))
                 continue
             lines[name] = line
             self.page.places[*path, name] = Place(self.file, line)
@@ -134,8 +134,8 @@ def _sentence(error: yaml.MarkedYAMLError, text: str) -> tuple[int, str]:
     lines = text.splitlines()
     number = min(mark.line, max(len(lines) - 1, 0)) if mark else 0
     began = min(error.context_mark.line, number) if error.context_mark else number
-    for at, one in enumerate(lines[began : number + 1], began + 1):
-        if commented := _COMMENTED.search(one):
+    for at, text_line in enumerate(lines[began : number + 1], began + 1):
+        if commented := _COMMENTED.search(text_line):
             return at, f'# begins a comment; write channel: "#{commented[1]}"'
     line = lines[number] if lines else ""
     return number + 1, _advice(error, line, lines)
@@ -215,8 +215,8 @@ def _read_line(line: str, number: int, file: str, page: Page, sections: dict[str
     try:
         entry = _DECODER.decode(line)
     except (ValueError, RecursionError) as error:
-        said = f"this line is not valid JSON: {getattr(error, 'msg', error)}"
-        page.problems.append(((), number, said))
+        problem = f"this line is not valid JSON: {getattr(error, 'msg', error)}"
+        page.problems.append(((), number, problem))
         return
     kinds = [kind for kind in _NAMED_BY if isinstance(entry, dict) and kind in entry]
     if len(kinds) != 1 or not isinstance(entry[kinds[0]], str):
@@ -226,19 +226,19 @@ def _read_line(line: str, number: int, file: str, page: Page, sections: dict[str
     section = _NAMED_BY[kinds[0]]
     where: Path = (section, name)
     if where in page.places:
-        said = f"“{name}” is defined twice; it is already on line {page.places[where].line}"
-        page.problems.append((where, number, said))
+        problem = f"“{name}” is defined twice; it is already on line {page.places[where].line}"
+        page.problems.append((where, number, problem))
         return
     page.places[where] = Place(file, number)
     sections.setdefault(section, {})[name] = _as_text(entry)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = next(name for name in found if [key for key, _ in pairs].count(name) > 1)
+    entry = dict(pairs)
+    if len(entry) < len(pairs):
+        twice = next(name for name in entry if [key for key, _ in pairs].count(name) > 1)
         raise ValueError(f"“{twice}” is defined twice in it")
-    return found
+    return entry
 
 
 # Made once: to make one takes as long as to read a line.

@@ -27,7 +27,7 @@ def deliver(context: DeliverContext, *, probe: bool = False) -> list[Delivery]:
     something. Whoever waits for this and is interrupted (Ctrl-C) ends the hand-offs under way and
     begins no other.
     """
-    lines = context.lines
+    lines = context.outage_groups
     with ThreadPoolExecutor(max(1, len(lines)), thread_name_prefix="deliver") as pool:
         jobs = [pool.submit(deliver_line, context, line, probe=probe) for line in lines]
         try:
@@ -92,7 +92,7 @@ def _run(sending: Round, line: str, at_once: int) -> list[int]:
 
 
 def _names(context: DeliverContext, line: str) -> set[str]:
-    return {channel.name for channel in context.lines.get(line, ())}
+    return {channel.name for channel in context.outage_groups.get(line, ())}
 
 
 def _waiting(context: DeliverContext, names: Collection[str], most: int) -> int:

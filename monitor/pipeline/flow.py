@@ -106,7 +106,7 @@ def _compose(
     failed: dict[str, Exception] = {}
     composed = compose(runtime, names, patient=True, on_failure=failed.__setitem__)
     if composed:
-        for line in runtime.lines:
+        for line in runtime.outage_groups:
             follow(Task(Step.DELIVER, line))
         forget()
     raise_store_error(failed)
@@ -121,7 +121,7 @@ def _deliver(
     if share and len(attempted) >= share:
         follow(task)
         return
-    for channel in runtime.lines.get(task.of, ()):
+    for channel in runtime.outage_groups.get(task.of, ()):
         channel.close()
 
 

@@ -106,7 +106,7 @@ def subjects(context: MatchContext, living: Iterable[tuple[str, str, str]]) -> s
         *([CLOCK] if clock_jumped(context) else []),
         *map(source, context.sources),
         *(subscription(one.name) for one in context.subscriptions),
-        *context.lines,
+        *context.outage_groups,
         *map(channel, context.channels),
         *map(templates, context.channels),
         *(recipient(way, address) for _, way, address in living),

@@ -128,12 +128,12 @@ class RecipientsContext(StageContext):
         return frozenset((name, way.channel, to) for name, way in ways for to in way.recipients)
 
     @property
-    def lines(self) -> dict[str, list[Channel]]:
+    def outage_groups(self) -> dict[str, list[Channel]]:
         """The channels by outage group: all of one are down together, and sent on in turn."""
-        lines: dict[str, list[Channel]] = {}
+        groups: dict[str, list[Channel]] = {}
         for channel in self.channels.values():
-            lines.setdefault(channel.outage_group, []).append(channel)
-        return lines
+            groups.setdefault(channel.outage_group, []).append(channel)
+        return groups
 
 
 @dataclass(frozen=True, kw_only=True)

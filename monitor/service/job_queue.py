@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 QUEUE_LOCK = 0x50415045520003
-READING, THINKING = "read", "think"
-# Of what waits in a worker for its one thread of thought, what readers wait for comes first.
+READ_QUEUE, CPU_QUEUE = "read", "think"
+# The CPU queue has one thread: digests run before maintenance.
 _PRIORITY = {
     Step.COMPOSE_SOME: 3,
     Step.COMPOSE: 2,
@@ -130,4 +130,4 @@ def queue_name(task: Task) -> str:
     """Return the queue of a task. A name is also a channel of PostgreSQL, of 63 bytes at most."""
     if task.step is Step.DELIVER:
         return f"send-{hashlib.sha256(task.of.encode()).hexdigest()[:16]}"
-    return READING if task.step is Step.INGEST else THINKING
+    return READ_QUEUE if task.step is Step.INGEST else CPU_QUEUE

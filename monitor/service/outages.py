@@ -83,7 +83,7 @@ class Outages:
         with self._lock:
             for outage in self._open.values():
                 outage.jobs.discard(job)
-            over = {name: one for name, one in self._open.items() if not one.jobs}
+            over = {name: outage for name, outage in self._open.items() if not outage.jobs}
             for name in over:
                 del self._open[name]
             self._store_outages_ended += "store" in over

@@ -132,11 +132,11 @@ class Running(ABC):
         It has to be the same at two looks: the half of a file that is being written may well be
         a configuration, of fewer subscriptions.
         """
-        found, before = config.watch(self.path), self._seen
-        self._seen = found
-        if found == self._read or found != before:
+        fingerprint, before = config.watch(self.path), self._seen
+        self._seen = fingerprint
+        if fingerprint == self._read or fingerprint != before:
             return
-        self._read = found
+        self._read = fingerprint
         try:
             self._settings = load_settings(self.path, before=self._settings)
         except ConfigError as fault:

@@ -2,7 +2,7 @@
 
 every tick   read each source whose time has come
              match, and compose what is due
-             deliver what is open, each line of channels by itself
+             deliver what is open, each outage group by itself
              look whether the configuration changed; beat
 
 On PostgreSQL any number of replicas may run, since the tables decide; while there are workers,
@@ -48,7 +48,7 @@ FIRST_LOOK = 600
 
 WATCH = "watch"
 COMPOSE = "compose"
-LINE = "line "
+DELIVER = "deliver "
 
 
 class Service(Running):
@@ -169,10 +169,10 @@ class _Jobs:
         self._is_missing = False
         self._lock = threading.Lock()
         self.unread = set(app.runtime.sources)
-        lines = app.runtime.lines
+        groups = app.runtime.outage_groups
         main = ThreadPoolExecutor(3, "job")
         readers = ThreadPoolExecutor(READERS, "reader")
-        senders = ThreadPoolExecutor(max(1, len(lines)), "sender")
+        senders = ThreadPoolExecutor(max(1, len(groups)), "sender")
         self._pools = (main, readers, senders)
         seconds = tick.total_seconds()
         self._jobs = {
@@ -183,8 +183,10 @@ class _Jobs:
         }
         for name in app.runtime.sources:
             self._jobs[f"source {name}"] = _Job(partial(self._ingest, name), readers, seconds)
-        for line in lines:
-            self._jobs[f"{LINE}{line}"] = _Job(self._task(Step.DELIVER, line), senders, seconds)
+        for group in groups:
+            self._jobs[f"{DELIVER}{group}"] = _Job(
+                self._task(Step.DELIVER, group), senders, seconds
+            )
 
     def _task(self, step: Step, of: str = "") -> Callable[[], None]:
         return partial(self._do, Task(step, of))
@@ -273,7 +275,7 @@ class _Jobs:
             case Step.MATCH:
                 self.wake(COMPOSE)
             case Step.DELIVER:
-                self.wake(f"{LINE}{task.of}")
+                self.wake(f"{DELIVER}{task.of}")
             case _:
                 flow.do(self.app.runtime, task, self._follow)
 

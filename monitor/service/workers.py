@@ -6,8 +6,8 @@ worker, on any number of machines   does what is asked for, and asks for what fo
     ingest SOURCE     if its time has come
     match             what came in is matched
     compose           match, then a job for each chunk of subscriptions
-    compose-some N    what is due of the chunk, then a job for each line of channels
-    deliver LINE      a chunk of what is open on it; while more waits, a job for another worker
+    compose-some N    what is due of the chunk, then a job for each outage group
+    deliver GROUP     a chunk of what is open on it; while more waits, a job for another worker
     search, upkeep    when nothing else waits
 """
 
@@ -32,8 +32,8 @@ from monitor.pipeline import flow
 from monitor.pipeline.flow import Step, Task
 from monitor.pipeline.incidents import note_outage
 from monitor.service.job_queue import (
-    READING,
-    THINKING,
+    CPU_QUEUE,
+    READ_QUEUE,
     Queue,
     address_of,
     open_queue,
@@ -51,7 +51,7 @@ TICK = timedelta(seconds=20)
 # Documents that one worker reads at a time: reading is mostly waiting.
 READERS = 4
 # How many subscriptions one job composes, and how many deliveries one job sends.
-SHARE = 500
+BATCH_SIZE = 500
 # Seconds without a sign of life after which a worker's jobs are another's. Locks and claims are
 # free at once, and what the job would have done is asked for again at the next tick anyway.
 DEAD_AFTER = 60
@@ -98,7 +98,7 @@ class Worker(Running):
         """Work until asked to stop, and begin again whenever the server was gone."""
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(_note_lost_job)
-        with ThreadPoolExecutor(READERS + len(app.runtime.lines) + 4, "job") as threads:
+        with ThreadPoolExecutor(READERS + len(app.runtime.outage_groups) + 4, "job") as threads:
             loop.set_default_executor(threads)
             woken = loop.create_task(asyncio.to_thread(self._wake.wait))
             while not woken.done():
@@ -140,8 +140,8 @@ class Worker(Running):
         """Return what takes the jobs of each queue: workers of Procrastinate."""
         from procrastinate.worker import Worker as Taker
 
-        queues = {READING: READERS, THINKING: 1}
-        queues |= {queue_name(Task(Step.DELIVER, line)): 1 for line in app.runtime.lines}
+        queues = {READ_QUEUE: READERS, CPU_QUEUE: 1}
+        queues |= {queue_name(Task(Step.DELIVER, group)): 1 for group in app.runtime.outage_groups}
         return [
             Taker(
                 jobs,
@@ -161,7 +161,7 @@ class Worker(Running):
     def _do(self, app: App, queue: Queue, task: Task) -> None:
         """Do a job. The same one may not come for hours: the watch notes when a store is back."""
         with self._outages.watch(f"{task.step} {task.of}", seen_by=QUEUE):
-            flow.do(app.runtime, task, queue.put, SHARE)
+            flow.do(app.runtime, task, queue.put, BATCH_SIZE)
 
     async def _watch(self, app: App, jobs: procrastinate.App, ended: asyncio.Event) -> None:
         while not ended.is_set():

@@ -24,7 +24,7 @@ from monitor.pipeline.ingest import ingest
 from monitor.pipeline.match import sync_subscriptions
 from monitor.service import workers
 from monitor.service.job_queue import Queue, open_queue, prepare
-from monitor.service.workers import SHARE
+from monitor.service.workers import BATCH_SIZE
 from monitor.store.opening import open_store
 from tests.fleet import TICK, Fleet, fleet, paper
 from tests.house import AGENTS, BANDITS, House
@@ -152,10 +152,10 @@ def test_a_job_that_runs_twice_does_nothing_the_second_time(lab: Fleet, smtp: Sc
     lab.move(days=1)
     with at_the_queue(lab) as (app, queue):
         for task in ORDER:
-            flow.do(app.runtime, task, queue.put, SHARE)
+            flow.do(app.runtime, task, queue.put, BATCH_SIZE)
             once = rows(lab)
             for _ in range(2):
-                flow.do(app.runtime, task, queue.put, SHARE)
+                flow.do(app.runtime, task, queue.put, BATCH_SIZE)
             assert rows(lab) == once, task
     assert got(smtp) == everybody(1)
 
@@ -163,7 +163,7 @@ def test_a_job_that_runs_twice_does_nothing_the_second_time(lab: Fleet, smtp: Sc
 def test_what_a_configuration_does_not_have_is_nothing_to_do(lab: Fleet):
     with at_the_queue(lab) as (app, queue):
         for step, of in ((Step.INGEST, "gone"), (Step.COMPOSE_SOME, "9"), (Step.DELIVER, "gone")):
-            flow.do(app.runtime, Task(step, of), queue.put, SHARE)
+            flow.do(app.runtime, Task(step, of), queue.put, BATCH_SIZE)
 
 
 def test_a_job_that_waits_is_not_asked_for_again(lab: Fleet):
@@ -196,7 +196,7 @@ def test_a_worker_killed_in_the_middle_of_a_job_leaves_it_to_another(
             if task.step is step:
                 queue.put(task)
                 break
-            flow.do(app.runtime, task, queue.put, SHARE)
+            flow.do(app.runtime, task, queue.put, BATCH_SIZE)
     with lab.locked(STOPS[step]):
         doomed = lab.start("worker")
         wait(lab.is_blocked)

@@ -184,8 +184,8 @@ class Mail(Channel):
 
 def _stop_headers(body: Json) -> list[str]:
     """Return how a mail program stops the digests: by a page, by a mail (RFC 2369, RFC 8058)."""
-    ways = [way for way in (body.get("one_click"), body.get("stop")) if way]
-    headers = [f"List-Unsubscribe: {', '.join(f'<{way}>' for way in ways)}"] if ways else []
+    urls = [url for url in (body.get("one_click"), body.get("stop")) if url]
+    headers = [f"List-Unsubscribe: {', '.join(f'<{url}>' for url in urls)}"] if urls else []
     if str(body.get("one_click", "")).startswith("https:"):
         headers.append("List-Unsubscribe-Post: List-Unsubscribe=One-Click")
     return headers

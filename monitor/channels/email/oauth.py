@@ -151,9 +151,9 @@ class Tokens:
 
     def keep(self, answer: Mapping[str, Any], used: str = "") -> None:
         """Keep the refresh token of an answer, if it is another than the one used."""
-        given = answer.get("refresh_token")
-        if isinstance(given, str) and given not in ("", used):
-            self._kept.save(self.account, given)
+        refresh_token = answer.get("refresh_token")
+        if isinstance(refresh_token, str) and refresh_token not in ("", used):
+            self._kept.save(self.account, refresh_token)
 
     def ask(
         self, form: Mapping[str, str], url: str = "", *, identify: bool = True
@@ -394,8 +394,8 @@ class TokenError(Exception):
 
 def explain(settings: OAuthSettings, answer: Mapping[str, Any], clock: str = "") -> TokenError:
     """Return the error that an answer means, with what to do."""
-    found = _CODE.search(str(answer.get("error_description", "")))
-    number = found[1] if found else ""
+    match = _CODE.search(str(answer.get("error_description", "")))
+    number = match[1] if match else ""
     error = str(answer.get("error", ""))
     error = error if _ERROR.fullmatch(error) else "unknown error"
     of_accounts = _SERVICE_ACCOUNT_ADVICE if settings.key_file else {}
@@ -417,8 +417,8 @@ def clock_problem(date: str, now: float) -> str:
         return ""
     if abs(ahead) <= CLOCK_TOLERANCE:
         return ""
-    way = "ahead" if ahead > 0 else "behind"
+    direction = "ahead" if ahead > 0 else "behind"
     return (
-        f"the clock of this machine is {abs(ahead) / 60:.0f} minutes {way}, which is the likely "
-        "cause: correct it, and keep it synchronised (NTP)"
+        f"the clock of this machine is {abs(ahead) / 60:.0f} minutes {direction}, which is the "
+        "likely cause: correct it, and keep it synchronised (NTP)"
     )

@@ -1,6 +1,6 @@
 """Links of a mail that are another one for each recipient: to stop it, see it as a page, answer.
 
-A digest is rendered once for all its recipients. It has places where these links go, and each
+A digest is rendered once for all its recipients. It has placeholders for these links, and each
 recipient's are put in when the mail is handed over; the digest's row names the key that signs.
 """
 
@@ -25,9 +25,9 @@ class ReaderLinks:
     base: str
     keys: KeyRing
 
-    def leave_places(self, digest: Digest) -> Digest:
-        """Return a digest with its links, in which a place stands for the token."""
-        urls = {purpose: self._url(purpose, self._place(purpose)) for purpose in PATHS}
+    def with_placeholders(self, digest: Digest) -> Digest:
+        """Return a digest with its links, in which a placeholder stands for the token."""
+        urls = {purpose: self._url(purpose, self._placeholder(purpose)) for purpose in PATHS}
         return _with_links(digest, urls)
 
     def sign_answers(self, digest: Digest, recipient: str) -> Digest:
@@ -37,7 +37,7 @@ class ReaderLinks:
 
     def describe(self, digest: Digest) -> Json:
         """Return what is stored to fill the places of a digest."""
-        places = {purpose: self._place(purpose) for purpose in PATHS}
+        places = {purpose: self._placeholder(purpose) for purpose in PATHS}
         return {
             "base": self.base,
             "key": self.keys.current,
@@ -52,9 +52,9 @@ class ReaderLinks:
         if not links:
             return body
         filled = dict(body)
-        for purpose, place in links["places"].items():
+        for purpose, placeholder in links["places"].items():
             token = self._token(purpose, links, recipient)
-            filled |= {part: filled[part].replace(place, token) for part in ("text", "html")}
+            filled |= {part: filled[part].replace(placeholder, token) for part in ("text", "html")}
         url = f"{links['base']}{PATHS[STOP]}{self._token(STOP, links, recipient)}"
         return filled | {"one_click": url}
 
@@ -66,7 +66,7 @@ class ReaderLinks:
     def _url(self, purpose: str, token: str) -> str:
         return f"{self.base}{PATHS[purpose]}{token}"
 
-    def _place(self, purpose: str) -> str:
+    def _placeholder(self, purpose: str) -> str:
         """A text as long as a token, which no paper can have: nobody else knows the key."""
         return hashlib.sha512(self.keys.sign("place", purpose).encode()).hexdigest()
 

@@ -38,7 +38,7 @@ def render_digest(
     about: Json = {"stop": stop_link(digest), "title": clean(digest.heading)}
     if links:
         about = {**about, "links": links.describe(digest)}
-        digest = links.leave_places(digest)
+        digest = links.with_placeholders(digest)
 
     @cache
     def rendered(full: int, titles: int) -> tuple[str, str]:

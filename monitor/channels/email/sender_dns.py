@@ -42,24 +42,24 @@ def look(domain: str, lookup: Lookup) -> list[Finding]:
 
 
 def _spf(domain: str, lookup: Lookup) -> Finding:
-    found = [text for text in lookup(domain) or () if _begins(text, "v=spf1")]
-    if not found:
+    records = [text for text in lookup(domain) or () if _begins(text, "v=spf1")]
+    if not records:
         what = f"{domain} has none: publish a TXT record that names the servers that send for you,"
         return Finding("SPF", False, f'{what} such as "v=spf1 include:_spf.example.net -all"')
-    if len(found) > 1:
-        return Finding("SPF", False, f"{domain} has {len(found)}, so none counts: leave one")
-    if "+all" in found[0].split() or "all" in found[0].split():
-        return Finding("SPF", False, f"“{found[0]}” lets anybody send for you: end it with -all")
-    return Finding("SPF", True, f"“{found[0]}”: see that it names the server that sends for you")
+    if len(records) > 1:
+        return Finding("SPF", False, f"{domain} has {len(records)}, so none counts: leave one")
+    if "+all" in records[0].split() or "all" in records[0].split():
+        return Finding("SPF", False, f"“{records[0]}” lets anybody send for you: end it with -all")
+    return Finding("SPF", True, f"“{records[0]}”: see that it names the server that sends for you")
 
 
 def _dkim(domain: str, lookup: Lookup) -> Finding:
     """A key stands below `_domainkey`; where that is not there, nothing is below it (RFC 8020)."""
-    place = f"_domainkey.{domain}"
-    if lookup(place) is None:
-        what = f"there is no key below {place}: let your mail server sign, and publish its key"
+    name = f"_domainkey.{domain}"
+    if lookup(name) is None:
+        what = f"there is no key below {name}: let your mail server sign, and publish its key"
         return Finding("DKIM", False, what)
-    what = f"{place} is there: look for “dkim=pass” in the source of a mail of `send-test`"
+    what = f"{name} is there: look for “dkim=pass” in the source of a mail of `send-test`"
     return Finding("DKIM", True, what)
 
 
@@ -67,10 +67,10 @@ def _dmarc(domain: str, lookup: Lookup) -> Finding:
     """The domain's own record, or that of a domain above it."""
     labels = domain.split(".")
     for above in range(len(labels) - 1):
-        place = f"_dmarc.{'.'.join(labels[above:])}"
-        found = [text for text in lookup(place) or () if _begins(text, "v=DMARC1")]
-        if found:
-            return Finding("DMARC", True, f"“{found[0]}” at {place}")
+        name = f"_dmarc.{'.'.join(labels[above:])}"
+        records = [text for text in lookup(name) or () if _begins(text, "v=DMARC1")]
+        if records:
+            return Finding("DMARC", True, f"“{records[0]}” at {name}")
     what = f'publish a TXT record at _dmarc.{domain}, at least "v=DMARC1; p=none"'
     return Finding("DMARC", False, f"{domain} has none: {what}")
 

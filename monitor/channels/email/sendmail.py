@@ -120,10 +120,10 @@ class Sendmail:
             start_new_session=True,
         )
 
-    def _read_status(self, status: int, letter: Letter, said: str) -> Outcome:
+    def _read_status(self, status: int, letter: Letter, reason: str) -> Outcome:
         if status == 0:
             return Outcome(DeliveryState.SENT)
-        more = f": {said}" if said else ""
+        more = f": {reason}" if reason else ""
         if status < 0:
             ended = f"{self.program} was ended by {_signal_name(-status)}{more}"
             return Outcome(DeliveryState.UNKNOWN, ended)

@@ -150,7 +150,7 @@ def text_of(block: Json) -> str:
 
 
 def _is_full(page: Sequence[Json], block: Json) -> bool:
-    size = sum(len(text_of(one)) for one in page) + len(text_of(block))
+    size = sum(len(text_of(other)) for other in page) + len(text_of(block))
     return bool(page) and (len(page) >= BLOCKS_LIMIT or size > MESSAGE_LIMIT)
 
 
