@@ -10,10 +10,11 @@ import pytest
 from monitor.channels.email.channel import EmailOptions
 from monitor.channels.file import FileOptions
 from monitor.channels.slack.channel import SlackOptions
+from monitor.config import load as load_file
 from monitor.config import topics_of
 from monitor.config.redact import masked
 from monitor.model import ChangeKind, FirstRun, Topic
-from tests.config.conftest import Load
+from tests.config.conftest import Load, Write
 
 EVERYTHING = """
     store: postgresql+psycopg://monitor:hush@db/monitor
@@ -73,6 +74,7 @@ def test_everything_that_design_shows_is_understood(load: Load, tmp_path: Path) 
     assert ada.pause_until == date(2026, 12, 24)
     assert lab.channels == ("lab-slack", "hook", "pages", "team")
     assert lab.quiet == "send"
+    assert settings.sources["daily-page"].first_run is FirstRun.BASELINE
     assert settings.operator is not None
     assert settings.operator.channels == ("pages",)
     assert settings.smtp is not None
@@ -123,10 +125,6 @@ def test_what_is_left_out_has_a_default(load: Load, tmp_path: Path) -> None:
     assert (lab.quiet, lab.pause_until) == ("skip", None)
 
 
-def test_first_run_is_read(load: Load) -> None:
-    assert load(EVERYTHING).sources["daily-page"].first_run is FirstRun.BASELINE
-
-
 def test_a_star_stands_for_all_topics_in_the_order_of_the_file(load: Load) -> None:
     settings = load(EVERYTHING)
 
@@ -166,16 +164,9 @@ def test_paths_are_relative_to_the_file(
     assert options.path == expected.format(folder=tmp_path, home=Path.home())
 
 
-def test_a_folder_with_brackets_is_no_glob(load: Load, tmp_path: Path) -> None:
-    folder = tmp_path / "lab [old]"
-    folder.mkdir()
-    (tmp_path / "monitor.yaml").write_text("")
-    file = folder / "monitor.yaml"
-    file.write_text('sources: {page: {kind: huggingface-page, path: "dumps/*.txt"}}')
-
-    from monitor.config import load as load_file
-
-    options = load_file(file, {}).sources["page"].options
+def test_a_folder_with_brackets_is_no_glob(write: Write, tmp_path: Path) -> None:
+    text = 'sources: {page: {kind: huggingface-page, path: "dumps/*.txt"}}'
+    options = load_file(write(text, "lab [old]/monitor.yaml"), {}).sources["page"].options
     assert options.path == f"{tmp_path}/lab [[]old]/dumps/*.txt"
 
 
@@ -215,30 +206,13 @@ def test_E27_E29_E34_every_number_of_sending_can_be_set_and_is_shown(load: Load)
     assert settings.smtp is not None
     assert (settings.smtp.per_connection, settings.smtp.per_minute) == (10, 30)
     shown = masked(settings)
-    assert shown["smtp"]["timeouts"] == {
-        "connect": "5s",
-        "greeting": "5m",
-        "mail": "5m",
-        "rcpt": "5m",
-        "data": "2m",
-        "block": "90s",
-        "final": "1h",
-    }
+    assert " ".join(shown["smtp"]["timeouts"].values()) == "5s 5m 5m 5m 2m 90s 1h"
     assert shown["retry"] == {"waits": ["1m", "5m-15m"], "give_up": "1d", "rest": "2m-30m"}
 
 
 def test_E27_without_a_word_the_times_are_those_of_the_standard(load: Load) -> None:
-    smtp = load("smtp: {host: localhost, from: a@example.org}").smtp
-    assert smtp is not None
-    assert {phase: wait.total_seconds() for phase, wait in smtp.timeouts} == {
-        "connect": 30,
-        "greeting": 300,
-        "mail": 300,
-        "rcpt": 300,
-        "data": 120,
-        "block": 180,
-        "final": 600,
-    }
+    smtp = masked(load("smtp: {host: localhost, from: a@example.org}"))["smtp"]
+    assert " ".join(smtp["timeouts"].values()) == "30s 5m 5m 5m 2m 3m 10m"
 
 
 @pytest.mark.parametrize(
