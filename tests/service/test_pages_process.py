@@ -86,8 +86,10 @@ def test_an_address_that_is_none_is_refused(house: House, port: int, listen: str
 
 
 def test_pages_that_broke_come_back_and_visitors_wait_for_them(house: House, port: int):
+    """They have the settings of the service, also while the file has a fault."""
     with beside(house) as pages, capture_logs() as logs:
         wait(lambda: get(port) == 200)
+        house.config.write_text("topics: [", encoding="utf-8")
         _process_of(pages).kill()
         _process_of(pages).wait(PATIENCE)
         with socket.create_connection(("127.0.0.1", port), PATIENCE) as visitor:
