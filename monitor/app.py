@@ -81,19 +81,19 @@ class App:
         names: Sequence[str] = (),
         early: bool = False,
         *,
-        probe: bool = True,
+        ignore_backoff: bool = True,
         on_failure: OnFailure = log_failure,
     ) -> list[DigestReport]:
         """Match what waits, compose what is due, deliver what is open.
 
         Returns the digests that were composed, attempted, or wait for an outage to end.
         `on_failure` gets the name and error of each subscription that could not be composed.
-        `probe` tries at once what rests after a failure: a person asked, having fixed something.
+        `ignore_backoff` tries at once what rests after a failure, as after a repair.
         """
         from monitor.pipeline import flow
 
         composed, attempted = flow.digest_once(
-            self.runtime, names, early=early, probe=probe, on_failure=on_failure
+            self.runtime, names, early=early, ignore_backoff=ignore_backoff, on_failure=on_failure
         )
         with self.runtime.database.reading() as tx:
             waiting = deliveries.open_on(tx, self._channels_down(tx))
@@ -114,12 +114,12 @@ class App:
         return [channel.name for channel in channels if channel.outage_group in down]
 
     def deliver(self) -> list[Delivery]:
-        """Send what is open, also to what is down: a person asked for it."""
+        """Send all open deliveries, also in outage groups that rest."""
         from monitor.pipeline.deliver import deliver
         from monitor.pipeline.match import sync_subscriptions
 
         sync_subscriptions(self.runtime)
-        return deliver(self.runtime, probe=True)
+        return deliver(self.runtime, ignore_backoff=True)
 
     def upkeep(self) -> None:
         from monitor.pipeline.cleanup import upkeep

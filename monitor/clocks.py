@@ -1,4 +1,4 @@
-"""Clocks: the calendar as it is, or as if it were another moment (`--now`)."""
+"""Clocks: the one of this machine, or one that shows another moment (`--now`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from monitor.model import Clock
 
 
 class SystemClock:
-    """The calendar as it is."""
+    """The clock of this machine."""
 
     def now(self) -> datetime:
         return datetime.now(UTC)
@@ -18,7 +18,7 @@ class SystemClock:
 
 @dataclass(frozen=True, slots=True)
 class FixedClock:
-    """A calendar that stands still, so that two commands of one `--now` see the same moment."""
+    """A clock that stands still, so that two commands with one `--now` see the same moment."""
 
     at: datetime
 
@@ -28,7 +28,7 @@ class FixedClock:
 
 @dataclass(frozen=True, slots=True)
 class ShiftedClock:
-    """A calendar that began at `start` and goes on from there, for `serve --now`."""
+    """A clock that runs on from `start`, for `serve --now`."""
 
     start: datetime
     began: float
@@ -38,7 +38,7 @@ class ShiftedClock:
 
 
 def clock_at(moment: datetime | None, *, running: bool = False) -> Clock:
-    """Return the calendar as it is, or as if it were `moment`: still, or running on from it."""
+    """Return the clock of this machine, or one that shows `moment`, still or running on from it."""
     if moment is None:
         return SystemClock()
     start = moment.astimezone(UTC)

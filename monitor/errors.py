@@ -56,7 +56,7 @@ class QueryError(MonitorError):
 
 
 class TooWideError(QueryError):
-    """A query is more work than pages do for one; in a shell there is no such bound."""
+    """A query takes more work than pages allow; commands have no such bound."""
 
 
 class FetchError(MonitorError):
@@ -87,7 +87,7 @@ class DocumentError(MonitorError):
 
 
 class HeldError(MonitorError):
-    """A feed re-announced old papers: somebody must confirm before they are stored."""
+    """A feed re-announced old papers: the operator must confirm before they are stored."""
 
 
 class StoreError(MonitorError):

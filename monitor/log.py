@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 from structlog.typing import Processor, WrappedLogger
 
-# What a command shows itself, in its table or its JSON: its log does not repeat it.
+# Events that a command already shows in its table or JSON.
 SHOWN = frozenset({"source read", "digest", "delivery"})
 
 

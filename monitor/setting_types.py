@@ -1,4 +1,4 @@
-"""The types of settings: how each value is written, and what is refused.
+"""The types of settings: the form of each value, and the values that are refused.
 
 Each package declares its own settings with them, and `config` collects these. Settings are
 validated with a `SettingsContext`.

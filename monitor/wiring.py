@@ -1,4 +1,4 @@
-"""Settings to live objects: what is opened here, in one `ExitStack`, is closed here."""
+"""Settings to live objects, which one `ExitStack` closes."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def open_runtime(
             channels=channels,
             tokens=tokens,
             keys=keys,
-            mark=_credentials_hash(settings),
+            config_hash=_config_hash(settings),
             retry=settings.retry,
             retention=settings.retention,
             ahead=clock_ahead,
@@ -212,8 +212,8 @@ def _tokens(smtp: SmtpSettings | None, client: HttpClient, kept: RefreshTokens) 
     return Tokens(smtp.oauth, smtp.username or "", post, kept)
 
 
-def _credentials_hash(settings: Settings) -> str:
-    """Return what changes when a server, a password or a token does; too short to guess from."""
+def _config_hash(settings: Settings) -> str:
+    """Return a hash of servers, passwords and tokens, too short to guess them from."""
     smtp, slack = settings.smtp, settings.slack
     oauth = smtp.oauth if smtp else None
     secrets = [smtp.password if smtp else None, slack.token if slack else None]
@@ -240,7 +240,7 @@ def _subscription(settings: Settings, channels: dict[str, Channel], name: str) -
 
 
 def _contact(settings: Settings) -> str:
-    """Return whom readers write to: the operator, or else the sender of mail."""
+    """Return the address that readers write to: the operator's, or else the sender's."""
     if settings.operator and settings.operator.email:
         return settings.operator.email[0]
     return sender_address(settings.smtp.sender) if settings.smtp else ""

@@ -1,4 +1,4 @@
-"""How long is waited: for a server, until a delivery is tried again, until it is given up. Pure.
+"""When a delivery is tried again, and when it is given up: pure.
 
 An answer is waited for in the queue, never in a sleeping thread. The waits follow RFC 5321
 4.5.4.1 in form, but end sooner, since a digest goes stale: the first retry comes after 5 to
@@ -23,10 +23,10 @@ from monitor.setting_types import SOME, Duration, Section, Span, Spans
 # An unexpected error may come again at once: the delivery waits, so that no loop can spin.
 AFTER_FAULT = timedelta(hours=1)
 
-# What nobody knows is not asked about at once: the server may still be at it.
+# Wait before reconciling: the server may still be processing the message.
 ASK_AFTER = timedelta(minutes=15)
 
-# A line rests after so many hand-offs without a clear end and without a success between them.
+# An outage group rests after so many hand-offs without a clear answer, and no success between them.
 UNCLEAR_LIMIT = 3
 
 # What a server may ask for: less would hammer it, more would outlive the digest.
@@ -80,7 +80,7 @@ DEFAULT_RETRY = RetrySettings()
 
 
 class Decided(msgspec.Struct, frozen=True):
-    """What is to be recorded: `at` is the time of the next attempt, None when there is none."""
+    """The outcome to record; `at` is the time of the next attempt, None when there is none."""
 
     outcome: Outcome
     at: datetime | None
@@ -93,11 +93,11 @@ def decide(
     settings: RetrySettings = DEFAULT_RETRY,
     down: timedelta = timedelta(),
 ) -> Decided:
-    """Turn what one attempt brought into what is recorded; a retry that comes too late fails.
+    """Return the outcome to record of one attempt; a retry that comes too late fails.
 
-    `delivery.attempts` counts the attempts made before this one. `down` is how long the line was
-    down since a hand-off without a clear end: such a delivery may have arrived, and no later
-    refusal says that it did not, so it becomes unknown where another one fails.
+    `delivery.attempts` counts the attempts made before this one. `down` is how long the
+    outage group was down since a hand-off without a clear answer: such a delivery may have arrived,
+    and no later refusal says that it did not, so it becomes unknown where another one fails.
     """
     if outcome.state is DeliveryState.UNKNOWN:
         return Decided(outcome, now + ASK_AFTER)
@@ -114,7 +114,7 @@ def decide(
 
 
 def may_hand_off_again(delivery: Delivery, *, resend: bool, now: datetime, until: datetime) -> bool:
-    """Say whether a delivery whose end nobody can find out is sent once more, by itself.
+    """Return whether a delivery without a clear answer is sent once more automatically.
 
     `resend` allows one more hand-off, never a third, with the same bytes and Message-ID, so that
     receivers may recognise the copy; `until` (`give_up_at`) ends it. Else a person settles it.
@@ -127,13 +127,13 @@ def give_up_at(
 ) -> datetime:
     """Return when a delivery that may have arrived is given up: so long after its first hand-off.
 
-    `down` is how long its line was down since then.
+    `down` is how long its outage group was down since then.
     """
     return (delivery.handed_off_at or delivery.created_at) + settings.give_up + down
 
 
 def judge_lookup(delivery: Delivery, outcome: Outcome, now: datetime) -> Outcome:
-    """Turn what a channel found into what is recorded.
+    """Return the outcome to record of a look-up by the channel.
 
     What is not there yet may be on its way still, when the process died a moment ago: it is looked
     for once more before it is sent again.
@@ -168,7 +168,7 @@ def next_attempt(
 
 
 def rest(tries: int, settings: RetrySettings = DEFAULT_RETRY) -> timedelta:
-    """Return how long a channel, or what else fails for all, rests after `tries` in vain (1 on)."""
+    """Return how long an outage group or a failing subscription rests after `tries` (from 1)."""
     first, most = settings.rest
     doublings = min(max(tries - 1, 0), 10)
     return min(first * (1 << doublings), most)

@@ -178,7 +178,7 @@ def run(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> No
     with open_configured(config, now) as app:
         with terminal.reading(quiet=as_json) as on_progress:
             runs = app.ingest((), on_progress)
-        sent = app.digest(probe=False, on_failure=failed.add)
+        sent = app.digest(ignore_backoff=False, on_failure=failed.add)
         waiting = [] if as_json or sent or failed.found else upcoming(app.runtime)
         if as_json:
             emit(json_output.runs(runs) | json_output.digests(sent, failed.found))

@@ -108,7 +108,7 @@ class Written:
     """What stands in the files. `values` has the variables put in, `as_written` has not.
 
     `put_in` says, for a value with variables, what each `${NAME}` of it stood for; `settled` are
-    values of which enough was said. `parked` are the faults of topics that are in force.
+    values that already have a fault. `parked` are the faults of topics that are in force.
     """
 
     file: Path
@@ -153,7 +153,7 @@ class Written:
 
 
 def _hide_values(message: str, values: Mapping[str, str]) -> str:
-    """Name the variable where a sentence quotes what it stood for, in whatever case."""
+    """Replace the values of variables in a message by their names, in any case."""
     for reference, value in values.items():
         escaped = reference.replace("\\", r"\\")
         message = re.sub(re.escape(value), escaped, message, flags=re.IGNORECASE)
@@ -179,8 +179,7 @@ def read(file: Path, variables: Mapping[str, str]) -> Written:
 def _salvage_store(written: Written, environment: Environment) -> None:
     """Find the `store:` of a file that is not valid YAML, so that its store can still be read.
 
-    It must be on one line at the top level. Where that line is ambiguous, or occurs
-    there twice, the store counts as not valid.
+    It must be on one line at the top level. If several lines name a store, it counts as not valid.
     """
     try:
         lines = _bytes(written.file).decode("utf-8-sig").splitlines()
@@ -215,7 +214,7 @@ def fingerprint(file: Path, variables: Mapping[str, str]) -> str:
 
 
 def _bytes(file: Path) -> bytes:
-    """Return what is in a file; nothing when it cannot be read, which `read` then says."""
+    """Return the content of a file, empty when it cannot be read: `read` reports that."""
     try:
         return file.read_bytes()
     except OSError:

@@ -1,4 +1,4 @@
-"""The configuration in force, as it may be shown to anybody."""
+"""The active configuration without its secrets."""
 
 from __future__ import annotations
 

@@ -50,11 +50,11 @@ InForce = Callable[[str], Mapping[str, str]]
 # What a topic may have instead of a query.
 LISTS = ("any", "all", "none", "authors", "categories")
 
-# A folder is looked at more often than somebody else's server.
+# A folder is read more often than a server.
 EVERY_PATH = timedelta(minutes=1)
 EVERY_URL = timedelta(hours=1)
 
-# Stands for options with faults, so that the settings beside them are validated all the same.
+# In place of options with faults, so that the settings beside them are validated all the same.
 _NO_OPTIONS = SourceOptions.model_construct()
 
 # A subscription's own `email:` is a channel of this name.

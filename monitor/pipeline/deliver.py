@@ -19,17 +19,19 @@ from monitor.store.database import Transaction
 log = structlog.get_logger()
 
 
-def deliver(context: DeliverContext, *, probe: bool = False) -> list[Delivery]:
-    """Send what is planned or due for another try, each line in a thread of its own.
+def deliver(context: DeliverContext, *, ignore_backoff: bool = False) -> list[Delivery]:
+    """Send the deliveries that are planned or due for another try, a thread an outage group.
 
-    Returns the deliveries that were attempted, as they now stand, without their bodies. `probe`
-    tries lines that are down without waiting for their time: a person asks for it, having mended
-    something. Whoever waits for this and is interrupted (Ctrl-C) ends the hand-offs under way and
-    begins no other.
+    Returns those that were attempted, as they now stand, without their bodies. `ignore_backoff`
+    tries groups that rest, as after a repair. An interrupt (Ctrl-C) lets hand-offs under way end,
+    and begins no other.
     """
     lines = context.outage_groups
     with ThreadPoolExecutor(max(1, len(lines)), thread_name_prefix="deliver") as pool:
-        jobs = [pool.submit(deliver_line, context, line, probe=probe) for line in lines]
+        jobs = [
+            pool.submit(deliver_line, context, line, ignore_backoff=ignore_backoff)
+            for line in lines
+        ]
         try:
             attempted = [delivery_id for job in jobs for delivery_id in job.result()]
         except KeyboardInterrupt:
@@ -46,7 +48,7 @@ def are_open(context: DeliverContext, line: str, more_than: int = 0) -> bool:
 
 
 def deliver_line(
-    context: DeliverContext, line: str, *, probe: bool = False, most: int | None = None
+    context: DeliverContext, line: str, *, ignore_backoff: bool = False, most: int | None = None
 ) -> list[int]:
     """Send all that waits on one line, until it is done, down, or the service stops.
 
@@ -56,8 +58,8 @@ def deliver_line(
     names = _names(context, line)
     settle_open(context, line, names)
     with context.database.reading() as tx:
-        if not probe and line in stored_incidents.resting(
-            tx, stored_incidents.DOWN, context.clock.now(), context.mark
+        if not ignore_backoff and line in stored_incidents.resting(
+            tx, stored_incidents.DOWN, context.clock.now(), context.config_hash
         ):
             return []
         swallows = _swallows(tx, line)

@@ -232,15 +232,15 @@ class Round:
 
     def _rest(self, tx: Transaction, error: str, now: datetime) -> None:
         """Leave the line alone for a while, once for all who find at the same time that it is."""
-        if self.line in stored_incidents.resting(tx, DOWN, now, self.context.mark):
+        if self.line in stored_incidents.resting(tx, DOWN, now, self.context.config_hash):
             return
         self._open_outage(tx, error, now)
         self._wrong.add(self.line)
 
     def _open_outage(self, tx: Transaction, error: str, now: datetime) -> None:
         """Record that the line is down, and when it is tried again."""
-        mark, retry = self.context.mark, self.context.retry
-        tries = stored_incidents.add_failure(tx, self.line, DOWN, now, error, mark)
+        config_hash, retry = self.context.config_hash, self.context.retry
+        tries = stored_incidents.add_failure(tx, self.line, DOWN, now, error, config_hash)
         next_try = now + retry_policy.rest(tries, retry)
         stored_incidents.set_next_try(tx, self.line, DOWN, next_try)
 

@@ -163,7 +163,7 @@ def digest_once(
     names: Sequence[str],
     *,
     early: bool,
-    probe: bool,
+    ignore_backoff: bool,
     on_failure: OnFailure = log_failure,
 ) -> tuple[list[int], list[Delivery]]:
     """Match, compose what is due, deliver what is open.
@@ -173,12 +173,12 @@ def digest_once(
     failed: dict[str, Exception] = {}
     match(runtime)
     composed = compose(
-        runtime, names, early=early, patient=not probe, on_failure=failed.__setitem__
+        runtime, names, early=early, patient=not ignore_backoff, on_failure=failed.__setitem__
     )
     for name, fault in failed.items():
         on_failure(name, fault)
     try:
-        attempted = deliver(runtime, probe=probe)
+        attempted = deliver(runtime, ignore_backoff=ignore_backoff)
         if notify(runtime):
             attempted += deliver(runtime)
         make_searchable(runtime, SEARCHABLE_PER_COMMAND)

@@ -42,7 +42,7 @@ def is_due(context: IngestContext, name: str) -> bool:
     configured = context.sources[name]
     with context.database.reading() as tx:
         last = runs.last_start(tx, name)
-        state = source_state.state(tx, name, configured.place)
+        state = source_state.state(tx, name, configured.address)
     every = configured.settings.every
     if configured.is_folder:
         every -= TICK
@@ -73,7 +73,7 @@ def ingest(
             runs.close_interrupted(tx, name, now)
             first = runs.first_read(tx, name) is None
             validators = runs.validators(tx, name)
-            state = source_state.state(tx, name, configured.place)
+            state = source_state.state(tx, name, configured.address)
             error = stored_incidents.open_error(tx, incidents.source(name), incidents.FAILING)
         retried = retry_after_upgrade(context, name, on_progress)
         if source_schedule.waits(state, now):
@@ -99,7 +99,7 @@ def ingest(
 def _record_wait(context: IngestContext, configured: ConfiguredSource, wait: FetchError) -> None:
     until = context.clock.now() + (wait.retry_after or timedelta(0))
     with context.database.writing() as tx:
-        source_state.must_wait(tx, configured.name, configured.place, until, str(wait))
+        source_state.must_wait(tx, configured.name, configured.address, until, str(wait))
 
 
 def _postponed_run(name: str, why: str, now: datetime) -> Run:

@@ -161,7 +161,7 @@ class RunRecorder:
             return runs.last_read(tx, self.configured.name)
 
     def record_whole(self, tx: Transaction, document: Document | Dump, now: datetime) -> None:
-        name, place = self.configured.name, self.configured.place
+        name, place = self.configured.name, self.configured.address
         source_state.read_whole(tx, name, place, now, document.lifetime)
 
     def forget_redirect(self, url: str) -> None:

@@ -65,8 +65,8 @@ class ConfiguredSource(msgspec.Struct, frozen=True):
         return getattr(self.source, "search_site", "")
 
     @property
-    def place(self) -> str:
-        """The stored state of a source holds for this kind and address; secrets are not in it."""
+    def address(self) -> str:
+        """A hash of the kind and the URL, for which the stored state of the source holds."""
         address = f"{self.source.kind} {self.source.options.url or ''}"
         return hashlib.sha256(address.encode()).hexdigest()[:16]
 
@@ -209,7 +209,7 @@ class DeliverContext(RecipientsContext):
 
     On a line in `resends` an uncertain delivery is sent once more; `at_once` is how many are
     sent at a time (1 if absent), `apart` how many seconds two are apart, and `not_before`
-    remembers it. `mark` changes when what the lines were set up with changes.
+    remembers it. `config_hash` changes with the servers and their credentials.
     """
 
     owner: Owner
@@ -218,7 +218,7 @@ class DeliverContext(RecipientsContext):
     at_once: Mapping[str, int] = field(default_factory=dict)
     apart: Mapping[str, float] = field(default_factory=dict)
     not_before: dict[tuple[str, str], float] = field(default_factory=dict)
-    mark: str = ""
+    config_hash: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,8 +1,8 @@
 """The queue of jobs for workers: Procrastinate, on the store's own PostgreSQL database.
 
-It only wakes. What is to be done stands in the tables, and their unique keys and claims decide: a
-job that runs twice does nothing the second time, one that is lost is asked for again at the next
-tick, and a job that waits is not asked for a second time (its queueing lock).
+It only wakes workers: tables, unique keys and claims decide what to do. A job that runs twice
+does nothing the second time, a lost job is queued again at the next tick, and a job that already
+waits is not queued twice (its queueing lock).
 """
 
 from __future__ import annotations

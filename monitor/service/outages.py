@@ -1,4 +1,4 @@
-"""Failures of jobs that come again every few seconds: one line when they begin, one at the end.
+"""Outages of repeated jobs: one log line when an outage begins, and one when it ends.
 
 A store that is down fails every job. That is one outage, and it is over when each job that failed
 has worked again. A job that began before the end, and fails later, failed by the same outage.
@@ -22,7 +22,7 @@ log = structlog.get_logger()
 
 @dataclass(slots=True)
 class Outage:
-    """Something that has been failing `since`: `failures` counts, `jobs` have not worked again."""
+    """A failure that has lasted `since`; `jobs` are those that have not worked again."""
 
     error: str
     since: datetime
@@ -31,7 +31,7 @@ class Outage:
 
 
 class Outages:
-    """What fails at this moment. `recovered` is called when the store works again."""
+    """The outages at this moment. `recovered` is called when the store works again."""
 
     def __init__(
         self, clock: Clock, recovered: Callable[[Outage], None] = lambda outage: None
@@ -62,7 +62,7 @@ class Outages:
             self.record_success(job)
 
     def record_failure(self, job: str, fault: Exception, seen_by: str = "") -> None:
-        """Count a failure. The first is logged, with its traceback where nobody thought of it."""
+        """Count a failure. The first is logged, with its traceback if the error is unexpected."""
         by_store = isinstance(fault, StoreError)
         subject = "store" if by_store else f"{job}: {type(fault).__name__}"
         with self._lock:
@@ -79,7 +79,7 @@ class Outages:
             log.error("job failed", job=job, error=str(fault), exc_info=not expected)
 
     def record_success(self, job: str) -> None:
-        """End what this job was the last to fail by."""
+        """End the outages in which no other job still fails."""
         with self._lock:
             for outage in self._open.values():
                 outage.jobs.discard(job)

@@ -39,12 +39,12 @@ def use_one_arena() -> None:
 
 
 class Running(ABC):
-    """What `serve` and `worker` have in common. `run` returns after `stop` or SIGTERM.
+    """The base of `serve`, `worker` and `web`. `run` returns after `stop` or SIGTERM.
 
     `serving` is set once `work` is under way; `on_pages` is called when pages are first served.
 
     Raises ConfigError at the start only: a fault that is written into the file later leaves
-    the running configuration in force, and is said in the log and by `status`.
+    the running configuration active, and is reported in the log and by `status`.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class Running(ABC):
             self._on_pages = None
 
     def _announce(self, app: App) -> None:
-        """Say that this configuration is used: what was wrong with another is over."""
+        """Record that this configuration is used, which ends the incident of a faulty one."""
         with app.runtime.database.writing() as tx:
             shared_store.begin_use(tx, app.runtime)
             stored_incidents.end_incident(

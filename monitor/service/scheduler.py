@@ -52,7 +52,7 @@ DELIVER = "deliver "
 
 
 class Service(Running):
-    """The running service; where another one serves the same SQLite store, it stands by."""
+    """The running service; while another one serves the same SQLite store, it stands by."""
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ def _place(app: App) -> Iterator[ServiceLock | None]:
 
 @dataclass(slots=True)
 class _Job:
-    """What is run every `interval` seconds on one of the threads of `pool`.
+    """A function to run every `interval` seconds on one of the threads of `pool`.
 
     `due_at` is a time of the monotonic clock: the wall clock may be set. `is_queued` is true until
     a run has ended, and `is_woken` asks for one more after it.
@@ -201,7 +201,7 @@ class _Jobs:
                     self._queue(name, job)
 
     def stop(self) -> None:
-        """Claim nothing more, and wait for what is under way."""
+        """Claim no more work, and wait for jobs in progress."""
         with self._lock:
             self.app.runtime.stopping.set()
         for pool in self._pools:
@@ -235,7 +235,7 @@ class _Jobs:
                     return
 
     def _run_if_store_exists(self, job: Callable[[], None]) -> None:
-        """Do a job, but nothing while the store is gone: what it did could not be recorded.
+        """Run a job unless the store is gone: without it no outcome can be recorded.
 
         A file that is put back is used again; another one in its place is not, without a restart.
         """
@@ -297,6 +297,6 @@ class _Jobs:
             self._follow(next_task)
 
     def _compose(self) -> None:
-        """After a time of being down, what is due waits until each source was looked at once."""
+        """After downtime, digests wait until each source was read once."""
         hold = bool(self.unread) and time.monotonic() - self.began < FIRST_LOOK
         self._do(Task(Step.MATCH if hold else Step.COMPOSE))

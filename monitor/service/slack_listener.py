@@ -61,7 +61,7 @@ def _listen(slack: SlackSettings, runtime: Runtime, stopping: threading.Event) -
 
 
 class _State:
-    """What is known of the connection: since when it is away, and what was said of it."""
+    """The state of the connection: how long it has been down, and the error last recorded."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime

@@ -1,7 +1,7 @@
 """Many machines: the same flow, its steps handed out as jobs of a queue in PostgreSQL.
 
-serve, on any number of machines    asks, at every tick, for each step whose time may have come
-worker, on any number of machines   does what is asked for, and asks for what follows
+serve, on any number of machines    queues, at every tick, each step that may be due
+worker, on any number of machines   runs queued steps, and queues the ones that follow
 
     ingest SOURCE     if its time has come
     match             what came in is matched
@@ -53,18 +53,18 @@ READERS = 4
 # How many subscriptions one job composes, and how many deliveries one job sends.
 BATCH_SIZE = 500
 # Seconds without a sign of life after which a worker's jobs are another's. Locks and claims are
-# free at once, and what the job would have done is asked for again at the next tick anyway.
+# free at once, and the work is queued again at the next tick anyway.
 DEAD_AFTER = 60
 # Seconds between looks at a queue that is empty, and at one whose server has gone.
 POLL = 1
 RECONNECT_AFTER = 2
 WANTS_EXTRA = "in a clone of the repository: pip install '.[scale]'"
-# The job by which a worker notices that the queue's server is gone.
+# The job that fails while the queue's server is unreachable.
 QUEUE = "queue"
 
 
 class Worker(Running):
-    """One of many that do what the replicas of `serve` ask for.
+    """One of many processes that run the jobs queued by replicas of `serve`.
 
     Raises UsageError where the store is SQLite, StoreError where Procrastinate is missing.
     """
@@ -208,7 +208,7 @@ def _app(connector: Any, work: Callable[[Task], None]) -> procrastinate.App:
 
 
 async def _revive(jobs: procrastinate.App) -> None:
-    """Let others do what dead workers were at; what is asked for again already is let go."""
+    """Requeue the jobs of dead workers, and drop those that are queued again already."""
     from procrastinate.exceptions import ConnectorException, UniqueViolation
     from procrastinate.jobs import Status
 

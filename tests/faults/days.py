@@ -119,7 +119,7 @@ class Days:
             return
         with open_app(load(self.config), Clock(now)) as app:
             app.ingest()
-            app.digest(probe=False)
+            app.digest(ignore_backoff=False)
 
     @property
     def config(self) -> Path:

@@ -353,13 +353,13 @@ def test_M10_a_cron_that_comes_every_minute_does_not_hammer_a_wrong_password(hou
         house.clock.move(days=1)
         for _ in range(4):
             with house.opened() as app:
-                app.digest(probe=False)
+                app.digest(ignore_backoff=False)
             house.clock.move(minutes=1)
         assert smtp.connections == 1
         house.settings["smtp"]["password"] = "right"
         smtp.always.clear()
         with house.opened() as app:
-            app.digest(probe=False)
+            app.digest(ignore_backoff=False)
         assert len(smtp.received) == 1
 
 
@@ -526,7 +526,7 @@ def test_X10_X11_a_digest_that_cannot_be_composed_stops_no_other_and_rests(
     monkeypatch.setattr(Pages, "render", broken_for_lab)
     with house.opened() as app:
         for _ in range(20):
-            app.digest(probe=False)
+            app.digest(ignore_backoff=False)
             house.clock.move(minutes=1)
         assert [(at - tried[0]) / timedelta(minutes=1) for at in tried] == [0, 5, 15]
         assert len(list(house.folder.glob("pages/office/*.html"))) == 1

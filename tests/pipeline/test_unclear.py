@@ -255,7 +255,7 @@ def test_after_three_unclear_ends_in_a_row_the_line_rests(crowd: House, smtp: Sc
     assert any(problem.startswith("smtp has been down") for problem in problems(crowd))
     crowd.clock.move(minutes=4)
     with crowd.opened() as app:
-        app.digest(probe=False)
+        app.digest(ignore_backoff=False)
     assert handed_off(smtp) == 3, "it rests"
 
 
@@ -265,7 +265,7 @@ def test_a_line_that_rests_is_tried_with_one_mail_ever_more_rarely(
     crowd.settings["smtp"]["connections"] = 4
     smtp.always["dot"] = Kept()
     with crowd.opened() as app:
-        app.digest(probe=False)
+        app.digest(ignore_backoff=False)
     begun = handed_off(smtp)
     assert begun <= 3 + 3, "what was under way, and no more"
     tried = []

@@ -54,7 +54,7 @@ def recorded(house: House) -> list[Run]:
 
 def state(house: House, name: str = "journal") -> SourceState:
     with house.opened() as app, app.runtime.database.reading() as tx:
-        return source_state.state(tx, name, app.runtime.sources[name].place)
+        return source_state.state(tx, name, app.runtime.sources[name].address)
 
 
 # ── Retry-After ─────────────────────────────────────────────────────────────────────

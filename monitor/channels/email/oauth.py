@@ -2,7 +2,7 @@
 
     client credentials   the program itself has the permission (Microsoft 365)
     service account      the same with a signed statement in place of a secret (Google Workspace)
-    refresh token        somebody logged in once: `paper-monitor mail login`, by
+    refresh token        after one login, `paper-monitor mail login`, by
         device flow          a code is entered on any machine (RFC 8628)
         authorization code   with PKCE (RFC 7636); the browser ends at an address of its own
                              machine, which answers nothing: the address is pasted back
@@ -254,7 +254,7 @@ class DeviceCode:
 
 
 def request_device_code(tokens: Tokens) -> DeviceCode:
-    """Ask for a code that somebody enters. Raises TokenError."""
+    """Ask for a code to enter in a browser. Raises TokenError."""
     url = tokens.settings.endpoint.removesuffix("/token") + "/devicecode"
     answer = tokens.ask({"scope": tokens.settings.requested_scope}, url)
     try:
@@ -287,7 +287,7 @@ def await_device_login(tokens: Tokens, code: DeviceCode, sleep: Callable[[float]
 
 
 def consent_address(tokens: Tokens, verifier: str, state: str) -> str:
-    """Return the address at which somebody consents. The verifier itself is not in it."""
+    """Return the address of the consent page. The verifier itself is not in it."""
     challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest())
     query = {
         "client_id": tokens.settings.client_id,
@@ -382,7 +382,7 @@ PERMISSION = {
 
 
 class TokenError(Exception):
-    """No access token was given; `code` is the error of RFC 6749, "" for what is none."""
+    """No access token was issued; `code` is the error code of RFC 6749, "" without one."""
 
     def __init__(
         self, settings: OAuthSettings, problem: str, advice: str = "", code: str = ""

@@ -20,7 +20,7 @@ PATHS = {STOP: "/u/", VIEW: "/v/", RATE: "/r/"}
 
 @dataclass(frozen=True, slots=True)
 class ReaderLinks:
-    """What the links of readers begin with, and what signs them."""
+    """The beginning of the links of readers, and the keys that sign them."""
 
     base: str
     keys: KeyRing
@@ -36,7 +36,7 @@ class ReaderLinks:
         return _with_links(digest, {RATE: self._url(RATE, token)})
 
     def describe(self, digest: Digest) -> Json:
-        """Return what is stored to fill the places of a digest."""
+        """Return the values that `fill` needs, to be stored with the digest."""
         places = {purpose: self._placeholder(purpose) for purpose in PATHS}
         return {
             "base": self.base,
@@ -67,7 +67,7 @@ class ReaderLinks:
         return f"{self.base}{PATHS[purpose]}{token}"
 
     def _placeholder(self, purpose: str) -> str:
-        """A text as long as a token, which no paper can have: nobody else knows the key."""
+        """Return a text as long as a token, which no paper can contain: the key is secret."""
         return hashlib.sha512(self.keys.sign("place", purpose).encode()).hexdigest()
 
 

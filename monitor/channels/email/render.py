@@ -75,7 +75,7 @@ def render_notice(notice: Notice, templates: Templates) -> tuple[Rendered, ...]:
 
 
 def _noting(digest: Digest, shown: Digest) -> Digest:
-    """Return what is shown with a note on where the other papers are."""
+    """Return the shortened digest with a note that names the attachment with the other papers."""
     more = digest.papers - sum(len(group.entries) for group in shown.groups)
     if not more:
         return shown

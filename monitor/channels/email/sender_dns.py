@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-# Names for documentation and tests, which are nobody's (RFC 2606, RFC 6761).
+# Names reserved for documentation and tests (RFC 2606, RFC 6761).
 _NOBODYS = ("example", "example.com", "example.net", "example.org", "invalid", "localhost", "test")
 PATIENCE = 5.0  # seconds for each answer
 

@@ -74,9 +74,9 @@ class OAuthSettings(Section):
 
     @property
     def is_app_permission(self) -> bool:
-        """Whether the program itself has the permission (client credentials): nobody logs in.
+        """Whether the program itself has the permission (client credentials), without a login.
 
-        At Google every client has a secret, also where somebody logs in.
+        At Google every client has a secret, also one with a login.
         """
         return bool(self.client_secret) and not self.refresh_token and self.provider != "google"
 

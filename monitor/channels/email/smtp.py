@@ -1,6 +1,6 @@
 """One mail server: in each phase of the conversation, a failure means something else.
 
-    connect, TLS, login, MAIL   the channel's fault: nobody is marked as failed
+    connect, TLS, login, MAIL   the channel's fault: no delivery fails
     RCPT, DATA, the text        this recipient's fault, or a passing one: safe to try again
     hand-off, dot, answer       2yz sent, 4yz again, 5yz failed; no answer: unknown
 
@@ -100,7 +100,7 @@ class Connections:
 
 
 class SmtpServer:
-    """A mail server with one connection to it, opened when needed, shared by all who send.
+    """A mail server with one connection, opened when needed and shared by all threads.
 
     The connection is renewed every `per_connection` messages and after `idle` seconds without
     one. LMTP answers after the text for each recipient; a letter has one, so there is one reply
@@ -267,7 +267,7 @@ class SmtpServer:
         )
 
     def _count_policy_refusal(self, recipient: str) -> bool:
-        """Return whether so many recipients' servers refused by policy that it is because of us.
+        """Return whether so many recipients' servers refused by policy that the cause is ours.
 
         The count then starts again, so that the next round gets past those who refuse and
         reaches the recipients behind them.

@@ -163,7 +163,7 @@ class Bot:
         return answer.error if isinstance(answer, Outcome) else answer.code
 
     def find(self, delivery: Delivery) -> Outcome | None:
-        """Return SENT if the delivery is there, RETRY if it is not, None if nobody can tell."""
+        """Return SENT if the delivery is there, RETRY if it is not, None without an answer."""
         thread = delivery.parent.rpartition(":")[2]
         return find_delivery(self._client, delivery, self._new_threads.get(thread, thread))
 
@@ -223,7 +223,7 @@ _MAX_PAGES = 10
 
 
 def find_delivery(client: ApiClient, delivery: Delivery, thread: str) -> Outcome | None:
-    """Return SENT if the delivery is there, RETRY if it is not, None if nobody can tell."""
+    """Return SENT if the delivery is there, RETRY if it is not, None without an answer."""
     try:
         channel = _channel_id(client, delivery)
         messages = _recent_messages(client, channel, delivery, thread)
@@ -293,7 +293,7 @@ def _codes(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-# The token or the app is at fault: nothing can be posted anywhere until somebody repairs it.
+# The token or the app is at fault: nothing can be posted until the operator repairs it.
 _APP_CODES = _codes(
     "invalid_auth not_authed token_revoked token_expired account_inactive missing_scope "
     "no_permission team_access_not_granted ekm_access_denied org_login_required "
@@ -397,7 +397,7 @@ def _describe(error: object, secret: str) -> str:
 
 
 def is_signed(secret: str, body: bytes, headers: Mapping[str, str]) -> bool:
-    """Return whether the signature is that of these bytes, whatever somebody may have sent.
+    """Return whether the signature is that of these bytes; never raises.
 
     The SDK raises for a time that is not a number or a huge one, and for bytes that are not UTF-8.
     """

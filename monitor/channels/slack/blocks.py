@@ -28,7 +28,7 @@ TEXT_LIMIT = 3_600
 Piece = Json | str
 DIVIDER: Json = {"type": "divider"}
 
-# What is never cut in two: a link or mention, an escaped character, a word; then single characters.
+# Never cut in two: a link or mention, an escaped character, a word; then single characters.
 _ATOM = re.compile(r"<[^<>\n]*>|&\w{1,6};|\n|[^\S\n]+|[^\s<&]+|.")
 _LINK = re.compile(r"<[^<>|]*\|([^<>]*)>")
 _MIN_SPLIT_LENGTH = 200
@@ -174,7 +174,7 @@ IN_FIRST_MESSAGE = 5
 
 @dataclass(frozen=True, slots=True)
 class _Papers:
-    """How the papers of a digest are shown in full: with menus where somebody takes answers."""
+    """Renders the papers of a digest in full, with menus where ratings can be received."""
 
     digest: Digest
     templates: Templates

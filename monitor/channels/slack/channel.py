@@ -1,8 +1,8 @@
 """Slack, by bot token or by incoming webhook.
 
 A digest is one message with the rest of it as replies in its thread; a webhook cannot thread,
-so that it gets separate messages. What Slack did not clearly refuse may stand in the channel:
-such a delivery is unknown, until the channel's history (token only) says what became of it.
+so that it gets separate messages. A message that Slack did not clearly refuse may be in the
+channel: its delivery is unknown, until the channel's history (token only) says what became of it.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Slack(Channel):
         timeout: int = 30,
         menus: bool = False,
     ) -> None:
-        """With `menus`, papers in full have one to answer with: somebody must take the answers.
+        """With `menus`, papers in full have one to rate with: the service must receive the ratings.
 
         Raises UsageError when neither a webhook nor a channel with a token is given.
         """

@@ -1,4 +1,4 @@
-"""The menu beside a paper, with which anyone in a channel answers, and what Slack says of it: pure.
+"""The menu beside a paper, with which anyone in a channel rates it, and Slack's payload: pure.
 
 The block around a menu names the digest and the paper, its options only what may be answered.
 """
@@ -15,8 +15,8 @@ from monitor.model import Digest, DigestPaper, Json
 ACTION = "paper-monitor-answer"
 _BLOCK = "paper"
 _BLOCK_ID_LIMIT = 255
-# Seconds that a press may take before Slack is answered: it waits three. Whoever pressed sees
-# that something went wrong, or is asked again, when we end before the answer is stored.
+# Seconds that a press may take before Slack is answered: it waits three. If the
+# process ends before the rating is stored, Slack shows an error or sends it again.
 TAKEN_WITHIN = 1.0
 # The answers by the verdicts of `paper-monitor papers rate`.
 CHOICES = {
@@ -29,7 +29,7 @@ CHOICES = {
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """What somebody chose in a menu: one of `CHOICES`; `at` is when, by Slack's clock."""
+    """A choice in a menu, one of `CHOICES`; `at` is its time by Slack's clock."""
 
     team: str
     channel: str

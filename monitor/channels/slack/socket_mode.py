@@ -100,5 +100,5 @@ class SocketMode:
     def _take_next(self, payload: Any) -> None:
         try:
             self._take(payload)
-        except Exception as error:  # one answer that fails stops no other, and nobody waits for it
+        except Exception as error:  # it stops no later rating, and has no caller to report to
             log.error("slack answer failed", error=str(error), exc_info=error)
