@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from importlib.metadata import version
@@ -23,6 +23,7 @@ from monitor.channels.email.settings import SmtpSettings
 from monitor.channels.email.smtp import Connections, MailServer, SmtpServer
 from monitor.clocks import clock_ahead
 from monitor.config import Settings, synonyms_of, topics_of
+from monitor.config.settings import DestinationSettings, SubscriptionSettings
 from monitor.digest.schedule import parse_schedule
 from monitor.model import Channel, Clock, SectionRule, Templates
 from monitor.pipeline.active_config import InForce
@@ -73,8 +74,11 @@ def open_runtime(
             synonyms=synonyms,
             origin=origin_of(settings.file),
             in_force=in_force or InForce(),
-            subscriptions=_subscriptions(settings, channels),
-            operator=_operator(settings, channels),
+            subscriptions=tuple(
+                _subscription(settings, channels, subscription)
+                for subscription in settings.subscriptions.values()
+            ),
+            operator=_destinations(channels, settings.operator),
             channels=channels,
             tokens=tokens,
             keys=keys,
@@ -225,16 +229,13 @@ def _config_hash(settings: Settings) -> str:
 # ── subscriptions ───────────────────────────────────────────────────────────────────
 
 
-def _subscriptions(settings: Settings, channels: dict[str, Channel]) -> tuple[Subscription, ...]:
-    return tuple(_subscription(settings, channels, name) for name in settings.subscriptions)
-
-
-def _subscription(settings: Settings, channels: dict[str, Channel], name: str) -> Subscription:
-    subscription = settings.subscriptions[name]
+def _subscription(
+    settings: Settings, channels: dict[str, Channel], subscription: SubscriptionSettings
+) -> Subscription:
     return Subscription(
         settings=subscription,
         topics=topics_of(settings, subscription),
-        destinations=_destinations(channels, subscription.channels, subscription.email),
+        destinations=_destinations(channels, subscription),
         schedule=parse_schedule(subscription.schedule),
     )
 
@@ -246,13 +247,10 @@ def _contact(settings: Settings) -> str:
     return sender_address(settings.smtp.sender) if settings.smtp else ""
 
 
-def _operator(settings: Settings, channels: dict[str, Channel]) -> tuple[Destination, ...]:
-    operator = settings.operator
-    return _destinations(channels, operator.channels, operator.email) if operator else ()
-
-
 def _destinations(
-    channels: dict[str, Channel], names: Sequence[str], addresses: tuple[str, ...]
+    channels: dict[str, Channel], settings: DestinationSettings | None
 ) -> tuple[Destination, ...]:
-    own = [Destination(EMAIL, addresses)] if addresses else []
-    return (*own, *(Destination(name, channels[name].recipients()) for name in names))
+    if settings is None:
+        return ()
+    own = [Destination(EMAIL, settings.email)] if settings.email else []
+    return (*own, *(Destination(name, channels[name].recipients()) for name in settings.channels))

@@ -141,7 +141,25 @@ def _sentence(error: yaml.MarkedYAMLError, text: str) -> tuple[int, str]:
     return number + 1, _advice(error, line, lines)
 
 
-def _advice(error: yaml.MarkedYAMLError, line: str, lines: list[str]) -> str:  # noqa: C901 - one case for each mistake
+# What the parser says, and what it means: the first of these that occurs.
+_ADVICE = {
+    "alias": "a value that begins with * must be in single quotes",
+    "tag": "a value that begins with ! must be in single quotes",
+    "another document": "a second document begins here (---); a file holds one",
+    "end of stream": "the quotes opened on line {start} are never closed",
+    "mapping values": (
+        "this line has a second “: ”, or the line is indented too far; "
+        "put text that has a colon in single quotes"
+    ),
+    "escape": "a backslash in double quotes has a special meaning in YAML; use single quotes",
+    "": (
+        "this is not valid YAML; look at the indentation, quotes and brackets of this line "
+        "and of the one above"
+    ),
+}
+
+
+def _advice(error: yaml.MarkedYAMLError, line: str, lines: list[str]) -> str:
     problem = error.problem or ""
     if _EVERY_TOPIC.search(line) and line.startswith("topics:"):
         return "a topic has a name and a query here; write topics: {agents: {query: agent}}"
@@ -159,26 +177,9 @@ def _advice(error: yaml.MarkedYAMLError, line: str, lines: list[str]) -> str:  #
         return "this line is indented with a tab; use spaces"
     if _UNQUOTED.search(line):
         return "a value that begins with @, ` or % must be in single quotes"
-    if "alias" in problem:
-        return "a value that begins with * must be in single quotes"
-    if "tag" in problem:
-        return "a value that begins with ! must be in single quotes"
-    if "another document" in problem:
-        return "a second document begins here (---); a file holds one"
-    if "end of stream" in problem:
-        start = error.context_mark.line + 1 if error.context_mark else len(lines)
-        return f"the quotes opened on line {start} are never closed"
-    if "mapping values" in problem:
-        return (
-            "this line has a second “: ”, or the line is indented too far; "
-            "put text that has a colon in single quotes"
-        )
-    if "escape" in problem:
-        return "a backslash in double quotes has a special meaning in YAML; use single quotes"
-    return (
-        "this is not valid YAML; look at the indentation, quotes and brackets of this line "
-        "and of the one above"
-    )
+    start = error.context_mark.line + 1 if error.context_mark else len(lines)
+    advice = (text for sign, text in _ADVICE.items() if sign in problem)
+    return next(advice).format(start=start)
 
 
 def _example(line: str) -> str:

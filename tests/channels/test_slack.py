@@ -12,7 +12,6 @@ from msgspec import structs
 from monitor.channels.slack.api import Answer, TooLongError, read_refusal
 from monitor.channels.slack.blocks import text_of
 from monitor.channels.slack.channel import Slack
-from monitor.errors import UsageError
 from monitor.model import Delivery, DeliveryState, Digest, DigestSection, Outcome, Rendered
 from tests.channels.samples import (
     AT,
@@ -175,11 +174,6 @@ def test_nothing_is_sent_when_the_claim_is_no_longer_ours(slack: SlackServer) ->
         [part] = ours.render(digest(), TEMPLATES)
         assert ours.send(planned(part), Commit(answer=False)).state is DeliveryState.RETRY
     assert slack.requests == []
-
-
-def test_a_channel_needs_a_webhook_or_a_token() -> None:
-    with pytest.raises(UsageError, match="lab"):
-        Slack("lab", channel="#papers")
 
 
 # ── what Slack refuses ──────────────────────────────────────────────────────────────

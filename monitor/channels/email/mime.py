@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from email.header import Header
 from functools import lru_cache
 
-from monitor.kept import kept
 from monitor.model import Json
 
 # Lines longer than this are encoded: RFC 5322 asks for 78 characters, and some servers break them.
@@ -103,7 +102,7 @@ def _quote(paragraph: bytes) -> bytes:
 
 
 # The digests of a day list the same papers, each a paragraph of its own.
-_quote_short = kept(8_192)(_quote)
+_quote_short = lru_cache(maxsize=4_096)(_quote)
 
 
 def _base64(raw: bytes) -> bytes:

@@ -115,7 +115,7 @@ class SmtpServer:
         idle: float = 60,
         quit_timeout: timedelta = timedelta(seconds=5),
     ) -> None:
-        self.host, self.port = settings.address
+        self.host = settings.address[0]
         self.sender = settings.sender
         self._account = Account(settings, tokens)
         self._timeouts = settings.timeouts
@@ -127,9 +127,6 @@ class SmtpServer:
         self._messages = 0
         self._used_at = 0.0
         self._blocked: set[str] = set()
-
-    def __repr__(self) -> str:
-        return f"SmtpServer({self.host!r}, {self.port!r})"
 
     def send(self, letter: Letter, commit_handoff: Callable[[], bool]) -> Outcome:
         """Send one letter to one recipient. It raises only what `commit_handoff` raises."""

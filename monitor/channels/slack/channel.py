@@ -17,7 +17,6 @@ from monitor.channels.base import TAKEN_OVER, Channel, ChannelOptions, Shared
 from monitor.channels.slack import blocks
 from monitor.channels.slack.api import Bot, TooLongError, Webhook
 from monitor.channels.slack.settings import BASE_URL
-from monitor.errors import UsageError
 from monitor.model import (
     Delivery,
     DeliveryState,
@@ -75,10 +74,7 @@ class Slack(Channel):
         timeout: int = 30,
         menus: bool = False,
     ) -> None:
-        """With `menus`, papers in full have one to rate with: the service must receive the ratings.
-
-        Raises UsageError when neither a webhook nor a channel with a token is given.
-        """
+        """With `menus`, papers in full have one to rate with: `serve` must receive the ratings."""
         self.name = name
         self._menus = menus
         self._bot: Bot | None = None
@@ -87,13 +83,11 @@ class Slack(Channel):
             self.outage_group = f"slack webhook {name}"
             self._recipient = name
             self._poster = Webhook(webhook, timeout)
-        elif channel and token:
+        else:
             self.outage_group = "slack"
             self._recipient = channel
             self._bot = Bot(token, base_url, timeout)
             self._poster = self._bot
-        else:
-            raise UsageError(f"channels.{name} needs a webhook, or a channel and slack.token")
 
     @classmethod
     def open(cls, name: str, options: SlackOptions, shared: Shared) -> Slack:
