@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from monitor.diff.doubtful_joins import Doubt, judge
 from monitor.model import Sighting
 from monitor.pipeline.runtime import Runtime
-from monitor.store import common, identity_rulings, papers, sighting_texts
+from monitor.store import identity_rulings, papers, sighting_texts
 from monitor.store.database import Transaction
 
 PAGE = 1_000
@@ -64,7 +64,7 @@ def _pages(runtime: Runtime) -> Iterator[list[tuple[list[Doubtful], int, int]]]:
 
 def _judge_page(tx: Transaction, ids: Iterable[int]) -> Iterator[tuple[list[Doubtful], int, int]]:
     keys = papers.keys_of(tx, ids)
-    disowned = common.of_papers(tx, ids)
+    disowned = papers.shared_keys_of(tx, ids)
     seen = papers.sightings_with_text(tx, ids)
     for id, stored in sorted(papers.stored_of(tx, ids, keys).items()):
         judgement = judge(stored.paper, keys.get(id, ()), seen[id], disowned.get(id, ()))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from msgspec import structs
 
 from monitor.model import Candidate, IncomingPaper, StoredPaper
-from monitor.store import common, identity_rulings, notices, paper_index, paper_rows, papers
+from monitor.store import identity_rulings, notices, paper_index, papers
 from monitor.store.database import Transaction
 from monitor.store.paper_drafts import read_better
 from monitor.store.sql import index_value
@@ -44,7 +44,7 @@ def find(
         named = [(pair, by_key.get(paper_index.indexed_pair(pair))) for pair in one.keys]
         _note(ways, (id for _, id in named if id is not None), "key")
         _note(ways, by_raw_id.get(index_value(one.raw_id), ()), "raw_id")
-        if all(id is None or scheme == paper_rows.LINK for (scheme, _), id in named):
+        if all(id is None or scheme == papers.LINK for (scheme, _), id in named):
             unproven.append((ways, one))
     by_title = paper_index.of_titles(tx, {one.title_key for _, one in unproven})
     for ways, one in unproven:
@@ -52,7 +52,7 @@ def find(
     _near(tx, unproven)
     ruled = identity_rulings.between(tx, source, incoming, found)
     _look(tx, incoming, found, ruled, glance)
-    shared = common.of_papers(tx, _all(found)) if any(one.common for one in incoming) else {}
+    shared = papers.shared_keys_of(tx, _all(found)) if any(one.common for one in incoming) else {}
     return _assemble(tx, source, found, ruled, shared)
 
 

@@ -53,6 +53,6 @@ def reopen(tx: Transaction, paper_ids: Iterable[int], since: datetime) -> None:
 
     Nothing is sent twice: `unsent_matches` leaves out what a digest has.
     """
-    chosen = among(tx, _change.paper_id, paper_ids)
+    chosen = among(_change.paper_id, paper_ids)
     matched = (chosen, _change.at >= since, _change.matched_at.is_not(None))
     tx.execute(sa.update(schema.change).where(*matched).values(matched_at=None))

@@ -6,10 +6,7 @@ by it.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
-from functools import cache
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -17,8 +14,7 @@ from monitor.store import schema
 from monitor.store.database import Transaction
 from monitor.store.inserts import insert_new, insert_plain
 from monitor.store.paper_index import find_pairs, indexed_pair
-from monitor.store.raw_rows import fetch_for
-from monitor.store.sql import among, one_of
+from monitor.store.sql import among
 
 Key = tuple[str, str]
 
@@ -44,43 +40,7 @@ def write(tx: Transaction, pairs: Iterable[tuple[Key, int]]) -> None:
 
 def among_pairs(tx: Transaction, pairs: Iterable[Key]) -> set[Key]:
     """Return the normalised identifiers that are common."""
-    if not fetch_for(tx, _first, ()):
-        return set()
-    return find_pairs(tx, pairs, _of_pairs)
-
-
-@cache
-def _first(dialect: str) -> sa.Select[Any]:
-    return sa.select(sa.literal_column("1")).select_from(schema.common_key).limit(1)
-
-
-@cache
-def _of_pairs(dialect: str) -> sa.Select[Any]:
-    there = _common.scheme == sa.bindparam("scheme"), one_of(dialect, _common.value)
-    return sa.select(_common.value).where(*there).distinct()
-
-
-def of_papers(tx: Transaction, ids: Iterable[int]) -> dict[int, list[Key]]:
-    """Return the common identifiers of papers, in order."""
-    found: dict[int, list[Key]] = defaultdict(list)
-    if fetch_for(tx, _first, ()):
-        for id, scheme, value in fetch_for(tx, _keys, set(ids)):
-            found[id].append((scheme, value))
-    return found
-
-
-@cache
-def _keys(dialect: str) -> sa.Select[Any]:
-    query = sa.select(_common.paper_id, _common.scheme, _common.value)
-    query = query.order_by(_common.paper_id, _common.scheme, _common.value)
-    return query.where(one_of(dialect, _common.paper_id))
-
-
-def papers_with(tx: Transaction, pair: Key) -> list[int]:
-    """Return the papers with a common identifier."""
-    scheme, value = indexed_pair(pair)
-    here = _common.scheme == scheme, _common.value == value
-    return list(tx.scalars(sa.select(_common.paper_id).where(*here).order_by(_common.paper_id)))
+    return find_pairs(tx, schema.common_key, pairs)
 
 
 def restore(tx: Transaction, ids: Iterable[int]) -> None:
@@ -91,7 +51,7 @@ def restore(tx: Transaction, ids: Iterable[int]) -> None:
         other.c.value == _common.value,
         other.c.paper_id != _common.paper_id,
     )
-    alone = among(tx, _common.paper_id, ids), ~shared
+    alone = among(_common.paper_id, ids), ~shared
     rows = [row._asdict() for row in tx.execute(sa.select(schema.common_key).where(*alone))]
     insert_new(tx, schema.paper_key, rows)
     tx.execute(sa.delete(schema.common_key).where(*alone))

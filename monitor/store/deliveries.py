@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,7 +12,7 @@ from monitor.model import Delivery, DeliveryState, Rendered
 from monitor.store import schema
 from monitor.store.database import Transaction
 from monitor.store.packed import body_of
-from monitor.store.sql import among, one_of, values_parameter
+from monitor.store.sql import among
 
 WAITING = (DeliveryState.PLANNED, DeliveryState.RETRY)
 _delivery = schema.delivery.c
@@ -65,19 +64,12 @@ def get(tx: Transaction, delivery_id: int) -> Delivery:
 
 def with_ids(tx: Transaction, ids: Iterable[int]) -> list[Delivery]:
     """Return the deliveries with these ids in order, without their bodies."""
-    return select_without_bodies(tx, among(tx, _delivery.id, ids))[::-1]
+    return select_without_bodies(tx, among(_delivery.id, ids))[::-1]
 
 
 def of_digest(tx: Transaction, digest_id: int) -> list[Delivery]:
     """Return the deliveries of a digest in order, without their bodies."""
-    return [_to_delivery(row) for row in tx.execute(_of_digest(), {"digest": digest_id})]
-
-
-# Built once: every digest that a command composed is reported so.
-@cache
-def _of_digest() -> sa.Select[Any]:
-    of_digest = _delivery.digest_id == sa.bindparam("digest")
-    return _query(*_NO_BODIES).where(of_digest).order_by(_delivery.id)
+    return select_without_bodies(tx, _delivery.digest_id == digest_id)[::-1]
 
 
 def listing(tx: Transaction, states: Collection[DeliveryState] | None = None) -> list[Delivery]:
@@ -105,7 +97,7 @@ def open_on(tx: Transaction, channels: Collection[str]) -> list[int]:
     """Return the digests with deliveries that wait for these channels, oldest first."""
     if not channels:
         return []
-    waits = (_delivery.state.in_(WAITING), among(tx, _delivery.channel, channels))
+    waits = (_delivery.state.in_(WAITING), among(_delivery.channel, channels))
     return sorted(tx.scalars(sa.select(_delivery.digest_id).where(*waits).distinct()))
 
 
@@ -135,15 +127,7 @@ def select(tx: Transaction, condition: sa.ColumnElement[bool]) -> list[Delivery]
 
 def with_bodies(tx: Transaction, ids: Iterable[int]) -> list[Delivery]:
     """Return the deliveries with these ids, in the order they were planned."""
-    dialect = tx.dialect.name
-    rows = tx.execute(_with_bodies(dialect), values_parameter(dialect, ids))
-    return [_to_delivery(row) for row in rows]
-
-
-# Built once: every delivery is read so before it is sent.
-@cache
-def _with_bodies(dialect: str) -> sa.Select[Any]:
-    return _query(*_BODIES).where(one_of(dialect, _delivery.id)).order_by(_delivery.id)
+    return select(tx, among(_delivery.id, ids))
 
 
 def select_without_bodies(tx: Transaction, condition: sa.ColumnElement[bool]) -> list[Delivery]:

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from datetime import datetime
-from functools import cache
 from typing import Any
 
 import msgspec
@@ -98,7 +97,7 @@ class Heading(msgspec.Struct, frozen=True):
 def headings(tx: Transaction, ids: Iterable[int]) -> dict[int, Heading]:
     """Return the headings of digests by id."""
     columns = sa.select(_digest.id, _digest.subscription, _digest.period, _digest.papers)
-    rows = tx.execute(columns.where(among(tx, _digest.id, ids)))
+    rows = tx.execute(columns.where(among(_digest.id, ids)))
     return {id: Heading(*heading) for id, *heading in rows}
 
 
@@ -117,7 +116,7 @@ def newest(
     tx: Transaction, subscriptions: Collection[str], limit: int, before: int | None = None
 ) -> list[Listed]:
     """Return the newest digests of subscriptions, newest first; from below the id `before`."""
-    wanted = [among(tx, _digest.subscription, subscriptions)]
+    wanted = [among(_digest.subscription, subscriptions)]
     if before is not None:
         wanted.append(_digest.id < before)
     rows = tx.execute(_listed().where(*wanted).order_by(_digest.id.desc()).limit(limit))
@@ -207,18 +206,14 @@ class _Report(msgspec.Struct):
 
 def latest_account(tx: Transaction, subscription: str) -> Accounted | None:
     """Return what the newest digest of a subscription was made of, without its papers."""
-    row = tx.execute(_latest(), {"subscription": subscription}).one_or_none()
+    columns = _digest.id, _digest.period, _digest.papers, _digest.content, _digest.packed
+    newest = sa.select(*columns).where(_digest.subscription == subscription)
+    ordered = newest.order_by(_digest.due_at.desc(), _digest.id.desc())
+    row = tx.execute(ordered.limit(1)).one_or_none()
     if row is None:
         return None
     content = unpack(row.packed, _Report) if row.packed else msgspec.convert(row.content, _Report)
     return Accounted(row.id, row.period, row.papers, content.report)
-
-
-@cache
-def _latest() -> sa.Select[Any]:
-    columns = _digest.id, _digest.period, _digest.papers, _digest.content, _digest.packed
-    of_one = sa.select(*columns).where(_digest.subscription == sa.bindparam("subscription"))
-    return of_one.order_by(_digest.due_at.desc(), _digest.id.desc()).limit(1)
 
 
 def rendered_parts(tx: Transaction, digest_id: int) -> dict[str, tuple[Rendered, ...]]:
@@ -237,11 +232,8 @@ def rendered_parts(tx: Transaction, digest_id: int) -> dict[str, tuple[Rendered,
 
 def count(tx: Transaction, subscription: str) -> int:
     """Return how many digests a subscription had, including superseded and quiet ones."""
-    return tx.scalar(_COUNT, {"subscription": subscription}) or 0
-
-
-# For each digest: built once, since SQLAlchemy takes longer to build it than it takes.
-_COUNT = sa.select(sa.func.count()).where(_digest.subscription == sa.bindparam("subscription"))
+    of_one = sa.select(sa.func.count()).where(_digest.subscription == subscription)
+    return tx.scalar(of_one) or 0
 
 
 def of_paper(tx: Transaction, paper_id: int) -> list[tuple[str, str, int]]:

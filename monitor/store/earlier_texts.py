@@ -40,7 +40,7 @@ def before(tx: Transaction, revisions: Mapping[int, int]) -> dict[int, EarlierTe
         return {}
     rows = tx.execute(
         sa.select(schema.earlier_text)
-        .where(among(tx, _text.paper_id, revisions))
+        .where(among(_text.paper_id, revisions))
         .order_by(_text.revision)
     )
     return {

@@ -15,8 +15,7 @@ from monitor.store.database import Transaction
 from monitor.store.digest_state import has_content, reaches_anyone, reaches_recipient
 from monitor.store.inserts import insert_new, insert_plain
 from monitor.store.packed import pack, pack_body
-from monitor.store.raw_rows import fetch_for
-from monitor.store.sql import among, one_of
+from monitor.store.sql import among
 
 _digest = schema.digest.c
 _item = schema.digest_item.c
@@ -115,27 +114,25 @@ def _supersede(tx: Transaction, subscription: str, digest_id: int, now: datetime
     ids = set(tx.scalars(_EARLIER, {"subscription": subscription, "id": digest_id}))
     if not ids:
         return
-    its_deliveries = among(tx, _delivery.digest_id, ids)
+    its_deliveries = among(_delivery.digest_id, ids)
     open_ones = sa.select(_delivery.digest_id, reaches_recipient()).where(its_deliveries)
     rows = tx.execute(open_ones.with_for_update())
     lost = _with_content(tx, ids - {id for id, has_reached in rows if has_reached})
     if not lost:
         return
-    of_lost = (_item.subscription == subscription, among(tx, _item.digest_id, lost))
+    of_lost = (_item.subscription == subscription, among(_item.digest_id, lost))
     tx.execute(sa.delete(schema.digest_item).where(*of_lost))
-    tx.execute(
-        sa.update(schema.digest).where(among(tx, _digest.id, lost)).values(superseded_at=now)
-    )
+    tx.execute(sa.update(schema.digest).where(among(_digest.id, lost)).values(superseded_at=now))
     tx.execute(
         sa.update(schema.delivery)
-        .where(among(tx, _delivery.digest_id, lost))
+        .where(among(_delivery.digest_id, lost))
         .values(state=DeliveryState.SUPERSEDED, next_attempt_at=None, changed_at=now)
     )
 
 
 def _with_content(tx: Transaction, ids: Iterable[int]) -> set[int]:
     """Leave out the digests without papers."""
-    chosen = (among(tx, _digest.id, ids), has_content())
+    chosen = (among(_digest.id, ids), has_content())
     return set(tx.scalars(sa.select(_digest.id).where(*chosen)))
 
 
@@ -144,8 +141,10 @@ def _take_items(tx: Transaction, digest: Digest, digest_id: int) -> bool:
     # SQLite has one writer, and refuses items of papers that are gone.
     if tx.dialect.name != "sqlite" and not papers.exist(tx, entries):
         return False
-    earlier = fetch_for(tx, _items_of_papers, list(entries), subscription=digest.subscription)
-    if any(revision >= entries[paper_id] for paper_id, revision in earlier):
+    earlier = sa.select(_item.paper_id, _item.revision).where(
+        _item.subscription == digest.subscription, among(_item.paper_id, entries)
+    )
+    if any(row.revision >= entries[row.paper_id] for row in tx.execute(earlier)):
         return False
     shown = _shown_under(digest)
     rows = [
@@ -159,12 +158,6 @@ def _take_items(tx: Transaction, digest: Digest, digest_id: int) -> bool:
         if tx.dialect.name != "sqlite" or papers.exist(tx, entries):
             raise
         return False
-
-
-def _items_of_papers(dialect: str) -> sa.Select[Any]:
-    of_subscription = _item.subscription == sa.bindparam("subscription")
-    of_papers = one_of(dialect, _item.paper_id)
-    return sa.select(_item.paper_id, _item.revision).where(of_subscription, of_papers)
 
 
 def _shown_under(digest: Digest) -> dict[int, str]:
@@ -235,7 +228,7 @@ def list_unrendered(tx: Transaction, names: Collection[str] | None = None) -> li
 
     Superseded digests are left out: their papers are in a newer one.
     """
-    wanted = sa.true() if names is None else among(tx, _digest.subscription, names)
+    wanted = sa.true() if names is None else among(_digest.subscription, names)
     rows = tx.execute(
         sa.select(_digest.id, _digest.subscription, _digest.period, _rendered.channel)
         .join(schema.rendered, _rendered.digest_id == _digest.id)
@@ -272,7 +265,7 @@ def add_text(
         sa.update(schema.delivery)
         .where(_delivery.digest_id == one.digest_id, _delivery.channel == one.channel)
         .where(_delivery.state == DeliveryState.FAILED)
-        .where(among(tx, _delivery.recipient, {to.recipient for to in planned}))
+        .where(among(_delivery.recipient, {to.recipient for to in planned}))
         .values(state=DeliveryState.PLANNED, error="", created_at=now, changed_at=now)
     )
     count = tx.execute(waits).rowcount

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import cache
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -18,7 +16,7 @@ from monitor.model import IncomingPaper
 from monitor.store import schema
 from monitor.store.database import Transaction
 from monitor.store.inserts import insert_or_update
-from monitor.store.raw_rows import fetch_for
+from monitor.store.paper_index import is_empty
 from monitor.store.sql import among, index_value
 
 SAME = "same"
@@ -44,10 +42,10 @@ def names_of(tx: Transaction, ids: Iterable[int]) -> dict[int, set[str]]:
     wanted = set(ids)
     found: dict[int, set[str]] = defaultdict(set)
     keys = sa.select(_key.paper_id, _key.scheme, _key.value)
-    for id, scheme, value in tx.execute(keys.where(among(tx, _key.paper_id, wanted))):
+    for id, scheme, value in tx.execute(keys.where(among(_key.paper_id, wanted))):
         found[id].add(name(scheme, value))
     seen = sa.select(_sighting.paper_id, _sighting.source, _sighting.raw_id)
-    for id, source, raw_id in tx.execute(seen.where(among(tx, _sighting.paper_id, wanted))):
+    for id, source, raw_id in tx.execute(seen.where(among(_sighting.paper_id, wanted))):
         found[id].add(raw_name(source, raw_id))
     return found
 
@@ -72,7 +70,7 @@ def rule(
 
 def _forget(tx: Transaction, ours: Sequence[str], theirs: Sequence[str]) -> None:
     for a, b in ((ours, theirs), (theirs, ours)):
-        both = among(tx, _ruling.one, a), among(tx, _ruling.other, b)
+        both = among(_ruling.one, a), among(_ruling.other, b)
         tx.execute(sa.delete(schema.ruling).where(*both))
 
 
@@ -83,7 +81,7 @@ def between(
     found: Sequence[Mapping[int, object]],
 ) -> dict[tuple[int, int], str]:
     """Return the rulings on (position of an incoming paper, id of a stored one)."""
-    if not _any(tx):
+    if is_empty(tx, schema.ruling):
         return {}
     theirs = [
         {name(*pair) for pair in one.keys} | {raw_name(source, one.raw_id)} for one in incoming
@@ -122,25 +120,16 @@ def of_records(tx: Transaction, ours: set[str], theirs: set[str]) -> str:
 def of_names(tx: Transaction, names: Iterable[str]) -> list[tuple[str, str, str, datetime]]:
     """Return (one, other, verdict, time) of the rulings on a paper, oldest first."""
     wanted = set(names)
-    concerned = among(tx, _ruling.one, wanted) | among(tx, _ruling.other, wanted)
+    concerned = among(_ruling.one, wanted) | among(_ruling.other, wanted)
     rows = tx.execute(sa.select(schema.ruling).where(concerned).order_by(_ruling.at, _ruling.one))
     return [(row.one, row.other, row.verdict, row.at) for row in rows]
-
-
-def _any(tx: Transaction) -> bool:
-    return bool(fetch_for(tx, _first, ()))
-
-
-@cache
-def _first(dialect: str) -> sa.Select[Any]:
-    return sa.select(sa.literal_column("1")).select_from(schema.ruling).limit(1)
 
 
 def _on(tx: Transaction, names: Iterable[str]) -> dict[str, dict[str, str]]:
     """Return what is ruled on names: the other name and the verdict."""
     wanted = set(names)
     found: dict[str, dict[str, str]] = defaultdict(dict)
-    if not wanted or not _any(tx):
+    if not wanted or is_empty(tx, schema.ruling):
         return found
     for one, other, verdict, _ in of_names(tx, wanted):
         found[one][other] = verdict

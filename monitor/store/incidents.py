@@ -85,7 +85,7 @@ def end_obsolete(tx: Transaction, living: Collection[str], now: datetime) -> Non
         "end_told_at": sa.case((_incident.told_at.is_(None), sa.literal(now, Instant))),
         "told_at": sa.func.coalesce(_incident.told_at, now),
     }
-    still_open = (among(tx, _incident.id, gone), _incident.ended_at.is_(None))
+    still_open = (among(_incident.id, gone), _incident.ended_at.is_(None))
     tx.execute(sa.update(schema.incident).where(*still_open).values(row))
 
 

@@ -16,8 +16,7 @@ from monitor.model import SAVED, UNJUDGED, UNWANTED, WANTED, Judgement, Verdict
 from monitor.store import schema
 from monitor.store.database import Transaction
 from monitor.store.inserts import insert_new, insert_or_update
-from monitor.store.raw_rows import fetch_for
-from monitor.store.sql import among, one_of
+from monitor.store.sql import among
 
 _judgement = schema.judgement.c
 _saved = schema.saved_paper.c
@@ -112,20 +111,19 @@ def verdicts(tx: Transaction, subscription: str) -> dict[str, dict[int, Verdict]
 
     A saved paper is wanted, unless the person said otherwise of it.
     """
-    found: dict[str, dict[int, int]] = defaultdict(dict)
-    for _, paper_id, topic, verdict in fetch_for(tx, _verdicts, (), subscription=subscription):
-        of_topic = found[topic]
-        of_topic[paper_id] = of_topic.get(paper_id, 0) + (-1 if verdict == UNWANTED else 1)
+    totals: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    for row in tx.execute(_VERDICTS, {"subscription": subscription}):
+        totals[row.topic][row.paper_id] += -1 if row.verdict == UNWANTED else 1
     return {
         topic: {
             id: WANTED if total > 0 else UNWANTED if total < 0 else UNJUDGED
-            for id, total in totals.items()
+            for id, total in of_topic.items()
         }
-        for topic, totals in found.items()
+        for topic, of_topic in totals.items()
     }
 
 
-def _verdicts(dialect: str) -> sa.CompoundSelect[Any]:
+def _verdicts() -> sa.CompoundSelect[Any]:
     judged = sa.exists().where(*(_judgement[name] == _saved[name] for name in _KEY))
     columns = ("at", "paper_id", "topic", "verdict")
     return sa.union_all(
@@ -138,32 +136,25 @@ def _verdicts(dialect: str) -> sa.CompoundSelect[Any]:
     ).order_by("at", "paper_id", "topic")
 
 
+_KEY = ("subscription", "topic", "paper_id", "who")
+_VERDICTS = _verdicts()
+
+
 def shown(tx: Transaction, subscription: str, topic: str, limit: int) -> list[int]:
     """Return the papers last shown in full under a topic of a subscription, oldest first."""
-    rows = fetch_for(tx, _shown, (), subscription=subscription, topic=topic, limit=limit)
-    return [id for (id,) in reversed(rows)]
-
-
-def _shown(dialect: str) -> sa.Select[Any]:
-    return (
+    query = (
         sa.select(_item.paper_id)
-        .where(
-            _item.subscription == sa.bindparam("subscription"),
-            _item.shown_under == sa.bindparam("topic"),
-        )
+        .where(_item.subscription == subscription, _item.shown_under == topic)
         .order_by(_item.digest_id.desc(), _item.paper_id.desc())
-        .limit(sa.bindparam("limit"))
     )
+    return list(tx.scalars(query.limit(limit)))[::-1]
 
 
 def texts(tx: Transaction, ids: Collection[int]) -> dict[int, tuple[str, str]]:
     """Return the titles and abstracts of papers by id, but for those that were purged."""
-    return {id: (title, abstract) for id, title, abstract in fetch_for(tx, _texts, ids)}
-
-
-def _texts(dialect: str) -> sa.Select[Any]:
-    here = (one_of(dialect, _paper.id), _paper.purged_at.is_(None))
-    return sa.select(_paper.id, _paper.title, _paper.abstract).where(*here)
+    query = sa.select(_paper.id, _paper.title, _paper.abstract)
+    rows = tx.execute(query.where(among(_paper.id, ids), _paper.purged_at.is_(None)))
+    return {row.id: (row.title, row.abstract) for row in rows}
 
 
 def topics_of(tx: Transaction, paper_id: int) -> dict[str, list[str]]:
@@ -191,7 +182,7 @@ def is_judged(paper_id: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
 def move(tx: Transaction, into: Mapping[int, int]) -> None:
     """Give the answers to papers to those that they were merged into; of two the last counts."""
     for table in (schema.judgement, schema.saved_paper):
-        lost = among(tx, table.c.paper_id, into)
+        lost = among(table.c.paper_id, into)
         rows = tx.execute(sa.select(table).where(lost).order_by(table.c.at)).all()
         for row in rows:
             moved = row._asdict() | {"paper_id": into[row.paper_id]}
@@ -200,9 +191,6 @@ def move(tx: Transaction, into: Mapping[int, int]) -> None:
             tx.execute(sa.delete(table).where(*key, table.c.at <= row.at))
             if not tx.scalar(sa.select(sa.exists().where(*key))):
                 insert_new(tx, table, [moved])
-
-
-_KEY = ("subscription", "topic", "paper_id", "who")
 
 
 def _key(one: Judgement) -> tuple[object, ...]:

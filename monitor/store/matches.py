@@ -14,7 +14,6 @@ from monitor.store import heartbeats, papers, schema, subscriptions
 from monitor.store.changes import matched_since, reopen
 from monitor.store.database import Transaction
 from monitor.store.inserts import bind_value, insert_or_update, insert_plain
-from monitor.store.raw_rows import fetch, parse_moment
 from monitor.store.sql import among, earlier
 
 __all__ = [
@@ -46,8 +45,8 @@ _QUERIES = ("query", "sources", "news", "since_seconds", "threshold", "synonyms"
 _has = schema.subscription_topic.c
 # About three kilobytes each.
 MOST_CHANGES_READ = 16_384
-# The paper's id, its revision, the kind of the change, and its time as the driver returns it.
-ChangeRow = tuple[int, int, str, datetime | str]
+# The paper's id, its revision, the kind of the change, and its time.
+ChangeRow = tuple[int, int, str, datetime]
 
 OF_CHANGE = sa.and_(_change.paper_id == _match.paper_id, _change.revision == _match.revision)
 
@@ -83,7 +82,7 @@ def newest(tx: Transaction, limit: int) -> list[Change]:
     """Return a change of each of the newest papers that were news."""
     ids = sa.select(_change.paper_id).distinct().order_by(_change.paper_id.desc()).limit(limit)
     found = tx.scalars(ids).all()
-    rows = tx.execute(sa.select(schema.change).where(among(tx, _change.paper_id, found)))
+    rows = tx.execute(sa.select(schema.change).where(among(_change.paper_id, found)))
     return load(tx, list({row.paper_id: row for row in rows}.values()))
 
 
@@ -135,8 +134,8 @@ def activate_topics(
     """
     if gone:
         if not keep_matches:
-            tx.execute(sa.delete(schema.match).where(among(tx, _match.topic, gone)))
-        tx.execute(sa.delete(schema.topic).where(among(tx, _topic.name, gone)))
+            tx.execute(sa.delete(schema.match).where(among(_match.topic, gone)))
+        tx.execute(sa.delete(schema.topic).where(among(_topic.name, gone)))
     insert_or_update(
         tx,
         schema.topic,
@@ -161,19 +160,19 @@ def look_back(tx: Transaction, topics: Sequence[Topic], now: datetime) -> dict[s
     starts = {topic.name: now - topic.since for topic in topics}
     for since in {topic.since for topic in topics}:
         names = [topic.name for topic in topics if topic.since == since]
-        for name, waiting in tx.execute(_waiting(tx, names, since)):
+        for name, waiting in tx.execute(_waiting(names, since)):
             starts[name] = min(starts[name], waiting)
     return starts
 
 
-def _waiting(tx: Transaction, names: Iterable[str], since: timedelta) -> sa.Select[Any]:
+def _waiting(names: Iterable[str], since: timedelta) -> sa.Select[Any]:
     """Select the oldest unsent change that each topic matched."""
-    start = earlier(tx.dialect.name, _has.since, sa.literal(int(since.total_seconds())))
+    start = earlier(_has.since, sa.literal(int(since.total_seconds())))
     return (
         sa.select(_match.topic, sa.func.min(_change.at))
         .join_from(schema.match, schema.change, OF_CHANGE)
         .join(schema.subscription_topic, _has.topic == _match.topic)
-        .where(among(tx, _match.topic, names), _change.at >= start, ~_announced())
+        .where(among(_match.topic, names), _change.at >= start, ~_announced())
         .group_by(_match.topic)
     )
 
@@ -198,7 +197,7 @@ def replace_unsent(
     for start in set(starts.values()):
         names = [name for name, its in starts.items() if its == start]
         again = sa.select(_change.paper_id).where(OF_CHANGE, _change.at >= start)
-        of_topics = among(tx, _match.topic, names)
+        of_topics = among(_match.topic, names)
         tx.execute(sa.delete(schema.match).where(of_topics, again.exists()))
     _insert(tx, matches, now)
 
@@ -206,8 +205,8 @@ def replace_unsent(
 def moments(tx: Transaction, topic: str, since: datetime) -> list[tuple[int, datetime]]:
     """Return the papers that a topic matched since a time, with the time of each change."""
     query = sa.select(_match.paper_id, _change.at).join_from(schema.match, schema.change, OF_CHANGE)
-    rows = fetch(tx, query.where(_match.topic == topic, _change.at >= since))
-    return [(paper_id, parse_moment(at)) for paper_id, at in rows]
+    rows = tx.execute(query.where(_match.topic == topic, _change.at >= since))
+    return [(row.paper_id, row.at) for row in rows]
 
 
 def of_paper(tx: Transaction, paper_id: int) -> list[MatchRow]:
@@ -239,7 +238,7 @@ def _insert(tx: Transaction, matches: Iterable[MatchRow], now: datetime) -> None
     """Write matches, except of papers that were merged or purged meanwhile."""
     matches = list(matches)
     changed = sa.select(_change.paper_id, _change.revision).where(
-        among(tx, _change.paper_id, (one.paper_id for one in matches))
+        among(_change.paper_id, (one.paper_id for one in matches))
     )
     there = set(map(tuple, tx.execute(changed.with_for_update(key_share=True, read=True))))
     at = bind_value(tx, _match.matched_at, now)
@@ -289,6 +288,6 @@ def _read(tx: Transaction, rows: Sequence[ChangeRow]) -> list[Change]:
         paper = structs.replace(stored.paper, announce=announce) if announce else stored.paper
         read[id] = structs.replace(stored, paper=paper), sources
     return [
-        Change(read[id][0], revision, ChangeKind(kind), parse_moment(at), read[id][1])
+        Change(read[id][0], revision, ChangeKind(kind), at, read[id][1])
         for id, revision, kind, at in rows
     ]

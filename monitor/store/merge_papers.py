@@ -20,7 +20,6 @@ from monitor.store import (
     common,
     identity_rulings,
     judgements,
-    paper_rows,
     papers,
     schema,
     search,
@@ -64,7 +63,7 @@ def merge(tx: Transaction, pairs: Iterable[tuple[int, int, str]], now: datetime)
     reasons = {max(one, other): why for one, other, why in pairs}
     ids = set(kept) | set(kept.values())
     # No composer and no matcher may add rows until all of them are moved.
-    tx.execute(sa.select(_paper.id).where(among(tx, _paper.id, ids)).with_for_update())
+    tx.execute(sa.select(_paper.id).where(among(_paper.id, ids)).with_for_update())
     stored = papers.load(tx, ids)
     kept = {lost: to for lost, to in kept.items() if lost in stored and to in stored}
     into = {id: kept.get(id, id) for id in stored}
@@ -72,7 +71,7 @@ def merge(tx: Transaction, pairs: Iterable[tuple[int, int, str]], now: datetime)
     _write_paper(tx, stored, into, renumbered, now)
     _move_names(tx, into)
     _lead_on(tx, kept, reasons, now)
-    tx.execute(sa.delete(schema.paper).where(among(tx, _paper.id, kept)))
+    tx.execute(sa.delete(schema.paper).where(among(_paper.id, kept)))
     common.restore(tx, set(kept.values()))
     changes.reopen(tx, set(kept.values()), now - changes.MATCHED_AGAIN_FOR)
     return kept
@@ -99,17 +98,17 @@ def _unite_news(
 ) -> Renumbered:
     """A purged paper had been sent to everyone concerned: the other one is not news."""
     settled = {into[id] for id, one in stored.items() if one.purged and one.news_at}
-    of_change = sa.select(schema.change).where(among(tx, _change.paper_id, into))
+    of_change = sa.select(schema.change).where(among(_change.paper_id, into))
     every = tx.execute(of_change.order_by(_change.at, _change.paper_id).with_for_update()).all()
     rows = [row for row in every if row.kind not in _FIRST or into[row.paper_id] not in settled]
-    matched = tx.execute(sa.select(schema.match).where(among(tx, _match.paper_id, into))).all()
+    matched = tx.execute(sa.select(schema.match).where(among(_match.paper_id, into))).all()
     items = tx.execute(
         sa.select(schema.digest_item, reaches_anyone(_item.digest_id).label("reached"))
-        .where(among(tx, _item.paper_id, into))
+        .where(among(_item.paper_id, into))
         .order_by(_item.digest_id)
     ).all()
     for table in (schema.digest_item, schema.match, schema.change):
-        tx.execute(sa.delete(table).where(among(tx, table.c.paper_id, into)))
+        tx.execute(sa.delete(table).where(among(table.c.paper_id, into)))
     numbered, news = _renumber(rows, into)
     if news:
         tx.execute(sa.insert(schema.change), news)
@@ -188,7 +187,7 @@ def _write_paper(
         before = whole.get(into[id])
         whole[into[id]] = _together(before, one) if before else one
     rows = [
-        paper_rows.columns(structs.replace(one, revision=max(newest[id], 1)))
+        papers.columns(structs.replace(one, revision=max(newest[id], 1)))
         | {"of": id, "purged_at": now if one.purged else None}
         for id, one in whole.items()
     ]
@@ -219,11 +218,11 @@ def _move_names(tx: Transaction, into: Mapping[int, int]) -> None:
         at = table.c.paper_id == sa.bindparam("of")
         tx.execute(sa.update(table).where(at).values(paper_id=sa.bindparam("to")), moved)
     for names in (schema.title_key, schema.block):
-        rows = tx.execute(sa.select(names).where(among(tx, names.c.paper_id, lost)))
+        rows = tx.execute(sa.select(names).where(among(names.c.paper_id, lost)))
         values = {(row.key, into[row.paper_id]) for row in rows}
         insert_new(tx, names, [{"key": key, "paper_id": id} for key, id in sorted(values)])
     for pairs in (schema.common_key, schema.about):
-        rows = tx.execute(sa.select(pairs).where(among(tx, pairs.c.paper_id, lost)))
+        rows = tx.execute(sa.select(pairs).where(among(pairs.c.paper_id, lost)))
         insert_new(tx, pairs, [row._asdict() | {"paper_id": into[row.paper_id]} for row in rows])
     judgements.move(tx, {id: into[id] for id in lost})
     _move_sightings(tx, into, lost)
@@ -233,7 +232,7 @@ def _move_sightings(tx: Transaction, into: Mapping[int, int], lost: Sequence[int
     """Move sightings. One of both papers keeps its last text and its first time."""
     rows = tx.execute(
         sa.select(schema.sighting)
-        .where(among(tx, _sighting.paper_id, into))
+        .where(among(_sighting.paper_id, into))
         .order_by(_sighting.last_seen_at.desc())
     )
     sightings: dict[tuple[str, str, int], dict[str, Any]] = {}
@@ -244,7 +243,7 @@ def _move_sightings(tx: Transaction, into: Mapping[int, int], lost: Sequence[int
         last = sightings.setdefault(place, moved)
         last["first_seen_at"] = min(last["first_seen_at"], row.first_seen_at)
         before.setdefault(place, row.paper_id)
-    tx.execute(sa.delete(schema.sighting).where(among(tx, _sighting.paper_id, into)))
+    tx.execute(sa.delete(schema.sighting).where(among(_sighting.paper_id, into)))
     insert_new(tx, schema.sighting, [sightings[place] for place in sorted(sightings)])
     sighting_texts.move(tx, into, before)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime
-from functools import cache
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -13,7 +11,7 @@ from monitor.model import DeliveryState
 from monitor.store import schema
 from monitor.store.database import Transaction
 from monitor.store.digest_state import reaches_recipient
-from monitor.store.sql import one_of, values_parameter
+from monitor.store.sql import among
 from monitor.store.suppressions import ALL, address_of
 
 _delivery = schema.delivery.c
@@ -30,21 +28,16 @@ def with_ended_pause(
     tx: Transaction, subscription: str, recipients: Collection[str], now: datetime
 ) -> list[str]:
     """Return the recipients who had paused a subscription, and get it again."""
-    dialect, addresses = tx.dialect.name, map(address_of, recipients)
-    parameters = {"subscription": subscription, "now": now}
-    ended = tx.scalars(_ended(dialect), values_parameter(dialect, addresses) | parameters)
-    found = set(ended)
-    return [recipient for recipient in recipients if address_of(recipient) in found]
-
-
-# Built once, since SQLAlchemy takes longer to build it than the store to answer.
-@cache
-def _ended(dialect: str) -> sa.Select[Any]:
-    return sa.select(_row.address).where(
-        one_of(dialect, _row.address),
-        _row.subscription.in_((ALL, sa.bindparam("subscription"))),
-        _row.until <= sa.bindparam("now"),
+    ended = set(
+        tx.scalars(
+            sa.select(_row.address).where(
+                among(_row.address, map(address_of, recipients)),
+                _row.subscription.in_((ALL, subscription)),
+                _row.until <= now,
+            )
+        )
     )
+    return [recipient for recipient in recipients if address_of(recipient) in ended]
 
 
 def list_missed(tx: Transaction, subscription: str, channel: str, recipient: str) -> list[int]:

@@ -6,7 +6,6 @@ The count is in the store, so that all threads and processes share it.
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from functools import cache
 
 import sqlalchemy as sa
 
@@ -33,14 +32,8 @@ def add_unclear(tx: Transaction, line: str, count: int) -> int:
 
 def reset_unclear(tx: Transaction, line: str) -> None:
     """Record a success: the count starts again."""
-    tx.execute(_reset_unclear(), {"line": line})
-
-
-@cache
-def _reset_unclear() -> sa.Update:
-    """Built once: every delivery runs this."""
-    counted = (_line.name == sa.bindparam("line"), _line.unclear != 0)
-    return sa.update(schema.line).where(*counted).values(unclear=0)
+    counted = (_line.name == line, _line.unclear != 0)
+    tx.execute(sa.update(schema.line).where(*counted).values(unclear=0))
 
 
 def time_down(tx: Transaction, line: str, since: datetime, until: datetime) -> timedelta:

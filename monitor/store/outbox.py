@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -24,14 +23,7 @@ from monitor.store.deliveries import (
     set_if,
     with_bodies,
 )
-from monitor.store.sql import (
-    Instant,
-    among,
-    one_of,
-    text_of_id,
-    texts_parameter,
-    values_parameter,
-)
+from monitor.store.sql import among, one_of, text_of_id, to_json
 from monitor.store.suppressions import is_withheld
 
 _delivery = schema.delivery.c
@@ -47,28 +39,24 @@ _UNCLEAR: dict[str, sa.ColumnElement[Any]] = {
 }
 
 
-@cache
-def _commit_handoff(dialect: str) -> sa.Update:
-    """Built once: every delivery runs this and `_record`."""
-    return (
-        sa.update(schema.delivery)
-        .where(one_of(dialect, _delivery.id), _delivery.owner == sa.bindparam("by"))
-        .where(_delivery.state == DeliveryState.CLAIMED)
-        .values(state=DeliveryState.HANDING_OFF, changed_at=sa.bindparam("at"))
-        .returning(_delivery.id)
-    )
+_COMMIT_HANDOFF = (
+    sa.update(schema.delivery)
+    .where(one_of(_delivery.id), _delivery.owner == sa.bindparam("by"))
+    .where(_delivery.state == DeliveryState.CLAIMED)
+    .values(state=DeliveryState.HANDING_OFF, changed_at=sa.bindparam("now"))
+    .returning(_delivery.id)
+)
 
 
-@cache
-def _record(dialect: str) -> sa.Update:
-    """The parameter of `text_of_id` is the server's reference of each delivery, "" for none."""
-    reference = text_of_id(dialect, _delivery.id)
+def _record() -> sa.Update:
+    """The parameter `references` has the server's name of each delivery, "" for none."""
+    reference = text_of_id(_delivery.id, "references")
     state = sa.bindparam("new_state", type_=sa.Text)
     unclear = state == str(DeliveryState.UNKNOWN)
     return (
         sa.update(schema.delivery)
-        .where(one_of(dialect, _delivery.id), _delivery.owner == sa.bindparam("by"))
-        .where(sa.or_(*(_delivery.state == one for one in HELD)))
+        .where(one_of(_delivery.id), _delivery.owner == sa.bindparam("by"))
+        .where(_delivery.state.in_(HELD))
         .values(
             state=state,
             attempts=_delivery.attempts + 1,
@@ -76,11 +64,14 @@ def _record(dialect: str) -> sa.Update:
             reference=sa.case((reference == "", _delivery.reference), else_=reference),
             error=sa.bindparam("new_error"),
             owner="",
-            changed_at=sa.bindparam("at"),
+            changed_at=sa.bindparam("now"),
             **{name: sa.case((unclear, v), else_=_delivery[name]) for name, v in _UNCLEAR.items()},
         )
         .returning(_delivery.id)
     )
+
+
+_RECORD = _record()
 
 
 def claim(
@@ -97,48 +88,21 @@ def claim(
     left out. A later part waits
     until part 0 is sent, and gets its reference as `parent`.
     """
-    dialect = tx.dialect.name
-    next_ones = _next_ready(dialect, anywhere=channels is None)
-    ids = list(tx.scalars(next_ones, _ready_parameters(dialect, now, channels, limit)))
-    tx.execute(_claim(dialect), {"by": owner, "at": now, **values_parameter(dialect, ids)})
+    ready = _ready(now, channels).order_by(_delivery.id).limit(limit)
+    ids = list(tx.scalars(ready.with_for_update(of=schema.delivery, skip_locked=True)))
+    values = {"state": DeliveryState.CLAIMED, "owner": owner, "changed_at": now}
+    tx.execute(sa.update(schema.delivery).where(among(_delivery.id, ids)).values(values))
     return with_bodies(tx, ids)
-
-
-# Built once, as `_commit_handoff` is.
-@cache
-def _next_ready(dialect: str, *, anywhere: bool) -> sa.Select[Any]:
-    ready = _ready(dialect, anywhere=anywhere).order_by(_delivery.id)
-    return ready.with_for_update(of=schema.delivery, skip_locked=True)
-
-
-@cache
-def _claim(dialect: str) -> sa.Update:
-    return (
-        sa.update(schema.delivery)
-        .where(one_of(dialect, _delivery.id))
-        .values(
-            state=DeliveryState.CLAIMED, owner=sa.bindparam("by"), changed_at=sa.bindparam("at")
-        )
-    )
 
 
 def waiting(tx: Transaction, now: datetime, channels: Collection[str], limit: int) -> int:
     """Return how many deliveries `claim` would find, counting up to `limit`."""
-    ready = _ready(tx.dialect.name, anywhere=False).subquery()
-    parameters = _ready_parameters(tx.dialect.name, now, channels, limit)
-    return tx.scalar(sa.select(sa.func.count()).select_from(ready), parameters) or 0
+    ready = _ready(now, channels).limit(limit).subquery()
+    return tx.scalar(sa.select(sa.func.count()).select_from(ready)) or 0
 
 
-def _ready_parameters(
-    dialect: str, now: datetime, channels: Collection[str] | None, limit: int
-) -> dict[str, Any]:
-    named = values_parameter(dialect, channels) if channels is not None else {}
-    return {"now": now, "limit": limit, **named}
-
-
-def _ready(dialect: str, *, anywhere: bool) -> sa.Select[Any]:
-    """Select what is due, on all channels if `anywhere`, for `_ready_parameters`."""
-    now = sa.bindparam("now", type_=Instant)
+def _ready(now: datetime, channels: Collection[str] | None) -> sa.Select[Any]:
+    """Select what is due on some channels, or on all."""
     return (
         sa.select(_delivery.id)
         .join(schema.digest, _digest.id == _delivery.digest_id)
@@ -148,14 +112,13 @@ def _ready(dialect: str, *, anywhere: bool) -> sa.Select[Any]:
             sa.or_(_delivery.part == 0, _first_is_sent()),
             ~_subscription_is_gone(),
             ~is_withheld(now),
-            sa.true() if anywhere else one_of(dialect, _delivery.channel),
+            _is_on(channels),
         )
-        .limit(sa.bindparam("limit", type_=sa.Integer))
     )
 
 
-def _on(tx: Transaction, channels: Collection[str] | None) -> sa.ColumnElement[bool]:
-    return among(tx, _delivery.channel, channels) if channels is not None else sa.true()
+def _is_on(channels: Collection[str] | None) -> sa.ColumnElement[bool]:
+    return among(_delivery.channel, channels) if channels is not None else sa.true()
 
 
 def _first_is_sent() -> sa.Exists:
@@ -177,8 +140,7 @@ def commit_handoff(tx: Transaction, ids: Collection[int], owner: str, now: datet
 
     The claim of any other has been lost: do not send it.
     """
-    values = {"by": owner, "at": now, **values_parameter(tx.dialect.name, ids)}
-    return set(tx.scalars(_commit_handoff(tx.dialect.name), values))
+    return set(tx.scalars(_COMMIT_HANDOFF, {"values": ids, "by": owner, "now": now}))
 
 
 def record(
@@ -194,21 +156,21 @@ def record(
     `references` are the server's names of the deliveries, in place of the outcome's own. The
     claim of a delivery that is not returned has been lost.
     """
-    values = {
+    parameters = {
+        "values": references,
+        "references": to_json(references),
         "by": owner,
-        "at": now,
+        "now": now,
         "new_state": outcome.state,
         "next_attempt": next_attempt_at,
         "new_error": outcome.error,
-        **values_parameter(tx.dialect.name, references),
-        **texts_parameter(references),
     }
-    return set(tx.scalars(_record(tx.dialect.name), values))
+    return set(tx.scalars(_RECORD, parameters))
 
 
 def put_back(tx: Transaction, ids: Collection[int], owner: str, now: datetime) -> None:
     """Release claims that were not used: the deliveries wait as before."""
-    ours = (among(tx, _delivery.id, ids), _delivery.owner == owner)
+    ours = (among(_delivery.id, ids), _delivery.owner == owner)
     tx.execute(
         sa.update(schema.delivery)
         .where(*ours, _delivery.state == DeliveryState.CLAIMED)
@@ -233,12 +195,12 @@ def release_dead(
     Other channels than those named are left out. `changed_at` of an unknown delivery is still the
     time of its hand-off.
     """
-    held = (_delivery.state.in_(HELD), _on(tx, channels))
+    held = (_delivery.state.in_(HELD), _is_on(channels))
     owners = tx.scalars(sa.select(_delivery.owner).where(*held).distinct())
     dead = {owner for owner in owners if not alive(owner)}
     if not dead:
         return []
-    theirs = sa.and_(among(tx, _delivery.owner, dead), _on(tx, channels))
+    theirs = sa.and_(among(_delivery.owner, dead), _is_on(channels))
     tx.execute(
         sa.update(schema.delivery)
         .where(theirs, _delivery.state == DeliveryState.CLAIMED)
@@ -295,5 +257,5 @@ def _set(
     tx: Transaction, ids: Iterable[int], states: Sequence[DeliveryState], **values: Any
 ) -> None:
     """Change deliveries in these states; others were changed by another process meanwhile."""
-    unchanged = (among(tx, _delivery.id, ids), _delivery.state.in_(states))
+    unchanged = (among(_delivery.id, ids), _delivery.state.in_(states))
     tx.execute(sa.update(schema.delivery).where(*unchanged).values(values))

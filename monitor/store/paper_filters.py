@@ -13,7 +13,6 @@ import sqlalchemy as sa
 from monitor.model import ChangeKind, PaperFilter
 from monitor.store import schema
 from monitor.store.database import Transaction
-from monitor.store.raw_rows import fetch
 from monitor.store.sql import among
 
 _paper = schema.paper.c
@@ -43,7 +42,7 @@ def newest(tx: Transaction, wanted: PaperFilter, below: int, limit: int) -> list
     """Return the next ids that meet the narrowest condition, newest first."""
     column, conditions = _narrowest(wanted)
     query = sa.select(column).distinct().where(column < below, *conditions)
-    return [id for (id,) in fetch(tx, query.order_by(column.desc()).limit(limit))]
+    return list(tx.scalars(query.order_by(column.desc()).limit(limit)))
 
 
 def _narrowest(
@@ -67,9 +66,9 @@ def _rare(kind: ChangeKind) -> tuple[sa.ColumnElement[bool], ...]:
 def keep(tx: Transaction, wanted: PaperFilter, ids: Sequence[int]) -> list[int]:
     """Return those of the papers that are wanted, in their order. Purged ones are not."""
     query = sa.select(_paper.id).where(
-        among(tx, _paper.id, ids), _paper.purged_at.is_(None), *_conditions(wanted)
+        among(_paper.id, ids), _paper.purged_at.is_(None), *_conditions(wanted)
     )
-    kept = {id for (id,) in fetch(tx, query)}
+    kept = set(tx.scalars(query))
     return [id for id in ids if id in kept]
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from functools import cache, partial
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
 
 from monitor.store import schema
 from monitor.store.database import Transaction
-from monitor.store.raw_rows import fetch, fetch_for, gather_ids, parse_ids
-from monitor.store.sql import INDEXED_CHARACTERS, each, each_pair, index_value, one_of
+from monitor.store.sql import among, each, gather, index_value, one_of
 
 # Thousands of papers are titled "Editorial": only the newest are candidates.
 CANDIDATES_BY_TITLE = 25
@@ -26,73 +24,83 @@ _sighting = schema.sighting.c
 
 
 def indexed_pair(pair: Key) -> Key:
-    return pair if len(pair[1]) <= INDEXED_CHARACTERS else (pair[0], index_value(pair[1]))
-
-
-def find_pairs(
-    tx: Transaction, pairs: Iterable[Key], made: Callable[[str], sa.Select[Any]]
-) -> set[Key]:
-    """Return the identifiers whose values a query finds, run once for each `scheme`."""
-    by_scheme: dict[str, dict[str, Key]] = defaultdict(dict)
-    for pair in pairs:
-        scheme, value = indexed_pair(pair)
-        by_scheme[scheme][value] = pair
-    return {
-        values[value]
-        for scheme, values in by_scheme.items()
-        for (value,) in fetch_for(tx, made, values.keys(), scheme=scheme)
-    }
+    return pair[0], index_value(pair[1])
 
 
 def of_keys(tx: Transaction, pairs: Iterable[Key]) -> dict[Key, int]:
     """Return the paper of each normalised identifier that is stored."""
+    papers: dict[Key, int] = {}
+    for scheme, values in _by_scheme(pairs).items():
+        rows = tx.execute(_OF_KEYS, {"scheme": scheme, "values": values})
+        papers.update(((scheme, value), paper_id) for value, paper_id in rows)
+    return papers
+
+
+_OF_KEYS = sa.select(_key.value, _key.paper_id).where(
+    _key.scheme == sa.bindparam("scheme"), one_of(_key.value)
+)
+
+
+def of_papers(tx: Transaction, table: sa.Table, ids: Iterable[int]) -> dict[int, list[Key]]:
+    """Return the identifiers of papers in a table such as `paper_key`, in order."""
+    keys: dict[int, list[Key]] = defaultdict(list)
+    columns = table.c.paper_id, table.c.scheme, table.c.value
+    query = sa.select(*columns).where(among(table.c.paper_id, ids)).order_by(*columns)
+    for paper_id, scheme, value in tx.execute(query):
+        keys[paper_id].append((scheme, value))
+    return keys
+
+
+def find_pairs(
+    tx: Transaction, table: sa.Table, pairs: Iterable[Key], *conditions: sa.ColumnElement[bool]
+) -> set[Key]:
+    """Return the identifiers that a table has in rows that meet the conditions."""
+    if is_empty(tx, table):
+        return set()
+    originals = {indexed_pair(pair): pair for pair in pairs}
+    query = sa.select(table.c.value).where(*conditions).distinct()
+    return {
+        originals[scheme, value]
+        for scheme, values in _by_scheme(originals).items()
+        for value in tx.scalars(query.where(table.c.scheme == scheme, among(table.c.value, values)))
+    }
+
+
+def _by_scheme(pairs: Iterable[Key]) -> dict[str, list[str]]:
     by_scheme: dict[str, list[str]] = defaultdict(list)
     for scheme, value in pairs:
-        by_scheme[scheme].append(value if len(value) <= INDEXED_CHARACTERS else index_value(value))
-    found: dict[Key, int] = {}
-    for scheme, values in by_scheme.items():
-        rows = fetch_for(tx, _of_keys, values, scheme=scheme)
-        found.update(((scheme, value), paper_id) for value, paper_id in rows)
-    return found
+        by_scheme[scheme].append(index_value(value))
+    return by_scheme
 
 
-@cache
-def _of_keys(dialect: str) -> sa.Select[Any]:
-    there = _key.scheme == sa.bindparam("scheme"), one_of(dialect, _key.value)
-    return sa.select(_key.value, _key.paper_id).where(*there)
+def is_empty(tx: Transaction, table: sa.Table) -> bool:
+    """Return whether a table has no row, as most stores have no notices and no rulings."""
+    return tx.execute(sa.select(sa.literal_column("1")).select_from(table).limit(1)).first() is None
 
 
 def not_as_before(tx: Transaction, source: str, marks: Mapping[str, int]) -> set[str]:
-    """Return the records of a source that are new or differ from the last reading.
-
-    Nearly all records are unchanged, so the query returns the others.
-    """
-    return {name for (name,) in fetch_for(tx, _not_as_before, marks, source=source)}
+    """Return the records of a source that are new or differ from the last reading."""
+    rows = tx.execute(_HASHES, {"source": source, "values": marks})
+    return marks.keys() - {raw_id for raw_id, record_hash in rows if marks[raw_id] == record_hash}
 
 
-@cache
-def _not_as_before(dialect: str) -> sa.Select[Any]:
-    pairs = each_pair(dialect, sa.Text, sa.BigInteger)
-    same = (
-        _sighting.source == sa.bindparam("source"),
-        _sighting.raw_id == pairs.c.key,
-        _sighting.mark == pairs.c.value,
-    )
-    return sa.select(pairs.c.key).where(~sa.exists().where(*same))
+_HASHES = sa.select(_sighting.raw_id, _sighting.mark).where(
+    _sighting.source == sa.bindparam("source"), one_of(_sighting.raw_id)
+)
 
 
 def of_raw_ids(tx: Transaction, source: str, raw_ids: Iterable[str]) -> dict[str, list[int]]:
     """Return the papers of each of a source's own ids."""
-    found: dict[str, list[int]] = defaultdict(list)
-    for name, paper_id in fetch_for(tx, _of_raw_ids, map(index_value, raw_ids), source=source):
-        found[name].append(paper_id)
-    return found
+    papers: dict[str, list[int]] = defaultdict(list)
+    values = list(map(index_value, raw_ids))
+    for raw_id, paper_id in tx.execute(_OF_RAW_IDS, {"source": source, "values": values}):
+        papers[raw_id].append(paper_id)
+    return papers
 
 
-@cache
-def _of_raw_ids(dialect: str) -> sa.Select[Any]:
-    there = _sighting.source == sa.bindparam("source"), one_of(dialect, _sighting.raw_id)
-    return sa.select(_sighting.raw_id, _sighting.paper_id).where(*there)
+_OF_RAW_IDS = sa.select(_sighting.raw_id, _sighting.paper_id).where(
+    _sighting.source == sa.bindparam("source"), one_of(_sighting.raw_id)
+)
 
 
 def of_titles(tx: Transaction, keys: Iterable[str]) -> Mapping[str, list[int]]:
@@ -105,39 +113,27 @@ def of_blocks(tx: Transaction, blocks: Iterable[int]) -> Mapping[int, list[int]]
     return _newest(tx, _OF_BLOCKS, blocks)
 
 
-def _newest(
-    tx: Transaction, made: Callable[[str], sa.Select[Any]], keys: Iterable[Any]
-) -> Mapping[Any, list[int]]:
+def _newest(tx: Transaction, query: sa.Select[Any], keys: Iterable[Any]) -> Mapping[Any, list[int]]:
     keys = set(keys)
     if not keys:
         return {}
-    rows = fetch_for(tx, made, keys)
-    return {key: parse_ids(ids) for key, ids in rows if ids}
+    return {key: ids for key, ids in tx.execute(query, {"values": keys}) if ids}
 
 
-@cache
-def _newest_of(table: sa.Table, most: int, dialect: str) -> sa.Select[Any]:
-    """Return at most so many papers for each key, newest first; a large key costs no more."""
-    asked = each(dialect, table.c.key.type)
+def _newest_of(table: sa.Table, limit: int) -> sa.Select[Any]:
+    """Select at most `limit` papers for each key, newest first; a large key costs no more."""
+    key = each(table.c.key.type)
     newest = (
         sa.select(table.c.paper_id)
-        .where(table.c.key == asked.c.value)
+        .where(table.c.key == key.c.value)
         .order_by(table.c.paper_id.desc())
-        .limit(most)
-        .correlate(asked)
+        .limit(limit)
+        .correlate(key)
         .subquery()
     )
-    ids = sa.select(gather_ids(dialect, newest.c.paper_id)).correlate(asked).scalar_subquery()
-    return sa.select(asked.c.value, ids)
+    ids = sa.select(gather(newest.c.paper_id)).correlate(key).scalar_subquery()
+    return sa.select(key.c.value, ids.label("ids"))
 
 
-_OF_TITLES = partial(_newest_of, schema.title_key, CANDIDATES_BY_TITLE)
-_OF_BLOCKS = partial(_newest_of, schema.block, CANDIDATES_BY_BLOCK)
-
-
-def group_pairs(tx: Transaction, pairs: sa.Select[Any]) -> dict[Any, list[Any]]:
-    """Return the values of the second column grouped by the first."""
-    found: dict[Any, list[Any]] = defaultdict(list)
-    for one, other in fetch(tx, pairs):
-        found[one].append(other)
-    return found
+_OF_TITLES = _newest_of(schema.title_key, CANDIDATES_BY_TITLE)
+_OF_BLOCKS = _newest_of(schema.block, CANDIDATES_BY_BLOCK)

@@ -1,30 +1,32 @@
-"""Reading papers, with their identifiers and sightings. `write_papers` writes them."""
+"""Papers, with their identifiers and sightings. `write_papers` writes them."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import cache
-from operator import itemgetter
 from typing import Any
 
 import msgspec
 import sqlalchemy as sa
 from msgspec.structs import replace
 
-from monitor.model import ChangeKind, Sighting, StoredPaper
-from monitor.store import common, paper_index, schema, sighting_texts
+from monitor.model import ChangeKind, ListedDay, Paper, Sighting, StoredPaper
+from monitor.store import paper_index, schema, sighting_texts
 from monitor.store.database import Transaction
-from monitor.store.paper_rows import PaperRow, SightingRow, to_sighting, to_stored_paper
-from monitor.store.raw_rows import fetch, fetch_for, parse_list
+from monitor.store.paper_drafts import Draft
 from monitor.store.sql import among, index_value, one_of
 
 _paper = schema.paper.c
-_key = schema.paper_key.c
+_common = schema.common_key.c
 _sighting = schema.sighting.c
 _change = schema.change.c
 Key = tuple[str, str]
+
+# The scheme of links, which are keys too. `Paper.url` has the link, `Paper.keys` leaves it out.
+LINK = "url"
+_LINKS = msgspec.json.Decoder(dict[str, str])
+_LISTED = msgspec.json.Decoder(tuple[ListedDay, ...])
 
 
 class ChangeRow(msgspec.Struct, frozen=True):
@@ -54,9 +56,8 @@ def load(tx: Transaction, ids: Iterable[int]) -> dict[int, StoredPaper]:
 
 def texts(tx: Transaction, ids: Iterable[int]) -> list[tuple[int, str, str]]:
     """Return the id, title and abstract of papers, in no order."""
-    query = sa.select(_paper.id, _paper.title, _paper.abstract)
-    rows = fetch(tx, query.where(among(tx, _paper.id, ids)))
-    return [(id, title, abstract) for id, title, abstract in rows]
+    query = sa.select(_paper.id, _paper.title, _paper.abstract).where(among(_paper.id, ids))
+    return [(row.id, row.title, row.abstract) for row in tx.execute(query)]
 
 
 def get(tx: Transaction, paper_id: int) -> StoredPaper | None:
@@ -66,12 +67,8 @@ def get(tx: Transaction, paper_id: int) -> StoredPaper | None:
 
 def exist(tx: Transaction, ids: Collection[int]) -> bool:
     """Return whether all these papers exist, and keep them until the transaction ends."""
-    return len(fetch_for(tx, _existing, list(ids))) == len(ids)
-
-
-def _existing(dialect: str) -> sa.Select[Any]:
-    rows = sa.select(_paper.id).where(one_of(dialect, _paper.id))
-    return rows.with_for_update(key_share=True, read=True)
+    rows = sa.select(_paper.id).where(among(_paper.id, ids))
+    return len(tx.execute(rows.with_for_update(key_share=True, read=True)).all()) == len(ids)
 
 
 def by_key(tx: Transaction, scheme: str, value: str) -> StoredPaper | None:
@@ -83,7 +80,9 @@ def by_key(tx: Transaction, scheme: str, value: str) -> StoredPaper | None:
 
 def by_common_key(tx: Transaction, scheme: str, value: str) -> list[StoredPaper]:
     """Return the papers that share a normalised identifier without being one work."""
-    return list(load(tx, common.papers_with(tx, (scheme, value))).values())
+    scheme, value = paper_index.indexed_pair((scheme, value))
+    owners = sa.select(_common.paper_id).where(_common.scheme == scheme, _common.value == value)
+    return list(load(tx, tx.scalars(owners.order_by(_common.paper_id))).values())
 
 
 def by_title_key(tx: Transaction, key: str) -> list[StoredPaper]:
@@ -119,12 +118,11 @@ def count(tx: Transaction, since: int = 0) -> int:
 
 def sources(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[str, ...]]:
     """Return the names of each paper's sources, in alphabetical order."""
-    pairs = sa.select(_sighting.paper_id, _sighting.source).where(
-        among(tx, _sighting.paper_id, ids)
-    )
-    return {
-        id: tuple(sorted(set(names))) for id, names in paper_index.group_pairs(tx, pairs).items()
-    }
+    query = sa.select(_sighting.paper_id, _sighting.source).distinct()
+    names: dict[int, list[str]] = defaultdict(list)
+    for row in tx.execute(query.where(among(_sighting.paper_id, ids))):
+        names[row.paper_id].append(row.source)
+    return {id: tuple(sorted(of_paper)) for id, of_paper in names.items()}
 
 
 def sightings(
@@ -133,10 +131,33 @@ def sightings(
     """Return the sightings of papers by all sources, or by one, oldest first."""
     # The source is filtered here: in the query, SQLite would walk through all of its sightings.
     seen: dict[int, list[Sighting]] = defaultdict(list)
-    for row in map(SightingRow._make, fetch_for(tx, _sightings, ids)):
+    for row in tx.execute(_SIGHTINGS, {"values": ids}):
         if source is None or row.source == source:
-            seen[row.paper_id].append(to_sighting(row))
-    return {id: tuple(some) for id, some in seen.items()}
+            seen[row.paper_id].append(_to_sighting(row))
+    return {id: tuple(of_paper) for id, of_paper in seen.items()}
+
+
+_SIGHTINGS = (
+    sa.select(schema.sighting)
+    .where(one_of(_sighting.paper_id))
+    .order_by(_sighting.first_seen_at, _sighting.raw_id)
+)
+
+
+def _to_sighting(row: Any) -> Sighting:
+    """Return a sighting without its text."""
+    return Sighting(
+        row.source,
+        row.raw_id,
+        row.version,
+        row.announce,
+        row.fingerprint,
+        row.first_seen_at,
+        row.last_seen_at,
+        row.document,
+        tuple(row.past.split()) if row.past else (),
+        row.why or "",
+    )
 
 
 def sightings_with_text(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[Sighting, ...]]:
@@ -144,46 +165,40 @@ def sightings_with_text(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[
     wanted = set(ids)
     texts = sighting_texts.of_papers(tx, wanted)
     return {
-        id: tuple(replace(one, text=texts.get((id, one.source, one.raw_id))) for one in seen)
+        id: tuple(
+            replace(record, text=texts.get((id, record.source, record.raw_id))) for record in seen
+        )
         for id, seen in sightings(tx, wanted).items()
     }
 
 
 def recognised(tx: Transaction, ids: Iterable[int]) -> set[int]:
     """Return the papers that a record was recognised as: those with a reason to be one."""
-    return {paper_id for [paper_id] in fetch_for(tx, _recognised, set(ids))}
-
-
-@cache
-def _recognised(dialect: str) -> sa.Select[Any]:
-    query = sa.select(_sighting.paper_id).where(_sighting.why.is_not(None)).distinct()
-    return query.where(one_of(dialect, _sighting.paper_id))
+    query = sa.select(_sighting.paper_id).where(among(_sighting.paper_id, ids))
+    return set(tx.scalars(query.where(_sighting.why.is_not(None)).distinct()))
 
 
 def last_announcements(
     tx: Transaction, ids: Iterable[int]
 ) -> dict[int, tuple[str, tuple[str, ...]]]:
     """Return of each paper how the source that saw it last announced it, and all its sources."""
-    seen: dict[int, list[tuple[Any, str, str]]] = defaultdict(list)
-    for paper_id, *one in fetch_for(tx, _announcements, set(ids)):
-        seen[paper_id].append(tuple(one))
+    seen: dict[int, list[Any]] = defaultdict(list)
+    for row in tx.execute(_ANNOUNCEMENTS, {"values": ids}):
+        seen[row.paper_id].append(row)
     return {
-        id: (max(some, key=itemgetter(0))[1], tuple(sorted({one[2] for one in some})))
-        for id, some in seen.items()
+        id: (
+            max(rows, key=lambda row: row.last_seen_at).announce,
+            tuple(sorted({row.source for row in rows})),
+        )
+        for id, rows in seen.items()
     }
 
 
-@cache
-def _announcements(dialect: str) -> sa.Select[Any]:
-    columns = _sighting.paper_id, _sighting.last_seen_at, _sighting.announce, _sighting.source
-    query = sa.select(*columns).where(one_of(dialect, _sighting.paper_id))
-    return query.order_by(_sighting.first_seen_at, _sighting.raw_id)
-
-
-@cache
-def _sightings(dialect: str) -> sa.Select[Any]:
-    query = sa.select(schema.sighting).where(one_of(dialect, _sighting.paper_id))
-    return query.order_by(_sighting.first_seen_at, _sighting.raw_id)
+_ANNOUNCEMENTS = (
+    sa.select(_sighting.paper_id, _sighting.last_seen_at, _sighting.announce, _sighting.source)
+    .where(one_of(_sighting.paper_id))
+    .order_by(_sighting.first_seen_at, _sighting.raw_id)
+)
 
 
 def origin(tx: Transaction, paper_id: int) -> Origin | None:
@@ -211,48 +226,102 @@ def all_keys_of(tx: Transaction, ids: Iterable[int]) -> dict[int, list[Key]]:
     """Return all identifiers of papers, including those that other works share."""
     wanted = set(ids)
     keys = keys_of(tx, wanted)
-    for id, pairs in common.of_papers(tx, wanted).items():
+    for id, pairs in shared_keys_of(tx, wanted).items():
         keys[id] = sorted([*keys[id], *pairs])
     return keys
 
 
 def keys_of(tx: Transaction, ids: Iterable[int]) -> dict[int, list[Key]]:
     """Return the identifiers that papers are recognised by, in order."""
-    keys: dict[int, list[Key]] = defaultdict(list)
-    for paper_id, scheme, value in fetch_for(tx, _keys, ids):
-        keys[paper_id].append((scheme, value))
-    return keys
+    return paper_index.of_papers(tx, schema.paper_key, ids)
 
 
-@cache
-def _keys(dialect: str) -> sa.Select[Any]:
-    query = sa.select(_key.paper_id, _key.scheme, _key.value)
-    query = query.order_by(_key.paper_id, _key.scheme, _key.value)
-    return query.where(one_of(dialect, _key.paper_id))
+def shared_keys_of(tx: Transaction, ids: Iterable[int]) -> dict[int, list[Key]]:
+    """Return the identifiers of papers that other works share, in order."""
+    return paper_index.of_papers(tx, schema.common_key, ids)
 
 
 def stored_of(
     tx: Transaction, ids: Iterable[int], keys: Mapping[int, Sequence[Key]]
 ) -> dict[int, StoredPaper]:
     """Return stored papers by id, with the identifiers in `keys`."""
-    rows = map(PaperRow._make, fetch_for(tx, _papers, ids))
-    return {row.id: to_stored_paper(row, keys.get(row.id, ())) for row in rows}
+    rows = tx.execute(_PAPERS, {"values": ids})
+    return {row.id: _to_stored_paper(row, keys.get(row.id, ())) for row in rows}
 
 
-@cache
-def _papers(dialect: str) -> sa.Select[Any]:
-    return sa.select(schema.paper).where(one_of(dialect, _paper.id))
+_PAPERS = sa.select(schema.paper).where(one_of(_paper.id))
 
 
 def titles(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[str, tuple[str, ...]]]:
     """Return the titles and authors of stored papers by id."""
-    wanted = set(ids)
-    if not wanted:
-        return {}
-    rows = fetch_for(tx, _titles, wanted)
-    return {id: (title, parse_list(authors)) for id, title, authors in rows}
+    rows = tx.execute(_TITLES, {"values": ids})
+    return {row.id: (row.title, tuple(row.authors)) for row in rows}
 
 
-@cache
-def _titles(dialect: str) -> sa.Select[Any]:
-    return sa.select(_paper.id, _paper.title, _paper.authors).where(one_of(dialect, _paper.id))
+_TITLES = sa.select(_paper.id, _paper.title, _paper.authors).where(one_of(_paper.id))
+
+
+def _to_stored_paper(row: Any, keys: Sequence[tuple[str, str]]) -> StoredPaper:
+    """Return a stored paper with its identifiers."""
+    by_scheme: dict[str, tuple[str, ...]] = {}
+    for scheme, value in keys:
+        if scheme != LINK:
+            by_scheme[scheme] = (*by_scheme.get(scheme, ()), value)
+    paper = Paper(
+        title=row.title,
+        abstract=row.abstract,
+        authors=tuple(row.authors),
+        venue=row.venue,
+        year=row.year,
+        published=row.published_at,
+        updated=row.updated_at,
+        announced=row.announced_at,
+        url=row.url,
+        pdf_url=row.pdf_url,
+        keys={s: v[0] if len(v) == 1 else v for s, v in by_scheme.items()},
+        categories=tuple(row.categories),
+        version=row.version,
+        withdrawn=row.withdrawn,
+        type=row.type or "",
+        links=_LINKS.decode(row.links) if row.links else {},
+        upvotes=row.upvotes,
+        precision=row.precision or "",
+        listed=_LISTED.decode(row.listed) if row.listed else (),
+    )
+    return StoredPaper(
+        row.id,
+        paper,
+        row.first_seen_at,
+        row.news_at,
+        row.revision,
+        row.purged_at is not None,
+    )
+
+
+def columns(draft: Draft | StoredPaper) -> dict[str, Any]:
+    """Return the columns of a paper's row, without its id."""
+    paper = draft.paper
+    return {
+        "title": paper.title,
+        "abstract": paper.abstract,
+        "authors": paper.authors,
+        "venue": paper.venue,
+        "year": paper.year,
+        "categories": paper.categories,
+        "url": paper.url,
+        "pdf_url": paper.pdf_url,
+        "published_at": paper.published,
+        "updated_at": paper.updated,
+        "announced_at": paper.announced,
+        "first_seen_at": draft.first_seen,
+        "news_at": draft.news_at,
+        "revision": draft.revision,
+        "version": paper.version,
+        "withdrawn": paper.withdrawn,
+        "purged_at": None,
+        "type": paper.type or None,
+        "links": msgspec.json.encode(paper.links).decode() if paper.links else None,
+        "upvotes": paper.upvotes,
+        "precision": paper.precision or None,
+        "listed": msgspec.json.encode(paper.listed).decode() if paper.listed else None,
+    }

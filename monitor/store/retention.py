@@ -54,9 +54,9 @@ def purge(
     old = sa.select(_paper.id).where(here, sa.or_(*wanted), ~_is_needed(tx))
     ids = list(tx.scalars(old.order_by(_paper.id).limit(limit)))
     gone = {"abstract": "", "categories": [], "pdf_url": "", "links": sa.null(), "purged_at": now}
-    tx.execute(sa.update(schema.paper).where(among(tx, _paper.id, ids)).values(gone))
+    tx.execute(sa.update(schema.paper).where(among(_paper.id, ids)).values(gone))
     for table in (schema.digest_item, schema.change, schema.earlier_text):
-        tx.execute(sa.delete(table).where(among(tx, table.c.paper_id, ids)))
+        tx.execute(sa.delete(table).where(among(table.c.paper_id, ids)))
     search.mark(tx, ids)
     return len(ids)
 
@@ -77,7 +77,7 @@ def _is_needed(tx: Transaction) -> sa.ColumnElement[bool]:
         .join(schema.topic, _topic.name == _match.topic)
         .where(
             _match.paper_id == _paper.id,
-            _change.at >= earlier(tx.dialect.name, _has.since, _topic.since_seconds),
+            _change.at >= earlier(_has.since, _topic.since_seconds),
             ~sent,
         )
         .correlate(schema.paper)
@@ -131,7 +131,7 @@ def prune_matches(tx: Transaction, before: datetime, limit: int) -> int:
         .where(_match.matched_at < before, ~_is_needed(tx))
     )
     ids = list(tx.scalars(old.order_by(_match.paper_id).limit(limit)))
-    of_these = (among(tx, _match.paper_id, ids), _match.matched_at < before)
+    of_these = (among(_match.paper_id, ids), _match.matched_at < before)
     tx.execute(sa.delete(schema.match).where(*of_these))
     return len(ids)
 
@@ -153,7 +153,7 @@ def prune_bodies(tx: Transaction, before: datetime, limit: int) -> int:
     ids = list(tx.scalars(old.order_by(_digest.id).limit(limit)))
     tx.execute(
         sa.update(schema.rendered)
-        .where(among(tx, _rendered.digest_id, ids))
+        .where(among(_rendered.digest_id, ids))
         .values(body={}, packed=None)
     )
     for digest_id in ids:

@@ -141,20 +141,6 @@ def since(tx: Transaction, after: datetime, until: datetime) -> list[Run]:
     return load(tx, sa.select(schema.run).where(*in_time).order_by(_run.id))
 
 
-# For each digest: built once, since SQLAlchemy takes longer to build them than they take.
-_UNTIL = _run.finished_at <= sa.bindparam("until")
-_TOTALS = (
-    sa.select(_run.source, sa.func.sum(_run.seen).label("seen"), sa.func.sum(_run.new).label("new"))
-    .where(_run.finished_at > sa.bindparam("after"), _UNTIL)
-    .group_by(_run.source)
-)
-_LAST_READ = (
-    sa.select(_run.source, sa.func.max(_run.finished_at).label("at"))
-    .where(_run.outcome.in_(READ), _UNTIL)
-    .group_by(_run.source)
-)
-
-
 def report(
     tx: Transaction, sources: Iterable[str], after: datetime, until: datetime
 ) -> tuple[SourceReport, ...]:
@@ -163,8 +149,12 @@ def report(
     A source fails while its incident "failing" is open. Its other open incidents, and the gaps
     that were found in that time, are its warnings.
     """
-    totals = {row.source: row for row in tx.execute(_TOTALS, {"after": after, "until": until})}
-    last_read = {row.source: row.at for row in tx.execute(_LAST_READ, {"until": until})}
+    by_source = sa.select(_run.source).where(_run.finished_at <= until).group_by(_run.source)
+    counts = sa.func.sum(_run.seen).label("seen"), sa.func.sum(_run.new).label("new")
+    counted = by_source.add_columns(*counts).where(_run.finished_at > after)
+    totals = {row.source: row for row in tx.execute(counted)}
+    read = by_source.add_columns(sa.func.max(_run.finished_at).label("at"))
+    last_read = {row.source: row.at for row in tx.execute(read.where(_run.outcome.in_(READ)))}
     wrong = defaultdict(list)
     for one in incidents.open_incidents_and_gaps(tx):
         if one.kind != incidents.GAP or after < one.since <= until:

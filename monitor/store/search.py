@@ -44,7 +44,7 @@ def save(tx: Transaction, rows: Sequence[tuple[int, str]]) -> None:
     else:
         words = [{"id": id, "words": list({*keywords.split(" ")} - {""})} for id, keywords in rows]
         tx.execute(_SAVE, words)
-    done = among(tx, _waiting.paper_id, [id for id, _ in rows])
+    done = among(_waiting.paper_id, [id for id, _ in rows])
     tx.execute(sa.delete(schema.unsearched).where(done))
 
 

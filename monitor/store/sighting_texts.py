@@ -53,7 +53,7 @@ def of_papers(tx: Transaction, ids: Iterable[int]) -> dict[tuple[int, str, str],
     """Return the texts of records by paper, source and the source's own id."""
     if not (ids := set(ids)):
         return {}
-    rows = tx.execute(sa.select(schema.sighting_text).where(among(tx, _text.paper_id, ids)))
+    rows = tx.execute(sa.select(schema.sighting_text).where(among(_text.paper_id, ids)))
     return {
         (row.paper_id, row.source, row.raw_id): SightingText(
             row.title,
@@ -80,14 +80,14 @@ def move(tx: Transaction, into: Mapping[int, int], before: Mapping[Place, int]) 
 
     `before` names the paper of each record; if there were several, the one that counts.
     """
-    found = sa.select(schema.sighting_text).where(among(tx, _text.paper_id, into))
+    found = sa.select(schema.sighting_text).where(among(_text.paper_id, into))
     rows = [row._asdict() for row in tx.execute(found)]
     moved = [
         row | {"paper_id": into[row["paper_id"]]}
         for row in rows
         if before.get((row["source"], row["raw_id"], into[row["paper_id"]])) == row["paper_id"]
     ]
-    tx.execute(sa.delete(schema.sighting_text).where(among(tx, _text.paper_id, into)))
+    tx.execute(sa.delete(schema.sighting_text).where(among(_text.paper_id, into)))
     insert_new(tx, schema.sighting_text, moved)
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 import sqlalchemy as sa
 from sqlalchemy.engine import Dialect
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
 
 # A PostgreSQL index entry holds 2,700 bytes; a character of UTF-8 takes at most four.
 INDEXED_CHARACTERS = 500
@@ -46,62 +49,39 @@ def index_value(value: str) -> str:
     return f"{value[: INDEXED_CHARACTERS - len(digest) - 1]}~{digest}"
 
 
-def among(
-    tx: sa.Connection, column: sa.ColumnElement[Any], values: Iterable[Any]
-) -> sa.ColumnElement[bool]:
-    """Return the condition that a column is one of some values, with one parameter for all.
-
-    The values are sorted so that an index is read in order.
-    """
-    distinct = sorted(set(values))
-    if tx.dialect.name == "sqlite":
-        each = sa.func.json_each(json.dumps(distinct)).table_valued("value")
-        return column.in_(sa.select(each.c.value))
-    return column == sa.any_(sa.literal(distinct, sa.ARRAY(column.type)))
+def among(column: sa.ColumnElement[Any], values: Iterable[Any]) -> sa.ColumnElement[bool]:
+    """Return the condition that a column is one of some values, with one parameter for all."""
+    return _OneOf(column, sa.literal(set(values), Values(column.type)))
 
 
-def one_of(dialect: str, column: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
-    """Return the condition that a column is one of the values of `values_parameter`."""
-    if dialect == "sqlite":
-        return column.in_(sa.select(each(dialect, column.type).c.value))
-    return column == sa.any_(sa.bindparam("values", type_=sa.ARRAY(column.type)))
+def one_of(column: sa.ColumnElement[Any], parameter: str = "values") -> sa.ColumnElement[bool]:
+    """Return the condition that a column is one of the values of a parameter of the statement."""
+    return _OneOf(column, sa.bindparam(parameter, type_=Values(column.type)))
 
 
-def each(dialect: str, type_: Any) -> Any:
-    """Return a table with the values of `values_parameter` in a column `value`.
-
-    It has one parameter for any number of values, so that a query is built only once.
-    """
-    if dialect == "sqlite":
-        return sa.func.json_each(sa.bindparam("values")).table_valued(sa.column("value", type_))
-    array = sa.bindparam("values", type_=sa.ARRAY(type_))
-    return sa.func.unnest(array).table_valued(sa.column("value", type_)).render_derived()
+def each(type_: sa.types.TypeEngine[Any]) -> sa.TableValuedAlias:
+    """Return a table with the values of the parameter `values` in a column `value`."""
+    values = sa.bindparam("values", type_=Values(type_))
+    return _Each(values).table_valued(sa.column("value", type_))
 
 
-def each_pair(dialect: str, key: Any, value: Any) -> Any:
-    """Return a table with the pairs of `pairs_parameter` in columns `key` and `value`."""
-    columns = sa.column("key", key), sa.column("value", value)
-    if dialect == "sqlite":
-        return sa.func.json_each(sa.bindparam("values")).table_valued(*columns)
-    arrays = (
-        sa.bindparam("values", type_=sa.ARRAY(key)),
-        sa.bindparam("items", type_=sa.ARRAY(value)),
-    )
-    return sa.func.unnest(*arrays).table_valued(*columns).render_derived()
+class Values(sa.types.TypeDecorator[Iterable[Any]]):
+    """Distinct values in one parameter, sorted so that an index is read in order."""
 
+    impl = sa.Text
+    cache_ok = True
 
-def values_parameter(dialect: str, values: Iterable[Any]) -> dict[str, Any]:
-    """Return the parameter of a query with `each` or `one_of`, sorted as an index is."""
-    distinct = sorted(set(values))
-    return {"values": to_json(distinct) if dialect == "sqlite" else distinct}
+    def __init__(self, item: sa.types.TypeEngine[Any]) -> None:
+        super().__init__()
+        self.item = item
 
+    def load_dialect_impl(self, dialect: Dialect) -> sa.types.TypeEngine[Any]:
+        kind = sa.Text() if dialect.name == "sqlite" else sa.ARRAY(self.item)
+        return dialect.type_descriptor(kind)
 
-def pairs_parameter(dialect: str, pairs: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return the parameters of a query with `each_pair`, sorted by key as an index is."""
-    ordered = {key: pairs[key] for key in sorted(pairs)}
-    if dialect == "sqlite":
-        return {"values": to_json(ordered)}
-    return {"values": list(ordered), "items": list(ordered.values())}
+    def process_bind_param(self, value: Iterable[Any] | None, dialect: Dialect) -> Any:
+        distinct = sorted(set(value or ()))
+        return to_json(distinct) if dialect.name == "sqlite" else distinct
 
 
 def read_json(text: str | bytes) -> Any:
@@ -120,24 +100,66 @@ def to_json(value: Any) -> str:
         return json.dumps(value)
 
 
+def gather(column: sa.ColumnElement[Any]) -> sa.ColumnElement[list[Any] | None]:
+    """Return all values of a column as one list; PostgreSQL has null for none."""
+    return _Gather(column)
+
+
 def earlier(
-    dialect: str, moment: sa.ColumnElement[datetime], seconds: sa.ColumnElement[int]
+    moment: sa.ColumnElement[datetime], seconds: sa.ColumnElement[int]
 ) -> sa.ColumnElement[datetime]:
     """Return a time some seconds before another; SQLite cuts it to whole seconds."""
-    if dialect == "sqlite":
-        back = sa.literal("-").concat(sa.cast(seconds, sa.Text)).concat(" seconds")
-        return sa.func.strftime("%Y-%m-%d %H:%M:%S", moment, back, type_=Instant())
-    return moment - sa.func.make_interval(0, 0, 0, 0, 0, 0, seconds)
+    return _Earlier(moment, seconds)
 
 
-def text_of_id(dialect: str, number: sa.ColumnElement[int]) -> sa.ColumnElement[str]:
-    """Return the text of an id, from the `texts_parameter` of the query."""
-    texts, key = sa.bindparam("texts", type_=sa.Text), sa.cast(number, sa.Text)
-    if dialect == "sqlite":
-        return sa.func.json_extract(texts, sa.literal('$."') + key + '"', type_=sa.Text)
-    return sa.func.json_extract_path_text(sa.cast(texts, sa.JSON), key, type_=sa.Text)
+def text_of_id(number: sa.ColumnElement[int], parameter: str) -> sa.ColumnElement[str]:
+    """Return the text of an id, from a parameter with the texts of ids as a JSON object."""
+    return _TextOfId(sa.bindparam(parameter, type_=sa.Text), sa.cast(number, sa.Text))
 
 
-def texts_parameter(texts: Mapping[int, str]) -> dict[str, str]:
-    """Return the parameter of a query with `text_of_id`."""
-    return {"texts": json.dumps(texts)}
+class _OneOf(FunctionElement[bool]):
+    # Without the type Boolean: SQLAlchemy would write `... = 1`, for which SQLite uses no index.
+    inherit_cache = True
+
+
+class _Each(FunctionElement[Any]):
+    inherit_cache = True
+
+
+class _Gather(FunctionElement[Any]):
+    type = sa.JSON()
+    inherit_cache = True
+
+
+class _Earlier(FunctionElement[datetime]):
+    type = Instant()
+    inherit_cache = True
+
+
+class _TextOfId(FunctionElement[str]):
+    type = sa.Text()
+    inherit_cache = True
+
+
+def _spell(element: type[FunctionElement[Any]], sqlite: str, postgresql: str) -> None:
+    """Say how SQLite and PostgreSQL spell an expression, with {0}, {1} for its arguments."""
+
+    def render(spelling: str) -> Callable[..., str]:
+        def with_arguments(element: Any, compiler: SQLCompiler, **options: Any) -> str:
+            return spelling.format(*(compiler.process(one, **options) for one in element.clauses))
+
+        return with_arguments
+
+    compiles(element, "sqlite")(render(sqlite))
+    compiles(element, "postgresql")(render(postgresql))
+
+
+_spell(_OneOf, "({0} IN (SELECT value FROM json_each({1})))", "({0} = ANY ({1}))")
+_spell(_Each, "json_each({0})", "(SELECT unnest({0}) AS value)")
+_spell(_Gather, "json_group_array({0})", "json_agg({0})")
+_spell(
+    _Earlier,
+    "strftime('%Y-%m-%d %H:%M:%S', {0}, '-' || {1} || ' seconds')",
+    "({0} - make_interval(secs => {1}))",
+)
+_spell(_TextOfId, """json_extract({0}, '$."' || {1} || '"')""", "(CAST({0} AS JSON) ->> {1})")

@@ -13,7 +13,6 @@ from monitor.store import heartbeats, schema
 from monitor.store.database import Transaction
 from monitor.store.digest_state import stands
 from monitor.store.inserts import insert_new, insert_or_update
-from monitor.store.raw_rows import fetch
 from monitor.store.sql import Instant, among
 
 _subscription = schema.subscription.c
@@ -98,10 +97,10 @@ def _differs(known: Any, schedule: str, zone: str) -> bool:
 
 def _remove(tx: Transaction, names: Sequence[str], now: datetime) -> None:
     if names:
-        gone = among(tx, _subscription.name, names)
+        gone = among(_subscription.name, names)
         tx.execute(sa.update(schema.subscription).where(gone).values(removed_at=now))
         for table in (schema.subscription_topic, schema.judgement, schema.saved_paper):
-            tx.execute(sa.delete(table).where(among(tx, table.c.subscription, names)))
+            tx.execute(sa.delete(table).where(among(table.c.subscription, names)))
 
 
 def _sync_topics(
@@ -109,8 +108,8 @@ def _sync_topics(
 ) -> bool:
     """Store the topics of subscriptions, but for `kept` ones; return whether any changed."""
     pairs = {(name, topic) for name, topics in wanted.items() for topic in topics}
-    had = set(map(tuple, fetch(tx, sa.select(_has.subscription, _has.topic))))
-    had = {(name, topic) for name, topic in had if name not in kept}
+    rows = tx.execute(sa.select(_has.subscription, _has.topic))
+    had = {(row.subscription, row.topic) for row in rows if row.subscription not in kept}
     for name, topic in sorted(had - pairs):
         lost = (_has.subscription == name, _has.topic == topic)
         tx.execute(sa.delete(schema.subscription_topic).where(*lost))
@@ -129,7 +128,7 @@ def states(
 
     With `due` only those of which a digest may be due at that time.
     """
-    is_named = sa.true() if names is None else among(tx, _subscription.name, names)
+    is_named = sa.true() if names is None else among(_subscription.name, names)
     is_due = sa.true() if due is None else _may_be_due(due)
     rows = tx.execute(
         sa.select(
@@ -196,7 +195,7 @@ def _forget_next_due(tx: Transaction) -> None:
 
 def wake_immediate(tx: Transaction, topics: Collection[str], now: datetime) -> None:
     """Have those subscriptions to topics looked at that get their digests immediately."""
-    readers = sa.select(_has.subscription).where(among(tx, _has.topic, topics))
+    readers = sa.select(_has.subscription).where(among(_has.topic, topics))
     immediate = sa.func.lower(_subscription.schedule) == IMMEDIATELY
     awake = sa.update(schema.subscription).where(immediate, _subscription.name.in_(readers))
     tx.execute(awake.values(next_due_at=now))

@@ -111,13 +111,13 @@ def withhold(tx: Transaction, now: datetime) -> None:
     reasons = {row.id: _reason(row) for row in rows}
     for reason in sorted(set(reasons.values())):
         ids = [id for id, one in reasons.items() if one == reason]
-        open_ones = (among(tx, _delivery.id, ids), _delivery.state.in_(WAITING))
+        open_ones = (among(_delivery.id, ids), _delivery.state.in_(WAITING))
         values = {"state": DeliveryState.SUPPRESSED, "error": reason, "withheld_at": now}
         update = sa.update(schema.delivery).where(*open_ones)
         tx.execute(update.values(values | {"next_attempt_at": None, "changed_at": now}))
 
 
-def is_withheld(now: sa.ColumnElement[datetime]) -> sa.ColumnElement[bool]:
+def is_withheld(now: datetime) -> sa.ColumnElement[bool]:
     """Whether a delivery may not be sent now: its recipient does not want it.
 
     Nothing but notices to the operator is sent while it is not known who wants what.
@@ -141,7 +141,7 @@ def _forbids() -> sa.ColumnElement[bool]:
     return sa.and_(is_theirs, sa.or_(_row.subscription == _digest.subscription, of_all))
 
 
-def _in_force(now: datetime | sa.ColumnElement[datetime]) -> sa.ColumnElement[bool]:
+def _in_force(now: datetime) -> sa.ColumnElement[bool]:
     return sa.or_(_row.until.is_(None), _row.until > now)
 
 

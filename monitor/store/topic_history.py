@@ -52,7 +52,7 @@ def newest_news(
 
     The newest change comes first.
     """
-    matched = sa.exists().where(OF_CHANGE, among(tx, _match.topic, topics))
+    matched = sa.exists().where(OF_CHANGE, among(_match.topic, topics))
     rows = tx.execute(
         sa.select(_change.paper_id, _change.at)
         .where(_change.at >= since, matched)

@@ -71,13 +71,13 @@ def replace_kept(
     hashes = [record.record_hash for record in left]
     kept_before: set[str] = set()
     if any_of(tx, source):
-        of_left = _record.source == source, among(tx, _record.record_hash, hashes)
+        of_left = _record.source == source, among(_record.record_hash, hashes)
         kept_before.update(tx.scalars(sa.select(_record.record_hash).where(*of_left)))
         read_again = sa.or_(
-            among(tx, _record.record_hash, map(_hash, papers)),
-            among(tx, _record.raw_id, (_name(paper) for paper in papers if paper.raw_id)),
+            among(_record.record_hash, map(_hash, papers)),
+            among(_record.raw_id, (_name(paper) for paper in papers if paper.raw_id)),
         )
-        done = _record.source == source, read_again, ~among(tx, _record.record_hash, hashes)
+        done = _record.source == source, read_again, ~among(_record.record_hash, hashes)
         tx.execute(sa.delete(schema.undecided).where(*done))
     rows = [structs.asdict(record) for record in left]
     insert_or_update(tx, schema.undecided, rows, ("error", "version", "tried_at"))

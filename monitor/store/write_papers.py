@@ -22,9 +22,7 @@ from monitor.store import (
 from monitor.store.database import Transaction
 from monitor.store.inserts import insert_all, insert_or_update, insert_plain
 from monitor.store.paper_drafts import Draft, fold
-from monitor.store.paper_rows import columns
-from monitor.store.papers import load
-from monitor.store.raw_rows import fetch
+from monitor.store.papers import columns, load
 from monitor.store.sql import among, index_value
 
 _paper = schema.paper.c
@@ -110,8 +108,8 @@ def next_id(tx: Transaction) -> int:
 
 def _ids_seen_by(tx: Transaction, source: str, ids: Iterable[int]) -> set[int]:
     query = sa.select(_sighting.source, _sighting.paper_id)
-    rows = fetch(tx, query.where(among(tx, _sighting.paper_id, ids)))
-    return {id for name, id in rows if name == source}
+    rows = tx.execute(query.where(among(_sighting.paper_id, ids)))
+    return {row.paper_id for row in rows if row.source == source}
 
 
 def _write_papers(tx: Transaction, drafts: Sequence[Draft]) -> None:
@@ -173,5 +171,5 @@ def _write_sightings(
 
 def touch_sightings(tx: Transaction, source: str, raw_ids: Iterable[str], now: datetime) -> None:
     """Record that a source shows records unchanged."""
-    unchanged = (_sighting.source == source, among(tx, _sighting.raw_id, map(index_value, raw_ids)))
+    unchanged = (_sighting.source == source, among(_sighting.raw_id, map(index_value, raw_ids)))
     tx.execute(sa.update(schema.sighting).where(*unchanged).values(last_seen_at=now))
