@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from monitor.store import schema
 from monitor.store.database import Transaction
-from monitor.store.inserts import insert_new, insert_plain
+from monitor.store.inserts import insert_new
 from monitor.store.paper_index import find_pairs, indexed_pair
 from monitor.store.sql import among
 
@@ -35,7 +35,9 @@ def disown(tx: Transaction, pairs: Iterable[Key]) -> None:
 def write(tx: Transaction, pairs: Iterable[tuple[Key, int]]) -> None:
     """Record which papers share a common identifier."""
     rows = sorted({(*indexed_pair(pair), id) for pair, id in pairs})
-    insert_plain(tx, schema.common_key, ("scheme", "value", "paper_id"), rows)
+    insert_new(
+        tx, schema.common_key, [{"scheme": s, "value": v, "paper_id": id} for s, v, id in rows]
+    )
 
 
 def among_pairs(tx: Transaction, pairs: Iterable[Key]) -> set[Key]:

@@ -13,7 +13,7 @@ from monitor.model import DeliveryState, Digest, Json, Rendered
 from monitor.store import papers, schema
 from monitor.store.database import Transaction
 from monitor.store.digest_state import has_content, reaches_anyone, reaches_recipient
-from monitor.store.inserts import insert_new, insert_plain
+from monitor.store.inserts import insert_new
 from monitor.store.packed import pack, pack_body
 from monitor.store.sql import among
 
@@ -148,12 +148,17 @@ def _take_items(tx: Transaction, digest: Digest, digest_id: int) -> bool:
         return False
     shown = _shown_under(digest)
     rows = [
-        (digest.subscription, id, revision, digest_id, shown.get(id))
+        {
+            "subscription": digest.subscription,
+            "paper_id": id,
+            "revision": revision,
+            "digest_id": digest_id,
+            "shown_under": shown.get(id),
+        }
         for id, revision in sorted(entries.items())
     ]
-    names = ("subscription", "paper_id", "revision", "digest_id", "shown_under")
     try:
-        return insert_plain(tx, schema.digest_item, names, rows) == len(rows)
+        return insert_new(tx, schema.digest_item, rows) == len(rows)
     except sa.exc.IntegrityError:
         if tx.dialect.name != "sqlite" or papers.exist(tx, entries):
             raise

@@ -13,7 +13,7 @@ from monitor.model import Change, ChangeKind, MatchRow, Topic
 from monitor.store import heartbeats, papers, schema, subscriptions
 from monitor.store.changes import matched_since, reopen
 from monitor.store.database import Transaction
-from monitor.store.inserts import bind_value, insert_or_update, insert_plain
+from monitor.store.inserts import insert_new, insert_or_update
 from monitor.store.sql import among, earlier
 
 __all__ = [
@@ -241,16 +241,20 @@ def _insert(tx: Transaction, matches: Iterable[MatchRow], now: datetime) -> None
         among(_change.paper_id, (one.paper_id for one in matches))
     )
     there = set(map(tuple, tx.execute(changed.with_for_update(key_share=True, read=True))))
-    at = bind_value(tx, _match.matched_at, now)
     rows = [
-        (one.topic, one.paper_id, one.revision, one.score, at)
-        for one in matches
-        if (one.paper_id, one.revision) in there
+        {
+            "topic": match.topic,
+            "paper_id": match.paper_id,
+            "revision": match.revision,
+            "score": match.score,
+            "matched_at": now,
+        }
+        for match in matches
+        if (match.paper_id, match.revision) in there
     ]
-    names = ("topic", "paper_id", "revision", "score", "matched_at")
-    insert_plain(tx, schema.match, names, rows)
+    insert_new(tx, schema.match, rows)
     if rows:
-        subscriptions.wake_immediate(tx, {row[0] for row in rows}, now)
+        subscriptions.wake_immediate(tx, {row["topic"] for row in rows}, now)
 
 
 def _changes(tx: Transaction, wanted: sa.ColumnElement[bool], limit: int) -> list[Change]:

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from monitor.model import ChangeKind
 from monitor.store import paper_index, schema
 from monitor.store.database import Transaction
-from monitor.store.inserts import insert_plain
+from monitor.store.inserts import insert_new
 from monitor.store.paper_index import find_pairs, indexed_pair
 from monitor.store.sql import among
 
@@ -24,7 +24,8 @@ def write(tx: Transaction, notices: Iterable[tuple[Key, int, ChangeKind | None]]
     """Record what notices are about, and what that means for it."""
     rows = {(*indexed_pair(pair), id): str(kind) if kind else None for pair, id, kind in notices}
     names = ("scheme", "value", "paper_id", "kind")
-    insert_plain(tx, schema.about, names, [(*key, rows[key]) for key in sorted(rows)])
+    ordered = [dict(zip(names, (*key, rows[key]), strict=True)) for key in sorted(rows)]
+    insert_new(tx, schema.about, ordered)
 
 
 def find_retracted(tx: Transaction, pairs: Iterable[Key]) -> set[Key]:

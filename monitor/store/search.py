@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from monitor.model import Keyword, SearchExpr
 from monitor.store import schema
 from monitor.store.database import Transaction
-from monitor.store.inserts import insert_plain
+from monitor.store.inserts import insert_new
 from monitor.store.sql import among
 
 _waiting = schema.unsearched.c
@@ -24,7 +24,7 @@ _paper = schema.paper.c
 
 def mark(tx: Transaction, paper_ids: Iterable[int]) -> None:
     """Record papers that are not indexed yet."""
-    insert_plain(tx, schema.unsearched, ["paper_id"], [(id,) for id in sorted(set(paper_ids))])
+    insert_new(tx, schema.unsearched, [{"paper_id": id} for id in sorted(set(paper_ids))])
 
 
 def waiting(tx: Transaction, limit: int) -> list[int]:

@@ -20,7 +20,7 @@ from monitor.store import (
     sighting_texts,
 )
 from monitor.store.database import Transaction
-from monitor.store.inserts import insert_all, insert_or_update, insert_plain
+from monitor.store.inserts import insert_all, insert_new, insert_or_update
 from monitor.store.paper_drafts import Draft, fold
 from monitor.store.papers import columns, load
 from monitor.store.sql import among, index_value
@@ -126,15 +126,16 @@ def write_keys(tx: Transaction, papers: Iterable[tuple[int, IncomingPaper]]) -> 
     An identifier belongs to the first paper that has it; title keys and blocks are shared.
     """
     papers = list(papers)
-    keys = dict.fromkeys(
-        (*paper_index.indexed_pair(pair), id) for id, one in papers for pair in one.keys
-    )
-    titles = {(index_value(one.title_key), id) for id, one in papers if one.title_key}
-    rows = sorted(keys, key=lambda row: row[:2])
-    insert_plain(tx, schema.paper_key, ("scheme", "value", "paper_id"), rows)
-    insert_plain(tx, schema.title_key, ("key", "paper_id"), sorted(titles))
-    blocks = {(block, id) for id, one in papers for block in one.blocks or (NO_BLOCK,)}
-    insert_plain(tx, schema.block, ("key", "paper_id"), sorted(blocks))
+    owners: dict[tuple[str, str], int] = {}
+    for id, keyed in papers:
+        for pair in keyed.keys:
+            owners.setdefault(paper_index.indexed_pair(pair), id)
+    keys = [{"scheme": s, "value": v, "paper_id": owners[s, v]} for s, v in sorted(owners)]
+    insert_new(tx, schema.paper_key, keys)
+    titles = {(index_value(keyed.title_key), id) for id, keyed in papers if keyed.title_key}
+    insert_new(tx, schema.title_key, [{"key": k, "paper_id": id} for k, id in sorted(titles)])
+    blocks = {(block, id) for id, keyed in papers for block in keyed.blocks or (NO_BLOCK,)}
+    insert_new(tx, schema.block, [{"key": k, "paper_id": id} for k, id in sorted(blocks)])
 
 
 def _write_sightings(
