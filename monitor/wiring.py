@@ -29,12 +29,12 @@ from monitor.model import Channel, Clock, SectionRule, Templates
 from monitor.pipeline.active_config import InForce
 from monitor.pipeline.runtime import ConfiguredSource, Destination, Runtime, Subscription
 from monitor.signing import KeyRing
-from monitor.store import signing_keys
+from monitor.store import secrets
 from monitor.store.activations import origin_of
 from monitor.store.database import Database
 from monitor.store.locks import Owner
 from monitor.store.opening import open_store
-from monitor.store.refresh_tokens import KeptTokens
+from monitor.store.secrets import KeptTokens
 from monitor.store.server_memory import Servers
 
 if TYPE_CHECKING:
@@ -156,9 +156,9 @@ def _http_client(settings: Settings, database: Database, clock: Clock) -> HttpCl
 def _keys(settings: Settings, database: Database, clock: Clock) -> KeyRing:
     """Return the keys that sign links; the store's own is made when a link first needs one."""
     written = tuple(key.reveal() for key in settings.secret_key)
-    own = signing_keys.load(database)
+    own = secrets.load_signing_key(database)
     if not own and not written and settings.public_url:
-        own = signing_keys.make(database, clock)
+        own = secrets.make_signing_key(database, clock)
     return KeyRing((*written, *([own] if own else ())))
 
 

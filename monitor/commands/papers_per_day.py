@@ -8,7 +8,7 @@ from datetime import UTC, datetime, time, timedelta
 from monitor.model import DayCount
 from monitor.pipeline.runtime import Runtime
 from monitor.pipeline.source_silence import compare_days, day_of
-from monitor.store import matches, runs, source_days
+from monitor.store import matches, runs
 
 DAYS = 90
 DAY = timedelta(days=1)
@@ -22,7 +22,7 @@ def count_of_source(runtime: Runtime, source: str, days: int = DAYS) -> tuple[Da
     calendar = runtime.sources[source].calendar
     with runtime.database.reading() as tx:
         first = runs.first_read(tx, source)
-        stored = source_days.stored(tx, source)
+        stored = runs.days(tx, source)
     if first is None:
         return ()
     now = runtime.clock.now()

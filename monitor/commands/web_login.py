@@ -18,7 +18,7 @@ from monitor.config import Settings
 from monitor.errors import UsageError
 from monitor.model import Clock
 from monitor.signing import KeyRing
-from monitor.store import login_key, web_sessions
+from monitor.store import secrets as stored_secrets
 from monitor.store.database import Database
 
 SESSION_LASTS = timedelta(days=30)
@@ -55,7 +55,7 @@ class Logins:
         login, granted_by = granted
         cookie = secrets.token_urlsafe(_BYTES)
         with self.database.writing() as tx:
-            began = web_sessions.begin(
+            began = stored_secrets.begin_session(
                 tx, _hash(cookie), login, granted_by, now, now + SESSION_LASTS
             )
         return cookie if began else None
@@ -63,7 +63,7 @@ class Logins:
     def look_up(self, cookie: str) -> SessionState:
         """Return whether a cookie stands for a session that is still open."""
         with self.database.reading() as tx:
-            session = web_sessions.find(tx, _hash(cookie))
+            session = stored_secrets.find_session(tx, _hash(cookie))
         if session is None:
             return SessionState.UNKNOWN
         granted_by, until = session
@@ -73,13 +73,13 @@ class Logins:
     def end(self, cookie: str) -> None:
         """End the session of a cookie, wherever that cookie may still be kept."""
         with self.database.writing() as tx:
-            web_sessions.end(tx, _hash(cookie), datetime.now(UTC))
+            stored_secrets.end_session(tx, _hash(cookie), datetime.now(UTC))
 
     def _grant(self, given: str, now: datetime) -> tuple[str, str] | None:
         """Return the name of a login, different for each, and of the secret behind it."""
         if self.token and compare_digest(given.encode(), self.token.encode()):
             return secrets.token_hex(_BYTES), _ring(self.token).current
-        key = login_key.load(self.database)
+        key = stored_secrets.load_login_key(self.database)
         names = _ring(key).read(_PURPOSE, given) if key else None
         if not names or len(names) != 2 or now.timestamp() > float(names[1]):
             return None
@@ -87,7 +87,7 @@ class Logins:
 
     def _granters(self) -> set[str]:
         """Return the names of the secrets whose sessions are valid."""
-        keys = (self.token, login_key.load(self.database))
+        keys = (self.token, stored_secrets.load_login_key(self.database))
         return {_ring(key).current for key in keys if key}
 
 
@@ -104,7 +104,7 @@ def login_address(settings: Settings, database: Database, clock: Clock) -> str:
             "the proxy in front of the pages logs people in", f"open {settings.public_url}"
         )
     until = datetime.now(UTC) + ADDRESS_LASTS
-    key = login_key.make(database, clock)
+    key = stored_secrets.make_login_key(database, clock)
     token = _ring(key).sign(_PURPOSE, secrets.token_urlsafe(12), str(int(until.timestamp())))
     return f"{settings.public_url or web.local_url}/login?token={quote(token)}"
 

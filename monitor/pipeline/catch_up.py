@@ -9,7 +9,7 @@ from datetime import datetime
 from monitor.model import Digest, DigestPaper, DigestSection
 from monitor.pipeline.freeze import Forms
 from monitor.pipeline.runtime import ComposeContext, Destination
-from monitor.store import digests, missed
+from monitor.store import digests, suppressions
 from monitor.store.suppressions import address_of
 
 NOTE = "These papers came while your digests were paused."
@@ -29,7 +29,7 @@ class EndedPauses:
         """Return whether one of these recipients had paused something until now or earlier."""
         if self._addresses is None:
             with context.database.reading() as tx:
-                self._addresses = missed.ended_pauses(tx, now)
+                self._addresses = suppressions.ended_pauses(tx, now)
         return not self._addresses.isdisjoint(map(address_of, recipients))
 
 
@@ -49,12 +49,12 @@ def add_missed(
         returned = [
             (way.channel, to)
             for way in rendered
-            for to in missed.with_ended_pause(
+            for to in suppressions.with_ended_pause(
                 tx, digest.subscription, way.recipients, digest.composed_at
             )
         ]
         withheld = {
-            returning: missed.list_missed(tx, digest.subscription, *returning)
+            returning: suppressions.list_missed(tx, digest.subscription, *returning)
             for returning in returned
         }
         found = {

@@ -28,8 +28,8 @@ from monitor.pipeline.runtime import ConfiguredSource, IngestContext
 from monitor.pipeline.source_health import judge, note_gap
 from monitor.sources import sandbox
 from monitor.sources.base import Found
-from monitor.store import documents, locks, runs, source_state
 from monitor.store import incidents as stored_incidents
+from monitor.store import locks, reading_progress, runs, source_state
 
 log = structlog.get_logger()
 
@@ -179,7 +179,7 @@ class _Pass:
     def _read(self, document: Document) -> Run | None:
         content_hash = hashlib.sha256(document.content).hexdigest()
         with self.context.database.reading() as tx:
-            progress = documents.progress(tx, self.configured.name, content_hash)
+            progress = reading_progress.of_document(tx, self.configured.name, content_hash)
         offset, finished = progress or (0, False)
         if finished:
             if not (self.reread and document.url):
@@ -240,6 +240,6 @@ class _Pass:
         self, document: Document, content_hash: str, end: int, finished: bool
     ) -> Progress:
         name = self.configured.name
-        return lambda tx, now: documents.set_progress(
+        return lambda tx, now: reading_progress.set_document(
             tx, name, content_hash, document.name, end, finished, now
         )

@@ -17,6 +17,7 @@ from monitor.pipeline import incidents, shared_store
 from monitor.pipeline.runtime import MatchContext
 from monitor.store import incidents as stored_incidents
 from monitor.store import matches, outbox, papers, subscriptions, suppressions
+from monitor.store.changes import matched_since, reopen
 from monitor.store.database import Transaction
 
 log = structlog.get_logger()
@@ -117,9 +118,7 @@ def _look_back(context: MatchContext) -> int:
         matches.activate_topics(tx, changed, gone, now, keep_matches=keep)
         matches.replace_unsent(tx, starts, rows, now)
         if starts:
-            matches.reopen(
-                tx, _papers_to_match_again(tx, seen, now - MATCH_OVERLAP), now - MATCH_OVERLAP
-            )
+            reopen(tx, _papers_to_match_again(tx, seen, now - MATCH_OVERLAP), now - MATCH_OVERLAP)
         mark = matches.mark(tx)
     context.in_force.remember(context.topics, mark)
     return len(rows)
@@ -156,7 +155,7 @@ def _match_since(
 
 def _papers_to_match_again(tx: Transaction, seen: _SourcesByChange, since: datetime) -> set[int]:
     """Return the papers that others matched and new topics did not see as they now are."""
-    matched = matches.matched_since(tx, since)
+    matched = matched_since(tx, since)
     same = _with_same_sources(tx, {one: seen[one] for one in matched if one in seen})
     return {paper for paper, _ in matched.difference(same)}
 

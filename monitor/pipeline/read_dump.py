@@ -10,13 +10,13 @@ from monitor.pipeline.chunk_size import ChunkSize
 from monitor.pipeline.run_recorder import STOPPED, Progress, RunRecorder
 from monitor.sources import sandbox
 from monitor.sources.fields.publication_types import strip_withdrawal_marks
-from monitor.store import dump_progress
+from monitor.store import reading_progress
 
 
 def read_dump(recorder: RunRecorder, dump: Dump) -> Run | None:
     """Read a dump in parts, from where an earlier reading of it, or of its beginning, ended."""
     with recorder.context.database.reading() as tx:
-        standings = dump_progress.standings(tx, recorder.configured.name)
+        standings = reading_progress.standings(tx, recorder.configured.name)
     if any(standing.is_read(dump) for standing in standings):
         return None
     cursors = [standing.mark for standing in standings if standing.mark.offset]
@@ -81,4 +81,4 @@ def _progress(
     recorder: RunRecorder, dump: Dump, cursor: DumpCursor, ended: bool = False
 ) -> Progress:
     name = recorder.configured.name
-    return lambda tx, now: dump_progress.read_to(tx, name, dump, cursor, ended, now)
+    return lambda tx, now: reading_progress.read_to(tx, name, dump, cursor, ended, now)

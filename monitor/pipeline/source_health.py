@@ -12,7 +12,7 @@ from monitor.pipeline import incidents, source_schedule, source_silence
 from monitor.pipeline.runtime import ConfiguredSource, IngestContext
 from monitor.sources.calendar import DAY
 from monitor.store import incidents as stored_incidents
-from monitor.store import runs, source_days
+from monitor.store import runs
 from monitor.store.database import Transaction
 
 log = structlog.get_logger()
@@ -58,11 +58,11 @@ def _judge_silence(
     today = source_silence.day_of(now, calendar)
     for day in {today, *(source_silence.day_of(at, calendar) for at in started)}:
         start, end = (source_silence.start_of(at, calendar) for at in (day, day + DAY))
-        source_days.count(tx, configured.name, day, start, end)
+        runs.count_day(tx, configured.name, day, start, end)
     first = runs.first_read(tx, configured.name)
     if first is None:
         return
-    history = source_days.history(tx, configured.name, today - source_silence.HISTORY)
+    history = runs.forget_days(tx, configured.name, today - source_silence.HISTORY)
     subject = incidents.source(configured.name)
     problems = source_silence.judge(history, source_silence.day_of(first, calendar), now, calendar)
     for kind, text in problems.items():

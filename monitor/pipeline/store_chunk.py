@@ -13,7 +13,7 @@ from monitor.identity.keys import LINK, mark, raw_id, with_keys
 from monitor.identity.notices import attach, mark_retracted, subjects
 from monitor.identity.resolve import may_match_cheaply, without
 from monitor.model import Candidate, ChangeKind, Decision, IncomingPaper, Paper, record_of
-from monitor.store import candidates, common, merge_papers, notices, paper_index, write_papers
+from monitor.store import candidates, merge_papers, paper_index, write_papers
 from monitor.store.database import Transaction
 from monitor.store.sql import index_value
 
@@ -130,9 +130,9 @@ def _require_text(names: Sequence[str]) -> None:
 def _apply_store_facts(tx: Transaction, incoming: Sequence[IncomingPaper]) -> list[IncomingPaper]:
     """Return records as the store sees them: which identifiers prove nothing, who is retracted."""
     pairs = {pair for one in incoming for pair in one.keys if pair[0] != LINK}
-    data = common.among_pairs(tx, pairs)
+    data = paper_index.shared_keys(tx, pairs)
     usable = [without(one, data) for one in incoming] if data else incoming
-    return mark_retracted(usable, notices.find_retracted(tx, pairs))
+    return mark_retracted(usable, paper_index.find_retracted(tx, pairs))
 
 
 def _with_effects(tx: Transaction, decisions: Sequence[Decision]) -> list[Decision]:
@@ -143,7 +143,7 @@ def _with_effects(tx: Transaction, decisions: Sequence[Decision]) -> list[Decisi
     named = paper_index.of_keys(tx, about)
     stored = {pair: id for pair in about if (id := named.get(paper_index.indexed_pair(pair)))}
     ids = {*stored.values(), *(one.paper_id for one in decisions if one.paper_id is not None)}
-    return attach(decisions, stored, notices.notices_about(tx, ids))
+    return attach(decisions, stored, paper_index.notices_about(tx, ids))
 
 
 def store_chunk(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from msgspec import structs
 
 from monitor.model import Candidate, IncomingPaper, StoredPaper
-from monitor.store import identity_rulings, notices, paper_index, papers
+from monitor.store import identity_rulings, paper_index, papers, schema
 from monitor.store.database import Transaction
 from monitor.store.paper_drafts import read_better
 from monitor.store.sql import index_value
@@ -145,7 +145,7 @@ def _all(found: Sequence[Ways]) -> set[int]:
 
 def _with_subjects(tx: Transaction, stored: dict[int, StoredPaper]) -> dict[int, StoredPaper]:
     """Add to stored notices what they are about."""
-    for id, pairs in notices.of_papers(tx, stored).items():
+    for id, pairs in paper_index.of_papers(tx, schema.about, stored).items():
         about: dict[str, tuple[str, ...]] = {}
         for scheme, value in pairs:
             about[scheme] = (*about.get(scheme, ()), value)

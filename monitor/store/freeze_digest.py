@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from monitor.model import DeliveryState, Digest, Json, Rendered
 from monitor.store import papers, schema
 from monitor.store.database import Transaction
-from monitor.store.digest_state import has_content, reaches_anyone, reaches_recipient
+from monitor.store.deliveries import has_content, reaches_anyone, reaches_recipient
 from monitor.store.inserts import insert_new
 from monitor.store.packed import pack, pack_body
 from monitor.store.sql import among

@@ -7,7 +7,7 @@ replaces it, and taking it back deletes the row. Of several people the sum count
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -61,49 +61,34 @@ def forget(tx: Transaction, subscription: str, topic: str | None = None) -> int:
 
 def listing(tx: Transaction, subscription: str | None = None) -> list[Judgement]:
     """Return all answers, or those of a subscription, oldest first."""
-    if subscription is None:
-        rows = tx.execute(_ALL_ANSWERS)
-    else:
-        rows = tx.execute(_ANSWERS_OF_ONE, {"subscription": subscription})
-    return [
-        Judgement(one.subscription, one.topic, one.paper_id, one.who, one.verdict, one.at, one.how)
-        for one in rows
-    ]
+    return _answers(tx, {} if subscription is None else {"subscription": subscription})
 
 
 def of_paper(tx: Transaction, paper_id: int) -> list[Judgement]:
     """Return all answers to a paper, oldest first."""
-    return [
-        Judgement(one.subscription, one.topic, one.paper_id, one.who, one.verdict, one.at, one.how)
-        for one in tx.execute(_ANSWERS_TO_PAPER, {"paper_id": paper_id})
-    ]
+    return _answers(tx, {"paper_id": paper_id})
 
 
-def _answers(columns: Sequence[str], *given: str) -> sa.CompoundSelect[Any]:
-    """All answers, or those with some columns as given, oldest first.
-
-    Each table is asked for those alone. All columns of `_IN_ORDER` must be among `columns`.
-    """
-    return sa.union_all(
+def _answers(tx: Transaction, values: Mapping[str, Any]) -> list[Judgement]:
+    """Return the answers in whose rows some columns have these values, oldest first."""
+    saved = sa.literal(SAVED).label("verdict")
+    query = sa.union_all(
         *(
-            sa.select(*(_column(table, name) for name in columns)).where(
-                *(table.c[name] == sa.bindparam(name) for name in given)
+            sa.select(*(table.c[name] for name in _COLUMNS), verdict).where(
+                *(table.c[name] == value for name, value in values.items())
             )
-            for table in (schema.judgement, schema.saved_paper)
+            for table, verdict in (
+                (schema.judgement, _judgement.verdict),
+                (schema.saved_paper, saved),
+            )
         )
-    ).order_by(*_IN_ORDER)
+    )
+    rows = tx.execute(query.order_by("at", "paper_id", "topic", "who", "verdict"))
+    return [Judgement(**row) for row in rows.mappings()]
 
 
-def _column(table: sa.Table, name: str) -> sa.ColumnElement[Any]:
-    if name == "verdict" and table is schema.saved_paper:
-        return sa.literal(SAVED).label("verdict")
-    return table.c[name]
-
-
-_IN_ORDER = ("at", "paper_id", "topic", "who", "verdict")
-_ALL_ANSWERS = _answers(("subscription", *_IN_ORDER, "how"))
-_ANSWERS_OF_ONE = _answers(("subscription", *_IN_ORDER, "how"), "subscription")
-_ANSWERS_TO_PAPER = _answers(("subscription", *_IN_ORDER, "how"), "paper_id")
+_KEY = ("subscription", "topic", "paper_id", "who")
+_COLUMNS = (*_KEY, "at", "how")
 
 
 def verdicts(tx: Transaction, subscription: str) -> dict[str, dict[int, Verdict]]:
@@ -111,9 +96,12 @@ def verdicts(tx: Transaction, subscription: str) -> dict[str, dict[int, Verdict]
 
     A saved paper is wanted, unless the person said otherwise of it.
     """
+    answers = listing(tx, subscription)
+    judged = {_key(answer) for answer in answers if answer.verdict != SAVED}
     totals: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
-    for row in tx.execute(_VERDICTS, {"subscription": subscription}):
-        totals[row.topic][row.paper_id] += -1 if row.verdict == UNWANTED else 1
+    for answer in answers:
+        if answer.verdict != SAVED or _key(answer) not in judged:
+            totals[answer.topic][answer.paper_id] += -1 if answer.verdict == UNWANTED else 1
     return {
         topic: {
             id: WANTED if total > 0 else UNWANTED if total < 0 else UNJUDGED
@@ -121,23 +109,6 @@ def verdicts(tx: Transaction, subscription: str) -> dict[str, dict[int, Verdict]
         }
         for topic, of_topic in totals.items()
     }
-
-
-def _verdicts() -> sa.CompoundSelect[Any]:
-    judged = sa.exists().where(*(_judgement[name] == _saved[name] for name in _KEY))
-    columns = ("at", "paper_id", "topic", "verdict")
-    return sa.union_all(
-        *(
-            sa.select(*(_column(table, name) for name in columns)).where(
-                table.c.subscription == sa.bindparam("subscription"), counts
-            )
-            for table, counts in ((schema.judgement, sa.true()), (schema.saved_paper, ~judged))
-        )
-    ).order_by("at", "paper_id", "topic")
-
-
-_KEY = ("subscription", "topic", "paper_id", "who")
-_VERDICTS = _verdicts()
 
 
 def shown(tx: Transaction, subscription: str, topic: str, limit: int) -> list[int]:

@@ -9,34 +9,17 @@ from typing import Any
 import sqlalchemy as sa
 from msgspec import structs
 
-from monitor.model import Change, ChangeKind, MatchRow, Topic
+from monitor.model import Change, ChangeKind, MatchRow, StoredPaper, Topic
 from monitor.store import heartbeats, papers, schema, subscriptions
-from monitor.store.changes import matched_since, reopen
 from monitor.store.database import Transaction
 from monitor.store.inserts import insert_new, insert_or_update
 from monitor.store.sql import among, earlier
 
-__all__ = [
-    "OF_CHANGE",
-    "ChangeRow",
-    "ChangesRead",
-    "activate_topics",
-    "changes_to_match",
-    "difference",
-    "load",
-    "look_back",
-    "mark",
-    "matched_news",
-    "matched_since",
-    "moments",
-    "newest",
-    "of_paper",
-    "queries",
-    "reopen",
-    "replace_unsent",
-    "save",
-]
+LATELY = timedelta(days=7)
+# Papers seldom change more often than this within a feed.
+_CHANGES_EACH = 10
 
+_paper = schema.paper.c
 _change = schema.change.c
 _match = schema.match.c
 _topic = schema.topic.c
@@ -218,6 +201,51 @@ def of_paper(tx: Transaction, paper_id: int) -> list[MatchRow]:
     ]
 
 
+def recent_counts(tx: Transaction, now: datetime) -> Mapping[str, int]:
+    """Return how many papers first seen in the last seven days each topic matched."""
+    first = tx.scalar(
+        sa.select(_paper.id)
+        .where(_paper.first_seen_at > now - LATELY)
+        .order_by(_paper.first_seen_at, _paper.id)
+        .limit(1)
+    )
+    if first is None:
+        return {}
+    counted = sa.select(_match.topic, sa.func.count(_match.paper_id.distinct()))
+    rows = tx.execute(counted.where(_match.paper_id >= first).group_by(_match.topic))
+    return {row[0]: row[1] for row in rows}
+
+
+def newest_papers(tx: Transaction, topic: str, limit: int) -> list[StoredPaper]:
+    """Return the newest papers that a topic matched, newest first."""
+    ids = sa.select(_match.paper_id).where(_match.topic == topic).distinct()
+    newest = list(tx.scalars(ids.order_by(_match.paper_id.desc()).limit(limit)))
+    stored = papers.load(tx, newest)
+    return [stored[id] for id in newest if id in stored]
+
+
+def newest_news(
+    tx: Transaction, topics: Collection[str], since: datetime, limit: int
+) -> list[tuple[StoredPaper, datetime]]:
+    """Return the papers whose changes since a time some topics matched, with the time of the last.
+
+    The newest change comes first.
+    """
+    matched = sa.exists().where(OF_CHANGE, among(_match.topic, topics))
+    rows = tx.execute(
+        sa.select(_change.paper_id, _change.at)
+        .where(_change.at >= since, matched)
+        .order_by(_change.at.desc(), _change.paper_id.desc())
+        .limit(_CHANGES_EACH * limit)
+    )
+    last: dict[int, datetime] = {}
+    for row in rows:
+        if len(last) < limit:
+            last.setdefault(row.paper_id, row.at)
+    stored = papers.load(tx, last)
+    return [(stored[id], at) for id, at in last.items() if id in stored and not stored[id].purged]
+
+
 def _row(topic: Topic) -> dict[str, Any]:
     return {
         "name": topic.name,
@@ -241,7 +269,7 @@ def _insert(tx: Transaction, matches: Iterable[MatchRow], now: datetime) -> None
         among(_change.paper_id, (one.paper_id for one in matches))
     )
     there = set(map(tuple, tx.execute(changed.with_for_update(key_share=True, read=True))))
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "topic": match.topic,
             "paper_id": match.paper_id,

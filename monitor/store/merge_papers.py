@@ -17,16 +17,16 @@ from msgspec import structs
 from monitor.model import ChangeKind, StoredPaper
 from monitor.store import (
     changes,
-    common,
     identity_rulings,
     judgements,
+    paper_index,
     papers,
     schema,
     search,
     sighting_texts,
 )
 from monitor.store.database import Transaction
-from monitor.store.digest_state import reaches_anyone
+from monitor.store.deliveries import reaches_anyone
 from monitor.store.inserts import insert_new
 from monitor.store.paper_drafts import fill, revise
 from monitor.store.sql import among
@@ -72,7 +72,7 @@ def merge(tx: Transaction, pairs: Iterable[tuple[int, int, str]], now: datetime)
     _move_names(tx, into)
     _lead_on(tx, kept, reasons, now)
     tx.execute(sa.delete(schema.paper).where(among(_paper.id, kept)))
-    common.restore(tx, set(kept.values()))
+    paper_index.restore_keys(tx, set(kept.values()))
     changes.reopen(tx, set(kept.values()), now - changes.MATCHED_AGAIN_FOR)
     return kept
 

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+import sqlalchemy as sa
+
 from monitor.errors import NoStoreError, StoreError
 from monitor.private_files import create_file, make_folder
 from monitor.store import matches, schema
-from monitor.store.create import create_tables
 from monitor.store.database import RESTORE, Database, schema_version
 from monitor.store.sqlite_files import owners_folder, restoring, size_of
 
@@ -22,6 +23,18 @@ BEGIN_ANEW = (
     "is new"
 )
 RESTORE_AGAIN = "wait for it; where it was cut short, run `paper-monitor restore` again"
+
+_SEARCH_INDEX = (
+    "CREATE VIRTUAL TABLE paper_words USING fts5(words, content='', detail=none,"
+    " columnsize=0, tokenize=\"ascii tokenchars '!#$%&()*+,-./:;<=>?@[\\]^_`{|}~'\")"
+)
+# Alembic's own table: later migrations start from the version in it.
+_version = sa.Table(
+    "alembic_version",
+    sa.MetaData(),
+    sa.Column("version_num", sa.String(32), nullable=False),
+    sa.PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)
 
 
 def open_store(url: str, *, create: bool = True) -> Database:
@@ -38,7 +51,7 @@ def open_store(url: str, *, create: bool = True) -> Database:
         if version is None and not create:
             raise NoStoreError(f"there is no store yet at {database}", CREATED_BY)
         if version is None and database.path:
-            create_tables(database)
+            _create_tables(database)
         elif version != schema.VERSION:
             # Alembic takes long to import, and is rarely needed.
             from monitor.store.migrate import upgrade
@@ -93,6 +106,21 @@ def _create(database: Database, path: Path, in_use: bool, create: bool) -> None:
             create_file(path).close()
     except OSError as fault:
         raise StoreError(f"the store {path} cannot be created: {fault.strerror}") from fault
+
+
+def _create_tables(database: Database) -> None:
+    """Create the tables of a new SQLite store, the same ones that the migrations make.
+
+    It needs no Alembic, which takes much longer to import than the tables take to create. It does
+    nothing if another process just did the same.
+    """
+    with database.writing() as tx:
+        if sa.inspect(tx).has_table("alembic_version"):
+            return
+        schema.metadata.create_all(tx, checkfirst=False)
+        tx.exec_driver_sql(_SEARCH_INDEX)
+        _version.create(tx, checkfirst=False)
+        tx.execute(sa.insert(_version).values(version_num=schema.VERSION))
 
 
 def queries_in_force(url: str, wait: float | None = None) -> Mapping[str, str]:

@@ -1,4 +1,9 @@
-"""Finding papers by key, title key, block or a source's own id, in one statement each."""
+"""What papers are found by: identifiers, title keys, blocks, and a source's own ids.
+
+An identifier that different works share (a DOI copied from another paper, or a journal's) is in
+`common_key` as data of the works. It is not in `paper_key`, so that no paper is recognised by it.
+What notices are about is in `about`.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +13,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from monitor.model import ChangeKind
 from monitor.store import schema
 from monitor.store.database import Transaction
+from monitor.store.inserts import insert_new
 from monitor.store.sql import among, each, gather, index_value, one_of
 
 # Thousands of papers are titled "Editorial": only the newest are candidates.
@@ -20,6 +27,8 @@ CANDIDATES_BY_BLOCK = 25
 Key = tuple[str, str]
 
 _key = schema.paper_key.c
+_common = schema.common_key.c
+_about = schema.about.c
 _sighting = schema.sighting.c
 
 
@@ -137,3 +146,66 @@ def _newest_of(table: sa.Table, limit: int) -> sa.Select[Any]:
 
 _OF_TITLES = _newest_of(schema.title_key, CANDIDATES_BY_TITLE)
 _OF_BLOCKS = _newest_of(schema.block, CANDIDATES_BY_BLOCK)
+
+
+def stop_matching_by(tx: Transaction, pairs: Iterable[Key]) -> None:
+    """Stop recognising papers by some identifiers, and keep them as shared ones."""
+    for pair in sorted(set(map(indexed_pair, pairs))):
+        here = _key.scheme == pair[0], _key.value == pair[1]
+        owner = tx.scalar(sa.select(_key.paper_id).where(*here))
+        if owner is not None:
+            write_shared_keys(tx, [(pair, owner)])
+            tx.execute(sa.delete(schema.paper_key).where(*here))
+
+
+def write_shared_keys(tx: Transaction, pairs: Iterable[tuple[Key, int]]) -> None:
+    """Record which papers share a shared identifier."""
+    rows = sorted({(*indexed_pair(pair), id) for pair, id in pairs})
+    insert_new(
+        tx, schema.common_key, [{"scheme": s, "value": v, "paper_id": id} for s, v, id in rows]
+    )
+
+
+def shared_keys(tx: Transaction, pairs: Iterable[Key]) -> set[Key]:
+    """Return the normalised identifiers that works share."""
+    return find_pairs(tx, schema.common_key, pairs)
+
+
+def restore_keys(tx: Transaction, ids: Iterable[int]) -> None:
+    """Recognise papers again by identifiers that no other paper shares any more."""
+    other = schema.common_key.alias()
+    shared = sa.exists().where(
+        other.c.scheme == _common.scheme,
+        other.c.value == _common.value,
+        other.c.paper_id != _common.paper_id,
+    )
+    alone = among(_common.paper_id, ids), ~shared
+    rows = [row._asdict() for row in tx.execute(sa.select(schema.common_key).where(*alone))]
+    insert_new(tx, schema.paper_key, rows)
+    tx.execute(sa.delete(schema.common_key).where(*alone))
+
+
+def write_notices(tx: Transaction, notices: Iterable[tuple[Key, int, ChangeKind | None]]) -> None:
+    """Record what notices are about, and what that means for it."""
+    rows = {(*indexed_pair(pair), id): str(kind) if kind else None for pair, id, kind in notices}
+    names = ("scheme", "value", "paper_id", "kind")
+    ordered = [dict(zip(names, (*key, rows[key]), strict=True)) for key in sorted(rows)]
+    insert_new(tx, schema.about, ordered)
+
+
+def find_retracted(tx: Transaction, pairs: Iterable[Key]) -> set[Key]:
+    """Return the normalised identifiers that a stored notice has retracted."""
+    return find_pairs(tx, schema.about, pairs, _about.kind == str(ChangeKind.WITHDRAWN))
+
+
+def notices_about(tx: Transaction, ids: Iterable[int]) -> dict[int, set[int]]:
+    """Return the stored notices about each paper."""
+    same = (_key.scheme == _about.scheme) & (_key.value == _about.value)
+    query = sa.select(_key.paper_id, _about.paper_id.label("notice"))
+    rows = tx.execute(
+        query.join_from(schema.paper_key, schema.about, same).where(among(_key.paper_id, ids))
+    )
+    notices: dict[int, set[int]] = defaultdict(set)
+    for row in rows:
+        notices[row.paper_id].add(row.notice)
+    return notices

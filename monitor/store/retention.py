@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from monitor.model import DeliveryState, IncomingPaper, Paper, RunOutcome
 from monitor.store import digests, matches, schema, search, write_papers
 from monitor.store.database import Transaction
-from monitor.store.digest_state import reaches_anyone
+from monitor.store.deliveries import reaches_anyone
 from monitor.store.judgements import is_judged
 from monitor.store.sql import among, earlier
 

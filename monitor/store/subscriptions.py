@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from monitor.store import heartbeats, schema
 from monitor.store.database import Transaction
-from monitor.store.digest_state import stands
+from monitor.store.deliveries import stands
 from monitor.store.inserts import insert_new, insert_or_update
 from monitor.store.sql import Instant, among
 

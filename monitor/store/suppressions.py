@@ -10,7 +10,7 @@ the rows themselves (`is_withheld`), so that nothing is sent from the moment a r
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Any
 
@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from monitor.model import DeliveryState, Suppression
 from monitor.store import incidents, schema
 from monitor.store.database import Transaction
-from monitor.store.deliveries import WAITING
+from monitor.store.deliveries import WAITING, reaches_recipient
 from monitor.store.inserts import insert_or_update
 from monitor.store.sql import among
 
@@ -98,6 +98,53 @@ def suppressed_addresses(tx: Transaction, subscription: str, now: datetime) -> s
     """Return the addresses (`address_of`) that get nothing of a subscription."""
     named = _row.subscription.in_((ALL, subscription))
     return set(tx.scalars(sa.select(_row.address).where(named, _in_force(now))))
+
+
+def ended_pauses(tx: Transaction, now: datetime) -> set[str]:
+    """Return the addresses (`address_of`) of all pauses that have ended."""
+    return set(tx.scalars(sa.select(_row.address).where(_row.until <= now)))
+
+
+def with_ended_pause(
+    tx: Transaction, subscription: str, recipients: Collection[str], now: datetime
+) -> list[str]:
+    """Return the recipients who had paused a subscription, and get it again."""
+    ended = set(
+        tx.scalars(
+            sa.select(_row.address).where(
+                among(_row.address, map(address_of, recipients)),
+                _row.subscription.in_((ALL, subscription)),
+                _row.until <= now,
+            )
+        )
+    )
+    return [recipient for recipient in recipients if address_of(recipient) in ended]
+
+
+def list_missed(tx: Transaction, subscription: str, channel: str, recipient: str) -> list[int]:
+    """Return the digests withheld from a recipient since the last one they got.
+
+    Those that nobody else got either are left out: their papers are in a later digest.
+    """
+    own = sa.and_(
+        _digest.subscription == subscription,
+        _delivery.channel == channel,
+        _delivery.recipient == recipient,
+        _delivery.part == 0,
+    )
+    joined = sa.select(_delivery.digest_id).join(schema.digest, _digest.id == _delivery.digest_id)
+    last = tx.scalar(
+        joined.where(own, reaches_recipient()).order_by(_delivery.digest_id.desc()).limit(1)
+    )
+    withheld = joined.where(
+        own,
+        _delivery.digest_id > (last or 0),
+        _delivery.state == DeliveryState.SUPPRESSED,
+        _delivery.withheld_at.is_not(None),
+        _digest.superseded_at.is_(None),
+        _digest.papers > 0,
+    )
+    return sorted(tx.scalars(withheld))
 
 
 def withhold(tx: Transaction, now: datetime) -> None:

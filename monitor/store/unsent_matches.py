@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from monitor.model import UnsentMatch
 from monitor.store import matches, schema
 from monitor.store.database import Transaction
-from monitor.store.digest_state import reaches_anyone
+from monitor.store.deliveries import reaches_anyone
 from monitor.store.sql import Instant, earlier
 
 _item = schema.digest_item.c

@@ -11,9 +11,7 @@ from msgspec.structs import replace
 from monitor.model import Decision, IncomingPaper
 from monitor.store import (
     changes,
-    common,
     earlier_texts,
-    notices,
     paper_index,
     schema,
     search,
@@ -76,7 +74,7 @@ def _write_keys_and_notices(
 ) -> None:
     """Write identifiers that recognise papers, those that do not, and what notices are about."""
     disowned = {pair for decision in decisions for pair in decision.disowned}
-    common.disown(tx, disowned)
+    paper_index.stop_matching_by(tx, disowned)
     papers = list(zip(ids, (decision.keyed for decision in decisions), strict=True))
     common_pairs = [
         (pair, id)
@@ -89,8 +87,8 @@ def _write_keys_and_notices(
             for id, one in papers
         ]
     write_keys(tx, papers)
-    common.write(tx, common_pairs)
-    notices.write(
+    paper_index.write_shared_keys(tx, common_pairs)
+    paper_index.write_notices(
         tx,
         (
             (pair, id, decision.effect.kind if decision.effect else None)

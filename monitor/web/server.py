@@ -16,7 +16,7 @@ from starlette.types import ASGIApp
 from monitor.config import Settings
 from monitor.pipeline.runtime import Runtime
 from monitor.signing import KeyRing
-from monitor.store import signing_keys
+from monitor.store import secrets
 from monitor.store.database import Database
 from monitor.web.access import is_proxy_address
 from monitor.web.application import make_application, open_site
@@ -99,7 +99,7 @@ def _own_reads(runtime: Runtime) -> Iterator[Runtime]:
     keys = runtime.keys
     try:
         if not keys.keys:  # feeds are opened by signed addresses, also without `public_url`
-            keys = KeyRing((signing_keys.make(database, runtime.clock),))
+            keys = KeyRing((secrets.make_signing_key(database, runtime.clock),))
         yield replace(runtime, database=database, keys=keys)
     finally:
         database.close()

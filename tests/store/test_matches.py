@@ -3,7 +3,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from monitor.model import ChangeKind, Decision, MatchRow, Topic
-from monitor.store import matches
+from monitor.store import changes, matches
 from monitor.store.database import Database
 from tests.store.scenes import (
     DAY,
@@ -109,7 +109,7 @@ def test_changes_of_these_papers_meet_the_topics_again(store: Database) -> None:
     for papers, reopened in ([ids[0], old], [ids[0]]), (ids, ids), ([], []):
         match(store, old, *ids)
         with store.writing() as tx:
-            matches.reopen(tx, papers, NOW)
+            changes.reopen(tx, papers, NOW)
             assert [c.stored.id for c in matches.changes_to_match(tx, 9)] == reopened
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from monitor.identity.keys import with_keys
 from monitor.model import ChangeKind, Paper, Run, RunOutcome
-from monitor.store import digests, documents, papers, retention, runs, schema
+from monitor.store import digests, papers, reading_progress, retention, runs, schema
 from monitor.store.database import Database
 from tests.pipeline.desk import ids, match, origin, read, send, tell
 from tests.store.scenes import DAY, NOW, digest, freeze, offered, subscribe, unsent, watch
@@ -94,10 +94,10 @@ def test_of_runs_the_last_of_each_source_stays_and_what_it_is_asked_with(store: 
             runs.finish(
                 tx, run_id, Run("feed", "d", outcome, at, finished=at), validators=validators
             )
-        documents.set_progress(tx, "feed", "hash", "d", 3, True, NOW)
+        reading_progress.set_document(tx, "feed", "hash", "d", 3, True, NOW)
         assert retention.prune_runs(tx, LATER) == 2
         assert runs.validators(tx, "feed") == {"etag": "x"}
-        assert documents.progress(tx, "feed", "hash") is None
+        assert reading_progress.of_document(tx, "feed", "hash") is None
         left = tx.scalar(sa.select(sa.func.count()).select_from(schema.run))
     assert left == 3
 

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from msgspec.structs import replace
 
 from monitor.model import Run, RunOutcome, SourceReport, SourceWarning
-from monitor.store import documents, heartbeats, incidents, runs, schema
+from monitor.store import heartbeats, incidents, reading_progress, runs, schema
 from monitor.store.database import Database
 from tests.store.scenes import DAY, HOUR, NOW
 
@@ -112,12 +112,12 @@ def test_the_report_counts_what_finished_in_between(store: Database) -> None:
 
 def test_how_far_a_document_is_read(store: Database) -> None:
     with store.writing() as tx:
-        assert documents.progress(tx, "feed", "aa") is None
-        documents.set_progress(tx, "feed", "aa", "a.txt", 1000, False, NOW)
-        assert documents.progress(tx, "feed", "aa") == (1000, False)
-        documents.set_progress(tx, "feed", "aa", "a.txt", 1200, True, NOW)
-        assert documents.progress(tx, "feed", "aa") == (1200, True)
-        assert documents.progress(tx, "other", "aa") is None
+        assert reading_progress.of_document(tx, "feed", "aa") is None
+        reading_progress.set_document(tx, "feed", "aa", "a.txt", 1000, False, NOW)
+        assert reading_progress.of_document(tx, "feed", "aa") == (1000, False)
+        reading_progress.set_document(tx, "feed", "aa", "a.txt", 1200, True, NOW)
+        assert reading_progress.of_document(tx, "feed", "aa") == (1200, True)
+        assert reading_progress.of_document(tx, "other", "aa") is None
 
 
 def test_the_last_sign_of_life(store: Database) -> None:

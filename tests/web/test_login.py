@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from monitor.commands import web_login
 from monitor.signing import KeyRing
-from monitor.store import login_key, schema
+from monitor.store import schema, secrets
 from monitor.web.guesses import (
     FREE_GUESSES,
     MAX_WAITING,
@@ -100,7 +100,7 @@ def test_an_address_of_another_installation_is_refused(lived: House, tmp_path_fa
     with other.opened() as app:
         foreign = one_time_token(app)
     with closed_pages(lived) as (app, client):
-        login_key.make(app.runtime.database, app.runtime.clock)
+        secrets.make_login_key(app.runtime.database, app.runtime.clock)
         for token in (foreign, "", "a guess", one_time_token(app)[:-1]):
             refused = client.post("/login", data={"token": token}, headers=SAME_ORIGIN)
             assert refused.status_code == 403, token

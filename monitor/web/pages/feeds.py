@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from monitor.commands.search import find_topic
 from monitor.commands.shown_papers import search_site
-from monitor.store import papers, topic_history
+from monitor.store import matches, papers
 from monitor.web.access import Role
 from monitor.web.atom import Feed, FeedPaper, Validators, is_unchanged, validators, write_feed
 from monitor.web.costly import Endpoint, costly
@@ -84,7 +84,7 @@ def _answer(
     site = site_of(request)
     base, now = site.url or str(request.base_url).rstrip("/"), site.runtime.clock.now()
     with site.runtime.database.reading() as tx:
-        news = topic_history.newest_news(tx, topics, now - LATELY, NEWEST)
+        news = matches.newest_news(tx, topics, now - LATELY, NEWEST)
         sources = papers.sources(tx, [stored.id for stored, _ in news])
     feed = Feed(
         title=title,

@@ -25,7 +25,7 @@ from monitor.config.messages import pointed
 from monitor.errors import QueryError, TooWideError
 from monitor.match import parse_query, parse_topic
 from monitor.model import DayCount, DigestPaper
-from monitor.store import topic_history
+from monitor.store import matches
 from monitor.web.configuration import topic_yaml
 from monitor.web.costly import costly
 from monitor.web.pages.feeds import TOPIC, feed_path
@@ -46,7 +46,7 @@ def all_topics(request: Request) -> Response:
     runtime = site_of(request).runtime
     start = parameter(request, "after") or 0
     with runtime.database.reading() as tx:
-        counts = topic_history.recent_counts(tx, runtime.clock.now())
+        counts = matches.recent_counts(tx, runtime.clock.now())
     faults = runtime.in_force.errors(runtime.topics)
     return show(
         request,
@@ -79,7 +79,7 @@ def one_topic(request: Request) -> Response:
         return show(request, "topic", topic=topic, heading=heading, fault=fault)
     parts = count_parts(runtime, name, TRIED)
     with runtime.database.reading() as tx:
-        entries = show_papers(runtime, tx, topic_history.newest_papers(tx, name, NEWEST), parsed)
+        entries = show_papers(runtime, tx, matches.newest_papers(tx, name, NEWEST), parsed)
     return show(
         request,
         "topic",

@@ -1,4 +1,4 @@
-"""Dumps: how far each was read."""
+"""How far the dumps and the documents of each source were read."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from monitor.store.database import Transaction
 from monitor.store.inserts import insert_or_update
 
 _dump = schema.dump.c
+_document = schema.document.c
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +65,37 @@ def read_to(
     }
     update = [name for name in row if name not in ("source", "name")]
     insert_or_update(tx, schema.dump, [row], update)
+
+
+def of_document(tx: Transaction, source: str, content_hash: str) -> tuple[int, bool] | None:
+    """Return how many papers of a document are stored, and whether these are all of them.
+
+    None if it was never read.
+    """
+    row = tx.execute(
+        sa.select(_document.offset, _document.finished).where(
+            _document.source == source, _document.content_hash == content_hash
+        )
+    ).first()
+    return (row.offset, row.finished) if row else None
+
+
+def set_document(
+    tx: Transaction,
+    source: str,
+    content_hash: str,
+    name: str,
+    offset: int,
+    finished: bool,
+    now: datetime,
+) -> None:
+    """Record how many papers are stored, in the transaction that wrote them."""
+    row = {
+        "source": source,
+        "content_hash": content_hash,
+        "name": name,
+        "offset": offset,
+        "finished": finished,
+        "at": now,
+    }
+    insert_or_update(tx, schema.document, [row], ["name", "offset", "finished", "at"])
