@@ -140,7 +140,7 @@ def find_paper(tx: Transaction, reference: str) -> StoredPaper:
 
 def _candidates(tx: Transaction, reference: str) -> list[StoredPaper]:
     number = whole_number(reference)
-    if number and (stored := papers.get(tx, merge_papers.led_to(tx, number))):
+    if number and (stored := papers.get(tx, merge_papers.current_id(tx, number))):
         return [stored]
     scheme, _, value = reference.partition(":")
     wanted_paper = Paper(

@@ -34,7 +34,7 @@ def ask(runtime: Runtime, names: tuple[str, ...], paper_id: int) -> Asked:
     if subscription not in {one.name for one in runtime.subscriptions}:
         raise UsageError("this subscription has ended")
     with runtime.database.reading() as tx:
-        stored = papers.get(tx, merge_papers.led_to(tx, paper_id))
+        stored = papers.get(tx, merge_papers.current_id(tx, paper_id))
         shown = digests.shown_under(tx, subscription, period, paper_id)
         if shown is None:
             shown = _shown_when_sent(tx, subscription, period, paper_id)

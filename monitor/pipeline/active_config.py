@@ -66,7 +66,7 @@ class InForce:
         self, tx: Transaction, topics: tuple[Topic, ...]
     ) -> tuple[Sequence[Topic], Sequence[str]]:
         """Return the topics that are new or changed to the store, and the names that are gone."""
-        if self._mark is None or matches.mark(tx) != self._mark:
+        if self._mark is None or matches.activated_at(tx) != self._mark:
             return matches.difference(tx, topics)
         if topics is self._topics:
             return (), ()
@@ -84,7 +84,7 @@ class InForce:
         return (
             mark is not None
             and (earlier is subscribed or earlier == subscribed)
-            and subscriptions.subscriptions_mark(tx) == mark
+            and subscriptions.changed_at(tx) == mark
         )
 
     def remember_subscriptions(

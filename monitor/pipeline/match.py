@@ -77,7 +77,7 @@ def sync_subscriptions(context: MatchContext) -> None:
         if not context.in_force.has_subscriptions(tx, context.subscribed):
             keep = shared_store.keeps_others(tx, context)
             subscriptions.sync_subscriptions(tx, context.subscribed, now, keep_others=keep)
-        mark = subscriptions.subscriptions_mark(tx)
+        mark = subscriptions.changed_at(tx)
         outbox.suppress_missing(tx, context.recipients, now)
         suppressions.withhold(tx, now)
         if unsolved := stored_incidents.open_incidents(tx):
@@ -98,7 +98,7 @@ def _look_back(context: MatchContext) -> int:
     """
     now = context.clock.now()
     with context.database.reading() as tx:
-        mark = matches.mark(tx)
+        mark = matches.activated_at(tx)
         changed, gone = context.in_force.difference(tx, context.topics)
     every = len(changed) == len(context.topics)
     index = context.in_force.index(context.topics) if every else build_index(changed)
@@ -111,7 +111,7 @@ def _look_back(context: MatchContext) -> int:
     log.info("topics activated", new_or_changed=len(changed), gone=len(gone))
     rows, seen = _match_since(context, changed, starts, index)
     with context.database.writing() as tx:
-        if matches.mark(tx) != mark:
+        if matches.activated_at(tx) != mark:
             changed, gone = matches.difference(tx, context.topics)
             changed = _readable(changed, build_index(changed))
         keep = shared_store.keeps_others(tx, context)
@@ -119,7 +119,7 @@ def _look_back(context: MatchContext) -> int:
         matches.replace_unsent(tx, starts, rows, now)
         if starts:
             reopen(tx, _papers_to_match_again(tx, seen, now - MATCH_OVERLAP), now - MATCH_OVERLAP)
-        mark = matches.mark(tx)
+        mark = matches.activated_at(tx)
     context.in_force.remember(context.topics, mark)
     return len(rows)
 

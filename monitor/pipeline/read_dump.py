@@ -16,15 +16,15 @@ from monitor.store import reading_progress
 def read_dump(recorder: RunRecorder, dump: Dump) -> Run | None:
     """Read a dump in parts, from where an earlier reading of it, or of its beginning, ended."""
     with recorder.context.database.reading() as tx:
-        standings = reading_progress.standings(tx, recorder.configured.name)
-    if any(standing.is_read(dump) for standing in standings):
+        states = reading_progress.dump_states(tx, recorder.configured.name)
+    if any(state.is_read(dump) for state in states):
         return None
-    cursors = [standing.mark for standing in standings if standing.mark.offset]
+    cursors = [state.cursor for state in states if state.cursor.offset]
     with closing(recorder.configured.source.begin(dump, cursors)) as reading:
         cursor = _read_parts(recorder, dump, reading)
         if cursor is None:
             return recorder.finish(RunOutcome.PARTIAL, STOPPED, dump.name)
-        read_before = any(one.ended and one.mark == cursor for one in standings)
+        read_before = any(state.ended and state.cursor == cursor for state in states)
         return _end_dump(recorder, dump, reading, cursor, read_before)
 
 

@@ -100,7 +100,7 @@ def decide(
     _require_text(names)
     places = list(map(index_value, names))
     last_marks = dict(zip(places, marks, strict=True))
-    other = paper_index.not_as_before(tx, source, last_marks)
+    other = paper_index.changed_records(tx, source, last_marks)
     # Of records under one name the last is looked up: the others are changed, or the same.
     changed = [
         (record_of(incoming[at], source), names[at], marks[at])

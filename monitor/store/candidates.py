@@ -36,24 +36,28 @@ def find(
     identifier leads to a paper, by blocks (the papers that share most, unless a cheap check rules
     them out).
     """
-    found: list[Ways] = [defaultdict(set) for _ in incoming]
-    by_key = paper_index.of_keys(tx, {pair for one in incoming for pair in one.keys})
-    by_raw_id = paper_index.of_raw_ids(tx, source, {one.raw_id for one in incoming})
+    candidates_of: list[Ways] = [defaultdict(set) for _ in incoming]
+    by_key = paper_index.of_keys(tx, {pair for record in incoming for pair in record.keys})
+    by_raw_id = paper_index.of_raw_ids(tx, source, {record.raw_id for record in incoming})
     unproven = []
-    for ways, one in zip(found, incoming, strict=True):
-        named = [(pair, by_key.get(paper_index.indexed_pair(pair))) for pair in one.keys]
+    for ways, record in zip(candidates_of, incoming, strict=True):
+        named = [(pair, by_key.get(paper_index.indexed_pair(pair))) for pair in record.keys]
         _note(ways, (id for _, id in named if id is not None), "key")
-        _note(ways, by_raw_id.get(index_value(one.raw_id), ()), "raw_id")
+        _note(ways, by_raw_id.get(index_value(record.raw_id), ()), "raw_id")
         if all(id is None or scheme == papers.LINK for (scheme, _), id in named):
-            unproven.append((ways, one))
-    by_title = paper_index.of_titles(tx, {one.title_key for _, one in unproven})
-    for ways, one in unproven:
-        _note(ways, by_title.get(index_value(one.title_key), ()), "title")
+            unproven.append((ways, record))
+    by_title = paper_index.of_titles(tx, {record.title_key for _, record in unproven})
+    for ways, record in unproven:
+        _note(ways, by_title.get(index_value(record.title_key), ()), "title")
     _near(tx, unproven)
-    ruled = identity_rulings.between(tx, source, incoming, found)
-    _look(tx, incoming, found, ruled, glance)
-    shared = papers.shared_keys_of(tx, _all(found)) if any(one.common for one in incoming) else {}
-    return _assemble(tx, source, found, ruled, shared)
+    ruled = identity_rulings.between(tx, source, incoming, candidates_of)
+    _look(tx, incoming, candidates_of, ruled, glance)
+    shared = (
+        papers.shared_keys_of(tx, _all(candidates_of))
+        if any(record.common for record in incoming)
+        else {}
+    )
+    return _assemble(tx, source, candidates_of, ruled, shared)
 
 
 def _note(ways: Ways, ids: Iterable[int], way: str) -> None:
@@ -63,13 +67,15 @@ def _note(ways: Ways, ids: Iterable[int], way: str) -> None:
 
 def _near(tx: Transaction, unproven: Sequence[tuple[Ways, IncomingPaper]]) -> None:
     unnamed = [
-        (ways, one) for ways, one in unproven if not any("key" in by for by in ways.values())
+        (ways, record) for ways, record in unproven if not any("key" in by for by in ways.values())
     ]
-    by_block = paper_index.of_blocks(tx, {block for _, one in unnamed for block in one.blocks})
+    by_block = paper_index.of_blocks(
+        tx, {block for _, record in unnamed for block in record.blocks}
+    )
     if not by_block:
         return
-    for ways, one in unnamed:
-        _note(ways, _nearest(one.blocks, by_block), "block")
+    for ways, record in unnamed:
+        _note(ways, _nearest(record.blocks, by_block), "block")
 
 
 def _nearest(blocks: Iterable[int], by_block: Mapping[int, Sequence[int]]) -> Iterable[int]:
@@ -90,33 +96,33 @@ def _nearest(blocks: Iterable[int], by_block: Mapping[int, Sequence[int]]) -> It
 def _look(
     tx: Transaction,
     incoming: Sequence[IncomingPaper],
-    found: Sequence[Ways],
+    candidates_of: Sequence[Ways],
     ruled: Mapping[tuple[int, int], str],
     glance: Glance,
 ) -> None:
     """Leave out papers that share only blocks and clearly differ: nearly all of them."""
     near = [
         (position, id)
-        for position, ways in enumerate(found)
+        for position, ways in enumerate(candidates_of)
         for id, by in ways.items()
         if by == {"block"} and (position, id) not in ruled
     ]
     titled = papers.titles(tx, {id for _, id in near})
     for position, id in near:
         if not glance(incoming[position], *titled[id]):
-            del found[position][id]
+            del candidates_of[position][id]
 
 
 def _assemble(
     tx: Transaction,
     source: str,
-    found: Sequence[Ways],
+    candidates_of: Sequence[Ways],
     ruled: Mapping[tuple[int, int], str],
     shared: Mapping[int, Sequence[tuple[str, str]]],
 ) -> list[tuple[Candidate, ...]]:
-    ids = _all(found)
+    ids = _all(candidates_of)
     if not ids:
-        return [() for _ in found]
+        return [() for _ in candidates_of]
     keys = papers.keys_of(tx, ids)
     stored = _with_subjects(tx, papers.stored_of(tx, ids, keys))
     for id, record in stored.items():
@@ -135,12 +141,12 @@ def _assemble(
             )
             for id in sorted(ways)
         )
-        for position, ways in enumerate(found)
+        for position, ways in enumerate(candidates_of)
     ]
 
 
-def _all(found: Sequence[Ways]) -> set[int]:
-    return {paper_id for ways in found for paper_id in ways}
+def _all(candidates_of: Sequence[Ways]) -> set[int]:
+    return {paper_id for ways in candidates_of for paper_id in ways}
 
 
 def _with_subjects(tx: Transaction, stored: dict[int, StoredPaper]) -> dict[int, StoredPaper]:

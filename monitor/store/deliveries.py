@@ -53,8 +53,8 @@ def reaches_recipient() -> sa.ColumnElement[bool]:
 
 def reaches_anyone(digest_id: sa.ColumnElement[int]) -> sa.Exists:
     """Whether a digest reached somebody."""
-    one = (_delivery.digest_id == digest_id, reaches_recipient())
-    return sa.select(_delivery.id).where(*one).exists()
+    of_digest = (_delivery.digest_id == digest_id, reaches_recipient())
+    return sa.select(_delivery.id).where(*of_digest).exists()
 
 
 def has_content() -> sa.ColumnElement[bool]:
@@ -132,16 +132,16 @@ def open_on(tx: Transaction, channels: Collection[str]) -> list[int]:
     return sorted(tx.scalars(sa.select(_delivery.digest_id).where(*waits).distinct()))
 
 
-def has_reached(tx: Transaction, subscription: str, period: str, place: str) -> bool:
+def has_reached(tx: Transaction, subscription: str, period: str, prefix: str) -> bool:
     """Return whether a digest was delivered where references begin with `place`."""
     of_digest = _digest.subscription == subscription, _digest.period == period
-    found = tx.execute(
+    rows = tx.execute(
         sa.select(_delivery.id)
         .join(schema.digest, _digest.id == _delivery.digest_id)
-        .where(*of_digest, _delivery.reference.startswith(place, autoescape=True))
+        .where(*of_digest, _delivery.reference.startswith(prefix, autoescape=True))
         .limit(1)
     )
-    return found.first() is not None
+    return rows.first() is not None
 
 
 def counts(tx: Transaction) -> dict[DeliveryState, int]:

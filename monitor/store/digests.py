@@ -82,7 +82,7 @@ _MERGED = Paper("A paper that was merged into another")
 
 
 def _map_papers(digest: Digest, change: Callable[[DigestPaper], DigestPaper]) -> Digest:
-    groups = (replace(one, entries=tuple(map(change, one.entries))) for one in digest.groups)
+    groups = (replace(group, entries=tuple(map(change, group.entries))) for group in digest.groups)
     return replace(digest, groups=tuple(groups))
 
 
@@ -132,8 +132,8 @@ def neighbours(
     same = _listed().where(_digest.subscription == subscription)
     older = tx.execute(same.where(_digest.id < id_).order_by(_digest.id.desc()).limit(1))
     newer = tx.execute(same.where(_digest.id > id_).order_by(_digest.id).limit(1))
-    found = [next((Listed(*row) for row in rows), None) for rows in (older, newer)]
-    return found[0], found[1]
+    before, after = (next((Listed(*row) for row in rows), None) for rows in (older, newer))
+    return before, after
 
 
 def oldest_open(tx: Transaction) -> Listed | None:
@@ -224,10 +224,10 @@ def rendered_parts(tx: Transaction, digest_id: int) -> dict[str, tuple[Rendered,
         .where(_rendered.digest_id == digest_id)
         .order_by(_rendered.channel, _rendered.part)
     )
-    found: dict[str, list[Rendered]] = defaultdict(list)
+    parts_of: dict[str, list[Rendered]] = defaultdict(list)
     for row in rows:
-        found[row.channel].append(Rendered(row.part, body_of(row)))
-    return {channel: tuple(parts) for channel, parts in found.items()}
+        parts_of[row.channel].append(Rendered(row.part, body_of(row)))
+    return {channel: tuple(rendered) for channel, rendered in parts_of.items()}
 
 
 def count(tx: Transaction, subscription: str) -> int:

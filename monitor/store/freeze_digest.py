@@ -184,26 +184,26 @@ def _plan(
     now: datetime,
 ) -> None:
     planned = list(planned)
-    failed = {one.channel: one.error for one in planned if one.error}
+    failed = {delivery.channel: delivery.error for delivery in planned if delivery.error}
     parts = parts + [
         _part(digest_id, channel, 0, {UNRENDERED: error}) for channel, error in failed.items()
     ]
     rows = [
         {
             "digest_id": digest_id,
-            "channel": one.channel,
-            "recipient": one.recipient,
-            "part": one.part,
-            "state": DeliveryState.FAILED if one.error else DeliveryState.PLANNED,
+            "channel": delivery.channel,
+            "recipient": delivery.recipient,
+            "part": delivery.part,
+            "state": DeliveryState.FAILED if delivery.error else DeliveryState.PLANNED,
             "attempts": 0,
             "owner": "",
-            "message_id": one.message_id,
+            "message_id": delivery.message_id,
             "reference": "",
-            "error": one.error,
+            "error": delivery.error,
             "created_at": now,
             "changed_at": now,
         }
-        for one in planned
+        for delivery in planned
     ]
     if parts:
         tx.execute(sa.insert(schema.rendered), parts)
@@ -249,7 +249,7 @@ def _lacks_text() -> sa.ColumnElement[bool]:
 
 def add_text(
     tx: Transaction,
-    one: Unrendered,
+    unrendered: Unrendered,
     rendered: Sequence[Rendered],
     planned: Sequence[Planned],
     now: datetime,
@@ -259,22 +259,22 @@ def add_text(
     Returns 0 and writes nothing if another process was faster or the digest is superseded. Part 0
     keeps its Message-ID. Recipients that are not in `planned` stay failed.
     """
-    _wait_for_other_composers(tx, one.subscription)
-    place = (_rendered.digest_id == one.digest_id, _rendered.channel == one.channel)
-    stands = sa.exists().where(_digest.id == one.digest_id, _digest.superseded_at.is_(None))
+    _wait_for_other_composers(tx, unrendered.subscription)
+    place = (_rendered.digest_id == unrendered.digest_id, _rendered.channel == unrendered.channel)
+    stands = sa.exists().where(_digest.id == unrendered.digest_id, _digest.superseded_at.is_(None))
     first = sa.update(schema.rendered).where(*place, _rendered.part == 0, _lacks_text(), stands)
-    content = tx.scalar(sa.select(_digest.packed).where(_digest.id == one.digest_id))
+    content = tx.scalar(sa.select(_digest.packed).where(_digest.id == unrendered.digest_id))
     if tx.execute(first.values(body={}, packed=pack_body(rendered[0].body, content))).rowcount != 1:
         return 0
     waits = (
         sa.update(schema.delivery)
-        .where(_delivery.digest_id == one.digest_id, _delivery.channel == one.channel)
+        .where(_delivery.digest_id == unrendered.digest_id, _delivery.channel == unrendered.channel)
         .where(_delivery.state == DeliveryState.FAILED)
-        .where(among(_delivery.recipient, {to.recipient for to in planned}))
+        .where(among(_delivery.recipient, {delivery.recipient for delivery in planned}))
         .values(state=DeliveryState.PLANNED, error="", created_at=now, changed_at=now)
     )
     count = tx.execute(waits).rowcount
-    later = [to for to in planned if to.part > 0]
-    parts = _parts(one.digest_id, {one.channel: rendered[1:]}, content)
-    _plan(tx, one.digest_id, parts, later, now)
+    later = [delivery for delivery in planned if delivery.part > 0]
+    parts = _parts(unrendered.digest_id, {unrendered.channel: rendered[1:]}, content)
+    _plan(tx, unrendered.digest_id, parts, later, now)
     return count + len(later)

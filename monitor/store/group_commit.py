@@ -67,7 +67,8 @@ class Together:
         try:
             with self._database.writing() as tx:
                 results_by_kind = [
-                    step(tx, [one.item for one in some]) for step, some in kinds.items()
+                    step(tx, [write.item for write in writes_of_kind])
+                    for step, writes_of_kind in kinds.items()
                 ]
         except Exception as fault:
             if len(writes) > 1 and not isinstance(fault, StoreError):
@@ -77,8 +78,8 @@ class Together:
             for write in writes:
                 write.fail(fault)
         else:
-            for some, results in zip(kinds.values(), results_by_kind, strict=True):
-                for write, result in zip(some, results, strict=True):
+            for writes_of_kind, results in zip(kinds.values(), results_by_kind, strict=True):
+                for write, result in zip(writes_of_kind, results, strict=True):
                     write.succeed(result)
 
 

@@ -40,14 +40,14 @@ def raw_name(source: str, raw_id: str) -> str:
 def names_of(tx: Transaction, ids: Iterable[int]) -> dict[int, set[str]]:
     """Return all names of papers."""
     wanted = set(ids)
-    found: dict[int, set[str]] = defaultdict(set)
+    names: dict[int, set[str]] = defaultdict(set)
     keys = sa.select(_key.paper_id, _key.scheme, _key.value)
     for id, scheme, value in tx.execute(keys.where(among(_key.paper_id, wanted))):
-        found[id].add(name(scheme, value))
+        names[id].add(name(scheme, value))
     seen = sa.select(_sighting.paper_id, _sighting.source, _sighting.raw_id)
     for id, source, raw_id in tx.execute(seen.where(among(_sighting.paper_id, wanted))):
-        found[id].add(raw_name(source, raw_id))
-    return found
+        names[id].add(raw_name(source, raw_id))
+    return names
 
 
 def rule(
@@ -57,9 +57,9 @@ def rule(
 
     The names of each are paired with one name of the other: as many rows as names.
     """
-    one, other = sorted(ours), sorted(theirs)
-    _forget(tx, one, other)
-    pairs = {(a, other[0]) for a in one} | {(one[0], b) for b in other}
+    our_names, their_names = sorted(ours), sorted(theirs)
+    _forget(tx, our_names, their_names)
+    pairs = {(a, their_names[0]) for a in our_names} | {(our_names[0], b) for b in their_names}
     rows = [
         {"one": min(pair), "other": max(pair), "verdict": verdict, "at": now}
         for pair in sorted(pairs)
@@ -69,8 +69,8 @@ def rule(
 
 
 def _forget(tx: Transaction, ours: Sequence[str], theirs: Sequence[str]) -> None:
-    for a, b in ((ours, theirs), (theirs, ours)):
-        both = among(_ruling.one, a), among(_ruling.other, b)
+    for first, second in ((ours, theirs), (theirs, ours)):
+        both = among(_ruling.one, first), among(_ruling.other, second)
         tx.execute(sa.delete(schema.ruling).where(*both))
 
 
@@ -78,24 +78,25 @@ def between(
     tx: Transaction,
     source: str,
     incoming: Sequence[IncomingPaper],
-    found: Sequence[Mapping[int, object]],
+    candidates_of: Sequence[Mapping[int, object]],
 ) -> dict[tuple[int, int], str]:
     """Return the rulings on (position of an incoming paper, id of a stored one)."""
     if is_empty(tx, schema.ruling):
         return {}
     theirs = [
-        {name(*pair) for pair in one.keys} | {raw_name(source, one.raw_id)} for one in incoming
+        {name(*pair) for pair in record.keys} | {raw_name(source, record.raw_id)}
+        for record in incoming
     ]
-    positions = [position for position, ways in enumerate(found) if ways]
-    rulings = _on(tx, {one for position in positions for one in theirs[position]})
+    positions = [position for position, candidates in enumerate(candidates_of) if candidates]
+    rulings = _on(tx, {record for position in positions for record in theirs[position]})
     if not rulings:
         return {}
     concerned = [position for position in positions if not theirs[position].isdisjoint(rulings)]
-    names = names_of(tx, {id for position in concerned for id in found[position]})
+    names = names_of(tx, {id for position in concerned for id in candidates_of[position]})
     return {
         (position, id): verdict
         for position in concerned
-        for id in found[position]
+        for id in candidates_of[position]
         if (verdict := _verdict(rulings, theirs[position], names[id]))
     }
 
@@ -106,9 +107,9 @@ def apart(tx: Transaction, pairs: Iterable[tuple[int, int]]) -> set[tuple[int, i
     names = names_of(tx, {id for pair in pairs for id in pair})
     rulings = _on(tx, set().union(*names.values()))
     return {
-        (one, other)
-        for one, other in pairs
-        if _verdict(rulings, names[one], names[other]) == DIFFERENT
+        (id, other_id)
+        for id, other_id in pairs
+        if _verdict(rulings, names[id], names[other_id]) == DIFFERENT
     }
 
 
@@ -128,23 +129,23 @@ def of_names(tx: Transaction, names: Iterable[str]) -> list[tuple[str, str, str,
 def _on(tx: Transaction, names: Iterable[str]) -> dict[str, dict[str, str]]:
     """Return what is ruled on names: the other name and the verdict."""
     wanted = set(names)
-    found: dict[str, dict[str, str]] = defaultdict(dict)
+    verdicts: dict[str, dict[str, str]] = defaultdict(dict)
     if not wanted or is_empty(tx, schema.ruling):
-        return found
+        return verdicts
     for one, other, verdict, _ in of_names(tx, wanted):
-        found[one][other] = verdict
-        found[other][one] = verdict
-    return found
+        verdicts[one][other] = verdict
+        verdicts[other][one] = verdict
+    return verdicts
 
 
 def _verdict(ruled: Mapping[str, Mapping[str, str]], ours: set[str], theirs: set[str]) -> str:
     """Return what is ruled of two; names that a record has of both sides part it from neither."""
-    said = [
+    verdicts = [
         (verdict, name in theirs or other in ours)
         for name in ours
         for other, verdict in ruled.get(name, {}).items()
         if other in theirs
     ]
-    if (DIFFERENT, False) in said:
+    if (DIFFERENT, False) in verdicts:
         return DIFFERENT
-    return SAME if any(verdict == SAME for verdict, _ in said) else ""
+    return SAME if any(verdict == SAME for verdict, _ in verdicts) else ""

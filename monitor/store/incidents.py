@@ -79,7 +79,7 @@ def end_obsolete(tx: Transaction, living: Collection[str], now: datetime) -> Non
 
     The operator is notified of the end only where they were notified of the beginning.
     """
-    gone = [one.id for one in open_incidents(tx) if one.subject not in living]
+    gone = [incident.id for incident in open_incidents(tx) if incident.subject not in living]
     row = {
         "ended_at": now,
         "end_told_at": sa.case((_incident.told_at.is_(None), sa.literal(now, Instant))),
@@ -123,20 +123,20 @@ def unnotified(tx: Transaction) -> list[Incident]:
 
 def mark_notified(tx: Transaction, incidents: Sequence[Incident], now: datetime) -> None:
     """Record that the operator was notified of incidents in the state given: begun or ended."""
-    for one in incidents:
-        row = {"told_at": one.notified or now, "end_told_at": now if one.ended else None}
-        tx.execute(sa.update(schema.incident).where(_incident.id == one.id).values(row))
+    for incident in incidents:
+        row = {"told_at": incident.notified or now, "end_told_at": now if incident.ended else None}
+        tx.execute(sa.update(schema.incident).where(_incident.id == incident.id).values(row))
 
 
 def add_failure(
-    tx: Transaction, subject: str, kind: str, now: datetime, error: str, mark: str = ""
+    tx: Transaction, subject: str, kind: str, now: datetime, error: str, config_hash: str = ""
 ) -> int:
     """Count a failed attempt and return how many there were since the incident began.
 
     `mark` identifies the configuration of the attempt.
     """
     open_incident(tx, subject, kind, now, error)
-    row = {"tries": _incident.tries + 1, "mark": mark}
+    row = {"tries": _incident.tries + 1, "mark": config_hash}
     update = sa.update(schema.incident).where(*_open(subject, kind)).values(row)
     return int(tx.execute(update.returning(_incident.tries)).scalar_one())
 
@@ -146,13 +146,13 @@ def set_next_try(tx: Transaction, subject: str, kind: str, at: datetime) -> None
     tx.execute(sa.update(schema.incident).where(*_open(subject, kind)).values(next_try_at=at))
 
 
-def resting(tx: Transaction, kind: str, now: datetime, mark: str = "") -> set[str]:
+def resting(tx: Transaction, kind: str, now: datetime, config_hash: str = "") -> set[str]:
     """Return the subjects of open incidents of a kind that are not to be tried again yet.
 
     Another `mark` than that of the last attempt, a changed configuration, may be tried at once.
     """
     is_open = (_incident.kind == kind, _incident.ended_at.is_(None))
-    waiting = (_incident.next_try_at > now, _incident.mark == mark)
+    waiting = (_incident.next_try_at > now, _incident.mark == config_hash)
     return set(tx.scalars(sa.select(_incident.subject).where(*is_open, *waiting)))
 
 

@@ -29,20 +29,22 @@ _has = schema.subscription_topic.c
 def judge(tx: Transaction, answers: Iterable[Judgement]) -> int:
     """Store answers, `SAVED` ones as saved papers; return how many say something new."""
     answers = list(answers)
-    papers = {one.paper_id for one in answers}
-    known = {(_key(one), one.verdict) for id in papers for one in of_paper(tx, id)}
-    new = [one for one in answers if (_key(one), one.verdict) not in known]
-    judged = [_row(one) | {"verdict": one.verdict} for one in new if one.verdict != SAVED]
+    papers = {answer.paper_id for answer in answers}
+    known = {(_key(answer), answer.verdict) for id in papers for answer in of_paper(tx, id)}
+    new = [answer for answer in answers if (_key(answer), answer.verdict) not in known]
+    judged = [
+        _row(answer) | {"verdict": answer.verdict} for answer in new if answer.verdict != SAVED
+    ]
     insert_or_update(tx, schema.judgement, judged, ["verdict", "at", "how"])
-    insert_new(tx, schema.saved_paper, [_row(one) for one in new if one.verdict == SAVED])
+    insert_new(tx, schema.saved_paper, [_row(answer) for answer in new if answer.verdict == SAVED])
     return len(new)
 
 
 def take_back(tx: Transaction, answers: Iterable[Judgement]) -> None:
     """Delete answers."""
-    for one in answers:
-        table = schema.saved_paper if one.verdict == SAVED else schema.judgement
-        key = [table.c[name] == getattr(one, name) for name in _KEY]
+    for answer in answers:
+        table = schema.saved_paper if answer.verdict == SAVED else schema.judgement
+        key = [table.c[name] == getattr(answer, name) for name in _KEY]
         tx.execute(sa.delete(table).where(*key))
 
 
@@ -138,10 +140,10 @@ def topics_of(tx: Transaction, paper_id: int) -> dict[str, list[str]]:
     was_shown = sa.select(_item.subscription, _item.shown_under).where(
         _item.paper_id == paper_id, _item.shown_under.is_not(None)
     )
-    found: dict[str, list[str]] = defaultdict(list)
+    topics: dict[str, list[str]] = defaultdict(list)
     for subscription, topic in sorted(map(tuple, tx.execute(matched.union(was_shown)))):
-        found[subscription].append(topic)
-    return dict(found)
+        topics[subscription].append(topic)
+    return dict(topics)
 
 
 def is_judged(paper_id: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
@@ -164,9 +166,9 @@ def move(tx: Transaction, into: Mapping[int, int]) -> None:
                 insert_new(tx, table, [moved])
 
 
-def _key(one: Judgement) -> tuple[object, ...]:
-    return tuple(getattr(one, name) for name in _KEY)
+def _key(answer: Judgement) -> tuple[object, ...]:
+    return tuple(getattr(answer, name) for name in _KEY)
 
 
-def _row(one: Judgement) -> dict[str, Any]:
-    return dict(zip(_KEY, _key(one), strict=True)) | {"at": one.at, "how": one.how}
+def _row(answer: Judgement) -> dict[str, Any]:
+    return dict(zip(_KEY, _key(answer), strict=True)) | {"at": answer.at, "how": answer.how}

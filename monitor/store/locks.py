@@ -80,8 +80,8 @@ def service_lock(database: Database) -> Iterator[ServiceLock]:
     that raises StoreBusyError.
     """
     hint = "only one serves a store; the other commands may be used beside it"
-    with _hold(database, SERVICE, "another paper-monitor serve runs on this store", hint) as place:
-        yield place
+    with _hold(database, SERVICE, "another paper-monitor serve runs on this store", hint) as lock:
+        yield lock
 
 
 @contextmanager
@@ -89,8 +89,8 @@ def source_lock(database: Database, source: str) -> Iterator[ServiceLock]:
     """Be the only process to read a source. Raises StoreBusyError while another reads it."""
     hint = "wait until it is done"
     busy = f"the source {source} is being read already"
-    with _hold(database, _of_source(source), busy, hint) as place:
-        yield place
+    with _hold(database, _of_source(source), busy, hint) as lock:
+        yield lock
 
 
 def is_source_locked(database: Database, source: str) -> bool:
@@ -170,7 +170,7 @@ def _take(database: Database, name: str, busy: str, hint: str = "") -> _Lock:
     try:
         make_folder(folder)
         _sweep(database, folder)
-        held = _lock_file(folder / name, wait=not _is_place(name))
+        held = _lock_file(folder / name, wait=not _is_reused(name))
     except OSError as fault:
         raise StoreError(f"no lock file can be made in {folder}: {fault.strerror}") from fault
     if held is None:
@@ -178,7 +178,7 @@ def _take(database: Database, name: str, busy: str, hint: str = "") -> _Lock:
     return _FileLock(folder / name, held)
 
 
-def _is_place(name: str) -> bool:
+def _is_reused(name: str) -> bool:
     """The names of services and sources are used again; those of owners never are."""
     return name == SERVICE or name.startswith(SOURCE)
 
@@ -186,7 +186,7 @@ def _is_place(name: str) -> bool:
 def _sweep(database: Database, folder: Path) -> None:
     """Remove the lock files of owners that died."""
     for left in folder.iterdir():
-        if not _is_place(left.name):
+        if not _is_reused(left.name):
             alive(database, left.name)
 
 

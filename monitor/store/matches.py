@@ -64,8 +64,8 @@ def matched_news(
 def newest(tx: Transaction, limit: int) -> list[Change]:
     """Return a change of each of the newest papers that were news."""
     ids = sa.select(_change.paper_id).distinct().order_by(_change.paper_id.desc()).limit(limit)
-    found = tx.scalars(ids).all()
-    rows = tx.execute(sa.select(schema.change).where(among(_change.paper_id, found)))
+    newest_ids = tx.scalars(ids).all()
+    rows = tx.execute(sa.select(schema.change).where(among(_change.paper_id, newest_ids)))
     return load(tx, list({row.paper_id: row for row in rows}.values()))
 
 
@@ -128,7 +128,7 @@ def activate_topics(
     heartbeats.beat(tx, _TOPICS, datetime.now(UTC))
 
 
-def mark(tx: Transaction) -> datetime | None:
+def activated_at(tx: Transaction) -> datetime | None:
     """Return a mark that changes whenever topics are activated; None at first."""
     return heartbeats.last_beat(tx, _TOPICS)
 
@@ -266,7 +266,7 @@ def _insert(tx: Transaction, matches: Iterable[MatchRow], now: datetime) -> None
     """Write matches, except of papers that were merged or purged meanwhile."""
     matches = list(matches)
     changed = sa.select(_change.paper_id, _change.revision).where(
-        among(_change.paper_id, (one.paper_id for one in matches))
+        among(_change.paper_id, (match.paper_id for match in matches))
     )
     there = set(map(tuple, tx.execute(changed.with_for_update(key_share=True, read=True))))
     rows: list[dict[str, Any]] = [
@@ -313,9 +313,9 @@ def load(tx: Transaction, rows: Iterable[Any]) -> list[Change]:
 def _read(tx: Transaction, rows: Sequence[ChangeRow]) -> list[Change]:
     """Return changes with their papers, whose `announce` is that of the source seen last."""
     ids = {row[0] for row in rows}
-    found, seen = papers.load(tx, ids), papers.last_announcements(tx, ids)
+    stored_papers, seen = papers.load(tx, ids), papers.last_announcements(tx, ids)
     read = {}
-    for id, stored in found.items():
+    for id, stored in stored_papers.items():
         announce, sources = seen.get(id, ("", ()))
         paper = structs.replace(stored.paper, announce=announce) if announce else stored.paper
         read[id] = structs.replace(stored, paper=paper), sources

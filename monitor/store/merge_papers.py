@@ -54,13 +54,15 @@ def merge(tx: Transaction, pairs: Iterable[tuple[int, int, str]], now: datetime)
     """
     pairs = list(pairs)
     parted = (
-        identity_rulings.apart(tx, {(one, other) for one, other, _ in pairs}) if pairs else set()
+        identity_rulings.apart(tx, {(id, other_id) for id, other_id, _ in pairs})
+        if pairs
+        else set()
     )
     pairs = [pair for pair in pairs if pair[:2] not in parted]
     kept = _choose_kept(pairs)
     if not kept:
         return {}
-    reasons = {max(one, other): why for one, other, why in pairs}
+    reasons = {max(id, other_id): why for id, other_id, why in pairs}
     ids = set(kept) | set(kept.values())
     # No composer and no matcher may add rows until all of them are moved.
     tx.execute(sa.select(_paper.id).where(among(_paper.id, ids)).with_for_update())
@@ -70,7 +72,7 @@ def merge(tx: Transaction, pairs: Iterable[tuple[int, int, str]], now: datetime)
     renumbered = _unite_news(tx, stored, into)
     _write_paper(tx, stored, into, renumbered, now)
     _move_names(tx, into)
-    _lead_on(tx, kept, reasons, now)
+    _redirect_ids(tx, kept, reasons, now)
     tx.execute(sa.delete(schema.paper).where(among(_paper.id, kept)))
     paper_index.restore_keys(tx, set(kept.values()))
     changes.reopen(tx, set(kept.values()), now - changes.MATCHED_AGAIN_FOR)
@@ -86,8 +88,8 @@ def _choose_kept(pairs: Iterable[tuple[int, int, str]]) -> dict[int, int]:
             id = roots[id]
         return id
 
-    for one, other, _ in pairs:
-        first, last = sorted((root(one), root(other)))
+    for id, other_id, _ in pairs:
+        first, last = sorted((root(id), root(other_id)))
         if first != last:
             roots[last] = first
     return {id: root(id) for id in roots}
@@ -97,7 +99,7 @@ def _unite_news(
     tx: Transaction, stored: Mapping[int, StoredPaper], into: Mapping[int, int]
 ) -> Renumbered:
     """A purged paper had been sent to everyone concerned: the other one is not news."""
-    settled = {into[id] for id, one in stored.items() if one.purged and one.news_at}
+    settled = {into[id] for id, paper in stored.items() if paper.purged and paper.news_at}
     of_change = sa.select(schema.change).where(among(_change.paper_id, into))
     every = tx.execute(of_change.order_by(_change.at, _change.paper_id).with_for_update()).all()
     rows = [row for row in every if row.kind not in _FIRST or into[row.paper_id] not in settled]
@@ -128,7 +130,7 @@ def _renumber(
     news: dict[int, list[dict[str, Any]]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: row.kind not in _FIRST):
         changes = news[into[row.paper_id]]
-        first = next((one for one in changes if one["kind"] in _FIRST), None)
+        first = next((change for change in changes if change["kind"] in _FIRST), None)
         if row.kind in _FIRST and first:
             first["matched_at"] = first["matched_at"] and row.matched_at
             numbered[row.paper_id, row.revision] = first["revision"]
@@ -136,7 +138,7 @@ def _renumber(
         revision = len(changes) + 1
         changes.append(row._asdict() | {"paper_id": into[row.paper_id], "revision": revision})
         numbered[row.paper_id, row.revision] = revision
-    return numbered, [one for changes in news.values() for one in changes]
+    return numbered, [change for changes in news.values() for change in changes]
 
 
 def _united_matches(
@@ -160,14 +162,14 @@ def _united_items(
     for row in sorted(rows, key=lambda row: not row.reached):
         paper_id = into[row.paper_id]
         revision = numbered.get((row.paper_id, row.revision), row.revision)
-        one = {
+        item = {
             "subscription": row.subscription,
             "paper_id": paper_id,
             "revision": revision,
             "digest_id": row.digest_id,
             "shown_under": row.shown_under,
         }
-        items.setdefault((row.subscription, paper_id, revision), one)
+        items.setdefault((row.subscription, paper_id, revision), item)
     return list(items.values())
 
 
@@ -183,19 +185,19 @@ def _write_paper(
     for (paper_id, _), revision in numbered.items():
         newest[into[paper_id]] = max(newest[into[paper_id]], revision)
     whole: dict[int, StoredPaper] = {}
-    for id, one in sorted(stored.items()):
+    for id, paper in sorted(stored.items()):
         before = whole.get(into[id])
-        whole[into[id]] = _together(before, one) if before else one
+        whole[into[id]] = _combine(before, paper) if before else paper
     rows = [
-        papers.columns(structs.replace(one, revision=max(newest[id], 1)))
-        | {"of": id, "purged_at": now if one.purged else None}
-        for id, one in whole.items()
+        papers.columns(structs.replace(paper, revision=max(newest[id], 1)))
+        | {"of": id, "purged_at": now if paper.purged else None}
+        for id, paper in whole.items()
     ]
     tx.execute(sa.update(schema.paper).where(_paper.id == sa.bindparam("of")), rows)
-    search.mark(tx, whole)
+    search.queue(tx, whole)
 
 
-def _together(kept: StoredPaper, lost: StoredPaper) -> StoredPaper:
+def _combine(kept: StoredPaper, lost: StoredPaper) -> StoredPaper:
     later = (lost.paper.version or 0) > (kept.paper.version or 0) > 0
     paper = revise(kept.paper, lost.paper) if later else fill(kept.paper, lost.paper)
     either = kept.paper.withdrawn or lost.paper.withdrawn
@@ -248,7 +250,7 @@ def _move_sightings(tx: Transaction, into: Mapping[int, int], lost: Sequence[int
     sighting_texts.move(tx, into, before)
 
 
-def _lead_on(
+def _redirect_ids(
     tx: Transaction, kept: Mapping[int, int], reasons: Mapping[int, str], now: datetime
 ) -> None:
     rows = [
@@ -259,7 +261,7 @@ def _lead_on(
         tx.execute(sa.insert(schema.joined), rows)
 
 
-def led_to(tx: Transaction, paper_id: int) -> int:
+def current_id(tx: Transaction, paper_id: int) -> int:
     """Return the paper that one was merged into, else its own id."""
     return tx.scalar(sa.select(_joined.paper_id).where(_joined.id == paper_id)) or paper_id
 

@@ -28,13 +28,13 @@ def upgrade(database: store.Database, folder: Path | None = None) -> None:
     location = str(folder or resource("migrations"))
     config.set_main_option("script_location", location.replace("%", "%%"))
     script = ScriptDirectory.from_config(config)
-    found = store.schema_version(database)
-    if found and found not in {revision.revision for revision in script.walk_revisions()}:
+    version = store.schema_version(database)
+    if version and version not in {revision.revision for revision in script.walk_revisions()}:
         hint = "install the newer paper-monitor, or restore a backup from before"
-        raise StoreError(f"the store was written by a newer version (schema {found})", hint)
-    if found and found != script.get_current_head() and database.path:
+        raise StoreError(f"the store was written by a newer version (schema {version})", hint)
+    if version and version != script.get_current_head() and database.path:
         database.backup(
-            database.path.with_name(f"{database.path.name}.before-{found}"), with_tokens=True
+            database.path.with_name(f"{database.path.name}.before-{version}"), with_tokens=True
         )
     _run(database, config)
 
@@ -82,6 +82,6 @@ def _broken(table: str, key: ReflectedForeignKeyConstraint) -> sa.Select[Any]:
     rows = sa.table(table, *map(sa.column, key["constrained_columns"]))
     named = sa.table(key["referred_table"], *map(sa.column, key["referred_columns"]))
     keys = sa.select(*rows.c).order_by(*rows.c).subquery()
-    matches = (one == other for one, other in zip(named.c, keys.c, strict=True))
+    matches = (column == key for column, key in zip(named.c, keys.c, strict=True))
     complete = (column.is_not(None) for column in keys.c)
     return sa.select(*keys.c).where(*complete, ~sa.exists().where(*matches)).limit(1)

@@ -18,33 +18,33 @@ _line = schema.line.c
 _incident = schema.incident.c
 
 
-def unclear(tx: Transaction, line: str) -> int:
+def unclear(tx: Transaction, group: str) -> int:
     """Return how many hand-offs since the last success had no clear outcome."""
-    return tx.scalar(sa.select(_line.unclear).where(_line.name == line)) or 0
+    return tx.scalar(sa.select(_line.unclear).where(_line.name == group)) or 0
 
 
-def add_unclear(tx: Transaction, line: str, count: int) -> int:
+def add_unclear(tx: Transaction, group: str, count: int) -> int:
     """Count hand-offs without a clear outcome; return how many since the last success."""
-    row = {"name": line, "unclear": count}
+    row = {"name": group, "unclear": count}
     insert_or_update(tx, schema.line, [row], [], unclear=_line.unclear + count)
-    return unclear(tx, line)
+    return unclear(tx, group)
 
 
-def reset_unclear(tx: Transaction, line: str) -> None:
+def reset_unclear(tx: Transaction, group: str) -> None:
     """Record a success: the count starts again."""
-    counted = (_line.name == line, _line.unclear != 0)
+    counted = (_line.name == group, _line.unclear != 0)
     tx.execute(sa.update(schema.line).where(*counted).values(unclear=0))
 
 
-def time_down(tx: Transaction, line: str, since: datetime, until: datetime) -> timedelta:
+def time_down(tx: Transaction, group: str, since: datetime, until: datetime) -> timedelta:
     """Return how long an outage group was down between two times, from its incidents."""
     outages = tx.execute(
         sa.select(_incident.since, _incident.ended_at).where(
-            _incident.subject == line,
+            _incident.subject == group,
             _incident.kind == DOWN,
             _incident.since < until,
             sa.or_(_incident.ended_at.is_(None), _incident.ended_at > since),
         )
     )
-    spans = (min(one.ended_at or until, until) - max(one.since, since) for one in outages)
+    spans = (min(outage.ended_at or until, until) - max(outage.since, since) for outage in outages)
     return sum(spans, timedelta())

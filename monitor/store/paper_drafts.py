@@ -71,7 +71,7 @@ def fold(
     Several revisions of a paper within one reading are one change, with the text of the highest
     version.
     """
-    drafts = {id: _draft_of(one, id in seen) for id, one in stored.items()}
+    drafts = {id: _draft_of(paper, id in seen) for id, paper in stored.items()}
     ids: list[int] = []
     for decision in decisions:
         earlier = decision.earlier_in_chunk

@@ -87,10 +87,12 @@ def is_empty(tx: Transaction, table: sa.Table) -> bool:
     return tx.execute(sa.select(sa.literal_column("1")).select_from(table).limit(1)).first() is None
 
 
-def not_as_before(tx: Transaction, source: str, marks: Mapping[str, int]) -> set[str]:
+def changed_records(tx: Transaction, source: str, record_hashes: Mapping[str, int]) -> set[str]:
     """Return the records of a source that are new or differ from the last reading."""
-    rows = tx.execute(_HASHES, {"source": source, "values": marks})
-    return marks.keys() - {raw_id for raw_id, record_hash in rows if marks[raw_id] == record_hash}
+    rows = tx.execute(_HASHES, {"source": source, "values": record_hashes})
+    return record_hashes.keys() - {
+        raw_id for raw_id, record_hash in rows if record_hashes[raw_id] == record_hash
+    }
 
 
 _HASHES = sa.select(_sighting.raw_id, _sighting.mark).where(

@@ -254,7 +254,9 @@ _PAPERS = sa.select(schema.paper).where(one_of(_paper.id))
 
 def titles(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[str, tuple[str, ...]]]:
     """Return the titles and authors of stored papers by id."""
-    rows = tx.execute(_TITLES, {"values": ids})
+    if not (wanted := set(ids)):
+        return {}
+    rows = tx.execute(_TITLES, {"values": wanted})
     return {row.id: (row.title, tuple(row.authors)) for row in rows}
 
 

@@ -17,13 +17,13 @@ _document = schema.document.c
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class DumpState:
     """A dump as it was last read, how far, and whether that was its end."""
 
     name: str
     size: int
     modified: int | None
-    mark: DumpCursor
+    cursor: DumpCursor
     ended: bool
 
     def is_read(self, dump: Dump) -> bool:
@@ -32,15 +32,15 @@ class Standing:
         return self.ended and same and dump.modified is not None
 
 
-def standings(tx: Transaction, source: str) -> list[Standing]:
+def dump_states(tx: Transaction, source: str) -> list[DumpState]:
     """Return the dumps of a source that were read, completely or partly."""
     rows = tx.execute(sa.select(schema.dump).where(_dump.source == source).order_by(_dump.name))
     return [
-        Standing(
+        DumpState(
             name=row.name,
             size=row.size,
             modified=row.modified,
-            mark=DumpCursor(row.offset, row.number, row.digest, row.start),
+            cursor=DumpCursor(row.offset, row.number, row.digest, row.start),
             ended=row.ended,
         )
         for row in rows
@@ -48,7 +48,7 @@ def standings(tx: Transaction, source: str) -> list[Standing]:
 
 
 def read_to(
-    tx: Transaction, source: str, dump: Dump, mark: DumpCursor, ended: bool, now: datetime
+    tx: Transaction, source: str, dump: Dump, cursor: DumpCursor, ended: bool, now: datetime
 ) -> None:
     """Record how far a dump was read, in the transaction that wrote its papers."""
     row = {
@@ -56,10 +56,10 @@ def read_to(
         "name": dump.name,
         "size": dump.size,
         "modified": dump.modified,
-        "offset": mark.offset,
-        "number": mark.number,
-        "digest": mark.digest,
-        "start": mark.start,
+        "offset": cursor.offset,
+        "number": cursor.number,
+        "digest": cursor.digest,
+        "start": cursor.start,
         "ended": ended,
         "at": now,
     }

@@ -57,14 +57,14 @@ def restore(url: str, backup: Path, now: datetime) -> tuple[int, Path | None]:
 
 
 def _verify(backup: Path) -> None:
-    found = Database(f"sqlite:///{backup}")
+    database = Database(f"sqlite:///{backup}")
     try:
-        found.check()
-        with found.reading() as tx:
+        database.check()
+        with database.reading() as tx:
             if not sa.inspect(tx).has_table(schema.paper.name):
                 raise StoreError(f"{backup} holds no store")
     finally:
-        found.close()
+        database.close()
 
 
 def _suppressions_of(path: Path) -> list[dict[str, Any]] | None:

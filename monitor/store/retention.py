@@ -57,7 +57,7 @@ def purge(
     tx.execute(sa.update(schema.paper).where(among(_paper.id, ids)).values(gone))
     for table in (schema.digest_item, schema.change, schema.earlier_text):
         tx.execute(sa.delete(table).where(among(table.c.paper_id, ids)))
-    search.mark(tx, ids)
+    search.queue(tx, ids)
     return len(ids)
 
 

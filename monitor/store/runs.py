@@ -157,9 +157,9 @@ def report(
     read = by_source.add_columns(sa.func.max(_run.finished_at).label("at"))
     last_read = {row.source: row.at for row in tx.execute(read.where(_run.outcome.in_(READ)))}
     wrong = defaultdict(list)
-    for one in incidents.open_incidents_and_gaps(tx):
-        if one.kind != incidents.GAP or after < one.since <= until:
-            wrong[one.subject].append(one)
+    for incident in incidents.open_incidents_and_gaps(tx):
+        if incident.kind != incidents.GAP or after < incident.since <= until:
+            wrong[incident.subject].append(incident)
     return tuple(
         _report(name, totals.get(name), last_read.get(name), wrong[f"source {name}"])
         for name in sources
@@ -183,7 +183,7 @@ class ReportsRead:
 def _report(
     source: str, total: Any, last_read: datetime | None, wrong: Sequence[incidents.Incident]
 ) -> SourceReport:
-    failing = next((one for one in wrong if one.kind == incidents.FAILING), None)
+    failing = next((incident for incident in wrong if incident.kind == incidents.FAILING), None)
     return SourceReport(
         source=source,
         seen=total.seen if total else 0,
@@ -192,7 +192,9 @@ def _report(
         failing_since=failing.since if failing else None,
         error=failing.error if failing else "",
         troubles=tuple(
-            SourceWarning(one.kind, one.since, one.error) for one in wrong if one is not failing
+            SourceWarning(incident.kind, incident.since, incident.error)
+            for incident in wrong
+            if incident is not failing
         ),
     )
 
@@ -248,7 +250,7 @@ def _counts(run: Run) -> dict[str, Any]:
         "revised": run.revised,
         "known": run.known,
         "rejected": run.rejected,
-        "set_aside": [[one.where, one.why] for one in run.set_aside] or None,
+        "set_aside": [[record.where, record.why] for record in run.set_aside] or None,
         "fresh": run.fresh,
         "error": run.error,
     }
@@ -268,7 +270,7 @@ def load(tx: Transaction, query: sa.Select[Any]) -> list[Run]:
             known=row.known,
             rejected=row.rejected,
             fresh=row.fresh,
-            set_aside=tuple(Rejected(*one) for one in row.set_aside or ()),
+            set_aside=tuple(Rejected(*record) for record in row.set_aside or ()),
             error=row.error,
         )
         for row in tx.execute(query)

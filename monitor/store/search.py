@@ -22,7 +22,7 @@ _waiting = schema.unsearched.c
 _paper = schema.paper.c
 
 
-def mark(tx: Transaction, paper_ids: Iterable[int]) -> None:
+def queue(tx: Transaction, paper_ids: Iterable[int]) -> None:
     """Record papers that are not indexed yet."""
     insert_new(tx, schema.unsearched, [{"paper_id": id} for id in sorted(set(paper_ids))])
 
@@ -73,7 +73,7 @@ def newest(
         .order_by(_waiting.paper_id.desc())
         .limit(limit)
     )
-    found = tx.scalars(
+    indexed = tx.scalars(
         _FTS5 if tx.dialect.name == "sqlite" else _TSVECTOR,
         {
             "sought": written(sought, tx.dialect.name),
@@ -82,7 +82,7 @@ def newest(
             "limit": limit,
         },
     )
-    return sorted({*found, *tx.scalars(late)}, reverse=True)[:limit]
+    return sorted({*indexed, *tx.scalars(late)}, reverse=True)[:limit]
 
 
 _FTS5 = sa.text(
@@ -103,6 +103,6 @@ def written(sought: SearchExpr, dialect: str) -> str:
             return f'"{sought.text}"' + ("*" if sought.prefix else "")
         quoted = sought.text.replace("\\", "\\\\").replace("'", "''")
         return f"'{quoted}'" + (":*" if sought.prefix else "")
-    every, some = (" AND ", " OR ") if dialect == "sqlite" else (" & ", " | ")
+    conjunction, disjunction = (" AND ", " OR ") if dialect == "sqlite" else (" & ", " | ")
     parts = (written(part, dialect) for part in sought.parts)
-    return f"({(every if sought.every else some).join(parts)})"
+    return f"({(conjunction if sought.every else disjunction).join(parts)})"

@@ -80,8 +80,8 @@ def move(tx: Transaction, into: Mapping[int, int], before: Mapping[Place, int]) 
 
     `before` names the paper of each record; if there were several, the one that counts.
     """
-    found = sa.select(schema.sighting_text).where(among(_text.paper_id, into))
-    rows = [row._asdict() for row in tx.execute(found)]
+    query = sa.select(schema.sighting_text).where(among(_text.paper_id, into))
+    rows = [row._asdict() for row in tx.execute(query)]
     moved = [
         row | {"paper_id": into[row["paper_id"]]}
         for row in rows

@@ -41,8 +41,8 @@ def split(
     tx.execute(sa.update(schema.paper).where(_paper.id == paper_id).values(_text(kept.paper)))
     copied = (schema.title_key, schema.block, schema.change, schema.match, schema.digest_item)
     for table in (*copied, schema.judgement, schema.saved_paper):
-        rows = tx.execute(sa.select(table).where(table.c.paper_id == paper_id))
-        insert_new(tx, table, [one._asdict() | {"paper_id": new_id} for one in rows])
+        rows = tx.execute(sa.select(table).where(table.c.paper_id == paper_id)).mappings()
+        insert_new(tx, table, [{**copy, "paper_id": new_id} for copy in rows])
     write_papers.write_keys(tx, [(paper_id, kept), (new_id, parted)])
     for scheme, value in keys:
         for table in (schema.paper_key, schema.common_key):
@@ -52,7 +52,7 @@ def split(
     _move_records(tx, records, paper_id, new_id)
     names = identity_rulings.names_of(tx, [paper_id, new_id])
     identity_rulings.rule(tx, names[paper_id], names[new_id], identity_rulings.DIFFERENT, now)
-    search.mark(tx, [paper_id, new_id])
+    search.queue(tx, [paper_id, new_id])
     return new_id
 
 

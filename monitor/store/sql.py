@@ -146,7 +146,9 @@ def _spell(element: type[FunctionElement[Any]], sqlite: str, postgresql: str) ->
 
     def render(spelling: str) -> Callable[..., str]:
         def with_arguments(element: Any, compiler: SQLCompiler, **options: Any) -> str:
-            return spelling.format(*(compiler.process(one, **options) for one in element.clauses))
+            return spelling.format(
+                *(compiler.process(argument, **options) for argument in element.clauses)
+            )
 
         return with_arguments
 

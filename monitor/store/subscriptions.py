@@ -68,12 +68,12 @@ def sync_subscriptions(
     insert_or_update(tx, schema.subscription, changed, updated)
     kept = frozenset(others if keep_others else ())
     topics = {name: topics for name, (_, _, topics) in rows.items()}
-    if _sync_topics(tx, topics, kept, now) or gone or changed or subscriptions_mark(tx) is None:
+    if _sync_topics(tx, topics, kept, now) or gone or changed or changed_at(tx) is None:
         _forget_next_due(tx)
         heartbeats.beat(tx, _SUBSCRIPTIONS, datetime.now(UTC))
 
 
-def subscriptions_mark(tx: Transaction) -> datetime | None:
+def changed_at(tx: Transaction) -> datetime | None:
     """Return a mark that changes whenever the stored subscriptions change; None at first."""
     return heartbeats.last_beat(tx, _SUBSCRIPTIONS)
 
@@ -161,7 +161,7 @@ def _may_be_due(now: datetime) -> sa.ColumnElement[bool]:
 
 
 def set_next_due(
-    tx: Transaction, found: Iterable[tuple[SubscriptionState, str, str, datetime]]
+    tx: Transaction, due_times: Iterable[tuple[SubscriptionState, str, str, datetime]]
 ) -> None:
     """Note when subscriptions are due next, by their state, schedule and zone.
 
@@ -181,7 +181,7 @@ def set_next_due(
             "before": state.next_due_at,
             "after": after,
         }
-        for state, schedule, zone, after in found
+        for state, schedule, zone, after in due_times
     ]
     if rows:
         update = sa.update(schema.subscription).where(*unchanged)

@@ -65,14 +65,14 @@ def suppress(
 
 def lift(tx: Transaction, recipient: str, subscription: str) -> bool:
     """Send a recipient what is composed from now on; return whether there was a suppression."""
-    one = (_row.address == address_of(recipient), _row.subscription == subscription)
-    return tx.execute(sa.delete(schema.suppression).where(*one)).rowcount == 1
+    this = (_row.address == address_of(recipient), _row.subscription == subscription)
+    return tx.execute(sa.delete(schema.suppression).where(*this)).rowcount == 1
 
 
 def end_pause(tx: Transaction, recipient: str, subscription: str, now: datetime) -> None:
     """End a suppression that has an end now; since when it was is kept, for what was withheld."""
-    one = (_row.address == address_of(recipient), _row.subscription == subscription)
-    tx.execute(sa.update(schema.suppression).where(*one, _row.until > now).values(until=now))
+    this = (_row.address == address_of(recipient), _row.subscription == subscription)
+    tx.execute(sa.update(schema.suppression).where(*this, _row.until > now).values(until=now))
 
 
 def listing(tx: Transaction, now: datetime, recipient: str | None = None) -> list[Suppression]:
@@ -157,7 +157,7 @@ def withhold(tx: Transaction, now: datetime) -> None:
     ).all()
     reasons = {row.id: _reason(row) for row in rows}
     for reason in sorted(set(reasons.values())):
-        ids = [id for id, one in reasons.items() if one == reason]
+        ids = [id for id, its_reason in reasons.items() if its_reason == reason]
         open_ones = (among(_delivery.id, ids), _delivery.state.in_(WAITING))
         values = {"state": DeliveryState.SUPPRESSED, "error": reason, "withheld_at": now}
         update = sa.update(schema.delivery).where(*open_ones)

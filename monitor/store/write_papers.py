@@ -65,7 +65,7 @@ def apply(
     _write_sightings(tx, source, document, ids, decisions, now)
     changes.write(tx, drafts, now)
     earlier_texts.write(tx, drafts)
-    search.mark(tx, [draft.id for draft in drafts if draft.is_new or draft.changed])
+    search.queue(tx, [draft.id for draft in drafts if draft.is_new or draft.changed])
     return ids
 
 
@@ -83,8 +83,8 @@ def _write_keys_and_notices(
     ]
     if disowned:
         papers = [
-            (id, replace(one, keys=tuple(p for p in one.keys if p not in disowned)))
-            for id, one in papers
+            (id, replace(keyed, keys=tuple(p for p in keyed.keys if p not in disowned)))
+            for id, keyed in papers
         ]
     write_keys(tx, papers)
     paper_index.write_shared_keys(tx, common_pairs)
@@ -101,7 +101,7 @@ def _write_keys_and_notices(
 def next_id(tx: Transaction) -> int:
     """Return the id of the next paper. Ids of merged papers are never reused."""
     newest = [sa.func.max(_paper.id), sa.func.max(schema.joined.c.id)]
-    return 1 + max(tx.scalar(sa.select(one)) or 0 for one in newest)
+    return 1 + max(tx.scalar(sa.select(highest)) or 0 for highest in newest)
 
 
 def _ids_seen_by(tx: Transaction, source: str, ids: Iterable[int]) -> set[int]:

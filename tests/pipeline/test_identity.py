@@ -87,7 +87,7 @@ def test_who_knows_the_lost_paper_by_its_number_is_led_on(store: Database) -> No
     read(store, "journal", JOURNAL)
     read(store, "arxiv", LINKED)
     with store.reading() as tx:
-        assert merge_papers.led_to(tx, 2) == 1
+        assert merge_papers.current_id(tx, 2) == 1
         [(lost, why, at)] = merge_papers.into(tx, 1)
         assert (lost, at) == (2, NOW)
         assert "one record names both" in why

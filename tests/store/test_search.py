@@ -25,7 +25,7 @@ def find(store: Database, topic: str, below: int | None = None, limit: int = 100
 def rewrite(store: Database, paper_id: int, title: str) -> None:
     with store.ingesting() as tx:
         tx.exec_driver_sql(f"UPDATE paper SET title = '{title}' WHERE id = {paper_id}")
-        search.mark(tx, [paper_id])
+        search.queue(tx, [paper_id])
 
 
 def waiting(store: Database) -> list[int]:

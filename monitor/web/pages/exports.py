@@ -74,7 +74,7 @@ def _load(runtime: Runtime, ids: Sequence[int]) -> Iterator[FoundPaper]:
     for start in range(0, len(ids), _AT_ONCE):
         some = ids[start : start + _AT_ONCE]
         with runtime.database.reading() as tx:
-            now = list(dict.fromkeys(merge_papers.led_to(tx, id) for id in some))
+            now = list(dict.fromkeys(merge_papers.current_id(tx, id) for id in some))
             stored, seen = papers.load(tx, now), papers.sightings(tx, now)
         yield from (FoundPaper(stored[id], seen.get(id, ())) for id in now if id in stored)
 
