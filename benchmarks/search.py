@@ -81,7 +81,7 @@ def fill(store: Database, count: int) -> None:
     while chunk := list(itertools.islice(made, 1_000)):
         with store.ingesting() as tx:
             tx.execute(sa.insert(schema.paper), chunk)
-            search_index.mark(tx, [cast("int", row["id"]) for row in chunk])
+            search_index.queue(tx, [cast("int", row["id"]) for row in chunk])
 
 
 def read_all(store: Database, query: str, count: int) -> tuple[float, set[int]]:
