@@ -138,7 +138,7 @@ def load_settings(path: Path, before: Settings | None = None) -> Settings:
     A topic that is in force in the store, and that these rules refuse, is parked with a warning:
     an upgrade stops no service.
     """
-    settings = load(path, before=before, in_force=queries_in_force)
+    settings = load(path, before=before, active_queries=queries_in_force)
     for name, fault in settings.parked.items():
         log.warning(
             "topic parked", topic=name, file=fault.file, line=fault.line, error=fault.message

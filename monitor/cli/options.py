@@ -93,7 +93,7 @@ def open_to_read(config: Path, now: str | None = None) -> Iterator[App]:
     from monitor.config import load_for_reading
     from monitor.store.opening import queries_in_force
 
-    settings, faults = load_for_reading(config, in_force=queries_in_force)
+    settings, faults = load_for_reading(config, active_queries=queries_in_force)
     report_output.left_out(faults)
     with _open(settings, now, create=False) as app:
         yield app

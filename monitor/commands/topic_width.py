@@ -55,7 +55,7 @@ def explain_parked_faults(file: Path, faults: Sequence[Fault]) -> tuple[Fault, .
     """Return the faults of a file; those of topics that are in force say what becomes of them."""
     remaining: tuple[Fault, ...] = ()
     try:
-        load(file, in_force=partial(queries_in_force, wait=PATIENCE))
+        load(file, active_queries=partial(queries_in_force, wait=PATIENCE))
     except ConfigError as error:
         remaining = error.faults
     return tuple(

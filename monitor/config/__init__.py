@@ -25,7 +25,7 @@ from monitor.config.settings import (
     synonyms_of,
     topics_of,
 )
-from monitor.config.validate import InForce, build, store_of
+from monitor.config.validate import ActiveQueries, build, store_of
 from monitor.config.web_settings import WebSettings
 from monitor.errors import ConfigError, Fault
 from monitor.resources import resource
@@ -52,17 +52,17 @@ def load(
     path: Path,
     variables: Mapping[str, str] | None = None,
     before: Settings | None = None,
-    in_force: InForce | None = None,
+    active_queries: ActiveQueries | None = None,
 ) -> Settings:
     """Read and check a configuration. Raises ConfigError with all of its faults.
 
-    `in_force` gives the queries, by name, of the topics that a store (its URL) has in force. One
-    of these that is refused is parked; without `in_force` it is a fault.
+    `active_queries` returns the queries, by name, of the topics that are active in a store, given
+    its URL. One of these that is refused is parked; without `active_queries` it is a fault.
 
-    `variables` stand in for the environment of the process. Topics that stand in the files as
-    they did `before` are taken from there.
+    `variables` replace the environment of the process. Topics that are written as they were
+    `before` are taken from there.
     """
-    settings, faults = load_for_reading(path, variables, before, in_force)
+    settings, faults = load_for_reading(path, variables, before, active_queries)
     if faults:
         raise ConfigError(faults)
     return settings
@@ -72,16 +72,16 @@ def load_for_reading(
     path: Path,
     variables: Mapping[str, str] | None = None,
     before: Settings | None = None,
-    in_force: InForce | None = None,
+    active_queries: ActiveQueries | None = None,
 ) -> tuple[Settings, tuple[Fault, ...]]:
     """Read a configuration for a command that only reads the store; return its faults beside it.
 
-    What has a fault is left out, and where there is one nothing that could send is in it. Raises
-    ConfigError where its `store:` cannot be read. `before` and `in_force` are those of `load`.
+    Settings with faults are left out, and with any fault all that could send. Raises ConfigError
+    where its `store:` cannot be read. `before` and `active_queries` are those of `load`.
     """
     environment = os.environ if variables is None else variables
     written = read(path, environment)
-    settings = build(written, environment, before, in_force)
+    settings = build(written, environment, before, active_queries)
     faults = sorted(written.faults, key=lambda f: (f.file != str(path), f.file, f.line))
     if settings is None:
         raise ConfigError(faults)

@@ -44,8 +44,8 @@ from monitor.sources.files import pattern_fault
 
 M = TypeVar("M", bound=BaseModel)
 
-# The queries of the topics that a store (its URL) has in force, by name.
-InForce = Callable[[str], Mapping[str, str]]
+# The queries, by name, of the topics that are active in a store (its URL).
+ActiveQueries = Callable[[str], Mapping[str, str]]
 
 # What a topic may have instead of a query.
 LISTS = ("any", "all", "none", "authors", "categories")
@@ -65,7 +65,7 @@ def build(
     written: Written,
     variables: Mapping[str, str],
     before: Settings | None = None,
-    in_force: InForce | None = None,
+    active_queries: ActiveQueries | None = None,
 ) -> Settings | None:
     """Return the settings that are valid; the faults of all others are then in `written`.
 
@@ -76,8 +76,8 @@ def build(
     validator = _Validator(written, before)
     general, store = validator.general(variables), validator.store()
     usable = store and (general or store)
-    if in_force and store:
-        validator.in_force = cache(partial(in_force, store.store))
+    if active_queries and store:
+        validator.active_queries = cache(partial(active_queries, store.store))
     validator.timezone = general.timezone if general else "UTC"
     sections = {name: validator.section(name) for name in Settings.model_fields if name in SECTIONS}
     if usable is None:
@@ -134,7 +134,7 @@ class _Validator:
         # Topics refer to sources: with others, each is read again.
         same_sources = before and before.sources.keys() == set(self.names["sources"])
         self.before = before if same_sources else None
-        self.in_force: Callable[[], Mapping[str, str]] = dict
+        self.active_queries: Callable[[], Mapping[str, str]] = dict
         self.timezone = "UTC"
         self._contexts: dict[str, SettingsContext] = {}
 
@@ -254,7 +254,7 @@ class _Validator:
             topic = TopicSettings.model_validate({**raw, "name": name}, context=context)
         except ValidationError:
             return None
-        if self.in_force().get(name) != topic.written:
+        if self.active_queries().get(name) != topic.written:
             return None
         self.written.parked[name] = faults[0]
         del self.written.faults[faults_before:]
