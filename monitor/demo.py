@@ -43,27 +43,24 @@ class Played:
 
     @property
     def ok(self) -> bool:
-        read = all(run.outcome is not RunOutcome.FAILED for run in self.runs)
-        return (
-            read
-            and not self.failed
-            and all(d.state is DeliveryState.SENT for one in self.sent for d in one.deliveries)
-        )
+        is_read = all(run.outcome is not RunOutcome.FAILED for run in self.runs)
+        deliveries = [delivery for digest in self.sent for delivery in digest.deliveries]
+        is_sent = all(delivery.state is DeliveryState.SENT for delivery in deliveries)
+        return is_read and not self.failed and is_sent
 
     def page(self, digest: DigestReport) -> Path | None:
-        """The page of a digest; None where somebody changed the demo and it writes none."""
+        """The page of a digest; None where a changed demo writes none."""
         pages = (Path(delivery.reference) for delivery in digest.deliveries)
         return next((page for page in pages if page.is_file()), None)
 
     def json(self) -> dict[str, Any]:
-        pages = [(one, self.page(one)) for one in self.sent]
         digests = [
             {
-                "subscription": one.subscription,
-                "papers": one.papers,
-                "path": str(page) if page else None,
+                "subscription": digest.subscription,
+                "papers": digest.papers,
+                "path": str(page) if (page := self.page(digest)) else None,
             }
-            for one, page in pages
+            for digest in self.sent
         ]
         return {"papers": self.papers, "new": self.new, "digests": digests}
 
@@ -90,6 +87,6 @@ def demo(
         sent = app.digest(names, early=True, on_failure=failed.__setitem__)
         with app.runtime.database.reading() as tx:
             stored = papers.count(tx)
-    with_papers = tuple(one for one in sent if one.papers)
+    with_papers = tuple(digest for digest in sent if digest.papers)
     failures = tuple((name, str(fault)) for name, fault in failed.items())
     return Played(directory, tuple(runs), with_papers, stored, failures)

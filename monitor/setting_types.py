@@ -167,7 +167,7 @@ def _distinct(values: tuple[str, ...]) -> tuple[str, ...]:
     return values
 
 
-def _some(values: Sized) -> Sized:
+def _not_empty(values: Sized) -> Sized:
     if not values:
         raise ValueError("needs at least one")
     return values
@@ -255,7 +255,7 @@ Sender = Annotated[str, AfterValidator(_sender)]
 HttpsUrl = Annotated[str, AfterValidator(https)]
 SecretUrl = Annotated[Secret, AfterValidator(_secret_url)]
 
-SOME = AfterValidator(_some)
+SOME = AfterValidator(_not_empty)
 
 _TEXT_OR_TEXTS = {
     "anyOf": [

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -36,6 +36,7 @@ from monitor.service.outages import Outages
 from monitor.service.pages_process import PagesProcess
 from monitor.service.process import Running
 from monitor.service.slack_listener import listening
+from monitor.store.database import Database
 from monitor.store.locks import ServiceLock, service_lock
 
 log = structlog.get_logger()
@@ -82,8 +83,9 @@ class Service(Running):
                 return
 
     def work(self, app: App) -> None:
-        with _place(app) as place, open_queue(app.runtime.database) as queue, ExitStack() as stack:
-            jobs = _Jobs(app, self.clock, self.tick, lambda: self._look(app, place), queue)
+        database = app.runtime.database
+        with _lock(database) as lock, open_queue(database) as queue, ExitStack() as stack:
+            jobs = _Jobs(app, self.clock, self.tick, lambda: self._look(app, lock), queue)
             jobs.run_due()
             pages = self._start_pages(app, stack)
             if app.settings.slack and app.settings.slack.app_token:
@@ -96,7 +98,7 @@ class Service(Running):
             log.info("finishing work in progress", because=self._reason())
             jobs.stop()
             with suppress(StoreError):
-                end_of_life(app.runtime.database, SERVICE)
+                end_of_life(database, SERVICE)
 
     def _start_pages(self, app: App, stack: ExitStack) -> PagesProcess | None:
         """Start the process of the pages, if there shall be any, until `stack` is closed."""
@@ -108,11 +110,11 @@ class Service(Running):
         self._announce_pages(app)
         return pages
 
-    def _look(self, app: App, place: ServiceLock | None) -> None:
-        """Keep our place, or stop when another service has it; take up a changed file."""
+    def _look(self, app: App, lock: ServiceLock | None) -> None:
+        """Keep the lock, or stop when another service has it; take up a changed file."""
         try:
-            if place:
-                place.keep()
+            if lock:
+                lock.keep()
         except StoreBusyError as fault:
             log.error("another service has taken over", error=str(fault))
             self.stop()
@@ -120,14 +122,9 @@ class Service(Running):
         self._reload(app)
 
 
-@contextmanager
-def _place(app: App) -> Iterator[ServiceLock | None]:
-    """A SQLite store has one writer, and one service; on PostgreSQL the tables decide."""
-    if app.runtime.database.path is None:
-        yield None
-        return
-    with service_lock(app.runtime.database) as place:
-        yield place
+def _lock(database: Database) -> AbstractContextManager[ServiceLock | None]:
+    """Return the lock of a SQLite store, which one service may use; PostgreSQL needs none."""
+    return nullcontext() if database.path is None else service_lock(database)
 
 
 @dataclass(slots=True)

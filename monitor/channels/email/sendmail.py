@@ -104,8 +104,8 @@ class Sendmail:
             status = process.wait(self._seconds)
         except subprocess.TimeoutExpired:
             _stop(process)
-            late = f"{self.program} did not end within {self._seconds:g} s, and was stopped"
-            return Outcome(DeliveryState.UNKNOWN, late)
+            problem = f"{self.program} did not end within {self._seconds:g} s, and was stopped"
+            return Outcome(DeliveryState.UNKNOWN, problem)
         return self._read_status(status, letter, _read_reason(output))
 
     def _start(
