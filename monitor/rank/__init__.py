@@ -1,4 +1,4 @@
-"""The order that a reader's answers teach: a linear model of words, learned anew from the answers.
+"""Ranking by feedback: a linear model of words, learned anew from the ratings of readers.
 
 features   a paper as weights of its words
 learn      a ranking from judged papers; what it says of a paper, and why

@@ -35,8 +35,7 @@ MAX_KEPT = 16_384
 # A word of a paper: the place of its hash, and what it weighs there.
 WORD = np.dtype([("place", np.int32), ("weight", np.float32)])
 
-# The words of a paper, ascending by place, as packed `WORD`s of length 1 together. One object a
-# paper: reading a hundred papers from all over memory takes longer than multiplying them.
+# The words of a paper, ascending by place, as packed `WORD`s; the vector has length 1.
 Features = NewType("Features", bytes)
 Places = NDArray[np.int64]
 Weights = NDArray[np.float32]

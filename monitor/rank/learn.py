@@ -6,7 +6,7 @@
     f(x) = Σ aᵢ (x·xᵢ) + Σ aᵢ
 
 f is linear in the words and in the judged papers, so that the shares of `Ranking.why` add up to
-it exactly. Nothing that is learned is stored: the judgements are enough to learn it again.
+it exactly. Nothing that is learned is stored: it is learned again from the ratings.
 """
 
 from __future__ import annotations
@@ -42,16 +42,17 @@ MAX_UNJUDGED = 200
 _WEIGHTS: dict[Verdict, float] = {"wanted": 1.0, "unwanted": 0.1, "unjudged": 0.02}
 _TOPIC_WEIGHT = 0.3
 _ROW_WEIGHTS = [*_WEIGHTS.values(), _TOPIC_WEIGHT]
-# The score of the words is worth less with every wanted paper. Its highest value is 7.5.
+# The topic's score of a paper counts less with every wanted paper; it is below 7.5.
 _LEXICAL_SHARE = 0.09
 _LEXICAL_FADES = 0.3
 _MAX_LEXICAL = 7.5
 
-# A paper is called likely when of the judged ones with the nearest scores so many were wanted.
+# A paper is likely when 7 of the 10 rated papers with the nearest scores were wanted; with fewer
+# than 5 ratings of each kind none is.
 _LIKELY_FROM = 5
 _NEAREST = 10
 _LIKELY_OF_NEAREST = 7
-# Of the wanted papers so many score lower than what is worth showing in full.
+# The share of the wanted papers that score lower than any paper shown in full.
 _FOLDED_SHARE = 0.05
 
 
@@ -108,7 +109,7 @@ class Why(NamedTuple):
 def learn(judged: Sequence[Judged], topic_words: Sequence[str]) -> Ranking:
     """Learn a ranking from judged papers, oldest first, and the words of a topic.
 
-    The newest 300 judgements and the newest 200 unjudged papers count.
+    The newest 300 ratings and the newest 200 papers without a rating count.
     """
     rated = [paper for paper in judged if paper.verdict != "unjudged"]
     unjudged = [paper for paper in judged if paper.verdict == "unjudged"]
@@ -121,10 +122,11 @@ def _features_of_topic(words: tuple[str, ...]) -> Features:
 
 
 class _Scale(NamedTuple):
-    """What the scores of answered papers, each had it not been answered, say of a paper's score.
+    """Which scores are likely, from what each rated paper scores without its rating.
 
-    `ends` are where each ten scores in a row stop being the ten that are nearest to a score, and
-    `likely` says of each ten whether so many were wanted that a paper is likely.
+    `ends` are the scores at which the ten nearest rated papers change, `likely` says for each ten
+    whether enough of them were wanted, and `median` and `lowest_wanted` bound what is likely and
+    what is shown in full.
     """
 
     ends: Numbers
@@ -134,16 +136,16 @@ class _Scale(NamedTuple):
 
 
 class Ranking:
-    """What was learned from the judgements of one topic's readers."""
+    """What was learned from the ratings of one topic's readers."""
 
     def __init__(self, judged: Sequence[Judged], topic_words: Sequence[str]) -> None:
         by_verdict = [[paper for paper in judged if paper.verdict == v] for v in _WEIGHTS]
         self.judged = tuple(chain.from_iterable(by_verdict))
         # Rows follow this order, so that of each kind they are a slice.
         self.wanted, self._unwanted, unjudged = map(len, by_verdict)
-        self._answered = self.wanted + self._unwanted
+        self._rated = self.wanted + self._unwanted
         self._row_weights = np.repeat(_ROW_WEIGHTS, [self.wanted, self._unwanted, unjudged, 1])
-        self._answers = np.repeat([1.0, -1.0, 1.0], [self.wanted, self._unwanted + unjudged, 1])
+        self._targets = np.repeat([1.0, -1.0, 1.0], [self.wanted, self._unwanted + unjudged, 1])
         self._fades = _LEXICAL_SHARE / (self.wanted + _LEXICAL_FADES)
         self._topic = _features_of_topic(tuple(topic_words))
         if self.wanted:
@@ -152,7 +154,7 @@ class Ranking:
     def score(self, paper: Paper, lexical: float = 0.0) -> float:
         """Return how far ahead a paper belongs; `lexical` is the topic's score of it.
 
-        As long as no paper is wanted this is the lexical score.
+        Without a wanted paper this is the lexical score.
         """
         if not self.wanted:
             return lexical
@@ -161,8 +163,8 @@ class Ranking:
     def likely(self, paper: Paper) -> bool:
         """Return whether readers wanted most of the judged papers with scores like this one's.
 
-        A paper in the lower half of the judged ones never is: what scored low was not shown in
-        full, so that few such papers are judged, and of those many that were wanted.
+        Papers below the median are never likely: low scorers are rarely shown in full, so the few
+        ratings we have of them are biased towards wanted.
         """
         return self.place([paper], [0.0])[0].likely
 
@@ -171,7 +173,7 @@ class Ranking:
         return self.place([paper], [0.0])[0].folds
 
     def place(self, papers: Sequence[Paper], lexical: Sequence[float]) -> list[Place]:
-        """Return `score`, `likely` and `folds` of each paper, as if it were asked about alone."""
+        """Return `score`, `likely` and `folds` of each paper; no other paper changes them."""
         if not self.wanted or not papers:
             return [Place(score, False, False) for score in lexical]
         learned = self._f(papers)
@@ -186,7 +188,7 @@ class Ranking:
 
     @cached_property
     def calibrated(self) -> bool:
-        """Whether there are enough answers of both kinds to speak of a single paper."""
+        """Whether there are enough ratings of both kinds to say anything of a single paper."""
         return min(self.wanted, self._unwanted) >= _LIKELY_FROM
 
     def why(self, paper: Paper) -> Why:
@@ -259,7 +261,7 @@ class Ranking:
         matrix = _products(self._rows, self._columns) + 1.0
         matrix.flat[:: len(matrix) + 1] += 1 / self._row_weights
         inverse = np.linalg.inv(matrix)
-        self._a = inverse @ self._answers
+        self._a = inverse @ self._targets
         self._inverse_diagonal = inverse.diagonal()
         shares = self._rows.weights * self._a.take(self._rows.numbers)
         # One more at the end, for words that no judged paper has.
@@ -280,12 +282,12 @@ class Ranking:
 
     @cached_property
     def _left_out(self) -> Numbers:
-        """What each answered paper would score had it not been, the wanted ones first.
+        """What each rated paper scores without its rating, the wanted ones first.
 
         In closed form: yᵢ - aᵢ / (A⁻¹)ᵢᵢ, with A the matrix that was solved.
         """
-        scores: Numbers = self._answers - self._a / self._inverse_diagonal
-        return scores[: self._answered]
+        scores: Numbers = self._targets - self._a / self._inverse_diagonal
+        return scores[: self._rated]
 
     @cached_property
     def _scale(self) -> _Scale:
