@@ -6,8 +6,6 @@ that the score of a paper never depends on other papers or on when it is compute
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from monitor.match.language.tree import Author, Edge, Label, Leaf, Near, Words
 
 _STOP_WORDS = (
@@ -64,11 +62,6 @@ def rarity(leaf: Leaf) -> float:
         case Label():
             information = _LABEL
     return 1 - 1 / (1 + max(information, 0.1))
-
-
-def rarity_of_words(forms: Iterable[str]) -> float:
-    """Return the rarity of a phrase of these words in the singular."""
-    return 1 - 1 / (1 + max(sum(map(_word_information, forms)), 0.1))
 
 
 def _edge_information(edge: Edge) -> float:
