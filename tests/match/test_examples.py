@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.errors import QueryError
-from monitor.match import TopicIndex, parse_query
+from monitor.match import TopicIndex
 from tests.match.test_docs import paper_of
 
 AT_WORK = "We use graph neural networks (GNNs)."
@@ -52,20 +51,3 @@ def test_a_topic_matches_the_first_papers_and_not_the_others(
         for example in examples:
             paper, sources = paper_of(example)
             assert bool(list(index.match([paper], [sources]))) == expected, example
-
-
-@pytest.mark.parametrize(
-    ("topic", "position", "because"),
-    [
-        ("agent AND OR policy", 6, "AND is followed by nothing"),
-        ("agent NOT", 6, "NOT is followed by nothing"),
-        ("agent OR -robot", 10, "the topic only says what a paper must not have"),
-    ],
-)
-def test_a_faulty_topic_is_refused_with_the_position(
-    topic: str, position: int, because: str
-) -> None:
-    with pytest.raises(QueryError) as refused:
-        parse_query(topic)
-    assert refused.value.position == position
-    assert because in str(refused.value)

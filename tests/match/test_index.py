@@ -120,23 +120,6 @@ def test_a_query_made_by_hand_of_a_negation_is_still_found() -> None:
     assert len(list(index.match([Paper("Agent"), Paper("Robot")]))) == 1
 
 
-@pytest.mark.parametrize(
-    ("topic", "title"),
-    [
-        ("agent (rare OR NOT common)", "Agent"),
-        ("agent (rare OR -(common other))", "Agent common"),
-        ("multi-agent-based", "Multiagent based"),
-        ("agent*", "Agents"),
-        ("policie*", "Policies"),
-        ("title:agent*", "Agentic"),
-    ],
-)
-def test_topics_with_no_key_of_their_own_are_not_missed(topic: str, title: str) -> None:
-    others = {f"other {i}": "agent policy OR agent multi" for i in range(5)}
-    found = TopicIndex({"wanted": topic, **others}).match([Paper(title)])
-    assert [match.topic for match in found] == ["wanted"]
-
-
 def test_sources_must_be_as_many_as_papers() -> None:
     with pytest.raises(ValueError, match="zip"):
         list(TopicIndex({"a": "agent"}).match([Paper("Agent")], []))

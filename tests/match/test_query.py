@@ -129,6 +129,9 @@ def test_an_unknown_field_names_the_nearest(topic: str, nearest: str) -> None:
         ("author:b*", 7),
         ('author:"?"', 7),
         ("https://example.org", 0),
+        ("agent AND OR policy", 6),
+        ("agent NOT", 6),
+        ("agent OR -robot", 10),
     ],
 )
 def test_faults_have_a_position_and_a_hint(topic: str, position: int) -> None:
