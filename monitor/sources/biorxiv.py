@@ -21,17 +21,14 @@ from monitor.sources.api.records import Listing
 from monitor.sources.api.values import (
     NoPaperError,
     Record,
-    bounded,
-    many,
-    member,
+    get_text,
+    given_name_first,
+    limited,
     names_of,
-    natural,
-    number,
-    prose,
-    raw,
+    paper_date,
+    plain_text,
     terms,
     title_of,
-    when,
 )
 from monitor.sources.api.windows import ApiOptions, ApiSource, PageRequest
 from monitor.sources.feed.source import Feed
@@ -76,19 +73,19 @@ class BioRxiv(ApiSource):
         reading = Feed(self.name, self.options, None, self._clock).read(document)
         return replace(reading, papers=tuple(map(self._from_feed, reading.papers)))
 
-    def listing(self, response: object) -> Listing:
+    def listing(self, response: Record) -> Listing:
         """Find the rows; "no posts found" is an empty response, any other status an error."""
-        message = next(iter(many(response, "messages")), None)
-        status = raw(message, "status")
-        rows = member(response, "collection")
+        message = next(iter(response.items("messages")), Record(None))
+        status = message.text("status")
+        rows = response.at("collection").value
         if not isinstance(rows, list):
             return Listing(error=self.describe_error(response))
         if _NOTHING_FOUND.search(status) and not rows:
             return Listing()
         if not rows and status.lower() != "ok":
             return Listing(error=self.describe_error(response))
-        total = number(message, "total")
-        begin = number(message, "cursor") or 0
+        total = message.number("total")
+        begin = message.number("cursor") or 0
         return Listing(rows, total, begin, cursor=str(begin + len(rows)))
 
     def paper(self, record: Record, now: datetime) -> Paper:
@@ -97,15 +94,15 @@ class BioRxiv(ApiSource):
         doi = _doi(record, "doi", "biorxiv_doi", "preprint_doi", "rel_doi")
         if not doi:
             raise NoPaperError("record has no DOI")
-        version = number(record, "version")
-        at = when(next(_values(record, "date"), ""), now)
+        version = record.number("version")
+        at = paper_date(next(_values(record, "date"), ""), now)
         published = _first_day(doi, version, at)
         journal = _doi(record, "published", "published_doi")
         return Paper(
             title=title,
             abstract=_abstract(next(_values(record, "abstract", "rel_abs"), "")),
             authors=names_of(_authors(record)),
-            venue=prose(raw(record, "published_journal")),
+            venue=plain_text(record.text("published_journal")),
             published=published,
             updated=at,
             url=self._page_of(record, doi, version),
@@ -130,14 +127,14 @@ class BioRxiv(ApiSource):
 
     def _page_of(self, record: Record, doi: str, version: int | None) -> str:
         names = ("server", "preprint_platform", "rel_site")
-        platform = next(filter(None, (raw(record, name) for name in names)), self.kind)
+        platform = next(filter(None, (record.text(name) for name in names)), self.kind)
         server = "medrxiv" if platform.lower() == "medrxiv" else "biorxiv"
         return f"https://www.{server}.org/content/{quote(doi)}" + (f"v{version}" if version else "")
 
     def _from_feed(self, paper: Paper) -> Paper:
         found = _VERSION.search(paper.url)
         version = paper.version or (int(found["version"]) if found else None)
-        published = _first_day(raw(paper.keys, "doi"), version, paper.published)
+        published = _first_day(get_text(paper.keys, "doi"), version, paper.published)
         return structs.replace(
             paper,
             version=version,
@@ -145,7 +142,7 @@ class BioRxiv(ApiSource):
             updated=paper.updated or paper.published,
             announced=None,
             abstract=_abstract(paper.abstract),
-            authors=tuple(map(natural, paper.authors)),
+            authors=tuple(map(given_name_first, paper.authors)),
             withdrawn=bool(_WITHDRAWN_TITLE.match(paper.title)),
         )
 
@@ -160,26 +157,27 @@ class MedRxiv(BioRxiv):
 def _values(record: Record, name: str, *others: str) -> Iterator[str]:
     """Yield the values of a field under the names that the three services use."""
     names = (name, f"preprint_{name}", f"rel_{name}", *others)
-    return filter(None, (raw(record, one) for one in names))
+    return filter(None, (record.text(one) for one in names))
 
 
 def _authors(record: Record) -> Iterator[str]:
     """Read last names first, separated by semicolons; of /covid19 a list of natural names."""
-    line = bounded(next(_values(record, "authors"), ""))
-    yield from (natural(name.strip(" ,")) for name in line.split(";"))  # a group is "Group, "
-    yield from (raw(one, "author_name") for one in many(record, "rel_authors"))
+    line = limited(next(_values(record, "authors"), ""))
+    for name in line.split(";"):
+        yield given_name_first(name.strip(" ,"))  # a group is "Group, "
+    yield from (author.text("author_name") for author in record.items("rel_authors"))
 
 
 def _doi(record: Record, *names: str) -> str:
     """Return the DOI under one of several names; "NA" is none."""
-    values = (raw(record, name) for name in names)
+    values = (record.text(name) for name in names)
     found = next((one for one in values if one.lower() not in _NONE), "")
     return found.lower().removeprefix("https://doi.org/").removeprefix("doi:").strip()
 
 
 def _abstract(text: str) -> str:
     """Remove the remains of lists, headings, small capitals and figures."""
-    return prose(_INLINE.sub("", _BLOCKS.sub(" ", _FIGURES.sub(" ", bounded(text)))))
+    return plain_text(_INLINE.sub("", _BLOCKS.sub(" ", _FIGURES.sub(" ", limited(text)))))
 
 
 def _first_day(doi: str, version: int | None, at: datetime | None) -> datetime | None:
@@ -196,4 +194,4 @@ def _first_day(doi: str, version: int | None, at: datetime | None) -> datetime |
 
 
 def _is_withdrawn(record: Record, title: str) -> bool:
-    return bool(_WITHDRAWN.search(raw(record, "type")) or _WITHDRAWN_TITLE.match(title))
+    return bool(_WITHDRAWN.search(record.text("type")) or _WITHDRAWN_TITLE.match(title))

@@ -16,14 +16,11 @@ from monitor.sources.api.records import Listing
 from monitor.sources.api.values import (
     NoPaperError,
     Record,
-    bounded,
     doi_page,
-    many,
-    member,
+    limited,
     names_of,
     number,
-    prose,
-    raw,
+    plain_text,
     terms,
     title_of,
 )
@@ -73,43 +70,43 @@ class Crossref(ApiSource):
     address = "https://api.crossref.org"
     preset = "crossref"
 
-    def listing(self, response: object) -> Listing:
+    def listing(self, response: Record) -> Listing:
         """Find the works; /works/DOI returns a single one, and doi.org one without an envelope."""
-        message = response if raw(response, "DOI") else member(response, "message")
-        if raw(message, "DOI"):
-            return Listing((message,))
-        found = member(message, "items")
-        if not isinstance(found, list):
+        message = response if response.text("DOI") else response.at("message")
+        if message.text("DOI"):
+            return Listing((message.value,))
+        works = message.at("items").value
+        if not isinstance(works, list):
             return Listing(error=self.describe_error(response))
-        total = number(message, "total-results")
-        begin = number(message, "query", "start-index") or 0
-        return Listing(found, total, begin, raw(message, "next-cursor"))
+        total = message.number("total-results")
+        begin = message.number("query", "start-index") or 0
+        return Listing(works, total, begin, message.text("next-cursor"))
 
     def paper(self, record: Record, now: datetime) -> Paper:
         """Turn a work into a paper."""
-        doi = raw(record, "DOI").lower()
+        doi = record.text("DOI").lower()
         if not doi:
             raise NoPaperError("record has no DOI")
-        titles = (*many(record, "title"), *many(record, "original-title"))
-        title = _with_subtitle(record, title_of(*(_unescape_once_more(raw(one)) for one in titles)))
+        titles = map(_unescape_once_more, record.texts("title") + record.texts("original-title"))
+        title = _with_subtitle(record, title_of(*titles))
         year, published = _publication_date(record, now)
         updates = list(_updates(record))
         notices = [(mark, [("doi", of)]) for mark, of in updates if of not in ("", doi)]
-        types = (raw(record, "subtype"), raw(record, "type"))
+        types = (record.text("subtype"), record.text("type"))
         type_, about = type_and_subject([one for one in notices if one[0] in NOTICES], types)
         return Paper(
             title=title,
-            abstract=_abstract(raw(record, "abstract")),
+            abstract=_abstract(record.text("abstract")),
             authors=names_of(_authors(record)),
-            venue=prose(_unescape_once_more(_venue(record))),
+            venue=plain_text(_unescape_once_more(_venue(record))),
             year=year,
             published=published or long_over(year, now),
-            url=http_link(raw(record, "URL"), "") or doi_page(doi),
+            url=http_link(record.text("URL"), "") or doi_page(doi),
             pdf_url=_pdf(record),
             keys=_keys(record, doi),
             categories=terms(_subjects(record)),
             withdrawn=_is_withdrawn(record, updates, doi),
-            raw_id=prose(doi),
+            raw_id=plain_text(doi),
             type=type_,
             about=about,
         )
@@ -131,7 +128,7 @@ class Crossref(ApiSource):
 
 def _with_subtitle(record: Record, title: str) -> str:
     """Add the subtitle to a title, unless the publisher already did."""
-    subtitles = (prose(_unescape_once_more(raw(one))) for one in many(record, "subtitle"))
+    subtitles = (plain_text(_unescape_once_more(text)) for text in record.texts("subtitle"))
     subtitle = next(filter(None, subtitles), "")
     if not subtitle or _letters(title).endswith(_letters(subtitle)):
         return title
@@ -145,13 +142,13 @@ def _letters(words: str) -> str:
 def _abstract(jats: str) -> str:
     """Remove the heading "Abstract", and keep one form of each formula."""
     text = _ALTERNATIVES.sub(_one_form, _JATS_HEADING.sub(" ", _unescape_once_more(jats)))
-    abstract = _HEADING.sub("", prose(_TEX_DOCUMENT.sub(r"\g<tex>", text)))
+    abstract = _HEADING.sub("", plain_text(_TEX_DOCUMENT.sub(r"\g<tex>", text)))
     return without_placeholder(abstract)
 
 
 def _unescape_once_more(text: str) -> str:
     """Undo the second escaping of signs and tags by some publishers."""
-    return unescape_tags(_TWICE.sub("&", bounded(text)))
+    return unescape_tags(_TWICE.sub("&", limited(text)))
 
 
 def _one_form(found: re.Match[str]) -> str:
@@ -161,25 +158,25 @@ def _one_form(found: re.Match[str]) -> str:
 
 def _authors(record: Record) -> Iterator[str]:
     """Yield people and groups; the editors of a work without authors."""
-    for one in many(record, "author") or many(record, "editor"):
-        parts = (raw(one, "given"), raw(one, "family"), raw(one, "suffix"))
-        whole = raw(one, "name") or raw(one, "literal") or parts[0]
+    for one in record.items("author") or record.items("editor"):
+        parts = (one.text("given"), one.text("family"), one.text("suffix"))
+        whole = one.text("name") or one.text("literal") or parts[0]
         yield " ".join(filter(None, parts)) if parts[1] else whole
 
 
 def _venue(record: Record) -> str:
     """Return where a work is published; of a preprint the server."""
-    institution = next((raw(one, "name") for one in many(record, "institution")), "")
-    own = institution if raw(record, "subtype") == "preprint" else ""
+    institution = next((one.text("name") for one in record.items("institution")), "")
+    own = institution if record.text("subtype") == "preprint" else ""
     paths = (("container-title",), ("event", "name"), ("institution",))
-    found = (raw(record, *path) for path in paths)
-    return next(filter(None, found), "") or own or raw(record, "group-title") or institution
+    found = (record.text(*path) for path in paths)
+    return next(filter(None, found), "") or own or record.text("group-title") or institution
 
 
 def _subjects(record: Record) -> Iterator[str]:
-    yield from (raw(one) for one in many(record, "subject"))
-    if raw(record, "subtype") == "preprint":
-        yield raw(record, "group-title")
+    yield from record.texts("subject")
+    if record.text("subtype") == "preprint":
+        yield record.text("group-title")
 
 
 def _publication_date(record: Record, now: datetime) -> tuple[int | None, datetime | None]:
@@ -200,8 +197,8 @@ def _publication_date(record: Record, now: datetime) -> tuple[int | None, dateti
 
 def _parts(record: Record, name: str) -> tuple[int, ...]:
     """Return [[2021, 7, 8]] as (2021, 7, 8); parts may be missing or null."""
-    dates = many(record, name, "date-parts")
-    first = dates[0] if dates else None
+    dates = record.items(name, "date-parts")
+    first = dates[0].value if dates else None
     parts = [number(part) for part in first] if isinstance(first, list) else []
     whole = parts[: parts.index(None)] if None in parts else parts
     found = tuple(part for part in whole[:3] if part is not None)
@@ -216,27 +213,27 @@ def _keys(record: Record, doi: str) -> Keys:
     """Return the DOI, and those of the preprint or journal article that is the same work."""
     arxiv = [pair for pair in identifier_pairs((doi,)) if pair[0] == "arxiv"]
     own = arxiv or [("doi", doi)]  # arXiv's DOI has no other information
-    same = (one for relation in _SAME_WORK for one in many(record, "relation", relation))
-    return keys_of((*own, *identifier_pairs(raw(one, "id") for one in same)))
+    same = (one for relation in _SAME_WORK for one in record.items("relation", relation))
+    return keys_of((*own, *identifier_pairs(one.text("id") for one in same)))
 
 
 def _pdf(record: Record) -> str:
-    links = (one for one in many(record, "link") if raw(one, "content-type") == "application/pdf")
-    free = (raw(one, "URL") for one in links if raw(one, "intended-application") != "text-mining")
+    links = (one for one in record.items("link") if one.text("content-type") == "application/pdf")
+    free = (one.text("URL") for one in links if one.text("intended-application") != "text-mining")
     return http_link(next(free, ""), "")
 
 
 def _is_withdrawn(record: Record, updates: Sequence[tuple[str, str]], doi: str) -> bool:
     """Whether there is a notice; some publishers register it with the DOI of the article itself."""
-    notices = (type_of([raw(one, "type")]) for one in many(record, "updated-by"))
+    notices = (type_of([one.text("type")]) for one in record.items("updated-by"))
     return RETRACTION in notices or (RETRACTION, doi) in updates
 
 
 def _updates(record: Record) -> Iterator[tuple[str, str]]:
     """Yield the type of this work as a notice, and the DOI of the work that it is about."""
-    for one in many(record, "update-to"):
-        yield type_of([raw(one, "type")]), raw(one, "DOI").lower()
+    for one in record.items("update-to"):
+        yield type_of([one.text("type")]), one.text("DOI").lower()
     for relation in _COMMENTS:
-        for one in many(record, "relation", relation):
-            if raw(one, "id-type") in ("", "doi"):
-                yield COMMENT, raw(one, "id").lower()
+        for one in record.items("relation", relation):
+            if one.text("id-type") in ("", "doi"):
+                yield COMMENT, one.text("id").lower()

@@ -6,7 +6,7 @@ https://dblp.org/faq/13501473.html (the search), https://dblp.org/faq/16154937.h
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from urllib.parse import urlencode
 from xml.etree.ElementTree import Element
@@ -18,12 +18,9 @@ from monitor.sources.api.records import Listing
 from monitor.sources.api.values import (
     NoPaperError,
     Record,
-    many,
-    member,
+    get_list,
     names_of,
-    number,
-    prose,
-    raw,
+    plain_text,
     terms,
     title_of,
     year_of,
@@ -95,9 +92,10 @@ class Dblp(ApiSource):
                 heads[element.tag] = _value_of(element)
             else:
                 records.append(self._record(_value_of(element), len(records) + 1, now))
-        hits = {**_object(heads.get("hits")), "hit": records}
+        head = heads.get("hits")
+        hits = {**(head if isinstance(head, dict) else {}), "hit": records}
         response = {"result": {"status": heads.get("status"), "hits": hits}}
-        if whole and (error := self._check(self.listing(response)).error):
+        if whole and (error := self._check(self.listing(Record(response))).error):
             return failure(error)
         return reading(records, whole)
 
@@ -124,42 +122,42 @@ class Dblp(ApiSource):
         }
         return f"{self.base}?{urlencode(parameters)}"
 
-    def listing(self, response: object) -> Listing:
+    def listing(self, response: Record) -> Listing:
         """Find the hits; an error has HTTP status 200."""
-        result = member(response, "result")
-        code, hits = raw(result, "status", "@code"), member(result, "hits")
+        result = response.at("result")
+        code, hits = result.text("status", "@code"), result.at("hits")
         if code not in ("", "200"):
-            words = prose(f"{code} {raw(result, 'status', 'text')}")[:200]
+            words = plain_text(f"{code} {result.text('status', 'text')}")[:200]
             return Listing(error=f"{self.service} answered with an error: {words}")
-        if not isinstance(hits, Mapping):
+        if not hits.is_object:
             return Listing(error=self.describe_error(response))
-        found, begin = many(hits, "hit"), number(hits, "@first") or 0
-        return Listing(found, number(hits, "@total"), begin, str(begin + len(found)))
+        items, begin = get_list(hits.value, "hit"), hits.number("@first") or 0
+        return Listing(items, hits.number("@total"), begin, str(begin + len(items)))
 
     def paper(self, record: Record, now: datetime) -> Paper:
         """Turn a hit of the search, or a record of dblp.xml, into a paper."""
-        info = _object(record.get("info", record))
-        type_, key = raw(info, "type"), prose(raw(info, "key") or raw(info, "@key"))
+        info = record.at("info") if record.at("info").value is not None else record
+        type_, key = info.text("type"), plain_text(info.text("key") or info.text("@key"))
         if type_ == TYPES["www"]:
             raise NoPaperError("record is a home page, not a paper")
-        title = _without_stop(title_of(_word(info.get("title"))))
+        title = _without_stop(title_of(_word(info.at("title"))))
         if not title:
             raise NoPaperError("record has no title")
-        people = many(info, "authors", "author") or many(info, "author") or many(info, "editor")
-        places = [*many(info, "venue"), *many(info, "journal")]
-        places = places or many(info, "booktitle") or many(info, "school")
-        links = [_word(one) for one in (*many(info, "ee"), *many(info, "url"))]
+        people = info.items("authors", "author") or info.items("author") or info.items("editor")
+        places = [*info.items("venue"), *info.items("journal")]
+        places = places or info.items("booktitle") or info.items("school")
+        links = [_word(one) for one in (*info.items("ee"), *info.items("url"))]
         own_page = f"https://dblp.org/rec/{key}" if re.fullmatch(r"[\w/.:-]+", key) else ""
         return Paper(
             title=title,
             authors=tuple(_HOMONYM.sub("", name) for name in names_of(map(_word, people))),
-            venue=", ".join(filter(None, (prose(_word(place)) for place in places))),
-            year=year_of(raw(info, "year")),
-            updated=within_reason(parse_date(raw(info, "@mdate")), now),
+            venue=", ".join(filter(None, (plain_text(_word(place)) for place in places))),
+            year=year_of(info.text("year")),
+            updated=within_reason(parse_date(info.text("@mdate")), now),
             url=first_link([*links, own_page]),  # links are relative in dblp.xml
             keys=keys_of([("dblp", key), *_identifiers(info, links)]),
             categories=terms((type_,)),
-            withdrawn="withdrawn" in (raw(info, "@publtype"), *type_.lower().split()),
+            withdrawn="withdrawn" in (info.text("@publtype"), *type_.lower().split()),
             raw_id=key,
         )
 
@@ -178,13 +176,9 @@ def _value_of(element: Element) -> object:
     return value
 
 
-def _object(value: object) -> Record:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _word(value: object) -> str:
+def _word(value: Record) -> str:
     """Return a value that is a text, or an object with a text."""
-    return raw(value, "text") if isinstance(value, Mapping) else raw(value)
+    return value.text("text") if value.is_object else value.text()
 
 
 def _without_stop(title: str) -> str:
@@ -193,7 +187,7 @@ def _without_stop(title: str) -> str:
 
 
 def _identifiers(info: Record, links: Sequence[str]) -> Iterator[tuple[str, str]]:
-    volume = _ARXIV_VOLUME.fullmatch(raw(info, "volume"))
-    dois = map(_word, many(info, "doi"))
+    volume = _ARXIV_VOLUME.fullmatch(info.text("volume"))
+    dois = map(_word, info.items("doi"))
     yield from identifier_pairs((*dois, *links, f"arxiv:{volume[1]}" if volume else ""))
     yield "openreview", openreview_id(links)

@@ -15,17 +15,13 @@ from monitor.sources.api.records import Listing
 from monitor.sources.api.values import (
     Record,
     abstract_of,
-    bounded,
     doi_page,
-    many,
-    member,
+    limited,
     names_of,
-    number,
-    prose,
-    raw,
+    paper_date,
+    plain_text,
     terms,
     title_of,
-    when,
     year_of,
 )
 from monitor.sources.api.windows import ApiOptions, ApiSource, PageRequest
@@ -59,42 +55,42 @@ class EuropePmc(ApiSource):
     lists = ("result",)
     address = "https://www.ebi.ac.uk/europepmc/webservices/rest"
 
-    def listing(self, response: object) -> Listing:
+    def listing(self, response: Record) -> Listing:
         """Find the results, their number and the cursor of the next page."""
-        found = member(response, "resultList", "result")
-        count = number(response, "hitCount")
-        if found is None and count == 0 and not raw(response, "errMsg"):
-            found = []
-        if found is None and isinstance(member(response, "result"), dict):
-            found = [member(response, "result")]  # the response for a single article
-        if not isinstance(found, list):
+        results = response.at("resultList", "result").value
+        count = response.number("hitCount")
+        if results is None and count == 0 and not response.text("errMsg"):
+            results = []
+        if results is None and response.at("result").is_object:
+            results = [response.at("result").value]  # the response for a single article
+        if not isinstance(results, list):
             return Listing(error=self.describe_error(response))
-        return Listing(found, count, cursor=raw(response, "nextCursorMark"))
+        return Listing(results, count, cursor=response.text("nextCursorMark"))
 
     def paper(self, record: Record, now: datetime) -> Paper:
         """Turn a result, core or lite, into a paper."""
-        doi = raw(record, "doi").lower()
-        published = when(raw(record, "firstPublicationDate"), now)
-        source, name = raw(record, "source"), raw(record, "id")
-        year = raw(record, "pubYear") or raw(record, "journalInfo", "yearOfPublication")
-        journal = raw(record, "journalInfo", "journal", "title") or raw(record, "journalTitle")
-        book = raw(record, "bookOrReportDetails", "publisher")
+        doi = record.text("doi").lower()
+        published = paper_date(record.text("firstPublicationDate"), now)
+        source, name = record.text("source"), record.text("id")
+        year = record.text("pubYear") or record.text("journalInfo", "yearOfPublication")
+        journal = record.text("journalInfo", "journal", "title") or record.text("journalTitle")
+        book = record.text("bookOrReportDetails", "publisher")
         type_, about = type_and_subject(list(_notices(record)), _types(record))
         return Paper(
-            title=title_of(raw(record, "title")),
-            abstract=abstract_of(raw(record, "abstractText")),
+            title=title_of(record.text("title")),
+            abstract=abstract_of(record.text("abstractText")),
             authors=names_of(_authors(record)),
-            venue=prose(journal or book),
+            venue=plain_text(journal or book),
             year=year_of(year, published),
             published=published,
-            updated=when(raw(record, "dateOfRevision"), now),
+            updated=paper_date(record.text("dateOfRevision"), now),
             url=_page(doi, source, name),
             pdf_url=_pdf(record),
             keys=keys_of(_keys(record, doi)),
-            categories=terms(raw(word) for word in many(record, "keywordList", "keyword")),
-            version=number(record, "versionNumber"),
+            categories=terms(record.texts("keywordList", "keyword")),
+            version=record.number("versionNumber"),
             withdrawn=_is_withdrawn(record),
-            raw_id=prose(f"{source}/{name}") if name else "",
+            raw_id=plain_text(f"{source}/{name}") if name else "",
             type=type_,
             about=about,
         )
@@ -114,14 +110,14 @@ class EuropePmc(ApiSource):
 
 def _authors(record: Record) -> Iterator[str]:
     """Yield first names first; the lite form has only "Doe J, Roe R." in one text."""
-    people = many(record, "authorList", "author")
+    people = record.items("authorList", "author")
     for one in people:
-        first = raw(one, "firstName") or raw(one, "initials")
-        family = raw(one, "lastName")
-        whole = raw(one, "collectiveName") or _given_first(raw(one, "fullName"))
+        first = one.text("firstName") or one.text("initials")
+        family = one.text("lastName")
+        whole = one.text("collectiveName") or _given_first(one.text("fullName"))
         yield f"{first} {family}" if first and family else whole or family
     if not people:
-        yield from map(_given_first, bounded(raw(record, "authorString")).rstrip(".").split(", "))
+        yield from map(_given_first, limited(record.text("authorString")).rstrip(".").split(", "))
 
 
 def _given_first(name: str) -> str:
@@ -131,38 +127,37 @@ def _given_first(name: str) -> str:
 
 def _is_withdrawn(record: Record) -> bool:
     """Whether its type or a retraction notice shows that it is withdrawn."""
-    notes = many(record, "commentCorrectionList", "commentCorrection")
-    retracted = any(raw(one, "type").lower() == "retraction in" for one in notes)
+    notes = record.items("commentCorrectionList", "commentCorrection")
+    retracted = any(one.text("type").lower() == "retraction in" for one in notes)
     return retracted or any(kind in _WITHDRAWN for kind in _types(record))
 
 
 def _notices(record: Record) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     """Yield the type of a notice ("Erratum for"), and the identifier of its subject."""
-    for one in many(record, "commentCorrectionList", "commentCorrection"):
-        relation, scheme = raw(one, "type").lower(), _SCHEMES.get(raw(one, "source"), "")
+    for one in record.items("commentCorrectionList", "commentCorrection"):
+        relation, scheme = one.text("type").lower(), _SCHEMES.get(one.text("source"), "")
         mark = type_of([relation]) if relation.endswith((" of", " for", " on")) else ""
         if mark in NOTICES:
-            yield mark, [(scheme, raw(one, "id"))] if scheme else []
+            yield mark, [(scheme, one.text("id"))] if scheme else []
 
 
 _SCHEMES = {"MED": "pmid", "PMC": "pmcid"}
 
 
 def _types(record: Record) -> Iterator[str]:
-    types = many(record, "pubTypeList", "pubType")
-    for one in types or raw(record, "pubType").split(";"):
-        yield raw(one).lower().replace("-", " ").strip()
+    for name in record.texts("pubTypeList", "pubType") or record.text("pubType").split(";"):
+        yield name.lower().replace("-", " ").strip()
 
 
 def _keys(record: Record, doi: str) -> Iterator[tuple[str, str]]:
     """Yield identifiers, with the PMID of the journal article that a preprint became."""
     yield "doi", doi
-    name = raw(record, "id") if raw(record, "source") == "MED" else ""
-    yield "pmid", raw(record, "pmid") or name
-    yield "pmcid", raw(record, "pmcid")
-    for one in many(record, "commentCorrectionList", "commentCorrection"):
-        if raw(one, "type").lower() == "preprint of" and raw(one, "source") == "MED":
-            yield "pmid", raw(one, "id")
+    name = record.text("id") if record.text("source") == "MED" else ""
+    yield "pmid", record.text("pmid") or name
+    yield "pmcid", record.text("pmcid")
+    for one in record.items("commentCorrectionList", "commentCorrection"):
+        if one.text("type").lower() == "preprint of" and one.text("source") == "MED":
+            yield "pmid", one.text("id")
 
 
 def _page(doi: str, source: str, name: str) -> str:
@@ -172,7 +167,7 @@ def _page(doi: str, source: str, name: str) -> str:
 
 
 def _pdf(record: Record) -> str:
-    links = many(record, "fullTextUrlList", "fullTextUrl")
-    free = (one for one in links if raw(one, "availabilityCode") in ("OA", "F"))
-    found = (raw(one, "url") for one in free if raw(one, "documentStyle") == "pdf")
+    links = record.items("fullTextUrlList", "fullTextUrl")
+    free = (one for one in links if one.text("availabilityCode") in ("OA", "F"))
+    found = (one.text("url") for one in free if one.text("documentStyle") == "pdf")
     return http_link(next(found, ""), "")

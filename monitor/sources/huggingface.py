@@ -14,14 +14,10 @@ from monitor.sources.api.records import Listing
 from monitor.sources.api.values import (
     NoPaperError,
     Record,
-    many,
-    member,
     names_of,
-    number,
-    prose,
-    raw,
+    paper_date,
+    plain_text,
     title_of,
-    when,
 )
 from monitor.sources.api.windows import ApiOptions, ApiSource, PageRequest
 from monitor.sources.fields.identifiers import arxiv_id, keys_of
@@ -45,38 +41,37 @@ class HuggingFace(ApiSource):
     address = "https://huggingface.co"
     longest = timedelta(days=1)
 
-    def listing(self, response: object) -> Listing:
+    def listing(self, response: Record) -> Listing:
         """Find the papers: a list, or the object of a single paper."""
-        if isinstance(response, list):
-            return Listing(response)
-        if raw(response, "id") and raw(response, "title"):
-            return Listing((response,))
+        if isinstance(response.value, list):
+            return Listing(response.value)
+        if response.text("id") and response.text("title"):
+            return Listing((response.value,))
         return super().listing(response)
 
     def paper(self, record: Record, now: datetime) -> Paper:
         """Turn an entry of a list, or a paper alone, into a paper."""
-        member_paper = member(record, "paper")
-        fields = member_paper if isinstance(member_paper, dict) else record
-        title = title_of(raw(fields, "title"), raw(record, "title"))
-        name = raw(fields, "id")
+        fields = record.at("paper") if record.at("paper").is_object else record
+        title = title_of(fields.text("title"), record.text("title"))
+        name = fields.text("id")
         if not name:
             raise NoPaperError("record has no id")
         arxiv = arxiv_id(name)
         links = {
-            "code": http_link(raw(fields, "githubRepo"), ""),
-            "project": http_link(raw(fields, "projectPage"), ""),
+            "code": http_link(fields.text("githubRepo"), ""),
+            "project": http_link(fields.text("projectPage"), ""),
         }
-        published = raw(fields, "publishedAt") or raw(record, "publishedAt")
+        published = fields.text("publishedAt") or record.text("publishedAt")
         return Paper(
             title=title,
-            abstract=prose(raw(fields, "summary") or raw(record, "summary")),
-            authors=names_of(raw(one, "name") for one in many(fields, "authors")),
-            published=when(published, now),
+            abstract=plain_text(fields.text("summary") or record.text("summary")),
+            authors=names_of(one.text("name") for one in fields.items("authors")),
+            published=paper_date(published, now),
             url=f"https://arxiv.org/abs/{arxiv}" if arxiv else f"{PAGES}{quote(name)}",
             keys=keys_of((("arxiv", arxiv),)),
-            raw_id=prose(name),
+            raw_id=plain_text(name),
             links={name: link for name, link in links.items() if link},
-            upvotes=min(number(fields, "upvotes") or 0, MOST_UPVOTES) or None,
+            upvotes=min(fields.number("upvotes") or 0, MOST_UPVOTES) or None,
         )
 
     def following(self, listing: Listing, request: PageRequest) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from monitor.model import COMMENT, CONCERN, CORRECTION, RETRACTION, Paper, Rejected
-from monitor.sources.api.values import names_of, natural, terms
+from monitor.sources.api.values import given_name_first, names_of, terms
 from monitor.sources.fields import MAX_ENTRY
 from monitor.sources.fields.dates import partial_date, within_print_era
 from monitor.sources.fields.encoding import numbered_parts
@@ -88,7 +88,7 @@ def _notices(fields: Fields) -> Iterator[tuple[str, Iterator[tuple[str, str]]]]:
 
 def _name(name: str) -> str:
     suffixed = _SUFFIXED.match(name)
-    return "{1} {0} {2}".format(*suffixed.groups()) if suffixed else natural(name)
+    return "{1} {0} {2}".format(*suffixed.groups()) if suffixed else given_name_first(name)
 
 
 def _first(fields: Fields, tag: str) -> str:

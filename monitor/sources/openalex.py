@@ -17,15 +17,11 @@ from monitor.sources.api.values import (
     Record,
     abstract_of,
     in_order,
-    many,
-    member,
     names_of,
-    number,
-    prose,
-    raw,
+    paper_date,
+    plain_text,
     terms,
     title_of,
-    when,
     year_of,
 )
 from monitor.sources.api.windows import ApiSource, FilterOptions, PageRequest
@@ -54,37 +50,41 @@ class OpenAlex(ApiSource):
     lists = ("results",)
     address = "https://api.openalex.org"
 
-    def listing(self, response: object) -> Listing:
+    def listing(self, response: Record) -> Listing:
         """Find the works; /works/ID returns a single one."""
-        found = member(response, "results")
-        if not isinstance(found, list):
-            alone = _name(raw(response, "id")) and member(response, "error") is None
-            return Listing((response,)) if alone else Listing(error=self.describe_error(response))
-        page, size = number(response, "meta", "page"), number(response, "meta", "per_page")
+        works = response.at("results").value
+        if not isinstance(works, list):
+            alone = _name(response.text("id")) and response.at("error").value is None
+            return (
+                Listing((response.value,))
+                if alone
+                else Listing(error=self.describe_error(response))
+            )
+        page, size = response.number("meta", "page"), response.number("meta", "per_page")
         begin = (page - 1) * (size or 0) if page else 0
-        total = number(response, "meta", "count")
-        return Listing(found, total, begin, raw(response, "meta", "next_cursor"))
+        total = response.number("meta", "count")
+        return Listing(works, total, begin, response.text("meta", "next_cursor"))
 
     def paper(self, record: Record, now: datetime) -> Paper:
         """Turn a work into a paper."""
-        name = _name(raw(record, "id") or raw(record, "ids", "openalex"))
-        published = when(raw(record, "publication_date"), now)
-        place = member(record, "primary_location")
-        type_ = type_of([raw(record, "type")])
-        topics = many(record, "topics") or many(record, "primary_topic") or many(record, "concepts")
-        links = (raw(record, "doi"), raw(place, "landing_page_url"), raw(record, "id"))
+        name = _name(record.text("id") or record.text("ids", "openalex"))
+        published = paper_date(record.text("publication_date"), now)
+        place = record.at("primary_location")
+        type_ = type_of([record.text("type")])
+        topics = record.items("topics") or record.items("primary_topic") or record.items("concepts")
+        links = (record.text("doi"), place.text("landing_page_url"), record.text("id"))
         return Paper(
-            title=title_of(raw(record, "title"), raw(record, "display_name")),
-            abstract=abstract_of(in_order(member(record, "abstract_inverted_index"))),
+            title=title_of(record.text("title"), record.text("display_name")),
+            abstract=abstract_of(in_order(record.at("abstract_inverted_index").value)),
             authors=names_of(_authors(record)),
-            venue=prose(_venue(record)),
-            year=year_of(raw(record, "publication_year"), published),
+            venue=plain_text(_venue(record)),
+            year=year_of(record.text("publication_year"), published),
             published=published,
             url=first_link(links),
             pdf_url=_pdf(record),
             keys=keys_of(_keys(record, name)),
-            categories=terms(raw(topic, "display_name") for topic in topics),
-            withdrawn=member(record, "is_retracted") is True and type_ != RETRACTION,
+            categories=terms(topic.text("display_name") for topic in topics),
+            withdrawn=record.at("is_retracted").value is True and type_ != RETRACTION,
             raw_id=name,
             type=type_,
         )
@@ -113,27 +113,27 @@ def _name(address: str) -> str:
 
 
 def _authors(record: Record) -> Iterator[str]:
-    for one in many(record, "authorships"):
-        yield raw(one, "author", "display_name") or raw(one, "raw_author_name")
+    for one in record.items("authorships"):
+        yield one.text("author", "display_name") or one.text("raw_author_name")
 
 
 def _venue(record: Record) -> str:
-    place = member(record, "primary_location") or member(record, "host_venue")
-    names = (raw(place, "source", "display_name"), raw(place, "raw_source_name"))
-    return next(filter(None, names), "") or raw(record, "host_venue", "display_name")
+    place = record.at("primary_location") or record.at("host_venue")
+    names = (place.text("source", "display_name"), place.text("raw_source_name"))
+    return next(filter(None, names), "") or record.text("host_venue", "display_name")
 
 
 def _keys(record: Record, name: str) -> Iterator[tuple[str, str]]:
     """Yield its identifiers, and the arXiv id of any of its locations."""
     yield "openalex", name
-    yield "pmid", raw(record, "ids", "pmid").rstrip("/").rsplit("/", 1)[-1]
-    central = raw(record, "ids", "pmcid").rstrip("/").rsplit("/", 1)[-1].upper()
+    yield "pmid", record.text("ids", "pmid").rstrip("/").rsplit("/", 1)[-1]
+    central = record.text("ids", "pmcid").rstrip("/").rsplit("/", 1)[-1].upper()
     yield "pmcid", f"PMC{central}" if central.isdigit() else central
-    yield from identifier_pairs([raw(record, "doi") or raw(record, "ids", "doi")])
-    places = identifier_pairs(raw(one, "landing_page_url") for one in many(record, "locations"))
+    yield from identifier_pairs([record.text("doi") or record.text("ids", "doi")])
+    places = identifier_pairs(one.text("landing_page_url") for one in record.items("locations"))
     yield from (pair for pair in places if pair[0] == "arxiv")
 
 
 def _pdf(record: Record) -> str:
-    links = (raw(record, place, "pdf_url") for place in ("best_oa_location", "primary_location"))
+    links = (record.text(place, "pdf_url") for place in ("best_oa_location", "primary_location"))
     return first_link(links)

@@ -20,12 +20,8 @@ from monitor.sources.api.values import (
     Record,
     abstract_of,
     at_milliseconds,
-    many,
-    member,
     names_of,
-    number,
-    prose,
-    raw,
+    plain_text,
     terms,
     title_of,
 )
@@ -62,37 +58,37 @@ class OpenReview(ApiSource):
     address = "https://api2.openreview.net"
     longest = timedelta(days=36_500)  # one list, newest first
 
-    def listing(self, response: object) -> Listing:
+    def listing(self, response: Record) -> Listing:
         """Find the notes and their total number; a document may be a single note."""
-        if raw(response, "id") and isinstance(member(response, "content"), dict):
-            return Listing((response,))
+        if response.text("id") and response.at("content").is_object:
+            return Listing((response.value,))
         found = super().listing(response)
-        return found if found.error else Listing(found.items, number(response, "count"))
+        return found if found.error else Listing(found.items, response.number("count"))
 
     def paper(self, record: Record, now: datetime) -> Paper:
         """Turn a note into a paper; reviews and comments are not papers."""
-        name, forum = raw(record, "id"), raw(record, "forum") or raw(record, "id")
-        if raw(record, "replyto") and name != forum:
+        name, forum = record.text("id"), record.text("forum") or record.text("id")
+        if record.text("replyto") and name != forum:
             raise NoPaperError("record is a reply to a paper")
-        content = member(record, "content")
+        content = record.at("content")
         title = title_of(_word(content, "title"))
-        dates = (at_milliseconds(member(record, name), now) for name in _DATES)
+        dates = (at_milliseconds(record.at(name).value, now) for name in _DATES)
         published = next((at for at in dates if at), None)
         words = [*_list(content, "keywords"), _word(content, "primary_area")]
         return Paper(
             title=title,
             abstract=abstract_of(_word(content, "abstract")),
             authors=names_of(_authors(content)),
-            venue=prose(_word(content, "venue")),
+            venue=plain_text(_word(content, "venue")),
             year=published.year if published else None,
             published=published,
-            updated=at_milliseconds(member(record, "mdate") or member(record, "tmdate"), now),
+            updated=at_milliseconds(record.at("mdate").value or record.at("tmdate").value, now),
             url=f"{SITE}/forum?id={quote(forum, safe='')}" if forum else "",
             pdf_url=http_link(_word(content, "pdf"), SITE),
             keys=keys_of(_keys(record, content, forum)),
             categories=terms(words),
             withdrawn=_is_withdrawn(record, content),
-            raw_id=prose(name),
+            raw_id=plain_text(name),
         )
 
     def targets(self) -> Sequence[str]:
@@ -106,7 +102,8 @@ class OpenReview(ApiSource):
         seen = request.before + len(listing.items)
         if not listing.items or (listing.total is not None and seen >= listing.total):
             return ""
-        changed = number(listing.items[-1], "tmdate") or number(listing.items[-1], "tcdate")
+        last = Record(listing.items[-1])
+        changed = last.number("tmdate") or last.number("tcdate")
         begin = request.window.begin.timestamp() * 1000
         return "" if changed is not None and changed < begin else str(seen)
 
@@ -122,57 +119,58 @@ class OpenReview(ApiSource):
         return f"{self.base}/notes?{urlencode(parameters)}"
 
 
-def _value(content: object, name: str) -> object:
+def _value(content: Record, name: str) -> Record:
     """Return a field of either API: {"value": ...} or the value itself."""
-    found = member(content, name)
-    return found["value"] if isinstance(found, dict) and "value" in found else found
+    field = content.at(name).value
+    return Record(field["value"] if isinstance(field, dict) and "value" in field else field)
 
 
-def _word(content: object, name: str) -> str:
-    return raw(_value(content, name))
+def _word(content: Record, name: str) -> str:
+    return _value(content, name).text()
 
 
-def _list(content: object, name: str) -> list[str]:
+def _list(content: Record, name: str) -> list[str]:
     """Return a list of words, also from one text with commas or semicolons."""
-    values = many(_value(content, name))
-    if len(values) == 1 and isinstance(values[0], str):
-        return [part.strip() for part in re.split(r"[,;]", values[0])]
-    return [raw(one) for one in values]
+    items = _value(content, name).items()
+    if len(items) == 1 and isinstance(items[0].value, str):
+        return [part.strip() for part in re.split(r"[,;]", items[0].value)]
+    return [item.text() for item in items]
 
 
-def _authors(content: object) -> Iterator[str]:
+def _authors(content: Record) -> Iterator[str]:
     """Yield names from texts or objects, or from one text; none of anonymous authors."""
-    people = many(_value(content, "authors"))
-    line = [one for one in people if isinstance(one, str)] if len(people) == 1 else []
-    for one in authors(line) if line else people:
-        name = one.strip() if isinstance(one, str) else _name_of(one)
+    people = _value(content, "authors").items()
+    line = [person.value for person in people if isinstance(person.value, str)]
+    for name in authors(line) if line and len(people) == 1 else map(_name_of, people):
         if name.lower() not in ("anonymous", "anonymous authors"):
             yield name
 
 
-def _name_of(author: object) -> str:
-    parts = " ".join(filter(None, (raw(author, "first"), raw(author, "last"))))
-    return raw(author, "fullname") or raw(author, "name") or parts or raw(author)
+def _name_of(author: Record) -> str:
+    if isinstance(author.value, str):
+        return author.value.strip()
+    parts = " ".join(filter(None, (author.text("first"), author.text("last"))))
+    return author.text("fullname") or author.text("name") or parts or author.text()
 
 
-def _keys(record: Record, content: object, forum: str) -> Iterator[tuple[str, str]]:
+def _keys(record: Record, content: Record, forum: str) -> Iterator[tuple[str, str]]:
     """Yield the id of the forum, and the DOI and arXiv id that the note names."""
     yield "openreview", forum
     bibtex = _BIBTEX_DOI.search(_word(content, "_bibtex"))
-    texts = [raw(one) for one in many(record, "externalIds")]
+    texts = record.texts("externalIds")
     texts += [_word(content, "html"), _word(content, "pdf"), _word(content, "doi")]
     yield from identifier_pairs((*texts, bibtex["doi"] if bibtex else ""))
     yield from (("dblp", one.removeprefix("dblp:")) for one in texts if one.startswith("dblp:"))
 
 
-def _is_withdrawn(record: Record, content: object) -> bool:
+def _is_withdrawn(record: Record, content: Record) -> bool:
     """Whether a note was deleted, or moved to the withdrawn submissions of its venue.
 
     If that is missing, the venue's name and the invitations show it.
     """
     place = _word(content, "venueid")
-    texts = [place, _word(content, "withdrawal"), raw(record, "invitation")]
+    texts = [place, _word(content, "withdrawal"), record.text("invitation")]
     if not place:
-        texts += [_word(content, "venue"), *map(raw, many(record, "invitations"))]
+        texts += [_word(content, "venue"), *record.texts("invitations")]
     moved = any(_WITHDRAWN.search(one) for one in texts)
-    return moved or member(record, "ddate") is not None
+    return moved or record.at("ddate").value is not None

@@ -16,7 +16,7 @@ from typing import Any
 
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
 from monitor.sources import nbib
-from monitor.sources.api.values import doi_link, names_of, natural, terms
+from monitor.sources.api.values import doi_link, given_name_first, names_of, terms
 from monitor.sources.base import Source, failure, reading
 from monitor.sources.fields import MAX_ENTRY
 from monitor.sources.fields.dates import partial_date, within_print_era
@@ -162,7 +162,7 @@ def _abstract(fields: Fields) -> str:
 def _people(fields: Fields, tags: Sequence[str]) -> tuple[str, ...]:
     """Return names in natural order; some files put all names into one field."""
     people = [one for value in _all(fields, tags) for one in value.split(";")]
-    return tuple(natural(name.strip(" ,")) for name in names_of(people))
+    return tuple(given_name_first(name.strip(" ,")) for name in names_of(people))
 
 
 def _date(fields: Fields) -> tuple[int | None, datetime | None]:

@@ -17,15 +17,11 @@ from monitor.sources.api.records import Listing
 from monitor.sources.api.values import (
     Record,
     abstract_of,
-    many,
-    member,
     names_of,
-    number,
-    prose,
-    raw,
+    paper_date,
+    plain_text,
     terms,
     title_of,
-    when,
     year_of,
 )
 from monitor.sources.api.windows import ApiOptions, ApiSource, PageRequest
@@ -62,18 +58,18 @@ class SemanticScholar(ApiSource):
     lists = ("data", "recommendedPapers", "papers")
     address = "https://api.semanticscholar.org/graph/v1"
 
-    def listing(self, response: object) -> Listing:
+    def listing(self, response: Record) -> Listing:
         """Find the papers. `total` of a search is an estimate, and may be the only field."""
-        if raw(response, "paperId"):
-            return Listing((response,))
-        total = number(response, "total")
-        if total == 0 and member(response, "data") is None and not member(response, "error"):
+        if response.text("paperId"):
+            return Listing((response.value,))
+        total = response.number("total")
+        if total == 0 and response.at("data").value is None and not response.at("error").value:
             return Listing(total=0)
         found = super().listing(response)
         if found.error:
             return found
-        begin = number(response, "offset") or 0
-        cursor = raw(response, "token") or raw(response, "next")
+        begin = response.number("offset") or 0
+        cursor = response.text("token") or response.text("next")
         return Listing(found.items, total, begin, cursor)
 
     def following(self, listing: Listing, request: PageRequest) -> str:
@@ -82,26 +78,26 @@ class SemanticScholar(ApiSource):
 
     def paper(self, record: Record, now: datetime) -> Paper:
         """Convert a paper that stands alone, or in a citation or a snippet."""
-        within = (member(record, name) for name in ("citingPaper", "citedPaper", "paper"))
-        inner = next((one for one in within if isinstance(one, dict)), record)
-        name = raw(inner, "paperId")
-        published = when(raw(inner, "publicationDate"), now)
-        year = year_of(raw(inner, "year"), published)
+        within = (record.at(name) for name in ("citingPaper", "citedPaper", "paper"))
+        inner = next((paper for paper in within if paper.is_object), record)
+        name = inner.text("paperId")
+        published = paper_date(inner.text("publicationDate"), now)
+        year = year_of(inner.text("year"), published)
         own_page = f"https://www.semanticscholar.org/paper/{name}" if name.isalnum() else ""
-        studies = [raw(one) for one in many(inner, "fieldsOfStudy")]
-        studies += [raw(one, "category") for one in many(inner, "s2FieldsOfStudy")]
+        studies = inner.texts("fieldsOfStudy")
+        studies += [one.text("category") for one in inner.items("s2FieldsOfStudy")]
         return Paper(
-            title=title_of(raw(inner, "title")),
-            abstract=abstract_of(raw(inner, "abstract")),
-            authors=names_of(raw(one, "name") or raw(one) for one in many(inner, "authors")),
-            venue=prose(next(filter(None, (raw(inner, *path) for path in _VENUES)), "")),
+            title=title_of(inner.text("title")),
+            abstract=abstract_of(inner.text("abstract")),
+            authors=names_of(one.text("name") or one.text() for one in inner.items("authors")),
+            venue=plain_text(next(filter(None, (inner.text(*path) for path in _VENUES)), "")),
             year=year,
             published=published or long_over(year, now),
-            url=first_link((raw(inner, "url"), own_page)),
+            url=first_link((inner.text("url"), own_page)),
             pdf_url=_pdf(inner),
             keys=keys_of(_keys(inner, name)),
             categories=terms(studies),
-            raw_id=prose(name),
+            raw_id=plain_text(name),
         )
 
     @property
@@ -126,21 +122,21 @@ class SemanticScholar(ApiSource):
         return f"{self.base}/paper/search/bulk?{urlencode(used)}"
 
 
-def _keys(record: object, name: str) -> Iterator[tuple[str, str]]:
+def _keys(record: Record, name: str) -> Iterator[tuple[str, str]]:
     """Yield identifiers under `externalIds`; an older API had arXiv id and DOI at the top level."""
-    external = member(record, "externalIds")
+    external = record.at("externalIds")
     yield "s2", name
-    arxiv = raw(external, "ArXiv") or raw(record, "arxivId")
-    doi = raw(external, "DOI") or raw(record, "doi")
+    arxiv = external.text("ArXiv") or record.text("arxivId")
+    doi = external.text("DOI") or record.text("doi")
     yield from identifier_pairs((f"arxiv:{arxiv}" if arxiv else "", doi))
-    yield "pmid", raw(external, "PubMed")
-    central = raw(external, "PubMedCentral").upper().removeprefix("PMC")
+    yield "pmid", external.text("PubMed")
+    central = external.text("PubMedCentral").upper().removeprefix("PMC")
     yield "pmcid", f"PMC{central}" if central else ""
-    yield "dblp", raw(external, "DBLP")
-    yield "acl", raw(external, "ACL")
+    yield "dblp", external.text("DBLP")
+    yield "acl", external.text("ACL")
 
 
-def _pdf(record: object) -> str:
+def _pdf(record: Record) -> str:
     """Return the address of a free copy; the page of a DOI is not a PDF."""
-    link = http_link(raw(record, "openAccessPdf", "url"), "")
+    link = http_link(record.text("openAccessPdf", "url"), "")
     return "" if urlsplit(link).hostname in ("doi.org", "dx.doi.org") else link

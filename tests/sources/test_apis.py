@@ -13,7 +13,7 @@ import pytest
 
 from monitor import plugins
 from monitor.model import Paper, Reading, record_of
-from monitor.sources.api.values import natural
+from monitor.sources.api.values import given_name_first
 from monitor.sources.base import Source
 from monitor.sources.biorxiv import BioRxiv, MedRxiv
 from monitor.sources.crossref import Crossref
@@ -275,7 +275,7 @@ def test_surrogates_alone_can_be_stored() -> None:
     ],
 )
 def test_names_in_natural_order(name: str, expected: str) -> None:
-    assert natural(name) == expected
+    assert given_name_first(name) == expected
 
 
 def test_F10_of_a_cut_answer_the_records_before_the_cut_are_kept() -> None:

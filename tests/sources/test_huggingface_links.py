@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from monitor.model import Paper
+from monitor.sources.api.values import Record
 from monitor.sources.api.windows import ApiOptions
 from monitor.sources.huggingface import MOST_UPVOTES, HuggingFace
 
@@ -12,7 +13,8 @@ NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
 def read(**fields: Any) -> Paper:
     source = HuggingFace("daily", ApiOptions(url="https://huggingface.co"), None, lambda: NOW)
-    return source.paper({"paper": {"id": "2505.00001", "title": "Agents"} | fields}, NOW)
+    record = {"paper": {"id": "2505.00001", "title": "Agents"} | fields}
+    return source.paper(Record(record), NOW)
 
 
 def test_code_project_page_and_upvotes_are_read() -> None:

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import ClassVar
 
 from monitor.model import Document, Paper, Reading, Rejected
-from monitor.sources.api.values import NoPaperError, Record, member
+from monitor.sources.api.values import NoPaperError, Record
 from monitor.sources.base import Source, failure, reading
 from monitor.sources.feed.json_feed import salvage
 from monitor.sources.fields import markup
@@ -80,12 +80,11 @@ class JsonSource(Source):
         found = [self._record(item, n, now) for n, item in enumerate(listing.items, start=1)]
         return reading(found, whole=cut is None)
 
-    def listing(self, response: object) -> Listing:
-        """Find the records of a whole response, as parsed by `json.loads`."""
-        found = next((v for n in self.lists if isinstance(v := member(response, n), list)), None)
-        if found is None:
-            return Listing(error=self.describe_error(response))
-        return Listing(found)
+    def listing(self, response: Record) -> Listing:
+        """Find the records of a whole response."""
+        lists = (response.at(name).value for name in self.lists)
+        items = next((value for value in lists if isinstance(value, list)), None)
+        return Listing(error=self.describe_error(response)) if items is None else Listing(items)
 
     @abstractmethod
     def paper(self, record: Record, now: datetime) -> Paper:
@@ -97,9 +96,9 @@ class JsonSource(Source):
             return ""
         return f"; read a dump of records with `kind: jsonl` and `preset: {self.preset}`"
 
-    def describe_error(self, response: object) -> str:
+    def describe_error(self, response: Record) -> str:
         """Explain what is wrong with a response that holds no list."""
-        words = _error_words(response, 0)
+        words = _error_words(response.value, 0)
         if words:
             return f"{self.service} answered with an error: {words}"
         return f"the JSON is not a response of {self.service}: it has no list of records"
@@ -110,7 +109,7 @@ class JsonSource(Source):
         # Client programs of the services save a list of records alone.
         if isinstance(response, list) and response:
             return self._check(Listing(response))
-        return self._check(self.listing(response))
+        return self._check(self.listing(Record(response)))
 
     def _check(self, listing: Listing) -> Listing:
         """Return a listing, as an error if it has too many records, or none where it should."""
@@ -126,7 +125,7 @@ class JsonSource(Source):
         if not isinstance(item, Mapping):
             return Rejected(where, "record is not an object")
         try:
-            return self.paper(item, now)
+            return self.paper(Record(item), now)
         except NoPaperError as why:
             return Rejected(where, str(why))
 

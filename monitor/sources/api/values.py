@@ -15,57 +15,86 @@ from monitor.text import SUFFIX, clean, without_placeholder
 
 MAX_NAMES = 10_000
 
-Record = Mapping[str, object]
-
 
 class NoPaperError(Exception):
     """The reason why a record is not a paper; it never leaves a reading."""
 
 
-def member(value: object, *path: str) -> object:
+def get_path(value: object, *path: str) -> object:
     """Return the value at a path of names, or None."""
     for name in path:
         value = value.get(name) if isinstance(value, Mapping) else None
     return value
 
 
-def many(value: object, *path: str) -> list[object]:
+def get_list(value: object, *path: str) -> list[object]:
     """Return the list at a path; a single value as a list, and an empty list for none."""
-    found = member(value, *path)
-    if isinstance(found, list):
-        return found
-    return [] if found is None else [found]
+    items = get_path(value, *path)
+    return items if isinstance(items, list) else [] if items is None else [items]
 
 
-def raw(value: object, *path: str) -> str:
+def get_text(value: object, *path: str) -> str:
     """Return the text or number at a path as text, or the first of a list; else ""."""
-    for name in path:
-        value = value.get(name) if isinstance(value, dict) else member(value, name)
-        if value is None:
-            return ""
-    for one in value if isinstance(value, list) else (value,):
-        if isinstance(one, (str, int, float)) and not isinstance(one, bool):
-            word = str(one).strip() if isinstance(one, str) or abs(one) < 1e18 else ""
+    for part in get_list(value, *path):
+        if isinstance(part, (str, int, float)) and not isinstance(part, bool):
+            word = str(part).strip() if isinstance(part, str) or abs(part) < 1e18 else ""
             if word and (word.isprintable() or (word := clean(word))):
                 return word
     return ""
 
 
-def bounded(marked: str) -> str:
+def number(value: object, *path: str) -> int | None:
+    """Return a whole number at a path, also one written as text."""
+    word = get_text(value, *path)
+    return int(word) if word.isascii() and word.isdigit() and len(word) < 19 else None
+
+
+class Record:
+    """A value of JSON: what it has not is empty."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    @property
+    def is_object(self) -> bool:
+        return isinstance(self.value, Mapping)
+
+    def at(self, *path: str) -> Record:
+        return Record(get_path(self.value, *path))
+
+    def items(self, *path: str) -> list[Record]:
+        return [Record(item) for item in get_list(self.value, *path)]
+
+    def text(self, *path: str) -> str:
+        return get_text(self.value, *path)
+
+    def texts(self, *path: str) -> list[str]:
+        return [get_text(item) for item in get_list(self.value, *path)]
+
+    def number(self, *path: str) -> int | None:
+        return number(self.value, *path)
+
+
+def limited(marked: str) -> str:
     """Return a text field as it is; raises NoPaperError if it is larger than any paper's."""
     if len(marked) > MAX_ENTRY:
         raise NoPaperError(f"record is larger than {MAX_ENTRY:,} characters")
     return marked
 
 
-def prose(marked: str) -> str:
+def plain_text(marked: str) -> str:
     """Return a text field without mark-up."""
-    return markup.text(bounded(marked))
+    return markup.text(limited(marked))
 
 
 def abstract_of(marked: str) -> str:
     """Return an abstract without mark-up; "" for a placeholder such as "N/A"."""
-    return without_placeholder(prose(marked))
+    return without_placeholder(plain_text(marked))
 
 
 def in_order(index: object) -> str:
@@ -77,27 +106,21 @@ def in_order(index: object) -> str:
         return ""
     words: list[tuple[int, str]] = []
     for word, places in index.items():
-        if len(words) + len(many(places)) > MAX_ENTRY:
+        if len(words) + len(get_list(places)) > MAX_ENTRY:
             raise NoPaperError(f"record is larger than {MAX_ENTRY:,} characters")
-        words += [(at, str(word)) for at in many(places) if type(at) is int]
+        words += [(at, str(word)) for at in get_list(places) if type(at) is int]
     return " ".join(word for _, word in sorted(words))
 
 
 def title_of(*titles: str) -> str:
     """Return the first title that has words; raises NoPaperError if there is none."""
-    title = next((words for one in titles if (words := prose(one))), "")
+    title = next((words for one in titles if (words := plain_text(one))), "")
     if not title:
         raise NoPaperError("record has no title")
     return title
 
 
-def number(value: object, *path: str) -> int | None:
-    """Return a whole number at a path, also one written as text."""
-    word = raw(value, *path)
-    return int(word) if word.isascii() and word.isdigit() and len(word) < 19 else None
-
-
-def when(text: str, now: datetime) -> datetime | None:
+def paper_date(text: str, now: datetime) -> datetime | None:
     """Read a date that a paper may have."""
     return within_print_era(parse_date(text), now)
 
@@ -117,12 +140,12 @@ def year_of(text: str, at: datetime | None = None) -> int | None:
 
 def names_of(marked_up: Iterable[str]) -> tuple[str, ...]:
     """Return clean names, in order, without those that have no letter."""
-    bounded_names = [bounded(name) for name in islice(marked_up, MAX_NAMES)]
-    found = markup.names(bounded_names)
+    limited_names = [limited(name) for name in islice(marked_up, MAX_NAMES)]
+    found = markup.names(limited_names)
     return tuple(name for name in found if name[:1].isalpha() or any(map(str.isalpha, name)))
 
 
-def natural(name: str) -> str:
+def given_name_first(name: str) -> str:
     """Turn "Doe, J. R." into "J. R. Doe"; other names stay as they are."""
     parts = [part.strip() for part in name.split(",")]
     if len(parts) == 3 and SUFFIX.match(parts[2]):

@@ -31,6 +31,7 @@ from monitor.http.addresses import redact_url
 from monitor.model import Document
 from monitor.sources import sandbox
 from monitor.sources.api.records import JsonSource, Listing, value_of
+from monitor.sources.api.values import Record
 from monitor.sources.base import Found, Source, SourceOptions
 from monitor.sources.fields.dates import parse_date
 
@@ -366,7 +367,7 @@ class ApiSource(JsonSource, WindowSource):
         reading = self.read(document)
         if not (document.complete and reading.complete):
             return Outline()
-        listing = self.listing(value_of(document.content))
+        listing = self.listing(Record(value_of(document.content)))
         mark = hashlib.sha256(json.dumps(listing.items).encode()).hexdigest()
         following = self.following(listing, request)
         return Outline(True, len(listing.items), mark, following, listing.total or 0)

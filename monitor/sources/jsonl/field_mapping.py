@@ -19,12 +19,11 @@ from monitor.model import Paper
 from monitor.sources.api.values import (
     MAX_NAMES,
     NoPaperError,
-    Record,
+    get_list,
+    get_text,
+    given_name_first,
     in_order,
-    many,
-    natural,
-    prose,
-    raw,
+    plain_text,
     year_of,
 )
 from monitor.sources.fields import MAX_CATEGORIES
@@ -69,11 +68,11 @@ def identifiers_of(scheme: str, value: object) -> Iterator[tuple[str, str, int |
                 yield from identifiers_of(own, values)
         return
     for item in value if isinstance(value, list) else (value,):
-        identifier = raw(item)[:MAX_KEY]
+        identifier = get_text(item)[:MAX_KEY]
         if scheme in ("arxiv", "doi"):
             yield from identifiers_in(f"arxiv:{identifier}" if arxiv_id(identifier) else identifier)
         elif identifier:
-            yield scheme, prose(identifier), None
+            yield scheme, plain_text(identifier), None
 
 
 def identifiers_in(text: str) -> Iterator[tuple[str, str, int | None]]:
@@ -91,7 +90,7 @@ def _about(value: Any) -> Keys:
     if type(value) is not list:
         return keys_of((s, v) for s, v, _ in identifiers_of("", value))
     found: list[tuple[str, str, int | None]] = []
-    for text in map(raw, value[:MAX_NAMES]):
+    for text in map(get_text, value[:MAX_NAMES]):
         scheme, _, identifier = text.partition(":")
         if scheme.lower() in _ABOUT_SCHEMES and identifier:
             found += identifiers_of(scheme.lower(), identifier)
@@ -105,20 +104,22 @@ def _about(value: Any) -> Keys:
 
 def _text(value: Any) -> str:
     if type(value) is str:
-        return prose(value)
-    return prose(raw(value) or _first_text(value, _TEXT_NAMES))
+        return plain_text(value)
+    return plain_text(get_text(value) or _first_text(value, _TEXT_NAMES))
 
 
 def _first_text(value: object, names: tuple[str, ...]) -> str:
-    return next(filter(None, (raw(value, name) for name in names)), "")
+    return next(filter(None, (get_text(value, name) for name in names)), "")
 
 
 def _abstract(value: Any) -> str:
     """A text, or paragraphs: texts or objects with a `text`."""
     if type(value) is dict and type(index := value.get("InvertedIndex")) is dict:
-        words = prose(in_order(index))  # of AMiner's dumps
+        words = plain_text(in_order(index))  # of AMiner's dumps
     elif type(value) is list:
-        words = prose("\n".join(raw(one) or raw(one, "text") for one in value[:MAX_NAMES]))
+        words = plain_text(
+            "\n".join(get_text(one) or get_text(one, "text") for one in value[:MAX_NAMES])
+        )
     else:
         words = _text(value)
     return without_placeholder(words)
@@ -135,7 +136,7 @@ def _type(value: Any) -> str:
 
 def _link(value: Any) -> str:
     """The first http address of a text, a list, or an object with a `url`."""
-    text = raw(value) or raw(value, "url")
+    text = get_text(value) or get_text(value, "url")
     if _HTTP.match(text):
         return without_tracking(text)
     links = (http_link(word, "") for word in re.split(r"[;\s]+", text)[:20])
@@ -144,9 +145,11 @@ def _link(value: Any) -> str:
 
 def _authors(value: Any) -> tuple[str, ...]:
     if type(value) is list and len(value) <= MAX_NAMES and set(map(type, value)) == {str}:
-        names = [natural(prose(one)) if "," in one else prose(one) for one in value]
+        names = [
+            given_name_first(plain_text(one)) if "," in one else plain_text(one) for one in value
+        ]
     else:
-        names = [prose(name) for name in islice(names_in(value), MAX_NAMES)]
+        names = [plain_text(name) for name in islice(names_in(value), MAX_NAMES)]
     return tuple([name for name in names if name[:1].isalpha() or any(map(str.isalpha, name))])
 
 
@@ -161,7 +164,7 @@ def _categories(value: Any) -> tuple[str, ...]:
 
 
 def _term(value: object) -> str:
-    return prose(raw(value) or _first_text(value, _TERM_NAMES))
+    return plain_text(get_text(value) or _first_text(value, _TERM_NAMES))
 
 
 def _split_categories(text: str) -> list[str]:
@@ -177,16 +180,16 @@ def _split_categories(text: str) -> list[str]:
 def _year(value: Any) -> int | None:
     if type(value) is str and len(value) == 4 and value.isdecimal():
         value = int(value)
-    return value if type(value) is int and 1500 <= value < 2200 else year_of(raw(value))
+    return value if type(value) is int and 1500 <= value < 2200 else year_of(get_text(value))
 
 
 def _version(value: Any) -> int | None:
-    found = _VERSION_WORD.match(raw(value))
+    found = _VERSION_WORD.match(get_text(value))
     return int(found[1]) if found else None
 
 
 def _is_true(value: Any) -> bool:
-    return value is True or raw(value).lower() not in _NO
+    return value is True or get_text(value).lower() not in _NO
 
 
 def _date(value: Any) -> datetime | int | None:
@@ -202,7 +205,7 @@ def _date(value: Any) -> datetime | int | None:
     if isinstance(value, list) and value:
         if isinstance(value[0], list):
             return _date(value[0])
-        return _read_date("-".join(map(raw, value[:3])))
+        return _read_date("-".join(map(get_text, value[:3])))
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not 1500 <= value < 1e14:
         return None
     if value < 2200:
@@ -269,9 +272,9 @@ def names_in(value: object, depth: int = 0) -> Iterator[str]:
     elif isinstance(value, list):
         for item in value:
             if isinstance(item, str):
-                yield natural(item.strip())
+                yield given_name_first(item.strip())
             elif isinstance(item, list):  # last, first, suffix
-                last, first, suffix, *_ = *map(raw, item[:3]), "", "", ""
+                last, first, suffix, *_ = *map(get_text, item[:3]), "", "", ""
                 yield " ".join(filter(None, (first, last, suffix)))
             else:
                 yield from names_in(item, depth + 1)
@@ -281,9 +284,9 @@ def _names_in_text(text: str) -> Iterator[str]:
     """Split "A, B and C", "Doe, J.; Roe, R." and "Doe, Jane and Roe, Rae"."""
     parts = _AND.split(text)
     if len(parts) > 1 and all(part.count(",") == 1 for part in parts):
-        yield from map(natural, parts)
+        yield from map(given_name_first, parts)
     else:
-        yield from map(natural, authors([_SCOPUS_ID.sub("", text).replace("|", ";")]))
+        yield from map(given_name_first, authors([_SCOPUS_ID.sub("", text).replace("|", ";")]))
 
 
 def _names_in_object(person: Mapping[str, Any], depth: int) -> Iterator[str]:
@@ -291,12 +294,12 @@ def _names_in_object(person: Mapping[str, Any], depth: int) -> Iterator[str]:
         if isinstance(person.get(inner), (Mapping, list)):
             yield from names_in(person[inner], depth)
             return
-    whole = next(filter(None, (raw(person, name) for name in _WHOLE)), "")
+    whole = next(filter(None, (get_text(person, name) for name in _WHOLE)), "")
     parts = (
-        next(filter(None, (" ".join(map(raw, many(person, name))) for name in names)), "")
+        next(filter(None, (" ".join(map(get_text, get_list(person, name))) for name in names)), "")
         for names in _PARTS
     )
-    yield natural(whole) if whole else " ".join(filter(None, parts))
+    yield given_name_first(whole) if whole else " ".join(filter(None, parts))
 
 
 MAX_SHAPES = 1_000
@@ -378,7 +381,7 @@ class Fields:
         """The names that a title column may have, normalized."""
         return tuple(map(normalize_name, self._names.get("title", NAMES["title"])))
 
-    def paper(self, record: Record, now: datetime) -> Paper:
+    def paper(self, record: Mapping[str, object], now: datetime) -> Paper:
         """Turn a record into a paper; raises NoPaperError with the reason if it is none."""
         shape = self._shapes.get(names := tuple(record)) or self._find_shape(names)
         values = _EMPTY.copy()

@@ -14,16 +14,16 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 from monitor.model import Paper
 from monitor.sources.api.values import (
     MAX_NAMES,
     NoPaperError,
     Record,
-    many,
-    prose,
-    raw,
+    get_list,
+    get_text,
+    plain_text,
     terms,
     title_of,
 )
@@ -34,7 +34,7 @@ from monitor.sources.fields.names import authors
 from monitor.sources.jsonl.field_mapping import Fields
 from monitor.text.latex import accents
 
-Convert = Callable[[Record, datetime], Paper]
+Convert = Callable[[Mapping[str, object], datetime], Paper]
 
 _SERVICES = {
     "openalex": ("monitor.sources.openalex", "OpenAlex"),
@@ -96,8 +96,8 @@ def _service(module: str, name: str) -> Convert:
     from importlib import import_module
 
     kind: Any = getattr(import_module(module), name)
-    convert: Convert = kind(name, kind.Options(path="-"), None, datetime.now).paper
-    return convert
+    source = kind(name, kind.Options(path="-"), None, datetime.now)
+    return lambda record, now: cast("Paper", source.paper(Record(record), now))
 
 
 # ── arXiv's metadata snapshot ───────────────────────────────────────────────────────
@@ -106,45 +106,45 @@ _INITIAL = re.compile(r"\. (?=-)")
 _NUMBER = re.compile(r"v?(\d{1,4})$")
 
 
-def _arxiv(record: Record, now: datetime) -> Paper:
-    name = raw(record, "id")
-    keys, version = identifiers((f"arXiv:{name}", *re.split(r"[\s,;]+", raw(record, "doi"))))
+def _arxiv(record: Mapping[str, object], now: datetime) -> Paper:
+    name = get_text(record, "id")
+    keys, version = identifiers((f"arXiv:{name}", *re.split(r"[\s,;]+", get_text(record, "doi"))))
     if "arxiv" not in keys:
         raise NoPaperError("record has no arXiv id")
-    abstract, comments = prose(raw(record, "abstract")), raw(record, "comments")
+    abstract, comments = plain_text(get_text(record, "abstract")), get_text(record, "comments")
     versions = sorted(_versions(record), key=lambda one: one[0])
     identifier = keys["arxiv"] if isinstance(keys["arxiv"], str) else keys["arxiv"][0]
     published = within_reason(versions[0][1] if versions else None, now)
-    updated = versions[-1][1] if versions else parse_date(raw(record, "update_date"))
+    updated = versions[-1][1] if versions else parse_date(get_text(record, "update_date"))
     return Paper(
-        title=title_of(raw(record, "title")),
+        title=title_of(get_text(record, "title")),
         abstract=abstract,
         authors=tuple(islice(_authors(record), MAX_NAMES)),
-        venue=prose(raw(record, "journal-ref")),
+        venue=plain_text(get_text(record, "journal-ref")),
         published=published,
         updated=within_reason(updated, now) or published,
         url=f"https://arxiv.org/abs/{identifier}",
         keys=keys,
-        categories=terms(raw(record, "categories").split()),
+        categories=terms(get_text(record, "categories").split()),
         version=versions[-1][0] if versions else version,
-        withdrawn=says_withdrawn(abstract, prose(comments)),
+        withdrawn=says_withdrawn(abstract, plain_text(comments)),
         raw_id=name,
     )
 
 
-def _versions(record: Record) -> Iterator[tuple[int, datetime | None]]:
-    for one in many(record, "versions"):
-        found = _NUMBER.match(raw(one, "version"))
+def _versions(record: Mapping[str, object]) -> Iterator[tuple[int, datetime | None]]:
+    for one in get_list(record, "versions"):
+        found = _NUMBER.match(get_text(one, "version"))
         if found:
-            yield int(found[1]), parse_date(raw(one, "created"))
+            yield int(found[1]), parse_date(get_text(one, "created"))
 
 
-def _authors(record: Record) -> Iterator[str]:
+def _authors(record: Mapping[str, object]) -> Iterator[str]:
     """Read [last, first, suffix, ...affiliations] in Unicode, or else one text with TeX."""
-    parsed = [one for one in many(record, "authors_parsed") if isinstance(one, list)]
+    parsed = [one for one in get_list(record, "authors_parsed") if isinstance(one, list)]
     for parts in parsed:
-        last, first, suffix, *_ = *(prose(raw(one)) for one in parts[:3]), "", "", ""
+        last, first, suffix, *_ = *(plain_text(get_text(one)) for one in parts[:3]), "", "", ""
         if name := " ".join(filter(None, (_INITIAL.sub(".", first), last, suffix))):
             yield accents(name)
     if not parsed:
-        yield from authors([accents(without_affiliations(raw(record, "authors")))])
+        yield from authors([accents(without_affiliations(get_text(record, "authors")))])

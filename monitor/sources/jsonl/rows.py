@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from monitor.sources.api.values import bounded
+from monitor.sources.api.values import limited
 from monitor.sources.fields.compression import ENDS_IN_THE_MIDDLE
 from monitor.sources.fields.encoding import (
     MIN_RUN,
@@ -360,7 +360,7 @@ def parse_cell(text: str) -> object:
     """Read a list or object in a cell of a table, written as JSON or as Python; else the text."""
     for parse in (json.loads, ast.literal_eval):
         try:
-            return parse(bounded(text))
+            return parse(limited(text))
         except (ValueError, SyntaxError, RecursionError, MemoryError):
             continue
     return text

@@ -12,7 +12,7 @@ from datetime import datetime
 from xml.etree.ElementTree import Element
 
 from monitor.model import Paper
-from monitor.sources.api.values import MAX_NAMES, doi_link, natural, terms
+from monitor.sources.api.values import MAX_NAMES, doi_link, given_name_first, terms
 from monitor.sources.fields.dates import long_over, parse_date, partial_date, within_print_era
 from monitor.sources.fields.identifiers import Keys, identifiers, openreview_id
 from monitor.sources.fields.links import first_link
@@ -93,7 +93,7 @@ def _names(creators: Iterable[str]) -> list[str]:
     single = (
         one for name in creators if not _NO_NAME.match(name) for one in _split_names(accents(name))
     )
-    names = [natural(_strip_name(one)).strip() for one in single]
+    names = [given_name_first(_strip_name(one)).strip() for one in single]
     return [name for name in names if any(map(str.isalpha, name))][:MAX_NAMES]
 
 
