@@ -69,9 +69,9 @@ def redact_url(url: str) -> str:
     return f"{parts.scheme}://{host}{port}{parts.path}" + ("?..." if parts.query else "")
 
 
-def same_server(one: str, other: str) -> bool:
+def same_server(url: str, other: str) -> bool:
     """Say whether two valid http or https addresses name the same host and port."""
-    return _server(one) == _server(other)
+    return _server(url) == _server(other)
 
 
 def _server(url: str) -> tuple[str, int]:
@@ -94,8 +94,10 @@ def is_refused(address: Address) -> bool:
     return not address.is_global or address.is_multicast or address.is_reserved
 
 
-def public_addresses(host: str, found: Iterable[str]) -> list[str]:
-    public = [text for text in found if not is_refused(ipaddress.ip_address(text.split("%")[0]))]
+def public_addresses(host: str, addresses: Iterable[str]) -> list[str]:
+    public = [
+        text for text in addresses if not is_refused(ipaddress.ip_address(text.split("%")[0]))
+    ]
     if not public:
         raise FetchError(f"{host} is not a public address", PERMITTED_BY)
     return public

@@ -36,8 +36,8 @@ def lifetime(headers: Mapping[str, str], now: float) -> timedelta:
     control = headers.get("cache-control", "")
     if _NEVER.search(control):
         return timedelta(0)
-    found = _MAX_AGE.search(control)
-    age = _seconds(found[1]) - _seconds(headers.get("age", "").strip()) if found else timedelta(0)
+    match = _MAX_AGE.search(control)
+    age = _seconds(match[1]) - _seconds(headers.get("age", "").strip()) if match else timedelta(0)
     expires = _until(headers.get("expires", "").strip(), headers, now) or timedelta(0)
     return max(timedelta(0), min(max(age, expires), MOST))
 
@@ -61,7 +61,7 @@ def _date(value: str) -> datetime | None:
     if len(value) > 60 or not value.isascii():
         return None
     try:
-        found = parsedate_to_datetime(value)
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+        at = parsedate_to_datetime(value)
+        return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, TypeError, IndexError, OverflowError):
         return None

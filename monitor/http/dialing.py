@@ -18,8 +18,8 @@ from monitor.http.addresses import public_addresses
 
 def resolve(host: str, port: int) -> list[str]:
     """Return the addresses of a host in the order they should be tried; OSError if none."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
 class TooLateError(Exception):
@@ -62,8 +62,8 @@ class Guard(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.NetworkStream:
-        found = self.resolve(host, port)
-        addresses = found if self.allow_private else public_addresses(host, found)
+        resolved = self.resolve(host, port)
+        addresses = resolved if self.allow_private else public_addresses(host, resolved)
         fault: Exception = OSError("it has no address")
         for address in addresses:
             try:

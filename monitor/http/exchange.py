@@ -154,11 +154,11 @@ class Exchanger:
     def _check_behind_proxy(self, request: Request) -> None:
         """The proxy dials, so all that can be refused here is what resolves to a bad address."""
         try:
-            found = self.resolve(request.url.host, port_of(request.url))
+            addresses = self.resolve(request.url.host, port_of(request.url))
         except OSError:
             return  # only the proxy knows the name
         if not request.allow_private:
-            public_addresses(request.url.host, found)
+            public_addresses(request.url.host, addresses)
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:

@@ -69,11 +69,11 @@ class BibTex(Source):
             return failure(f"the document is larger than {MAX_BYTES:,} bytes")
         if sum(1 for _ in entries.BEGINS.finditer(content)) > MAX_ENTRIES:
             return failure(f"the document has more than {MAX_ENTRIES:,} entries")
-        found = list(_entries(content, self._clock()))
-        if not found:
+        records = list(_entries(content, self._clock()))
+        if not records:
             return failure(find_fault(content, "BibTeX") or "no BibTeX entry in the document")
-        is_cut = isinstance(found[-1], Rejected) and "end of file" in found[-1].why
-        return reading(found, whole and not is_cut)
+        is_cut = isinstance(records[-1], Rejected) and "end of file" in records[-1].why
+        return reading(records, whole and not is_cut)
 
 
 def _entries(content: str, now: datetime) -> Iterator[Paper | Rejected]:
@@ -104,10 +104,10 @@ def _inherit(parent: Entry, strings: Mapping[str, str]) -> dict[str, str]:
 
 def _strings(definitions: Fields) -> dict[str, str]:
     """Return the abbreviations of a file; each may use those before it."""
-    found: dict[str, str] = {}
+    strings: dict[str, str] = {}
     for name, value in definitions.items():
-        found[name] = _value(value, found)
-    return found
+        strings[name] = _value(value, strings)
+    return strings
 
 
 # ── values ──────────────────────────────────────────────────────────────────────────
@@ -157,8 +157,8 @@ def _names(line: str) -> tuple[str, ...]:
         return ()
     if "\n" in line:
         line = _COMMENT.sub("", line)
-    found = map(_name, entries.split_names(line)[:MAX_NAMES])
-    return tuple(name for name in found if name and not _OTHERS.fullmatch(name))
+    names = map(_name, entries.split_names(line)[:MAX_NAMES])
+    return tuple(name for name in names if name and not _OTHERS.fullmatch(name))
 
 
 @kept(4096)  # the authors of a file repeat
@@ -240,20 +240,20 @@ def _identifiers(fields: Fields) -> tuple[dict[str, str | tuple[str, ...]], int 
     named = [f"arxiv:{arxiv}" if arxiv else "", doi, url]
     named += _of_arxiv(" ".join((*places, *_BARE_NOTE.findall(fields.get("note", "")))))
     keys, version = identifiers(named)
-    found = dict(keys)
+    pairs = dict(keys)
     pmid = fields.get("pmid", "") or (eprint if archive.strip().lower() == "pubmed" else "")
     number = re.search(r"\d{1,9}", pmid) or _PMID.search(fields.get("note", ""))
     if number:
-        found["pmid"] = number[number.lastindex or 0]
+        pairs["pmid"] = number[number.lastindex or 0]
     if pmc := re.search(r"PMC\d+", fields.get("pmcid", "") or fields.get("pmc", "")):
-        found["pmcid"] = pmc.group()
-    return found, version
+        pairs["pmcid"] = pmc.group()
+    return pairs, version
 
 
 def _of_arxiv(text: str) -> list[str]:
     """Find arXiv ids written as `arXiv preprint arXiv:2401.01234` or CoRR's `abs/2401.01234`."""
-    found = re.findall(r"(?:arXiv:\s*|\babs/)([\w./-]+)", text, re.IGNORECASE)
-    return [f"arxiv:{name}" for name in found[:3]]
+    names = re.findall(r"(?:arXiv:\s*|\babs/)([\w./-]+)", text, re.IGNORECASE)
+    return [f"arxiv:{name}" for name in names[:3]]
 
 
 def _url(fields: Fields) -> str:

@@ -71,7 +71,7 @@ def read(content: str) -> File:
     content = content.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
     strings: dict[str, str] = {}
     entries: list[Entry | Rejected] = []
-    starts = [found.end() for found in _BLOCK.finditer(content)]
+    starts = [match.end() for match in _BLOCK.finditer(content)]
     for line, start, end in numbered_parts(content, [0, *starts]):
         if not BEGINS.search(content, start, end):
             continue
@@ -88,8 +88,8 @@ def _read_start(written: str, line: int, strings: dict[str, str]) -> list[Entry 
     head = _LOOSE_HEAD.match(written)
     if head and not head[1].lower().startswith(_NO_ENTRY):
         return [Rejected(f"line {line}", f"entry is larger than {MAX_ENTRY:,} characters")]
-    found = _read_blocks(written, line, strings, is_last=False)
-    return [one for one in found if isinstance(one, Entry)]
+    blocks = _read_blocks(written, line, strings, is_last=False)
+    return [block for block in blocks if isinstance(block, Entry)]
 
 
 @cache

@@ -132,8 +132,8 @@ class BioRxiv(ApiSource):
         return f"https://www.{server}.org/content/{quote(doi)}" + (f"v{version}" if version else "")
 
     def _from_feed(self, paper: Paper) -> Paper:
-        found = _VERSION.search(paper.url)
-        version = paper.version or (int(found["version"]) if found else None)
+        match = _VERSION.search(paper.url)
+        version = paper.version or (int(match["version"]) if match else None)
         published = _first_day(get_text(paper.keys, "doi"), version, paper.published)
         return structs.replace(
             paper,
@@ -157,7 +157,7 @@ class MedRxiv(BioRxiv):
 def _values(record: Record, name: str, *others: str) -> Iterator[str]:
     """Yield the values of a field under the names that the three services use."""
     names = (name, f"preprint_{name}", f"rel_{name}", *others)
-    return filter(None, (record.text(one) for one in names))
+    return filter(None, (record.text(field) for field in names))
 
 
 def _authors(record: Record) -> Iterator[str]:
@@ -171,8 +171,8 @@ def _authors(record: Record) -> Iterator[str]:
 def _doi(record: Record, *names: str) -> str:
     """Return the DOI under one of several names; "NA" is none."""
     values = (record.text(name) for name in names)
-    found = next((one for one in values if one.lower() not in _NONE), "")
-    return found.lower().removeprefix("https://doi.org/").removeprefix("doi:").strip()
+    identifier = next((value for value in values if value.lower() not in _NONE), "")
+    return identifier.lower().removeprefix("https://doi.org/").removeprefix("doi:").strip()
 
 
 def _abstract(text: str) -> str:
@@ -187,10 +187,10 @@ def _first_day(doi: str, version: int | None, at: datetime | None) -> datetime |
     """
     if version in (None, 1):
         return at
-    found = _FIRST_DATE.search(doi)
-    if not found:
+    match = _FIRST_DATE.search(doi)
+    if not match:
         return UNDATED_UNTIL
-    return partial_date(found["day"])[1] or at
+    return partial_date(match["day"])[1] or at
 
 
 def _is_withdrawn(record: Record, title: str) -> bool:

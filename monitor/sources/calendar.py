@@ -45,7 +45,7 @@ def american_holidays(day: date) -> bool:
 
     What is announced on the eve is in the feed of the next morning, so both days count.
     """
-    return any(one in _public_holidays(one.year) for one in (day, day - DAY)) or (
+    return any(holiday in _public_holidays(holiday.year) for holiday in (day, day - DAY)) or (
         (day.month, day.day) >= (12, 24) or (day.month, day.day) <= (1, 2)
     )
 
@@ -55,7 +55,7 @@ def _public_holidays(year: int) -> frozenset[date]:
     """Return the movable and fixed public holidays of the United States (5 U.S.C. 6103)."""
     fixed = [date(year, 6, 19), date(year, 7, 4), date(year, 11, 11)]
     # A holiday on a Saturday is observed on the Friday before, one on a Sunday on the Monday after.
-    observed = [one + DAY * {5: -1, 6: 1}.get(one.weekday(), 0) for one in fixed]
+    observed = [day + DAY * {5: -1, 6: 1}.get(day.weekday(), 0) for day in fixed]
     movable = [
         _nth(year, 1, weekday=0, nth=3),
         _nth(year, 2, weekday=0, nth=3),

@@ -93,7 +93,9 @@ class Crossref(ApiSource):
         updates = list(_updates(record))
         notices = [(mark, [("doi", of)]) for mark, of in updates if of not in ("", doi)]
         types = (record.text("subtype"), record.text("type"))
-        type_, about = type_and_subject([one for one in notices if one[0] in NOTICES], types)
+        type_, about = type_and_subject(
+            [notice for notice in notices if notice[0] in NOTICES], types
+        )
         return Paper(
             title=title,
             abstract=_abstract(record.text("abstract")),
@@ -151,26 +153,26 @@ def _unescape_once_more(text: str) -> str:
     return unescape_tags(_TWICE.sub("&", limited(text)))
 
 
-def _one_form(found: re.Match[str]) -> str:
-    tex = _TEX.search(found["all"])
-    return tex["tex"] if tex else found["all"]
+def _one_form(match: re.Match[str]) -> str:
+    tex = _TEX.search(match["all"])
+    return tex["tex"] if tex else match["all"]
 
 
 def _authors(record: Record) -> Iterator[str]:
     """Yield people and groups; the editors of a work without authors."""
-    for one in record.items("author") or record.items("editor"):
-        parts = (one.text("given"), one.text("family"), one.text("suffix"))
-        whole = one.text("name") or one.text("literal") or parts[0]
+    for person in record.items("author") or record.items("editor"):
+        parts = (person.text("given"), person.text("family"), person.text("suffix"))
+        whole = person.text("name") or person.text("literal") or parts[0]
         yield " ".join(filter(None, parts)) if parts[1] else whole
 
 
 def _venue(record: Record) -> str:
     """Return where a work is published; of a preprint the server."""
-    institution = next((one.text("name") for one in record.items("institution")), "")
+    institution = next((place.text("name") for place in record.items("institution")), "")
     own = institution if record.text("subtype") == "preprint" else ""
     paths = (("container-title",), ("event", "name"), ("institution",))
-    found = (record.text(*path) for path in paths)
-    return next(filter(None, found), "") or own or record.text("group-title") or institution
+    names = (record.text(*path) for path in paths)
+    return next(filter(None, names), "") or own or record.text("group-title") or institution
 
 
 def _subjects(record: Record) -> Iterator[str]:
@@ -201,8 +203,8 @@ def _parts(record: Record, name: str) -> tuple[int, ...]:
     first = dates[0].value if dates else None
     parts = [number(part) for part in first] if isinstance(first, list) else []
     whole = parts[: parts.index(None)] if None in parts else parts
-    found = tuple(part for part in whole[:3] if part is not None)
-    return found if found and 1500 <= found[0] < 2200 else ()
+    numbers = tuple(part for part in whole[:3] if part is not None)
+    return numbers if numbers and 1500 <= numbers[0] < 2200 else ()
 
 
 def _date(parts: tuple[int, ...], now: datetime) -> datetime | None:
@@ -213,27 +215,31 @@ def _keys(record: Record, doi: str) -> Keys:
     """Return the DOI, and those of the preprint or journal article that is the same work."""
     arxiv = [pair for pair in identifier_pairs((doi,)) if pair[0] == "arxiv"]
     own = arxiv or [("doi", doi)]  # arXiv's DOI has no other information
-    same = (one for relation in _SAME_WORK for one in record.items("relation", relation))
-    return keys_of((*own, *identifier_pairs(one.text("id") for one in same)))
+    same = (related for relation in _SAME_WORK for related in record.items("relation", relation))
+    return keys_of((*own, *identifier_pairs(related.text("id") for related in same)))
 
 
 def _pdf(record: Record) -> str:
-    links = (one for one in record.items("link") if one.text("content-type") == "application/pdf")
-    free = (one.text("URL") for one in links if one.text("intended-application") != "text-mining")
+    links = (
+        entry for entry in record.items("link") if entry.text("content-type") == "application/pdf"
+    )
+    free = (
+        entry.text("URL") for entry in links if entry.text("intended-application") != "text-mining"
+    )
     return http_link(next(free, ""), "")
 
 
 def _is_withdrawn(record: Record, updates: Sequence[tuple[str, str]], doi: str) -> bool:
     """Whether there is a notice; some publishers register it with the DOI of the article itself."""
-    notices = (type_of([one.text("type")]) for one in record.items("updated-by"))
+    notices = (type_of([update.text("type")]) for update in record.items("updated-by"))
     return RETRACTION in notices or (RETRACTION, doi) in updates
 
 
 def _updates(record: Record) -> Iterator[tuple[str, str]]:
     """Yield the type of this work as a notice, and the DOI of the work that it is about."""
-    for one in record.items("update-to"):
-        yield type_of([one.text("type")]), one.text("DOI").lower()
+    for work in record.items("update-to"):
+        yield type_of([work.text("type")]), work.text("DOI").lower()
     for relation in _COMMENTS:
-        for one in record.items("relation", relation):
-            if one.text("id-type") in ("", "doi"):
-                yield COMMENT, one.text("id").lower()
+        for work in record.items("relation", relation):
+            if work.text("id-type") in ("", "doi"):
+                yield COMMENT, work.text("id").lower()

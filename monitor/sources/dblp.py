@@ -146,7 +146,7 @@ class Dblp(ApiSource):
         people = info.items("authors", "author") or info.items("author") or info.items("editor")
         places = [*info.items("venue"), *info.items("journal")]
         places = places or info.items("booktitle") or info.items("school")
-        links = [_word(one) for one in (*info.items("ee"), *info.items("url"))]
+        links = [_word(link) for link in (*info.items("ee"), *info.items("url"))]
         own_page = f"https://dblp.org/rec/{key}" if re.fullmatch(r"[\w/.:-]+", key) else ""
         return Paper(
             title=title,

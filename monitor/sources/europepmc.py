@@ -111,34 +111,34 @@ class EuropePmc(ApiSource):
 def _authors(record: Record) -> Iterator[str]:
     """Yield first names first; the lite form has only "Doe J, Roe R." in one text."""
     people = record.items("authorList", "author")
-    for one in people:
-        first = one.text("firstName") or one.text("initials")
-        family = one.text("lastName")
-        whole = one.text("collectiveName") or _given_first(one.text("fullName"))
+    for person in people:
+        first = person.text("firstName") or person.text("initials")
+        family = person.text("lastName")
+        whole = person.text("collectiveName") or _given_first(person.text("fullName"))
         yield f"{first} {family}" if first and family else whole or family
     if not people:
         yield from map(_given_first, limited(record.text("authorString")).rstrip(".").split(", "))
 
 
 def _given_first(name: str) -> str:
-    found = None if name.isupper() else _LAST_NAME_FIRST.match(name.strip())
-    return f"{found['initials']} {found['last']}{found['suffix'] or ''}" if found else name
+    match = None if name.isupper() else _LAST_NAME_FIRST.match(name.strip())
+    return f"{match['initials']} {match['last']}{match['suffix'] or ''}" if match else name
 
 
 def _is_withdrawn(record: Record) -> bool:
     """Whether its type or a retraction notice shows that it is withdrawn."""
     notes = record.items("commentCorrectionList", "commentCorrection")
-    retracted = any(one.text("type").lower() == "retraction in" for one in notes)
+    retracted = any(note.text("type").lower() == "retraction in" for note in notes)
     return retracted or any(kind in _WITHDRAWN for kind in _types(record))
 
 
 def _notices(record: Record) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     """Yield the type of a notice ("Erratum for"), and the identifier of its subject."""
-    for one in record.items("commentCorrectionList", "commentCorrection"):
-        relation, scheme = one.text("type").lower(), _SCHEMES.get(one.text("source"), "")
+    for comment in record.items("commentCorrectionList", "commentCorrection"):
+        relation, scheme = comment.text("type").lower(), _SCHEMES.get(comment.text("source"), "")
         mark = type_of([relation]) if relation.endswith((" of", " for", " on")) else ""
         if mark in NOTICES:
-            yield mark, [(scheme, one.text("id"))] if scheme else []
+            yield mark, [(scheme, comment.text("id"))] if scheme else []
 
 
 _SCHEMES = {"MED": "pmid", "PMC": "pmcid"}
@@ -155,9 +155,9 @@ def _keys(record: Record, doi: str) -> Iterator[tuple[str, str]]:
     name = record.text("id") if record.text("source") == "MED" else ""
     yield "pmid", record.text("pmid") or name
     yield "pmcid", record.text("pmcid")
-    for one in record.items("commentCorrectionList", "commentCorrection"):
-        if one.text("type").lower() == "preprint of" and one.text("source") == "MED":
-            yield "pmid", one.text("id")
+    for comment in record.items("commentCorrectionList", "commentCorrection"):
+        if comment.text("type").lower() == "preprint of" and comment.text("source") == "MED":
+            yield "pmid", comment.text("id")
 
 
 def _page(doi: str, source: str, name: str) -> str:
@@ -168,6 +168,6 @@ def _page(doi: str, source: str, name: str) -> str:
 
 def _pdf(record: Record) -> str:
     links = record.items("fullTextUrlList", "fullTextUrl")
-    free = (one for one in links if one.text("availabilityCode") in ("OA", "F"))
-    found = (one.text("url") for one in free if one.text("documentStyle") == "pdf")
-    return http_link(next(found, ""), "")
+    free = (link for link in links if link.text("availabilityCode") in ("OA", "F"))
+    addresses = (link.text("url") for link in free if link.text("documentStyle") == "pdf")
+    return http_link(next(addresses, ""), "")

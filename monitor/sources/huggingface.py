@@ -65,7 +65,7 @@ class HuggingFace(ApiSource):
         return Paper(
             title=title,
             abstract=plain_text(fields.text("summary") or record.text("summary")),
-            authors=names_of(one.text("name") for one in fields.items("authors")),
+            authors=names_of(author.text("name") for author in fields.items("authors")),
             published=paper_date(published, now),
             url=f"https://arxiv.org/abs/{arxiv}" if arxiv else f"{PAGES}{quote(name)}",
             keys=keys_of((("arxiv", arxiv),)),

@@ -96,12 +96,12 @@ def _first(fields: Fields, tag: str) -> str:
 
 
 def _day(text: str) -> datetime | None:
-    found = _DAY.match(text)
-    return partial_date("-".join(found.groups()))[1] if found else None
+    match = _DAY.match(text)
+    return partial_date("-".join(match.groups()))[1] if match else None
 
 
 def _keys(fields: Fields) -> Iterator[tuple[str, str]]:
     """Yield DOI and PMC number; each value has its type."""
-    matches = [_ID.match(one) for tag in ("LID", "AID") for one in fields.get(tag, ())]
-    yield from identifier_pairs(one[1] for one in matches if one and one[2] == "doi")
+    matches = [_ID.match(value) for tag in ("LID", "AID") for value in fields.get(tag, ())]
+    yield from identifier_pairs(value[1] for value in matches if value and value[2] == "doi")
     yield "pmcid", _first(fields, "PMC")

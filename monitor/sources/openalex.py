@@ -113,8 +113,8 @@ def _name(address: str) -> str:
 
 
 def _authors(record: Record) -> Iterator[str]:
-    for one in record.items("authorships"):
-        yield one.text("author", "display_name") or one.text("raw_author_name")
+    for authorship in record.items("authorships"):
+        yield authorship.text("author", "display_name") or authorship.text("raw_author_name")
 
 
 def _venue(record: Record) -> str:
@@ -130,7 +130,9 @@ def _keys(record: Record, name: str) -> Iterator[tuple[str, str]]:
     central = record.text("ids", "pmcid").rstrip("/").rsplit("/", 1)[-1].upper()
     yield "pmcid", f"PMC{central}" if central.isdigit() else central
     yield from identifier_pairs([record.text("doi") or record.text("ids", "doi")])
-    places = identifier_pairs(one.text("landing_page_url") for one in record.items("locations"))
+    places = identifier_pairs(
+        location.text("landing_page_url") for location in record.items("locations")
+    )
     yield from (pair for pair in places if pair[0] == "arxiv")
 
 

@@ -62,8 +62,8 @@ class OpenReview(ApiSource):
         """Find the notes and their total number; a document may be a single note."""
         if response.text("id") and response.at("content").is_object:
             return Listing((response.value,))
-        found = super().listing(response)
-        return found if found.error else Listing(found.items, response.number("count"))
+        notes = super().listing(response)
+        return notes if notes.error else Listing(notes.items, response.number("count"))
 
     def paper(self, record: Record, now: datetime) -> Paper:
         """Turn a note into a paper; reviews and comments are not papers."""
@@ -93,8 +93,8 @@ class OpenReview(ApiSource):
 
     def targets(self) -> Sequence[str]:
         """Return the venues and invitations to request, one after the other."""
-        venues = [f"content.venueid={one}" for one in self.options.venues]
-        invitations = [f"invitation={one}" for one in self.options.invitations]
+        venues = [f"content.venueid={name}" for name in self.options.venues]
+        invitations = [f"invitation={name}" for name in self.options.invitations]
         return (*venues, *invitations)
 
     def following(self, listing: Listing, request: PageRequest) -> str:
@@ -160,7 +160,7 @@ def _keys(record: Record, content: Record, forum: str) -> Iterator[tuple[str, st
     texts = record.texts("externalIds")
     texts += [_word(content, "html"), _word(content, "pdf"), _word(content, "doi")]
     yield from identifier_pairs((*texts, bibtex["doi"] if bibtex else ""))
-    yield from (("dblp", one.removeprefix("dblp:")) for one in texts if one.startswith("dblp:"))
+    yield from (("dblp", text.removeprefix("dblp:")) for text in texts if text.startswith("dblp:"))
 
 
 def _is_withdrawn(record: Record, content: Record) -> bool:
@@ -172,5 +172,5 @@ def _is_withdrawn(record: Record, content: Record) -> bool:
     texts = [place, _word(content, "withdrawal"), record.text("invitation")]
     if not place:
         texts += [_word(content, "venue"), *record.texts("invitations")]
-    moved = any(_WITHDRAWN.search(one) for one in texts)
+    moved = any(_WITHDRAWN.search(text) for text in texts)
     return moved or record.at("ddate").value is not None

@@ -37,7 +37,9 @@ def read_record(element: Element, where: str, now: datetime) -> Iterator[Paper |
     if element.tag == "ERROR":
         yield Rejected(where, f"PubMed answered with an error: {text(_all(element))[:200]}")
     elif element.tag == "DeleteCitation":
-        for pmid in filter(str.isdigit, (_all(one).strip() for one in element.iter("PMID"))):
+        for pmid in filter(
+            str.isdigit, (_all(deleted).strip() for deleted in element.iter("PMID"))
+        ):
             # Only the number of a record that NLM has deleted is given, so it is the title.
             title = f"(deleted) PMID {pmid}"
             yield Paper(title, keys={"pmid": pmid}, withdrawn=True, raw_id=pmid)
@@ -166,11 +168,12 @@ def _name(author: Element) -> str:
 def _keys(elements: list[Element]) -> Keys:
     """Return DOI and PMC number; lists of the same name elsewhere belong to references."""
     doi = [
-        _all(one)
-        for one in elements
-        if (one.get("IdType") or one.get("EIdType")) == "doi" and one.get("ValidYN") != "N"
+        _all(element)
+        for element in elements
+        if (element.get("IdType") or element.get("EIdType")) == "doi"
+        and element.get("ValidYN") != "N"
     ]
-    pmc = [_all(one).strip() for one in elements if one.get("IdType") == "pmc"]
+    pmc = [_all(element).strip() for element in elements if element.get("IdType") == "pmc"]
     pmcid = pmc[0] if pmc and _PMC.fullmatch(pmc[0]) else ""
     return keys_of((*identifier_pairs(doi), ("pmcid", pmcid)))
 
@@ -182,7 +185,7 @@ def _is_retracted(citation: Element) -> bool:
 
 def _types(citation: Element) -> list[str]:
     types = citation.iterfind("Article/PublicationTypeList/PublicationType")
-    return [_all(one).strip() for one in types]
+    return [_all(element).strip() for element in types]
 
 
 def _notes(citation: Element) -> Iterator[Element]:

@@ -82,7 +82,7 @@ class Ris(Source):
         content = _LINES.sub("\n", content.replace("\0", ""))
         is_nbib = bool(nbib.BEGINS.match(content.lstrip()))
         begins = nbib.BEGINS if is_nbib else _BEGINS
-        starts = [found.start() for found in begins.finditer(content)]
+        starts = [match.start() for match in begins.finditer(content)]
         if not starts:
             return failure(_no_reference(content))
         if len(starts) > MAX_REFERENCES:
@@ -90,8 +90,8 @@ class Ris(Source):
         if is_nbib:
             return reading(list(nbib.references(content, starts, self._clock())), whole)
         ended = bool(_ENDS.search(content, starts[-1]))
-        found = list(_references(content, starts, self._clock()))
-        return reading(found, whole and ended)
+        records = list(_references(content, starts, self._clock()))
+        return reading(records, whole and ended)
 
 
 def _no_reference(content: str) -> str:
@@ -140,7 +140,7 @@ def _paper(fields: Fields, where: str, now: datetime) -> Paper | Rejected:
         published=within_print_era(published, now),
         url=_link(fields, keys),
         keys=keys,
-        categories=terms(word for one in _all(fields, ("KW",)) for word in one.split(";")),
+        categories=terms(word for value in _all(fields, ("KW",)) for word in value.split(";")),
         version=version,
         raw_id=text(next(iter(_all(fields, ("ID", "AN"))), ""))[:300],
     )
@@ -161,7 +161,7 @@ def _abstract(fields: Fields) -> str:
 
 def _people(fields: Fields, tags: Sequence[str]) -> tuple[str, ...]:
     """Return names in natural order; some files put all names into one field."""
-    people = [one for value in _all(fields, tags) for one in value.split(";")]
+    people = [person for value in _all(fields, tags) for person in value.split(";")]
     return tuple(given_name_first(name.strip(" ,")) for name in names_of(people))
 
 
@@ -171,24 +171,29 @@ def _date(fields: Fields) -> tuple[int | None, datetime | None]:
     `PY  - 1948` with `DA  - July` is July 1948.
     """
     dates = [str(fields[tag]) for tag in _DATES if fields.get(tag)]
-    year = next((found for one in dates if (found := partial_date(one)[0])), None)
-    days = (partial_date(one if partial_date(one)[0] else f"{year} {one}")[1] for one in dates)
+    year = next((number for written in dates if (number := partial_date(written)[0])), None)
+    days = (
+        partial_date(written if partial_date(written)[0] else f"{year} {written}")[1]
+        for written in dates
+    )
     return year, next(filter(None, days), None) if year else None
 
 
 def _identifiers(fields: Fields) -> tuple[dict[str, str | tuple[str, ...]], int | None]:
     named = _all(fields, ("DO", "UR", "LK", "M3", "ID", "AN"))
-    keys, version = identifiers(one for one in named if _NAMES_PAPER.search(one))
+    keys, version = identifiers(value for value in named if _NAMES_PAPER.search(value))
     numbers = dict(reversed(list(_numbers(fields))))  # the first of each scheme counts
     return {**keys, **numbers}, version
 
 
 def _numbers(fields: Fields) -> Iterator[tuple[str, str]]:
     if "pubmed" in str(fields.get("DB", "")).lower():
-        yield from (("pmid", one) for one in _all(fields, ("AN", "ID")) if _NUMBER.fullmatch(one))
+        yield from (
+            ("pmid", value) for value in _all(fields, ("AN", "ID")) if _NUMBER.fullmatch(value)
+        )
     for scheme, pattern, tags in _NUMBERS:
         matches = map(pattern.search, _all(fields, tags))
-        yield from ((scheme, found[1]) for found in matches if found)
+        yield from ((scheme, match[1]) for match in matches if match)
 
 
 def _link(fields: Fields, keys: Mapping[str, str | tuple[str, ...]]) -> str:

@@ -65,9 +65,11 @@ def read(
 
 def with_distinct_authors(papers: Sequence[Paper]) -> tuple[Paper, ...]:
     """Return papers without the second mention of an author."""
-    if all([len(set(one.authors)) == len(one.authors) for one in papers]):  # noqa: C419 - faster
+    if all([len(set(paper.authors)) == len(paper.authors) for paper in papers]):  # noqa: C419 - faster
         return tuple(papers)
-    return tuple(structs.replace(one, authors=tuple(dict.fromkeys(one.authors))) for one in papers)
+    return tuple(
+        structs.replace(paper, authors=tuple(dict.fromkeys(paper.authors))) for paper in papers
+    )
 
 
 def unattended_seconds(document: Document) -> float:

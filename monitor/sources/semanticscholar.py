@@ -65,12 +65,12 @@ class SemanticScholar(ApiSource):
         total = response.number("total")
         if total == 0 and response.at("data").value is None and not response.at("error").value:
             return Listing(total=0)
-        found = super().listing(response)
-        if found.error:
-            return found
+        papers = super().listing(response)
+        if papers.error:
+            return papers
         begin = response.number("offset") or 0
         cursor = response.text("token") or response.text("next")
-        return Listing(found.items, total, begin, cursor)
+        return Listing(papers.items, total, begin, cursor)
 
     def following(self, listing: Listing, request: PageRequest) -> str:
         """Return the token of the next page; the last page has none."""
@@ -85,11 +85,11 @@ class SemanticScholar(ApiSource):
         year = year_of(inner.text("year"), published)
         own_page = f"https://www.semanticscholar.org/paper/{name}" if name.isalnum() else ""
         studies = inner.texts("fieldsOfStudy")
-        studies += [one.text("category") for one in inner.items("s2FieldsOfStudy")]
+        studies += [part.text("category") for part in inner.items("s2FieldsOfStudy")]
         return Paper(
             title=title_of(inner.text("title")),
             abstract=abstract_of(inner.text("abstract")),
-            authors=names_of(one.text("name") or one.text() for one in inner.items("authors")),
+            authors=names_of(part.text("name") or part.text() for part in inner.items("authors")),
             venue=plain_text(next(filter(None, (inner.text(*path) for path in _VENUES)), "")),
             year=year,
             published=published or long_over(year, now),

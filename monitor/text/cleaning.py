@@ -50,8 +50,8 @@ def without_withdrawal(title: str) -> str:
     """
     if title[:1] not in "RrWw[(*":
         return title
-    found = _WITHDRAWN_MARK.match(title)
-    return title[found.end() :] if found else title
+    match = _WITHDRAWN_MARK.match(title)
+    return title[match.end() :] if match else title
 
 
 _NEXT_FIELD = re.compile(

@@ -82,14 +82,14 @@ def words(text: str) -> tuple[Word, ...]:
 def _lattice(folded: Folded) -> tuple[Word, ...]:
     text, starts, ends = folded
     chains, single = (_ASCII_CHAIN, _ASCII_PART) if text.isascii() else _unicode_patterns()
-    found: list[Word] = []
+    edges: list[Word] = []
     position = 0
     for chain in chains.finditer(text):
         start, end = chain.span()
         if end == chain.end(1):
             word = text[start:end].replace(",", "")
             span = starts[start], ends[end - 1]
-            found.append(Word(form_of(word), word, position, position + 1, span))
+            edges.append(Word(form_of(word), word, position, position + 1, span))
             position += 1
             continue
         places = [part.span() for part in single.finditer(text, start, end)]
@@ -97,9 +97,9 @@ def _lattice(folded: Folded) -> tuple[Word, ...]:
         for first, last in _runs(parts):
             word = "".join(parts[first:last])
             span = starts[places[first][0]], ends[places[last - 1][1] - 1]
-            found.append(Word(form_of(word), word, position + first, position + last, span))
+            edges.append(Word(form_of(word), word, position + first, position + last, span))
         position += len(parts)
-    return tuple(found)
+    return tuple(edges)
 
 
 # All of ASCII that a chain of words may have inside it; everything else in ASCII parts words.
@@ -149,9 +149,9 @@ def words_of_piece(piece: bytes) -> tuple[Word, ...]:
 
 def written_in_piece(text: str, number: int, span: tuple[int, int]) -> str:
     """Return how `text` writes the characters `span` of the piece of this number."""
-    (_, starts, ends), found = _placed_pieces(text)
-    first = found[number] + span[0]
-    last = found[number] + span[1] - 1
+    (_, starts, ends), pieces = _placed_pieces(text)
+    first = pieces[number] + span[0]
+    last = pieces[number] + span[1] - 1
     return text[starts[first] : ends[last]]
 
 

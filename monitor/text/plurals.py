@@ -48,7 +48,7 @@ _IRREGULAR = pairs(
 )
 # Plurals with which compounds end: submatrices, coronaviruses, cyanobacteria; but not cleaves.
 _OF_COMPOUNDS = {
-    plural: one for plural, one in _IRREGULAR.items() if len(plural) > 5 and plural != "leaves"
+    plural: noun for plural, noun in _IRREGULAR.items() if len(plural) > 5 and plural != "leaves"
 }
 
 _ENDS_OF_COMPOUNDS = frozenset(plural[-4:] for plural in _OF_COMPOUNDS)
@@ -108,12 +108,12 @@ for _plural, _one in _IRREGULAR.items():
 _LONGEST_ONE = max(map(len, _PLURALS))
 
 
-def _irregular_plurals(one: str) -> Iterator[str]:
+def _irregular_plurals(noun: str) -> Iterator[str]:
     """Yield the plurals of a word in the list of `singular`."""
-    for first in range(max(0, len(one) - _LONGEST_ONE), len(one)):
-        for plural in _PLURALS.get(one[first:], ()):
+    for first in range(max(0, len(noun) - _LONGEST_ONE), len(noun)):
+        for plural in _PLURALS.get(noun[first:], ()):
             if not first or plural in _OF_COMPOUNDS:
-                yield one[:first] + plural
+                yield noun[:first] + plural
 
 
 # A day of 10,000 papers has some 47,000 words, and three readers ask for each. About 10 MB.
@@ -121,7 +121,7 @@ def _irregular_plurals(one: str) -> Iterator[str]:
 def form_of(word: str) -> str:
     """Return what a folded word is compared by: its singular, in American spelling.
 
-    Words of one form are one word: agent and agents, optimisation and optimizations.
+    Words of noun form are noun word: agent and agents, optimisation and optimizations.
     """
     return american(singular(word))
 
@@ -129,18 +129,18 @@ def form_of(word: str) -> str:
 def ways_to_write(form: str) -> tuple[str, ...]:
     """Return the spellings of a form, each followed by its irregular plurals; () for too many.
 
-    Each word of this form is one of these, or one of them is its singular.
+    Each word of this form is noun of these, or noun of them is its singular.
     """
-    return tuple(way for one in spellings(form) for way in (one, *_irregular_plurals(one)))
+    return tuple(way for noun in spellings(form) for way in (noun, *_irregular_plurals(noun)))
 
 
 def beginnings(form: str) -> tuple[str, ...]:
-    """Return letters with one of which every word of this form begins; () for too many."""
-    return tuple(dict.fromkeys(_beginning(one) for one in spellings(form)))
+    """Return letters with noun of which every word of this form begins; () for too many."""
+    return tuple(dict.fromkeys(_beginning(noun) for noun in spellings(form)))
 
 
-def _beginning(one: str) -> str:
-    shorter = one[:-1] if one.endswith("y") else one[:-2] if one.endswith("is") else one
-    words = (shorter, *_irregular_plurals(one))
+def _beginning(noun: str) -> str:
+    shorter = noun[:-1] if noun.endswith("y") else noun[:-2] if noun.endswith("is") else noun
+    words = (shorter, *_irregular_plurals(noun))
     alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*words, strict=False))
     return "".join(first for first, *_ in alike)

@@ -27,8 +27,8 @@ def sentences(text: str) -> list[tuple[int, int]]:
     Abbreviations (et al., e.g., Fig., Eq., vs.), initials, decimals and an ellipsis that goes
     on in lower case end no sentence.
     """
-    found = islice(_END.finditer(text), MAX_SENTENCES)
-    ends = [end.end() for end in found if _ends_sentence(text, end)]
+    matches = islice(_END.finditer(text), MAX_SENTENCES)
+    ends = [end.end() for end in matches if _ends_sentence(text, end)]
     spans: list[tuple[int, int]] = []
     for start, end in pairwise([0, *ends, len(text)]):
         sentence = text[start:end].strip()

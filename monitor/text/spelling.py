@@ -138,8 +138,8 @@ _AMERICAN_WORD = dict(pair.split(":") for pair in _WORDS.split())
 
 def _invert(american: dict[str, str]) -> dict[str, list[str]]:
     british: dict[str, list[str]] = {}
-    for one, other in american.items():
-        british.setdefault(other, []).append(one)
+    for british_word, other in american.items():
+        british.setdefault(other, []).append(british_word)
     return british
 
 
@@ -206,9 +206,9 @@ def american(word: str) -> str:
     if _MAY_HAVE_PART.search(word):
         word = _PART.sub(lambda part: _AMERICAN_PART[part.group()], word)
     for ending in _ENDINGS:
-        found = ending.mark in word and ending.british.search(word)
-        if found and not (ending is _ISE and _is_always_ise(found[1])):
-            return word[: found.start()] + found.expand(ending.to_american)
+        match = ending.mark in word and ending.british.search(word)
+        if match and not (ending is _ISE and _is_always_ise(match[1])):
+            return word[: match.start()] + match.expand(ending.to_american)
     return word
 
 
@@ -221,15 +221,17 @@ def spellings(word: str) -> tuple[str, ...]:
 
     Some of them nobody writes: `labouratory` would be spelled laboratory in American.
     """
-    found = dict.fromkeys((word, *_BRITISH_WORDS.get(word, ())))
+    variants = dict.fromkeys((word, *_BRITISH_WORDS.get(word, ())))
     if word[-1:] == "s":
-        found.update(dict.fromkeys(f"{one}s" for one in _BRITISH_WORDS.get(word[:-1], ())))
+        variants.update(
+            dict.fromkeys(f"{variant}s" for variant in _BRITISH_WORDS.get(word[:-1], ()))
+        )
     endings = (ending.american.search(word) and ending for ending in _ENDINGS)
-    for one in (word, *(end.american.sub(end.to_british, word) for end in endings if end)):
-        if len(_PART_BACK.findall(one)) > _MAX_PARTS:
+    for variant in (word, *(end.american.sub(end.to_british, word) for end in endings if end)):
+        if len(_PART_BACK.findall(variant)) > _MAX_PARTS:
             return ()
-        found.update(dict.fromkeys(_with_parts_respelled(one)))
-    return tuple(found)
+        variants.update(dict.fromkeys(_with_parts_respelled(variant)))
+    return tuple(variants)
 
 
 def _with_parts_respelled(word: str) -> Iterator[str]:

@@ -98,7 +98,7 @@ def test_F06_no_record_before_a_fault_is_read_twice(faults: dict[int, str]) -> N
         return Paper(title="T", raw_id=record.identifier)
 
     content = OAI.format("".join(RECORD.format(n, faults.get(n, "")) for n in range(1000)))
-    found = read_envelope(content.encode(), paper).found
+    found = read_envelope(content.encode(), paper).records
     good = [one.raw_id for one in found if isinstance(one, Paper)]
     assert good == [f"oai:x:{n}" for n in range(1000)]
     assert len(read_ids) <= len(good) + 2  # the last before each fault

@@ -77,8 +77,8 @@ class JsonSource(Source):
         if listing.error:
             return failure(listing.error + self._other_kind(content))
         now = self._clock()
-        found = [self._record(item, n, now) for n, item in enumerate(listing.items, start=1)]
-        return reading(found, whole=cut is None)
+        records = [self._record(item, n, now) for n, item in enumerate(listing.items, start=1)]
+        return reading(records, whole=cut is None)
 
     def listing(self, response: Record) -> Listing:
         """Find the records of a whole response."""
@@ -168,8 +168,8 @@ def _error_words(value: object, depth: int) -> str:
     if depth > 3:
         return ""
     if isinstance(value, list):
-        return next((words for one in value[:3] if (words := _error_words(one, depth + 1))), "")
+        return next((words for part in value[:3] if (words := _error_words(part, depth + 1))), "")
     if isinstance(value, Mapping):
-        found = (_error_words(value.get(name), depth + 1) for name in _ERRORS)
-        return next((words for words in found if words), "")
+        texts = (_error_words(value.get(name), depth + 1) for name in _ERRORS)
+        return next((words for words in texts if words), "")
     return ""

@@ -114,7 +114,7 @@ def in_order(index: object) -> str:
 
 def title_of(*titles: str) -> str:
     """Return the first title that has words; raises NoPaperError if there is none."""
-    title = next((words for one in titles if (words := plain_text(one))), "")
+    title = next((words for written in titles if (words := plain_text(written))), "")
     if not title:
         raise NoPaperError("record has no title")
     return title
@@ -134,15 +134,15 @@ def at_milliseconds(value: object, now: datetime) -> datetime | None:
 
 def year_of(text: str, at: datetime | None = None) -> int | None:
     """Return the year in a text, else that of a date."""
-    found = re.match(r"(?:1[5-9]|20|21)\d\d(?!\d)", text)
-    return int(found.group()) if found else at.year if at else None
+    match = re.match(r"(?:1[5-9]|20|21)\d\d(?!\d)", text)
+    return int(match.group()) if match else at.year if at else None
 
 
 def names_of(marked_up: Iterable[str]) -> tuple[str, ...]:
     """Return clean names, in order, without those that have no letter."""
     limited_names = [limited(name) for name in islice(marked_up, MAX_NAMES)]
-    found = markup.names(limited_names)
-    return tuple(name for name in found if name[:1].isalpha() or any(map(str.isalpha, name)))
+    names = markup.names(limited_names)
+    return tuple(name for name in names if name[:1].isalpha() or any(map(str.isalpha, name)))
 
 
 def given_name_first(name: str) -> str:
@@ -167,10 +167,12 @@ def doi_link(keys: Keys) -> str:
 
 def arxiv_link(keys: Keys) -> str:
     """Return the address of the first arXiv id among keys, or ""."""
-    return next((f"https://arxiv.org/abs/{one}" for one in values_of(keys, "arxiv")), "")
+    return next(
+        (f"https://arxiv.org/abs/{identifier}" for identifier in values_of(keys, "arxiv")), ""
+    )
 
 
 def terms(words: Iterable[str]) -> tuple[str, ...]:
     """Return categories or keywords, each once."""
-    found = dict.fromkeys(markup.text(term[:1000]) for term in words)
-    return tuple(term for term in found if 0 < len(term) <= 100)[:MAX_CATEGORIES]
+    unique = dict.fromkeys(markup.text(term[:1000]) for term in words)
+    return tuple(term for term in unique if 0 < len(term) <= 100)[:MAX_CATEGORIES]

@@ -138,5 +138,7 @@ def _names(value: object, depth: int = 0) -> list[str]:
     if isinstance(value, Mapping):
         return _names(value.get("name") or value.get("term"), depth + 1)
     if isinstance(value, list):
-        return [name for one in value if not isinstance(one, list) for name in _names(one, depth)]
+        return [
+            name for part in value if not isinstance(part, list) for name in _names(part, depth)
+        ]
     return []

@@ -37,14 +37,14 @@ _PREPRINT_VERSION = re.compile(r"^(?P<doi>10\.(?:1101|64898)/.*\d)v(?P<version>\
 
 def identifiers(values: Iterable[str]) -> tuple[Keys, int | None]:
     """Return keys (arxiv without version, doi in lower case, pmid) and the version named."""
-    found: dict[str, list[str]] = {"arxiv": [], "doi": [], "pmid": []}
+    by_scheme: dict[str, list[str]] = {"arxiv": [], "doi": [], "pmid": []}
     version: int | None = None
     for value in filter(None, values):
         scheme, identifier, number = _find_identifier(value)
         if identifier:
-            found[scheme].append(identifier)
+            by_scheme[scheme].append(identifier)
             version = version or number
-    return {scheme: _one_or_all(names) for scheme, names in found.items() if names}, version
+    return {scheme: _one_or_all(names) for scheme, names in by_scheme.items() if names}, version
 
 
 def identifier_pairs(values: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -63,22 +63,24 @@ def values_of(keys: Keys, scheme: str) -> tuple[str, ...]:
 
 def openreview_id(values: Iterable[str]) -> str:
     """Return the id of the first link to a page of OpenReview, or ""."""
-    return next((found[1] for one in values if (found := _OPENREVIEW.search(one))), "")
+    return next((match[1] for value in values if (match := _OPENREVIEW.search(value))), "")
 
 
 def keys_of(pairs: Iterable[tuple[str, str]]) -> Keys:
     """Collect identifiers by scheme: one value, or a tuple of several."""
-    found: dict[str, dict[str, None]] = {}
+    by_scheme: dict[str, dict[str, None]] = {}
     for scheme, value in pairs:
         if value and len(value) <= MAX_KEY_CHARS:
-            found.setdefault(scheme, {})[markup.text(value)] = None
-    return {scheme: v[0] if len(v := tuple(values)) == 1 else v for scheme, values in found.items()}
+            by_scheme.setdefault(scheme, {})[markup.text(value)] = None
+    return {
+        scheme: v[0] if len(v := tuple(values)) == 1 else v for scheme, values in by_scheme.items()
+    }
 
 
 def arxiv_id(value: str) -> str:
     """Return the arXiv id that a value is, without its version; "" if it is anything else."""
-    found = _ARXIV_ID.fullmatch(value.strip())
-    return found["id"] if found else ""
+    match = _ARXIV_ID.fullmatch(value.strip())
+    return match["id"] if match else ""
 
 
 def _find_identifier(value: str) -> tuple[str, str, int | None]:
@@ -88,12 +90,12 @@ def _find_identifier(value: str) -> tuple[str, str, int | None]:
     if not value.isprintable():
         value = clean(value)
     value = value.lower()
-    if "arxiv" in value and (found := _ARXIV.search(value)):
-        return "arxiv", found["id"], int(found["version"]) if found["version"] else None
-    if "10." in value and (found := _DOI.search(value)):
-        return "doi", *_split_doi(found.group())
-    if ("pubmed" in value or "pmid" in value) and (found := _PMID.search(value)):
-        return "pmid", found["id"], None
+    if "arxiv" in value and (match := _ARXIV.search(value)):
+        return "arxiv", match["id"], int(match["version"]) if match["version"] else None
+    if "10." in value and (match := _DOI.search(value)):
+        return "doi", *_split_doi(match.group())
+    if ("pubmed" in value or "pmid" in value) and (match := _PMID.search(value)):
+        return "pmid", match["id"], None
     return "", "", None
 
 
@@ -104,8 +106,8 @@ def _split_doi(doi: str) -> tuple[str, int | None]:
     bare = _DOI_PAGES.sub("", doi).rstrip(".,;/")
     while bare.endswith(")") and bare.count(")") > bare.count("("):
         bare = bare[:-1].rstrip(".,;/")
-    found = _PREPRINT_VERSION.match(bare)
-    return (found["doi"], int(found["version"])) if found else (bare, None)
+    match = _PREPRINT_VERSION.match(bare)
+    return (match["doi"], int(match["version"])) if match else (bare, None)
 
 
 def _one_or_all(values: list[str]) -> str | tuple[str, ...]:

@@ -68,7 +68,7 @@ def names(markup: Sequence[str]) -> list[str]:
     plain = line.isprintable() and unicodedata.is_normalized("NFC", line)
     if plain and line == line.strip(" ") and not any(map(line.__contains__, _NEEDS_CLEANING)):
         return list(markup)
-    return [_name(one) for one in markup]
+    return [_name(name) for name in markup]
 
 
 def _name(markup: str) -> str:

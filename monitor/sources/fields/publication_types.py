@@ -41,7 +41,9 @@ def type_of(words: Iterable[str]) -> str:
 
     In small letters, with spaces: "journal-article" and "Journal Article" are one.
     """
-    names = [" ".join(one.replace("-", " ").replace("_", " ").lower().split()) for one in words]
+    names = [
+        " ".join(written.replace("-", " ").replace("_", " ").lower().split()) for written in words
+    ]
     marks = {_MARKS[word] for word in names if word in _MARKS}
     first = (word[:MAX_TYPE_CHARS] for word in names if word and word not in _EMPTY)
     return next((mark for mark in NOTICES if mark in marks), "") or next(first, "")

@@ -69,7 +69,9 @@ def read_text(text: str, latest: date) -> Reading:
     rejected = tuple(rejected for reader in readers for rejected in reader.rejected)
     if not papers:
         if not with_cards:  # it may be any other file, whose words are no business of a message
-            rejected = tuple(Rejected(one.where, one.why.partition(": ")[0]) for one in rejected)
+            rejected = tuple(
+                Rejected(block.where, block.why.partition(": ")[0]) for block in rejected
+            )
         return Reading((), rejected, _no_paper(rejected), complete=False)
     if len(rejected) * REJECTED_IN_TEN > len(blocks):
         error = f"{len(rejected):,} of {len(blocks):,} blocks cannot be read"

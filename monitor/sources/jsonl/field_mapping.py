@@ -77,8 +77,8 @@ def identifiers_of(scheme: str, value: object) -> Iterator[tuple[str, str, int |
 
 def identifiers_in(text: str) -> Iterator[tuple[str, str, int | None]]:
     """Yield (scheme, identifier, version) of the arXiv ids and DOIs in a text."""
-    found, version = identifiers((text,))
-    for scheme, values in found.items():
+    keys, version = identifiers((text,))
+    for scheme, values in keys.items():
         for value in (values,) if isinstance(values, str) else values:
             yield scheme, value, version
 
@@ -89,14 +89,14 @@ def _about(value: Any) -> Keys:
         value = [value]
     if type(value) is not list:
         return keys_of((s, v) for s, v, _ in identifiers_of("", value))
-    found: list[tuple[str, str, int | None]] = []
+    triples: list[tuple[str, str, int | None]] = []
     for text in map(get_text, value[:MAX_NAMES]):
         scheme, _, identifier = text.partition(":")
         if scheme.lower() in _ABOUT_SCHEMES and identifier:
-            found += identifiers_of(scheme.lower(), identifier)
+            triples += identifiers_of(scheme.lower(), identifier)
         else:
-            found += identifiers_in(text[:MAX_KEY])
-    return keys_of((scheme, identifier) for scheme, identifier, _ in found)
+            triples += identifiers_in(text[:MAX_KEY])
+    return keys_of((scheme, identifier) for scheme, identifier, _ in triples)
 
 
 # ── text ────────────────────────────────────────────────────────────────────────────
@@ -118,7 +118,10 @@ def _abstract(value: Any) -> str:
         words = plain_text(in_order(index))  # of AMiner's dumps
     elif type(value) is list:
         words = plain_text(
-            "\n".join(get_text(one) or get_text(one, "text") for one in value[:MAX_NAMES])
+            "\n".join(
+                get_text(paragraph) or get_text(paragraph, "text")
+                for paragraph in value[:MAX_NAMES]
+            )
         )
     else:
         words = _text(value)
@@ -146,7 +149,8 @@ def _link(value: Any) -> str:
 def _authors(value: Any) -> tuple[str, ...]:
     if type(value) is list and len(value) <= MAX_NAMES and set(map(type, value)) == {str}:
         names = [
-            given_name_first(plain_text(one)) if "," in one else plain_text(one) for one in value
+            given_name_first(plain_text(author)) if "," in author else plain_text(author)
+            for author in value
         ]
     else:
         names = [plain_text(name) for name in islice(names_in(value), MAX_NAMES)]
@@ -184,8 +188,8 @@ def _year(value: Any) -> int | None:
 
 
 def _version(value: Any) -> int | None:
-    found = _VERSION_WORD.match(get_text(value))
-    return int(found[1]) if found else None
+    match = _VERSION_WORD.match(get_text(value))
+    return int(match[1]) if match else None
 
 
 def _is_true(value: Any) -> bool:
@@ -407,14 +411,19 @@ class Fields:
         for name in names:
             normalized.setdefault(normalize_name(name), name)
         every = {f: tuple(self._paths(f, names, normalized)) for f in (*NAMES, *self._names)}
-        paths = {field: found for field, found in every.items() if found}
+        paths = {field: existing for field, existing in every.items() if existing}
         self._shapes[names] = shape = _Shape(
             tuple(
-                (_SLOTS[field], found[0][0], found[len(found[0]) == 1 :], CONVERTERS[field])
-                for field, found in paths.items()
+                (
+                    _SLOTS[field],
+                    existing[0][0],
+                    existing[len(existing[0]) == 1 :],
+                    CONVERTERS[field],
+                )
+                for field, existing in paths.items()
                 if field in CONVERTERS
             ),
-            tuple((f[5:], found) for f, found in paths.items() if f.startswith("keys")),
+            tuple((f[5:], existing) for f, existing in paths.items() if f.startswith("keys")),
         )
         return shape
 
@@ -461,21 +470,21 @@ def _set_keys(values: list[Any], fields: Sequence[tuple[str, object]]) -> None:
     values[_KEYS] = {}
     if not (fields or values[_LINKS[0]] or values[_LINKS[1]]):
         return
-    found: dict[str, dict[str, None]] = {}
+    by_scheme: dict[str, dict[str, None]] = {}
     version = None
     for scheme, value in fields:
         for name, identifier, number in identifiers_of(scheme, value):
-            found.setdefault(name, {})[identifier] = None
+            by_scheme.setdefault(name, {})[identifier] = None
             version = version or number
     for slot in _LINKS:
         link = values[slot]
         if link and ("10." in link or "arxiv" in link):
             for name, identifier, number in identifiers_in(link):
-                if name not in found:
-                    found[name] = {identifier: None}
+                if name not in by_scheme:
+                    by_scheme[name] = {identifier: None}
                     version = version or number
     values[_KEYS] = {
         name: v[0] if len(v := tuple(identifiers)) == 1 else v
-        for name, identifiers in found.items()
+        for name, identifiers in by_scheme.items()
     }
     values[_VERSION] = values[_VERSION] or version

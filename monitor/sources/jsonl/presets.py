@@ -112,7 +112,7 @@ def _arxiv(record: Mapping[str, object], now: datetime) -> Paper:
     if "arxiv" not in keys:
         raise NoPaperError("record has no arXiv id")
     abstract, comments = plain_text(get_text(record, "abstract")), get_text(record, "comments")
-    versions = sorted(_versions(record), key=lambda one: one[0])
+    versions = sorted(_versions(record), key=lambda numbered: numbered[0])
     identifier = keys["arxiv"] if isinstance(keys["arxiv"], str) else keys["arxiv"][0]
     published = within_reason(versions[0][1] if versions else None, now)
     updated = versions[-1][1] if versions else parse_date(get_text(record, "update_date"))
@@ -133,17 +133,17 @@ def _arxiv(record: Mapping[str, object], now: datetime) -> Paper:
 
 
 def _versions(record: Mapping[str, object]) -> Iterator[tuple[int, datetime | None]]:
-    for one in get_list(record, "versions"):
-        found = _NUMBER.match(get_text(one, "version"))
-        if found:
-            yield int(found[1]), parse_date(get_text(one, "created"))
+    for entry in get_list(record, "versions"):
+        match = _NUMBER.match(get_text(entry, "version"))
+        if match:
+            yield int(match[1]), parse_date(get_text(entry, "created"))
 
 
 def _authors(record: Mapping[str, object]) -> Iterator[str]:
     """Read [last, first, suffix, ...affiliations] in Unicode, or else one text with TeX."""
-    parsed = [one for one in get_list(record, "authors_parsed") if isinstance(one, list)]
+    parsed = [part for part in get_list(record, "authors_parsed") if isinstance(part, list)]
     for parts in parsed:
-        last, first, suffix, *_ = *(plain_text(get_text(one)) for one in parts[:3]), "", "", ""
+        last, first, suffix, *_ = *(plain_text(get_text(part)) for part in parts[:3]), "", "", ""
         if name := " ".join(filter(None, (_INITIAL.sub(".", first), last, suffix))):
             yield accents(name)
     if not parsed:

@@ -273,13 +273,13 @@ def _decode_pieces(tape: Tape) -> Iterator[str]:
 
 
 def _next_value(text: str, at: int) -> int:
-    found = _VALUE.search(text, at)
-    return found.start() if found else len(text)
+    match = _VALUE.search(text, at)
+    return match.start() if match else len(text)
 
 
 def _next_object(text: str, at: int) -> int:
-    found = _NEXT_OBJECT.search(text, at + 1)
-    return found.end() if found else len(text)
+    match = _NEXT_OBJECT.search(text, at + 1)
+    return match.end() if match else len(text)
 
 
 # ── a table ─────────────────────────────────────────────────────────────────────────
@@ -441,7 +441,7 @@ def _table_form(text: str, titles: Sequence[str]) -> Form:
     headers = {sign: _header(text, sign) for sign in _DELIMITERS}
     with_titles = {sign: columns for sign, columns in headers.items() if _has(columns, titles)}
     if not with_titles:
-        columns = next((one for one in headers.values() if _has(one, _COLUMNS_OF_PAPERS)), [])
+        columns = next((names for names in headers.values() if _has(names, _COLUMNS_OF_PAPERS)), [])
         quoted = f"; its columns are: {', '.join(columns)[:MAX_QUOTED]}" if columns else ""
         return _no_form(f"neither JSON nor a table with a column for titles{quoted}")
     sign = max(with_titles, key=lambda sign: (len(with_titles[sign]), sign))

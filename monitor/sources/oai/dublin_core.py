@@ -91,9 +91,12 @@ def _abstract(metadata: Element) -> str:
 
 def _names(creators: Iterable[str]) -> list[str]:
     single = (
-        one for name in creators if not _NO_NAME.match(name) for one in _split_names(accents(name))
+        part
+        for name in creators
+        if not _NO_NAME.match(name)
+        for part in _split_names(accents(name))
     )
-    names = [given_name_first(_strip_name(one)).strip() for one in single]
+    names = [given_name_first(_strip_name(part)).strip() for part in single]
     return [name for name in names if any(map(str.isalpha, name))][:MAX_NAMES]
 
 
@@ -106,8 +109,11 @@ def _strip_name(name: str) -> str:
 def _split_names(text: str) -> list[str]:
     """Split the names of one element: after a semicolon is another name, or an affiliation."""
     first, *others = _SEVERAL.split(text)
-    alike = (one for one in others if one.count(",") == first.count(",") <= 1)
-    return [first, *(one for one in alike if _A_NAME.match(one) and not _A_PLACE.search(one))]
+    alike = (other for other in others if other.count(",") == first.count(",") <= 1)
+    return [
+        first,
+        *(other for other in alike if _A_NAME.match(other) and not _A_PLACE.search(other)),
+    ]
 
 
 def _venue(texts: Iterable[str]) -> str:
@@ -121,16 +127,16 @@ def _dates(texts: Iterable[str], now: datetime) -> tuple[int | None, datetime | 
     Repositories also date the deposit and the end of an embargo: the earliest is publication.
     A year has no day, but a paper of a year long past is older.
     """
-    found: list[tuple[int, datetime | None]] = []
+    dates: list[tuple[int, datetime | None]] = []
     for text in texts:
         at = parse_date(text)
         year, day = (at.year, at) if at else partial_date(text)
         if year and year <= now.year + 1 and "embargo" not in text:
-            found.append((year, day))
-    if not found:
+            dates.append((year, day))
+    if not dates:
         return None, None
-    year = min(year for year, _ in found)
-    days = [day for its_year, day in found if its_year == year and day]
+    year = min(year for year, _ in dates)
+    days = [day for its_year, day in dates if its_year == year and day]
     if days:
         return year, within_print_era(min(days), now)
     return year, long_over(year, now)
@@ -145,9 +151,9 @@ def _keys(identifier: str, metadata: Element) -> tuple[Keys, int | None]:
     )
     named = (identifier, *own, *same)
     keys, version = identifiers(named)
-    found = dict(keys)
+    all_keys = dict(keys)
     if "arxiv" not in identifiers((identifier,))[0]:
-        found["oai"] = identifier
+        all_keys["oai"] = identifier
     if review := openreview_id(named):
-        found["openreview"] = review
-    return found, version
+        all_keys["openreview"] = review
+    return all_keys, version

@@ -68,7 +68,7 @@ class Envelope:
     token of the request (any more); `fault` is where the document is truncated or broken.
     """
 
-    found: tuple[Paper | Rejected, ...] = ()
+    records: tuple[Paper | Rejected, ...] = ()
     responded: datetime | None = None
     token: str = ""
     error: str = ""
@@ -76,11 +76,11 @@ class Envelope:
     fault: str = ""
 
     def reading(self) -> Reading:
-        papers = tuple(one for one in self.found if isinstance(one, Paper))
-        rejected = tuple(one for one in self.found if isinstance(one, Rejected))
+        papers = tuple(entry for entry in self.records if isinstance(entry, Paper))
+        rejected = tuple(entry for entry in self.records if isinstance(entry, Rejected))
         error = self.error
         if not error and not papers:
-            bad = next((one.why for one in rejected if one.why not in _POOR), "")
+            bad = next((entry.why for entry in rejected if entry.why not in _POOR), "")
             error = f"no record is a paper: {bad}" if bad else self.fault
         return Reading(papers, rejected, error, complete=not (error or self.fault))
 
@@ -104,7 +104,7 @@ def read_envelope(content: bytes, convert: Convert) -> Envelope:
         elif not fault:
             fault = str(element)
         else:
-            response.found.append(Rejected(f"record {len(response.found) + 1}", str(element)))
+            response.records.append(Rejected(f"record {len(response.records) + 1}", str(element)))
     return response.envelope(fault)
 
 
@@ -113,7 +113,7 @@ class _Response:
 
     def __init__(self, convert: Convert) -> None:
         self.convert = convert
-        self.found: list[Paper | Rejected] = []
+        self.records: list[Paper | Rejected] = []
         self.verb = self.token = ""
         self.total = 0
         self.before = 0
@@ -123,7 +123,7 @@ class _Response:
     def take(self, element: Element) -> None:
         match local(element):
             case "record":
-                self.found.append(self.record(element))
+                self.records.append(self.record(element))
             case "responseDate":
                 self.responded = parse_date(words(element))
             case "error":
@@ -136,7 +136,7 @@ class _Response:
                 self.verb = verb
 
     def record(self, element: Element) -> Paper | Rejected:
-        where = f"record {len(self.found) + 1}"
+        where = f"record {len(self.records) + 1}"
         header = element.find("{*}header")
         identifier = first(header, "identifier")
         if not identifier:
@@ -147,12 +147,14 @@ class _Response:
             deleted,
             element.find("{*}metadata/*"),
         )
-        found = _find_fault(element, record) or self.convert(record)
-        return found if isinstance(found, Paper) else Rejected(f"{where} ({identifier})", found)
+        outcome = _find_fault(element, record) or self.convert(record)
+        return (
+            outcome if isinstance(outcome, Paper) else Rejected(f"{where} ({identifier})", outcome)
+        )
 
     def envelope(self, fault: str) -> Envelope:
         return Envelope(
-            tuple(self.found),
+            tuple(self.records),
             self.responded,
             self.token,
             self.error(fault),
@@ -163,10 +165,10 @@ class _Response:
     def error(self, fault: str) -> str:
         """Explain why a response has no records; "" if it has some, or there are none."""
         bad = {code: why for code, why in self.errors.items() if code != _NO_RECORDS}
-        if bad and not self.found:
+        if bad and not self.records:
             code, why = next(iter(bad.items()))
             return f"the repository answered {code}" + (f": {why[:200]}" if why else "")
-        if self.found or self.errors or fault:
+        if self.records or self.errors or fault:
             return ""
         if self.verb == "ListRecords":
             missing = self.total > self.before and not self.token

@@ -129,7 +129,7 @@ def cut_with_namespaces(text: str, names: Iterable[str]) -> Iterator[bytes]:
         return
     opening, closing = f"<{root[1]}{(root[2] or '').rstrip('/')}>", f"</{root[1]}>"
     begin = re.compile(rf"<((?:[\w-]+:)?(?:{'|'.join(map(re.escape, names))}))(?=[\s>])")
-    starts = ((found.start(), found[1]) for found in begin.finditer(text, root.end()))
+    starts = ((match.start(), match[1]) for match in begin.finditer(text, root.end()))
     for (start, name), (end, _) in pairwise(chain(starts, [(len(text), "")])):
         last = text.rfind(f"</{name}>", start, end)
         if last >= 0:
@@ -147,13 +147,13 @@ def _decode(content: bytes) -> str:
     return decode(content)[0]
 
 
-def _repair_escape(found: re.Match[str]) -> str:
+def _repair_escape(match: re.Match[str]) -> str:
     """A character for its HTML name or number, nothing for one that XML forbids, else `&amp;`."""
-    if found[1]:
-        code = int(found[1][1:], 16) if found[1][0] in "xX" else int(found[1])
-        return found.group() if is_xml_character(code) else ""
-    character = html.unescape(found.group())
-    return f"&amp;{found.group()[1:]}" if character == found.group() else character
+    if match[1]:
+        code = int(match[1][1:], 16) if match[1][0] in "xX" else int(match[1])
+        return match.group() if is_xml_character(code) else ""
+    character = html.unescape(match.group())
+    return f"&amp;{match.group()[1:]}" if character == match.group() else character
 
 
 # ── tags ────────────────────────────────────────────────────────────────────────────
@@ -179,7 +179,7 @@ def balance_tags(text: str) -> str:
     """
     if text.count("<!") + text.count("<?") > MAX_PASSAGES:
         return text
-    last_ends = {found[1]: found.start() for found in _END_TAG.finditer(text)}
+    last_ends = {match[1]: match.start() for match in _END_TAG.finditer(text)}
     pieces: list[str] = []
     parents: list[str] = []
     end, has_text = 0, False  # since the innermost element began

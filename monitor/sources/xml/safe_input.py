@@ -129,8 +129,8 @@ def _replace_html_names(pieces: Iterable[bytes]) -> Iterator[bytes]:
     yield rest
 
 
-def _to_number(found: re.Match[bytes]) -> bytes:
-    if found[1] in _XML_NAMES:
-        return found[0]
-    character = html.entities.html5.get(f"{found[1].decode()};")
-    return character.encode("ascii", "xmlcharrefreplace") if character else b"&amp;" + found[0][1:]
+def _to_number(match: re.Match[bytes]) -> bytes:
+    if match[1] in _XML_NAMES:
+        return match[0]
+    character = html.entities.html5.get(f"{match[1].decode()};")
+    return character.encode("ascii", "xmlcharrefreplace") if character else b"&amp;" + match[0][1:]
