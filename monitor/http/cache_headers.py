@@ -43,7 +43,7 @@ def lifetime(headers: Mapping[str, str], now: float) -> timedelta:
 
 
 def _seconds(value: str) -> timedelta:
-    """Whole seconds, three years at most; 0 for what is negative or none."""
+    """Whole seconds, three years at most; 0 for a negative number or other text."""
     if not (value.isascii() and value.isdigit()):
         return timedelta(0)
     return timedelta(seconds=int(value.lstrip("0")[:8] or "0"))
@@ -57,7 +57,7 @@ def _until(value: str, headers: Mapping[str, str], now: float) -> timedelta | No
 
 
 def _date(value: str) -> datetime | None:
-    """Read a date of HTTP; None for what is none. A form without a zone is of UTC."""
+    """Read a date of HTTP; None for other text. A form without a zone is in UTC."""
     if len(value) > 60 or not value.isascii():
         return None
     try:

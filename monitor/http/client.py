@@ -6,7 +6,7 @@ What every fetch promises:
     a server that asked to be left alone (429, 503) is not asked again before the time it named
     no private address: the address that is dialled is checked, at every redirect
     a total deadline, a minimum rate, and a cap on what comes out of the decompressor
-    conditional requests (RFC 9110, 13); an address that moved for good is asked at its new place
+    conditional requests (RFC 9110, 13); what moved permanently is requested there
     no secret in a message or a log line: queries and passwords of addresses are left out
 """
 
@@ -32,7 +32,7 @@ from monitor.http.request import (
     MAX_REDIRECTS,
     Request,
     check_address,
-    find_new_place,
+    find_new_address,
     follow,
     move_request,
     parse_url,
@@ -203,7 +203,7 @@ class HttpClient:
         return response
 
     def _fetch(self, request: Request) -> Response:
-        """Ask at the address's present place, and note where it moves to."""
+        """Request the current address, and record a permanent redirect."""
         address = stored_address(request.url)
         move = self._memory.move(address)
         elsewhere = move_request(request, move.place) if move and move.seen >= CONFIRMED else None
@@ -214,9 +214,9 @@ class HttpClient:
                 if error.retry_after is not None:
                     raise
                 self._memory.record_move(address, "")
-        answer, place = self._follow_redirects(request)
-        if place or move:
-            self._memory.record_move(address, place)
+        answer, new_address = self._follow_redirects(request)
+        if new_address or move:
+            self._memory.record_move(address, new_address)
         return answer
 
     def close(self) -> None:
@@ -225,8 +225,8 @@ class HttpClient:
             self._own_gates.cleanup()
 
     def _follow_redirects(self, request: Request) -> tuple[Response, str]:
-        """Return the answer at the end of all redirects, and the place it has moved to for good."""
-        first, place, permanent = request.url, "", True
+        """Return the response after all redirects, and the address of a permanent one."""
+        first, new_address, permanent = request.url, "", True
         watch = Watch(self._monotonic, request.seconds)
         for _ in range(MAX_REDIRECTS + 1):
             check_address(request)
@@ -236,11 +236,11 @@ class HttpClient:
                 watch.put_off(self._monotonic() - waited_from)
                 answer = self._exchanger.exchange(request, watch)
             if isinstance(answer, Response):
-                return answer, place
+                return answer, new_address
             request = follow(request, answer)
             permanent = permanent and answer.permanent
             if permanent:
-                place = find_new_place(first, request.url)
+                new_address = find_new_address(first, request.url)
         raise FetchError(f"{redact_url(str(first))} redirects more than {MAX_REDIRECTS} times")
 
     def _check_wait(self, request: Request) -> None:

@@ -76,7 +76,7 @@ class Redirect:
 
 def follow(request: Request, moved: Redirect) -> Request:
     """Return the request for where a redirect leads."""
-    target = request.url.join(moved.location)  # httpx has refused what is no address
+    target = request.url.join(moved.location)  # httpx has refused invalid addresses
     if request.url.scheme == "https" and target.scheme == "http":
         raise FetchError(f"{request.url.host} redirects from https to http, which is refused")
     return redirect_request(request, target)
@@ -95,16 +95,16 @@ def stored_address(url: httpx.URL) -> str:
     return str(url.copy_with(userinfo=b"", query=None, fragment=None))
 
 
-def find_new_place(first: httpx.URL, target: httpx.URL) -> str:
-    """Return the place to ask from now on, "" where that is not known: queries may hold keys."""
+def find_new_address(first: httpx.URL, target: httpx.URL) -> str:
+    """Return the address to request from now on, "" if it is not known: queries may hold keys."""
     if first.query == target.query:
         return stored_address(target)
     return "" if first.query else str(target.copy_with(userinfo=b"", fragment=None))
 
 
-def move_request(request: Request, place: str) -> Request | None:
-    """Return the request at the new place of its address, None where its query has none there."""
-    target = httpx.URL(place)
+def move_request(request: Request, address: str) -> Request | None:
+    """Return the request at a new address, None if both addresses have a query."""
+    target = httpx.URL(address)
     if request.url.query:
         if target.query:
             return None

@@ -1,4 +1,4 @@
-"""What the door remembers of servers and addresses: for restarts and for other processes."""
+"""Waits and redirects of servers, kept for restarts and for other processes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Memory(Protocol):
 
 
 class NoMemory:
-    """For a door that is opened once and remembers nothing."""
+    """For a client that keeps nothing between requests."""
 
     def wait(self, server: str) -> Wait | None:
         return None

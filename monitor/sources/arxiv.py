@@ -27,7 +27,7 @@ from monitor.sources.calendar import Calendar, american_holidays
 from monitor.sources.feed.source import Feed
 from monitor.sources.fields.dates import end_of_month, parse_date, parse_written_day
 from monitor.sources.oai.envelope import Record
-from monitor.sources.oai.harvest import Harvester
+from monitor.sources.oai.source import Harvester
 
 FEEDS = "https://rss.arxiv.org/rss/"
 ARCHIVE = "https://oaipmh.arxiv.org/oai"

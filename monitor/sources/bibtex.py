@@ -54,7 +54,7 @@ _BARE_NOTE = re.compile(r"^\W*arXiv:\s*[\w./-]+", re.IGNORECASE)
 
 
 class BibTex(Source):
-    """Reads references: papers that somebody already has, so a first reading has no news."""
+    """Reads references: papers that the user already has, so a first reading has no news."""
 
     kind = "bibtex"
     default_first_run = FirstRun.BASELINE
@@ -118,14 +118,14 @@ def _value(written: str, strings: Mapping[str, str]) -> str:
     if "#" not in written:
         return _part(written.strip(), strings)
     parts, start, depth, quoted = [], 0, 0, False
-    for place, sign in enumerate(written):
+    for at, sign in enumerate(written):
         if sign in "{}":
             depth += 1 if sign == "{" else -1
         elif sign == '"' and not depth:
             quoted = not quoted
         elif sign == "#" and not depth and not quoted:
-            parts.append(written[start:place])
-            start = place + 1
+            parts.append(written[start:at])
+            start = at + 1
     return _join(_part(part.strip(), strings) for part in (*parts, written[start:]))
 
 

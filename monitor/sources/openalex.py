@@ -69,10 +69,10 @@ class OpenAlex(ApiSource):
         """Turn a work into a paper."""
         name = _name(record.text("id") or record.text("ids", "openalex"))
         published = paper_date(record.text("publication_date"), now)
-        place = record.at("primary_location")
+        location = record.at("primary_location")
         type_ = type_of([record.text("type")])
         topics = record.items("topics") or record.items("primary_topic") or record.items("concepts")
-        links = (record.text("doi"), place.text("landing_page_url"), record.text("id"))
+        links = (record.text("doi"), location.text("landing_page_url"), record.text("id"))
         return Paper(
             title=title_of(record.text("title"), record.text("display_name")),
             abstract=abstract_of(in_order(record.at("abstract_inverted_index").value)),
@@ -118,8 +118,8 @@ def _authors(record: Record) -> Iterator[str]:
 
 
 def _venue(record: Record) -> str:
-    place = record.at("primary_location") or record.at("host_venue")
-    names = (place.text("source", "display_name"), place.text("raw_source_name"))
+    location = record.at("primary_location") or record.at("host_venue")
+    names = (location.text("source", "display_name"), location.text("raw_source_name"))
     return next(filter(None, names), "") or record.text("host_venue", "display_name")
 
 

@@ -134,7 +134,7 @@ def _text_at(element: Element, path: str) -> str:
 
 
 def _other_abstract(citation: Element) -> str:
-    """Return an abstract by somebody else or in another language, English first."""
+    """Return an abstract by another author or in another language, English first."""
     abstracts = sorted(citation.iterfind("OtherAbstract"), key=lambda a: a.get("Language") != "eng")
     return next(filter(None, map(_sections, abstracts)), "")
 

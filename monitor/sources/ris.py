@@ -66,7 +66,7 @@ Fields = Mapping[str, Any]
 
 
 class Ris(Source):
-    """Reads references: papers that somebody already has, so a first reading has no news."""
+    """Reads references: papers that the user already has, so a first reading has no news."""
 
     kind = "ris"
     default_first_run = FirstRun.BASELINE

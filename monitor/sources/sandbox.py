@@ -36,7 +36,7 @@ SECONDS = 8.0  # of ten that a command at a terminal may take
 MEMORY_BYTES = 400 * 1024 * 1024  # of 512 MB, beside this process
 LARGE_BYTES = 20 * 1024 * 1024  # from here on, time and memory grow with the document
 SECONDS_PER_MB = 0.5
-SECONDS_PER_MB_UNATTENDED = 3.0  # nobody waits, and the machine may be busy
+SECONDS_PER_MB_UNATTENDED = 3.0  # in the background, on a machine that may be busy
 MAX_IDLE_WORKERS = 2
 # Allocations between two runs of the garbage collector. Papers, and what they are read from, form
 # no cycles; and there are a hundred thousand of them, which each run would visit again.
@@ -65,15 +65,16 @@ def read(
 
 def with_distinct_authors(papers: Sequence[Paper]) -> tuple[Paper, ...]:
     """Return papers without the second mention of an author."""
-    if all([len(set(paper.authors)) == len(paper.authors) for paper in papers]):  # noqa: C419 - faster
-        return tuple(papers)
     return tuple(
-        structs.replace(paper, authors=tuple(dict.fromkeys(paper.authors))) for paper in papers
+        structs.replace(paper, authors=tuple(dict.fromkeys(paper.authors)))
+        if len(set(paper.authors)) < len(paper.authors)
+        else paper
+        for paper in papers
     )
 
 
 def unattended_seconds(document: Document) -> float:
-    """Return how long the reading of a document may take where nobody waits for it."""
+    """Return how long the reading of a document may take in the background."""
     return SECONDS + SECONDS_PER_MB_UNATTENDED * len(document.content) / 2**20
 
 

@@ -121,7 +121,7 @@ def _irregular_plurals(noun: str) -> Iterator[str]:
 def form_of(word: str) -> str:
     """Return what a folded word is compared by: its singular, in American spelling.
 
-    Words of noun form are noun word: agent and agents, optimisation and optimizations.
+    Words of one form are one word: agent and agents, optimisation and optimizations.
     """
     return american(singular(word))
 
@@ -129,13 +129,13 @@ def form_of(word: str) -> str:
 def ways_to_write(form: str) -> tuple[str, ...]:
     """Return the spellings of a form, each followed by its irregular plurals; () for too many.
 
-    Each word of this form is noun of these, or noun of them is its singular.
+    Each word of this form, or its singular, is among them.
     """
     return tuple(way for noun in spellings(form) for way in (noun, *_irregular_plurals(noun)))
 
 
 def beginnings(form: str) -> tuple[str, ...]:
-    """Return letters with noun of which every word of this form begins; () for too many."""
+    """Return prefixes of which each word of this form has one; () for too many."""
     return tuple(dict.fromkeys(_beginning(noun) for noun in spellings(form)))
 
 

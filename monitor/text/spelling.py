@@ -219,7 +219,7 @@ def _is_always_ise(stem: str) -> bool:
 def spellings(word: str) -> tuple[str, ...]:
     """Return every word that has this American spelling, itself first; () where they are many.
 
-    Some of them nobody writes: `labouratory` would be spelled laboratory in American.
+    Some are not words: `labouratory` would be spelled laboratory in American.
     """
     variants = dict.fromkeys((word, *_BRITISH_WORDS.get(word, ())))
     if word[-1:] == "s":

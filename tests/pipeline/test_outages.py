@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from monitor.model import Run
-from monitor.sources.oai.harvest import Harvester
+from monitor.sources.oai.source import Harvester
 from monitor.store import incidents, runs, schema
 from tests.house import SATURDAY, House
 from tests.patience import PATIENCE

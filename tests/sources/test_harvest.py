@@ -15,8 +15,7 @@ from monitor.errors import MonitorError
 from monitor.http.client import HttpClient
 from monitor.sources.arxiv import Arxiv, ArxivOptions, is_gap, publishes_between, sets
 from monitor.sources.base import Source
-from monitor.sources.oai.harvest import Harvester
-from monitor.sources.oai.source import Oai
+from monitor.sources.oai.source import Harvester, Oai
 from tests.house import House
 from tests.servers.web import Answer, Asked, MisbehavingServer
 

@@ -77,7 +77,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class FeedEntries:
-    """The entries of a document, in the place of each that is none the reason.
+    """The entries of a document, or the reason why an entry is none.
 
     `complete` is false when the document was cut off or is ill-formed; `home` is the address that
     the feed says it has, else that of its page.

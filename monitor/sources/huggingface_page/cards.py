@@ -12,15 +12,15 @@ A list without any such furniture has titles and abstracts in turn.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 
 from monitor.model import ListedDay, Paper, Rejected, arxiv_month
-from monitor.sources.fields.dates import end_of_month
+from monitor.sources.fields.dates import day_of, end_of_month
 from monitor.sources.huggingface_page.block_shape import Shape, decide_shapes, is_unfinished
 from monitor.sources.huggingface_page.blocks import MAX_NAME_CHARS, Block
-from monitor.sources.huggingface_page.dates import to_date
 from monitor.sources.huggingface_page.furniture import Kind
 from monitor.text import clean
 
@@ -208,3 +208,18 @@ def _known_shapes(run: Sequence[Block]) -> list[Shape | None]:
         else:
             shapes.append(Shape.ABSTRACT if block.paper else None)
     return shapes
+
+
+def to_date(match: re.Match[str], latest: date) -> date | None:
+    """Return a date; one without a year is in the latest year that makes it no later than `latest`.
+
+    A 29 February is found within eight years, also around 2100.
+    """
+    if match["year"]:
+        at = day_of(match["year"], match["month"], match["day"])
+        return at.date() if at and at.date() <= latest + timedelta(days=2) else None
+    for year in range(latest.year, max(latest.year - 9, 0), -1):
+        at = day_of(str(year), match["month"], match["day"])
+        if at and at.date() <= latest:
+            return at.date()
+    return None

@@ -20,8 +20,7 @@ from monitor.model import Document, FirstRun, ListedDay, Reading, Rejected
 from monitor.sources.base import Source, failure
 from monitor.sources.fields.encoding import decode, find_fault
 from monitor.sources.huggingface_page.blocks import LONG_LINE, Block, split_blocks
-from monitor.sources.huggingface_page.cards import Card, Listing, ListingReader, has_cards
-from monitor.sources.huggingface_page.dates import to_date
+from monitor.sources.huggingface_page.cards import Card, Listing, ListingReader, has_cards, to_date
 from monitor.sources.huggingface_page.furniture import MAX_CHARS, Kind
 from monitor.sources.huggingface_page.links import mark_links
 

@@ -133,7 +133,7 @@ def _raw_id(value: Any) -> str:
 
 
 def _type(value: Any) -> str:
-    """A text, or a list of texts of which the one that marks a notice counts."""
+    """A text, or the text of a list that marks a notice."""
     return type_of(map(_text, value[:20] if type(value) is list else [value]))
 
 

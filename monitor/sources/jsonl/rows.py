@@ -92,7 +92,7 @@ def _cut_into_lines(block: bytes, number: int, begin: int, end: int) -> Iterator
 
 
 def _mark_cut(rows: Iterable[Row], first: bool, last: bool) -> Iterator[Row]:
-    """Yield rows, of which the first or the last has NUL bytes in place of a part of it."""
+    """Yield rows, and mark the first or the last, which has NUL bytes in place of a part."""
     marked = list(rows)
     for index in (0, -1):
         if marked and (first, last)[index]:
@@ -450,7 +450,7 @@ def _table_form(text: str, titles: Sequence[str]) -> Form:
 
 
 def _header(text: str, delimiter: str) -> list[str]:
-    """Return the columns of a table; an empty list for what is none."""
+    """Return the columns of a table; an empty list for other text."""
     lines = io.StringIO(text.lstrip("\r\n"), newline="")
     try:
         header = next(csv.reader(lines, delimiter=delimiter), [])

@@ -167,8 +167,8 @@ def declare_prefixes(text: str, namespace: str) -> str:
     used = {element or attribute for element, attribute in _PREFIX.findall(text)} - {"xml", "xmlns"}
     missing = sorted(used - set(_DECLARED_PREFIX.findall(root.group())))
     declarations = "".join(f" xmlns:{prefix}={quoteattr(namespace)}" for prefix in missing)
-    place = root.start() + len(root.group().rstrip("/ \r\n\t"))
-    return text[:place] + declarations + text[place:]
+    end = root.start() + len(root.group().rstrip("/ \r\n\t"))
+    return text[:end] + declarations + text[end:]
 
 
 def balance_tags(text: str) -> str:
