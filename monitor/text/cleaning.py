@@ -10,23 +10,13 @@ _UNWANTED = re.compile(
     "\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 
-_SHORT = 100
-# All of ASCII but the control characters.
-_SHOWN = bytes(range(32, 127))
-
 
 def clean(text: str) -> str:
     """Return `text` as stored: NFC, one line, single spaces, no control or bidi characters.
 
     LaTeX and mathematics stay as they were written.
     """
-    if len(text) < _SHORT and text.isascii() and text.isprintable() and "  " not in text:
-        return text.strip()
-    line = text.replace("\n", " ").strip()
-    # Backwards, since what finds two spaces among many single ones is three times as fast so.
-    is_plain = line.isascii() and line.rfind("  ") < 0
-    if is_plain and not line.encode().translate(None, _SHOWN):  # nothing but what is shown
-        return line
+    line = text.strip()
     if "  " in line or not line.isprintable():  # printable is no space but " "
         line = " ".join(line.split())
     if not line.isprintable():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-import unicodedata
 from collections.abc import Sequence
 
 import nh3
@@ -41,8 +40,6 @@ _ESCAPED_TAG = re.compile(
     re.IGNORECASE,
 )
 _NOTE_NUMBER = re.compile(r"<sup\b[^<>]{0,100}>[^<>]{0,40}</sup>")
-# Signs of mark-up, or of spaces to drop, in a line of texts with | between them.
-_NEEDS_CLEANING = ("<", "&", "  ", " |", "| ")
 
 
 def text(markup: str) -> str:
@@ -58,21 +55,8 @@ def text(markup: str) -> str:
 
 
 def names(markup: Sequence[str]) -> list[str]:
-    """Return the clean text of each name, without the raised numbers of notes after it.
-
-    Most lists need no cleaning, which one look at all names shows.
-    """
-    if len(markup) == 1:
-        return [_name(markup[0])]
-    line = "|".join(markup)
-    plain = line.isprintable() and unicodedata.is_normalized("NFC", line)
-    if plain and line == line.strip(" ") and not any(map(line.__contains__, _NEEDS_CLEANING)):
-        return list(markup)
-    return [_name(name) for name in markup]
-
-
-def _name(markup: str) -> str:
-    return text(_NOTE_NUMBER.sub("", markup) if "<sup" in markup else markup)
+    """Return the clean text of each name, without the raised numbers of notes after it."""
+    return [text(_NOTE_NUMBER.sub("", name) if "<sup" in name else name) for name in markup]
 
 
 def unescape_tags(markup: str) -> str:
