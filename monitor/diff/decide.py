@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import chain
@@ -13,13 +13,15 @@ from msgspec.structs import replace
 from monitor.diff.revisions import decide_known
 from monitor.identity.keys import LINK
 from monitor.identity.resolve import (
-    Handle,
-    find_disowned,
-    handles,
-    matches,
-    may_be_one,
-    stored_matches,
-    without,
+    Key,
+    KnownWork,
+    drop_shared_keys,
+    lookup_keys,
+    may_be_same_work,
+    recognise,
+    shared_keys,
+    stored_work,
+    strength,
 )
 from monitor.model import Candidate, ChangeKind, Decision, FirstRun, IncomingPaper, Paper
 
@@ -78,75 +80,81 @@ class _Chunk:
     circumstances: DecisionContext
     undated: int
     decisions: list[Decision] = field(default_factory=list)
-    places: dict[Handle, list[int]] = field(default_factory=lambda: defaultdict(list))
+    positions: dict[Key, list[int]] = field(default_factory=lambda: defaultdict(list))
     # The positions of the records of each paper, and the stored candidates.
     records: dict[Root, list[int]] = field(default_factory=lambda: defaultdict(list))
     stored: dict[int, Candidate] = field(default_factory=dict)
     # Identifiers that clearly different works share, in the order found.
-    disowned: dict[Handle, None] = field(default_factory=dict)
+    disowned: dict[Key, None] = field(default_factory=dict)
 
-    def decide(self, keyed: IncomingPaper, found: Sequence[Candidate], near: Sequence[int]) -> None:
-        ways, before = handles(keyed), len(self.disowned)
-        known = self._match_stored(keyed, found) or self._match_twin(keyed, ways, near)
-        position = len(self.decisions)
-        decision = known or self._unseen(keyed)
+    def decide(
+        self, keyed: IncomingPaper, candidates: Sequence[Candidate], near: Sequence[int]
+    ) -> None:
+        position, before = len(self.decisions), len(self.disowned)
+        matching = self._match(keyed, candidates, near)
+        decision = self._known(keyed, matching) if matching else self._unseen(keyed)
         if len(self.disowned) > before:
             decision = replace(decision, disowned=tuple(self.disowned)[before:])
         self.decisions.append(decision)
         self.records[self._root(position)].append(position)
-        for place in ways:
-            self.places[place].append(position)
+        for key in lookup_keys(keyed):
+            self.positions[key].append(position)
 
-    def _match_stored(self, keyed: IncomingPaper, found: Sequence[Candidate]) -> Decision | None:
-        matching = list(stored_matches(keyed, found))
-        if len(matching) < len(found):
-            others = find_disowned(keyed, found, (one for one, _, _ in matching))
-            self.disowned |= dict.fromkeys(others)
-        if not matching:
-            return None
-        first, why, named = matching[0]
-        self.stored[first.stored.id] = first
-        also = [other for other, _, proof in matching[1:] if named and proof]
-        joined = [other.stored.id for other in also if _are_one(first, other)]
-        news = self._counts_as_news(_date_of(keyed.paper) or keyed.paper.listed_at)
-        known = decide_known(keyed, first, why, news, tuple(joined))
-        return self._with_twins(known, first.stored.paper)
+    def _match(
+        self, keyed: IncomingPaper, candidates: Sequence[Candidate], near: Sequence[int]
+    ) -> list[tuple[KnownWork, str]]:
+        """Return the works that a record is of, strongest first, with the reasons.
 
-    def _match_twin(
-        self, keyed: IncomingPaper, ways: Mapping[Handle, str], near: Sequence[int]
-    ) -> Decision | None:
+        Only stored papers that keys or the source's id lead to are sought beside the first one.
+        An identifier that leads to another work is not one to recognise by.
+        """
+        matching: list[tuple[KnownWork, str]] = []
+        stored = map(stored_work, sorted(candidates, key=strength))
+        for work in chain(stored, self._earlier_works(keyed, near)):
+            if matching and not (work.candidate and work.by_name):
+                break
+            record = keyed if work.candidate else drop_shared_keys(keyed, self.disowned.keys())
+            if reason := recognise(record, work):
+                matching.append((work, reason))
+            else:
+                self.disowned |= dict.fromkeys(shared_keys(record, work.keys))
+        return matching
+
+    def _earlier_works(self, keyed: IncomingPaper, near: Sequence[int]) -> Iterator[KnownWork]:
         compared: set[int] = set()  # once, by the strongest of what they share
-        named = ((place, self.places.get(place, ()), way) for place, way in ways.items())
-        for place, positions, found_by in chain(named, [(None, near, "block")]):
+        shared = [
+            (key, self.positions.get(key, ()), way) for key, way in lookup_keys(keyed).items()
+        ]
+        for key, positions, way in [*shared, (None, near, "block")]:
             for position in positions[-MAX_TWINS:]:
-                if position in compared or place in self.disowned:
-                    continue
-                compared.add(position)
-                why = self._twin(keyed, position, found_by)
-                if why:
-                    reason = f"again in this reading: {why}"
-                    paper_id, earlier_in_chunk = self._root(position)
-                    again = Decision(
-                        keyed, None, paper_id, earlier_in_chunk, why=reason, recognised=why
-                    )
-                    return self._with_twins(again, self.decisions[position].keyed.paper)
-        return None
+                if position not in compared and key not in self.disowned:
+                    compared.add(position)
+                    yield self._earlier_work(position, way)
 
-    def _twin(self, keyed: IncomingPaper, position: int, found_by: str) -> str:
-        """Return why a record is of the same paper as an earlier one, or ""."""
+    def _earlier_work(self, position: int, found_by: str) -> KnownWork:
         root = self._root(position)
-        known = [self.decisions[place].keyed for place in self.records[root]]
-        keys = {pair for one in known for pair in one.keys}
-        papers = [self.decisions[position].keyed.paper, *(one.paper for one in known[:MAX_TEXTS])]
+        known = [self.decisions[number].keyed for number in self.records[root]]
+        texts = [record.paper for record in known[:MAX_TEXTS]]
+        keys = {pair for record in known for pair in record.keys}
         if stored := self.stored.get(root[0] or 0):
             keys.update(stored.keys)
-            papers.append(stored.stored.paper)
-        mine = without(keyed, self.disowned.keys())
-        why = matches(mine, papers, keys, frozenset({found_by}))
-        if not why:
-            shared = (pair for pair in mine.keys if pair[0] != LINK and pair in keys)
-            self.disowned |= dict.fromkeys(shared)
-        return why
+            texts.append(stored.stored.paper)
+        paper = self.decisions[position].keyed.paper
+        return KnownWork(paper, tuple(texts), keys, frozenset({found_by}), position=position)
+
+    def _known(self, keyed: IncomingPaper, matching: Sequence[tuple[KnownWork, str]]) -> Decision:
+        work, reason = matching[0]
+        if (first := work.candidate) is None:
+            paper_id, earlier_in_chunk = self._root(work.position or 0)
+            why = f"again in this reading: {reason}"
+            decision = Decision(keyed, None, paper_id, earlier_in_chunk, why=why, recognised=reason)
+        else:
+            self.stored[first.stored.id] = first
+            others = [other.candidate for other, _ in matching[1:] if work.proven]
+            joins = [other.stored.id for other in others if other and _are_one(first, other)]
+            news = self._counts_as_news(_date_of(keyed.paper) or keyed.paper.listed_at)
+            decision = decide_known(keyed, first, reason, news, tuple(joins))
+        return self._with_twins(decision, work.paper)
 
     def _root(self, position: int) -> Root:
         """Return the stored paper of an earlier record, else the first record of its paper."""
@@ -158,13 +166,13 @@ class _Chunk:
     def _with_twins(self, decision: Decision, paper: Paper) -> Decision:
         """Add the papers of this reading that the record's keys prove to be the same."""
         keys = (p for p in decision.keyed.keys if p[0] != LINK and p not in self.disowned)
-        places = (position for pair in keys for position in self.places.get(pair, ()))
+        positions = (position for pair in keys for position in self.positions.get(pair, ()))
         own = decision.paper_id, decision.earlier_in_chunk
         roots = {
             root: None
-            for position in places
+            for position in positions
             if (root := self._root(position)) != own
-            and may_be_one(paper, self.decisions[position].keyed.paper)
+            and may_be_same_work(paper, self.decisions[position].keyed.paper)
         }
         if not roots:
             return decision
@@ -172,9 +180,7 @@ class _Chunk:
         return replace(
             decision,
             joins=(*decision.joins, *stored),
-            twin_joins=tuple(
-                earlier_in_chunk for _, earlier_in_chunk in roots if earlier_in_chunk is not None
-            ),
+            twin_joins=tuple(position for _, position in roots if position is not None),
         )
 
     def _unseen(self, keyed: IncomingPaper) -> Decision:
@@ -216,7 +222,7 @@ def _are_one(first: Candidate, other: Candidate) -> bool:
     """Whether a record with identifiers of two stored papers proves that they are one."""
     if "different" in (first.ruled, other.ruled):
         return False
-    return may_be_one(first.stored.paper, other.stored.paper)
+    return may_be_same_work(first.stored.paper, other.stored.paper)
 
 
 def proven(decisions: Sequence[Decision], ids: Sequence[int]) -> list[tuple[int, int, str]]:

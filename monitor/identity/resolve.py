@@ -1,10 +1,12 @@
-"""Entity resolution: which stored paper a record is of, by keys, source's id or likeness."""
+"""Entity resolution: whether a record is of a known work, by keys, source's id or likeness."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import lru_cache
 
 from msgspec import structs
 from rapidfuzz import fuzz
@@ -22,62 +24,86 @@ from monitor.identity.same_work import (
     same_work,
     texts_agree,
 )
-from monitor.kept import kept
 from monitor.model import Candidate, IncomingPaper, Paper
 from monitor.text import plain, title_key
 
 # Titles this similar under one guid or link are the same title, corrected.
-MENDED_TITLE = 0.75
+CORRECTED_TITLE = 0.75
 # Less similar titles by other people are of different papers.
-NEAR_ENOUGH = 0.75
-# How a candidate was found, strongest first.
-WAYS = ("key", "raw_id", "title", "block")
+MIN_TITLE = 0.75
+# What a work can be found by, strongest first.
+MATCHED_BY = ("key", "raw_id", "title", "block")
 
-_ONLY_NEAR = frozenset({"block"})
 # The beginnings of reasons by identifier, entry or person; all others are by likeness.
 _BY_NAME = re.compile(r"someone ruled|same entry of its source|same (?!title\b)\S+ \S")
 _NAME = re.compile(r"[^\W\d_]{2,}")
 
-Keys = Collection[tuple[str, str]]
-Handle = tuple[str, str]
+Key = tuple[str, str]
+Keys = Collection[Key]
 
 
-def handles(keyed: IncomingPaper) -> dict[Handle, str]:
-    """The handles of a record, strongest first, and how each finds papers."""
-    found: dict[Handle, str] = {pair: "key" for pair in keyed.keys if pair[0] != LINK}
-    found |= {pair: "raw_id" for pair in keyed.keys if pair[0] == LINK}
-    found["raw_id", keyed.raw_id] = "raw_id"
-    found["title", keyed.title_key] = "title"
-    return found
+@dataclass(frozen=True, slots=True)
+class KnownWork:
+    """A work that a record may be of: of a stored `candidate`, or of earlier records of its chunk.
+
+    `paper` is the text that was found, by one or more of `MATCHED_BY`; `texts` are all, and `keys`
+    the identifiers of all.
+    """
+
+    paper: Paper
+    texts: tuple[Paper, ...]
+    keys: Keys
+    found_by: frozenset[str]
+    candidate: Candidate | None = None
+    position: int | None = None
+
+    @property
+    def proven(self) -> bool:
+        """Whether a record of the work is surely of the stored paper: likeness is no proof."""
+        candidate = self.candidate
+        return candidate is not None and (self.by_name or candidate.ruled == "same")
+
+    @property
+    def by_name(self) -> bool:
+        return not self.found_by.isdisjoint(("key", "raw_id"))
+
+
+def stored_work(candidate: Candidate) -> KnownWork:
+    paper = candidate.stored.paper
+    return KnownWork(paper, (paper,), candidate.keys, candidate.found_by, candidate)
+
+
+def lookup_keys(record: IncomingPaper) -> dict[Key, str]:
+    """Return what a record is looked up by, strongest first, each with its kind in `MATCHED_BY`."""
+    keys: dict[Key, str] = {pair: "key" for pair in record.keys if pair[0] != LINK}
+    keys |= {pair: "raw_id" for pair in record.keys if pair[0] == LINK}
+    keys["raw_id", record.raw_id] = "raw_id"
+    keys["title", record.title_key] = "title"
+    return keys
 
 
 def strength(candidate: Candidate) -> tuple[int, bool, int]:
     """Sort candidates, strongest first; of two by key, first the one that had this entry."""
-    way = min(map(WAYS.index, candidate.found_by))
-    return way, "raw_id" not in candidate.found_by, candidate.stored.id
+    matched_by = min(map(MATCHED_BY.index, candidate.found_by))
+    return matched_by, "raw_id" not in candidate.found_by, candidate.stored.id
 
 
-def stored_matches(
-    keyed: IncomingPaper, found: Sequence[Candidate]
-) -> Iterator[tuple[Candidate, str, bool]]:
-    """Yield the stored papers of a record, the reason, and whether it proves they are one.
+def recognise(record: IncomingPaper, work: KnownWork) -> str:
+    """Return why a record is of a known work, or "" if it is not."""
+    candidate = work.candidate
+    if candidate is None:
+        return _match(record, work)
+    if candidate.ruled == "same":
+        return "someone ruled that they are the same"
+    if candidate.ruled == "different" and not _overrides_ruling(record, candidate):
+        return ""
+    return _match(record, work) or _same_entry(record, candidate)
 
-    Keys and the source's id prove it. Likeness counts only if neither leads to a paper; then the
-    first similar paper is taken.
-    """
-    recognised = False
-    for candidate in sorted(found, key=strength):
-        by_name = not candidate.found_by.isdisjoint(("key", "raw_id"))
-        if recognised and not by_name:
-            return
-        why = (
-            _by_ruling(keyed, candidate)
-            or matches(keyed, [candidate.stored.paper], candidate.keys, candidate.found_by)
-            or _same_entry(keyed, candidate)
-        )
-        if why and not _ruled_out(keyed, candidate):
-            yield candidate, why, by_name or candidate.ruled == "same"
-            recognised = True
+
+def _overrides_ruling(record: IncomingPaper, candidate: Candidate) -> bool:
+    """Whether a shared key overrides a ruling: not if another identifier contradicts it."""
+    shared = shared_keys(record, candidate.keys)
+    return bool(shared) and not conflicting_scheme(record.keys, candidate.keys)
 
 
 def by_likeness(why: str) -> bool:
@@ -85,114 +111,77 @@ def by_likeness(why: str) -> bool:
     return bool(why) and not _BY_NAME.match(why)
 
 
-def _by_ruling(keyed: IncomingPaper, candidate: Candidate) -> str:
-    return "someone ruled that they are the same" if candidate.ruled == "same" else ""
-
-
-def _same_entry(keyed: IncomingPaper, candidate: Candidate) -> str:
+def _same_entry(record: IncomingPaper, candidate: Candidate) -> str:
     """Whether an entry is unchanged, and so still of the same paper, or put there by a person."""
-    if not_reread_since_split(keyed, candidate):
+    entries = [seen for seen in candidate.sightings if seen.raw_id == record.raw_id]
+    if not entries:
+        return ""
+    if not_reread_since_split(record, candidate):
         return "someone ruled that it is this paper"
-    if common := _in_common(keyed, candidate):
+    # An identifier that proves nothing by itself does so together with the entry's name.
+    carried = {*candidate.common, *candidate.keys}
+    common = next((f"{s} {v}" for s, v in record.common if (s, v) in carried), "")
+    if common and not conflicting_scheme(record.keys, candidate.keys):
         return f"same entry of its source, same {common}"
-    said = (
-        (text.fingerprint, *text.past)
-        for text in candidate.sightings
-        if text.raw_id == keyed.raw_id
-    )
-    return "same entry of its source" if any(keyed.fingerprint in prints for prints in said) else ""
+    unchanged = any(record.fingerprint in (seen.fingerprint, *seen.past) for seen in entries)
+    return "same entry of its source" if unchanged else ""
 
 
-def _in_common(keyed: IncomingPaper, candidate: Candidate) -> str:
-    """Return an identifier that proves nothing by itself, but does with the entry's id."""
-    ours = any(text.raw_id == keyed.raw_id for text in candidate.sightings)
-    if not ours or conflicting_scheme(keyed.keys, candidate.keys):
-        return ""
-    return next((f"{s} {v}" for s, v in keyed.common if (s, v) in candidate.common), "")
-
-
-def not_reread_since_split(keyed: IncomingPaper, candidate: Candidate) -> bool:
+def not_reread_since_split(record: IncomingPaper, candidate: Candidate) -> bool:
     """Whether a paper was split and this entry has not been read since."""
-    return any(text.raw_id == keyed.raw_id and not text.fingerprint for text in candidate.sightings)
+    entries = (seen for seen in candidate.sightings if seen.raw_id == record.raw_id)
+    return any(not seen.fingerprint for seen in entries)
 
 
-def _ruled_out(keyed: IncomingPaper, candidate: Candidate) -> bool:
-    """Whether a ruling separates a record from a paper. A shared key overrides the ruling.
-
-    A key that another identifier contradicts does not count.
-    """
-    if candidate.ruled != "different":
-        return False
-    shared = shared_key(keyed, candidate.keys)
-    return not shared or bool(conflicting_scheme(keyed.keys, candidate.keys))
+def shared_keys(record: IncomingPaper, keys: Keys) -> list[Key]:
+    """Return the identifiers that a record shares with a paper, without links."""
+    return [pair for pair in record.keys if pair[0] != LINK and pair in keys]
 
 
-def shared_key(keyed: IncomingPaper, keys: Keys) -> str:
-    """Return the first identifier that a record shares with a paper, else ""."""
-    return next((f"{s} {v}" for s, v in keyed.keys if s != LINK and (s, v) in keys), "")
-
-
-def without(keyed: IncomingPaper, common: AbstractSet[Handle]) -> IncomingPaper:
+def drop_shared_keys(record: IncomingPaper, shared: AbstractSet[Key]) -> IncomingPaper:
     """Return a record without some of its keys, which it keeps as data."""
-    if common.isdisjoint(keyed.keys):
-        return keyed
-    kept = tuple(pair for pair in keyed.keys if pair not in common)
-    data = tuple(pair for pair in keyed.keys if pair in common)
-    return structs.replace(keyed, keys=kept, common=(*keyed.common, *data))
+    if shared.isdisjoint(record.keys):
+        return record
+    kept = tuple(pair for pair in record.keys if pair not in shared)
+    data = tuple(pair for pair in record.keys if pair in shared)
+    return structs.replace(record, keys=kept, common=(*record.common, *data))
 
 
-def find_disowned(
-    keyed: IncomingPaper, found: Iterable[Candidate], matching: Iterable[Candidate]
-) -> Iterator[Handle]:
-    """Yield the identifiers that a record shares with clearly different stored papers."""
-    ours = {one.stored.id for one in matching}
-    for candidate in found:
-        if candidate.stored.id not in ours:
-            yield from (p for p in keyed.keys if p[0] != LINK and p in candidate.keys)
-
-
-def matches(
-    keyed: IncomingPaper, papers: Sequence[Paper], keys: Keys, found_by: frozenset[str]
-) -> str:
-    """Return why a record is of a paper, or "" if it is not.
-
-    `papers` are the paper's records at hand, of which the first is compared; `keys` are the
-    identifiers of all.
-    """
-    paper = papers[0]
-    shared = shared_key(keyed, keys)
-    if shared:
-        return f"same {shared}" if _may_share(keyed, papers, keys) else ""
-    if keyed.common:
-        paper = _without_common_keys(paper, keyed.common)
-        keyed = structs.replace(keyed, paper=_without_common_keys(keyed.paper, keyed.common))
-    if found_by == _ONLY_NEAR and not may_match_cheaply(keyed, paper.title, paper.authors):
+def _match(record: IncomingPaper, work: KnownWork) -> str:
+    """Return why identifiers or texts make a record one of a work, or ""."""
+    if shared := shared_keys(record, work.keys):
+        scheme, value = shared[0]
+        return f"same {scheme} {value}" if _may_share(record, work) else ""
+    paper = work.paper
+    if record.common:
+        paper = _without_common_keys(paper, record.common)
+        record = structs.replace(record, paper=_without_common_keys(record.paper, record.common))
+    only_block = work.found_by == {"block"}
+    if only_block and not may_match_cheaply(record, paper.title, paper.authors):
         return ""
-    verdict = same_work(keyed.paper, paper)
+    verdict = same_work(record.paper, paper)
     if verdict.same:
         return ", ".join(verdict.why)
-    same_place = "raw_id" in found_by or any(pair in keys for pair in keyed.keys)
-    if (
-        same_place
-        and not contradicts(keyed.paper, paper)
-        and _texts_confirm_link(keyed, paper, keys)
-    ):
+    same_place = "raw_id" in work.found_by or any(pair in work.keys for pair in record.keys)
+    if not same_place or contradicts(record.paper, paper):
+        return ""
+    if _texts_confirm_link(record, paper, work.keys):
         return "same entry of its source, " + ", ".join(verdict.why)
     return ""
 
 
-def _may_share(keyed: IncomingPaper, papers: Sequence[Paper], keys: Keys) -> bool:
-    """Whether a shared identifier proves that a record is of a paper.
+def _may_share(record: IncomingPaper, work: KnownWork) -> bool:
+    """Whether a shared identifier proves that a record is of a work.
 
     It does not if one is about the other (some errata have the DOI of their paper), nor if another
     identifier contradicts it and the texts differ.
     """
-    for paper in papers:
-        if (keyed.about or paper.about) and is_about(keyed.paper, paper):
-            return False
-    if not conflicting_scheme(keyed.keys, keys):
+    texts = (work.paper, *work.texts)
+    if any(is_about(record.paper, text) for text in texts):
+        return False
+    if not conflicting_scheme(record.keys, work.keys):
         return True
-    return any(texts_agree(keyed.paper, paper) for paper in papers)
+    return any(texts_agree(record.paper, text) for text in texts)
 
 
 def _without_common_keys(paper: Paper, common: Keys) -> Paper:
@@ -206,45 +195,45 @@ def _without_common_keys(paper: Paper, common: Keys) -> Paper:
     return structs.replace(paper, keys=kept, **pages)
 
 
-def may_match_cheaply(keyed: IncomingPaper, title: str, authors: tuple[str, ...]) -> bool:
+def may_match_cheaply(record: IncomingPaper, title: str, authors: tuple[str, ...]) -> bool:
     """A cheap check whether a paper may have this title, or one of these authors.
 
     Nearly all papers that share only a block have no word of either in common.
     """
     text = _spoken(authors)
-    names = _names(keyed.paper.authors)
+    names = _names(record.paper.authors)
     # A search in the joined text is fast, and nearly always finds nothing.
     if any(map(text.__contains__, names)) and not names.isdisjoint(_NAME.findall(text)):
         return True
     key = title_key(title)
-    return Indel.normalized_similarity(keyed.title_key, key, score_cutoff=NEAR_ENOUGH) > 0
+    return Indel.normalized_similarity(record.title_key, key, score_cutoff=MIN_TITLE) > 0
 
 
 def _spoken(authors: tuple[str, ...]) -> str:
     return fold_title(" ".join(authors)).casefold()
 
 
-@kept(16)  # a paper's candidates follow each other
+@lru_cache(16)  # a paper's candidates follow each other
 def _names(authors: tuple[str, ...]) -> frozenset[str]:
     """Return the words of names, without initials."""
     return frozenset(_NAME.findall(_spoken(authors)))
 
 
-def _texts_confirm_link(keyed: IncomingPaper, paper: Paper, keys: Keys) -> bool:
+def _texts_confirm_link(record: IncomingPaper, paper: Paper, keys: Keys) -> bool:
     """Whether the texts confirm a shared guid or link, which may be given to another paper.
 
     Nothing may contradict it: other people, another part, one conference in two years.
     """
-    schemes = {scheme for scheme, _ in keyed.keys} & {scheme for scheme, _ in keys}
+    schemes = {scheme for scheme, _ in record.keys} & {scheme for scheme, _ in keys}
     if schemes - {LINK}:
         return False
-    title = fuzz.ratio(plain(keyed.paper.title).casefold(), plain(paper.title).casefold()) / 100
-    abstract = abstract_agreement(keyed.paper.abstract, paper.abstract)
-    alike = title >= MENDED_TITLE or (abstract is not None and abstract >= SAME_ABSTRACT)
-    return alike and not differ_under_one_name(keyed.paper, paper)
+    title = fuzz.ratio(plain(record.paper.title).casefold(), plain(paper.title).casefold()) / 100
+    abstract = abstract_agreement(record.paper.abstract, paper.abstract)
+    alike = title >= CORRECTED_TITLE or (abstract is not None and abstract >= SAME_ABSTRACT)
+    return alike and not differ_under_one_name(record.paper, paper)
 
 
-def may_be_one(a: Paper, b: Paper) -> bool:
+def may_be_same_work(a: Paper, b: Paper) -> bool:
     """Whether nothing contradicts that two papers are one when a record has keys of both.
 
     A wrong DOI is easily copied: papers of other people under another title stay apart, and so do

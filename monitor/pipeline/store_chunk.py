@@ -11,7 +11,7 @@ from monitor.diff.decide import DecisionContext, count_fresh, count_undated, dec
 from monitor.diff.replayed_feed import NO_SUSPICION, Suspicion, suspect
 from monitor.identity.keys import LINK, mark, raw_id, with_keys
 from monitor.identity.notices import attach, mark_retracted, subjects
-from monitor.identity.resolve import may_match_cheaply, without
+from monitor.identity.resolve import drop_shared_keys, may_match_cheaply
 from monitor.model import Candidate, ChangeKind, Decision, IncomingPaper, Paper, record_of
 from monitor.store import candidates, merge_papers, paper_index, write_papers
 from monitor.store.database import Transaction
@@ -131,7 +131,7 @@ def _apply_store_facts(tx: Transaction, incoming: Sequence[IncomingPaper]) -> li
     """Return records as the store sees them: which identifiers prove nothing, who is retracted."""
     pairs = {pair for one in incoming for pair in one.keys if pair[0] != LINK}
     data = paper_index.shared_keys(tx, pairs)
-    usable = [without(one, data) for one in incoming] if data else incoming
+    usable = [drop_shared_keys(record, data) for record in incoming] if data else incoming
     return mark_retracted(usable, paper_index.find_retracted(tx, pairs))
 
 
