@@ -113,7 +113,7 @@ class _Chunk:
         for work in chain(stored, self._earlier_works(keyed, near)):
             if matching and not (work.candidate and work.by_name):
                 break
-            record = keyed if work.candidate else drop_shared_keys(keyed, self.disowned.keys())
+            record = drop_shared_keys(keyed, self.disowned.keys())
             if reason := recognise(record, work):
                 matching.append((work, reason))
             else:

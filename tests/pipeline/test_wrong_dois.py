@@ -110,6 +110,14 @@ def test_a_record_with_the_doi_alone_goes_by_likeness_in_one_reading(store: Data
     assert titles(store) == [GRAPHS.title, ROOTS.title, ROBOTS.title]
 
 
+def test_a_doi_that_a_reading_shows_to_be_shared_leads_to_no_stored_paper_in_it(
+    store: Database,
+) -> None:
+    read(store, "arxiv", GRAPHS)
+    read(store, "list", ROOTS, replace(ROBOTS, keys={"doi": DOI}), now=NOW + DAY)
+    assert titles(store) == [GRAPHS.title, ROOTS.title, ROBOTS.title]
+
+
 def test_what_was_joined_by_the_doi_before_stays_with_the_paper_and_is_known(
     store: Database,
 ) -> None:
