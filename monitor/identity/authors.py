@@ -56,39 +56,30 @@ def agreement(a: tuple[str, ...], b: tuple[str, ...]) -> Agreement | None:
         return None
     # Lists of one length are sorted, so that the order of the two does not matter.
     fewer, more = sorted((ours, theirs), key=lambda names: (len(names), names))
-    met = _count_matches(fewer, more) if len(fewer) <= LARGE_LIST else _met_of_many(fewer, more)
-    met = met or _count_turned_matches(fewer, more)
+    met = _count_matches(fewer, more) or _count_turned_matches(fewer, more)
     return Agreement(
         met, len(fewer), len(more), same_person(ours[0], theirs[0]), _cut(a) or _cut(b)
     )
 
 
 def _count_matches(fewer: Sequence[Name], more: Sequence[Name]) -> int:
-    left = list(more)
-    for name in fewer:
-        same = next((other for other in left if same_person(name, other)), None)
-        if same is not None:
-            left.remove(same)
-    return len(more) - len(left)
+    """Count the names that match, each with another one.
 
-
-def _met_of_many(fewer: Sequence[Name], more: Sequence[Name]) -> int:
-    """Compare each name only with those that share a whole word.
-
-    Two collaborations of thousands would otherwise take many seconds.
+    In lists of thousands, which would take many seconds, only names are compared that share a whole
+    word.
     """
     by_word: dict[str, list[int]] = defaultdict(list)
-    for place, name in enumerate(more):
+    for position, name in enumerate(more):
         for word in dict.fromkeys(name):
-            by_word[word].append(place)
-    found: set[int] = set()
+            by_word[word].append(position)
+    matched: set[int] = set()
     for name in fewer:
-        places = chain.from_iterable(by_word.get(word, ()) for word in name if len(word) > 1)
-        free = islice((place for place in places if place not in found), LARGE_LIST)
-        same = next((place for place in free if same_person(name, more[place])), None)
-        if same is not None:
-            found.add(same)
-    return len(found)
+        free: Iterator[int] = (p for p in range(len(more)) if p not in matched)
+        if len(fewer) > LARGE_LIST:
+            likely = chain.from_iterable(by_word.get(word, ()) for word in name if len(word) > 1)
+            free = islice((p for p in likely if p not in matched), LARGE_LIST)
+        matched.update(islice((p for p in free if same_person(name, more[p])), 1))
+    return len(matched)
 
 
 def _count_turned_matches(fewer: Sequence[Name], more: Sequence[Name]) -> int:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import NamedTuple
 
 from msgspec import structs
 
@@ -17,9 +16,9 @@ from monitor.identity.mojibake import repair
 from monitor.identity.title_conventions import find_counts, numbers
 from monitor.identity.title_likeness import Likeness
 from monitor.identity.titles import Title
+from monitor.identity.venues import Venue
 from monitor.identity.word_forms import near
 from monitor.identity.word_rarity import rarity
-from monitor.kept import kept
 from monitor.model import Paper
 from monitor.text import plain
 from monitor.text.spelling import american
@@ -85,42 +84,34 @@ def gather(a: Paper, b: Paper, conflict: str = "") -> Evidence | None:
     if not met and title_likeness.letters_agree(ours, theirs) < UNLIKE:
         return None
     here, there = venues.venue(a.venue), venues.venue(b.venue)
-    places = _places(a.venue, b.venue)
-    published = places.published and not (_is_archived(a) or _is_archived(b))
-    pairs, terms = _abstracts(a.abstract, b.abstract)
-    explained = _words_of_people_and_venue(a.authors, a.venue) | _words_of_people_and_venue(
-        b.authors, b.venue
+    text, other_text = _shingles(a.abstract), _shingles(b.abstract)
+    pairs, terms = _agreement(text, other_text)
+    explained = _words_of_people_and_venue(a.authors, here) | _words_of_people_and_venue(
+        b.authors, there
     )
     title = title_likeness.likeness(ours, theirs, explained)
-    no_place = published and not venues.has_name(here)
+    printed = venues.both_published(here, there) and not (_is_archived(a) or _is_archived(b))
+    no_place = printed and not venues.has_name(here)
     return Evidence(
         title=title,
         authors=agreed,
-        series=places.series,
-        two_publications=places.two_publications,
-        one_conference=places.one_conference,
-        two_conferences=places.two_conferences,
-        published=published,
+        series=venues.same_series(here, there),
+        two_publications=venues.two_publications(here, there),
+        one_conference=venues.one_conference(here, there),
+        two_conferences=venues.two_conferences(here, there),
+        published=printed,
         no_place=no_place,
         cut=here.cut or there.cut,
         years_apart=_years_apart(_year(a) or here.year, _year(b) or there.year),
         abstract=pairs,
         terms=terms,
-        new_passages=_new_passages(a.abstract, b.abstract) if no_place and pairs else 0.0,
+        new_passages=_new_passages(text, other_text) if no_place and pairs else 0.0,
         same_numbers=title.other_number and _numbers(a.abstract) == _numbers(b.abstract),
         other_subject=pairs is not None
-        and _subject(ours, a.abstract, theirs, b.abstract)
-        and _subject(theirs, b.abstract, ours, a.abstract),
+        and _subject(ours, text, theirs, other_text)
+        and _subject(theirs, other_text, ours, text),
         conflict=conflict,
     )
-
-
-class _Places(NamedTuple):
-    series: bool | None
-    two_publications: bool
-    one_conference: bool
-    two_conferences: bool
-    published: bool
 
 
 def _shorten(paper: Paper) -> Paper:
@@ -140,32 +131,19 @@ def _shorten(paper: Paper) -> Paper:
     )
 
 
-@kept(8192)
-def _places(a: str, b: str) -> _Places:
-    here, there = venues.venue(a), venues.venue(b)
-    return _Places(
-        venues.same_series(here, there),
-        venues.two_publications(here, there),
-        venues.one_conference(here, there),
-        venues.two_conferences(here, there),
-        venues.both_published(here, there),
-    )
-
-
 def _is_archived(paper: Paper) -> bool:
     """Whether a preprint server has it, whatever its venue is."""
     dois = paper.keys.get("doi", ())
     return "arxiv" in paper.keys or _preprint({dois} if isinstance(dois, str) else {*dois})
 
 
-def _subject(one: Title, abstract: str, other: Title, elsewhere: str) -> bool:
+def _subject(title: Title, text: _Shingles, other: Title, other_text: _Shingles) -> bool:
     """Whether one record has a rare word in title and abstract that the other lacks."""
-    own = (one.distinct - other.distinct) & _shingles(abstract).terms
-    words = other.distinct | _shingles(elsewhere).terms
+    own = (title.distinct - other.distinct) & text.terms
+    words = other.distinct | other_text.terms
     return any(not any(near(word, there) for there in words) for word in own - words)
 
 
-@kept(512)
 def _numbers(abstract: str) -> frozenset[str | tuple[str, str]]:
     words = plain(abstract).split()
     written = {word for word in words if any(map(str.isdigit, word))}
@@ -232,11 +210,9 @@ def _by_scheme(paper: Paper) -> dict[str, set[str]]:
     return schemes
 
 
-@kept(4096)
-def _words_of_people_and_venue(names: tuple[str, ...], venue: str) -> frozenset[str]:
+def _words_of_people_and_venue(names: tuple[str, ...], venue: Venue) -> set[str]:
     """Return words that catalogues mix into titles: names of authors and venue."""
-    words = venues.venue(venue).words.union(*authors.people(names))
-    return frozenset(map(american, words))
+    return set(map(american, venue.words.union(*authors.people(names))))
 
 
 def _years_apart(ours: int | None, theirs: int | None) -> int | None:
@@ -250,8 +226,8 @@ def _year(paper: Paper) -> int | None:
     return first.year if first else None
 
 
-def _abstracts(a: str, b: str) -> tuple[float | None, float | None]:
-    ours, theirs = _shingles(a), _shingles(b)
+def _agreement(ours: _Shingles, theirs: _Shingles) -> tuple[float | None, float | None]:
+    """Return which shares of the fewer pairs of words, and of the fewer rare words, both have."""
     if min(len(ours.pairs), len(theirs.pairs)) < TELLING_WORDS:
         return None, None
     pairs = len(ours.pairs & theirs.pairs) / min(len(ours.pairs), len(theirs.pairs))
@@ -259,9 +235,9 @@ def _abstracts(a: str, b: str) -> tuple[float | None, float | None]:
     return pairs, len(ours.terms & theirs.terms) / fewest if fewest else None
 
 
-def _new_passages(a: str, b: str) -> float:
+def _new_passages(a: _Shingles, b: _Shingles) -> float:
     """Return the share of the shorter abstract's passages with at most one pair of the longer."""
-    shorter, longer = sorted((_shingles(a), _shingles(b)), key=_by_length)
+    shorter, longer = sorted((a, b), key=lambda text: (len(text.words), text.words))
     pairs = list(pairwise(shorter.words))
     passages = [pairs[start : start + PASSAGE] for start in range(0, len(pairs), PASSAGE)]
     new = sum(sum(pair in longer.pairs for pair in passage) <= 1 for passage in passages)
@@ -275,11 +251,6 @@ class _Shingles:
     terms: frozenset[str]
 
 
-def _by_length(abstract: _Shingles) -> tuple[int, tuple[str, ...]]:
-    return len(abstract.words), abstract.words
-
-
-@kept(64)  # a paper is compared with its candidates, one after another
 def _shingles(abstract: str) -> _Shingles:
     words = tuple(map(american, plain(abstract).split()))
     rare = frozenset(word for word in set(words) if rarity(word) > 1)
@@ -292,4 +263,4 @@ def abstract_agreement(a: str, b: str) -> float | None:
     Feeds cut abstracts, so the shorter one is measured, in pairs of neighbouring words, which two
     papers of one field do not share by chance.
     """
-    return _abstracts(a, b)[0]
+    return _agreement(_shingles(a), _shingles(b))[0]

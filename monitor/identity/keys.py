@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from xxhash import xxh3_64_intdigest
@@ -199,7 +199,7 @@ def mark(paper: Paper) -> int:
     Of dates it counts only whether they are there: many sources give that of their own run. XXH3 is
     not cryptographic, and need not be: whoever forges a collision hides only their own record.
     """
-    rest = _rest(
+    rest = (
         paper.year,
         paper.version,
         paper.withdrawn,
@@ -216,27 +216,14 @@ def mark(paper: Paper) -> int:
         paper.pdf_url,
         *paper.categories,
         paper.announce,
-        rest + _written(paper.keys),
+        f"{rest}{sorted(paper.keys.items())}",
     )
     if paper.type or paper.about:
-        parts += (paper.type, _written(paper.about))
+        parts += (paper.type, f"{sorted(paper.about.items())}")
     if paper.listed:  # a paper that comes back is stored with its new day
         parts += tuple(f"{listed.day}" for listed in paper.listed)
     written = "\0".join(parts).encode("utf-8", "surrogatepass")
     return xxh3_64_intdigest(written) >> 1
-
-
-@kept(4096)
-def _rest(*values: object) -> str:
-    return f"{values}"
-
-
-def _written(keys: Mapping[str, object]) -> str:
-    """Return a sorted list of pairs; nearly all papers have one."""
-    if len(keys) == 1:
-        [(scheme, value)] = keys.items()
-        return f"[({scheme!r}, {value!r})]"
-    return f"{sorted(keys.items())}"
 
 
 def with_keys(paper: Paper, name: str = "", number: int | None = None) -> IncomingPaper:
