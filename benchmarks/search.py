@@ -25,7 +25,8 @@ from typing import cast
 
 import sqlalchemy as sa
 
-from monitor.commands.search import search, try_topic
+from monitor.commands.paper_search import find_all
+from monitor.commands.topic_trial import try_topic
 from monitor.match import TopicIndex, parse_query
 from monitor.match.language.synonyms import NO_SYNONYMS
 from monitor.pipeline.runtime import Runtime
@@ -123,15 +124,15 @@ def measure(store: Database, count: int) -> bool:
     slow = False
     for query in QUERIES:
         began = time.perf_counter()
-        first = search(parts, query, 50)
+        first = list(find_all(parts, query, most=51))
         newest = time.perf_counter() - began
         began = time.perf_counter()
         found = try_topic(parts, query).papers
         whole = time.perf_counter() - began
         read, met = read_all(store, query, count)
         every = read * count / min(count, SAMPLE)
-        shown = {one.stored.id for one in first.papers}
-        last = max(count - SAMPLE, min(shown, default=0) if first.more else 0)
+        shown = {paper.stored.id for paper in first[:50]}
+        last = max(count - SAMPLE, min(shown, default=0) if len(first) > 50 else 0)
         assert {id for id in met if id > last} == {id for id in shown if id > last}, query
         print(
             f"| `{query}` | {found:,} | {newest * 1e3:,.0f} | {whole * 1e3:,.0f} "

@@ -31,7 +31,7 @@ from pathlib import Path
 from msgspec import structs
 
 from monitor.commands.export import export
-from monitor.commands.search import FoundPaper
+from monitor.commands.paper_search import FoundPaper
 from monitor.diff import same_work
 from monitor.diff.decide import DecisionContext
 from monitor.digest import excerpt

@@ -12,15 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from monitor.cli import app
 from monitor.config import load, starter
 from monitor.http import client
 from tests.audit import report
+from tests.cli.whole import whole
 
 ROOT = Path(__file__).parent.parent
 DATA = "/data"
@@ -69,7 +68,7 @@ OURS = [compose(), many()["serve"], many()["worker"]]
 
 def is_command(words: list[str]) -> bool:
     """Whether the command line knows these words: a command, its subcommands, its options."""
-    command: Any = typer.main.get_command(app)
+    command: Any = whole()
     for word in words:
         options = {name for param in command.params for name in param.opts}
         if word.startswith("--"):

@@ -94,7 +94,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "channels/email/sendmail.py",
         "channels/file.py",
         "cli/__init__.py",
-        "cli/run_output.py",
+        "cli/start.py",
         "commands/heartbeat.py",
         "config/__init__.py",
         "config/files.py",
@@ -130,7 +130,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "store/locks.py",
         "store/secrets.py",
     ),
-    "shutil": ("commands/doctor.py", "commands/problems.py", "demo.py", "store/restore.py"),
+    "shutil": ("commands/doctor.py", "commands/status.py", "demo.py", "store/restore.py"),
     "signal": ("channels/email/sendmail.py", "service/process.py"),
     "slack_sdk": (
         "channels/slack/api.py",
@@ -162,8 +162,8 @@ HOMES: dict[str, tuple[str, ...]] = {
     "tempfile": (
         "channels/email/sendmail.py",
         "channels/file.py",
-        "cli/options.py",
-        "cli/web_commands.py",
+        "cli/opening.py",
+        "cli/service.py",
         "commands/preview.py",
         "http/client.py",
         "store/sqlite_files.py",
@@ -211,7 +211,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "uuid": ("channels/file.py",),
     "webbrowser": ("cli/terminal.py",),
     "xxhash": ("identity/keys.py", "sources/jsonl/decompress.py"),
-    "yaml": ("cli/report_output.py", "config/yaml_positions.py"),
+    "yaml": ("cli/check.py", "config/yaml_positions.py"),
 }
 # What does no I/O and does not use any of it: the standard library's rest is enough for everybody.
 ANYWHERE = {

@@ -10,9 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from typer.main import get_command
-
-from monitor.cli import app
+from tests.cli.whole import whole
 
 ROOT = Path(__file__).parent.parent
 MODULES = sorted((ROOT / "monitor").rglob("*.py"))
@@ -93,7 +91,7 @@ def literals(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def test_help_is_plain() -> None:
-    texts = dict(helps(get_command(app)))
+    texts = dict(helps(whole()))
     assert len(texts) > 100
     assert {name: unwanted(text) for name, text in texts.items() if unwanted(text)} == {}
 

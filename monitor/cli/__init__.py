@@ -1,7 +1,7 @@
 """The command line. It is an interface: names, JSON and exit codes are held by tests.
 
 Exit status: 0 done, 1 something failed (it says what), 2 wrong usage or configuration.
-Commands import what they need when they run, so that `--help` answers at once.
+The module of a command is imported when it is called, so that `--help` answers at once.
 """
 
 from __future__ import annotations
@@ -10,30 +10,182 @@ import atexit
 import gc
 import os
 import sys
+from importlib import import_module
 from importlib.metadata import version
 from io import TextIOWrapper
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from monitor.cli import (
-    admin_commands,
-    papers_commands,
-    report_commands,
-    run_commands,
-    suppression_commands,
-    template_commands,
-    web_commands,
-)
 from monitor.errors import ConfigError, MonitorError, UsageError
+
+# Most commands create fewer objects than this. Garbage collection at Python's own threshold takes a
+# tenth of their time and frees little.
+GC_THRESHOLD = 200_000
 
 DESCRIPTION = (
     "Collects new research papers, filters out duplicates, "
     "and sends each subscriber a digest of matches."
 )
+# The help of each command, by the panel of `--help` that lists it or its group.
+COMMANDS = {
+    "Start": {
+        "demo": "Process four sample dumps and write digest pages locally. Needs no account or"
+        " server.",
+        "init": "Write a commented monitor.yaml that works as is.",
+        "check": "Check the configuration, topics and templates, and report every error.",
+    },
+    "Work": {
+        "run": "Run `ingest` and `digest` once, for use with cron.",
+        "serve": "Run as a service: read sources, send digests on schedule, and serve the pages.",
+        "worker": "Run a worker process for a PostgreSQL store; jobs are queued by `serve`.",
+        "ingest": "Read all sources, or those named, and match new papers.",
+        "digest": "Compose and send the digests that are due.",
+        "web": "Serve the pages alone, beside a service with `--no-pages` or on another address.",
+    },
+    "Ask": {
+        "status": "Show the state of sources, subscriptions and deliveries, and why a digest was"
+        " not sent.",
+        "explain": "Show where a paper came from, why it was new, what it matched and where it was"
+        " sent.",
+        "preview": "Show a past or the next digest as a page, a mail or a Slack message. Sends"
+        " nothing.",
+        "read": "Read files as a source of this kind would. Stores nothing.",
+        "papers search": "Search stored papers with the topic language, newest first.",
+        "papers rate": "Say which papers you want more of, or less: the next digests are ordered"
+        " by it.",
+        "papers save": "Save a paper; it counts as wanted. `papers rate PAPER none` takes it back.",
+        "papers rated": "List the answers that order digests, newest first.",
+        "papers saved": "List saved papers, the last saved first.",
+        "papers merge": "Permanently merge duplicate papers. Papers already sent are not sent"
+        " again.",
+        "papers split": "Permanently separate a record that was wrongly merged.",
+        "papers doubtful": "List merges that the current rules would reject, with a command to"
+        " undo each.",
+        "papers undecided": "List records that an error kept from being stored; the others of"
+        " their documents were.",
+        "templates preview": "Write digests of the sample papers as pages, mails and Slack"
+        " messages. Sends nothing.",
+        "topics try": "Show which stored papers a query or topic would have matched.",
+    },
+    "Operate": {
+        "config": "Show the configuration in use, with secrets masked.",
+        "doctor": "Check the installation and explain how to fix problems.",
+        "send-test": "Send a test message to the recipients of all subscriptions, or of those"
+        " named.",
+        "backup": "Copy a SQLite store to a file, also while the service is running.",
+        "restore": "Restore a backup. Deliveries that may already have been sent are held for you"
+        " to confirm.",
+        "deliveries list": "List the deliveries, newest first.",
+        "deliveries retry": "Retry a failed, waiting or suppressed delivery now.",
+        "deliveries resolve": "Mark an uncertain delivery as sent, or send it again.",
+        "suppressions list": "List who is sent nothing, since when, until when, and who asked for"
+        " it.",
+        "suppressions add": "Send a recipient nothing more, permanently or until a date.",
+        "suppressions lift": "Send a recipient digests again, beginning with the next.",
+        "suppressions confirm": "Confirm that the list is complete, after a restore that could not"
+        " read the replaced store.",
+        "mail login": "Consent once that mail is sent from the account; its refresh token is kept"
+        " in the store.",
+    },
+}
+# The module of a command that is not named by its first word.
+MODULES = {
+    "start": ("demo", "init"),
+    "check": ("config",),
+    "work": ("run", "ingest", "digest"),
+    "service": ("serve", "worker", "web"),
+    "ratings": ("papers rate", "papers save", "papers rated", "papers saved"),
+    "previews": ("preview", "templates preview"),
+    "mail": ("send-test",),
+    "store": ("backup", "restore"),
+}
+# The help of each group, and the command that it runs if none is named.
+GROUPS = {
+    "papers": (
+        "Search and rate stored papers; merge duplicates and separate wrong merges.",
+        "search",
+    ),
+    "templates": ("See what your templates make of the sample papers.", ""),
+    "topics": ("Test a topic on the stored papers before using it.", ""),
+    "deliveries": ("List, retry and resolve deliveries.", "list"),
+    "suppressions": (
+        "List, add and lift suppressions: recipients who are sent nothing more.",
+        "list",
+    ),
+    "mail": ("Log in to a mail account without a password.", ""),
+}
+
+
+class LazyCommand(TyperCommand):
+    """A command as its group lists it; `load` imports the module of its function."""
+
+    def __init__(self, path: str, summary: str, panel: str | None) -> None:
+        name = path.rpartition(" ")[2]
+        super().__init__(name, help=summary, rich_help_panel=panel, rich_markup_mode="rich")
+        self.path = path
+
+    def load(self) -> Any:
+        """Return the command with its parameters, or the group that it is.
+
+        Its function is named as the command: `papers_rate` for `papers rate`.
+        """
+        own = (module for module, paths in MODULES.items() if self.path in paths)
+        module = import_module(f"monitor.cli.{next(own, self.path.partition(' ')[0])}")
+        function = getattr(module, self.path.replace(" ", "_").replace("-", "_"))
+        if not isinstance(function, typer.Typer):
+            single = typer.Typer(add_completion=False, rich_markup_mode="rich")
+            single.command(self.name)(function)
+            function = single
+        command = typer.main.get_command(function)
+        command.help = self.help
+        return command
+
+
+class LazyGroup(TyperGroup):
+    """A group that loads the command that is called; without a name of one it calls `default`."""
+
+    default = ""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        word = args[0] if args else "-"
+        is_query = self.default == "search" and word not in self.commands
+        is_help = word in ctx.help_option_names
+        if self.default and not is_help and (word.startswith("-") or is_query):
+            args = [self.default, *args]
+        return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command.load() if isinstance(command, LazyCommand) else command, rest
+
+
+class Commands(LazyGroup):
+    """All commands and their groups."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        for panel, summaries in COMMANDS.items():
+            for path, summary in summaries.items():
+                group = self._group(path.rpartition(" ")[0], panel)
+                group.add_command(LazyCommand(path, summary, panel if group is self else None))
+
+    def _group(self, name: str, panel: str) -> Any:
+        """Return the group of this name, a new one when its first command is added."""
+        if not name:
+            return self
+        if name not in self.commands:
+            summary, default = GROUPS[name]
+            group = LazyGroup(name=name, help=summary, rich_help_panel=panel, no_args_is_help=False)
+            group.default = default
+            self.add_command(group)
+        return self.commands[name]
+
 
 app = typer.Typer(
     name="paper-monitor",
+    cls=Commands,
     help=DESCRIPTION,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -41,41 +193,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-# Objects: more than a command that only looks makes of its imports. Looking for cycles among all
-# modules and topics as often as Python does takes a tenth of the time of most commands, and finds
-# few.
-GC_THRESHOLD = 200_000
 
-START, WORK, ASK, OPERATE = "Start", "Work", "Ask", "Operate"
-
-app.command(rich_help_panel=START)(run_commands.demo)
-app.command(rich_help_panel=START)(run_commands.init)
-app.command(rich_help_panel=START)(report_commands.check)
-app.command(rich_help_panel=WORK)(run_commands.run)
-app.command(rich_help_panel=WORK)(run_commands.serve)
-app.command(rich_help_panel=WORK)(run_commands.worker)
-app.add_typer(web_commands.web, name="web", rich_help_panel=WORK)
-app.command(rich_help_panel=WORK)(run_commands.ingest)
-app.command(rich_help_panel=WORK)(run_commands.digest)
-app.command(rich_help_panel=ASK)(report_commands.status)
-app.add_typer(papers_commands.papers, name="papers", rich_help_panel=ASK)
-app.command(rich_help_panel=ASK)(report_commands.explain)
-app.command(rich_help_panel=ASK)(report_commands.preview)
-app.command(rich_help_panel=ASK)(report_commands.read)
-app.add_typer(template_commands.templates, name="templates", rich_help_panel=ASK)
-app.add_typer(report_commands.topics, name="topics", rich_help_panel=ASK)
-app.add_typer(admin_commands.deliveries, name="deliveries", rich_help_panel=OPERATE)
-app.add_typer(suppression_commands.suppressions, name="suppressions", rich_help_panel=OPERATE)
-app.add_typer(admin_commands.mail, name="mail", rich_help_panel=OPERATE)
-app.command(rich_help_panel=OPERATE)(report_commands.config)
-app.command(rich_help_panel=OPERATE)(admin_commands.doctor)
-app.command("send-test", rich_help_panel=OPERATE)(admin_commands.send_test)
-app.command(rich_help_panel=OPERATE)(admin_commands.backup)
-app.command(rich_help_panel=OPERATE)(admin_commands.restore)
-
-
-def _version(asked: bool) -> None:
-    if asked:
+def _print_version(wanted: bool) -> None:
+    if wanted:
         typer.echo(f"paper-monitor {version('paper-monitor')}")
         raise typer.Exit
 
@@ -85,23 +205,21 @@ def _root(
     show_version: Annotated[
         bool,
         typer.Option(
-            "--version", metavar="", callback=_version, is_eager=True, help="Show the version."
+            "--version",
+            metavar="",
+            callback=_print_version,
+            is_eager=True,
+            help="Show the version.",
         ),
     ] = False,
 ) -> None:
     pass
 
 
-def _describe_os_error(fault: OSError) -> str:
-    """What the system would not do, as `ls` and its like say it."""
-    where = f"{fault.filename}: " if fault.filename else ""
-    return f"{where}{fault.strerror or fault}"
-
-
 def main() -> None:
     """Run the command line; errors are sentences on stderr, with the status that fits them."""
     gc.set_threshold(GC_THRESHOLD)
-    # The end of a process is the end of all cycles: looking for them would take 0.2 seconds more.
+    # A last collection at exit would take 0.2 seconds.
     atexit.register(gc.freeze)
     # NumPy would start a thread for each processor, which takes as long as to import it.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -111,13 +229,14 @@ def main() -> None:
     try:
         app(prog_name="paper-monitor")
     except ConfigError as fault:
-        from monitor.cli import report_output
+        from monitor.cli.terminal import print_faults  # rich is needed only for its colours
 
-        report_output.faults(fault.faults)
+        print_faults(fault.faults, "bold red")
         sys.exit(2)
     except MonitorError as fault:
         typer.echo(f"paper-monitor: {fault}", err=True)
         sys.exit(2 if isinstance(fault, UsageError) else 1)
     except OSError as fault:
-        typer.echo(f"paper-monitor: {_describe_os_error(fault)}", err=True)
+        file = f"{fault.filename}: " if fault.filename else ""
+        typer.echo(f"paper-monitor: {file}{fault.strerror or fault}", err=True)
         sys.exit(1)

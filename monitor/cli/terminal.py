@@ -1,8 +1,9 @@
-"""What a person sees in the terminal: tables and sentences on stdout, progress on stderr."""
+"""Tables and sentences on stdout, errors and progress on stderr."""
 
 from __future__ import annotations
 
 import sys
+import webbrowser
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -12,14 +13,21 @@ from zoneinfo import ZoneInfo
 from rich import box
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from monitor.model import Run
+from monitor.errors import Fault
+from monitor.model import DeliveryState, MatchReason, Run
 
-# Where nobody watches, a line is a line: nothing is folded for a width that is not there.
+# Lines are not folded in a file or pipe, which has no width.
 UNWATCHED = 1_000
+STATE_STYLES = {
+    DeliveryState.SENT: "green",
+    DeliveryState.FAILED: "bold red",
+    DeliveryState.UNKNOWN: "yellow",
+}
 
 console = Console(highlight=False, width=None if sys.stdout.isatty() else UNWATCHED)
 stderr = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else UNWATCHED)
@@ -27,7 +35,7 @@ stderr = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty()
 
 @contextmanager
 def reading(*, quiet: bool) -> Iterator[Callable[[Run], None]]:
-    """A spinner with the papers read so far, only where a person watches."""
+    """Show a spinner with the papers read so far, if stderr is a terminal."""
     progress = Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -41,17 +49,26 @@ def reading(*, quiet: bool) -> Iterator[Callable[[Run], None]]:
         task = progress.add_task("Reading", total=None, papers=0)
 
         def on_progress(run: Run) -> None:
-            where = f"{run.source} {run.document or ''}"
-            progress.update(task, description=f"Reading {escape(where)}", papers=run.seen)
+            document = f"{run.source} {run.document or ''}"
+            progress.update(task, description=f"Reading {escape(document)}", papers=run.seen)
 
         yield on_progress
 
 
-def table(*columns: str, right: Sequence[str] = ()) -> Table:
+def show_table(
+    columns: Sequence[str], rows: Iterable[Sequence[str | Text]], right: Sequence[str] = ()
+) -> None:
+    """Print rows under a header, the columns of `right` aligned so."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(column, justify="right" if column in right else "left", overflow="fold")
-    return table
+    for row in rows:
+        table.add_row(*(escape(cell) if isinstance(cell, str) else cell for cell in row))
+    console.print(table)
+
+
+def state_text(state: DeliveryState) -> Text:
+    return Text(state.value, STATE_STYLES.get(state, ""))
 
 
 def print_error(where: str, error: str) -> None:
@@ -59,32 +76,52 @@ def print_error(where: str, error: str) -> None:
         stderr.print(f"[red]{escape(where)}[/]: {escape(error)}")
 
 
+def print_faults(faults: Iterable[Fault], style: str) -> None:
+    """Print faults of a configuration to stderr, each with its position and its setting."""
+    for fault in faults:
+        position = Text(f"{fault.file}:{fault.line}", style)
+        position.append(f"  {fault.where}", "not bold cyan")
+        stderr.print(position, Padding(Text(fault.message), (0, 0, 0, 4), expand=False))
+
+
 def with_mark(mark: Text, text: str) -> Table:
-    """A sentence after a mark; its further lines stand below the first."""
+    """Return a sentence after a mark, its further lines indented like the first."""
     grid = Table.grid(padding=(0, 1))
     grid.add_row(mark, Text(text))
     return grid
 
 
 def file_link(path: str, style: str = "") -> Text:
-    """A path that terminals open."""
+    """Return a path that terminals open when clicked."""
     return Text(path, f"{style} link {Path(path).absolute().as_uri()}") if path else Text("–")
 
 
 def open_pages(paths: Iterable[str]) -> None:
-    """Open pages in the browser, where there is one: a server mostly has none."""
-    import webbrowser  # takes a while, and most commands open nothing
-
+    """Open pages in the browser, if there is one."""
     for path in map(Path, paths):
         if path.suffix == ".html":
             webbrowser.open(path.absolute().as_uri())
 
 
 def at(moment: datetime | None, zone: str = "") -> str:
-    """A moment as the clock of a zone shows it, by default this machine's; with its zone."""
-    where = ZoneInfo(zone) if zone else None
-    return f"{moment.astimezone(where):%Y-%m-%d %H:%M %Z}" if moment else "–"
+    """Return a time with its zone, by default in this machine's."""
+    local = ZoneInfo(zone) if zone else None
+    return f"{moment.astimezone(local):%Y-%m-%d %H:%M %Z}" if moment else "–"
 
 
 def count_of(count: int, noun: str = "paper") -> str:
     return f"1 {noun}" if count == 1 else f"{count:,} {noun}s" if count else f"No {noun}"
+
+
+def list_words(reasons: Iterable[MatchReason]) -> str:
+    return "; ".join(f"{reason.field}: {', '.join(reason.words)}" for reason in reasons)
+
+
+def facts(rows: Iterable[tuple[str, str]]) -> Table:
+    """Return labels and texts in two columns."""
+    grid = Table.grid(padding=(0, 3))
+    grid.add_column(style="dim")
+    grid.add_column(overflow="fold")
+    for label, text in rows:
+        grid.add_row(label, Text(text))
+    return grid

@@ -11,7 +11,7 @@ from monitor.channels.email import sender_dns
 from monitor.channels.email.channel import SMTP_SERVER, sender_domain
 from monitor.channels.slack.settings import SlackSettings
 from monitor.commands.heartbeat import SERVICE, Check, service, store, workers
-from monitor.commands.problems import is_sent_again
+from monitor.commands.status import is_sent_again
 from monitor.model import Channel, DeliveryState, Run, RunOutcome
 from monitor.pipeline.runtime import Runtime
 from monitor.private_files import can_be_read_by_all
@@ -20,8 +20,8 @@ from monitor.store.database import Database
 from monitor.store.opening import CREATED_BY
 
 MB = 1024 * 1024
-LEAST_ROOM = 200 * MB
-AHEAD = timedelta(minutes=5)
+MIN_FREE = 200 * MB
+CLOCK_TOLERANCE = timedelta(minutes=5)
 FSYNC = (
     "the database may lose records of sent mail in a power failure: set `fsync = on` on the server"
 )
@@ -30,10 +30,10 @@ FSYNC = (
 def doctor(
     runtime: Runtime, files: Sequence[Path] = (), slack: SlackSettings | None = None
 ) -> list[Check]:
-    """Look at everything that is needed: the store, the ways out, the sources, the service.
+    """Check the store, the service, the machine, the templates, the channels and the sources.
 
-    A service that never ran on this store is no fault: some have a cron of their own. `files`,
-    beside the store, may be read by their owner alone.
+    A service that never ran on this store is no fault: it may be run by cron. `files` should, as
+    the store, be readable by their owner alone.
     """
     own = [
         store(runtime.database, whole=True),
@@ -48,23 +48,23 @@ def doctor(
 
 def before_first_run(
     runtime: Runtime,
-    place: str,
+    address: str,
     files: Sequence[Path] = (),
     slack: SlackSettings | None = None,
 ) -> list[Check]:
-    """Look at what can be looked at while there is no store yet at `place`."""
-    missing = Check("store", True, f"there is no store yet at {place}: {CREATED_BY}")
+    """Check what can be checked while there is no store yet at `address`."""
+    missing = Check("store", True, f"there is no store yet at {address}: {CREATED_BY}")
     return [missing, _permissions(files), *_outside(runtime, slack)]
 
 
 def _outside(runtime: Runtime, slack: SlackSettings | None) -> list[Check]:
-    ways = [check for name, channel in runtime.channels.items() for check in _way(name, channel)]
+    channels = [check for item in runtime.channels.items() for check in _check_channel(*item)]
     answers = _slack_answers(slack)
-    return [*_templates(runtime), *ways, *answers, *_senders(runtime), *_sources_read(runtime)]
+    return [*_templates(runtime), *channels, *answers, *_senders(runtime), *_sources_read(runtime)]
 
 
 def _slack_answers(slack: SlackSettings | None) -> list[Check]:
-    """Answers have a token of their own: one that is wrong stops no digest."""
+    """Check the token for ratings from Slack, which digests do without."""
     if slack is None or slack.app_token is None:
         return []
     from monitor.channels.slack import socket_mode  # the SDK's client is needed here alone
@@ -73,36 +73,38 @@ def _slack_answers(slack: SlackSettings | None) -> list[Check]:
     return [Check("slack answers", not fault, fault or "Socket Mode can connect")]
 
 
-def _way(name: str, channel: Channel) -> list[Check]:
-    """Check a channel, and each step on the way to it."""
+def _check_channel(name: str, channel: Channel) -> list[Check]:
+    """Check a channel, and each step of a connection to it."""
     steps = channel.steps()
     fault = next((step.problem for step in steps if step.problem), "") if steps else channel.check()
     return [
         *(
-            Check(f"channel {name}: {one.name}", not one.problem, one.problem or "ok")
-            for one in steps
+            Check(f"channel {name}: {step.name}", not step.problem, step.problem or "ok")
+            for step in steps
         ),
         Check(f"channel {name}", not fault, fault or "reachable; nothing was sent"),
     ]
 
 
 def _permissions(files: Sequence[Path]) -> Check:
-    """What is private in the store and the configuration may have been opened to all on purpose."""
-    found = [str(path) for path in files if path.exists() and can_be_read_by_all(path)]
-    if not found:
+    """Warn of files that all users can read; somebody may have wanted that."""
+    readable = [str(path) for path in files if path.exists() and can_be_read_by_all(path)]
+    if not readable:
         return Check("permissions", True, "other users of this machine cannot read the files")
-    names = " ".join(found)
-    said = f"every user of this machine can read {' and '.join(found)}: chmod 600 {names}"
-    return Check("permissions", True, said, warning=True)
+    names = " ".join(readable)
+    message = f"every user of this machine can read {' and '.join(readable)}: chmod 600 {names}"
+    return Check("permissions", True, message, warning=True)
 
 
 def _outbox(runtime: Runtime) -> Check:
-    """What may or may not have arrived waits for a person, but for mail that is sent again."""
+    """Check for uncertain deliveries that the operator has to resolve."""
     now = runtime.clock.now()
     with runtime.database.reading() as tx:
         unknown = deliveries.listing(tx, [DeliveryState.UNKNOWN])
         waiting = sum(deliveries.counts(tx).get(state, 0) for state in deliveries.WAITING)
-        unsettled = [one for one in unknown if not is_sent_again(tx, runtime, one, now)]
+        unsettled = [
+            delivery for delivery in unknown if not is_sent_again(tx, runtime, delivery, now)
+        ]
     message = f"{waiting} to be sent, {len(unknown)} uncertain"
     if unsettled:
         message += "; check whether they arrived: paper-monitor deliveries resolve"
@@ -110,17 +112,19 @@ def _outbox(runtime: Runtime) -> Check:
 
 
 def _templates(runtime: Runtime) -> list[Check]:
-    """Look at the user's templates; each fault is a check, so that all of them are shown."""
+    """Return a failed check for each fault of the user's templates."""
     faults = runtime.templates.faults()
-    return [Check("templates", False, f"{one.file}:{one.line}: {one.message}") for one in faults]
+    return [
+        Check("templates", False, f"{fault.file}:{fault.line}: {fault.message}") for fault in faults
+    ]
 
 
 def _disk(runtime: Runtime) -> list[Check]:
-    """A disk that is full stops the service: it sends nothing that it cannot record."""
+    """Check the room on the disk: with a full one nothing can be recorded, so nothing is sent."""
     if runtime.database.path is None:
         return [_written_through(runtime.database)]
     size = runtime.database.path.stat().st_size
-    wanted, free = max(LEAST_ROOM, size // 10), disk_usage(runtime.database.path.parent).free
+    wanted, free = max(MIN_FREE, size // 10), disk_usage(runtime.database.path.parent).free
     message = f"{free // MB:,} MB free beside a store of {size // MB:,} MB"
     if free < wanted:
         message += f"; free at least {wanted // MB:,} MB: with a full disk nothing can be sent"
@@ -135,13 +139,13 @@ def _written_through(database: Database) -> Check:
 
 
 def _clock(runtime: Runtime) -> Check:
-    """What was recorded cannot lie ahead: then the clock was set back, or was wrong before."""
+    """Check that no record is ahead of the clock: then the clock is wrong now, or was before."""
     with runtime.database.reading() as tx:
         signs = [*heartbeats.signs(tx).values(), heartbeats.last_beat(tx, SERVICE)]
         finished = [run.finished for run in runs.last_runs(tx)]
     now = datetime.now(UTC)
     for last, clock in ((_newest(signs), now), (_newest(finished), runtime.clock.now())):
-        if last is not None and last - clock > AHEAD:
+        if last is not None and last - clock > CLOCK_TOLERANCE:
             shows = f"it shows {clock:%Y-%m-%d %H:%M} UTC, but the store has a record of"
             remedy = "correct the clock and keep it synchronised (NTP)"
             return Check("clock", False, f"{shows} {last:%Y-%m-%d %H:%M} UTC: {remedy}")
@@ -153,17 +157,17 @@ def _newest(moments: Iterable[datetime | None]) -> datetime | None:
 
 
 def _senders(runtime: Runtime) -> list[Check]:
-    """What receivers ask of the domain that mail is from, where the DNS answers."""
+    """Check the DNS records that receivers require of the sender's domain."""
     if SMTP_SERVER not in runtime.outage_groups:
         return []
     domain = sender_domain(runtime.sender)
     if not sender_dns.is_somebodys(domain):
         return []
     try:
-        found = sender_dns.look(domain, runtime.dns)
+        records = sender_dns.look(domain, runtime.dns)
     except sender_dns.NoAnswerError as fault:
         return [Check("mail DNS", True, f"not checked, the DNS does not answer: {fault}")]
-    return [Check(f"mail {one.name}", one.ok, one.message) for one in found]
+    return [Check(f"mail {record.name}", record.ok, record.message) for record in records]
 
 
 def _sources_read(runtime: Runtime) -> list[Check]:

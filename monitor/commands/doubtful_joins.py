@@ -43,8 +43,8 @@ def doubtful(runtime: Runtime) -> Doubts:
     found: list[Doubtful] = []
     joins = unjudged = 0
     for page in _pages(runtime):
-        for one, papers_joins, papers_unjudged in page:
-            found += one
+        for papers_doubts, papers_joins, papers_unjudged in page:
+            found += papers_doubts
             joins += papers_joins
             unjudged += papers_unjudged
     return Doubts(tuple(found), joins, unjudged)
@@ -78,7 +78,7 @@ def _judge_page(tx: Transaction, ids: Iterable[int]) -> Iterator[tuple[list[Doub
 
 def _split_arguments(doubt: Doubt) -> tuple[str, ...]:
     if doubt.records:
-        return tuple(f"{one.source}/{one.raw_id}" for one in doubt.records)
+        return tuple(f"{record.source}/{record.raw_id}" for record in doubt.records)
     return tuple(f"{scheme}:{value}" for scheme, value in doubt.keys)
 
 
@@ -90,7 +90,7 @@ def _is_ruled_same(tx: Transaction, paper_id: int, doubt: Doubt) -> bool:
 
 
 def _names(records: Iterable[Sighting]) -> set[str]:
-    names = {identity_rulings.raw_name(one.source, one.raw_id) for one in records}
+    names = {identity_rulings.raw_name(record.source, record.raw_id) for record in records}
     return names | {
-        identity_rulings.name(*key) for one in records if one.text for key in one.text.keys
+        identity_rulings.name(*key) for record in records if record.text for key in record.text.keys
     }

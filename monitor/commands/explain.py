@@ -126,16 +126,16 @@ def _sent(
 
 def find_paper(tx: Transaction, reference: str) -> StoredPaper:
     """Return the paper with this id, identifier, link or title. Raises UsageError."""
-    found = _candidates(tx, reference)
-    if not found:
+    candidates = _candidates(tx, reference)
+    if not candidates:
         raise UsageError(
             f"no paper found for {reference!r}",
             "use an id shown by `paper-monitor papers`, an identifier, a link or a title",
         )
-    if len(found) > 1:
-        ids = ", ".join(str(stored.id) for stored in found)
+    if len(candidates) > 1:
+        ids = ", ".join(str(stored.id) for stored in candidates)
         raise UsageError(f"several papers match {reference!r}", f"choose one by its id: {ids}")
-    return found[0]
+    return candidates[0]
 
 
 def _candidates(tx: Transaction, reference: str) -> list[StoredPaper]:
@@ -147,9 +147,9 @@ def _candidates(tx: Transaction, reference: str) -> list[StoredPaper]:
         "", url=reference, keys={"arxiv": reference, "doi": reference, scheme.lower(): value}
     )
     by_key = (papers.by_key(tx, *pair) for pair in identifiers(wanted_paper))
-    found = {stored.id: stored for stored in by_key if stored}
-    for pair in identifiers(wanted_paper) if not found else ():
-        found |= {stored.id: stored for stored in papers.by_common_key(tx, *pair)}
-    if not found:
-        found = {stored.id: stored for stored in papers.by_title_key(tx, title_key(reference))}
-    return list(found.values())
+    candidates = {stored.id: stored for stored in by_key if stored}
+    for pair in identifiers(wanted_paper) if not candidates else ():
+        candidates |= {stored.id: stored for stored in papers.by_common_key(tx, *pair)}
+    if not candidates:
+        candidates = {stored.id: stored for stored in papers.by_title_key(tx, title_key(reference))}
+    return list(candidates.values())

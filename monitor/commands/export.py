@@ -21,8 +21,8 @@ from bibtexparser.entrypoint import write_string
 from bibtexparser.library import Library
 from bibtexparser.model import Entry, Field
 
-from monitor.commands.paper_json import found_paper
-from monitor.commands.search import FoundPaper
+from monitor.commands.json_output import paper_json
+from monitor.commands.paper_search import FoundPaper
 from monitor.digest.links import page_url, pdf_url, title_link
 from monitor.model import Paper, StoredPaper
 from monitor.text import CYRILLIC, family_name, plain, split_person
@@ -78,14 +78,14 @@ _NO_KEY_WORDS = frozenset({"", "a", "an", "the", "on"})
 _CELL_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def export(found: Iterable[FoundPaper], format_: Format) -> Iterator[str]:
+def export(records: Iterable[FoundPaper], format_: Format) -> Iterator[str]:
     """Yield the pieces of a text with all papers, in their order."""
-    return _WRITERS[format_](found)
+    return _WRITERS[format_](records)
 
 
-def _bibtex(found: Iterable[FoundPaper]) -> Iterator[str]:
+def _bibtex(records: Iterable[FoundPaper]) -> Iterator[str]:
     used: dict[str, int] = {}
-    for record in found:
+    for record in records:
         key = _unused_key(_key(record.stored), used)
         yield write_string(Library([_entry(record.stored.paper, key)])) + "\n"
 
@@ -200,9 +200,9 @@ class _RisWriter(rispy.RisWriter):  # type: ignore[misc]
         return ""
 
 
-def _ris(found: Iterable[FoundPaper]) -> Iterator[str]:
-    for one in found:
-        yield rispy.dumps([_reference(one.stored.paper)], implementation=_RisWriter) + "\n"
+def _ris(records: Iterable[FoundPaper]) -> Iterator[str]:
+    for record in records:
+        yield rispy.dumps([_reference(record.stored.paper)], implementation=_RisWriter) + "\n"
 
 
 def _reference(paper: Paper) -> dict[str, Any]:
@@ -235,7 +235,7 @@ def _ris_date(paper: Paper) -> str:
 def _on_one_line(value: str | list[str]) -> str | list[str]:
     if isinstance(value, str):
         return " ".join(value.split())
-    return [" ".join(one.split()) for one in value]
+    return [" ".join(text.split()) for text in value]
 
 
 def _ris_name(name: str) -> str:
@@ -243,10 +243,10 @@ def _ris_name(name: str) -> str:
     return ", ".join(filter(None, split_person(name) or (name,)))
 
 
-def _csv(found: Iterable[FoundPaper]) -> Iterator[str]:
+def _csv(records: Iterable[FoundPaper]) -> Iterator[str]:
     yield _csv_line(_COLUMNS)
-    for one in found:
-        stored, paper = one.stored, one.stored.paper
+    for record in records:
+        stored, paper = record.stored, record.stored.paper
         values = {
             "id": stored.id,
             "title": paper.title,
@@ -261,7 +261,7 @@ def _csv(found: Iterable[FoundPaper]) -> Iterator[str]:
             "arxiv": _first(paper, "arxiv"),
             "categories": "; ".join(paper.categories),
             "first_seen": stored.first_seen.isoformat(),
-            "sources": "; ".join(dict.fromkeys(s.source for s in one.sightings)),
+            "sources": "; ".join(dict.fromkeys(s.source for s in record.sightings)),
         }
         yield _csv_line([values[column] for column in _COLUMNS])
 
@@ -276,10 +276,10 @@ def _harmless(cell: str) -> str:
     return f"'{cell}" if cell.startswith(_CELL_FORMULA) else cell
 
 
-def _json(found: Iterable[FoundPaper]) -> Iterator[str]:
+def _json(records: Iterable[FoundPaper]) -> Iterator[str]:
     yield '{"papers": ['
-    for number, one in enumerate(found):
-        yield ("," if number else "") + "\n" + json.dumps(found_paper(one), ensure_ascii=False)
+    for number, record in enumerate(records):
+        yield ("," if number else "") + "\n" + json.dumps(paper_json(record), ensure_ascii=False)
     yield "\n]}\n"
 
 

@@ -1,6 +1,6 @@
-"""Signs of life: the store takes a write, and the service or worker has ticked lately.
+"""Heartbeats: whether the store takes a write, and whether the service and workers tick.
 
-Asked every minute by a container's health check, so it imports little.
+A container's health check asks every minute, so this imports little.
 """
 
 from __future__ import annotations
@@ -18,17 +18,14 @@ from monitor.store.opening import CREATED_BY, is_there
 SERVICE = "serve"
 WORKER = "worker"
 ALIVE = timedelta(minutes=5)
-# A worker beats every twenty seconds: after so long its work is done by others.
+# A worker beats every twenty seconds: after this time others take over its work.
 AT_WORK = timedelta(minutes=1)
 FORGOTTEN = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at: `message` says how it is, or what to do.
-
-    A `warning` is something to look at that stops nothing.
-    """
+    """The result of a check: `message` is the state, or what to do; a `warning` stops nothing."""
 
     name: str
     ok: bool
@@ -37,7 +34,7 @@ class Check:
 
 
 def sign_of_life(database: Database, kind: str) -> None:
-    """Record that this process, a service or worker, lives; forget those long gone."""
+    """Record that this service or worker process runs, and forget those of more than a day ago."""
     now = datetime.now(UTC)
     with database.writing() as tx:
         if kind == SERVICE:
@@ -68,13 +65,13 @@ def _here(kind: str) -> str:
 
 
 def vital_signs(database: Database) -> list[Check]:
-    """Say whether the store takes a write, and what runs on this machine has ticked lately."""
+    """Check that the store takes a write, and that the processes on this machine tick."""
     recorded = store(database, whole=False)
     return [recorded, *_check_this_machine(database)] if recorded.ok else [recorded]
 
 
 def _check_this_machine(database: Database) -> list[Check]:
-    """Look at the newest of each kind here; where there is none, at any service."""
+    """Check the newest process of each kind on this machine, or else any service."""
     with database.reading() as tx:
         signs = heartbeats.signs(tx)
     checks = []
@@ -97,10 +94,7 @@ def service(database: Database, *, expected: bool) -> Check:
 
 
 def workers(database: Database) -> list[Check]:
-    """Look at the workers of all machines.
-
-    One that was killed is said for a day; while another lives, its work is done and all is well.
-    """
+    """Check the workers of all machines; a killed one is no fault while another runs."""
     with database.reading() as tx:
         signs = heartbeats.signs(tx, WORKER)
     checks = [_check_heartbeat(name.replace("@", " "), at) for name, at in signs.items()]
@@ -119,7 +113,7 @@ def _check_replaced(dead: Check, living: int) -> Check:
 
 
 def _check_heartbeat(name: str, last: datetime) -> Check:
-    # One that lies ahead was given before the clock was set back: the next one is the sign.
+    # A heartbeat in the future is from before the clock was set back, and does not count.
     alive = abs(datetime.now(UTC) - last) < ALIVE
     return Check(name, alive, f"last sign of life {last:%Y-%m-%d %H:%M:%S} UTC")
 

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from monitor.commands.explain import find_paper
-from monitor.commands.search import FoundPaper
+from monitor.commands.paper_search import FoundPaper, load_found
 from monitor.diff.doubtful_joins import has_abstract
 from monitor.errors import UsageError
 from monitor.identity.keys import identifiers, with_keys
 from monitor.model import IncomingPaper, Paper, Sighting
 from monitor.pipeline.runtime import Runtime
 from monitor.store import identity_rulings, merge_papers, papers, split_papers
-from monitor.store.database import Transaction
 
 Key = tuple[str, str]
 
@@ -23,7 +22,7 @@ def merge(runtime: Runtime, wanted: Sequence[str]) -> FoundPaper:
     """Join papers into the earliest of them and rule that they are the same. Raises UsageError."""
     now = runtime.clock.now()
     with runtime.database.ingesting() as tx:
-        stored = {one.id: one for one in (find_paper(tx, each) for each in wanted)}
+        stored = {paper.id: paper for paper in (find_paper(tx, each) for each in wanted)}
         if len(stored) < 2:
             raise UsageError("these are already one paper", "name at least two different papers")
         first, *others = sorted(stored)
@@ -32,7 +31,8 @@ def merge(runtime: Runtime, wanted: Sequence[str]) -> FoundPaper:
             identity_rulings.rule(tx, names[first], names[other], identity_rulings.SAME, now)
         pairs = [(first, other, "someone ruled that they are the same") for other in others]
         merge_papers.merge(tx, pairs, now)
-        return _load(tx, first)
+        [merged] = load_found(tx, [first])
+        return merged
 
 
 def split(
@@ -56,8 +56,8 @@ def split(
             raise UsageError(
                 "nothing would remain of the paper", "name only what belongs to another paper"
             )
-        moved = [one for one in origin.sightings if (one.source, one.raw_id) in records]
-        stay = [one for one in origin.sightings if one not in moved]
+        moved = [record for record in origin.sightings if (record.source, record.raw_id) in records]
+        stay = [record for record in origin.sightings if record not in moved]
         kept, parted = _own_text(stored.paper, stay, moved), _own_text(stored.paper, moved, stay)
         if title:
             parted = structs.replace(parted, title=title)
@@ -70,7 +70,8 @@ def split(
             _without_identifiers(parted),
             now,
         )
-        return _load(tx, stored.id), _load(tx, new_id)
+        remaining, separated = load_found(tx, [stored.id, new_id])
+        return remaining, separated
 
 
 def _own_text(paper: Paper, ours: Sequence[Sighting], theirs: Sequence[Sighting]) -> Paper:
@@ -78,12 +79,12 @@ def _own_text(paper: Paper, ours: Sequence[Sighting], theirs: Sequence[Sighting]
 
     The abstract goes to the records whose fingerprint says that it is theirs, else to all.
     """
-    if not any(has_abstract(paper, one) for one in ours) and any(
-        has_abstract(paper, one) for one in theirs
+    if not any(has_abstract(paper, record) for record in ours) and any(
+        has_abstract(paper, record) for record in theirs
     ):
         paper = structs.replace(paper, abstract="")
-    texts = [one.text for one in ours if one.text]
-    if not texts or (len(texts) < len(ours) and all(one.text for one in theirs)):
+    texts = [record.text for record in ours if record.text]
+    if not texts or (len(texts) < len(ours) and all(record.text for record in theirs)):
         return paper  # it says what a record said that was read before texts were stored
     text = next((text for text in texts if text.title == paper.title), texts[0])
     return structs.replace(
@@ -101,17 +102,17 @@ def _select(
     """Return the identifiers and the (source, raw id) that are meant."""
     chosen: set[Key] = set()
     records: set[Key] = set()
-    for one in what:
-        ours = _names(one) & set(keys)
+    for name in what:
+        ours = _names(name) & set(keys)
         named_records = {
             (seen.source, seen.raw_id)
             for seen in sightings
-            if one in (seen.source, seen.raw_id, f"{seen.source}/{seen.raw_id}")
+            if name in (seen.source, seen.raw_id, f"{seen.source}/{seen.raw_id}")
         }
         if not ours and not named_records:
             there = [f"{s}:{v}" for s, v in keys] + [f"{s.source}/{s.raw_id}" for s in sightings]
             raise UsageError(
-                f"{one!r} does not belong to this paper", f"there are: {', '.join(there)}"
+                f"{name!r} does not belong to this paper", f"there are: {', '.join(there)}"
             )
         chosen |= ours
         records |= named_records
@@ -124,10 +125,10 @@ def _select(
 def _identifiers_only_in(records: set[Key], sightings: Sequence[Sighting]) -> set[Key]:
     """Return the identifiers that some records gave and no other, where it is known of all."""
     ours, theirs = set[Key](), set[Key]()
-    for one in sightings:
-        if one.text is None:
+    for record in sightings:
+        if record.text is None:
             return set()
-        (ours if (one.source, one.raw_id) in records else theirs).update(one.text.keys)
+        (ours if (record.source, record.raw_id) in records else theirs).update(record.text.keys)
     return ours - theirs
 
 
@@ -138,9 +139,3 @@ def _names(text: str) -> set[Key]:
         "", url=text, keys={"arxiv": text, "doi": text, scheme.lower(): value or text}
     )
     return {*identifiers(candidate), ("url", text), ("url", value)}
-
-
-def _load(tx: Transaction, paper_id: int) -> FoundPaper:
-    stored = papers.get(tx, paper_id)
-    assert stored is not None, "the paper was written in this very transaction"
-    return FoundPaper(stored, papers.sightings(tx, [paper_id]).get(paper_id, ()))

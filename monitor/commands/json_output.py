@@ -1,233 +1,162 @@
-"""The JSON of each command, exactly as scripts may rely on it; `paper_json` has that of papers."""
+"""The JSON that several commands, or a command and the API, answer with; scripts rely on it."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, structs
 
-from monitor.errors import Fault
-from monitor.model import Delivery, DeliveryState, Run, RunOutcome, Suppression, UndecidedRecord
+from monitor.model import Delivery, Paper, Suppression
 
-if TYPE_CHECKING:
-    from monitor.app import DigestReport
-    from monitor.commands.heartbeat import Check
-    from monitor.commands.search import Comparison, Sample, Trial
-    from monitor.commands.send_test import SentTest
+if TYPE_CHECKING:  # JSON is made of values that exist: the modules that make them are loaded
+    from monitor.commands.explain import Explanation
+    from monitor.commands.paper_search import FoundPaper
+    from monitor.commands.ratings import Rated
     from monitor.commands.status import Status
+    from monitor.commands.topic_trial import Sample, Trial
 
 Answer = dict[str, Any]
-# A subscription whose digest could not be composed, and why.
-Failure = tuple[str, str]
-
-WELL = (
-    DeliveryState.SENT,
-    DeliveryState.SUPPRESSED,
-    DeliveryState.CLAIMED,
-    DeliveryState.HANDING_OFF,
-)
 
 
-def runs(results: Iterable[Run]) -> Answer:
-    return {"runs": [_run(run) for run in results]}
+def pick(value: object, names: str) -> Answer:
+    """Return the named attributes of a value as JSON; an `error` of "" is null."""
+    picked = {name: plain(getattr(value, name)) for name in names.split()}
+    return picked | ({"error": picked["error"] or None} if "error" in picked else {})
 
 
-def _run(run: Run) -> Answer:
-    return {
-        "source": run.source,
-        "document": run.document,
-        "outcome": run.outcome.value,
-        "seen": run.seen,
-        "new": run.new,
-        "revised": run.revised,
-        "known": run.known,
-        "rejected": run.rejected,
-        "error": run.error or None,
-    }
+def plain(value: Any) -> Any:
+    """Turn a frozen value into JSON: times in ISO 8601, everything else unchanged."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Struct):
+        return plain(structs.asdict(value))
+    if isinstance(value, dict):
+        return {str(name): plain(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value
 
 
-def runs_ok(results: Iterable[Run]) -> bool:
-    return all(run.outcome is not RunOutcome.FAILED for run in results)
-
-
-def undecided(records: Iterable[UndecidedRecord]) -> Answer:
-    return {
-        "undecided": [
-            {
-                "source": record.source,
-                "document": record.document,
-                "raw_id": record.raw_id,
-                "error": record.error,
-                "version": record.version,
-                "read": record.at.isoformat(),
-                "tried": record.tried_at.isoformat(),
-                "record": json.loads(record.text),
-            }
-            for record in records
-        ]
-    }
-
-
-def digests(sent: Iterable[DigestReport], failed: Iterable[Failure]) -> Answer:
-    return {
-        "digests": [
-            {
-                "subscription": one.subscription,
-                "period": one.period,
-                "papers": one.papers,
-                "deliveries": [_attempt(delivery) for delivery in one.deliveries],
-            }
-            for one in sent
-        ],
-        "failed": [{"subscription": name, "error": error} for name, error in failed],
-    }
-
-
-def previews(written: Iterable[DigestReport]) -> Answer:
-    return {
-        "digests": [
-            {
-                "subscription": one.subscription,
-                "period": one.period,
-                "papers": one.papers,
-                "path": one.deliveries[0].reference,
-            }
-            for one in written
-        ]
-    }
-
-
-def _attempt(delivery: Delivery) -> Answer:
-    return {
-        "channel": delivery.channel,
-        "recipient": delivery.recipient,
-        "state": delivery.state.value,
-        "error": delivery.error or None,
-    }
-
-
-def digests_ok(
-    sent: Iterable[DigestReport], failed: Sequence[Failure], *, rehearsed: bool = False
-) -> bool:
-    """Whether all was sent that was to be; another process may be at it just now."""
-    well = (DeliveryState.PLANNED,) if rehearsed else WELL
-    return not failed and all(d.state in well for one in sent for d in one.deliveries)
-
-
-def deliveries(listed: Iterable[Delivery]) -> Answer:
-    return {
-        "deliveries": [
-            {
-                "id": delivery.id,
-                "subscription": delivery.subscription,
-                "period": delivery.period,
-                "channel": delivery.channel,
-                "recipient": delivery.recipient,
-                "state": delivery.state.value,
-                "attempts": delivery.attempts,
-                "message_id": delivery.message_id,
-                "error": delivery.error or None,
-            }
-            for delivery in listed
-        ]
-    }
-
-
-def status(report: Status) -> Answer:
-    """Return the state of everything; `suppressions` only where somebody is suppressed."""
+def status_json(report: Status) -> Answer:
+    """Return the state of everything; `suppressions` only if there are any."""
     answer: Answer = plain(report)
     if not report.suppressions:
         del answer["suppressions"]
     return answer
 
 
-def suppressions(listed: Iterable[Suppression]) -> Answer:
-    """Return who is suppressed; `subscription` is "" for all."""
-    return {"suppressions": [plain(one) for one in listed]}
+def deliveries_json(deliveries: Iterable[Delivery]) -> Answer:
+    names = "id subscription period channel recipient state attempts message_id error"
+    return {"deliveries": [pick(delivery, names) for delivery in deliveries]}
 
 
-def iso(at: datetime | None) -> str | None:
-    return at.isoformat() if at else None
+def suppressions_json(suppressions: Sequence[Suppression]) -> Answer:
+    """Return the suppressions; a `subscription` of "" means all."""
+    return {"suppressions": plain(suppressions)}
 
 
-def faults(found: Sequence[Fault], warnings: Sequence[Fault]) -> Answer:
-    return {
-        "ok": not found,
-        "faults": [_plain(fault) for fault in found],
-        "warnings": [_plain(warning) for warning in warnings],
+def trial_json(trial: Trial) -> Answer:
+    """Return the trial of a topic; of the reason of a match, the field and the words."""
+    answer = {
+        "papers": trial.papers,
+        "share": round(trial.share, 4),
+        "per_day": plain(trial.per_day),
+        "sample": _samples(trial.sample),
+        "warnings": list(trial.warnings),
     }
-
-
-def trial(result: Trial) -> Answer:
-    """As `topics try` promises: of a why, the field and the words."""
-    return {
-        "papers": result.papers,
-        "share": round(result.share, 4),
-        "per_day": [{"day": day.day, "papers": day.papers} for day in result.per_day],
-        "sample": _samples(result.sample),
-        "warnings": list(result.warnings),
-    } | ({"compare": _comparison(result.compare)} if result.compare else {})
-
-
-def _comparison(comparison: Comparison) -> Answer:
-    return {
-        "query": comparison.query,
-        "papers": comparison.papers,
-        "gained": comparison.gained,
-        "lost": comparison.lost,
-        "gained_sample": _samples(comparison.gained_sample),
-        "lost_sample": _samples(comparison.lost_sample),
-    }
+    if trial.compare:
+        answer["compare"] = pick(trial.compare, "query papers gained lost") | {
+            "gained_sample": _samples(trial.compare.gained_sample),
+            "lost_sample": _samples(trial.compare.lost_sample),
+        }
+    return answer
 
 
 def _samples(samples: Iterable[Sample]) -> list[Answer]:
     return [
-        {
-            "title": sample.title,
-            "why": [{"field": why.field, "words": list(why.words)} for why in sample.why],
-        }
+        {"title": sample.title, "why": [pick(reason, "field words") for reason in sample.why]}
         for sample in samples
     ]
 
 
-def plain(value: object) -> Answer:
-    """Turn a frozen value into JSON: times in ISO 8601, everything else as it is."""
-    return cast("Answer", _plain(value))
+def papers_json(papers: Iterable[FoundPaper]) -> Answer:
+    return {"papers": [paper_json(paper) for paper in papers]}
 
 
-def _plain(item: object) -> object:
-    if isinstance(item, datetime):
-        return item.isoformat()
-    if is_dataclass(item) and not isinstance(item, type):
-        return {field.name: _plain(getattr(item, field.name)) for field in fields(item)}
-    if isinstance(item, Struct):
-        return _plain(structs.asdict(item))
-    if isinstance(item, dict):
-        return {str(name): _plain(value) for name, value in item.items()}
-    if isinstance(item, (list, tuple)):
-        return [_plain(value) for value in item]
-    return item
-
-
-def checks(results: Sequence[Check]) -> Answer:
-    checks = [{"name": one.name, "ok": one.ok, "message": one.message} for one in results]
-    return {"ok": all(check.ok for check in results), "checks": checks}
-
-
-def sent_tests(tests: Iterable[SentTest]) -> Answer:
+def paper_json(found: FoundPaper) -> Answer:
+    """Return a stored paper; what is not known is null or empty."""
     return {
-        "deliveries": [
-            {
-                "subscription": one.subscription,
-                "channel": one.channel,
-                "recipient": one.recipient,
-                "state": one.state.value,
-                "error": one.outcome.error or None,
-            }
-            for one in tests
+        "id": found.stored.id,
+        **_text(found.stored.paper),
+        "first_seen": found.stored.first_seen.isoformat(),
+        "sources": [pick(sighting, "source document raw_id") for sighting in found.sightings],
+    }
+
+
+def explanation_json(explanation: Explanation) -> Answer:
+    """Return a paper and its history."""
+    answer = plain(explanation)
+    del answer["paper"]
+    withdrawn = explanation.paper.withdrawn
+    return {"id": explanation.id, **_text(explanation.paper), "withdrawn": withdrawn, **answer}
+
+
+def rated_json(rated: Iterable[Rated]) -> Answer:
+    """Return readers' ratings."""
+    return {
+        "rated": [
+            {"paper": answer.judgement.paper_id, "title": answer.title}
+            | pick(answer.judgement, "subscription topic who verdict at how")
+            for answer in rated
         ]
     }
+
+
+def read_paper(paper: Paper) -> Answer:
+    """Return a paper as it was read."""
+    return {
+        **pick(paper, "title abstract authors venue"),
+        **_dates(paper),
+        **pick(paper, "updated url"),
+        "links": [{"kind": kind, "url": url} for kind, url in sorted(paper.links.items())],
+        "keys": _values(paper.keys),
+        **pick(paper, "categories type"),
+        "about": _values(paper.about),
+        **pick(paper, "announce version withdrawn"),
+    }
+
+
+def _text(paper: Paper) -> Answer:
+    return {
+        **pick(paper, "title abstract authors venue"),
+        **_dates(paper),
+        **pick(paper, "categories url pdf_url"),
+        "keys": _values(paper.keys),
+    }
+
+
+def _dates(paper: Paper) -> Answer:
+    """Return the dates of a paper, and the days on which lists had it."""
+    month = None if paper.day else paper.month
+    return {
+        "published": plain(paper.day),
+        "published_month": f"{month:%Y-%m}" if month else None,
+        **pick(paper, "year announced"),
+        "listed": [
+            pick(listed, "source") | {"day": f"{listed.day}", "year_guessed": listed.year_guessed}
+            for listed in paper.listed
+        ],
+    }
+
+
+def _values(keys: Mapping[str, str | tuple[str, ...]]) -> Answer:
+    """Return identifiers by scheme: a single value as text, several as a list."""
+    lists = {
+        scheme: [value] if isinstance(value, str) else list(value) for scheme, value in keys.items()
+    }
+    return {scheme: values[0] if len(values) == 1 else values for scheme, values in lists.items()}

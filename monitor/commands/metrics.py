@@ -62,7 +62,7 @@ def _read(runtime: Runtime) -> _Stored:
             runs=tuple(run for run in done if run.source in runtime.sources),
             reports=runs.report(tx, runtime.sources, now - RECENT, now),
             deliveries=deliveries.counts(tx),
-            incidents=Counter(one.kind for one in incidents.open_incidents(tx)),
+            incidents=Counter(incident.kind for incident in incidents.open_incidents(tx)),
             last_beat=heartbeats.last_beat(tx, SERVICE),
         )
 
@@ -102,8 +102,12 @@ def _of_runs(done: Iterable[Run]) -> Iterator[Metric]:
 
 def _of_sources(reports: Iterable[SourceReport]) -> Iterator[Metric]:
     reports = tuple(reports)
-    read: _Values = {(one.source,): one.last_read.timestamp() for one in reports if one.last_read}
-    failing: _Values = {(one.source,): float(one.failing_since is not None) for one in reports}
+    read: _Values = {
+        (report.source,): report.last_read.timestamp() for report in reports if report.last_read
+    }
+    failing: _Values = {
+        (report.source,): float(report.failing_since is not None) for report in reports
+    }
     text = "When the source was last read, even partly."
     yield _gauge("source_last_read_timestamp_seconds", text, ["source"], read)
     yield _gauge("source_failing", "Whether the source fails: 1 if so.", ["source"], failing)

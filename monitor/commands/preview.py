@@ -42,12 +42,12 @@ def dry_run(
 
     `order` is another one than the subscriptions have.
     """
-    pages = _temporary_pages(runtime)
+    folder = _temporary_folder()
     if order:
         ordered = tuple(structs.replace(one, order=order) for one in runtime.subscriptions)
         runtime = replace(runtime, subscriptions=ordered)
     composed = rehearse(runtime, names, early=early, on_failure=on_failure)
-    return [_write(runtime, pages, digest) for digest in composed]
+    return [_write_page(runtime, folder, digest) for digest in composed]
 
 
 def preview(
@@ -58,12 +58,13 @@ def preview(
     `channel` is one of FORMS. Raises UsageError, and TemplateError for users' templates.
     """
     write = FORMS[channel]
-    if not period:
-        names = [name] if name else [s.name for s in runtime.subscriptions]
-        composed = rehearse(runtime, names, early=True)
-        folder = _temporary_folder()
-        return [write(runtime, folder, digest) for digest in composed]
-    return [write(runtime, _temporary_folder(), past_digest(runtime, name, period))]
+    names = [name] if name else [s.name for s in runtime.subscriptions]
+    if period:
+        composed = [past_digest(runtime, name, period)]
+    else:
+        composed = list(rehearse(runtime, names, early=True))
+    folder = _temporary_folder()
+    return [write(runtime, folder, digest) for digest in composed]
 
 
 def past_digest(runtime: Runtime, name: str, period: str) -> Digest:
@@ -98,14 +99,6 @@ def preview_templates(templates: Path | None, now: datetime | None) -> list[Dige
 
 def _temporary_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="paper-monitor-"))
-
-
-def _temporary_pages(runtime: Runtime) -> Pages:
-    return Pages("rehearsal", _temporary_folder(), runtime.templates)
-
-
-def _write_page(runtime: Runtime, folder: Path, digest: Digest) -> DigestReport:
-    return _write(runtime, Pages("rehearsal", folder, runtime.templates), digest)
 
 
 def _write_mail(runtime: Runtime, folder: Path, digest: Digest) -> DigestReport:
@@ -152,7 +145,8 @@ def _report(digest: Digest, channel: Channel, part: Rendered, file: Path) -> Dig
     return DigestReport(digest.subscription, digest.period, digest.papers, (written,))
 
 
-def _write(runtime: Runtime, pages: Pages, digest: Digest) -> DigestReport:
+def _write_page(runtime: Runtime, folder: Path, digest: Digest) -> DigestReport:
+    pages = Pages("rehearsal", folder, runtime.templates)
     [rendered] = pages.render(digest, runtime.templates)
     delivery = unrecorded_delivery(digest.subscription, digest.period, pages, rendered)
     outcome = pages.send(delivery, lambda: True)

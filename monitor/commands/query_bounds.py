@@ -60,10 +60,13 @@ def refuse_too_many_words(tx: Transaction, query: Query) -> None:
         return
     found, part = max(
         (
-            (list(chain.from_iterable(entries[one] for one in _of_part(part))), part)
+            (
+                list(chain.from_iterable(entries[prefix_part] for prefix_part in _of_part(part))),
+                part,
+            )
             for part in split_parts(query)
         ),
-        key=lambda one: len(one[0]),
+        key=lambda prefix_part: len(prefix_part[0]),
     )
     raise TooWideError(
         f"the {len(wanted):,} beginnings with * occur about {total:,} times in the stored papers, "

@@ -1,24 +1,25 @@
-"""Readers' answers from the command line: given one by one or from a file, listed, forgotten."""
+"""Readers' ratings: given on the command line, from a file or in a digest; listed and deleted."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 
 from monitor.commands.explain import find_paper
+from monitor.commands.paper_search import FoundPaper, load_found
 from monitor.commands.rating_files import VERDICTS, read_ratings
-from monitor.commands.search import FoundPaper
 from monitor.errors import UsageError
 from monitor.model import SAVED, Judgement
 from monitor.pipeline.runtime import Runtime
-from monitor.store import judgements, papers
+from monitor.store import digests, judgements, merge_papers, papers
 from monitor.store.database import Transaction
 
-# Ratings stored in one transaction: nobody else can write meanwhile.
-_TOGETHER = 500
-# Who answers on the command line, where it has no other name.
+# Ratings stored in one transaction, which keeps other writers waiting.
+_BATCH = 500
+# The rater on the command line.
 OPERATOR = "operator"
 
 
@@ -55,9 +56,9 @@ def rate(
         paper = find_paper(tx, reference)
         name = _store(runtime, tx, paper.id, verdict, whose, how)
         return tuple(
-            Rated(one, paper.paper.title)
-            for one in judgements.of_paper(tx, paper.id)
-            if one.subscription == name
+            Rated(rating, paper.paper.title)
+            for rating in judgements.of_paper(tx, paper.id)
+            if rating.subscription == name
         )
 
 
@@ -67,73 +68,74 @@ def rate_file(runtime: Runtime, file: Path, whose: Whose) -> RatedFile:
     A line of CSV has a verdict ("up" where it has none), and a `topic` if it is to be another.
     Raises UsageError for a file that cannot be read, and then stores nothing of it.
     """
-    given = read_ratings(file)
-    ratings = [(one, replace(whose, topic=one.topic or whose.topic)) for one in given.ratings]
+    content = read_ratings(file)
+    ratings = [(row, replace(whose, topic=row.topic or whose.topic)) for row in content.ratings]
     for own in {whose, *(own for _, own in ratings)}:
         _topics_of(runtime, own)
-    left_out = list(given.unread)
-    for start in range(0, len(ratings), _TOGETHER):
+    left_out = list(content.unread)
+    for start in range(0, len(ratings), _BATCH):
         with runtime.database.writing() as tx:
-            for one, own in ratings[start : start + _TOGETHER]:
+            for row, own in ratings[start : start + _BATCH]:
                 try:
-                    paper_id = _find_stored(tx, one.references)
-                    _store(runtime, tx, paper_id, one.verdict, own, "file")
+                    paper_id = _find_stored(tx, row.references)
+                    _store(runtime, tx, paper_id, row.verdict, own, "file")
                 except UsageError as fault:
-                    left_out.append((one.references[-1], str(fault)))
-    failed = len(left_out) - len(given.unread)
+                    left_out.append((row.references[-1], str(fault)))
+    failed = len(left_out) - len(content.unread)
     return RatedFile(len(ratings) - failed, tuple(left_out))
 
 
-def is_of(one: Judgement, who: str) -> bool:
+def is_of(rating: Judgement, who: str) -> bool:
     """Whether an answer is of a person: addresses are compared without case."""
-    return one.who.casefold() == who.casefold()
+    return rating.who.casefold() == who.casefold()
 
 
 def _store(
     runtime: Runtime, tx: Transaction, paper_id: int, verdict: str, whose: Whose, how: str
 ) -> str:
     """Store an answer, or take it back; return the subscription. Raises UsageError."""
-    own = [one for one in judgements.of_paper(tx, paper_id) if is_of(one, whose.who)]
+    own = [rating for rating in judgements.of_paper(tx, paper_id) if is_of(rating, whose.who)]
     if verdict == "none":
-        given = _given(own, whose)
-        if not given:
+        withdrawn = _meant(own, whose)
+        if not withdrawn:
             _topics_of(runtime, whose)
-        judgements.take_back(tx, given)
-        return given[0].subscription if given else whose.subscription
-    name, topics = _addressed(runtime, tx, paper_id, whose)
+        judgements.take_back(tx, withdrawn)
+        return withdrawn[0].subscription if withdrawn else whose.subscription
+    name, topics = _find_targets(runtime, tx, paper_id, whose)
     now = runtime.clock.now()
     answers = [
         Judgement(name, topic, paper_id, whose.who, VERDICTS[verdict], now, how) for topic in topics
     ]
     # What the same person answered under another spelling of the address is replaced.
-    said = {(name, topic, verdict == "save") for topic in topics}
+    replaced = {(name, topic, verdict == "save") for topic in topics}
     other = [
-        one
-        for one in own
-        if one.who != whose.who and (one.subscription, one.topic, one.verdict == SAVED) in said
+        rating
+        for rating in own
+        if rating.who != whose.who
+        and (rating.subscription, rating.topic, rating.verdict == SAVED) in replaced
     ]
     judgements.take_back(tx, other)
     judgements.judge(tx, answers)
     return name
 
 
-def _given(own: Sequence[Judgement], whose: Whose) -> list[Judgement]:
+def _meant(own: Sequence[Judgement], whose: Whose) -> list[Judgement]:
     """Return those of a person's answers to a paper that are meant, whatever matches it today.
 
     Raises UsageError if they are of several subscriptions.
     """
-    found = [
-        one
-        for one in own
-        if whose.subscription in ("", one.subscription) and whose.topic in ("", one.topic)
+    ratings = [
+        rating
+        for rating in own
+        if whose.subscription in ("", rating.subscription) and whose.topic in ("", rating.topic)
     ]
-    names = list(dict.fromkeys(one.subscription for one in found))
+    names = list(dict.fromkeys(rating.subscription for rating in ratings))
     if len(names) > 1:
         raise UsageError(
             "more than one subscription has an answer to this paper",
             f"choose one with --subscription: {', '.join(names)}",
         )
-    return found
+    return ratings
 
 
 def rated(runtime: Runtime, whose: Whose) -> tuple[Rated, ...]:
@@ -142,25 +144,25 @@ def rated(runtime: Runtime, whose: Whose) -> tuple[Rated, ...]:
     Raises UsageError for a name that no answer has and that is not configured.
     """
     with runtime.database.reading() as tx:
-        found = [
-            one
-            for one in judgements.listing(tx, whose.subscription or None)
-            if whose.topic in ("", one.topic)
+        ratings = [
+            rating
+            for rating in judgements.listing(tx, whose.subscription or None)
+            if whose.topic in ("", rating.topic)
         ]
-        stored = papers.load(tx, {one.paper_id for one in found})
-    if not found:
+        stored = papers.load(tx, {rating.paper_id for rating in ratings})
+    if not ratings:
         _topics_of(runtime, whose)
-    return tuple(Rated(one, stored[one.paper_id].paper.title) for one in reversed(found))
+    return tuple(Rated(rating, stored[rating.paper_id].paper.title) for rating in reversed(ratings))
 
 
 def answers_of(runtime: Runtime, paper_id: int, who: str) -> dict[str, list[str]]:
     """Return what somebody answered to a paper, by subscription."""
-    found: dict[str, list[str]] = {}
+    verdicts: dict[str, list[str]] = {}
     with runtime.database.reading() as tx:
-        for one in judgements.of_paper(tx, paper_id):
-            if is_of(one, who):
-                found.setdefault(one.subscription, []).append(one.verdict)
-    return found
+        for rating in judgements.of_paper(tx, paper_id):
+            if is_of(rating, who):
+                verdicts.setdefault(rating.subscription, []).append(rating.verdict)
+    return verdicts
 
 
 def forget(runtime: Runtime, whose: Whose) -> int:
@@ -180,19 +182,20 @@ def saved(runtime: Runtime, subscription: str = "", who: str = "") -> tuple[Foun
     With `who`, only those that this person saved. Raises UsageError as `rated` does.
     """
     with runtime.database.reading() as tx:
-        found = [
-            one
-            for one in judgements.listing(tx, subscription or None)
-            if one.verdict == SAVED and (not who or is_of(one, who))
-        ]
-        ids = list(dict.fromkeys(one.paper_id for one in reversed(found)))
-        stored, sightings = papers.load(tx, ids), papers.sightings(tx, ids)
+        ids = list(
+            dict.fromkeys(
+                rating.paper_id
+                for rating in reversed(judgements.listing(tx, subscription or None))
+                if rating.verdict == SAVED and (not who or is_of(rating, who))
+            )
+        )
+        found_papers = load_found(tx, ids)
     if not ids:
         _topics_of(runtime, Whose(subscription))
-    return tuple(FoundPaper(stored[id], sightings.get(id, ())) for id in ids)
+    return tuple(found_papers)
 
 
-def _addressed(
+def _find_targets(
     runtime: Runtime, tx: Transaction, paper_id: int, whose: Whose
 ) -> tuple[str, Sequence[str]]:
     """Return the subscription and the topics that an answer is for. Raises UsageError."""
@@ -202,21 +205,21 @@ def _addressed(
         name: [whose.topic] if whose.topic else [t for t in matching.get(name, ()) if t in topics]
         for name, topics in by_name.items()
     }
-    found = {name: topics for name, topics in candidates.items() if topics}
-    if not found:
+    matching_topics = {name: topics for name, topics in candidates.items() if topics}
+    if not matching_topics:
         raise UsageError("no topic matches this paper", "choose one with --topic")
-    if len(found) > 1:
+    if len(matching_topics) > 1:
         has = "has this topic" if whose.topic else "matches this paper"
-        names = ", ".join(found)
+        names = ", ".join(matching_topics)
         raise UsageError(
             f"more than one subscription {has}", f"choose one with --subscription: {names}"
         )
-    return next(iter(found.items()))
+    return next(iter(matching_topics.items()))
 
 
 def _topics_of(runtime: Runtime, whose: Whose) -> dict[str, tuple[str, ...]]:
     """Return the topics of the subscriptions that an answer may be for. Raises UsageError."""
-    by_name = {one.name: one.topics for one in runtime.subscriptions}
+    by_name = {configured.name: configured.topics for configured in runtime.subscriptions}
     if whose.subscription:
         if whose.subscription not in by_name:
             names = ", ".join(by_name)
@@ -238,7 +241,73 @@ def _topics_of(runtime: Runtime, whose: Whose) -> dict[str, tuple[str, ...]]:
 
 def _find_stored(tx: Transaction, references: Sequence[str]) -> int:
     """Return the id of the first paper that one of some references names. Raises UsageError."""
-    for one in references[:-1]:
+    for reference in references[:-1]:
         with suppress(UsageError):
-            return find_paper(tx, one).id
+            return find_paper(tx, reference).id
     return find_paper(tx, references[-1]).id
+
+
+# Answers are taken so long after the digest was due.
+VALID = timedelta(days=90)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A paper of a digest that a reader may answer to, and what they answered so far."""
+
+    paper_id: int
+    title: str
+    whose: Whose
+    answers: tuple[Rated, ...]
+
+
+def ask(runtime: Runtime, names: tuple[str, ...], paper_id: int) -> Asked:
+    """Return what an answer is about: `names` are the subscription, the period and who answers.
+
+    Raises UsageError for a paper that the digest did not show in full, and for an old digest.
+    """
+    subscription, period, recipient = names
+    if subscription not in {known.name for known in runtime.subscriptions}:
+        raise UsageError("this subscription has ended")
+    with runtime.database.reading() as tx:
+        stored = papers.get(tx, merge_papers.current_id(tx, paper_id))
+        shown = digests.shown_under(tx, subscription, period, paper_id)
+        if shown is None:
+            shown = _shown_when_sent(tx, subscription, period, paper_id)
+        ratings = judgements.of_paper(tx, stored.id) if stored else []
+    if shown is None or stored is None:
+        raise UsageError("this paper is not in that digest")
+    if stored.purged:
+        raise UsageError("the text of this paper was removed")
+    if runtime.clock.now() > shown.due_at + VALID:
+        raise UsageError(
+            "this digest is too old to answer", f"answers are taken for {VALID.days} days"
+        )
+    whose = Whose(subscription, shown.topic, recipient)
+    mine = [
+        Rated(rating, stored.paper.title)
+        for rating in ratings
+        if (rating.subscription, rating.topic) == (subscription, shown.topic)
+        and is_of(rating, recipient)
+    ]
+    return Asked(stored.id, stored.paper.title, whose, tuple(mine))
+
+
+def _shown_when_sent(
+    tx: Transaction, subscription: str, period: str, paper_id: int
+) -> digests.Shown | None:
+    """Return where a paper was shown that was merged since, or whose news retention removed."""
+    digest = digests.of_period(tx, subscription, period)
+    if digest is None or paper_id not in {entry.paper_id for entry in digest.best(digest.full)}:
+        return None
+    topic = next(
+        group.topic
+        for group in digest.groups
+        if any(entry.paper_id == paper_id for entry in group.entries)
+    )
+    return digests.Shown(topic, digest.due_at)
+
+
+def answer(runtime: Runtime, asked: Asked, verdict: str, how: str = "link") -> None:
+    """Store an answer, or take it back with "none". Raises UsageError."""
+    rate(runtime, str(asked.paper_id), verdict, asked.whose, how)

@@ -31,6 +31,10 @@ class SentTest:
         settled = self.outcome.state in (DeliveryState.SENT, DeliveryState.UNKNOWN)
         return self.outcome.state if settled else DeliveryState.FAILED
 
+    @property
+    def error(self) -> str:
+        return self.outcome.error
+
 
 def send_test(runtime: Runtime, names: Sequence[str] = ()) -> list[SentTest]:
     """Send a test message to every destination of the named subscriptions, all if none is.

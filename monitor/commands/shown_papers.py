@@ -26,11 +26,14 @@ from monitor.store.database import Transaction
 
 
 def show_papers(
-    runtime: Runtime, tx: Transaction, found: Sequence[StoredPaper], query: Query | None = None
+    runtime: Runtime,
+    tx: Transaction,
+    stored_papers: Sequence[StoredPaper],
+    query: Query | None = None,
 ) -> list[DigestPaper]:
     """Return stored papers as entries; with a query, with the words that it matched."""
-    sources = papers.sources(tx, [one.id for one in found])
-    entries = [_entry(runtime, one, sources.get(one.id, ())) for one in found]
+    sources = papers.sources(tx, [stored.id for stored in stored_papers])
+    entries = [_entry(runtime, stored, sources.get(stored.id, ())) for stored in stored_papers]
     return entries if query is None else _explained(query, entries)
 
 
@@ -86,10 +89,10 @@ def search_site(runtime: Runtime, sources: Iterable[str]) -> str:
 
 def _explained(query: Query, entries: Sequence[DigestPaper]) -> list[DigestPaper]:
     # Without an index, which first learns the words of all papers: that takes twice as long.
-    reasons = [explain(query, View(one.paper, one.sources)) for one in entries]
+    reasons = [explain(query, View(entry.paper, entry.sources)) for entry in entries]
     return [
-        structs.replace(one, matched=(TopicWhy("", why),)) if why else one
-        for one, why in zip(entries, reasons, strict=True)
+        structs.replace(entry, matched=(TopicWhy("", why),)) if why else entry
+        for entry, why in zip(entries, reasons, strict=True)
     ]
 
 

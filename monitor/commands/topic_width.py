@@ -12,8 +12,13 @@ from pathlib import Path
 
 import numpy as np
 
-from monitor.commands.search import WIDE_SHARE, too_wide
-from monitor.commands.unseen_words import LOOKED_AT, newest_papers, no_paper_has
+from monitor.commands.topic_trial import (
+    SPELLING_PAPERS,
+    WIDE_SHARE,
+    newest_papers,
+    no_paper_has,
+    too_wide,
+)
 from monitor.config import Settings, load, synonyms_of
 from monitor.errors import ConfigError, Fault, StoreError
 from monitor.match import Query, build_index, find_unseen_words, parse_topic
@@ -82,7 +87,7 @@ def _warnings(settings: Settings, store: Database) -> list[Fault]:
 
 
 def _wide(settings: Settings, tx: Transaction) -> list[Fault]:
-    changes = matches.newest(tx, LOOKED_AT)
+    changes = matches.newest(tx, SPELLING_PAPERS)
     if len(changes) < LEAST:
         return []
     synonyms = synonyms_of(settings)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from monitor.commands.export import FORMATS, Format, export
-from monitor.commands.search import FoundPaper
+from monitor.commands.paper_search import FoundPaper
 from monitor.model import ListedDay, Paper, StoredPaper
 from monitor.resources import resource
 from monitor.sources.base import Source

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from monitor.commands.paper_json import read_paper
+from monitor.commands.json_output import read_paper
 from monitor.model import Paper
 from tests.cli.conftest import SUNDAY, Say
 from tests.cli.shapes import (

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from monitor.commands import query_bounds
-from monitor.commands.search import Reach, search, try_topic
+from monitor.commands.paper_search import find_all
+from monitor.commands.topic_trial import Reach, try_topic
 from monitor.match import parse_query
 from monitor.store import search as search_index
 from tests.cli.conftest import Say
@@ -101,13 +102,12 @@ def test_a_search_is_the_same_before_and_after_papers_are_in_the_index(house: Ho
             ("agents -plan*", [MORE[0]]),
             ("", [MORE[0], FOLDING[0], BANDITS[0], AGENTS[0]]),
         ):
-            result = search(app.runtime, query)
-            assert [one.stored.paper.title for one in result.papers] == expected
-            assert not result.more
+            papers = find_all(app.runtime, query, most=9)
+            assert [paper.stored.paper.title for paper in papers] == expected
             if query:
                 assert try_topic(app.runtime, query).papers == len(expected)
-        cut = search(app.runtime, "agents", 1)
-        assert ([one.stored.paper.title for one in cut.papers], cut.more) == ([MORE[0]], True)
+        [first] = find_all(app.runtime, "agents", most=1)
+        assert first.stored.paper.title == MORE[0]
 
 
 def test_check_warns_of_a_topic_that_meets_too_much_of_what_is_stored(house: House, say: Say):

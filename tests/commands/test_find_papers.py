@@ -12,8 +12,8 @@ from typing import Any, cast
 import pytest
 import sqlalchemy as sa
 
-from monitor.commands import find_papers
-from monitor.commands.find_papers import find_all, find_page
+from monitor.commands import paper_search
+from monitor.commands.paper_search import find_all, find_page
 from monitor.errors import QueryError
 from monitor.match import paper_keywords
 from monitor.match.language.synonyms import NO_SYNONYMS
@@ -60,8 +60,8 @@ def runtime(
     request: pytest.FixtureRequest, store: Database, monkeypatch: pytest.MonkeyPatch
 ) -> Runtime:
     if request.param == "small batches":
-        for name, count in (("PAGE", 2), ("AT_ONCE", 9), ("_LONGEST_BATCH", 4)):
-            monkeypatch.setattr(find_papers, name, count)
+        for name, count in (("_FIRST_NAMED", 2), ("_NAMED_AT_ONCE", 9), ("_LONGEST_BATCH", 4)):
+            monkeypatch.setattr(paper_search, name, count)
     return of(store)
 
 
@@ -154,9 +154,9 @@ def test_the_conditions_are_met_by_some_and_not_by_all(store: Database) -> None:
 def test_a_page_that_would_take_long_ends_before(
     store: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(find_papers, "MOST_LOOKED_AT", 3)
-    monkeypatch.setattr(find_papers, "PAGE", 2)
-    monkeypatch.setattr(find_papers, "_LONGEST_BATCH", 2)
+    monkeypatch.setattr(paper_search, "MOST_LOOKED_AT", 3)
+    monkeypatch.setattr(paper_search, "_FIRST_NAMED", 2)
+    monkeypatch.setattr(paper_search, "_LONGEST_BATCH", 2)
     page = find_page(of(store), "zebra", limit=50)
     assert page.is_cut and page.cursor is not None and page.cursor > 1
     assert turned(of(store), "zebra", PaperFilter(), 50) == expected(store, "zebra", PaperFilter())

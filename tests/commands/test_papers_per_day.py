@@ -6,9 +6,8 @@ from datetime import UTC, date, datetime, timedelta
 
 import sqlalchemy as sa
 
-from monitor.commands.papers_per_day import count_of_source, count_of_topic
-from monitor.commands.source_history import source_history
-from monitor.commands.topic_parts import PartCount, count_parts
+from monitor.commands.history import count_of_source, count_of_topic, source_history
+from monitor.commands.topic_trial import PartCount, count_parts
 from monitor.model import DayCount, UsualCount
 from monitor.store import schema
 from tests.house import AGENTS, BANDITS, FOLDING, House

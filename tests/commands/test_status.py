@@ -108,7 +108,7 @@ def test_a_disk_that_is_nearly_full_is_a_problem(
     on_sqlite: None, due: House, monkeypatch: pytest.MonkeyPatch
 ):
     usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr("monitor.commands.problems.disk_usage", lambda path: usage(9, 9, 1 << 20))
+    monkeypatch.setattr("monitor.commands.status.disk_usage", lambda path: usage(9, 9, 1 << 20))
     [problem] = asked(due).problems
     assert problem.startswith("the disk is nearly full: 1.0 MB free beside the store")
 

@@ -10,7 +10,7 @@ import pytest
 from monitor.app import App
 from monitor.commands.explain import explain
 from monitor.commands.identity import merge, split
-from monitor.commands.search import search
+from monitor.commands.paper_search import find_all
 from monitor.errors import UsageError
 from monitor.pipeline.search_index import make_searchable
 from tests.house import House
@@ -34,7 +34,7 @@ def test_both_are_found_by_search_with_their_identifiers(app: App, indexed: bool
     if indexed:
         assert make_searchable(app.runtime) == 2
     for query, paper in (("subgraphs", GRAPHS), ("polynomials", ROOTS)):
-        [found] = search(app.runtime, query).papers
+        [found] = find_all(app.runtime, query, most=9)
         assert found.stored.paper.title == paper.title
         assert found.stored.paper.keys == paper.keys
 

@@ -7,9 +7,9 @@ MODULES = """
 alembic.command
 encodings.idna
 monitor.app
-monitor.cli
+monitor.cli.status
 monitor.commands.json_output
-monitor.cli.terminal
+monitor.cli.work
 monitor.digest.render
 monitor.log
 monitor.match.index.engine

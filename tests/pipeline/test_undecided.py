@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 from structlog.testing import capture_logs
 
-from monitor.commands.source_history import source_history
+from monitor.commands.history import source_history
 from monitor.commands.status import status
 from monitor.config.settings import RetentionSettings
 from monitor.diff import Verdict, same_work

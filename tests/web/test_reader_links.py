@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from monitor.app import App
 from monitor.commands.identity import merge
-from monitor.commands.reader_wishes import Wish, grant, standing
+from monitor.commands.suppressions import Wish, grant, standing
 from monitor.signing import KeyRing
 from monitor.store import judgements, schema, suppressions
 from tests.house import AGENTS, FOLDING, House

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from monitor.commands import json_output, paper_json
 from monitor.commands.explain import explain
+from monitor.commands.json_output import (
+    Answer,
+    deliveries_json,
+    explanation_json,
+    papers_json,
+    rated_json,
+    status_json,
+    suppressions_json,
+    trial_json,
+)
+from monitor.commands.paper_search import load_found, name_all
 from monitor.commands.ratings import Whose, rated, saved
-from monitor.commands.search import NEAR, find_topic, search, try_topic
 from monitor.commands.status import status
+from monitor.commands.topic_trial import NEAR, find_topic, try_topic
 from monitor.errors import QueryError, UsageError
 from monitor.store import deliveries, suppressions
 from monitor.web.costly import one_at_a_time
@@ -21,8 +30,6 @@ from monitor.web.paging import parameter
 from monitor.web.site import site_of
 
 MOST, USUAL = 10_000, 1_000
-
-Answer = dict[str, Any]
 
 
 def _json(find: Callable[[Request], Answer]) -> Callable[[Request], Response]:
@@ -40,26 +47,29 @@ def _json(find: Callable[[Request], Answer]) -> Callable[[Request], Response]:
 
 
 def get_status(request: Request) -> Answer:
-    return json_output.status(status(site_of(request).runtime, probe=False))
+    return status_json(status(site_of(request).runtime, probe=False))
 
 
 def get_papers(request: Request) -> Answer:
     """Return the papers that `q` finds, newest first; `limit` is 1,000 when it is not given."""
     query = request.query_params.get("q", "")
     limit = min(parameter(request, "limit") or USUAL, MOST)
-    return paper_json.papers(search(site_of(request).runtime, query, limit, bounded=True).papers)
+    runtime = site_of(request).runtime
+    ids = name_all(runtime, query, most=limit)
+    with runtime.database.reading() as tx:
+        return papers_json(load_found(tx, ids))
 
 
 def get_paper(request: Request) -> Answer:
-    return paper_json.explanation(explain(site_of(request).runtime, request.path_params["id"]))
+    return explanation_json(explain(site_of(request).runtime, request.path_params["id"]))
 
 
 def get_rated(request: Request) -> Answer:
-    return paper_json.rated(rated(site_of(request).runtime, Whose(**_subscription(request))))
+    return rated_json(rated(site_of(request).runtime, Whose(**_subscription(request))))
 
 
 def get_saved(request: Request) -> Answer:
-    return paper_json.papers(saved(site_of(request).runtime, **_subscription(request)))
+    return papers_json(saved(site_of(request).runtime, **_subscription(request)))
 
 
 def _subscription(request: Request) -> dict[str, str]:
@@ -68,18 +78,18 @@ def _subscription(request: Request) -> dict[str, str]:
 
 def get_trial(request: Request) -> Answer:
     runtime, query = site_of(request).runtime, request.query_params.get("q", "")
-    return json_output.trial(try_topic(runtime, find_topic(runtime, query) or query, reach=NEAR))
+    return trial_json(try_topic(runtime, find_topic(runtime, query) or query, reach=NEAR))
 
 
 def get_deliveries(request: Request) -> Answer:
     with site_of(request).runtime.database.reading() as tx:
-        return json_output.deliveries(deliveries.newest(tx, MOST))
+        return deliveries_json(deliveries.newest(tx, MOST))
 
 
 def get_suppressions(request: Request) -> Answer:
     runtime = site_of(request).runtime
     with runtime.database.reading() as tx:
-        return json_output.suppressions(suppressions.listing(tx, runtime.clock.now()))
+        return suppressions_json(suppressions.listing(tx, runtime.clock.now()))
 
 
 ROUTES = [

@@ -10,12 +10,11 @@ from starlette.routing import Route
 
 from monitor.commands.explain import find_paper
 from monitor.commands.export import MAX_PAPERS, Format, export
-from monitor.commands.find_papers import name_all
+from monitor.commands.paper_search import FoundPaper, load_found, name_all
 from monitor.commands.preview import past_digest
-from monitor.commands.search import FoundPaper
 from monitor.errors import QueryError, UsageError
 from monitor.pipeline.runtime import Runtime
-from monitor.store import merge_papers, papers
+from monitor.store import merge_papers
 from monitor.web.costly import one_at_a_time
 from monitor.web.search_form import read_search, wanted_by
 from monitor.web.site import show_problem, site_of, subscriptions_of
@@ -65,8 +64,8 @@ def export_paper(request: Request, ending: str) -> Response:
             stored = find_paper(tx, request.path_params["id"])
         except UsageError as error:
             return show_problem(request, 404, error.message, error.hint)
-        found = FoundPaper(stored, papers.sightings(tx, [stored.id]).get(stored.id, ()))
-    return stream(iter([found]), ending, f"paper-{stored.id}")
+        papers = load_found(tx, [stored.id])
+    return stream(iter(papers), ending, f"paper-{stored.id}")
 
 
 def _load(runtime: Runtime, ids: Sequence[int]) -> Iterator[FoundPaper]:
@@ -75,8 +74,8 @@ def _load(runtime: Runtime, ids: Sequence[int]) -> Iterator[FoundPaper]:
         some = ids[start : start + _AT_ONCE]
         with runtime.database.reading() as tx:
             now = list(dict.fromkeys(merge_papers.current_id(tx, id) for id in some))
-            stored, seen = papers.load(tx, now), papers.sightings(tx, now)
-        yield from (FoundPaper(stored[id], seen.get(id, ())) for id in now if id in stored)
+            loaded = load_found(tx, now)
+        yield from loaded
 
 
 def stream(found: Iterator[FoundPaper], ending: str, name: str) -> Response:

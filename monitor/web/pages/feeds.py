@@ -12,8 +12,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from monitor.commands.search import find_topic
 from monitor.commands.shown_papers import search_site
+from monitor.commands.topic_trial import find_topic
 from monitor.store import matches, papers
 from monitor.web.access import Role
 from monitor.web.atom import Feed, FeedPaper, Validators, is_unchanged, validators, write_feed

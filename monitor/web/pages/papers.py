@@ -7,8 +7,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from monitor.commands.explain import explain, find_paper
-from monitor.commands.find_papers import PapersPage, find_page
 from monitor.commands.identity import merge, split
+from monitor.commands.paper_search import PapersPage, find_page
 from monitor.commands.ratings import answers_of
 from monitor.commands.shown_papers import describe_revisions, show_paper, show_papers
 from monitor.config.messages import pointed

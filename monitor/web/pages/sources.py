@@ -6,8 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from monitor.commands.papers_per_day import count_of_source
-from monitor.commands.source_history import source_history
+from monitor.commands.history import count_of_source, source_history
 from monitor.commands.status import status
 from monitor.model import DayCount
 from monitor.pipeline.runtime import ConfiguredSource

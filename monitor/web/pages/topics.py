@@ -8,19 +8,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from monitor.commands.papers_per_day import count_of_topic
-from monitor.commands.search import (
+from monitor.commands.history import count_of_topic
+from monitor.commands.paper_search import load_page
+from monitor.commands.shown_papers import show_papers
+from monitor.commands.topic_trial import (
     NEAR,
     NEWEST,
     WIDE_SHARE,
     Trial,
+    count_parts,
     find_topic,
     too_wide,
     try_topic,
 )
-from monitor.commands.shown_papers import show_papers
-from monitor.commands.stored_matches import load_page
-from monitor.commands.topic_parts import count_parts
 from monitor.config.messages import pointed
 from monitor.errors import QueryError, TooWideError
 from monitor.match import parse_query, parse_topic

@@ -1,34 +1,41 @@
-"""What is stored: searched with the topic language, and tried on before a topic is trusted."""
+"""A topic tried on the stored papers: how many match it and each of its parts, and which best."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from heapq import nlargest
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from monitor.commands.query_bounds import (
-    most_read,
-    most_scored,
-    refuse_too_many_words,
-    too_many_papers,
-)
-from monitor.commands.stored_matches import (
+from monitor.commands.paper_search import (
     QueryMatcher,
     load_page,
     name_pages,
     source_names,
     with_latest_announce,
 )
-from monitor.commands.unseen_words import newest_papers, no_paper_has
-from monitor.match import Query, find_unseen_words, parse_query, parse_topic
-from monitor.model import MatchReason, Sighting, StoredPaper, Topic
-from monitor.store import papers
+from monitor.commands.query_bounds import (
+    most_read,
+    most_scored,
+    prefixes,
+    refuse_too_many_words,
+)
+from monitor.match import (
+    Query,
+    TopicIndex,
+    find_unseen_words,
+    parse_query,
+    parse_topic,
+    search_expression,
+    split_parts,
+)
+from monitor.model import MatchReason, Paper, Topic
+from monitor.store import papers, search
 from monitor.store.database import Transaction
 
 if TYPE_CHECKING:
@@ -36,14 +43,6 @@ if TYPE_CHECKING:
 
 SAMPLE, NEWEST = 10, 15
 WIDE_SHARE = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class FoundPaper:
-    """A stored paper with its sightings."""
-
-    stored: StoredPaper
-    sightings: tuple[Sighting, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,48 +62,6 @@ class Reach:
 FAR = Reach()
 # Who opens a page waits: what a topic matches is estimated from fewer papers.
 NEAR = Reach(1_000, 20_000, bounded=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Searched:
-    """What a search found, newest first; `more` where it stopped before the last."""
-
-    papers: tuple[FoundPaper, ...]
-    more: bool = False
-
-
-def search(
-    runtime: Runtime, query: str, limit: int | None = None, *, bounded: bool = False
-) -> Searched:
-    """Return the newest papers that a query matches, or all; an empty one matches every paper.
-
-    The index names the papers that may match, and those are read. Raises QueryError for a
-    query that cannot be understood or, where it is `bounded`, is too wide for pages.
-    """
-    parsed = parse_query(query, runtime.synonyms) if query.strip() else None
-    with runtime.database.reading() as tx:
-        matching = _matching(tx, parsed, bounded) if parsed else _every(tx)
-        found = list(islice(matching, None if limit is None else limit + 1))
-        shown = found[:limit]
-        seen = papers.sightings(tx, [stored.id for stored in shown])
-    results = tuple(FoundPaper(stored, seen.get(stored.id, ())) for stored in shown)
-    return Searched(results, len(found) > len(shown))
-
-
-def _matching(tx: Transaction, query: Query, bounded: bool) -> Iterator[StoredPaper]:
-    if bounded:
-        refuse_too_many_words(tx, query)
-    matcher = QueryMatcher(query)
-    left = most_read(query)
-    for ids in name_pages(tx, matcher.expression):
-        left -= len(ids)
-        if bounded and left < 0:
-            raise too_many_papers(tx, query)
-        yield from (stored for stored, _ in matcher.match(tx, ids))
-
-
-def _every(tx: Transaction) -> Iterator[StoredPaper]:
-    return chain.from_iterable(load_page(tx, ids) for ids in name_pages(tx, None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,37 +124,37 @@ def try_topic(
             refuse_too_many_words(tx, parsed)
             named, scored = most_read(parsed), most_scored(parsed)
             reach = Reach(reach.matching, min(reach.named, named), min(reach.scored, scored))
-        found = _find_matches(tx, QueryMatcher(parsed), reach)
+        matched = _find_matches(tx, QueryMatcher(parsed), reach)
         theirs = _find_matches(tx, QueryMatcher(beside), reach) if beside else None
-        days = Counter(f"{day:%Y-%m-%d}" for day in found.days.values())
+        days = Counter(f"{day:%Y-%m-%d}" for day in matched.days.values())
         return Trial(
-            papers=found.papers,
-            share=found.share,
+            papers=matched.papers,
+            share=matched.share,
             per_day=tuple(Day(day, count) for day, count in sorted(days.items())),
-            sample=_best(tx, found, found.days, reach.scored),
-            warnings=tuple(_warnings(tx, query, parsed, found)),
-            compare=_comparison(tx, beside, found, theirs) if beside and theirs else None,
-            newest=tuple(islice(found.days, NEWEST)),
+            sample=_best(tx, matched, matched.days, reach.scored),
+            warnings=tuple(_warnings(tx, query, parsed, matched)),
+            compare=_comparison(tx, beside, matched, theirs) if beside and theirs else None,
+            newest=tuple(islice(matched.days, NEWEST)),
         )
 
 
 def _warnings(
-    tx: Transaction, query: str | Topic, parsed: Query, found: TrialMatches
+    tx: Transaction, query: str | Topic, parsed: Query, matched: TrialMatches
 ) -> Iterator[str]:
     """Yield what a trial says of a query that is probably not intended, and of its own reach."""
     if not isinstance(query, str):
         yield tried_as_topic(query)
     yield from map(str, parsed.warnings)
-    if not found.total:
+    if not matched.total:
         yield "the store is empty; run `paper-monitor run` to read the sources"
     newest = newest_papers(tx)
     for words in find_unseen_words({query: parsed}, newest).values() if newest else ():
         yield no_paper_has(words, len(newest))
-    if found.share > WIDE_SHARE:
-        yield too_wide(found.share)
-    if found.since:
+    if matched.share > WIDE_SHARE:
+        yield too_wide(matched.share)
+    if matched.since:
         yield (
-            f"only the newest {found.looked_at:,} papers were searched: "
+            f"only the newest {matched.looked_at:,} papers were searched: "
             "the count and the share are estimated from them"
         )
 
@@ -263,18 +220,20 @@ def _find_matches(tx: Transaction, matcher: QueryMatcher, reach: Reach) -> Trial
 
 
 def _best(
-    tx: Transaction, found: TrialMatches, ids: Iterable[int], scored: int = FAR.scored
+    tx: Transaction, matched: TrialMatches, ids: Iterable[int], scored: int = FAR.scored
 ) -> tuple[Sample, ...]:
     """Return the best of the newest matching papers, and why they matched."""
     newest = sorted(ids, reverse=True)[:scored]
     stored = papers.load(tx, newest)
     seen = papers.sightings(tx, newest)
-    index = found.matcher.index
+    index = matched.matcher.index
     candidates = [with_latest_announce(stored[id].paper, seen.get(id, ())) for id in newest]
     sources = [source_names(seen.get(id, ())) for id in newest]
     at, _, scores = index.scores(candidates, sources=sources)
     ranked = zip(scores.tolist(), at.tolist(), strict=True)
-    best = nlargest(SAMPLE, ranked, key=lambda one: (one[0], newest[one[1]]))
+    best = nlargest(
+        SAMPLE, ranked, key=lambda scored_position: (scored_position[0], newest[scored_position[1]])
+    )
     return tuple(
         Sample(candidates[place].title, index.why("", candidates[place], sources[place]))
         for _, place in best
@@ -282,16 +241,117 @@ def _best(
 
 
 def _comparison(
-    tx: Transaction, beside: Query, found: TrialMatches, theirs: TrialMatches
+    tx: Transaction, beside: Query, matched: TrialMatches, theirs: TrialMatches
 ) -> Comparison:
-    since = max(found.since, theirs.since)
-    ours, others = ({id for id in one.days if id >= since} for one in (found, theirs))
+    since = max(matched.since, theirs.since)
+    ours, others = ({id for id in side.days if id >= since} for side in (matched, theirs))
     gained, lost = ours - others, others - ours
     return Comparison(
         query=beside.text,
         papers=theirs.papers,
         gained=len(gained),
         lost=len(lost),
-        gained_sample=_best(tx, found, gained),
+        gained_sample=_best(tx, matched, gained),
         lost_sample=_best(tx, theirs, lost),
     )
+
+
+# The newest papers speak for all.
+SPELLING_PAPERS = 2_000
+
+
+def newest_papers(tx: Transaction) -> list[Paper]:
+    """Return the newest papers that are stored: title and abstract of each."""
+    ids = search.newest(tx, None, None, SPELLING_PAPERS)
+    return [Paper(title, abstract=abstract) for _, title, abstract in papers.texts(tx, ids)]
+
+
+def no_paper_has(words: Sequence[str], papers: int) -> str:
+    """Name words that none of so many papers has."""
+    named = " or ".join(f"“{word}”" for word in words)
+    among = (
+        f"the newest {papers:,} papers" if papers == SPELLING_PAPERS else f"the {papers:,} papers"
+    )
+    return f"none of {among} stored has {named}; check the spelling"
+
+
+# The newest papers speak for all: to look at so many takes about half a second.
+LOOKED_AT = 5_000
+NEARLY_ALL = 0.9
+# Fewer papers say little about a part.
+_ENOUGH = 20
+
+
+@dataclass(frozen=True, slots=True)
+class PartCount:
+    """A part of a query as it is written, where it begins, and how many papers it matches.
+
+    What is excluded is counted alike: these papers have it.
+    """
+
+    text: str
+    position: int
+    papers: int
+    is_excluded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PartCounts:
+    """The parts of a query in their order, and the whole; `looked_at` is how many were tried."""
+
+    parts: tuple[PartCount, ...]
+    papers: int
+    looked_at: int
+
+    @property
+    def share(self) -> float:
+        """Return which part of the papers looked at the whole query matches."""
+        return self.papers / self.looked_at if self.looked_at >= _ENOUGH else 0.0
+
+    def is_everywhere(self, part: PartCount) -> bool:
+        """Return whether a part says next to nothing: nearly every paper matches it."""
+        return self.looked_at >= _ENOUGH and part.papers >= NEARLY_ALL * self.looked_at
+
+
+def count_parts(runtime: Runtime, query: str, most: int = LOOKED_AT) -> PartCounts:
+    """Count the papers of each part of a query, or of the topic of that name. Raises QueryError.
+
+    Fewer than `most` papers are looked at where each of them takes long.
+    """
+    whole = read_query(runtime, query)
+    parts = split_parts(whole)
+    index = TopicIndex({-1: whole, **{number: part.query for number, part in enumerate(parts)}})
+    with runtime.database.reading() as tx:
+        # Each part is matched twice, alone and in the whole.
+        newest = search.newest(tx, None, None, min(most, max(most_read(whole) // 2, 1)))
+        page = load_page(tx, _named(tx, [whole, *(part.query for part in parts)], newest))
+        seen = papers.sightings(tx, [stored.id for stored in page])
+    texts = [
+        with_latest_announce(stored_paper.paper, seen.get(stored_paper.id, ()))
+        for stored_paper in page
+    ]
+    sources = [source_names(seen.get(stored_paper.id, ())) for stored_paper in page]
+    _, numbers = index.pairs(texts, sources)
+    counts = Counter(index.name(number) for number in numbers.tolist())
+    return PartCounts(
+        parts=tuple(
+            PartCount(part.text, part.position, counts[number], part.is_excluded)
+            for number, part in enumerate(parts)
+        ),
+        papers=counts[-1],
+        looked_at=len(newest),
+    )
+
+
+def _named(tx: Transaction, queries: Iterable[Query], newest: list[int]) -> list[int]:
+    """Return those of the newest papers that one of the queries may match: few where all are rare.
+
+    The search index names them; all are returned where it has nothing to look for.
+    """
+    named: set[int] = set()
+    for query in queries:
+        expression = search_expression(query.root)
+        if expression is None or any(prefixes(expression)):  # to read them takes less
+            return newest
+        named |= set(search.newest(tx, expression, None, len(newest), min(newest, default=0)))
+    return [id for id in newest if id in named]

@@ -1,22 +1,44 @@
-"""`web`: the pages alone; `web login`: an address that logs the operator in."""
+"""The long-running processes: the service, a worker, and the pages alone with their login."""
 
 from __future__ import annotations
 
+import logging
 import sys
 import tempfile
 from html import escape
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import structlog
 import typer
 
-from monitor.cli.options import CONFIG, AsJson, Config, Now, emit, moment, open_configured
+from monitor.app import App
+from monitor.cli.opening import open_configured
+from monitor.cli.options import CONFIG, AsJson, Config, Now, emit, flag, parse_now
+from monitor.cli.terminal import open_pages
+from monitor.clocks import clock_at
+from monitor.commands.web_login import login_address
 from monitor.errors import UsageError
+from monitor.log import set_up_logging
+from monitor.model import Clock
+from monitor.service.scheduler import Service
+from monitor.service.workers import Worker
 
-if TYPE_CHECKING:
-    from monitor.app import App
+log = structlog.get_logger()
 
-web = typer.Typer(invoke_without_command=True)
+web = typer.Typer(invoke_without_command=True, add_completion=False, rich_markup_mode="rich")
+
+
+def serve(
+    pages: Annotated[bool, flag("--pages/--no-pages", "Serve the pages, too.")] = True,
+    config: Config = CONFIG,
+    now: Now = None,
+) -> None:
+    clock = _start(now)
+    Service(config, clock, with_pages=pages, on_pages=_offer_login).run()
+
+
+def worker(config: Config = CONFIG, now: Now = None) -> None:
+    Worker(config, _start(now)).run()
 
 
 @web.callback()
@@ -34,34 +56,28 @@ def serve_pages(
     config: Config = CONFIG,
     now: Now = None,
 ) -> None:
-    """Serve the pages alone, beside a service with `--no-pages` or on another address."""
     if context.invoked_subcommand:
         if listen or now:
             raise UsageError(f"--listen and --now are not for `web {context.invoked_subcommand}`")
         context.default_map = {context.invoked_subcommand: {"config": str(config)}}
         return
-    import logging
+    from monitor.service.pages import Pages  # a web server, which `serve` has in another process
 
-    from monitor.clocks import clock_at
-    from monitor.log import set_up_logging
-    from monitor.service.pages import Pages
+    Pages(config, _start(now), listen, on_pages=_offer_login).run()
 
+
+def _start(now: str | None) -> Clock:
     set_up_logging(logging.INFO)
-    Pages(config, clock_at(moment(now), running=True), listen, on_pages=offer_login).run()
+    return clock_at(parse_now(now), running=True)
 
 
 @web.command()
 def login(
-    open_: Annotated[
-        bool, typer.Option("--open", metavar="", help="Open the address in a browser.")
-    ] = False,
+    open_: Annotated[bool, flag("--open", "Open the address in a browser.")] = False,
     config: Config = CONFIG,
     as_json: AsJson = False,
 ) -> None:
     """Print an address that logs the operator in, once and within 15 minutes."""
-    from monitor.cli import terminal
-    from monitor.commands.web_login import login_address
-
     with open_configured(config, create=False) as app:
         address = login_address(app.settings, app.runtime.database, app.runtime.clock)
     if as_json:
@@ -69,11 +85,11 @@ def login(
     else:
         typer.echo(address)
     if open_:
-        terminal.open_pages([_write_redirect(address)])
+        open_pages([_write_redirect(address)])
 
 
 def _write_redirect(address: str) -> str:
-    """Return a private file that leads to the address.
+    """Return a private file that redirects to the address.
 
     The command line of a browser can be read by every account of the machine.
     """
@@ -84,12 +100,8 @@ def _write_redirect(address: str) -> str:
     return file.name
 
 
-def offer_login(app: App) -> None:
-    """Print the address of a login where a person reads it; a log names the command instead."""
-    import structlog
-
-    from monitor.commands.web_login import login_address
-
+def _offer_login(app: App) -> None:
+    """Print a login address on a terminal; a log gets the command for one instead."""
     settings = app.settings
     if settings.web is None or settings.web.token or settings.web.user_header:
         return
@@ -97,10 +109,5 @@ def offer_login(app: App) -> None:
         address = login_address(settings, app.runtime.database, app.runtime.clock)
         typer.echo(f"Open the pages, once and within 15 minutes: {address}")
     else:
-        command = "paper-monitor web login" + _config_option(settings.file)
-        log = structlog.get_logger()
-        log.info("log in to the pages", command=command)
-
-
-def _config_option(file: Path) -> str:
-    return "" if file == CONFIG.absolute() else f" --config {file}"
+        file = "" if settings.file == CONFIG.absolute() else f" --config {settings.file}"
+        log.info("log in to the pages", command=f"paper-monitor web login{file}")

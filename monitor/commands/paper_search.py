@@ -1,21 +1,38 @@
 """Stored papers, page by page: by a query, a source, a topic, a kind of news, a time.
 
-A page takes about as long in a store of a million papers as in one of a thousand: where what is
-wanted is so rare that a page would take longer to fill, it ends before and says so.
+A page takes about as long in a store of a million papers as in one of a thousand: where few papers
+match, it ends before it is full and says so. The search index names papers, whose texts are then
+matched.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from monitor.commands.query_bounds import most_read, refuse_too_many_words, too_many_papers
-from monitor.commands.search import FoundPaper
-from monitor.commands.stored_matches import AT_ONCE, PAGE, QueryMatcher, load_page, name_pages
-from monitor.match import Match, parse_query
-from monitor.model import ChangeKind, MatchReason, PaperFilter, StoredPaper
+from monitor.match import (
+    Match,
+    Query,
+    TopicIndex,
+    build_prefilter,
+    parse_query,
+    search_expression,
+)
+from monitor.match.language.tree import Label, every_leaf
+from monitor.model import (
+    ChangeKind,
+    MatchReason,
+    Paper,
+    PaperFilter,
+    SearchExpr,
+    Sighting,
+    StoredPaper,
+)
 from monitor.store import paper_filters, papers
 from monitor.store import search as search_index
 from monitor.store.database import Transaction
@@ -24,14 +41,27 @@ if TYPE_CHECKING:
     from monitor.pipeline.runtime import Runtime
 
 EVERY = PaperFilter()
-Matches = Sequence[tuple[StoredPaper, Match | None]]
 PAGE_OF_RESULTS = 20
-# A page looks at so many papers' texts at most, and asks the indexes for so many ids.
+# Bounds of a page: the papers whose texts it reads, and the ids that it asks the index for.
 MOST_LOOKED_AT = 500
 MOST_NAMED = 60_000
 # Most searches fill a page from the first batch.
 _FIRST_BATCH, _LONGEST_BATCH = 40, 500
 _EXPORTED_AT_ONCE = 200
+# Ids that the index names at first, and then: the rarer the papers, the more a new query costs.
+_FIRST_NAMED, _NAMED_AT_ONCE = 100, 20_000
+
+# A cheap check of title and abstract that excludes no paper that matches.
+Prefilter = Callable[[str, str], bool]
+Matches = list[tuple[StoredPaper, Match | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPaper:
+    """A stored paper with its sightings."""
+
+    stored: StoredPaper
+    sightings: tuple[Sighting, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +178,10 @@ def _page(
     hits: list[PaperHit] = []
     looked_at, most = 0, _most_looked_at(matcher)
     for at, named, ids in _batches(tx, wanted, matcher, below):
-        found = _match(tx, matcher, ids)
+        matches = _match(tx, matcher, ids)
         room = limit - len(hits)
-        hits += _hits(tx, found[:room])
-        if len(found) > room:
+        hits += _hits(tx, matches[:room])
+        if len(matches) > room:
             return PapersPage(tuple(hits), hits[-1].found.stored.id)
         looked_at += len(ids)
         if looked_at >= most or named >= MOST_NAMED:
@@ -192,7 +222,7 @@ def _named(
 
     What is not among these is rare, and is then looked up in the index of the filter.
     """
-    most = PAGE if number == 0 else MOST_LOOKED_AT if wanted == EVERY else AT_ONCE
+    most = _FIRST_NAMED if number == 0 else MOST_LOOKED_AT if wanted == EVERY else _NAMED_AT_ONCE
     if matcher and matcher.expression:
         return search_index.newest(tx, matcher.expression, below, most)
     if wanted.topic or wanted.kind not in (None, ChangeKind.NEW) or number > 1:
@@ -207,6 +237,68 @@ def _match(tx: Transaction, matcher: QueryMatcher | None, ids: list[int]) -> Mat
     return [(stored, None) for stored in load_page(tx, ids)]
 
 
-def _hits(tx: Transaction, found: Matches) -> list[PaperHit]:
-    seen = papers.sightings(tx, [stored.id for stored, _ in found])
-    return [PaperHit(FoundPaper(stored, seen.get(stored.id, ())), match) for stored, match in found]
+def _hits(tx: Transaction, matches: Matches) -> list[PaperHit]:
+    seen = papers.sightings(tx, [stored.id for stored, _ in matches])
+    return [
+        PaperHit(FoundPaper(stored, seen.get(stored.id, ())), match) for stored, match in matches
+    ]
+
+
+def load_found(tx: Transaction, ids: Sequence[int]) -> list[FoundPaper]:
+    """Return stored papers with their sightings, in the order of `ids`, without unknown ids."""
+    stored, seen = papers.load(tx, ids), papers.sightings(tx, ids)
+    return [FoundPaper(stored[id], seen.get(id, ())) for id in ids if id in stored]
+
+
+class QueryMatcher:
+    """A query that is matched with stored papers, page by page.
+
+    `index` has only this query, under the name "". It keeps what each word means.
+    """
+
+    def __init__(self, query: Query) -> None:
+        self.query = query
+        self.expression = search_expression(query.root)
+        self._may = build_prefilter(query.root)
+        self.index = TopicIndex({"": query})
+        fields = {leaf.field for leaf in every_leaf(query.root) if isinstance(leaf, Label)}
+        self._needs_sightings = not fields.isdisjoint(("source", "announce"))
+
+    def match(self, tx: Transaction, ids: Iterable[int]) -> Matches:
+        """Return those of the papers that match, in the order of `ids`."""
+        page = load_page(tx, ids, self._may)
+        asked = [stored.id for stored in page] if self._needs_sightings else ()
+        seen = papers.sightings(tx, asked) if asked else {}
+        texts = [with_latest_announce(one.paper, seen.get(one.id, ())) for one in page]
+        sources = [source_names(seen.get(one.id, ())) for one in page]
+        return [(page[hit.position], hit) for hit in self.index.match(texts, sources=sources)]
+
+
+def load_page(
+    tx: Transaction, ids: Iterable[int], may: Prefilter | None = None
+) -> list[StoredPaper]:
+    """Return papers in the order of `ids`. One that the cheap check excludes is not loaded."""
+    ids = list(ids)
+    kept = {id for id, *text in papers.texts(tx, ids) if may(*text)} if may else set(ids)
+    stored = papers.load(tx, kept) if kept else {}
+    return [stored[id] for id in ids if id in stored and not stored[id].purged]
+
+
+def name_pages(tx: Transaction, wanted: SearchExpr | None) -> Iterator[list[int]]:
+    """Yield what the index names, in ever longer pages; it is queried again for each 20,000."""
+    below, most, size = None, _FIRST_NAMED, _FIRST_NAMED
+    while ids := search_index.newest(tx, wanted, below, most):
+        below, most = ids[-1], _NAMED_AT_ONCE
+        while ids:
+            yield ids[:size]
+            ids, size = ids[size:], min(2 * size, _LONGEST_BATCH)
+
+
+def source_names(seen: Sequence[Sighting]) -> tuple[str, ...]:
+    return tuple(sorted({sighting.source for sighting in seen}))
+
+
+def with_latest_announce(paper: Paper, seen: Sequence[Sighting]) -> Paper:
+    """A paper's `announce` is what the source that saw it last said of it."""
+    last = max(seen, key=lambda sighting: sighting.last_seen, default=None)
+    return structs.replace(paper, announce=last.announce) if last else paper

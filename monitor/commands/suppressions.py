@@ -1,14 +1,66 @@
-"""What a reader asks for by a link of a mail: no more digests, a pause, or digests again."""
+"""Recipients who are sent nothing more: stopped by the operator, or by their own link in a mail."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from monitor.config.messages import nearest
+from monitor.errors import UsageError
 from monitor.model import Suppression
 from monitor.pipeline.runtime import Runtime
-from monitor.store import suppressions
+from monitor.store import deliveries, suppressions
+
+
+def suppress(
+    runtime: Runtime,
+    recipient: str,
+    subscription: str = "",
+    *,
+    until: datetime | None = None,
+    force: bool = False,
+) -> None:
+    """Send a recipient nothing more of a subscription ("" for all), until a time or permanently.
+
+    Raises UsageError for a recipient that nothing was or will be sent to, unless `force`: a
+    mistyped address would go on getting mail.
+    """
+    names = [known.name for known in runtime.subscriptions]
+    if subscription and subscription not in names:
+        raise UsageError(
+            f"no subscription is named {subscription!r}", f"there are: {', '.join(names)}"
+        )
+    if not force:
+        _refuse_unknown(runtime, recipient, subscription)
+    now = runtime.clock.now()
+    with runtime.database.writing() as tx:
+        suppressions.suppress(tx, recipient, subscription, now, until=until, how="operator")
+
+
+def _refuse_unknown(runtime: Runtime, recipient: str, subscription: str) -> None:
+    address = suppressions.address_of(recipient)
+    known = {suppressions.address_of(to): to for to in _configured(runtime, subscription)}
+    if address in known:
+        return
+    with runtime.database.reading() as tx:
+        if deliveries.has_recipient(tx, address):
+            return
+    of = f"of the subscription {subscription}" if subscription else "of any subscription"
+    near = nearest(address, known.values(), "`paper-monitor subscriptions` lists them")
+    raise UsageError(
+        f"{recipient!r} is not a recipient {of}{near}",
+        "--force, or the box on the page, stops an address that is yet to come",
+    )
+
+
+def _configured(runtime: Runtime, subscription: str) -> Iterator[str]:
+    for configured in runtime.subscriptions:
+        if subscription in ("", configured.name):
+            for destination in configured.destinations:
+                yield from destination.recipients
+
 
 LINK, ONE_CLICK = "link", "one-click"
 
@@ -40,16 +92,16 @@ class Standing:
     @property
     def may_resume(self) -> bool:
         """Whether the reader asked for it, for this subscription, and may take it back."""
-        one = self.suppression
-        return one is not None and one.how != "operator" and one.subscription != suppressions.ALL
+        row = self.suppression
+        return row is not None and row.how != "operator" and row.subscription != suppressions.ALL
 
 
 def standing(runtime: Runtime, subscription: str, recipient: str) -> Standing:
     """Return what a reader gets of a subscription now."""
     with runtime.database.reading() as tx:
         rows = suppressions.listing(tx, runtime.clock.now(), recipient)
-    about = [one for one in rows if one.subscription in (suppressions.ALL, subscription)]
-    lasting = max(about, key=lambda one: (one.until is None, one.until or one.since), default=None)
+    about = [row for row in rows if row.subscription in (suppressions.ALL, subscription)]
+    lasting = max(about, key=lambda row: (row.until is None, row.until or row.since), default=None)
     return Standing(subscription, recipient, lasting)
 
 

@@ -1,14 +1,18 @@
-"""How many papers came on each of the last days: from a source, or for a topic."""
+"""What a source brought and a topic matched on each of the last days, and how its runs went."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 
-from monitor.model import DayCount
+from monitor.model import DayCount, Run, UndecidedRecord
+from monitor.pipeline import incidents
 from monitor.pipeline.runtime import Runtime
 from monitor.pipeline.source_silence import compare_days, day_of
-from monitor.store import matches, runs
+from monitor.store import incidents as stored_incidents
+from monitor.store import matches, runs, undecided
+from monitor.store.incidents import Incident
 
 DAYS = 90
 DAY = timedelta(days=1)
@@ -45,3 +49,36 @@ def count_of_topic(runtime: Runtime, topic: str, days: int = DAYS) -> tuple[DayC
     return tuple(
         DayCount(begin + DAY * n, counts[begin + DAY * n]) for n in range((today - begin).days + 1)
     )
+
+
+RECENT = timedelta(days=30)
+RUNS = 20
+UNDECIDED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class SourceHistory:
+    """The runs and incidents of a source, newest first, and its oldest undecided records.
+
+    `faulty` are the runs of the last thirty days with an error or rejected records, of which
+    `Run.set_aside` has the first; `incidents` those that were open in that time.
+    """
+
+    source: str
+    runs: tuple[Run, ...]
+    faulty: tuple[Run, ...]
+    incidents: tuple[Incident, ...]
+    undecided: tuple[UndecidedRecord, ...]
+
+
+def source_history(runtime: Runtime, source: str, limit: int = RUNS) -> SourceHistory:
+    """Return what became of the last runs of a source."""
+    since = runtime.clock.now() - RECENT
+    with runtime.database.reading() as tx:
+        return SourceHistory(
+            source,
+            runs=tuple(runs.latest(tx, source, limit)),
+            faulty=tuple(runs.latest(tx, source, limit, only_faulty_since=since)),
+            incidents=tuple(stored_incidents.of_subject(tx, incidents.source(source), since)),
+            undecided=tuple(undecided.listing(tx, UNDECIDED, source)),
+        )

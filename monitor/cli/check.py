@@ -1,0 +1,60 @@
+"""The configuration: checked, and shown as it is used."""
+
+from __future__ import annotations
+
+import typer
+import yaml
+from rich.markup import escape
+
+from monitor.cli.options import CONFIG, AsJson, Config, answer
+from monitor.cli.terminal import console, print_faults
+from monitor.commands.json_output import Answer, plain
+from monitor.config import load, masked
+from monitor.errors import ConfigError, Fault
+from monitor.store.sqlite_files import is_missing
+
+
+def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
+    faults: tuple[Fault, ...] = ()
+    warnings: tuple[Fault, ...] = ()
+    # Jinja, SQLAlchemy and NumPy take most of the time of a check: imported only if needed.
+    try:
+        settings = load(config)
+        warnings = settings.warnings
+        if settings.templates:
+            from monitor.digest.render import JinjaTemplates
+
+            faults = tuple(JinjaTemplates(settings.templates).faults())
+        if not is_missing(settings.store):
+            from monitor.commands.topic_width import topic_warnings
+
+            warnings = (*warnings, *topic_warnings(settings))
+    except ConfigError as fault:
+        from monitor.commands.topic_width import explain_parked_faults
+
+        faults = explain_parked_faults(config, fault.faults)
+    print_faults(warnings, "bold yellow")
+    if faults and not as_json:
+        print_faults(faults, "bold red")
+    else:
+        answer(
+            as_json,
+            lambda: _json(faults, warnings),
+            lambda: console.print(f"[green]{escape(str(config))} is valid.[/]"),
+        )
+    raise typer.Exit(2 if faults else 0)
+
+
+def _json(faults: tuple[Fault, ...], warnings: tuple[Fault, ...]) -> Answer:
+    return {"ok": not faults, "faults": plain(faults), "warnings": plain(warnings)}
+
+
+def config(config: Config = CONFIG, as_json: AsJson = False) -> None:
+    from monitor.app import load_settings  # not for `check`, which does without SQLAlchemy
+
+    answer(as_json, dict, _show_settings, masked(load_settings(config)))
+
+
+def _show_settings(settings: Answer) -> None:
+    text = yaml.safe_dump(settings, sort_keys=False, allow_unicode=True)
+    console.print(text, end="", markup=False)

@@ -1,0 +1,83 @@
+"""Deliveries: listed, retried and, where their fate is uncertain, resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import typer
+
+from monitor.app import App
+from monitor.cli.opening import open_configured, open_to_read
+from monitor.cli.options import CONFIG, AsJson, Config, Now, answer, finish
+from monitor.cli.terminal import console, print_error, show_table, state_text
+from monitor.commands.json_output import deliveries_json
+from monitor.model import Delivery, DeliveryState
+from monitor.pipeline.settle_deliveries import resolve
+from monitor.store import deliveries, uncertain_deliveries
+
+DeliveryId = Annotated[
+    int, typer.Argument(metavar="ID", min=1, max=2**63 - 1, help="The id that `deliveries` shows.")
+]
+
+
+def deliveries_list(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
+    with open_to_read(config, now) as app, app.runtime.database.reading() as tx:
+        listed = deliveries.listing(tx)
+    answer(as_json, deliveries_json, _show, listed)
+
+
+def deliveries_retry(
+    id_: DeliveryId, config: Config = CONFIG, now: Now = None, as_json: AsJson = False
+) -> None:
+    with open_configured(config, now, create=False) as app:
+        with app.runtime.database.writing() as tx:
+            uncertain_deliveries.retry(tx, id_, app.runtime.clock.now())
+        app.deliver()
+        _report(app, id_, as_json)
+
+
+def deliveries_resolve(
+    id_: DeliveryId,
+    fate: Annotated[
+        Literal["sent", "resend"],
+        typer.Argument(help="`sent` if it arrived, `resend` to send it again."),
+    ],
+    config: Config = CONFIG,
+    now: Now = None,
+    as_json: AsJson = False,
+) -> None:
+    with open_configured(config, now, create=False) as app:
+        resolve(app.runtime, id_, fate)
+        if fate == "resend":
+            app.deliver()
+        _report(app, id_, as_json)
+
+
+def _report(app: App, id_: int, as_json: bool) -> None:
+    with app.runtime.database.reading() as tx:
+        delivery = deliveries.get(tx, id_)
+    answer(as_json, deliveries_json, _show, [delivery])
+    finish(delivery.state is DeliveryState.SENT)
+
+
+def _show(listed: Sequence[Delivery]) -> None:
+    if not listed:
+        console.print("No deliveries yet.")
+        return
+    columns = ("Id", "Subscription", "Period", "Channel", "Recipient", "State", "Tries")
+    rows = [
+        (
+            str(delivery.id),
+            delivery.subscription,
+            delivery.period,
+            delivery.channel,
+            delivery.recipient + (f", part {delivery.part + 1}" if delivery.part else ""),
+            state_text(delivery.state),
+            str(delivery.attempts),
+        )
+        for delivery in listed
+    ]
+    show_table(columns, rows, right=("Id", "Tries"))
+    for delivery in listed:
+        print_error(f"delivery {delivery.id}", delivery.error)

@@ -1,0 +1,74 @@
+"""All that is known of a stored paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from monitor.cli.opening import open_to_read
+from monitor.cli.options import CONFIG, AsJson, Config, Now, answer
+from monitor.cli.terminal import at, console, facts, list_words
+from monitor.commands.explain import Explanation
+from monitor.commands.explain import explain as explain_paper
+from monitor.commands.json_output import explanation_json
+
+
+def explain(
+    paper: Annotated[
+        str, typer.Argument(metavar="PAPER", help="An id, identifier, link or title.")
+    ],
+    config: Config = CONFIG,
+    now: Now = None,
+    as_json: AsJson = False,
+) -> None:
+    with open_to_read(config, now) as app:
+        explanation = explain_paper(app.runtime, paper)
+    answer(as_json, explanation_json, _show, explanation)
+
+
+def _show(explanation: Explanation) -> None:
+    console.print(f"[bold]{escape(explanation.paper.title)}[/]\n")
+    console.print(facts(_facts(explanation)))
+
+
+def _facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
+    withdrawn = ", withdrawn" if explanation.paper.withdrawn else ""
+    yield "Paper", f"{explanation.id}, first seen {at(explanation.first_seen)}{withdrawn}"
+    for scheme, values in explanation.paper.keys.items():
+        for value in (values,) if isinstance(values, str) else values:
+            yield "Identifier", f"{scheme}:{value}"
+    for seen in explanation.sources:
+        document = f", {seen.document}" if seen.document else ""
+        title = f", “{seen.text.title}”" if seen.text else ""
+        why = f": {seen.why}" if seen.why else ""
+        yield "Source", f"{seen.source}{document}, {at(seen.first_seen)}{title}{why}"
+    for joined in explanation.joined:
+        yield "Joined", f"paper {joined.id}, {at(joined.at)}: {joined.why}"
+    for ruling in explanation.rulings:
+        yield "Ruling", f"{ruling.one} and {ruling.other} are {ruling.verdict}, {at(ruling.at)}"
+    yield from _news(explanation)
+    if not explanation.topics:
+        is_news = explanation.news_at
+        yield "Topics", "no topic matched" if is_news else "not matched, since it is not news"
+    for topic in explanation.topics:
+        # A topic that matched an earlier text of the paper may match no words of today's.
+        words = f", {list_words(topic.why)}" if topic.why else ""
+        yield "Topic", f"{topic.topic} (score {topic.score:.2f}){words}"
+    if not explanation.digests:
+        yield "Digests", "not in any digest yet"
+    for digest in explanation.digests:
+        number = f", number {digest.place} in its topic" if digest.place else ""
+        reason = f": {digest.reason}" if digest.reason else ""
+        yield "Digest", f"{digest.subscription}, {digest.period}{number}{reason}"
+
+
+def _news(explanation: Explanation) -> Iterator[tuple[str, str]]:
+    if not explanation.news_at:
+        yield "News", "none: the first reading of its source is not announced (see first_run)"
+    elif not explanation.changes:
+        yield "News", f"{at(explanation.news_at)}; the details were removed (see retention)"
+    for change in explanation.changes:
+        yield "News", f"{change.kind}, {at(change.at)}" + (f": {change.why}" if change.why else "")

@@ -1,0 +1,102 @@
+"""A topic tried on the stored papers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, timedelta
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.padding import Padding
+from rich.text import Text
+
+from monitor.cli.opening import open_or_empty, pointing
+from monitor.cli.options import CONFIG, AsJson, Config, Now, answer
+from monitor.cli.terminal import console, count_of, list_words, stderr, with_mark
+from monitor.commands.json_output import trial_json
+from monitor.commands.topic_trial import (
+    Comparison,
+    Day,
+    Sample,
+    Trial,
+    find_topic,
+    read_query,
+    try_topic,
+)
+
+
+def topics_try(
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="A query or a topic name.")],
+    compare: Annotated[
+        str | None,
+        typer.Option(
+            "--compare", metavar="OTHER", help="Another query or topic name to compare with."
+        ),
+    ] = None,
+    threshold: Annotated[
+        float,
+        typer.Option(
+            "--threshold",
+            metavar="POINTS",
+            min=0,
+            help="Minimum total weight of the matched terms.",
+        ),
+    ] = 0,
+    config: Config = CONFIG,
+    now: Now = None,
+    as_json: AsJson = False,
+) -> None:
+    with open_or_empty(config, now) as app:
+        topic = find_topic(app.runtime, query)
+        with pointing(compare or ""):
+            other = read_query(app.runtime, compare) if compare is not None else None
+        with pointing(topic.query if topic else query):
+            trial = try_topic(app.runtime, topic or query, other, threshold)
+    answer(as_json, lambda: trial_json(trial), lambda: _show(query, trial))
+
+
+def _show(query: str, trial: Trial) -> None:
+    share = f", {trial.share:.1%} of all stored papers" if trial.papers else ""
+    console.print(f"[bold]{escape(query)}[/] matches {count_of(trial.papers).lower()}{share}.\n")
+    days = _last_days(trial.per_day)
+    most = max((count for _, count in days), default=1)
+    for day, count in days:
+        bar = "█" * max(bool(count), round(40 * count / most))
+        console.print(f"{day}  [cyan]{bar}[/]{' ' * bool(bar)}{count:,}")
+    _show_samples("Best matches, with the matched words:", trial.sample)
+    if trial.compare:
+        _show_comparison(trial.compare)
+    for warning in trial.warnings:
+        stderr.print(with_mark(Text("!", "bold yellow"), warning))
+
+
+def _last_days(per_day: Sequence[Day]) -> list[tuple[str, int]]:
+    """Return every day up to the last one that had papers, 30 at most, with its count."""
+    counts = {day.day: day.papers for day in per_day}
+    if not counts:
+        return []
+    first, last = date.fromisoformat(min(counts)), date.fromisoformat(max(counts))
+    days = [last - timedelta(days=n) for n in range(min(30, (last - first).days + 1))]
+    return [(str(day), counts.get(str(day), 0)) for day in reversed(days)]
+
+
+def _show_comparison(comparison: Comparison) -> None:
+    console.print(
+        f"\n[bold]{escape(comparison.query)}[/] matches {count_of(comparison.papers).lower()}: "
+        f"{comparison.gained:,} gained, {comparison.lost:,} lost."
+    )
+    _show_samples("Gained:", comparison.gained_sample)
+    _show_samples("Lost:", comparison.lost_sample)
+
+
+def _show_samples(heading: str, samples: Sequence[Sample]) -> None:
+    if samples:
+        console.print(f"\n{heading}\n")
+    for sample in samples:
+        title = Text(sample.title)
+        for reason in sample.why:
+            for start, end in reason.spans if reason.field == "title" else ():
+                title.stylize("bold yellow", start, end)
+        console.print(Padding(title, (0, 0, 0, 2), expand=False))
+        console.print(Padding(Text(list_words(sample.why), "dim"), (0, 0, 0, 4), expand=False))
