@@ -44,8 +44,11 @@ def dry_run(
     """
     folder = _temporary_folder()
     if order:
-        ordered = tuple(structs.replace(one, order=order) for one in runtime.subscriptions)
-        runtime = replace(runtime, subscriptions=ordered)
+        ordered = [
+            structs.replace(s, settings=s.settings.model_copy(update={"order": order}))
+            for s in runtime.subscriptions
+        ]
+        runtime = replace(runtime, subscriptions=tuple(ordered))
     composed = rehearse(runtime, names, early=early, on_failure=on_failure)
     return [_write_page(runtime, folder, digest) for digest in composed]
 
