@@ -123,7 +123,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "rich": ("cli/*",),
     "rispy": ("commands/export.py", "sources/ris.py"),
     "secrets": (
-        "commands/mail_login.py",
+        "cli/mail.py",
         "commands/send_test.py",
         "commands/web_login.py",
         "pipeline/freeze.py",
@@ -192,7 +192,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "channels/email/smtp.py",
         "channels/slack/api.py",
         "clocks.py",
-        "commands/mail_login.py",
+        "cli/mail.py",
         "http/client.py",
         "http/host_limits.py",
         "pipeline/ingest.py",

@@ -97,6 +97,7 @@ MODULES = {
     "work": ("run", "ingest", "digest"),
     "service": ("serve", "worker", "web"),
     "ratings": ("papers rate", "papers save", "papers rated", "papers saved"),
+    "doubtful": ("papers doubtful",),
     "previews": ("preview", "templates preview"),
     "mail": ("send-test",),
     "store": ("backup", "restore"),

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import secrets
+import time
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 from rich.markup import escape
 from rich.text import Text
 
+from monitor.channels.email.channel import SMTP_SERVER
+from monitor.channels.email.oauth import (
+    REDIRECT,
+    TokenError,
+    Tokens,
+    await_device_login,
+    consent_address,
+    redeem_address,
+    request_device_code,
+)
 from monitor.cli.opening import open_configured, open_or_empty
 from monitor.cli.options import CONFIG, AsJson, Config, Now, answer, emit, finish
 from monitor.cli.terminal import console, print_error, show_table, state_text
 from monitor.commands.json_output import Answer, pick
-from monitor.commands.mail_login import log_in
 from monitor.commands.send_test import SentTest
 from monitor.commands.send_test import send_test as send
+from monitor.errors import UsageError
+from monitor.pipeline.runtime import Runtime
 
 
 def mail_login(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
@@ -31,6 +45,66 @@ def mail_login(config: Config = CONFIG, now: Now = None, as_json: AsJson = False
     else:
         typer.echo(f"Still missing: {missing}" if missing else "The mail server accepts the login.")
     finish(not missing)
+
+
+def log_in(
+    runtime: Runtime,
+    say: Callable[[str], None],
+    ask: Callable[[str], str],
+    sleep: Callable[[float], None] = time.sleep,
+) -> str:
+    """Walk through the login, and try it; return what is still missing, "" for nothing.
+
+    Raises UsageError where there is nothing to log in to, or the login fails.
+    """
+    tokens = runtime.tokens
+    if tokens is None:
+        raise UsageError("smtp: has no oauth:", "docs/mail/ has a page for each provider")
+    if not tokens.settings.needs_login:
+        raise UsageError(
+            "this account needs no login: the program has a permission of its own",
+            "`paper-monitor doctor` tries it",
+        )
+    try:
+        if tokens.settings.provider == "microsoft":
+            _by_device(tokens, say, sleep)
+        elif tokens.settings.provider == "google":
+            _by_pasted_address(tokens, say, ask)
+        else:
+            raise UsageError(
+                "there is no login for provider: other", "set smtp.oauth.refresh_token"
+            )
+    except TokenError as error:
+        raise UsageError(str(error)) from None
+    say(f"Logged in as {tokens.mailbox}. The refresh token is in the store.")
+    return next(one.check() for one in runtime.channels.values() if one.outage_group == SMTP_SERVER)
+
+
+def _by_device(tokens: Tokens, say: Callable[[str], None], sleep: Callable[[float], None]) -> None:
+    say(
+        "The application needs, in the Microsoft Entra admin centre, the delegated permission\n"
+        "SMTP.Send and `Allow public client flows`."
+    )
+    code = request_device_code(tokens)
+    say(f"Open {code.address}\nand enter the code {code.user_code}")
+    say(f"Log in as {tokens.mailbox}. Waiting ...")
+    await_device_login(tokens, code, sleep)
+
+
+def _by_pasted_address(
+    tokens: Tokens, say: Callable[[str], None], ask: Callable[[str], str]
+) -> None:
+    verifier, state = secrets.token_urlsafe(48), secrets.token_urlsafe(16)
+    say(
+        "The client needs, in the Google Cloud console, the type `Desktop app`, and the scope\n"
+        "https://mail.google.com/ on its consent screen."
+    )
+    say(f"Open this address in any browser:\n\n{consent_address(tokens, verifier, state)}\n")
+    say(
+        f"Log in as {tokens.mailbox}. The browser then cannot open an address that begins\n"
+        f"with {REDIRECT}: that is as it should be. Copy the whole address from its address bar."
+    )
+    redeem_address(tokens, ask("The address"), verifier, state)
 
 
 def send_test(

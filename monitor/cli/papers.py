@@ -1,24 +1,19 @@
-"""Stored papers: searched, merged and split, with doubtful merges and undecided records."""
+"""Stored papers: searched, merged and split, and the records that could not be stored."""
 
 from __future__ import annotations
 
 import json
-import shlex
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Annotated
 
 import typer
-from rich.markup import escape
-from rich.text import Text
 
 from monitor.cli.opening import open_configured, open_to_read, pointing
 from monitor.cli.options import CONFIG, AsJson, Config, Now, answer, finish, flag
-from monitor.cli.terminal import at, console, count_of, facts, reading, show_table
+from monitor.cli.terminal import at, console, count_of, reading, show_table
 from monitor.cli.work import runs_json, show_runs
-from monitor.commands.doubtful_joins import Doubtful, Doubts
-from monitor.commands.doubtful_joins import doubtful as find_doubtful
 from monitor.commands.export import MAX_PAPERS, export
 from monitor.commands.export import Format as ExportFormat
 from monitor.commands.identity import merge, split
@@ -120,61 +115,6 @@ def papers_split(
     with open_configured(config, now, create=False) as app:
         both = split(app.runtime, paper, what, title)
     answer(as_json, papers_json, show_papers, both)
-
-
-def papers_doubtful(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
-    with open_configured(config, now) as app:
-        doubts = find_doubtful(app.runtime)
-    command = "paper-monitor papers split"
-    if config != CONFIG:
-        command += f" --config {shlex.quote(str(config))}"
-    answer(as_json, _doubts_json, _show_doubts, doubts, command)
-
-
-def _doubts_json(doubts: Doubts, command: str) -> Answer:
-    return {
-        "doubtful": [
-            {
-                "paper": doubtful.paper_id,
-                "title": doubtful.title,
-                "records": [
-                    {
-                        "source": record.source,
-                        "raw_id": record.raw_id,
-                        "title": record.text.title if record.text else None,
-                    }
-                    for record in doubtful.doubt.records
-                ],
-                "reason": doubtful.doubt.reason,
-                "recognised": doubtful.doubt.why or None,
-                "judged": doubtful.doubt.judged,
-                "split": doubtful.command(command),
-            }
-            for doubtful in doubts.found
-        ],
-        "joins": doubts.joins,
-        "unjudged": doubts.unjudged,
-    }
-
-
-def _show_doubts(doubts: Doubts, command: str) -> None:
-    for doubtful in doubts.found:
-        console.print(f"[bold]{doubtful.paper_id}  {escape(doubtful.title)}[/]")
-        console.print(facts(_doubt(doubtful)))
-        console.print(Text(f"{doubtful.command(command)}\n"), soft_wrap=True)
-    console.print(
-        f"{len(doubts.found):,} of {doubts.joins:,} merges are doubtful; {doubts.unjudged:,} "
-        "cannot be checked, because the texts of their records are not stored"
-    )
-
-
-def _doubt(doubtful: Doubtful) -> Iterator[tuple[str, str]]:
-    for record in doubtful.doubt.records:
-        title = f", “{record.text.title}”" if record.text else ""
-        yield "Record", f"{record.source}/{record.raw_id}{title}"
-    if doubtful.doubt.why:
-        yield "Joined by", doubtful.doubt.why
-    yield "Refused today" if doubtful.doubt.judged else "Doubtful", doubtful.doubt.reason
 
 
 def papers_undecided(

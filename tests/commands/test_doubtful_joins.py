@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from msgspec.structs import replace
 
 from monitor.app import App
-from monitor.commands.doubtful_joins import doubtful
+from monitor.cli.doubtful import find_doubtful
 from monitor.commands.identity import merge, split
 from monitor.model import Paper
 from monitor.store import schema
@@ -76,20 +76,20 @@ def test_a_join_that_is_right_is_not_listed(app: App) -> None:
     read(store, "dblp", LIFT)
     read(store, "list", replace(LIFT, raw_id="x", authors=("G. Hopper", "M. Shaw")))
     assert ids(store) == [1]
-    result = doubtful(app.runtime)
+    result = find_doubtful(app.runtime)
     assert (result.found, result.joins, result.unjudged) == ((), 1, 0)
 
 
 def test_a_refused_join_is_listed_and_its_command_parts_it_for_good(app: App, house: House) -> None:
     store = app.runtime.database
     joined_by(store, LIFT, SOIL, "titles agree to 70%")
-    [one] = doubtful(app.runtime).found
+    [one] = find_doubtful(app.runtime).found
     assert (one.paper_id, one.doubt.judged, one.doubt.why) == (1, True, "titles agree to 70%")
     assert "titles differ" in one.doubt.reason
     command = one.command("paper-monitor papers split")
     assert command == "paper-monitor papers split 1 list/conf/icra/2"
     assert len(house.command(*shlex.split(command)[1:], "--json").json["papers"]) == 2
-    result = doubtful(app.runtime)
+    result = find_doubtful(app.runtime)
     assert (result.found, result.joins) == ((), 0)
     read(store, "list", SOIL, now=NOW + 2 * DAY)
     assert origin(store, 2).stored.paper.title == SOIL.title
@@ -107,7 +107,7 @@ def test_a_join_by_the_abstract_stands_although_abstracts_are_not_stored(
     )
     read(store, "b", other)
     assert ids(store) == [1]
-    assert doubtful(app.runtime).found == ()
+    assert find_doubtful(app.runtime).found == ()
 
 
 def test_what_a_person_has_merged_is_not_listed(app: App) -> None:
@@ -116,9 +116,9 @@ def test_what_a_person_has_merged_is_not_listed(app: App) -> None:
     read(store, "list", SOIL)
     merge(app.runtime, ["1", "2"])
     assert ids(store) == [1]
-    assert doubtful(app.runtime).found == ()
+    assert find_doubtful(app.runtime).found == ()
     split(app.runtime, "1", ["list"])
-    assert doubtful(app.runtime).joins == 0
+    assert find_doubtful(app.runtime).joins == 0
 
 
 def test_a_join_by_a_doi_that_two_ids_contradict_is_listed(app: App) -> None:
@@ -127,7 +127,7 @@ def test_a_join_by_a_doi_that_two_ids_contradict_is_listed(app: App) -> None:
     one = replace(LIFT, keys={"arxiv": "1602.01130"} | doi, raw_id="1")
     two = replace(SOIL, keys={"arxiv": "1602.01303"} | doi, raw_id="2")
     joined_by(store, one, two, "same doi 10.1000/journal")
-    [found] = doubtful(app.runtime).found
+    [found] = find_doubtful(app.runtime).found
     assert (found.split, found.doubt.judged) == (("list/2",), True)
     assert found.doubt.reason == "titles differ, no author in common"
 
@@ -138,7 +138,7 @@ def test_older_joins_are_counted_and_shown_where_identifiers_contradict(app: App
     two = replace(SOIL, keys={"arxiv": "1602.01303"}, raw_id="oai:arXiv.org:1602.01303")
     joined_by(store, one, two, "same doi 10.1000/journal")
     forget_texts(store)
-    result = doubtful(app.runtime)
+    result = find_doubtful(app.runtime)
     assert (result.joins, result.unjudged) == (1, 1)
     [one] = result.found
     assert not one.doubt.judged
@@ -151,7 +151,7 @@ def test_an_older_join_without_a_contradiction_is_only_counted(app: App) -> None
     read(store, "dblp", LIFT)
     read(store, "list", replace(LIFT, raw_id="x"))
     forget_texts(store)
-    result = doubtful(app.runtime)
+    result = find_doubtful(app.runtime)
     assert (result.found, result.joins, result.unjudged) == ((), 1, 1)
 
 
@@ -159,7 +159,7 @@ def test_a_new_record_is_judged_against_a_paper_from_before_texts(app: App) -> N
     store = app.runtime.database
     joined_by(store, LIFT, SOIL, "titles agree to 70%")
     forget_texts(store, "dblp")
-    result = doubtful(app.runtime)
+    result = find_doubtful(app.runtime)
     assert ([one.split for one in result.found], result.unjudged) == ([("list/conf/icra/2",)], 0)
 
 
@@ -168,12 +168,12 @@ def test_an_older_reason_that_speaks_against_the_join_is_shown(app: App) -> None
     why = "titles agree to 81%, authors agree to 100%, 1 year apart, abstracts not comparable"
     joined_by(store, LIFT, SOIL, why)
     forget_texts(store)
-    [one] = doubtful(app.runtime).found
+    [one] = find_doubtful(app.runtime).found
     assert (one.doubt.reason, one.doubt.judged) == (why, False)
 
 
 def test_all_pages_of_a_store_are_judged(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("monitor.commands.doubtful_joins.PAGE", 2)
+    monkeypatch.setattr("monitor.cli.doubtful.PAGE", 2)
     store = app.runtime.database
     papers = [
         Paper(f"{word} of larch forests", authors=("Ada Lovelace",), raw_id=word)
@@ -182,7 +182,7 @@ def test_all_pages_of_a_store_are_judged(app: App, monkeypatch: pytest.MonkeyPat
     read(store, "a", *papers)
     read(store, "b", *papers)
     assert len(ids(store)) == 5
-    assert doubtful(app.runtime).joins == 5
+    assert find_doubtful(app.runtime).joins == 5
 
 
 def test_the_command_lists_them(app: App, house: House) -> None:

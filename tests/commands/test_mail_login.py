@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from monitor.commands.mail_login import log_in
+from monitor.cli.mail import log_in
 from monitor.commands.send_test import send_test
 from monitor.errors import UsageError
 from monitor.pipeline.runtime import Runtime

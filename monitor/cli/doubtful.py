@@ -1,4 +1,4 @@
-"""Joins that today's rules would refuse: listed, and nothing is changed."""
+"""Merges that today's rules would refuse: listed, and nothing is changed."""
 
 from __future__ import annotations
 
@@ -6,13 +6,76 @@ import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from rich.markup import escape
+from rich.text import Text
+
+from monitor.cli.opening import open_configured
+from monitor.cli.options import CONFIG, AsJson, Config, Now, answer
+from monitor.cli.terminal import console, facts
+from monitor.commands.json_output import Answer
 from monitor.diff.doubtful_joins import Doubt, judge
 from monitor.model import Sighting
 from monitor.pipeline.runtime import Runtime
 from monitor.store import identity_rulings, papers, sighting_texts
 from monitor.store.database import Transaction
 
+# Papers that are judged at once.
 PAGE = 1_000
+
+
+def papers_doubtful(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
+    with open_configured(config, now) as app:
+        doubts = find_doubtful(app.runtime)
+    command = "paper-monitor papers split"
+    if config != CONFIG:
+        command += f" --config {shlex.quote(str(config))}"
+    answer(as_json, _doubts_json, _show_doubts, doubts, command)
+
+
+def _doubts_json(doubts: Doubts, command: str) -> Answer:
+    return {
+        "doubtful": [
+            {
+                "paper": doubtful.paper_id,
+                "title": doubtful.title,
+                "records": [
+                    {
+                        "source": record.source,
+                        "raw_id": record.raw_id,
+                        "title": record.text.title if record.text else None,
+                    }
+                    for record in doubtful.doubt.records
+                ],
+                "reason": doubtful.doubt.reason,
+                "recognised": doubtful.doubt.why or None,
+                "judged": doubtful.doubt.judged,
+                "split": doubtful.command(command),
+            }
+            for doubtful in doubts.found
+        ],
+        "joins": doubts.joins,
+        "unjudged": doubts.unjudged,
+    }
+
+
+def _show_doubts(doubts: Doubts, command: str) -> None:
+    for doubtful in doubts.found:
+        console.print(f"[bold]{doubtful.paper_id}  {escape(doubtful.title)}[/]")
+        console.print(facts(_doubt(doubtful)))
+        console.print(Text(f"{doubtful.command(command)}\n"), soft_wrap=True)
+    console.print(
+        f"{len(doubts.found):,} of {doubts.joins:,} merges are doubtful; {doubts.unjudged:,} "
+        "cannot be checked, because the texts of their records are not stored"
+    )
+
+
+def _doubt(doubtful: Doubtful) -> Iterator[tuple[str, str]]:
+    for record in doubtful.doubt.records:
+        title = f", “{record.text.title}”" if record.text else ""
+        yield "Record", f"{record.source}/{record.raw_id}{title}"
+    if doubtful.doubt.why:
+        yield "Joined by", doubtful.doubt.why
+    yield "Refused today" if doubtful.doubt.judged else "Doubtful", doubtful.doubt.reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +101,7 @@ class Doubts:
     unjudged: int
 
 
-def doubtful(runtime: Runtime) -> Doubts:
+def find_doubtful(runtime: Runtime) -> Doubts:
     """Judge all joins of the store by today's rules, a page of papers at a time."""
     found: list[Doubtful] = []
     joins = unjudged = 0
