@@ -157,7 +157,7 @@ TRANSACTIONS = {
     "monitor.web.pages.deliveries.lift": "suppression lifted by page",
     "monitor.commands.ratings.rate": "rated",
     "monitor.commands.ratings.forget": "ratings forgotten",
-    "monitor.cli.suppressions.suppressions_add": "suppression",
+    "monitor.commands.suppressions.suppress": "suppression",
     "monitor.cli.suppressions.suppressions_lift": "suppression lifted",
     "monitor.cli.suppressions.suppressions_confirm": "suppressions confirmed",
     "monitor.store.server_memory.Servers.record_move": "address moved",
