@@ -15,7 +15,7 @@ from monitor.store.sql import index_value
 
 # How many papers that share only blocks are compared: those that share most.
 NEAREST = 3
-# The weight of a shared block: seven that nobody else has weigh less than one more block.
+# The weight of a shared block: seven that no other paper has weigh less than one more block.
 ONE_MORE = 8 << 10
 
 Ways = dict[int, set[str]]

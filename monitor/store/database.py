@@ -76,7 +76,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
-        """Begin a transaction that sees the store as it was at its start, and blocks nobody."""
+        """Begin a transaction that sees the store as it was at its start, and blocks no writer."""
         with self.explaining(), self._reader.connect() as tx:
             if self.dialect == "postgresql":
                 tx.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
@@ -194,7 +194,7 @@ class Database:
             raise StoreBusyError("the store is busy: no connection became free") from fault
 
     def explain(self, fault: BaseException) -> StoreError:
-        """Return an error of the database as one that says what to do."""
+        """Return an error of the database with a hint for the operator."""
         message = " ".join(str(fault).split())
         if self.path is None:
             return StoreError(f"the store {self}: {message}")

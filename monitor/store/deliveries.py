@@ -15,8 +15,8 @@ from monitor.store.packed import body_of
 from monitor.store.sql import among
 
 WAITING = (DeliveryState.PLANNED, DeliveryState.RETRY)
-# A delivery in one of these states reached somebody, may have, or is about to. So may one whose
-# hand-off had no clear outcome, whatever its state is now (`handed_off_at`).
+# A delivery in one of these states reached its recipient, may have, or is about to. So may one
+# without a clear outcome of its hand-off, whatever its state is now (`handed_off_at`).
 REACHED = (
     DeliveryState.SENT,
     DeliveryState.UNKNOWN,
@@ -47,12 +47,12 @@ MAY_HAVE_ARRIVED = sa.or_(IS_UNKNOWN, IS_HANDED_OFF_AGAIN)
 
 
 def reaches_recipient() -> sa.ColumnElement[bool]:
-    """Whether a delivery reached somebody, or may have."""
+    """Whether a delivery reached its recipient, or may have."""
     return sa.or_(_delivery.state.in_(REACHED), _delivery.handed_off_at.is_not(None))
 
 
 def reaches_anyone(digest_id: sa.ColumnElement[int]) -> sa.Exists:
-    """Whether a digest reached somebody."""
+    """Whether a digest reached any recipient, or may have."""
     of_digest = (_delivery.digest_id == digest_id, reaches_recipient())
     return sa.select(_delivery.id).where(*of_digest).exists()
 

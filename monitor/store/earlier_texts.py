@@ -1,4 +1,4 @@
-"""The last texts of revised papers: what a revision changed is said in digests."""
+"""The last texts of revised papers, so that digests can show what a revision changed."""
 
 from __future__ import annotations
 

@@ -57,9 +57,9 @@ def freeze(
 ) -> int | None:
     """Write a digest, its items, its rendered parts and its deliveries; return its id.
 
-    The subscription's digests that reached nobody are superseded, and their items are free for
-    this one. (Notices to the operator do not supersede each other.) Returns None and writes
-    nothing if the period has a digest already, if an item is in a digest that reached somebody
+    The subscription's digests that reached no recipient are superseded, and their items are free
+    for this one. (Notices to the operator do not supersede each other.) Returns None and writes
+    nothing if the period has a digest already, if an item is in a digest that reached a recipient
     (another composer was faster), or if a paper was merged into another meanwhile.
     """
     attempt = tx.begin_nested()
@@ -78,7 +78,7 @@ def freeze(
 
 
 def _wait_for_other_composers(tx: Transaction, subscription: str) -> bool:
-    """Wait for other composers of a subscription. False for the operator, who has no row."""
+    """Wait for other composers of a subscription. False for notices to the operator."""
     row = schema.subscription.c
     lock = sa.select(row.name).where(row.name == subscription).with_for_update()
     return tx.execute(lock).first() is not None
@@ -100,7 +100,7 @@ def _insert_digest(tx: Transaction, digest: Digest, content: bytes) -> int | Non
     return tx.scalar(sa.select(_digest.id).where(*place))
 
 
-# The digests that reached nobody before a new one: built once, as it is asked for each digest.
+# The digests before a new one that reached no recipient.
 _EARLIER = sa.select(_digest.id).where(
     _digest.subscription == sa.bindparam("subscription"),
     _digest.id != sa.bindparam("id"),
@@ -110,7 +110,10 @@ _EARLIER = sa.select(_digest.id).where(
 
 
 def _supersede(tx: Transaction, subscription: str, digest_id: int, now: datetime) -> None:
-    """Supersede digests that reached nobody. Their deliveries are locked first: none is claimed."""
+    """Supersede digests that reached no recipient.
+
+    Their deliveries are locked first, so that none is claimed meanwhile.
+    """
     ids = set(tx.scalars(_EARLIER, {"subscription": subscription, "id": digest_id}))
     if not ids:
         return

@@ -1,4 +1,4 @@
-"""Readers' answers to papers, and the papers that they saved: all that an order is learned from.
+"""Readers' ratings of papers, and the papers that they saved, from which an order is learned.
 
 A person has one verdict on a paper of a topic. The same again changes nothing, another one
 replaces it, and taking it back deletes the row. Of several people the sum counts.
@@ -96,7 +96,7 @@ _COLUMNS = (*_KEY, "at", "how")
 def verdicts(tx: Transaction, subscription: str) -> dict[str, dict[int, Verdict]]:
     """Return the verdicts on papers by topic, oldest first: of several people the sum.
 
-    A saved paper is wanted, unless the person said otherwise of it.
+    A saved paper is wanted, unless the same person rated it.
     """
     answers = listing(tx, subscription)
     judged = {_key(answer) for answer in answers if answer.verdict != SAVED}
@@ -147,7 +147,7 @@ def topics_of(tx: Transaction, paper_id: int) -> dict[str, list[str]]:
 
 
 def is_judged(paper_id: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
-    """Whether anybody judged or saved a paper."""
+    """Whether a paper was rated or saved."""
     judged = sa.exists().where(_judgement.paper_id == paper_id)
     return sa.or_(judged, sa.exists().where(_saved.paper_id == paper_id))
 

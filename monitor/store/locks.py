@@ -220,7 +220,7 @@ def _stands_at(path: Path, held: int) -> bool:
 
 
 def _is_locked(path: Path) -> bool:
-    """Return whether another process holds a lock file; remove one that nobody holds."""
+    """Return whether another process holds a lock file; remove one that no process holds."""
     try:
         held = os.open(path, os.O_RDWR)
     except FileNotFoundError:

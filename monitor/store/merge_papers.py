@@ -98,7 +98,7 @@ def _choose_kept(pairs: Iterable[tuple[int, int, str]]) -> dict[int, int]:
 def _unite_news(
     tx: Transaction, stored: Mapping[int, StoredPaper], into: Mapping[int, int]
 ) -> Renumbered:
-    """A purged paper had been sent to everyone concerned: the other one is not news."""
+    """A purged paper had been sent to all its recipients: the other one is not news."""
     settled = {into[id] for id, paper in stored.items() if paper.purged and paper.news_at}
     of_change = sa.select(schema.change).where(among(_change.paper_id, into))
     every = tx.execute(of_change.order_by(_change.at, _change.paper_id).with_for_update()).all()
@@ -157,7 +157,7 @@ def _united_matches(
 def _united_items(
     rows: Sequence[Any], into: Mapping[int, int], numbered: Renumbered
 ) -> list[dict[str, Any]]:
-    """If both papers were in digests, the one that reached somebody counts."""
+    """If both papers were in digests, the one that reached a recipient counts."""
     items: dict[tuple[str, int, int], dict[str, Any]] = {}
     for row in sorted(rows, key=lambda row: not row.reached):
         paper_id = into[row.paper_id]

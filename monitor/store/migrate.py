@@ -62,7 +62,7 @@ def _run(database: store.Database, config: Config) -> None:
 
 
 def _hold_together(connection: sa.Connection) -> None:
-    """Raise StoreError if a migration left a row whose foreign key leads nowhere.
+    """Raise StoreError if a migration left a row whose foreign key names no row.
 
     Tables are read in the order of their keys, so that millions of rows take seconds. SQLite's own
     `foreign_key_check` takes about twelve times as long.
@@ -78,7 +78,7 @@ def _hold_together(connection: sa.Connection) -> None:
 
 
 def _broken(table: str, key: ReflectedForeignKeyConstraint) -> sa.Select[Any]:
-    """Return a row of a table whose foreign key leads nowhere."""
+    """Return a row of a table whose foreign key names no row."""
     rows = sa.table(table, *map(sa.column, key["constrained_columns"]))
     named = sa.table(key["referred_table"], *map(sa.column, key["referred_columns"]))
     keys = sa.select(*rows.c).order_by(*rows.c).subquery()

@@ -84,9 +84,8 @@ def claim(
 ) -> list[Delivery]:
     """Claim the next deliveries that are due, in the order they were planned.
 
-    Other channels than those named, removed subscriptions, and recipients who are suppressed are
-    left out. A later part waits
-    until part 0 is sent, and gets its reference as `parent`.
+    Other channels than those named, removed subscriptions and suppressed recipients are left out.
+    A later part waits until part 0 is sent, and gets its reference as `parent`.
     """
     ready = _ready(now, channels).order_by(_delivery.id).limit(limit)
     ids = list(tx.scalars(ready.with_for_update(of=schema.delivery, skip_locked=True)))

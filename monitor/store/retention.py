@@ -41,7 +41,7 @@ def purge(
 ) -> int:
     """Purge the next papers first seen before a time, or the oldest beyond a number.
 
-    A paper that somebody is still to be sent stays. Returns how many were purged. `tx` comes from
+    A paper that is still to be sent stays. Returns how many were purged. `tx` comes from
     `Database.ingesting`.
     """
     here = _paper.purged_at.is_(None)
@@ -62,7 +62,7 @@ def purge(
 
 
 def _is_needed(tx: Transaction) -> sa.ColumnElement[bool]:
-    """Whether a paper waits to be matched, or to be sent to somebody, or was judged or saved."""
+    """Whether a paper waits to be matched, or to be sent, or was rated or saved."""
     unmatched = sa.exists().where(_change.paper_id == _paper.id, _change.matched_at.is_(None))
     sent = sa.exists().where(
         _item.subscription == _has.subscription,
@@ -120,7 +120,7 @@ def prune_runs(tx: Transaction, before: datetime) -> int:
 
 
 def prune_matches(tx: Transaction, before: datetime, limit: int) -> int:
-    """Delete matches from before a time, of papers that nobody is still to be sent.
+    """Delete matches from before a time, of papers that are not to be sent any more.
 
     Returns the number of papers. The digests keep what was sent.
     """

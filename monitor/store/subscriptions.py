@@ -1,4 +1,4 @@
-"""Subscriptions: who is subscribed, since when, and since when to which topics."""
+"""Subscriptions: their schedules and topics, and since when they have each."""
 
 from __future__ import annotations
 

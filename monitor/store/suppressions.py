@@ -1,4 +1,4 @@
-"""Suppressions: who is sent nothing more, by the reader's or the operator's wish.
+"""Suppressions: recipients who opted out, or were removed by the operator.
 
     suppress     a row for a recipient and one subscription, or all (""); until a time, or for good
     withhold     open deliveries that a row forbids become `suppressed`, for good
@@ -48,8 +48,8 @@ def suppress(
 ) -> None:
     """Send a recipient nothing of a subscription (or of `ALL`), until a time or for good.
 
-    A later wish replaces an earlier one for the same recipient and subscription. What waits is
-    withheld at once. `how` is who asked: "operator", "link", "one-click".
+    A later suppression of the same recipient and subscription replaces an earlier one. What waits
+    is withheld at once. `how` is "operator", "link" or "one-click".
     """
     row = {
         "address": address_of(recipient),
@@ -77,10 +77,10 @@ def end_pause(tx: Transaction, recipient: str, subscription: str, now: datetime)
 
 def listing(tx: Transaction, now: datetime, recipient: str | None = None) -> list[Suppression]:
     """Return the suppressions in force, oldest first: all, or those of a recipient."""
-    whose = sa.true() if recipient is None else _row.address == address_of(recipient)
+    of_recipient = sa.true() if recipient is None else _row.address == address_of(recipient)
     rows = tx.execute(
         sa.select(schema.suppression)
-        .where(_in_force(now), whose)
+        .where(_in_force(now), of_recipient)
         .order_by(_row.since, _row.address, _row.subscription)
     )
     return [
@@ -108,7 +108,7 @@ def ended_pauses(tx: Transaction, now: datetime) -> set[str]:
 def with_ended_pause(
     tx: Transaction, subscription: str, recipients: Collection[str], now: datetime
 ) -> list[str]:
-    """Return the recipients who had paused a subscription, and get it again."""
+    """Return the recipients whose pause of a subscription has ended."""
     ended = set(
         tx.scalars(
             sa.select(_row.address).where(
@@ -124,7 +124,7 @@ def with_ended_pause(
 def list_missed(tx: Transaction, subscription: str, channel: str, recipient: str) -> list[int]:
     """Return the digests withheld from a recipient since the last one they got.
 
-    Those that nobody else got either are left out: their papers are in a later digest.
+    Those that reached no other recipient are left out: their papers are in a later digest.
     """
     own = sa.and_(
         _digest.subscription == subscription,
@@ -167,7 +167,7 @@ def withhold(tx: Transaction, now: datetime) -> None:
 def is_withheld(now: datetime) -> sa.ColumnElement[bool]:
     """Whether a delivery may not be sent now: its recipient does not want it.
 
-    Nothing but notices to the operator is sent while it is not known who wants what.
+    After a restore without the list of suppressions, only notices to the operator are sent.
     """
     of_subscription = _digest.subscription.in_(sa.select(schema.subscription.c.name))
     forbidden = sa.select(_row.address).where(_forbids(), _in_force(now)).exists()

@@ -27,9 +27,10 @@ def unsent(
     """Return the matches that a subscription has not been sent, by paper and topic.
 
     They count from the look-back before it got each topic. Matches in a digest that reached
-    nobody are unsent, however old. Several changes of a paper are one piece of news: its matches
-    carry the newest change with the kind of the first, so that a paper never sent is new. Sending
-    a revision also sends the earlier ones. `known` are changes read for other subscriptions.
+    no recipient are unsent, however old. Several changes of a paper are one piece of news: its
+    matches carry the newest change with the kind of the first, so that a paper never sent is new.
+    Sending a revision also sends the earlier ones. `known` are changes read for other
+    subscriptions.
     """
     of_change = _change.paper_id, _change.revision, _change.kind, _change.at
     query = _unsent(sa.select(*of_change, _match.topic, _match.score), subscription, now)
