@@ -32,8 +32,15 @@ def add_unclear(tx: Transaction, group: str, count: int) -> int:
 
 def reset_unclear(tx: Transaction, group: str) -> None:
     """Record a success: the count starts again."""
-    counted = (_line.name == group, _line.unclear != 0)
-    tx.execute(sa.update(schema.line).where(*counted).values(unclear=0))
+    tx.execute(_RESET_UNCLEAR, {"group": group})
+
+
+# Built once: every delivery runs it.
+_RESET_UNCLEAR = (
+    sa.update(schema.line)
+    .where(_line.name == sa.bindparam("group"), _line.unclear != 0)
+    .values(unclear=0)
+)
 
 
 def time_down(tx: Transaction, group: str, since: datetime, until: datetime) -> timedelta:

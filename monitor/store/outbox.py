@@ -23,7 +23,7 @@ from monitor.store.deliveries import (
     set_if,
     with_bodies,
 )
-from monitor.store.sql import among, one_of, text_of_id, to_json
+from monitor.store.sql import Instant, among, one_of, text_of_id, to_json
 from monitor.store.suppressions import is_withheld
 
 _delivery = schema.delivery.c
@@ -87,21 +87,24 @@ def claim(
     Other channels than those named, removed subscriptions and suppressed recipients are left out.
     A later part waits until part 0 is sent, and gets its reference as `parent`.
     """
-    ready = _ready(now, channels).order_by(_delivery.id).limit(limit)
-    ids = list(tx.scalars(ready.with_for_update(of=schema.delivery, skip_locked=True)))
-    values = {"state": DeliveryState.CLAIMED, "owner": owner, "changed_at": now}
-    tx.execute(sa.update(schema.delivery).where(among(_delivery.id, ids)).values(values))
+    ids = tx.scalars(_CLAIMABLE, _parameters(now, channels, limit)).all()
+    tx.execute(_CLAIM, {"values": ids, "by": owner, "now": now})
     return with_bodies(tx, ids)
 
 
 def waiting(tx: Transaction, now: datetime, channels: Collection[str], limit: int) -> int:
     """Return how many deliveries `claim` would find, counting up to `limit`."""
-    ready = _ready(now, channels).limit(limit).subquery()
-    return tx.scalar(sa.select(sa.func.count()).select_from(ready)) or 0
+    count = sa.select(sa.func.count()).select_from(_READY.subquery())
+    return tx.scalar(count, _parameters(now, channels, limit)) or 0
 
 
-def _ready(now: datetime, channels: Collection[str] | None) -> sa.Select[Any]:
-    """Select what is due on some channels, or on all."""
+def _parameters(now: datetime, channels: Collection[str] | None, limit: int) -> dict[str, Any]:
+    """Return the parameters of `_READY`, for some channels or for all."""
+    return {"now": now, "everywhere": channels is None, "values": channels, "limit": limit}
+
+
+def _ready() -> sa.Select[Any]:
+    now = sa.bindparam("now", type_=Instant)
     return (
         sa.select(_delivery.id)
         .join(schema.digest, _digest.id == _delivery.digest_id)
@@ -111,8 +114,9 @@ def _ready(now: datetime, channels: Collection[str] | None) -> sa.Select[Any]:
             sa.or_(_delivery.part == 0, _first_is_sent()),
             ~_subscription_is_gone(),
             ~is_withheld(now),
-            _is_on(channels),
+            sa.or_(sa.bindparam("everywhere", type_=sa.Boolean), one_of(_delivery.channel)),
         )
+        .limit(sa.bindparam("limit", type_=sa.Integer))
     )
 
 
@@ -132,6 +136,16 @@ def _subscription_is_gone() -> sa.Exists:
     row = schema.subscription.c
     is_gone = (row.name == _digest.subscription, row.removed_at.is_not(None))
     return sa.select(row.name).where(*is_gone).exists()
+
+
+# Statements of each delivery are built once: SQLAlchemy takes longer to build than to run them.
+_READY = _ready()
+_CLAIMABLE = _READY.order_by(_delivery.id).with_for_update(of=schema.delivery, skip_locked=True)
+_CLAIM = (
+    sa.update(schema.delivery)
+    .where(one_of(_delivery.id))
+    .values(state=DeliveryState.CLAIMED, owner=sa.bindparam("by"), changed_at=sa.bindparam("now"))
+)
 
 
 def commit_handoff(tx: Transaction, ids: Collection[int], owner: str, now: datetime) -> set[int]:

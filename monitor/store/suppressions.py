@@ -164,7 +164,7 @@ def withhold(tx: Transaction, now: datetime) -> None:
         tx.execute(update.values(values | {"next_attempt_at": None, "changed_at": now}))
 
 
-def is_withheld(now: datetime) -> sa.ColumnElement[bool]:
+def is_withheld(now: sa.ColumnElement[datetime]) -> sa.ColumnElement[bool]:
     """Whether a delivery may not be sent now: its recipient does not want it.
 
     After a restore without the list of suppressions, only notices to the operator are sent.
@@ -188,7 +188,7 @@ def _forbids() -> sa.ColumnElement[bool]:
     return sa.and_(is_theirs, sa.or_(_row.subscription == _digest.subscription, of_all))
 
 
-def _in_force(now: datetime) -> sa.ColumnElement[bool]:
+def _in_force(now: datetime | sa.ColumnElement[datetime]) -> sa.ColumnElement[bool]:
     return sa.or_(_row.until.is_(None), _row.until > now)
 
 
