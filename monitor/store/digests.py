@@ -206,14 +206,19 @@ class _Report(msgspec.Struct):
 
 def latest_account(tx: Transaction, subscription: str) -> Accounted | None:
     """Return what the newest digest of a subscription was made of, without its papers."""
-    columns = _digest.id, _digest.period, _digest.papers, _digest.content, _digest.packed
-    newest = sa.select(*columns).where(_digest.subscription == subscription)
-    ordered = newest.order_by(_digest.due_at.desc(), _digest.id.desc())
-    row = tx.execute(ordered.limit(1)).one_or_none()
+    row = tx.execute(_LATEST, {"subscription": subscription}).one_or_none()
     if row is None:
         return None
     content = unpack(row.packed, _Report) if row.packed else msgspec.convert(row.content, _Report)
     return Accounted(row.id, row.period, row.papers, content.report)
+
+
+_LATEST = (
+    sa.select(_digest.id, _digest.period, _digest.papers, _digest.content, _digest.packed)
+    .where(_digest.subscription == sa.bindparam("subscription"))
+    .order_by(_digest.due_at.desc(), _digest.id.desc())
+    .limit(1)
+)
 
 
 def rendered_parts(tx: Transaction, digest_id: int) -> dict[str, tuple[Rendered, ...]]:

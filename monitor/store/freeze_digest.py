@@ -15,7 +15,7 @@ from monitor.store.database import Transaction
 from monitor.store.deliveries import has_content, reaches_anyone, reaches_recipient
 from monitor.store.inserts import insert_new
 from monitor.store.packed import pack, pack_body
-from monitor.store.sql import among
+from monitor.store.sql import among, one_of
 
 _digest = schema.digest.c
 _item = schema.digest_item.c
@@ -144,10 +144,8 @@ def _take_items(tx: Transaction, digest: Digest, digest_id: int) -> bool:
     # SQLite has one writer, and refuses items of papers that are gone.
     if tx.dialect.name != "sqlite" and not papers.exist(tx, entries):
         return False
-    earlier = sa.select(_item.paper_id, _item.revision).where(
-        _item.subscription == digest.subscription, among(_item.paper_id, entries)
-    )
-    if any(row.revision >= entries[row.paper_id] for row in tx.execute(earlier)):
+    earlier = tx.execute(_ITEMS_OF_PAPERS, {"subscription": digest.subscription, "values": entries})
+    if any(row.revision >= entries[row.paper_id] for row in earlier):
         return False
     shown = _shown_under(digest)
     rows = [
@@ -166,6 +164,11 @@ def _take_items(tx: Transaction, digest: Digest, digest_id: int) -> bool:
         if tx.dialect.name != "sqlite" or papers.exist(tx, entries):
             raise
         return False
+
+
+_ITEMS_OF_PAPERS = sa.select(_item.paper_id, _item.revision).where(
+    _item.subscription == sa.bindparam("subscription"), one_of(_item.paper_id)
+)
 
 
 def _shown_under(digest: Digest) -> dict[int, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -18,12 +19,17 @@ MANY = 100
 
 def insert_new(tx: sa.Connection, table: sa.Table, rows: Sequence[Row]) -> int:
     """Insert rows except those whose key exists; return how many were inserted."""
-    return _execute(tx, _insert_into(tx, table).on_conflict_do_nothing(), rows)
+    return _execute(tx, _insert_new(tx.dialect.name, table), rows)
+
+
+@cache  # every digest runs some, and SQLAlchemy takes longer to build than to run them
+def _insert_new(dialect: str, table: sa.Table) -> Any:
+    return _insert_into(dialect, table).on_conflict_do_nothing()
 
 
 def insert_all(tx: sa.Connection, table: sa.Table, rows: Sequence[Row]) -> None:
     """Insert rows. Raises IntegrityError if a key exists."""
-    _execute(tx, _insert_into(tx, table), rows)
+    _execute(tx, _insert_into(tx.dialect.name, table), rows)
 
 
 def insert_or_update(
@@ -42,7 +48,7 @@ def insert_or_update(
     """
     key = [column.name for column in table.primary_key]
     last = {tuple(row[name] for name in key): row for row in rows}
-    insert = _insert_into(tx, table)
+    insert = _insert_into(tx.dialect.name, table)
     set_ = {name: insert.excluded[name] for name in update} | computed
     differences = [table.c[name].is_distinct_from(insert.excluded[name]) for name in update]
     where = sa.or_(*differences) if only_changed else None
@@ -50,8 +56,8 @@ def insert_or_update(
     _execute(tx, upsert, list(last.values()))
 
 
-def _insert_into(tx: sa.Connection, table: sa.Table) -> Any:
-    if tx.dialect.name == "sqlite":
+def _insert_into(dialect: str, table: sa.Table) -> Any:
+    if dialect == "sqlite":
         return sqlite.insert(table)
     from sqlalchemy.dialects import postgresql  # with several drivers: it takes long to import
 

@@ -63,34 +63,40 @@ def forget(tx: Transaction, subscription: str, topic: str | None = None) -> int:
 
 def listing(tx: Transaction, subscription: str | None = None) -> list[Judgement]:
     """Return all answers, or those of a subscription, oldest first."""
-    return _answers(tx, {} if subscription is None else {"subscription": subscription})
+    if subscription is None:
+        return _load(tx, _ALL, {})
+    return _load(tx, _OF_SUBSCRIPTION, {"subscription": subscription})
 
 
 def of_paper(tx: Transaction, paper_id: int) -> list[Judgement]:
     """Return all answers to a paper, oldest first."""
-    return _answers(tx, {"paper_id": paper_id})
+    return _load(tx, _OF_PAPER, {"paper_id": paper_id})
 
 
-def _answers(tx: Transaction, values: Mapping[str, Any]) -> list[Judgement]:
-    """Return the answers in whose rows some columns have these values, oldest first."""
+def _load(
+    tx: Transaction, query: sa.CompoundSelect[Any], parameters: dict[str, Any]
+) -> list[Judgement]:
+    return [Judgement(**row) for row in tx.execute(query, parameters).mappings()]
+
+
+def _answers(*names: str) -> sa.CompoundSelect[Any]:
+    """Select all answers, or those with the value of a parameter in some columns, oldest first."""
     saved = sa.literal(SAVED).label("verdict")
-    query = sa.union_all(
+    return sa.union_all(
         *(
-            sa.select(*(table.c[name] for name in _COLUMNS), verdict).where(
-                *(table.c[name] == value for name, value in values.items())
+            sa.select(*(table.c[name] for name in (*_KEY, "at", "how")), verdict).where(
+                *(table.c[name] == sa.bindparam(name) for name in names)
             )
             for table, verdict in (
                 (schema.judgement, _judgement.verdict),
                 (schema.saved_paper, saved),
             )
         )
-    )
-    rows = tx.execute(query.order_by("at", "paper_id", "topic", "who", "verdict"))
-    return [Judgement(**row) for row in rows.mappings()]
+    ).order_by("at", "paper_id", "topic", "who", "verdict")
 
 
 _KEY = ("subscription", "topic", "paper_id", "who")
-_COLUMNS = (*_KEY, "at", "how")
+_ALL, _OF_SUBSCRIPTION, _OF_PAPER = _answers(), _answers("subscription"), _answers("paper_id")
 
 
 def verdicts(tx: Transaction, subscription: str) -> dict[str, dict[int, Verdict]]:

@@ -53,11 +53,17 @@ _OF_KEYS = sa.select(_key.value, _key.paper_id).where(
 def of_papers(tx: Transaction, table: sa.Table, ids: Iterable[int]) -> dict[int, list[Key]]:
     """Return the identifiers of papers in a table such as `paper_key`, in order."""
     keys: dict[int, list[Key]] = defaultdict(list)
-    columns = table.c.paper_id, table.c.scheme, table.c.value
-    query = sa.select(*columns).where(among(table.c.paper_id, ids)).order_by(*columns)
-    for paper_id, scheme, value in tx.execute(query):
+    for paper_id, scheme, value in tx.execute(_OF_PAPERS[table], {"values": ids}):
         keys[paper_id].append((scheme, value))
     return keys
+
+
+_OF_PAPERS = {
+    table: sa.select(table.c.paper_id, table.c.scheme, table.c.value)
+    .where(one_of(table.c.paper_id))
+    .order_by(table.c.paper_id, table.c.scheme, table.c.value)
+    for table in (schema.paper_key, schema.common_key, schema.about)
+}
 
 
 def find_pairs(

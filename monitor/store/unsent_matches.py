@@ -32,59 +32,67 @@ def unsent(
     Sending a revision also sends the earlier ones. `known` are changes read for other
     subscriptions.
     """
-    of_change = _change.paper_id, _change.revision, _change.kind, _change.at
-    query = _unsent(sa.select(*of_change, _match.topic, _match.score), subscription, now)
-    rows = tx.execute(query.order_by(_change.paper_id, _change.revision, _match.topic)).all()
+    rows = tx.execute(_UNSENT, {"subscription": subscription, "now": now}).all()
     return _news(tx, rows, known or matches.ChangesRead())
 
 
 def has_fresh(tx: Transaction, subscription: str, now: datetime) -> bool:
     """Return whether a subscription has an unsent match that is in no digest."""
-    fresh = _unsent(sa.select(_change.paper_id), subscription, now, fresh=True)
-    return tx.execute(fresh.limit(1)).first() is not None
+    return tx.execute(_FRESH, {"subscription": subscription, "now": now}).first() is not None
 
 
 def waiting(tx: Transaction, subscription: str, now: datetime) -> int:
     """Return how many papers are unsent."""
-    papers = sa.select(sa.func.count(_change.paper_id.distinct()))
-    return tx.scalar(_unsent(papers, subscription, now)) or 0
+    papers = _unsent(sa.func.count(_change.paper_id.distinct()))
+    return tx.scalar(papers, {"subscription": subscription, "now": now}) or 0
 
 
 def waits_since(tx: Transaction, subscription: str, now: datetime) -> datetime | None:
     """Return the time of the oldest match that is in no digest, None if there is none."""
-    oldest = sa.select(sa.func.min(_match.matched_at)).select_from(schema.change)
-    since: datetime | None = tx.scalar(_unsent(oldest, subscription, now, fresh=True))
+    oldest = _unsent(sa.func.min(_match.matched_at), fresh=True)
+    since: datetime | None = tx.scalar(oldest, {"subscription": subscription, "now": now})
     return since
 
 
-def _unsent(
-    columns: sa.Select[Any], subscription: str, now: datetime, fresh: bool = False
-) -> sa.Select[Any]:
-    """Select from the unsent changes and matches of active topics."""
-    asked = _active_topics(subscription, now)
+def _unsent(*columns: sa.ColumnElement[Any], fresh: bool = False) -> sa.Select[Any]:
+    """Select from the unsent changes and matches of active topics.
+
+    The parameters are `subscription` and `now`.
+    """
+    asked = _active_topics()
     announced = sa.select(_item.paper_id).where(
-        _item.subscription == subscription,
+        _item.subscription == sa.bindparam("subscription"),
         _item.paper_id == _match.paper_id,
         _item.revision >= _match.revision,
     )
     sent = announced if fresh else announced.where(reaches_anyone(_item.digest_id))
     return (
-        columns.join(schema.match, matches.OF_CHANGE)
+        sa.select(*columns)
+        .select_from(schema.change)
+        .join(schema.match, matches.OF_CHANGE)
         .join(asked, asked.c.topic == _match.topic)
         .where(sa.or_(_change.at >= asked.c.start, announced.exists()), ~sent.exists())
     )
 
 
-def _active_topics(subscription: str, now: datetime) -> sa.CTE:
+def _active_topics() -> sa.CTE:
     """Return the active topics of a subscription, and from when each counts.
 
     Materialized: SQLite would work out the time again for each match.
     """
-    since = sa.case((_has.since < now, _has.since), else_=sa.literal(now, Instant))
+    now = sa.bindparam("now", type_=Instant)
+    since = sa.case((_has.since < now, _has.since), else_=now)
     start = earlier(since, _topic.since_seconds).label("start")
     asked = sa.select(_has.topic, start).join(schema.topic, _topic.name == _has.topic)
-    of_subscription = asked.where(_has.subscription == subscription)
+    of_subscription = asked.where(_has.subscription == sa.bindparam("subscription"))
     return of_subscription.cte("asked").prefix_with("MATERIALIZED")
+
+
+# Built once: SQLAlchemy takes as long to build them as SQLite to answer them for a small digest.
+_UNSENT = _unsent(
+    _change.paper_id, _change.revision, _change.kind, _change.at, _match.topic, _match.score
+).order_by(_change.paper_id, _change.revision, _match.topic)
+_FRESH = _unsent(_change.paper_id, fresh=True).limit(1)
 
 
 def _news(tx: Transaction, rows: Sequence[Any], known: matches.ChangesRead) -> list[UnsentMatch]:
