@@ -160,14 +160,6 @@ def test_keys_longer_than_an_index_entry_are_kept_and_found(store: Database) -> 
     assert found(store, keyed("x", ("doi", "10.1/" + "書x" * 4_000 + "y"))) == [()]
 
 
-def test_a_moment_without_a_time_zone_is_no_moment(store: Database) -> None:
-    """Whose midnight? One row or many, whatever the database is given them as."""
-    naive = [arxiv(n, published=NOW.replace(tzinfo=None)) for n in ("1", "2")]
-    for some in (naive[:1], naive):
-        with pytest.raises((ValueError, sa.exc.StatementError), match="no time zone"):
-            ingest(store, *map(new, some))
-
-
 def test_a_twin_adds_its_keys_to_the_paper_it_repeats(store: Database) -> None:
     first, again = keyed("A", ("arxiv", "1")), keyed("A", ("doi", "10.1/x"), raw_id="2")
     filling = replace(again, paper=replace(again.paper, abstract="Stands here."))
