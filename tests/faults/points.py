@@ -479,7 +479,7 @@ def _reading(points: Points) -> None:
         return ask(self, *result)
 
     def taken_(database: Any, name: str, *result: Any) -> Any:
-        kind = "owner" if not locks._is_place(name) else name.partition("-")[0]
+        kind = "owner" if not locks._is_reused(name) else name.partition("-")[0]
         points.reach(f"{kind} lock: begin")
         held = taken(database, name, *result)
         points.reach(f"{kind} lock: held")
