@@ -14,7 +14,6 @@ from monitor.commands.web_login import Logins
 from monitor.config import Settings, WebSettings
 from monitor.pipeline.runtime import Runtime
 from monitor.web.access import AccessRules
-from monitor.web.costly import KeptAnswers
 from monitor.web.guard import Guard
 from monitor.web.guesses import Guesses
 from monitor.web.pages import (
@@ -101,7 +100,6 @@ def make_application(site: Site, guesses: Guesses | None = None) -> Starlette:
         exception_handlers={HTTPException: _on_http_error},
     )
     application.state.site = site
-    application.state.kept = KeptAnswers()
     application.state.guesses = guesses or Guesses()
     return application
 

@@ -35,10 +35,7 @@ def form(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
         except ClientDisconnect:  # or cut off, because it was too long: see `guard`
             return show_problem(request, 413, "This form is too long, or was cut off.")
         try:
-            answer = await run_in_threadpool(handler, request, fields)
-            if answer.status_code < 400:
-                request.app.state.kept.clear()
-            return answer
+            return await run_in_threadpool(handler, request, fields)
         except UsageError as error:
             return await run_in_threadpool(show_problem, request, 409, error.message, error.hint)
 

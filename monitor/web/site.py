@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, cast
 from urllib.parse import quote, urlencode
@@ -21,6 +23,12 @@ SESSION, ZONE = "paper-monitor", "zone"
 
 Form = Mapping[str, str]
 Page = Callable[[Request], Response]
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+# Pages that take much work are made one at a time: several at once would take more memory, and no
+# less time. Searches have a thread of their own, so that other pages do not wait for them.
+PAGES = ThreadPoolExecutor(1, thread_name_prefix="page")
+SEARCHES = ThreadPoolExecutor(1, thread_name_prefix="search")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +65,15 @@ def site_of(request: Request) -> Site:
 
 def viewer_of(request: Request) -> Viewer:
     return cast("Viewer", request.state.viewer)
+
+
+def one_at_a_time(page: Page, thread: ThreadPoolExecutor = PAGES) -> Endpoint:
+    """Return an endpoint for a page that takes much work."""
+
+    async def answer(request: Request) -> Response:
+        return await asyncio.get_running_loop().run_in_executor(thread, page, request)
+
+    return answer
 
 
 def path_of(request: Request) -> str:

@@ -9,15 +9,11 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-import sqlalchemy as sa
 from starlette.routing import Route
 from structlog.testing import capture_logs
 
-from monitor.store import schema
-from monitor.web import costly
 from monitor.web.application import make_application, open_site
 from tests.faults.docs import PAGE
-from tests.patience import PATIENCE
 from tests.servers.nginx import nginx
 from tests.web.attack import (
     ADDRESSES,
@@ -173,19 +169,3 @@ def test_a_path_in_the_log_moves_no_cursor(local: Site):
         local.ask("GET", "/papers%1b%5b2J%0a%0dfake%c2%9b", {})
     [path] = [line["path"] for line in logged if line["event"] == "request refused"]
     assert path == "/papers%1B%5B2J%0A%0Dfake%C2%9B"
-
-
-def test_a_refused_form_forgets_no_page_that_took_much_work(
-    local: Site, monkeypatch: pytest.MonkeyPatch
-):
-    """Otherwise each wrong login makes the next search of everybody take its whole time."""
-    monkeypatch.setattr(costly, "KEPT_FOR", PATIENCE)
-    session, own_page = local.log_in(), {"Sec-Fetch-Site": "same-origin"}
-    before = local.ask("GET", "/sources", session).text
-    with local.app.runtime.database.writing() as tx:
-        tx.execute(sa.delete(schema.run))
-    for target, body in (("/login", "token=a+guess"), ("/u/a-guess", "wish=stop")):
-        assert local.ask("POST", target, own_page, body).is_refused
-        assert local.ask("GET", "/sources", session).text == before
-    local.ask("POST", "/zone", own_page | session, "zone=")
-    assert local.ask("GET", "/sources", session).text != before

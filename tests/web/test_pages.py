@@ -349,15 +349,3 @@ def test_topics_are_listed_page_by_page(lived: House):
             later = re.search(r'href="(/topics\?after=\d+)">Later', shown)
             path = later[1] if later else ""
         assert len(found) == len(set(found)) == 601
-
-
-def test_a_costly_answer_is_kept_until_a_form_may_have_changed_it(lived: House):
-    with pages(lived) as (app, client):
-        assert "source page has been failing" not in client.get("/status").text
-        with app.runtime.database.writing() as tx:
-            now = datetime.now(UTC)
-            incidents.open_incident(tx, "source page", incidents.FAILING, now, "503")
-        assert "source page has been failing" not in client.get("/status").text
-        assert "source page has been failing" in client.get("/status?other").text
-        client.post("/zone", data={"zone": ""}, headers=OWN)
-        assert "source page has been failing" in client.get("/status").text

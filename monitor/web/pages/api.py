@@ -25,9 +25,8 @@ from monitor.commands.status import status
 from monitor.commands.topic_trial import NEAR, find_topic, try_topic
 from monitor.errors import QueryError, UsageError
 from monitor.store import deliveries, suppressions
-from monitor.web.costly import one_at_a_time
 from monitor.web.paging import parameter
-from monitor.web.site import site_of
+from monitor.web.site import SEARCHES, one_at_a_time, site_of
 
 MOST, USUAL = 10_000, 1_000
 
@@ -93,8 +92,8 @@ def get_suppressions(request: Request) -> Answer:
 
 
 ROUTES = [
-    Route("/api/v1/papers", one_at_a_time(_json(get_papers))),
-    Route("/api/v1/topics/try", one_at_a_time(_json(get_trial))),
+    Route("/api/v1/papers", one_at_a_time(_json(get_papers), SEARCHES)),
+    Route("/api/v1/topics/try", one_at_a_time(_json(get_trial), SEARCHES)),
     *(
         Route(f"/api/v1/{path}", _json(find))
         for path, find in (

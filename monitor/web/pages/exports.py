@@ -15,9 +15,14 @@ from monitor.commands.preview import past_digest
 from monitor.errors import QueryError, UsageError
 from monitor.pipeline.runtime import Runtime
 from monitor.store import merge_papers
-from monitor.web.costly import one_at_a_time
 from monitor.web.search_form import read_search, wanted_by
-from monitor.web.site import show_problem, site_of, subscriptions_of
+from monitor.web.site import (
+    SEARCHES,
+    one_at_a_time,
+    show_problem,
+    site_of,
+    subscriptions_of,
+)
 
 # By the ending of the address.
 FORMATS: dict[str, tuple[Format, str]] = {
@@ -95,7 +100,7 @@ def _of(handle: Callable[[Request, str], Response], ending: str) -> Endpoint:
 
 
 ROUTES = [
-    *(Route(f"/papers.{one}", one_at_a_time(_of(export_search, one))) for one in FORMATS),
+    *(Route(f"/papers.{one}", one_at_a_time(_of(export_search, one), SEARCHES)) for one in FORMATS),
     *(Route(f"/papers/{{id}}.{one}", _of(export_paper, one)) for one in FORMATS),
     *(
         Route(f"/digests/{{subscription}}/{{period}}.{one}", _of(export_digest, one))

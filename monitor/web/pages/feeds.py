@@ -16,10 +16,9 @@ from monitor.commands.shown_papers import search_site
 from monitor.commands.topic_trial import find_topic
 from monitor.store import matches, papers
 from monitor.web.access import Role
-from monitor.web.atom import Feed, FeedPaper, Validators, is_unchanged, validators, write_feed
-from monitor.web.costly import Endpoint, costly
+from monitor.web.atom import Feed, FeedPaper, is_unchanged, validators, write_feed
 from monitor.web.site import (
-    Page,
+    one_at_a_time,
     path_to,
     show_problem,
     site_of,
@@ -33,7 +32,6 @@ SUBSCRIPTION, TOPIC = "subscription", "topic"
 LATELY = timedelta(days=30)
 NEWEST = 50
 _TYPE = "application/atom+xml; charset=utf-8"
-_VALIDATING = {"etag", "last-modified", "cache-control"}
 
 
 def subscription_feed(request: Request) -> Response:
@@ -110,29 +108,13 @@ def _answer(
         "last-modified": current.last_modified,
         "cache-control": "private, no-cache",
     }
+    asked = (request.headers.get(name, "") for name in ("if-none-match", "if-modified-since"))
+    if is_unchanged(current, *asked):
+        return Response(status_code=304, headers=headers)
     return Response(content, media_type=_TYPE, headers=headers)
 
 
-def _unless_unchanged(feed: Page) -> Endpoint:
-    """Return an endpoint that answers 304 where the reader has the feed already."""
-    kept = costly(feed)
-
-    async def answer(request: Request) -> Response:
-        found = await kept(request)
-        asked = (request.headers.get(one, "") for one in ("if-none-match", "if-modified-since"))
-        if found.status_code != 200 or not is_unchanged(_validators_of(found), *asked):
-            return found
-        headers = {name: value for name, value in found.headers.items() if name in _VALIDATING}
-        return Response(status_code=304, headers=headers)
-
-    return answer
-
-
-def _validators_of(feed: Response) -> Validators:
-    return Validators(feed.headers["etag"], feed.headers["last-modified"])
-
-
 ROUTES = [
-    Route("/feed/topic/{name}.atom", _unless_unchanged(topic_feed)),
-    Route("/feed/{name}.atom", _unless_unchanged(subscription_feed)),
+    Route("/feed/topic/{name}.atom", one_at_a_time(topic_feed)),
+    Route("/feed/{name}.atom", one_at_a_time(subscription_feed)),
 ]

@@ -7,8 +7,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from monitor.commands.metrics import CONTENT_TYPE, metrics
-from monitor.web.costly import costly
-from monitor.web.site import site_of
+from monitor.web.site import one_at_a_time, site_of
 
 
 def show_metrics(request: Request) -> Response:
@@ -17,4 +16,4 @@ def show_metrics(request: Request) -> Response:
     return Response(content, headers={"content-type": CONTENT_TYPE})
 
 
-ROUTES = [Route("/metrics", costly(show_metrics))]
+ROUTES = [Route("/metrics", one_at_a_time(show_metrics))]

@@ -16,12 +16,13 @@ from monitor.errors import QueryError, TooWideError, UsageError
 from monitor.match import parse_query
 from monitor.model import DigestPaper
 from monitor.store import earlier_texts
-from monitor.web.costly import costly
 from monitor.web.forms import form, operator_only, who
 from monitor.web.search_form import KINDS, read_search, wanted_by
 from monitor.web.site import (
+    SEARCHES,
     Form,
     go,
+    one_at_a_time,
     path_to,
     show,
     show_problem,
@@ -119,7 +120,7 @@ def split_paper(request: Request, fields: Form) -> Response:
 
 
 ROUTES = [
-    Route("/papers", costly(search_papers, is_query=True)),
+    Route("/papers", one_at_a_time(search_papers, SEARCHES)),
     Route("/papers/{id}", one_paper),
     Route("/papers/{id}/merge", form(operator_only(merge_papers)), methods=["POST"]),
     Route("/papers/{id}/split", form(operator_only(split_paper)), methods=["POST"]),

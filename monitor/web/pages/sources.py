@@ -12,10 +12,9 @@ from monitor.model import DayCount
 from monitor.pipeline.runtime import ConfiguredSource
 from monitor.setting_types import duration
 from monitor.store import runs
-from monitor.web.costly import costly
 from monitor.web.paging import Slice, parameter
 from monitor.web.plots import plot_days
-from monitor.web.site import show, show_problem, site_of, zone_of
+from monitor.web.site import one_at_a_time, show, show_problem, site_of, zone_of
 
 RUNS = 50
 # Sources on a page: each may have an error.
@@ -60,6 +59,6 @@ def _plot(days: tuple[DayCount, ...], source: ConfiguredSource) -> str:
 
 
 ROUTES = [
-    Route("/sources", costly(all_sources)),
-    Route("/sources/{name}", costly(one_source)),
+    Route("/sources", one_at_a_time(all_sources)),
+    Route("/sources/{name}", one_at_a_time(one_source)),
 ]

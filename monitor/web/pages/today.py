@@ -12,9 +12,8 @@ from starlette.routing import Route
 from monitor.commands.heartbeat import vital_signs
 from monitor.commands.status import SourceStatus, status
 from monitor.store import digests, runs
-from monitor.web.costly import costly
 from monitor.web.paging import Slice, parameter
-from monitor.web.site import show, site_of, subscriptions_of, viewer_of, zone_of
+from monitor.web.site import one_at_a_time, show, site_of, subscriptions_of, viewer_of, zone_of
 
 NEWEST = 12
 # Of a long list that another page has in full, and of one that has its pages here.
@@ -95,7 +94,7 @@ def _ages(request: Request) -> dict[str, object]:
 
 
 ROUTES = [
-    Route("/", costly(today)),
-    Route("/status", costly(show_status)),
+    Route("/", one_at_a_time(today)),
+    Route("/status", one_at_a_time(show_status)),
     Route("/healthz", health),
 ]

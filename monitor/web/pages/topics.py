@@ -27,11 +27,17 @@ from monitor.match import parse_query, parse_topic
 from monitor.model import DayCount, DigestPaper
 from monitor.store import matches
 from monitor.web.configuration import topic_yaml
-from monitor.web.costly import costly
 from monitor.web.pages.feeds import TOPIC, feed_path
 from monitor.web.paging import parameter
 from monitor.web.plots import plot_days
-from monitor.web.site import show, show_problem, site_of, subscriptions_of
+from monitor.web.site import (
+    SEARCHES,
+    one_at_a_time,
+    show,
+    show_problem,
+    site_of,
+    subscriptions_of,
+)
 
 # Topics on a page: a list of more would be slow to load.
 LISTED = 250
@@ -143,7 +149,7 @@ def _plot(trial: Trial, title: str) -> str:
 
 
 ROUTES = [
-    Route("/topics", costly(all_topics)),
-    Route("/topics/{name}", costly(one_topic, is_query=True)),
-    Route("/try", costly(try_query, is_query=True)),
+    Route("/topics", one_at_a_time(all_topics)),
+    Route("/topics/{name}", one_at_a_time(one_topic, SEARCHES)),
+    Route("/try", one_at_a_time(try_query, SEARCHES)),
 ]
