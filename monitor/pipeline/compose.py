@@ -31,8 +31,7 @@ from monitor.pipeline.due import (
 from monitor.pipeline.freeze import (
     OnDigest,
     OnFailure,
-    ReadyDigest,
-    freeze_together,
+    freeze,
     log_failure,
     render,
 )
@@ -47,10 +46,6 @@ from monitor.store.subscriptions import SubscriptionState
 
 log = structlog.get_logger()
 
-# SQLite writes whole pages: digests of a day list the same papers, whose pages of the index are
-# written once for so many digests. On PostgreSQL each is frozen alone, so that none waits for
-# another one's locks.
-_FROZEN_TOGETHER = {"sqlite": 8}
 # A first digest has no period before it: it accounts for what was read in this time.
 FIRST_REPORT = timedelta(days=7)
 
@@ -127,8 +122,7 @@ def _compose_each(
 
     done: list[int] = []
     later: list[NextDue] = []
-    ready: list[ReadyDigest] = []
-    known, together = _Known(), _FROZEN_TOGETHER.get(context.database.dialect, 1)
+    known = _Known()
     for subscription, state in looked_at:
         try:
             digest = _due(context, subscription, state, now, early, known)
@@ -137,15 +131,13 @@ def _compose_each(
             elif early and not digest.papers:  # which is no outcome
                 on_digest(digest)
             else:
-                ready.append(_render(context, subscription, digest, known))
+                frozen = _freeze(context, subscription, digest, known)
+                on_digest(digest)
+                done += [] if frozen is None else [frozen]
         except StoreBusyError:
             raise
         except Exception as fault:
             fail(subscription.name, fault)
-        if len(ready) == together:
-            done += freeze_together(context, ready, fail, on_digest)
-            ready = []
-    done += freeze_together(context, ready, fail, on_digest)
     try:
         set_next_due(context, later)
     except StoreError as fault:
@@ -206,15 +198,15 @@ def _due(
     return _digest(context, subscription, state, slot, now, known) if slot else None
 
 
-def _render(
+def _freeze(
     context: ComposeContext, subscription: Subscription, digest: Digest, known: _Known
-) -> ReadyDigest:
+) -> int | None:
     # An empty digest is a recorded outcome; it is sent only to those who asked for it.
     is_sent = digest.papers or subscription.settings.quiet == "send"
     ways = subscription.destinations if is_sent else ()
     forms = render(context, ways, digest)
     add_missed(context, ways, digest, forms, known.pauses)
-    return ReadyDigest(digest, ways, forms)
+    return freeze(context, digest, ways, forms)
 
 
 def _digest(

@@ -11,12 +11,11 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-import msgspec
 import structlog
 
 from monitor.channels.email.channel import message_id
 from monitor.channels.retry_policy import rest
-from monitor.errors import MonitorError, StoreBusyError, StoreError, TemplateError
+from monitor.errors import MonitorError, StoreError, TemplateError
 from monitor.model import Channel, Digest, Rendered
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import ComposeContext, Destination
@@ -146,73 +145,30 @@ def record_failure(
     )
 
 
-class ReadyDigest(msgspec.Struct, frozen=True):
-    """A digest in the forms of the channels on which it goes out, ready to be frozen."""
-
-    digest: Digest
-    ways: Sequence[Destination]
-    forms: Forms
-
-
-def freeze_together(
-    context: ComposeContext, ready: Sequence[ReadyDigest], fail: OnFailure, on_digest: OnDigest
-) -> list[int]:
-    """Freeze digests in one transaction, each alone where that fails; return their ids.
-
-    `fail` gets those that could not be frozen, `on_digest` the others. Raises StoreBusyError.
-    """
-    try:
-        frozen = freeze(context, ready) if ready else []
-    except StoreBusyError:
-        raise
-    except Exception as fault:
-        if len(ready) > 1:
-            alone = (freeze_together(context, [one], fail, on_digest) for one in ready)
-            return [id for found in alone for id in found]
-        fail(ready[0].digest.subscription, fault)
-        return []
-    for one in ready:
-        on_digest(one.digest)
-    return [id for id in frozen if id is not None]
-
-
-def freeze(context: ComposeContext, ready: Sequence[ReadyDigest]) -> list[int | None]:
-    """Store digests and plan their deliveries, in one transaction.
-
-    Returns the id of each, None for one that is stored already. Either way the incident of a
-    subscription that could not be composed ends.
-    """
-    planned = [plan(context, one.ways, one.forms) for one in ready]
-    with context.database.writing() as tx:
-        frozen = [
-            _freeze_one(tx, context, one, deliveries)
-            for one, deliveries in zip(ready, planned, strict=True)
-        ]
-    for one, deliveries, id in zip(ready, planned, frozen, strict=True):
-        if id is not None:
-            log.info(
-                "digest",
-                id=id,
-                subscription=one.digest.subscription,
-                period=one.digest.period,
-                papers=one.digest.papers,
-                deliveries=len(deliveries),
-            )
-    return frozen
-
-
-def _freeze_one(
-    tx: Transaction,
-    context: ComposeContext,
-    ready: ReadyDigest,
-    planned: Sequence[Planned],
+def freeze(
+    context: ComposeContext, digest: Digest, ways: Sequence[Destination], forms: Forms
 ) -> int | None:
-    digest, now = ready.digest, ready.digest.composed_at
-    frozen = freeze_digest.freeze(tx, digest, ready.forms.parts, planned, now)
-    wrong = {one.subject for one in stored_incidents.open_incidents(tx)}
+    """Store a digest and plan its deliveries, in one transaction.
+
+    Returns its id, None if it is stored already. Either way the incident of a subscription that
+    could not be composed ends.
+    """
+    planned, now = plan(context, ways, forms), digest.composed_at
+    with context.database.writing() as tx:
+        frozen = freeze_digest.freeze(tx, digest, forms.parts, planned, now)
+        wrong = {incident.subject for incident in stored_incidents.open_incidents(tx)}
+        if frozen is not None:
+            record_rendering(tx, context, forms, now, wrong)
+        subject = incidents.subscription(digest.subscription)
+        if subject in wrong:
+            stored_incidents.end_incident(tx, subject, incidents.NOT_COMPOSED, now)
     if frozen is not None:
-        record_rendering(tx, context, ready.forms, now, wrong)
-    subject = incidents.subscription(digest.subscription)
-    if subject in wrong:
-        stored_incidents.end_incident(tx, subject, incidents.NOT_COMPOSED, now)
+        log.info(
+            "digest",
+            id=frozen,
+            subscription=digest.subscription,
+            period=digest.period,
+            papers=digest.papers,
+            deliveries=len(planned),
+        )
     return frozen

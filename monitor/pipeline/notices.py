@@ -9,7 +9,7 @@ import structlog
 from monitor.errors import StoreError
 from monitor.model import Digest, Notice
 from monitor.pipeline import incidents
-from monitor.pipeline.freeze import Forms, ReadyDigest, freeze
+from monitor.pipeline.freeze import Forms, freeze
 from monitor.pipeline.runtime import OPERATOR, ComposeContext
 from monitor.store import incidents as stored_incidents
 
@@ -55,7 +55,7 @@ def _plan(context: ComposeContext, incident: stored_incidents.Incident, now: dat
     templates, channels = context.fallback_templates, context.channels
     names = [way.channel for way in context.operator]
     forms = Forms({name: channels[name].render_notice(notice, templates) for name in names})
-    freeze(context, [ReadyDigest(digest, context.operator, forms)])
+    freeze(context, digest, context.operator, forms)
 
 
 def _notice(incident: stored_incidents.Incident, now: datetime) -> Notice:
