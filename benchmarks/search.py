@@ -29,8 +29,8 @@ from monitor.commands.paper_search import find_all
 from monitor.commands.topic_trial import try_topic
 from monitor.match import TopicIndex, parse_query
 from monitor.match.language.synonyms import NO_SYNONYMS
+from monitor.pipeline.cleanup import make_searchable
 from monitor.pipeline.runtime import Runtime
-from monitor.pipeline.search_index import make_searchable
 from monitor.store import papers, schema
 from monitor.store import search as search_index
 from monitor.store.database import Database

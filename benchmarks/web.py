@@ -38,8 +38,8 @@ import yaml
 from search import fill, rows
 
 from monitor.match.language.synonyms import NO_SYNONYMS
+from monitor.pipeline.cleanup import make_searchable
 from monitor.pipeline.runtime import Runtime
-from monitor.pipeline.search_index import make_searchable
 from monitor.store import schema
 from monitor.store.database import Database
 from monitor.store.opening import open_store

@@ -69,8 +69,8 @@ class App:
 
     def match(self) -> int:
         from monitor.pipeline import flow
+        from monitor.pipeline.cleanup import make_searchable
         from monitor.pipeline.match import match
-        from monitor.pipeline.search_index import make_searchable
 
         matched = match(self.runtime)
         make_searchable(self.runtime, flow.SEARCHABLE_PER_COMMAND)

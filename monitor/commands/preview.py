@@ -24,7 +24,7 @@ from monitor.config import load
 from monitor.digest.compose import explain_again
 from monitor.errors import UsageError
 from monitor.model import Channel, DeliveryState, Digest, Rendered
-from monitor.pipeline.dry_run import rehearse
+from monitor.pipeline.compose import rehearse
 from monitor.pipeline.freeze import OnFailure, log_failure
 from monitor.pipeline.runtime import Runtime
 from monitor.resources import resource

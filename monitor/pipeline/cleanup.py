@@ -1,4 +1,4 @@
-"""Upkeep: what is old is let go, and what an older version stored is brought up to date."""
+"""Upkeep: old data is deleted, and stored papers are given what later stages look them up by."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ import structlog
 from msgspec.structs import replace
 
 from monitor.identity.keys import with_keys
+from monitor.match import paper_keywords
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import CleanupContext, StageContext
-from monitor.store import retention, undecided
+from monitor.store import papers, retention, search, undecided
 from monitor.store.database import Transaction
 
 log = structlog.get_logger()
 
+# So many papers take about a tenth of a second, for which an ingest may have to wait.
 BATCH = 500
 # Seconds between two transactions: without a pause the same thread would take the store's only
 # writing connection again at once, however long others have waited for it.
@@ -63,3 +65,23 @@ def fill_blocks(context: StageContext) -> None:
         filled += len(old)
     if filled:
         log.info("near-title keys added", papers=filled)
+
+
+def make_searchable(context: StageContext, most: int | None = None) -> int:
+    """Put papers that are not in the search index into it, and return how many there were.
+
+    `most` is where to stop, None for nowhere.
+
+    A search reads those that are missing one by one, so that it is right before this is done.
+    """
+    done = 0
+    while not context.stopping.is_set() and (most is None or done < most):
+        # Reading and writing are one: no ingest may change a paper between the two.
+        with context.database.ingesting() as tx:
+            found = papers.load(tx, search.waiting(tx, BATCH))
+            rows = [(id, paper_keywords(stored.paper)) for id, stored in found.items()]
+            search.save(tx, rows)
+        if not rows:
+            break
+        done += len(rows)
+    return done

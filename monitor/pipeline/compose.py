@@ -31,17 +31,20 @@ from monitor.pipeline.due import (
 from monitor.pipeline.freeze import (
     OnDigest,
     OnFailure,
+    failing,
     freeze,
     log_failure,
     render,
+    render_again,
 )
+from monitor.pipeline.match import match
 from monitor.pipeline.notices import notify
 from monitor.pipeline.order import JudgedPapers, order_of
-from monitor.pipeline.render_again import failing, render_again
 from monitor.pipeline.runtime import ComposeContext, Subscription
 from monitor.store import earlier_texts, matches, papers, runs, unsent_matches
 from monitor.store import incidents as stored_incidents
 from monitor.store.database import Transaction
+from monitor.store.dry_run import rehearsing
 from monitor.store.subscriptions import SubscriptionState
 
 log = structlog.get_logger()
@@ -288,3 +291,23 @@ def _notes_on_parked_topics(
         for name in subscription.topics
         if (error := reader.error(name))
     )
+
+
+def rehearse(
+    context: ComposeContext,
+    names: Sequence[str] = (),
+    *,
+    early: bool = False,
+    on_failure: OnFailure = log_failure,
+) -> list[Digest]:
+    """Match and compose as `compose` would, and undo all that was written; nothing is sent.
+
+    The digests come in the order of the subscriptions.
+    """
+    with rehearsing(context.database) as database:
+        rehearsal = replace(context, database=database)
+        match(rehearsal)
+        composed: list[Digest] = []
+        compose(rehearsal, names, early=early, on_failure=on_failure, on_digest=composed.append)
+    places = {one.name: place for place, one in enumerate(context.subscriptions)}
+    return sorted(composed, key=lambda digest: places[digest.subscription])

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import itertools
+import logging
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import datetime
 
 import structlog
 
 from monitor.channels import retry_policy
-from monitor.model import Delivery
-from monitor.pipeline.delivery_round import Round
+from monitor.errors import StoreError
+from monitor.log import masked
+from monitor.model import Delivery, DeliveryState, Outcome
+from monitor.pipeline import incidents
 from monitor.pipeline.runtime import DeliverContext
-from monitor.pipeline.settle_deliveries import settle_open
-from monitor.store import deliveries, outage_groups, outbox
+from monitor.pipeline.settle_deliveries import settle_open, time_down
+from monitor.store import deliveries, outage_groups, outbox, uncertain_deliveries
 from monitor.store import incidents as stored_incidents
 from monitor.store.database import Transaction
+from monitor.store.group_commit import Together
+from monitor.store.incidents import DOWN
 
 log = structlog.get_logger()
 
@@ -100,3 +111,289 @@ def _names(context: DeliverContext, line: str) -> set[str]:
 def _waiting(context: DeliverContext, names: Collection[str], most: int) -> int:
     with context.database.reading() as tx:
         return outbox.waiting(tx, context.clock.now(), names, most)
+
+
+# How many deliveries are claimed ahead for each that is sent at a time.
+CLAIMED_PER_SENDER = 4
+# Seconds between attempts to record an outcome that the store did not take.
+RECORD_RETRY_SECONDS = (1, 2, 5, 10, 20, 30, 60, 120)
+
+
+class Round:
+    """One round of a line: threads that claim, send and record, one delivery after another.
+
+    What they write at the same time shares a commit. It still stands, as if each had its own,
+    before the last byte leaves and before the next delivery is claimed.
+    """
+
+    def __init__(
+        self,
+        context: DeliverContext,
+        line: str,
+        names: Collection[str],
+        at_once: int,
+        most: int | None,
+        *,
+        until_sent: bool = False,
+    ) -> None:
+        self.context = context
+        self.line = line
+        self.names = names
+        self.attempted: list[int] = []
+        self._begun = itertools.count()
+        self._most = most
+        self._until_sent = until_sent
+        self._ahead = 1 if at_once <= 1 else CLAIMED_PER_SENDER * at_once
+        self._claimed: list[Delivery] = []
+        self._claiming = threading.Lock()
+        self._pace = Pace(context, line, names)
+        self._over = threading.Event()
+        self._is_down = False
+        self._together = Together(context.database, expected=at_once // 2)
+        with context.database.reading() as tx:
+            self._wrong = {one.subject for one in stored_incidents.open_incidents(tx)}
+
+    def run(self) -> None:
+        """Send until nothing is left; whoever finds the round over tells the others."""
+        try:
+            while self._goes_on() and (delivery := self._claim()):
+                if not self._pace.wait(delivery.channel):
+                    self._claimed.append(delivery)
+                    break
+                outcome = self._send(delivery)
+                self._pace.sent(delivery.channel)
+                self.attempted.append(delivery.id)
+                self._record_surely(delivery, outcome, self._is_first_to_find_it_down(outcome))
+        except BaseException:
+            self._over.set()
+            raise
+
+    def end(self) -> None:
+        """Let go of what was claimed ahead and not begun."""
+        left = [delivery.id for delivery in self._claimed]
+        if left:
+            with self.context.database.writing() as tx:
+                outbox.put_back(tx, left, self.context.owner.id, self.context.clock.now())
+
+    def _goes_on(self) -> bool:
+        if self._over.is_set() or self.context.stopping.is_set():
+            return False
+        return self._most is None or next(self._begun) < self._most
+
+    def _claim(self) -> Delivery | None:
+        """Return the next delivery; several are claimed at a time where several are sent so."""
+        with self._claiming:
+            if not self._claimed:
+                free = self._pace.free()
+                self._claimed = self._claim_on(free) if free else []
+                if not self._claimed and len(free) < len(self.names):
+                    self._claimed = self._claim_on(self.names)
+            return self._claimed.pop(0) if self._claimed else None
+
+    def _claim_on(self, names: Collection[str]) -> list[Delivery]:
+        return self._together.write(self._claims, names)
+
+    def _claims(
+        self, tx: Transaction, requests: Sequence[Collection[str]]
+    ) -> Sequence[list[Delivery]]:
+        now, owner = self.context.clock.now(), self.context.owner.id
+        return [
+            outbox.claim(tx, owner, now, channels=names, limit=self._ahead) for names in requests
+        ]
+
+    def _send(self, delivery: Delivery) -> Outcome:
+        handed_off = False
+
+        def commit_handoff() -> bool:
+            nonlocal handed_off
+            handed_off = self._together.write(self._hand_off, delivery.id)
+            return handed_off
+
+        try:
+            return self.context.channels[delivery.channel].send(delivery, commit_handoff)
+        except Exception as fault:
+            expected = isinstance(fault, StoreError)
+            log.error(
+                "delivery failed",
+                delivery=delivery.id,
+                channel=delivery.channel,
+                error=str(fault),
+                exc_info=not expected,
+            )
+            error = str(fault) if expected else f"unexpected {type(fault).__name__}: {fault}"
+            # Once the last byte was about to leave, nobody can say whether it did.
+            state = DeliveryState.UNKNOWN if handed_off else DeliveryState.RETRY
+            return Outcome(state, error, retry_after=retry_policy.AFTER_FAULT)
+
+    def _hand_off(self, tx: Transaction, ids: Sequence[int]) -> Sequence[bool]:
+        ours = outbox.commit_handoff(tx, ids, self.context.owner.id, self.context.clock.now())
+        return [id in ours for id in ids]
+
+    def _is_first_to_find_it_down(self, outcome: Outcome) -> bool:
+        """That the line is down is one try in vain, however many were at it."""
+        if not outcome.channel_down:
+            return False
+        with self._claiming:
+            first = not self._is_down
+            self._is_down = True
+        self._over.set()
+        return first
+
+    def _record_surely(self, delivery: Delivery, outcome: Outcome, down: bool) -> None:
+        """Hold on to an answer until the store takes it: a 250 forgotten would be sent again.
+
+        A disk that is full or a store that is locked stops this line meanwhile (K10, K11).
+        """
+        for tries, pause in enumerate(RECORD_RETRY_SECONDS):
+            try:
+                self._record(delivery, outcome, down)
+            except StoreError as fault:
+                if not tries:
+                    log.error("outcome not recorded yet", delivery=delivery.id, error=str(fault))
+                if self.context.stopping.wait(pause):
+                    break
+            else:
+                if tries:
+                    log.warning("outcome recorded", delivery=delivery.id, tries=tries + 1)
+                return
+        self._record(delivery, outcome, down)
+
+    def _record(self, delivery: Delivery, outcome: Outcome, down: bool) -> None:
+        if outcome.channel_down:
+            self._together.write(self._put_back, (delivery, outcome, down))
+        else:
+            self._together.write(self._record_batch, (delivery, outcome))
+        log_delivery(delivery, outcome)
+
+    def _put_back(
+        self, tx: Transaction, tried: Sequence[tuple[Delivery, Outcome, bool]]
+    ) -> Sequence[None]:
+        """Let wait as before what the line was down for."""
+        context, now = self.context, self.context.clock.now()
+        for delivery, outcome, down in tried:
+            outbox.unclaim(tx, delivery.id, context.owner.id, outcome.error, now)
+            if down:
+                self._open_outage(tx, outcome.error, now)
+        return [None] * len(tried)
+
+    def _record_batch(
+        self, tx: Transaction, tried: Sequence[tuple[Delivery, Outcome]]
+    ) -> Sequence[None]:
+        context, now = self.context, self.context.clock.now()
+        alike: dict[retry_policy.Decided, list[tuple[Delivery, Outcome]]] = defaultdict(list)
+        for delivery, outcome in tried:
+            down = time_down(tx, self.line, delivery, now)
+            decided = retry_policy.decide(delivery, outcome, now, context.retry, down)
+            unnamed = retry_policy.Decided(replace(decided.outcome, reference=""), decided.at)
+            alike[unnamed].append((delivery, decided.outcome))
+        for decided, some in alike.items():
+            known_as = {delivery.id: outcome.reference for delivery, outcome in some}
+            owner = context.owner.id
+            recorded = outbox.record(tx, known_as, owner, decided.outcome, now, decided.at)
+            for delivery, outcome in some:
+                if delivery.id not in recorded and outcome.state is DeliveryState.SENT:
+                    # We were taken for dead while we waited for the answer: now it is known.
+                    uncertain_deliveries.settle(tx, delivery.id, outcome, now)
+                self._judge(tx, delivery, outcome, now)
+        self._judge_line(tx, [outcome for _, outcome in tried], now)
+        return [None] * len(tried)
+
+    def _judge_line(self, tx: Transaction, outcomes: Sequence[Outcome], now: datetime) -> None:
+        """A clear answer ends an outage. Too many hand-offs without one, and the line rests."""
+        unclear = [outcome for outcome in outcomes if outcome.state is DeliveryState.UNKNOWN]
+        if len(unclear) < len(outcomes) and self.line in self._wrong:
+            stored_incidents.end_incident(tx, self.line, DOWN, now)
+        if any(outcome.state is DeliveryState.SENT for outcome in outcomes):
+            outage_groups.reset_unclear(tx, self.line)
+            if self._until_sent:
+                self._over.set()
+        if not unclear:
+            return
+        count = outage_groups.add_unclear(tx, self.line, len(unclear))
+        if count >= retry_policy.UNCLEAR_LIMIT:
+            self._over.set()
+            error = f"the last {count} messages handed over had no clear answer"
+            self._rest(tx, f"{error}: {unclear[-1].error}", now)
+
+    def _rest(self, tx: Transaction, error: str, now: datetime) -> None:
+        """Leave the line alone for a while, once for all who find at the same time that it is."""
+        if self.line in stored_incidents.resting(tx, DOWN, now, self.context.config_hash):
+            return
+        self._open_outage(tx, error, now)
+        self._wrong.add(self.line)
+
+    def _open_outage(self, tx: Transaction, error: str, now: datetime) -> None:
+        """Record that the line is down, and when it is tried again."""
+        config_hash, retry = self.context.config_hash, self.context.retry
+        tries = stored_incidents.add_failure(tx, self.line, DOWN, now, error, config_hash)
+        next_try = now + retry_policy.rest(tries, retry)
+        stored_incidents.set_next_try(tx, self.line, DOWN, next_try)
+
+    def _judge(self, tx: Transaction, delivery: Delivery, outcome: Outcome, now: datetime) -> None:
+        """A recipient refused for good is the operator's to mend; the next success ends it."""
+        subject = incidents.recipient(delivery.channel, delivery.recipient)
+        if outcome.state is DeliveryState.FAILED:
+            stored_incidents.open_incident(tx, subject, incidents.REFUSED, now, outcome.error)
+            self._wrong.add(subject)
+        elif outcome.state is DeliveryState.SENT and subject in self._wrong:
+            stored_incidents.end_incident(tx, subject, incidents.REFUSED, now)
+
+
+_LEVELS = {DeliveryState.SENT: logging.INFO, DeliveryState.FAILED: logging.ERROR}
+
+
+def log_delivery(delivery: Delivery, outcome: Outcome) -> None:
+    """Log an attempt; the recipient is masked, in the server's answer too."""
+    to = masked(delivery.recipient)
+    log.log(
+        _LEVELS.get(outcome.state, logging.WARNING),
+        "delivery",
+        id=delivery.id,
+        subscription=delivery.subscription,
+        period=delivery.period,
+        channel=delivery.channel,
+        recipient=to,
+        state=outcome.state,
+        error=outcome.error.replace(delivery.recipient, to) if delivery.recipient else "",
+        channel_down=outcome.channel_down,
+    )
+
+
+class Pace:
+    """The pace of one line; what a round of it knows, the next one knows, too."""
+
+    _taking = threading.Lock()
+
+    def __init__(self, context: DeliverContext, line: str, names: Collection[str]) -> None:
+        self._context = context
+        self._line = line
+        self._names = names
+        self._next = context.not_before
+
+    def free(self) -> set[str]:
+        """Return the channels that may be sent to at once."""
+        return {name for name in self._names if self._left(name) <= 0}
+
+    def wait(self, name: str) -> bool:
+        """Wait until a channel and its line may be sent to. False when the process is stopping."""
+        left = max(self._left(name), self._turn())
+        return left <= 0 or not self._context.stopping.wait(left)
+
+    def sent(self, name: str) -> None:
+        apart = self._context.channels[name].min_interval
+        if apart:
+            self._next[self._line, name] = time.monotonic() + apart
+
+    def _left(self, name: str) -> float:
+        return self._next.get((self._line, name), 0.0) - time.monotonic()
+
+    def _turn(self) -> float:
+        """Take the line's next turn, and return the seconds until it comes."""
+        apart = self._context.apart.get(self._line, 0.0)
+        if not apart:
+            return 0.0
+        with self._taking:
+            now = time.monotonic()
+            turn = max(now, self._next.get((self._line, ""), 0.0))
+            self._next[self._line, ""] = turn + apart
+        return turn - now

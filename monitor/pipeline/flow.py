@@ -18,7 +18,7 @@ import structlog
 from monitor.errors import StoreBusyError, StoreError
 from monitor.kept import forget
 from monitor.model import Delivery, FirstRun, Run, RunOutcome
-from monitor.pipeline.cleanup import upkeep
+from monitor.pipeline.cleanup import make_searchable, upkeep
 from monitor.pipeline.compose import compose, raise_store_error
 from monitor.pipeline.deliver import are_open, deliver, deliver_line
 from monitor.pipeline.due import find_chunks
@@ -28,7 +28,6 @@ from monitor.pipeline.match import match, sync_subscriptions
 from monitor.pipeline.notices import notify
 from monitor.pipeline.retry_undecided import retry_all
 from monitor.pipeline.runtime import Runtime
-from monitor.pipeline.search_index import make_searchable
 
 log = structlog.get_logger()
 

@@ -8,8 +8,7 @@ from importlib.metadata import version
 from itertools import groupby
 
 from monitor.model import Document, FirstRun, Run, RunOutcome, UndecidedRecord
-from monitor.pipeline.chunk_size import MAX_PAPERS
-from monitor.pipeline.run_recorder import RunRecorder
+from monitor.pipeline.run_recorder import MAX_PAPERS, RunRecorder
 from monitor.pipeline.runtime import IngestContext
 from monitor.store import locks, undecided
 from monitor.store.database import Transaction

@@ -12,6 +12,8 @@ import structlog
 from msgspec.structs import replace
 
 from monitor.diff.decide import DecisionContext
+from monitor.diff.replayed_feed import Suspicion
+from monitor.errors import HeldError
 from monitor.model import (
     Document,
     Dump,
@@ -22,10 +24,15 @@ from monitor.model import (
     RunOutcome,
     UndecidedRecord,
 )
-from monitor.pipeline.replayed_feed import hold_replayed
 from monitor.pipeline.runtime import ConfiguredSource, IngestContext
-from monitor.pipeline.store_chunk import StoredChunk, Undecided
-from monitor.pipeline.undecided import Chunk, DecidingError, store_apart, store_together
+from monitor.pipeline.store_chunk import (
+    Chunk,
+    DecidingError,
+    StoredChunk,
+    Undecided,
+    store_apart,
+    store_together,
+)
 from monitor.store import runs, server_memory, source_state, undecided
 from monitor.store.database import Database, Transaction
 
@@ -247,3 +254,37 @@ def _log_run(run: Run, seconds: float, previous_error: str) -> None:
         seconds=round(seconds, 2),
         error=run.error,
     )
+
+
+MAX_PAPERS = 1_000
+MIN_PAPERS = 50
+SECONDS = 0.5
+
+
+class ChunkSize:
+    """The size of the next chunk.
+
+    Seconds are of our own work: on a busy machine smaller transactions would only add to it.
+    """
+
+    def __init__(self) -> None:
+        self.papers = MAX_PAPERS
+
+    def adapt(self, seconds: float) -> None:
+        """Choose the next size after a chunk that took `seconds`."""
+        papers = int(self.papers * SECONDS / max(seconds, 0.001))
+        self.papers = max(MIN_PAPERS, min(MAX_PAPERS, papers))
+
+
+def hold_replayed(source: str, suspicion: Suspicion, last_read: datetime) -> None:
+    """Raise HeldError for a reading of a feed that replays old papers.
+
+    It is judged by its first chunk: a feed that was moved or rebuilt replays from the start.
+    """
+    if suspicion.holds:
+        raise HeldError(
+            f"held: {suspicion.new} of {suspicion.known_before} entries that should have been "
+            f"there at the reading of {last_read:%Y-%m-%d %H:%M} UTC are new",
+            f"`paper-monitor ingest {source} --accept` announces them as new, "
+            "with --silently they are stored without being announced",
+        )

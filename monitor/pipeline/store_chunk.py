@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from monitor.diff.decide import DecisionContext, count_fresh, count_undated, decide_chunk, proven
 from monitor.diff.replayed_feed import NO_SUSPICION, Suspicion, suspect
+from monitor.errors import MonitorError, ValueRefusedError
 from monitor.identity.keys import LINK, mark, raw_id, with_keys
 from monitor.identity.notices import attach, mark_retracted, subjects
 from monitor.identity.resolve import drop_shared_keys, may_match_cheaply
 from monitor.model import Candidate, ChangeKind, Decision, IncomingPaper, Paper, record_of
 from monitor.store import candidates, merge_papers, paper_index, write_papers
-from monitor.store.database import Transaction
+from monitor.store.database import Database, Transaction
 from monitor.store.sql import index_value
 
 
@@ -171,3 +173,77 @@ def store_chunk(
     survivors = merge_papers.merge(tx, proven(decided.decisions, ids), now)
     ids = [survivors.get(id, id) for id in ids]
     return StoredChunk(decided.decisions, tuple(ids), decided.unchanged, decided.fresh, suspicion)
+
+
+# Errors of the database, of the machine and of the installation: no record is at fault, and the run
+# fails.
+_NOT_OF_RECORDS = (MonitorError, OSError, ImportError, MemoryError)
+
+
+class DecidingError(Exception):
+    """A record of a chunk could not be decided or stored; the cause is its error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Records of one document, in order, as `store_chunk` takes them, to be stored `now`."""
+
+    source: str
+    papers: Sequence[Paper]
+    circumstances: DecisionContext
+    document: str
+    now: datetime
+    last_read: datetime | None = None
+
+
+def store_together(database: Database, tx: Transaction, chunk: Chunk) -> StoredChunk:
+    """Store a chunk. Raises DecidingError if a record raises: `tx` must be rolled back then."""
+    with _deciding(database):
+        return store_chunk(
+            tx,
+            chunk.source,
+            chunk.papers,
+            chunk.circumstances,
+            chunk.document,
+            last_read=chunk.last_read,
+            now=chunk.now,
+        )
+
+
+def store_apart(database: Database, tx: Transaction, chunk: Chunk) -> StoredChunk:
+    """Store a chunk without the records that raise: what raises is halved until one is left.
+
+    The second half is decided after the first one is stored, as a chunk that follows it would be.
+    """
+    stored = StoredChunk()
+    parts = [chunk.papers]
+    while parts:
+        papers = parts.pop()
+        undated = chunk.circumstances.undated_before + stored.undated
+        circumstances = replace(chunk.circumstances, undated_before=undated)
+        try:
+            with tx.begin_nested():
+                part = replace(chunk, papers=papers, circumstances=circumstances)
+                stored += store_together(database, tx, part)
+        except DecidingError as fault:
+            if len(papers) == 1:
+                assert fault.__cause__ is not None
+                stored += StoredChunk(undecided=(Undecided(papers[0], fault.__cause__),))
+            else:
+                middle = len(papers) // 2
+                parts += [papers[middle:], papers[:middle]]
+    return stored
+
+
+@contextmanager
+def _deciding(database: Database) -> Iterator[None]:
+    """Turn an error that only a record can be the cause of into a DecidingError."""
+    try:
+        with database.explaining():
+            yield
+    except ValueRefusedError as fault:
+        raise DecidingError from fault
+    except _NOT_OF_RECORDS:
+        raise
+    except Exception as fault:
+        raise DecidingError from fault

@@ -12,7 +12,7 @@ from monitor.commands.explain import explain
 from monitor.commands.identity import merge, split
 from monitor.commands.paper_search import find_all
 from monitor.errors import UsageError
-from monitor.pipeline.search_index import make_searchable
+from monitor.pipeline.cleanup import make_searchable
 from tests.house import House
 from tests.pipeline.desk import ids, read
 from tests.pipeline.test_wrong_dois import DOI, GRAPHS, ROOTS

@@ -115,13 +115,13 @@ TRANSACTIONS = {
     "monitor.pipeline.compose._record_failure": "composed badly",
     "monitor.pipeline.notices.notify": "operator notified",
     "monitor.pipeline.incidents.note_outage": "outage",
-    "monitor.pipeline.render_again._again": "rendering judged",
-    "monitor.pipeline.render_again._one_again": "rendered again",
-    "monitor.pipeline.delivery_round.Round._claims": "claim",
-    "monitor.pipeline.delivery_round.Round._hand_off": "hand-off",
-    "monitor.pipeline.delivery_round.Round._put_back": "outcome",
-    "monitor.pipeline.delivery_round.Round._record_batch": "outcome",
-    "monitor.pipeline.delivery_round.Round.end": "claim put back",
+    "monitor.pipeline.freeze._render_channel_again": "rendering judged",
+    "monitor.pipeline.freeze._render_digest_again": "rendered again",
+    "monitor.pipeline.deliver.Round._claims": "claim",
+    "monitor.pipeline.deliver.Round._hand_off": "hand-off",
+    "monitor.pipeline.deliver.Round._put_back": "outcome",
+    "monitor.pipeline.deliver.Round._record_batch": "outcome",
+    "monitor.pipeline.deliver.Round.end": "claim put back",
     "monitor.pipeline.settle_deliveries.settle_open": "settling",
     "monitor.pipeline.settle_deliveries.resolve": "settled by hand",
     "monitor.pipeline.source_health.note_gap": "gap",
@@ -136,7 +136,7 @@ TRANSACTIONS = {
     "monitor.pipeline.match._look_back": "topics",
     "monitor.pipeline.match.sync_subscriptions": "subscriptions",
     "monitor.pipeline.match.match": "matches",
-    "monitor.pipeline.search_index.make_searchable": "search index",
+    "monitor.pipeline.cleanup.make_searchable": "search index",
     "monitor.pipeline.cleanup._all": "clean-up",
     "monitor.pipeline.cleanup.fill_blocks": "near titles",
     "monitor.commands.heartbeat.end_of_life": "service ended",
@@ -496,11 +496,11 @@ def _no_waits() -> None:
     that ticks every 20 seconds would take as long to notice anything.
     """
     from monitor.channels.slack.channel import Slack
-    from monitor.pipeline import delivery_round
+    from monitor.pipeline import deliver
     from monitor.service.scheduler import Service
 
     Slack.min_interval = 0.0
-    delivery_round.RECORD_RETRY_SECONDS = (0, 0)  # type: ignore[assignment]
+    deliver.RECORD_RETRY_SECONDS = (0, 0)  # type: ignore[assignment]
     Service.__init__.__defaults__ = (timedelta(seconds=0.2),)  # type: ignore[attr-defined]
 
 

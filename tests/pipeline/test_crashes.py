@@ -19,7 +19,7 @@ from monitor.commands.doctor import doctor
 from monitor.commands.status import status
 from monitor.errors import StoreError
 from monitor.model import Delivery, DeliveryState, Digest, Outcome, Templates
-from monitor.pipeline import delivery_round
+from monitor.pipeline import deliver
 from monitor.pipeline.compose import compose
 from monitor.pipeline.deliver import deliver_line
 from monitor.pipeline.match import match
@@ -283,7 +283,7 @@ def test_K11_an_answer_is_held_until_the_store_takes_it(
     due: House, smtp: ScriptedSmtp, monkeypatch: pytest.MonkeyPatch
 ):
     """A 250 that could not be written down at once is not forgotten and sent again."""
-    monkeypatch.setattr(delivery_round, "RECORD_RETRY_SECONDS", (0, 0))
+    monkeypatch.setattr(deliver, "RECORD_RETRY_SECONDS", (0, 0))
     record, refused = outbox.record, iter([True])
 
     def locked_at_first(*result: Any) -> set[int]:
@@ -333,7 +333,7 @@ def test_K10_an_answer_that_the_store_never_took_is_unknown_in_the_next_round(
         raise StoreError("the disk is full")
 
     due.settings["smtp"]["unknown"] = "hold"
-    monkeypatch.setattr(delivery_round, "RECORD_RETRY_SECONDS", (0, 0))
+    monkeypatch.setattr(deliver, "RECORD_RETRY_SECONDS", (0, 0))
     with due.opened() as app:
         monkeypatch.setattr(outbox, "record", full)
         with pytest.raises(StoreError):

@@ -15,8 +15,7 @@ from monitor.commands.preview import dry_run
 from monitor.commands.status import status
 from monitor.errors import UsageError
 from monitor.model import ChangeKind, DeliveryState, Digest, Revision, Topic
-from monitor.pipeline.compose import compose
-from monitor.pipeline.dry_run import rehearse
+from monitor.pipeline.compose import compose, rehearse
 from monitor.pipeline.match import match
 from monitor.store import deliveries, digests, matches, papers, runs
 from tests.house import AGENTS, BANDITS, FOLDING, House

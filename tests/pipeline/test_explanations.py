@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from monitor.match import TopicIndex, TopicReader, build_index
 from monitor.model import Paper, Topic
-from monitor.pipeline.active_config import InForce
-from monitor.pipeline.explanations import cached_explain
+from monitor.pipeline.active_config import InForce, cached_explain
 from tests.match import duel
 
 

@@ -16,7 +16,7 @@ from monitor.commands.explain import explain
 from monitor.commands.preview import dry_run
 from monitor.config import load
 from monitor.model import SAVED, UNWANTED, WANTED, Digest, Judgement, Placed
-from monitor.pipeline.dry_run import rehearse
+from monitor.pipeline.compose import rehearse
 from monitor.store import digests, judgements, papers, retention, schema
 from monitor.store.restore import restore
 from monitor.text import title_key
