@@ -76,7 +76,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "httpx": ("http/*",),
     "idna": ("channels/email/channel.py",),
     "itsdangerous": ("signing.py",),
-    "jinja2": ("digest/fragments.py", "digest/render.py", "digest/sandbox.py"),
+    "jinja2": ("digest/render.py",),
     "latex2mathml": ("digest/mathml.py",),
     "markupsafe": (
         "digest/mathml.py",

@@ -12,29 +12,38 @@ from __future__ import annotations
 
 import difflib
 import traceback
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Collection, Hashable, Iterator, MutableMapping
+from dataclasses import dataclass, fields
+from functools import cached_property, partial
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from types import CodeType
+from typing import Any, TypeAlias
 
 import css_inline
 from jinja2 import (
     ChoiceLoader,
+    Environment,
     FileSystemLoader,
     PrefixLoader,
     StrictUndefined,
+    Template,
     TemplateNotFound,
     TemplateSyntaxError,
     nodes,
 )
+from jinja2.runtime import Context
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup, escape
+from msgspec import Struct
 
 from monitor.digest import about, links, wording
 from monitor.digest.excerpt import Passage, excerpt, headline, whole_abstract
+from monitor.digest.links import Link
 from monitor.digest.mathml import put_formulas
-from monitor.digest.sandbox import Sandbox
+from monitor.digest.wording import Found
 from monitor.errors import Fault, TemplateError
+from monitor.model import AboutSubscription, Digest, DigestPaper, DigestSection, OtherTitle, Paper
 from monitor.resources import resource
 from monitor.text import clean
 
@@ -42,6 +51,17 @@ Escape = Callable[[str], str]
 
 # Hundreds of lines are rendered alone for one digest, as fresh as its other templates.
 _LINE = "title_line."
+# Templates of ours whose output is kept for a run: it depends on these values of an entry, on the
+# topics that matched (of a line, on their reasons alone), and on the zone and address of a digest.
+_SHARED = (_LINE, "found.")
+_INPUTS = attrgetter(
+    *("paper", "kind", "reasons", "sources", "source_titles", "first_seen", "search"),
+    *("also", "revised"),
+)
+# A title line has about 250 characters.
+_MOST_KEPT = 16_384
+_SHIPPED = resource("templates")
+_Kept: TypeAlias = dict[tuple[Hashable, ...], tuple[tuple[object, ...], str]]
 
 
 class JinjaTemplates:
@@ -54,7 +74,7 @@ class JinjaTemplates:
     def __init__(self, user_dir: Path | None = None) -> None:
         if user_dir is not None and not user_dir.is_dir():
             raise TemplateError(f"{user_dir}: there is no such folder of templates")
-        shipped = FileSystemLoader(resource("templates"))
+        shipped = FileSystemLoader(_SHIPPED)
         own = [FileSystemLoader(user_dir)] if user_dir else []
         loader = ChoiceLoader([*own, shipped, PrefixLoader({"shipped": shipped})])
         self._user_dir = user_dir
@@ -85,7 +105,7 @@ class JinjaTemplates:
     def release(self) -> None:
         """Let go of what was written once for the digests of a run."""
         for environment in (self._html, self._text, self._slack):
-            environment.release()
+            environment.kept.clear()
 
     def faults(self) -> list[Fault]:
         """Compile the user's templates and return their faults, with file and line.
@@ -95,7 +115,7 @@ class JinjaTemplates:
         if self._user_dir is None:
             return []
         # The pages of the service are no templates of users.
-        shipped = {n for n in _templates_in(resource("templates")) if not n.startswith("pages/")}
+        shipped = {n for n in _templates_in(_SHIPPED) if not n.startswith("pages/")}
         own = set(_templates_in(self._user_dir))
         found, named = list[Fault](), set[str]()
         for name in sorted(own):
@@ -131,7 +151,7 @@ class JinjaTemplates:
     def _fault(self, name: str, line: int, message: str) -> Fault:
         return Fault(str((self._user_dir or Path()) / name), line, "templates", message)
 
-    def _environment_of(self, name: str) -> Sandbox:
+    def _environment_of(self, name: str) -> _Sandbox:
         if name.endswith(".html.j2"):
             return self._html
         return self._slack if name.startswith("slack/") else self._text
@@ -183,7 +203,9 @@ def slack_link(text: str | Passage, url: str) -> Markup:
     return Markup(f"<{target}|{slack_escape(label.replace('|', '¦'))}>")
 
 
-def _environment(loader: ChoiceLoader, escape_text: Escape, mark: Callable[..., Markup]) -> Sandbox:
+def _environment(
+    loader: ChoiceLoader, escape_text: Escape, mark: Callable[..., Markup]
+) -> _Sandbox:
     def finish(value: object) -> object:
         if isinstance(value, Markup) or not isinstance(value, str):
             return value
@@ -191,7 +213,7 @@ def _environment(loader: ChoiceLoader, escape_text: Escape, mark: Callable[..., 
         after = " " if value[1:][-1:].isspace() else ""
         return Markup(escape_text(f"{before}{clean(value)}{after}"))
 
-    environment = Sandbox(
+    environment = _Sandbox(
         loader=loader,
         autoescape=True,
         auto_reload=False,  # see `drop_changed`
@@ -201,6 +223,7 @@ def _environment(loader: ChoiceLoader, escape_text: Escape, mark: Callable[..., 
         lstrip_blocks=True,
     )
     environment.filters.update(_FILTERS, mark=mark)
+    environment.kept = {}
     return environment
 
 
@@ -298,3 +321,79 @@ def _with_location(name: str, error: Exception) -> TemplateError:
     inside = [frame for frame in frames if frame.filename.endswith(".j2")]
     place = f"{inside[-1].filename}:{inside[-1].lineno}" if inside else name
     return TemplateError(f"{place}: {str(error) or type(error).__name__}")
+
+
+# ── the sandbox ─────────────────────────────────────────────────────────────────────
+
+
+class _Template(Template):
+    """A template. What one of ours writes of a paper is kept for the other digests of a run."""
+
+    @classmethod
+    def from_code(
+        cls,
+        environment: Environment,
+        code: CodeType,
+        globals: MutableMapping[str, Any],
+        uptodate: Callable[[], bool] | None = None,
+    ) -> Template:
+        template = super().from_code(environment, code, globals, uptodate)
+        name, is_ours = template.name or "", Path(template.filename or "").is_relative_to(_SHIPPED)
+        if is_ours and name.partition("/")[2].startswith(_SHARED):
+            assert isinstance(environment, _Sandbox)
+            write, kept = template.root_render_func, environment.kept
+            template.root_render_func = partial(_write_once, kept, name, write)
+        return template
+
+
+def _write_once(
+    kept: _Kept, name: str, write: Callable[[Context], Iterator[str]], context: Context
+) -> Iterator[str]:
+    """Write a paper, unless one with the same inputs was written for another digest."""
+    entry, digest = context["entry"], context["digest"]
+    topics = () if _LINE in name else entry.matched
+    key = name, entry.paper_id, topics, digest.timezone, digest.about.papers_url
+    inputs = _INPUTS(entry)
+    before = kept.get(key)
+    if before is None or before[0] != inputs:
+        if len(kept) >= _MOST_KEPT:
+            kept.clear()
+        before = kept[key] = inputs, "".join(write(context))
+    yield before[1]
+
+
+class _Sandbox(ImmutableSandboxedEnvironment):
+    """Jinja's sandbox, without its checks for the fields of our own values: these are data."""
+
+    template_class = _Template
+    kept: _Kept
+
+    def drop_changed(self) -> None:
+        """Let changed templates be read again. Jinja by itself looks at each inclusion."""
+        assert self.cache is not None
+        if not all(template.is_up_to_date for template in self.cache.values()):
+            self.cache.clear()
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        if attribute in _FIELDS.get(type(obj), ()):
+            return getattr(obj, attribute)
+        return super().getattr(obj, attribute)
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        """Filters look for a field by name as an item first."""
+        if isinstance(argument, str) and argument in _FIELDS.get(type(obj), ()):
+            return getattr(obj, argument)
+        return super().getitem(obj, argument)
+
+
+def _fields_of(value: Any) -> frozenset[str]:
+    if issubclass(value, Struct):
+        return frozenset(value.__struct_fields__)
+    return frozenset(field.name for field in fields(value))
+
+
+_VALUES = (
+    *(Digest, DigestSection, DigestPaper, Paper, OtherTitle, AboutSubscription),
+    *(Passage, Found, Link),
+)
+_FIELDS = {value: _fields_of(value) for value in _VALUES}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from monitor.digest import fragments
+from monitor.digest import render
 from monitor.digest.render import JinjaTemplates
 from monitor.model import (
     ChangeKind,
@@ -98,78 +98,30 @@ def test_what_differs_in_any_field_is_written_as_if_alone(name: str):
     assert [shared.render(name, **values) for values in cases] == alone
 
 
-def write(folder: Path, **texts: str) -> JinjaTemplates:
-    for name, text in texts.items():
-        (folder / f"{name}.txt.j2").write_text(text)
-    return JinjaTemplates(folder)
+def test_a_line_is_written_once_until_it_is_released() -> None:
+    templates, written = JinjaTemplates(), []
+    templates._text.filters["authors"] = lambda names: written.append(names) or str(names)
+    for times in (1, 2):
+        for _ in range(3):
+            templates.render("mail/title_line.txt.j2", entry=entry(), digest=digest())
+        assert len(written) == times
+        templates.release()
 
 
-def count_writing(templates: JinjaTemplates, name: str, **values: object) -> tuple[str, int]:
-    """Render twice; return the output and how often a filter of the template was called."""
-    calls = []
-    environment = templates._environment_of(name)
-    environment.filters["noted"] = lambda value: calls.append(value) or value
-    first, second = templates.render(name, **values), templates.render(name, **values)
-    assert first == second
-    return first, len(calls)
+def test_a_line_of_the_user_is_written_each_time(tmp_path: Path) -> None:
+    line = tmp_path / "mail" / "title_line.txt.j2"
+    line.parent.mkdir()
+    line.write_text("{{ entry.score }}")
+    templates = JinjaTemplates(tmp_path)
+    for score in (1.5, 2.5):
+        scored = structs.replace(entry(), score=score)
+        assert templates.render("mail/title_line.txt.j2", entry=scored) == str(score)
 
 
-@pytest.mark.parametrize(
-    ("text", "times"),
-    [
-        ("{{ entry.paper.title|noted }}", 1),
-        ("{% set url = entry.paper.url %}{{ url|web_url|noted }}", 1),
-        ("{{ (entry|headline).text|noted }} {{ entry|dated(digest.timezone) }}", 1),
-        ("{{ entry.paper.title|noted }}{{ digest|summary }}", 2),
-        ("{{ entry.paper.title|noted }}{{ entry }}", 2),
-        ("{{ entry.paper.title.upper()|noted }}", 2),
-        ("{{ entry.paper.title|noted }}{{ [1, 2]|random is defined }}", 2),
-        ("{{ entry.paper.title|noted }}{% include 'b.txt.j2' %}", 2),
-        ("{{ entry.paper.title|noted }}{{ other is defined }}", 2),
-        ("{{ entry.paper.title|noted }}{{ other.field if other is defined }}", 2),
-    ],
-)
-def test_only_what_reads_known_fields_is_written_once(tmp_path: Path, text: str, times: int):
-    templates = write(tmp_path, a=text, b="b")
-    values = {"entry": entry(), "digest": digest()}
-    assert count_writing(templates, "a.txt.j2", **values)[1] == times
-
-
-def test_papers_and_title_lines_are_written_once():
-    """But for what a mail says to one reader alone: why the paper is here, and how to answer."""
-    for name in OF_A_PAPER:
-        if name.startswith("mail/paper."):
-            continue
-        templates = JinjaTemplates()
-        template = templates._environment_of(name).get_template(name)
-        assert template.root_render_func.__name__ == "_write_once", name
-
-
-def test_an_imported_template_gives_its_variables_each_time(tmp_path: Path):
-    once = "{% set found = entry.paper.title %}{{ found }}"
-    use = "{% import 'a.txt.j2' as a with context %}{{ a.found }}"
-    templates = write(tmp_path, a=once, b=use)
-    values = {"entry": entry()}
-    for _ in range(2):
-        assert templates.render("a.txt.j2", **values) == PAPER.title
-        assert templates.render("b.txt.j2", **values) == PAPER.title
-
-
-def test_what_is_kept_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(fragments, "_MOST_CHARACTERS", 100)
-    templates = write(tmp_path, a="{{ entry.paper.title }}")
-    for number in range(50):
-        one = structs.replace(entry(), paper=Paper(title=f"{number:020}"))
-        assert templates.render("a.txt.j2", entry=one) == f"{number:020}"
-        [template] = templates._text.cache.values()
-        assert sum(map(len, template._written.values())) <= 100
-
-
-def test_what_was_written_is_let_go_of_when_the_digests_of_a_run_are_done() -> None:
+def test_the_lines_kept_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(render, "_MOST_KEPT", 3)
     templates = JinjaTemplates()
-    line = templates.render("mail/title_line.txt.j2", entry=entry(), digest=digest())
-    template = templates._text.get_template("mail/title_line.txt.j2")
-    assert template._written
-    templates.release()
-    assert not template._written
-    assert templates.render("mail/title_line.txt.j2", entry=entry(), digest=digest()) == line
+    for number in range(10):
+        one = structs.replace(entry(), paper_id=number)
+        templates.render("mail/title_line.txt.j2", entry=one, digest=digest())
+        assert len(templates._text.kept) <= 3
