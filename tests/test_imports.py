@@ -81,7 +81,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "markupsafe": (
         "digest/mathml.py",
         "digest/render.py",
-        "web/digest_pages.py",
+        "web/pages/digests.py",
         "web/plots.py",
     ),
     "nh3": ("sources/fields/markup.py",),
@@ -247,7 +247,7 @@ PURE = (
     "text/*",
     "web/atom.py",
     "web/access.py",
-    "web/configuration.py",
+    "web/pages/topics.py",
     "web/plots.py",
 )
 IMPURE_MODULES = {

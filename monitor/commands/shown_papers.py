@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import structs
 
-from monitor.digest.revision import describe_revision
+from monitor.digest.compose import describe_revision
 from monitor.digest.shown import formulas_of, shown
 from monitor.match import Query, build_index
 from monitor.match.meaning.evaluate import View

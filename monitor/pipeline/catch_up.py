@@ -4,33 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
 
 from monitor.model import Digest, DigestPaper, DigestSection
 from monitor.pipeline.freeze import Forms
 from monitor.pipeline.runtime import ComposeContext, Destination
 from monitor.store import digests, suppressions
-from monitor.store.suppressions import address_of
 
 NOTE = "These papers came while your digests were paused."
-
-
-class EndedPauses:
-    """Whose pauses had ended when a run began: read once, since few digests have such a recipient.
-
-    No pause can end at an earlier time afterwards. One that was made longer meanwhile is noticed
-    when the digest is looked at by itself.
-    """
-
-    def __init__(self) -> None:
-        self._addresses: set[str] | None = None
-
-    def any_of(self, context: ComposeContext, recipients: Iterable[str], now: datetime) -> bool:
-        """Return whether one of these recipients had paused something until now or earlier."""
-        if self._addresses is None:
-            with context.database.reading() as tx:
-                self._addresses = suppressions.ended_pauses(tx, now)
-        return not self._addresses.isdisjoint(map(address_of, recipients))
 
 
 def add_missed(
@@ -38,13 +18,9 @@ def add_missed(
     ways: Sequence[Destination],
     digest: Digest,
     forms: Forms,
-    pauses: EndedPauses,
 ) -> None:
     """Add further parts to a digest, each for one recipient who was sent none for a while."""
     rendered = [way for way in ways if way.channel in forms.parts]
-    recipients = (to for way in rendered for to in way.recipients)
-    if not pauses.any_of(context, recipients, digest.composed_at):
-        return
     with context.database.reading() as tx:
         returned = [
             (way.channel, to)

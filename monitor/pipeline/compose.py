@@ -18,7 +18,7 @@ from monitor.identity.other_titles import other_titles
 from monitor.match import TopicIndex, TopicReader
 from monitor.model import AboutSubscription, Digest, OtherTitle
 from monitor.pipeline import incidents
-from monitor.pipeline.catch_up import EndedPauses, add_missed
+from monitor.pipeline.catch_up import add_missed
 from monitor.pipeline.due import (
     NextDue,
     chosen,
@@ -61,7 +61,6 @@ class _Known:
     judged: JudgedPapers = field(default_factory=JudgedPapers)
     listed: ListedPapers = field(default_factory=ListedPapers)
     reports: runs.ReportsRead = field(default_factory=runs.ReportsRead)
-    pauses: EndedPauses = field(default_factory=EndedPauses)
 
 
 def raise_store_error(failed: Mapping[str, Exception]) -> None:
@@ -134,7 +133,7 @@ def _compose_each(
             elif early and not digest.papers:  # which is no outcome
                 on_digest(digest)
             else:
-                frozen = _freeze(context, subscription, digest, known)
+                frozen = _freeze(context, subscription, digest)
                 on_digest(digest)
                 done += [] if frozen is None else [frozen]
         except StoreBusyError:
@@ -201,14 +200,12 @@ def _due(
     return _digest(context, subscription, state, slot, now, known) if slot else None
 
 
-def _freeze(
-    context: ComposeContext, subscription: Subscription, digest: Digest, known: _Known
-) -> int | None:
+def _freeze(context: ComposeContext, subscription: Subscription, digest: Digest) -> int | None:
     # An empty digest is a recorded outcome; it is sent only to those who asked for it.
     is_sent = digest.papers or subscription.settings.quiet == "send"
     ways = subscription.destinations if is_sent else ()
     forms = render(context, ways, digest)
-    add_missed(context, ways, digest, forms, known.pauses)
+    add_missed(context, ways, digest, forms)
     return freeze(context, digest, ways, forms)
 
 

@@ -100,11 +100,6 @@ def suppressed_addresses(tx: Transaction, subscription: str, now: datetime) -> s
     return set(tx.scalars(sa.select(_row.address).where(named, _in_force(now))))
 
 
-def ended_pauses(tx: Transaction, now: datetime) -> set[str]:
-    """Return the addresses (`address_of`) of all pauses that have ended."""
-    return set(tx.scalars(sa.select(_row.address).where(_row.until <= now)))
-
-
 def with_ended_pause(
     tx: Transaction, subscription: str, recipients: Collection[str], now: datetime
 ) -> list[str]:

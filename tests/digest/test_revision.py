@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.digest.revision import count_changes, describe_revision
+from monitor.digest.compose import count_changes, describe_revision
 from monitor.model import EarlierText, Paper, Revision
 
 ABSTRACT = "We plan. It costs 1.5 times as much, cf. Fig. 2. The end."

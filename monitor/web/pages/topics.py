@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Iterable
 from datetime import date, timedelta
 
 from starlette.requests import Request
@@ -24,11 +27,10 @@ from monitor.commands.topic_trial import (
 from monitor.config.messages import pointed
 from monitor.errors import QueryError, TooWideError
 from monitor.match import parse_query, parse_topic
-from monitor.model import DayCount, DigestPaper
+from monitor.model import DayCount, DigestPaper, Topic
 from monitor.store import matches
-from monitor.web.configuration import topic_yaml
 from monitor.web.pages.feeds import TOPIC, feed_path
-from monitor.web.paging import parameter
+from monitor.web.paging import Slice, parameter
 from monitor.web.plots import plot_days
 from monitor.web.site import (
     SEARCHES,
@@ -57,10 +59,7 @@ def all_topics(request: Request) -> Response:
     return show(
         request,
         "topics",
-        topics=runtime.topics[start : start + LISTED],
-        count=len(runtime.topics),
-        earlier=max(start - LISTED, 0) if start else None,
-        later=start + LISTED if start + LISTED < len(runtime.topics) else None,
+        topics=Slice.of(runtime.topics, start, LISTED),
         sections=runtime.sections,
         counts=counts,
         faults={name: fault.message for name, fault in faults.items()},
@@ -153,3 +152,26 @@ ROUTES = [
     Route("/topics/{name}", one_at_a_time(one_topic, SEARCHES)),
     Route("/try", one_at_a_time(try_query, SEARCHES)),
 ]
+
+
+_LONGEST_NAME = 40
+
+
+def topic_yaml(query: str, topics: Iterable[Topic]) -> str:
+    """Return a query as a topic of monitor.yaml, under a name that no other topic has."""
+    words = re.sub(r"\b(?:AND|OR|NOT|[a-z]+:)", " ", query)
+    stem = "-".join(re.findall(r"[a-z0-9]+", words.lower()))[:_LONGEST_NAME].strip("-") or "topic"
+    taken, name, number = {topic.name for topic in topics}, stem, 2
+    while name in taken:
+        name, number = f"{stem}-{number}", number + 1
+    return f"topics:\n  {name}:\n    query: {_quoted(query)}\n"
+
+
+def _quoted(text: str) -> str:
+    """Return a text as YAML reads it: in single quotes, which leave double ones alone.
+
+    YAML 1.2, 7.3: what is no line of printable text is written as JSON is.
+    """
+    if text.isprintable():
+        return "'" + text.replace("'", "''") + "'"
+    return json.dumps(text)
