@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, Response
 
 from monitor.commands.web_login import Logins
 from monitor.config import Settings, WebSettings
+from monitor.errors import UsageError
 from monitor.pipeline.runtime import Runtime
 from monitor.web.access import AccessRules
 from monitor.web.guard import Guard
@@ -97,7 +98,7 @@ def make_application(site: Site, guesses: Guesses | None = None) -> Starlette:
     application = Starlette(
         routes=[route for part in PAGES for route in part.ROUTES],
         middleware=[Middleware(Guard)],
-        exception_handlers={HTTPException: _on_http_error},
+        exception_handlers={HTTPException: _on_http_error, UsageError: _on_usage_error},
     )
     application.state.site = site
     application.state.guesses = guesses or Guesses()
@@ -108,5 +109,14 @@ def _on_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if path_of(request).startswith("/api/"):
         return JSONResponse({"error": error.detail}, error.status_code, headers=error.headers)
-    message = "There is no such page." if error.status_code == 404 else error.detail
+    # Starlette's own words for a path without a route.
+    message = "There is no such page." if error.detail == "Not Found" else error.detail
     return show_problem(request, error.status_code, message)
+
+
+def _on_usage_error(request: Request, error: Exception) -> Response:
+    """Answer that what an address names is not there; of forms, see `forms`."""
+    assert isinstance(error, UsageError)
+    if path_of(request).startswith("/api/"):
+        return JSONResponse({"error": str(error)}, 404)
+    return show_problem(request, 404, error.message, error.hint)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 from urllib.parse import quote, urlencode
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -160,6 +161,13 @@ def with_query(path: str, query: Mapping[str, Any]) -> str:
 def path_to(*parts: object) -> str:
     """Return a path of names, each percent-encoded."""
     return "/" + "/".join(quote(str(part), safe="") for part in parts)
+
+
+def require_subscription(request: Request, name: str) -> str:
+    """Return a name of a subscription that the viewer may see; there is no page of another."""
+    if name not in {subscription.name for subscription in subscriptions_of(request)}:
+        raise HTTPException(404, f"There is no subscription “{name}”.")
+    return name
 
 
 def subscriptions_of(request: Request) -> tuple[Subscription, ...]:

@@ -23,7 +23,7 @@ from monitor.commands.paper_search import load_found, name_all
 from monitor.commands.ratings import Whose, rated, saved
 from monitor.commands.status import status
 from monitor.commands.topic_trial import NEAR, find_topic, try_topic
-from monitor.errors import QueryError, UsageError
+from monitor.errors import QueryError
 from monitor.store import deliveries, suppressions
 from monitor.web.paging import parameter
 from monitor.web.site import SEARCHES, one_at_a_time, site_of
@@ -32,15 +32,13 @@ MOST, USUAL = 10_000, 1_000
 
 
 def _json(find: Callable[[Request], Answer]) -> Callable[[Request], Response]:
-    """Return an endpoint that answers with JSON; what is refused is said in `error`."""
+    """Return an endpoint that answers with JSON; the fault of a query is in `error`."""
 
     def answer(request: Request) -> Response:
         try:
             return JSONResponse(find(request))
         except QueryError as error:
             return JSONResponse({"error": str(error), "position": error.position}, 400)
-        except UsageError as error:
-            return JSONResponse({"error": str(error)}, 404)
 
     return answer
 

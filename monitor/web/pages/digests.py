@@ -13,13 +13,12 @@ from starlette.routing import Route
 from monitor.channels.email.render import render_digest
 from monitor.commands.preview import past_digest
 from monitor.digest.wording import format_count
-from monitor.errors import UsageError
 from monitor.model import Digest, DigestPaper, DigestSection, Templates
 from monitor.store import digests
 from monitor.web.guard import POLICY_OF_DOCUMENTS
 from monitor.web.pages.feeds import SUBSCRIPTION, feed_path
 from monitor.web.paging import parameter
-from monitor.web.site import show, show_problem, site_of, subscriptions_of
+from monitor.web.site import require_subscription, show, show_problem, site_of, subscriptions_of
 
 PAGE = 50
 # A list of more subscriptions would be longer than the page.
@@ -48,16 +47,15 @@ def archive(request: Request) -> Response:
     )
 
 
+def digest_of(request: Request) -> Digest:
+    """Return the digest that an address names, if the viewer may see its subscription."""
+    name = require_subscription(request, request.path_params["subscription"])
+    return past_digest(site_of(request).runtime, name, request.path_params["period"])
+
+
 def one_digest(request: Request) -> Response:
     """Show a digest as a page, with the ones before and after it; or as the mail it was."""
-    name, period = request.path_params["subscription"], request.path_params["period"]
-    if name not in {one.name for one in subscriptions_of(request)}:
-        return show_problem(request, 404, f"There is no subscription “{name}”.")
-    runtime = site_of(request).runtime
-    try:
-        digest = past_digest(runtime, name, period)
-    except UsageError as error:
-        return show_problem(request, 404, error.message)
+    runtime, digest = site_of(request).runtime, digest_of(request)
     form = request.query_params.get("as", "page")
     if form in ("mail", "text"):
         return _as_mail(request, digest, form)
@@ -67,7 +65,7 @@ def one_digest(request: Request) -> Response:
         message = f"This digest has {format_count(len(pages), 'page')}."
         return show_problem(request, 404, message)
     with runtime.database.reading() as tx:
-        older, newer = digests.neighbours(tx, name, period)
+        older, newer = digests.neighbours(tx, digest.subscription, digest.period)
     return show(
         request, "digest", digest=digest, pages=pages, number=page, older=older, newer=newer
     )

@@ -11,17 +11,16 @@ from starlette.routing import Route
 from monitor.commands.explain import find_paper
 from monitor.commands.export import MAX_PAPERS, Format, export
 from monitor.commands.paper_search import FoundPaper, load_found, name_all
-from monitor.commands.preview import past_digest
 from monitor.errors import QueryError, UsageError
 from monitor.pipeline.runtime import Runtime
 from monitor.store import merge_papers
+from monitor.web.pages.digests import digest_of
 from monitor.web.search_form import read_search, wanted_by
 from monitor.web.site import (
     SEARCHES,
     one_at_a_time,
     show_problem,
     site_of,
-    subscriptions_of,
 )
 
 # By the ending of the address.
@@ -50,14 +49,7 @@ def export_search(request: Request, ending: str) -> Response:
 
 def export_digest(request: Request, ending: str) -> Response:
     """Return the papers of a digest, in its order."""
-    name, period = request.path_params["subscription"], request.path_params["period"]
-    if name not in {one.name for one in subscriptions_of(request)}:
-        return show_problem(request, 404, f"There is no subscription “{name}”.")
-    runtime = site_of(request).runtime
-    try:
-        digest = past_digest(runtime, name, period)
-    except UsageError as error:
-        return show_problem(request, 404, error.message)
+    runtime, digest = site_of(request).runtime, digest_of(request)
     ids = list(dict.fromkeys(one.paper_id for group in digest.groups for one in group.entries))
     return stream(_load(runtime, ids[:MAX_PAPERS]), ending, "digest")
 
@@ -65,10 +57,7 @@ def export_digest(request: Request, ending: str) -> Response:
 def export_paper(request: Request, ending: str) -> Response:
     """Return one paper."""
     with site_of(request).runtime.database.reading() as tx:
-        try:
-            stored = find_paper(tx, request.path_params["id"])
-        except UsageError as error:
-            return show_problem(request, 404, error.message, error.hint)
+        stored = find_paper(tx, request.path_params["id"])
         papers = load_found(tx, [stored.id])
     return stream(iter(papers), ending, f"paper-{stored.id}")
 

@@ -25,7 +25,6 @@ from monitor.web.site import (
     one_at_a_time,
     path_to,
     show,
-    show_problem,
     site_of,
     subscriptions_of,
     viewer_of,
@@ -72,10 +71,7 @@ def search_papers(request: Request) -> Response:
 def one_paper(request: Request) -> Response:
     """Show one paper: text, links, where it was seen, what it was recognised by, who got it."""
     runtime = site_of(request).runtime
-    try:
-        known = explain(runtime, request.path_params["id"])
-    except UsageError as error:
-        return show_problem(request, 404, error.message, error.hint)
+    known = explain(runtime, request.path_params["id"])
     with runtime.database.reading() as tx:
         stored = find_paper(tx, str(known.id))
         texts = earlier_texts.of_paper(tx, known.id)

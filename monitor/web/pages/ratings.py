@@ -17,10 +17,9 @@ from monitor.web.site import (
     Form,
     go,
     path_to,
+    require_subscription,
     show,
-    show_problem,
     site_of,
-    subscriptions_of,
     viewer_of,
 )
 
@@ -30,8 +29,7 @@ PAGE = 20
 def rate_paper(request: Request, fields: Form) -> Response:
     """Store an answer for a subscription that the viewer may see, or take it back."""
     name, verdict = fields.get("subscription", ""), fields.get("verdict", "")
-    if name not in {one.name for one in subscriptions_of(request)}:
-        return show_problem(request, 404, f"There is no subscription “{name}”.")
+    require_subscription(request, name)
     if verdict not in VERDICTS:
         raise UsageError("nothing was chosen", "choose one of the buttons")
     paper = request.path_params["id"]

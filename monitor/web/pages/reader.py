@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
@@ -36,16 +37,12 @@ _PAGE = re.compile(r"(?P<token>.*?)(?:-page-(?P<page>\d{1,4})\.html)?", re.DOTAL
 def show_stop(request: Request) -> Response:
     """Show what a reader gets, and the buttons that change it; nothing is changed by looking."""
     names = _names(request, STOP, 2)
-    if names is None:
-        return show_problem(request, 404, _INVALID)
     return _show_standing(request, standing(site_of(request).runtime, names[0], names[1]))
 
 
 def change(request: Request, fields: Form) -> Response:
     """Stop, pause or resume the digests of a reader."""
     names = _names(request, STOP, 2)
-    if names is None:
-        return show_problem(request, 404, _INVALID)
     one_click = fields.get("List-Unsubscribe", "").lower() == "one-click"
     wish = Wish.STOP if one_click else next((w for w in Wish if w == fields.get("wish")), None)
     if wish is None:
@@ -65,13 +62,8 @@ def show_digest(request: Request) -> Response:
     written = _PAGE.fullmatch(request.path_params["token"])
     token, number = written.group("token", "page") if written else ("", None)
     names = _names(request, VIEW, 3, token)
-    if names is None:
-        return show_problem(request, 404, _INVALID)
     runtime = site_of(request).runtime
-    try:
-        digest = past_digest(runtime, names[0], names[1])
-    except UsageError as error:
-        return show_problem(request, 404, error.message)
+    digest = past_digest(runtime, names[0], names[1])
     links = ReaderLinks(site_of(request).url, runtime.keys)
     signed = links.sign_answers(digest, names[2])
     pages = render_pages(signed, runtime.templates, token, LONGEST_PAGE)
@@ -105,8 +97,8 @@ def _ask(request: Request) -> Asked | Response:
     names, paper = _names(request, RATE, 3), whole_number(request.path_params["paper"])
     # Mail programs may take a full stop after a link as part of it.
     known = request.path_params["direction"] in ("more", "less")
-    if names is None or paper is None or not known:
-        return show_problem(request, 404, _INVALID)
+    if paper is None or not known:
+        raise HTTPException(404, _INVALID)
     try:
         return ask(site_of(request).runtime, names, paper)
     except UsageError as error:
@@ -122,11 +114,13 @@ def _show_answers(request: Request, asked: Asked | Response, done: bool = False)
     return show(request, "answer", asked=asked, title=title, more=more, done=done)
 
 
-def _names(request: Request, purpose: str, count: int, token: str = "") -> tuple[str, ...] | None:
-    """Return what the token in the address names, None where it is not one of ours."""
+def _names(request: Request, purpose: str, count: int, token: str = "") -> tuple[str, ...]:
+    """Return what the token in the address names. One that is not ours opens no page."""
     keys = site_of(request).runtime.keys
     names = keys.read(purpose, token or request.path_params["token"]) if keys.keys else None
-    return names if names and len(names) == count else None
+    if not names or len(names) != count:
+        raise HTTPException(404, _INVALID)
+    return names
 
 
 ROUTES = [

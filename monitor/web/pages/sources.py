@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -14,7 +15,7 @@ from monitor.setting_types import duration
 from monitor.store import runs
 from monitor.web.paging import Slice, parameter
 from monitor.web.plots import plot_days
-from monitor.web.site import one_at_a_time, show, show_problem, site_of, zone_of
+from monitor.web.site import one_at_a_time, show, site_of, zone_of
 
 RUNS = 50
 # Sources on a page: each may have an error.
@@ -35,7 +36,7 @@ def one_source(request: Request) -> Response:
     site, name = site_of(request), request.path_params["name"]
     runtime = site.runtime
     if name not in runtime.sources:
-        return show_problem(request, 404, f"There is no source “{name}”.")
+        raise HTTPException(404, f"There is no source “{name}”.")
     source = runtime.sources[name]
     history = source_history(runtime, name, RUNS)
     with runtime.database.reading() as tx:
