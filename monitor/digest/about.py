@@ -97,14 +97,14 @@ def what_was_read(digest: Digest) -> str:
 
 def source_notes(digest: Digest) -> list[str]:
     """Return what a reader should know of sources that fail, in plain words, details left out."""
-    found = [note for source in digest.report for note in _notes(source, digest)]
-    more = len(found) - _MOST_NOTES
+    notes = [note for source in digest.report for note in _notes(source, digest)]
+    more = len(notes) - _MOST_NOTES
     if more > 0:
         return [
-            *found[:_MOST_NOTES],
+            *notes[:_MOST_NOTES],
             f"The same kind of trouble {_stand(more)} with other sources.",
         ]
-    return found
+    return notes
 
 
 def _stand(more: int) -> str:

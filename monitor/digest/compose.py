@@ -28,7 +28,7 @@ from monitor.model import (
 )
 from monitor.text import clean, sentences
 
-Whys = Callable[[str, Paper, Sequence[str]], tuple[MatchReason, ...]]
+Explain = Callable[[str, Paper, Sequence[str]], tuple[MatchReason, ...]]
 
 
 def compose(  # noqa: PLR0913 - all that a digest is made from
@@ -39,7 +39,7 @@ def compose(  # noqa: PLR0913 - all that a digest is made from
     timezone: str,
     covers_from: datetime | None,
     composed_at: datetime,
-    whys: Whys,
+    explain: Explain,
     report: Sequence[SourceReport],
     notes: Sequence[str],
     full: int,
@@ -50,9 +50,10 @@ def compose(  # noqa: PLR0913 - all that a digest is made from
 ) -> Digest:
     """Compose a digest of the papers of a draft.
 
-    `whys(topic, paper, sources)` returns why the topic matches a paper in full, or one with a long
-    title, as the digest shows it: its spans are positions in the text shown. `other_titles` are
-    those under which papers were seen, and `earlier` what revised papers said before, by paper id.
+    `explain(topic, paper, sources)` returns why the topic matches a paper in full, or one with a
+    long title, as the digest shows it: its spans are positions in the text shown. `other_titles`
+    are those under which papers were seen, and `earlier` what revised papers said before, by paper
+    id.
     """
     return Digest(
         subscription=subscription,
@@ -61,7 +62,7 @@ def compose(  # noqa: PLR0913 - all that a digest is made from
         timezone=timezone,
         covers_from=covers_from,
         composed_at=composed_at,
-        groups=_explain_groups(draft, whys, other_titles, earlier),
+        groups=_explain_groups(draft, explain, other_titles, earlier),
         report=tuple(report),
         full=full,
         waiting=draft.waiting,
@@ -73,7 +74,7 @@ def compose(  # noqa: PLR0913 - all that a digest is made from
 
 def _explain_groups(
     draft: Draft,
-    whys: Whys,
+    explain: Explain,
     other_titles: Mapping[int, tuple[OtherTitle, ...]],
     earlier: Mapping[int, EarlierText],
 ) -> tuple[DigestSection, ...]:
@@ -82,7 +83,7 @@ def _explain_groups(
         if not in_full and len(listed.paper.title) <= LONG_TITLE:
             return listed
         source = draft.latest[listed.paper_id].stored.paper
-        explained = _explain(listed, source, whys, other_titles.get(listed.paper_id, ()))
+        explained = _explain(listed, source, explain, other_titles.get(listed.paper_id, ()))
         if not in_full:
             return structs.replace(explained, paper=listed.paper)
         if listed.kind is not ChangeKind.REVISED:
@@ -93,13 +94,13 @@ def _explain_groups(
     return tuple(replace(group, entries=tuple(map(entry, group.entries))) for group in draft.groups)
 
 
-def explain_again(digest: Digest, whys: Whys) -> Digest:
+def explain_again(digest: Digest, explain: Explain) -> Digest:
     """Return a digest whose texts were removed, of papers as they are now, explained again."""
     in_full = {entry.paper_id for entry in digest.best(digest.full)}
 
     def entry(one: DigestPaper) -> DigestPaper:
         if one.paper_id in in_full:
-            return _explain(one, one.paper, whys, one.also)
+            return _explain(one, one.paper, explain, one.also)
         return structs.replace(one, paper=shown_title(one.paper))
 
     groups = (replace(group, entries=tuple(map(entry, group.entries))) for group in digest.groups)
@@ -107,13 +108,13 @@ def explain_again(digest: Digest, whys: Whys) -> Digest:
 
 
 def _explain(
-    entry: DigestPaper, source: Paper, whys: Whys, also: Sequence[OtherTitle]
+    entry: DigestPaper, source: Paper, explain: Explain, also: Sequence[OtherTitle]
 ) -> DigestPaper:
     paper = shown(source)
 
     def why(topic: str) -> tuple[MatchReason, ...]:
-        found = whys(topic, paper, entry.sources)
-        return found or _without_spans(whys(topic, source, entry.sources))
+        found = explain(topic, paper, entry.sources)
+        return found or _without_spans(explain(topic, source, entry.sources))
 
     return structs.replace(
         entry,
@@ -124,9 +125,9 @@ def _explain(
     )
 
 
-def _without_spans(why: Iterable[MatchReason]) -> tuple[MatchReason, ...]:
+def _without_spans(reasons: Iterable[MatchReason]) -> tuple[MatchReason, ...]:
     """Keep the words of a reason without spans: they occur only in the source of a formula."""
-    return tuple(structs.replace(each, spans=()) for each in why)
+    return tuple(structs.replace(each, spans=()) for each in reasons)
 
 
 # More sentences are compared by number alone: an abstract has some ten.
@@ -148,8 +149,8 @@ def describe_revision(before: EarlierText | None, paper: Paper) -> Revision:
 
 def count_changes(before: str, after: str) -> int:
     """Return how many sentences are new, gone or different."""
-    one, other = _sentences(before), _sentences(after)
-    codes = SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
+    sentences_before, sentences_after = _sentences(before), _sentences(after)
+    codes = SequenceMatcher(None, sentences_before, sentences_after, autojunk=False).get_opcodes()
     return sum(max(b - a, d - c) for kind, a, b, c, d in codes if kind != "equal")
 
 
@@ -158,5 +159,5 @@ def _sentences(text: str) -> list[str]:
     return [whole[start:end].casefold() for start, end in sentences(whole)][:_MOST_SENTENCES]
 
 
-def _same(one: str, other: str) -> bool:
-    return one.casefold() == other.casefold()
+def _same(first: str, other: str) -> bool:
+    return first.casefold() == other.casefold()

@@ -142,8 +142,8 @@ def draft(  # noqa: PLR0913 - all that a digest is drafted from
     papers = sorted(map(_gather, _by_paper(news)), key=attrgetter("rank"), reverse=True)
     kept = _share(papers, capacity, rules) if len(papers) > capacity else papers
     labels, listed = _Labels(rules, sources), listed or ListedPapers()
-    groups = _sections([_title_of(one, late, labels, listed) for one in kept], rules)
-    latest = {one.latest.stored.id: one.latest for one in kept}
+    groups = _sections([_title_of(news_item, late, labels, listed) for news_item in kept], rules)
+    latest = {news_item.latest.stored.id: news_item.latest for news_item in kept}
     if order:
         groups = tuple(_in_order(group, order, latest) for group in groups)
     return Draft(
@@ -161,55 +161,55 @@ def _by_paper(news: Iterable[UnsentMatch]) -> list[list[UnsentMatch]]:
     return list(papers.values())
 
 
-def _gather(found: Sequence[UnsentMatch]) -> _News:
-    if len(found) == 1:  # as most are
-        change = found[0].change
-        return _News(change, change.at, change.kind, found[0].score, (found[0].topic,))
+def _gather(matches: Sequence[UnsentMatch]) -> _News:
+    if len(matches) == 1:  # as most are
+        change = matches[0].change
+        return _News(change, change.at, change.kind, matches[0].score, (matches[0].topic,))
     return _News(
-        latest=max(found, key=lambda item: item.change.revision).change,
-        at=max(item.change.at for item in found),
-        kind=min((item.change.kind for item in found), key=_PRECEDENCE.index),
-        score=max(item.score for item in found),
-        topics=_topics(found),
+        latest=max(matches, key=lambda item: item.change.revision).change,
+        at=max(item.change.at for item in matches),
+        kind=min((item.change.kind for item in matches), key=_PRECEDENCE.index),
+        score=max(item.score for item in matches),
+        topics=_topics(matches),
     )
 
 
-def _topics(found: Sequence[UnsentMatch]) -> tuple[str, ...]:
+def _topics(matches: Sequence[UnsentMatch]) -> tuple[str, ...]:
     """The topics that found a paper, best first."""
     best: dict[str, float] = {}
-    for item in found:
+    for item in matches:
         best[item.topic] = max(item.score, best.get(item.topic, item.score))
     return tuple(sorted(best, key=lambda topic: (-best[topic], topic)))
 
 
 def _share(papers: Sequence[_News], count: int, rules: Mapping[str, SectionRule]) -> list[_News]:
     """Return `count` of the papers, of each topic its share of the best, in their order."""
-    sizes = Counter(one.topics[0] for one in papers)
+    sizes = Counter(paper.topics[0] for paper in papers)
     weights = [rules.get(topic, _NO_RULE).weight for topic in sizes]
     left = dict(zip(sizes, share_places(count, list(sizes.values()), weights), strict=True))
     kept = []
-    for one in papers:
-        if left[one.topics[0]]:
-            left[one.topics[0]] -= 1
-            kept.append(one)
+    for paper in papers:
+        if left[paper.topics[0]]:
+            left[paper.topics[0]] -= 1
+            kept.append(paper)
     return kept
 
 
 def _title_of(
-    one: _News, late: datetime | None, labels: _Labels, listed: ListedPapers
+    news: _News, late: datetime | None, labels: _Labels, listed: ListedPapers
 ) -> DigestPaper:
-    stored = one.latest.stored
-    titles, search = labels.titles_and_search(one.latest.sources)
+    stored = news.latest.stored
+    titles, search = labels.titles_and_search(news.latest.sources)
     return DigestPaper(
         paper_id=stored.id,
-        revision=one.latest.revision,
-        kind=one.kind,
+        revision=news.latest.revision,
+        kind=news.kind,
         paper=listed.shown(stored),
         first_seen=stored.first_seen,
-        sources=one.latest.sources,
-        score=one.score,
-        matched=tuple(map(labels.topic, one.topics)),
-        late=late is not None and _arrival_time(one.latest) < late,
+        sources=news.latest.sources,
+        score=news.score,
+        matched=tuple(map(labels.topic, news.topics)),
+        late=late is not None and _arrival_time(news.latest) < late,
         source_titles=titles,
         search=search,
     )

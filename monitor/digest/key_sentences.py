@@ -41,8 +41,8 @@ def _any_of(*patterns: str) -> re.Pattern[str]:
     It looks for the beginnings of words once, not for each alternative, and for no capitals: both
     would take twice as long.
     """
-    at_words = [one.removeprefix(_WORD) for one in patterns if one.startswith(_WORD)]
-    others = [one for one in patterns if not one.startswith(_WORD)]
+    at_words = [pattern.removeprefix(_WORD) for pattern in patterns if pattern.startswith(_WORD)]
+    others = [pattern for pattern in patterns if not pattern.startswith(_WORD)]
     at_word = [f"{_WORD}(?:{'|'.join(at_words)})"] if at_words else []
     return re.compile("|".join([*at_word, *others]))
 

@@ -59,13 +59,15 @@ def find_formulas(text: str) -> list[tuple[str, str]]:
 def _split(text: str) -> Iterator[tuple[str, str]]:
     """Yield pieces of prose, each with the formula behind it; the last has none."""
     start = at = 0
-    while found := _MATHS.search(text, at):
-        inner = found["display"] or found["inline"] or found["round"] or found["square"] or ""
-        if found["inline"] and not _is_maths(inner, text[found.end() : found.end() + 1]):
-            at = found.start() + 1
+    while formula := _MATHS.search(text, at):
+        inner = (
+            formula["display"] or formula["inline"] or formula["round"] or formula["square"] or ""
+        )
+        if formula["inline"] and not _is_maths(inner, text[formula.end() : formula.end() + 1]):
+            at = formula.start() + 1
             continue
-        yield text[start : found.start()], inner
-        start = at = found.end()
+        yield text[start : formula.start()], inner
+        start = at = formula.end()
     yield text[start:], ""
 
 
@@ -85,10 +87,10 @@ def _prose(source: str) -> str:
     return re.sub(r"(?<=[\w.])~(?=\w)", " ", text)
 
 
-def _strip_tag(found: re.Match[str]) -> str:
-    if not found["script"]:
+def _strip_tag(tag: re.Match[str]) -> str:
+    if not tag["script"]:
         return ""
-    return _script(found["inside"], "^" if found["script"].lower() == "sup" else "_")
+    return _script(tag["inside"], "^" if tag["script"].lower() == "sup" else "_")
 
 
 def _formula(source: str) -> str:
@@ -96,9 +98,9 @@ def _formula(source: str) -> str:
     return re.sub(r"\s+", " ", text).strip()
 
 
-def _even_spaces(found: re.Match[str]) -> str:
+def _even_spaces(operator: re.Match[str]) -> str:
     """A space on one side of an operator is a space on both."""
-    return f" {found[1]} " if " " in found[0] else found[1]
+    return f" {operator[1]} " if " " in operator[0] else operator[1]
 
 
 class _Reader:
@@ -225,14 +227,14 @@ class _Reader:
     def read_accent(self, name: str) -> str:
         letter = self.read_argument().translate(_DOTLESS)
         mark = _ACCENTS.get(name) or WORD_ACCENTS[name]
-        one = len(letter) == 1 and letter.isalpha()
-        return unicodedata.normalize("NFC", letter + mark) if one else letter
+        is_letter = len(letter) == 1 and letter.isalpha()
+        return unicodedata.normalize("NFC", letter + mark) if is_letter else letter
 
     def read_root(self) -> str:
         degree = ""
-        if found := _OPTION.match(self.ahead()):
-            degree = found[1].strip()
-            self.leave(self.ahead()[found.end() :])
+        if option := _OPTION.match(self.ahead()):
+            degree = option[1].strip()
+            self.leave(self.ahead()[option.end() :])
         sign = "√" if degree in ("", "2") else f"{degree.translate(_RAISED)}√"
         return sign + _parenthesize(self.read_argument())
 

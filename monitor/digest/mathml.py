@@ -44,10 +44,10 @@ def put_formulas(text: str, formulas: Iterable[Formula]) -> Markup:
     if not known:
         return html
     longest_first = sorted(known, key=len, reverse=True)
-    found = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
+    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
     pieces = _PIECES.split(html)
     for at in range(0, len(pieces), 2):
-        pieces[at] = found.sub(lambda one: to_mathml(known[one[0]]) or one[0], pieces[at])
+        pieces[at] = pattern.sub(lambda one: to_mathml(known[one[0]]) or one[0], pieces[at])
     return Markup("".join(pieces))
 
 

@@ -117,22 +117,22 @@ class JinjaTemplates:
         # The pages of the service are no templates of users.
         shipped = {n for n in _templates_in(_SHIPPED) if not n.startswith("pages/")}
         own = set(_templates_in(self._user_dir))
-        found, named = list[Fault](), set[str]()
+        all_faults, named = list[Fault](), set[str]()
         for name in sorted(own):
             wanted, faults = self._compile(name)
             named |= {one.name for one in wanted}
-            found += faults
-            found += [
+            all_faults += faults
+            all_faults += [
                 self._fault(name, one.line, f"there is no template “{one.name}”{near}")
                 for one in wanted
                 if not one.optional and one.name.removeprefix("shipped/") not in shipped | own
                 for near in [_nearest(one.name, shipped)]
             ]
-        found += [
+        all_faults += [
             self._fault(name, 1, f"no template has this name{_nearest(name, shipped)}")
             for name in sorted(own - shipped - named)
         ]
-        return found
+        return all_faults
 
     def _compile(self, name: str) -> tuple[list[_Named], list[Fault]]:
         """Return the templates that one of the user's templates names, and its faults."""
@@ -185,8 +185,8 @@ def _named_in(parsed: nodes.Template) -> Iterator[_Named]:
 
 
 def _nearest(name: str, names: Collection[str]) -> str:
-    found = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    return f"; did you mean “{found[0]}”?" if found else ""
+    nearest = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    return f"; did you mean “{nearest[0]}”?" if nearest else ""
 
 
 def slack_escape(text: str) -> str:

@@ -111,10 +111,10 @@ def usual_schedule(text: str) -> str:
 
 
 def _clock(time: str) -> str:
-    found = _TIME.fullmatch(time)
-    if not found:
+    clock = _TIME.fullmatch(time)
+    if not clock:
         raise ValueError(f"“{time}” is not a time of day; write it as 08:00 or 17:30")
-    return f"{int(found[2])} {int(found[1])}"
+    return f"{int(clock[2])} {int(clock[1])}"
 
 
 def _monthly(text: str, day: str, clock: str) -> Schedule:

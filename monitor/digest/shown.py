@@ -57,5 +57,5 @@ _shown_abstract = kept(1_024)(_shown.__wrapped__)
 @kept(1_024)
 def formulas_of(title: str, abstract: str) -> tuple[Formula, ...]:
     """Return the formulas of a paper that more than one sign stands for in the text shown."""
-    found = find_formulas(clean(f"{title[:MAX_TITLE_LENGTH]} {abstract[:MAX_ABSTRACT_LENGTH]}"))
-    return tuple(Formula(text, tex) for text, tex in found if len(text) > 1)
+    formulas = find_formulas(clean(f"{title[:MAX_TITLE_LENGTH]} {abstract[:MAX_ABSTRACT_LENGTH]}"))
+    return tuple(Formula(text, tex) for text, tex in formulas if len(text) > 1)

@@ -90,10 +90,10 @@ def _why(matched: TopicWhy) -> str:
     return f"{title}: {'; '.join(fields)}" if fields else title
 
 
-def _words(why: MatchReason) -> str:
+def _words(reason: MatchReason) -> str:
     """The words as the paper writes them; of `agent` and `agents`, the one that came first."""
     distinct: dict[str, str] = {}
-    for word in why.words:
+    for word in reason.words:
         distinct.setdefault(singular(word.casefold()), shorten_text(word, _LONGEST_NAME))
     words = list(distinct.values())
     return ", ".join(words[:_MOST_WORDS]) + (" …" if len(words) > _MOST_WORDS else "")
@@ -195,9 +195,9 @@ def _date(at: datetime, zone: str) -> str:
     return f"{local.day} {local:%b %Y}"
 
 
-def format_count(count: int, one: str) -> str:
+def format_count(count: int, noun: str) -> str:
     """`1 paper`, `1,204 papers`."""
-    return f"{count:,} {one}{'' if count == 1 else 's'}"
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 # ── what was read ───────────────────────────────────────────────────────────────────

@@ -33,11 +33,11 @@ def add_missed(
             returning: suppressions.list_missed(tx, digest.subscription, *returning)
             for returning in returned
         }
-        found = {
+        lists = {
             returning: list_papers(digest, filter(None, (digests.get(tx, id) for id in ids)))
             for returning, ids in withheld.items()
         }
-    for (channel, recipient), listed in found.items():
+    for (channel, recipient), listed in lists.items():
         if listed.groups:
             _add(context, channel, recipient, listed, forms)
 
@@ -49,9 +49,9 @@ def _add(
     rendered = context.channels[channel].render(listed, context.fallback_templates)
     parts = forms.parts[channel]
     first = parts[-1].part + 1
-    more = tuple(replace(one, part=first + number) for number, one in enumerate(rendered))
+    more = tuple(replace(part, part=first + number) for number, part in enumerate(rendered))
     forms.parts[channel] = (*parts, *more)
-    forms.only |= {(channel, one.part): recipient for one in more}
+    forms.only |= {(channel, part.part): recipient for part in more}
 
 
 def list_papers(digest: Digest, withheld: Iterable[Digest]) -> Digest:

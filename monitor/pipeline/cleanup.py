@@ -78,8 +78,8 @@ def make_searchable(context: StageContext, most: int | None = None) -> int:
     while not context.stopping.is_set() and (most is None or done < most):
         # Reading and writing are one: no ingest may change a paper between the two.
         with context.database.ingesting() as tx:
-            found = papers.load(tx, search.waiting(tx, BATCH))
-            rows = [(id, paper_keywords(stored.paper)) for id, stored in found.items()]
+            batch = papers.load(tx, search.waiting(tx, BATCH))
+            rows = [(id, paper_keywords(stored.paper)) for id, stored in batch.items()]
             search.save(tx, rows)
         if not rows:
             break

@@ -239,7 +239,7 @@ def _digest(
         timezone=subscription.settings.timezone,
         covers_from=state.last_composed_at,
         composed_at=now,
-        whys=context.in_force.explain(context.topics),
+        explain=context.in_force.explain(context.topics),
         report=[replace(one, title=context.labels[one.source].title) for one in report],
         notes=_notes_on_parked_topics(context.in_force.reader(context.topics), subscription),
         full=subscription.settings.max,
@@ -269,7 +269,11 @@ def _about(context: ComposeContext, subscription: Subscription) -> AboutSubscrip
 def _other_titles(tx: Transaction, drafted: Draft) -> dict[int, tuple[OtherTitle, ...]]:
     titles = {id: drafted.latest[id].stored.paper.title for id in drafted.in_full}
     seen = papers.sightings_with_text(tx, papers.recognised(tx, titles))
-    return {id: found for id, some in seen.items() if (found := other_titles(titles[id], some))}
+    return {
+        id: others
+        for id, sightings in seen.items()
+        if (others := other_titles(titles[id], sightings))
+    }
 
 
 def _late(subscription: Subscription, state: SubscriptionState, now: datetime) -> datetime | None:

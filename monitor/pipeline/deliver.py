@@ -286,11 +286,11 @@ class Round:
             decided = retry_policy.decide(delivery, outcome, now, context.retry, down)
             unnamed = retry_policy.Decided(replace(decided.outcome, reference=""), decided.at)
             alike[unnamed].append((delivery, decided.outcome))
-        for decided, some in alike.items():
-            known_as = {delivery.id: outcome.reference for delivery, outcome in some}
+        for decided, deliveries_alike in alike.items():
+            known_as = {delivery.id: outcome.reference for delivery, outcome in deliveries_alike}
             owner = context.owner.id
             recorded = outbox.record(tx, known_as, owner, decided.outcome, now, decided.at)
-            for delivery, outcome in some:
+            for delivery, outcome in deliveries_alike:
                 if delivery.id not in recorded and outcome.state is DeliveryState.SENT:
                     # We were taken for dead while we waited for the answer: now it is known.
                     uncertain_deliveries.settle(tx, delivery.id, outcome, now)

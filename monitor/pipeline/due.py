@@ -47,9 +47,9 @@ def find_chunks(context: ComposeContext, share: int | None) -> list[int]:
         return [0]
     with context.database.reading() as tx:
         due = subscriptions.may_be_due(tx, context.clock.now())
-        wrong = {one.kind for one in stored_incidents.open_incidents(tx)}
+        wrong = {entry.kind for entry in stored_incidents.open_incidents(tx)}
     every = incidents.NOT_RENDERED in wrong
-    places = enumerate(one.name for one in context.subscriptions)
+    places = enumerate(entry.name for entry in context.subscriptions)
     return sorted({0, *(place // share for place, name in places if every or name in due)})
 
 
@@ -65,9 +65,9 @@ def may_be_due(
 
     Without a time, all. With `every`, `selected` is all that are configured.
     """
-    states = subscriptions.states(tx, None if every else [one.name for one in selected], at)
+    states = subscriptions.states(tx, None if every else [s.name for s in selected], at)
     awake = {name for name in states if incidents.subscription(name) not in resting}
-    return [(one, states[one.name]) for one in selected if one.name in awake] if awake else []
+    return [(s, states[s.name]) for s in selected if s.name in awake] if awake else []
 
 
 def find_next_due(
@@ -88,11 +88,11 @@ def find_next_due(
     yield state, subscription.settings.schedule, subscription.settings.timezone, after
 
 
-def set_next_due(context: ComposeContext, found: Sequence[NextDue]) -> None:
+def set_next_due(context: ComposeContext, entries: Sequence[NextDue]) -> None:
     """Note when subscriptions have to be looked at again."""
-    if found:
+    if entries:
         with context.database.writing() as tx:
-            subscriptions.set_next_due(tx, found)
+            subscriptions.set_next_due(tx, entries)
 
 
 def find_slot(

@@ -99,7 +99,7 @@ def _compose(
 ) -> None:
     names = []
     if share:
-        names = [one.name for one in runtime.subscriptions[chunk * share : (chunk + 1) * share]]
+        names = [s.name for s in runtime.subscriptions[chunk * share : (chunk + 1) * share]]
         if not names:
             return
     failed: dict[str, Exception] = {}

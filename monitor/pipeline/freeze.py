@@ -177,7 +177,9 @@ def freeze(
 
 def failing(open_incidents: Sequence[stored_incidents.Incident]) -> set[str]:
     """Return the subjects of the channels that could not render a digest."""
-    return {one.subject for one in open_incidents if one.kind == incidents.NOT_RENDERED}
+    return {
+        incident.subject for incident in open_incidents if incident.kind == incidents.NOT_RENDERED
+    }
 
 
 def render_again(
@@ -195,11 +197,11 @@ def render_again(
     if not channels:
         return 0
     with context.database.reading() as tx:
-        waiting = freeze_digest.list_unrendered(tx, [one.name for one in subscriptions])
-    named = {one.name: one for one in subscriptions}
+        waiting = freeze_digest.list_unrendered(tx, [s.name for s in subscriptions])
+    named = {s.name: s for s in subscriptions}
     done = 0
     for name in channels:
-        mine = [one for one in waiting if one.channel == name]
+        mine = [s for s in waiting if s.channel == name]
         done += _render_channel_again(context, name, mine, named, on_failure)
     return done
 
@@ -212,19 +214,21 @@ def _render_channel_again(
     on_failure: OnFailure,
 ) -> int:
     now, done, errors = context.clock.now(), 0, []
-    for one in waiting:
+    for unrendered in waiting:
         try:
-            done += _render_digest_again(context, one, named[one.subscription], now)
+            done += _render_digest_again(context, unrendered, named[unrendered.subscription], now)
         except StoreError:
             raise
         except Exception as fault:
             errors.append(error_text(fault))
-            log_render_failure(channel, one.subscription, one.period, fault)
-            on_failure(one.subscription, fault)
+            log_render_failure(channel, unrendered.subscription, unrendered.period, fault)
+            on_failure(unrendered.subscription, fault)
     with context.database.writing() as tx:
         if errors:
             record_failure(tx, context, channel, errors[0], now)
-        elif not any(one.channel == channel for one in freeze_digest.list_unrendered(tx)):
+        elif not any(
+            unrendered.channel == channel for unrendered in freeze_digest.list_unrendered(tx)
+        ):
             stored_incidents.end_incident(
                 tx, incidents.channel(channel), incidents.NOT_RENDERED, now
             )
@@ -233,17 +237,17 @@ def _render_channel_again(
 
 def _render_digest_again(
     context: ComposeContext,
-    one: freeze_digest.Unrendered,
+    unrendered: freeze_digest.Unrendered,
     subscription: Subscription,
     now: datetime,
 ) -> int:
     """Give a frozen digest the deliveries it lacks, to those who are still written to."""
-    ways = [way for way in subscription.destinations if way.channel == one.channel]
+    ways = [way for way in subscription.destinations if way.channel == unrendered.channel]
     with context.database.reading() as tx:
-        digest = digests.get(tx, one.digest_id)
+        digest = digests.get(tx, unrendered.digest_id)
     if digest is None or not ways:
         return 0
     forms = render(context, ways, digest)
     planned = plan(context, ways, forms)
     with context.database.writing() as tx:
-        return freeze_digest.add_text(tx, one, forms.parts[one.channel], planned, now)
+        return freeze_digest.add_text(tx, unrendered, forms.parts[unrendered.channel], planned, now)

@@ -105,7 +105,7 @@ def subjects(context: MatchContext, living: Iterable[tuple[str, str, str]]) -> s
         suppressions.LIST,
         *([CLOCK] if clock_jumped(context) else []),
         *map(source, context.sources),
-        *(subscription(one.name) for one in context.subscriptions),
+        *(subscription(entry.name) for entry in context.subscriptions),
         *context.outage_groups,
         *map(channel, context.channels),
         *map(templates, context.channels),

@@ -140,8 +140,8 @@ class _Pass:
     def _documents(self, validators: Mapping[str, str]) -> Iterator[Run]:
         try:
             self.recorder.start()
-            for found in self.configured.source.find(validators):
-                run = self._document(found)
+            for document in self.configured.source.find(validators):
+                run = self._document(document)
                 if run:
                     yield run
                 if self.context.stopping.is_set():
@@ -154,19 +154,19 @@ class _Pass:
         except Exception as fault:
             yield self.recorder.finish(RunOutcome.FAILED, self._error(fault, None))
 
-    def _document(self, found: Found) -> Run | None:
+    def _document(self, offered: Found) -> Run | None:
         """Read one document; None when there is nothing in it that was not read before."""
         try:
-            if found.dump:
-                dump = found.dump()
+            if offered.dump:
+                dump = offered.dump()
                 return read_dump(self.recorder, dump) if dump else None
-            document = found.load()
+            document = offered.load()
             return self._read(document) if document else None
         except WaitError:
             raise
         except Exception as fault:
-            error = self._error(fault, found.name)
-            return self.recorder.finish(RunOutcome.FAILED, error, found.name)
+            error = self._error(fault, offered.name)
+            return self.recorder.finish(RunOutcome.FAILED, error, offered.name)
 
     def _error(self, fault: Exception, document: str | None) -> str:
         """Return a fault as a sentence; one that nobody thought of is logged with its traceback."""

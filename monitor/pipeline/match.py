@@ -62,7 +62,7 @@ def _sources_by_change(changes: Iterable[Change]) -> _SourcesByChange:
 def _with_same_sources(tx: Transaction, expected: _SourcesByChange) -> list[tuple[int, int]]:
     """Leave out what another source listed meanwhile: it is matched once more."""
     current = papers.sources(tx, {paper for paper, _ in expected})
-    return [one for one, sources in expected.items() if current.get(one[0], ()) == sources]
+    return [change for change, sources in expected.items() if current.get(change[0], ()) == sources]
 
 
 def sync_subscriptions(context: MatchContext) -> None:
@@ -156,7 +156,7 @@ def _match_since(
 def _papers_to_match_again(tx: Transaction, seen: _SourcesByChange, since: datetime) -> set[int]:
     """Return the papers that others matched and new topics did not see as they now are."""
     matched = matched_since(tx, since)
-    same = _with_same_sources(tx, {one: seen[one] for one in matched if one in seen})
+    same = _with_same_sources(tx, {change: seen[change] for change in matched if change in seen})
     return {paper for paper, _ in matched.difference(same)}
 
 
@@ -175,8 +175,8 @@ def find(
     index: TopicIndex, topics: dict[str, Topic], changes: Sequence[Change]
 ) -> Iterable[MatchRow]:
     """Yield a row for each topic that a change matches, of a kind and source it asks for."""
-    found = index.scores([c.stored.paper for c in changes], sources=[c.sources for c in changes])
-    for at, number, score in zip(*(column.tolist() for column in found), strict=True):
+    columns = index.scores([c.stored.paper for c in changes], sources=[c.sources for c in changes])
+    for at, number, score in zip(*(column.tolist() for column in columns), strict=True):
         topic, change = topics[str(index.name(number))], changes[at]
         wanted = not topic.sources or not set(topic.sources).isdisjoint(change.sources)
         if wanted and change.kind in topic.news:

@@ -104,7 +104,9 @@ class JudgedPapers:
         """Return the papers just read whose answers count."""
         from monitor.rank import MAX_JUDGED  # loads NumPy
 
-        answered = [id for id, one in verdicts.items() if one != UNJUDGED and self._known.get(id)]
+        answered = [
+            id for id, verdict in verdicts.items() if verdict != UNJUDGED and self._known.get(id)
+        ]
         return answered[-MAX_JUDGED:]
 
     def _add(self, ids: Collection[int], texts: Mapping[int, tuple[str, str]]) -> None:
@@ -151,14 +153,14 @@ def _ranking(
     from monitor.rank import learn  # loads NumPy
 
     silent = judgements.shown(tx, subscription, topic.name, MAX_SHOWN)
-    said: dict[int, Verdict] = {id: UNJUDGED for id in silent if id not in verdicts}
-    return learn(papers.read(tx, said | verdicts), words_of(topic))
+    unjudged: dict[int, Verdict] = {id: UNJUDGED for id in silent if id not in verdicts}
+    return learn(papers.read(tx, unjudged | verdicts), words_of(topic))
 
 
 @lru_cache(maxsize=1_024)
 def words_of(topic: Topic) -> tuple[str, ...]:
     """Return the words that a topic looks for; none for one that is parked."""
-    found: dict[str, None] = {}
+    keys: dict[str, None] = {}
     try:
         root = parse_topic(topic).root
     except QueryError:
@@ -166,8 +168,8 @@ def words_of(topic: Topic) -> tuple[str, ...]:
     for leaf in leaves(root):
         for words in leaf.words if isinstance(leaf, Near) else [leaf]:
             if isinstance(words, Words):
-                found |= {edge.key: None for edge in words.edges if edge.end - edge.start == 1}
-    return tuple(found)
+                keys |= {edge.key: None for edge in words.edges if edge.end - edge.start == 1}
+    return tuple(keys)
 
 
 def _by_time(listed: Sequence[tuple[DigestPaper, Change]]) -> list[DigestPaper]:

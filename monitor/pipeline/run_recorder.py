@@ -187,7 +187,7 @@ class RunRecorder:
         finished = self.context.clock.now()
         run = replace(run, document=document, outcome=outcome, error=error, finished=finished)
         if run.set_aside:
-            first = [f"{one.where}: {one.why}" for one in run.set_aside]
+            first = [f"{rejected.where}: {rejected.why}" for rejected in run.set_aside]
             log.info("set aside", source=run.source, document=document, first=first)
         with self.context.database.writing() as tx:
             runs.finish(tx, run_id, run, validators)
@@ -214,11 +214,11 @@ def _with_rejected(run: Run, rejected: Sequence[Rejected]) -> Run:
     return replace(run, set_aside=first, rejected=run.rejected + len(rejected))
 
 
-def _record_of(chunk: Chunk, one: Undecided) -> UndecidedRecord:
+def _record_of(chunk: Chunk, record: Undecided) -> UndecidedRecord:
     at, first_run = chunk.now, chunk.circumstances.first_run
     program = version("paper-monitor")
     return undecided.record_of(
-        chunk.source, chunk.document, one.paper, one.error, first_run, at, program
+        chunk.source, chunk.document, record.paper, record.error, first_run, at, program
     )
 
 

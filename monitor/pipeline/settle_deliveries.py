@@ -41,13 +41,15 @@ def settle_open(context: DeliverContext, line: str, names: Collection[str]) -> N
                 error = f"the first hand-off may have arrived; given up: {delivery.error}"
                 uncertain_deliveries.give_up(tx, delivery.id, error, now)
         uncertain = [
-            one for one in uncertain_deliveries.list_unknown(tx, now) if one.channel in names
+            unknown
+            for unknown in uncertain_deliveries.list_unknown(tx, now)
+            if unknown.channel in names
         ]
     for delivery in uncertain:
-        found = _reconcile(context.channels[delivery.channel], delivery, now)
+        outcome = _reconcile(context.channels[delivery.channel], delivery, now)
         with context.database.writing() as tx:
-            if found is not None:
-                uncertain_deliveries.settle(tx, delivery.id, found, now)
+            if outcome is not None:
+                uncertain_deliveries.settle(tx, delivery.id, outcome, now)
             elif is_handed_off_again(tx, context, delivery, now):
                 uncertain_deliveries.hand_off_again(tx, delivery.id, now)
             else:
@@ -95,8 +97,8 @@ def resolve(context: DeliverContext, delivery_id: int, fate: Literal["sent", "re
 
 def _reconcile(channel: Channel, delivery: Delivery, now: datetime) -> Outcome | None:
     try:
-        found = channel.reconcile(delivery)
-        return retry_policy.judge_lookup(delivery, found, now) if found else None
+        lookup = channel.reconcile(delivery)
+        return retry_policy.judge_lookup(delivery, lookup, now) if lookup else None
     except Exception:
         log.exception("reconciliation failed", delivery=delivery.id, channel=channel.name)
         return None

@@ -58,7 +58,7 @@ def take_turn(tx: Transaction, context: MatchContext) -> None:
 
 def goes_on(tx: Transaction, unsolved: Sequence[Incident]) -> bool:
     """Return whether one of these open incidents is of two configurations that still take turns."""
-    if all(one.kind != incidents.SHARED for one in unsolved):
+    if all(incident.kind != incidents.SHARED for incident in unsolved):
         return False
     return find_rivals(activations.history(tx), datetime.now(UTC)) is not None
 
@@ -76,12 +76,12 @@ def _is_another_alive(tx: Transaction, context: MatchContext) -> bool:
         name.partition("@")[2] for name, at in heartbeats.signs(tx).items() if now - at < ALIVE
     }
     last: dict[str, Activation] = {}
-    for one in activations.history(tx):
-        last.setdefault(f"{one.origin.host}/{one.origin.process}", one)
+    for activation in activations.history(tx):
+        last.setdefault(f"{activation.origin.host}/{activation.origin.process}", activation)
     own = context.origin[:2]
     return any(
-        one.config_hash != config_hash and one.origin[:2] != own
-        for process, one in last.items()
+        activation.config_hash != config_hash and activation.origin[:2] != own
+        for process, activation in last.items()
         if process in living
     )
 
@@ -94,14 +94,14 @@ def find_rivals(
     Not rivals are an edit and its undo, which have the same file, and what has stopped: no turn
     for twice as long as a round took.
     """
-    turns = [next(rows) for _, rows in groupby(history, lambda one: one.config_hash)]
+    turns = [next(rows) for _, rows in groupby(history, lambda activation: activation.config_hash)]
     if len(turns) < 3 or turns[0].config_hash != turns[2].config_hash:
         return None
     newest, other = turns[0], turns[1]
     both = {newest.config_hash, other.config_hash}
-    rows = list(takewhile(lambda one: one.config_hash in both, history))
+    rows = list(takewhile(lambda activation: activation.config_hash in both, history))
     origins = [
-        {one.origin[:2] for one in rows if one.config_hash == turn.config_hash}
+        {activation.origin[:2] for activation in rows if activation.config_hash == turn.config_hash}
         for turn in (newest, other)
     ]
     if origins[0] & origins[1]:
@@ -119,7 +119,7 @@ def find_rivals(
 def _describe(rivals: tuple[Activation, Activation]) -> str:
     first, second = (
         f"{file} ({host}, process {process})"
-        for file, host, process in sorted(one.origin for one in rivals)
+        for file, host, process in sorted(activation.origin for activation in rivals)
     )
     return (
         f"{first} and {second} put different topics, subscriptions or recipients in force, in"

@@ -102,12 +102,12 @@ class _Judge:
             yield THIN, NOTHING_WRONG
 
     def _is_far_below(self, day: SourceDay, peers: Sequence[SourceDay]) -> bool:
-        usual = median(one.fresh for one in peers)
+        usual = median(peer.fresh for peer in peers)
         return usual >= WORTH_COUNTING and day.fresh < usual * FEW
 
     def _peers(self, day: date) -> list[SourceDay]:
         """Return the last days of a weekday before that brought papers; none if they are few."""
-        peers = [one for _, one in self._same_weekday(day) if one.fresh]
+        peers = [peer for _, peer in self._same_weekday(day) if peer.fresh]
         return peers if len(peers) >= NEEDED else []
 
     def _asked_as_ever(self, day: SourceDay, others: list[int]) -> bool:
@@ -121,7 +121,7 @@ class _Judge:
         usual = [at for at in brought if at > self.first]
         if len(usual) <= INTERVALS:
             return
-        longest = max(self._empty(one, other) for one, other in pairwise(usual))
+        longest = max(self._empty(start, end) for start, end in pairwise(usual))
         empty = self._empty(brought[-1], self._today() + DAY)
         if empty > longest and empty >= SHORTEST_SILENCE:
             last = f"{brought[-1]:%A %d %B}"
@@ -141,11 +141,11 @@ class _Judge:
         is_thin = (
             bool(peers)
             and self._can_judge(day)
-            and self._asked_as_ever(brought, [one.asked for one in peers])
+            and self._asked_as_ever(brought, [peer.asked for peer in peers])
             and self._is_far_below(brought, peers)
         )
         papers = brought.fresh if was_read else None
-        return DayCount(day, papers, _usual([one.fresh for one in peers]), is_thin)
+        return DayCount(day, papers, _usual([peer.fresh for peer in peers]), is_thin)
 
     # ── days ──
 
@@ -160,17 +160,17 @@ class _Judge:
     def _publishes(self, day: date) -> bool:
         if self.calendar:
             return self.calendar.publishes(day)
-        others = [one for _, one in self._same_weekday(day)]
+        others = [peer for _, peer in self._same_weekday(day)]
         return len(others) >= NEEDED and sum(bool(o.fresh) for o in others) >= HABIT * len(others)
 
     def _same_weekday(self, day: date) -> list[tuple[date, SourceDay]]:
         """Return the last days of this weekday before, on which the source was asked."""
-        found = [
-            (at, one)
-            for at, one in sorted(self.days.items())
-            if self.first < at < day and at.weekday() == day.weekday() and one.asked
+        same = [
+            (at, asked)
+            for at, asked in sorted(self.days.items())
+            if self.first < at < day and at.weekday() == day.weekday() and asked.asked
         ]
-        return [(at, one) for at, one in found if self._counts(at)][-LAST:]
+        return [(at, asked) for at, asked in same if self._counts(at)][-LAST:]
 
     def _counts(self, day: date) -> bool:
         return self.calendar is None or self.calendar.publishes(day)

@@ -114,10 +114,10 @@ def decide(
     if not changed:
         return Decided((), (), unchanged_ids, unchanged, 0)
     keyed = _apply_store_facts(tx, [with_keys(*record) for record in changed])
-    found = candidates.find(tx, source, keyed, may_match_cheaply)
-    decisions = _with_effects(tx, decide_chunk(keyed, found, circumstances))
+    stored = candidates.find(tx, source, keyed, may_match_cheaply)
+    decisions = _with_effects(tx, decide_chunk(keyed, stored, circumstances))
     return Decided(
-        tuple(decisions), tuple(found), unchanged_ids, unchanged, count_fresh(decisions, found)
+        tuple(decisions), tuple(stored), unchanged_ids, unchanged, count_fresh(decisions, stored)
     )
 
 
@@ -131,7 +131,7 @@ def _require_text(names: Sequence[str]) -> None:
 
 def _apply_store_facts(tx: Transaction, incoming: Sequence[IncomingPaper]) -> list[IncomingPaper]:
     """Return records as the store sees them: which identifiers prove nothing, who is retracted."""
-    pairs = {pair for one in incoming for pair in one.keys if pair[0] != LINK}
+    pairs = {pair for record in incoming for pair in record.keys if pair[0] != LINK}
     data = paper_index.shared_keys(tx, pairs)
     usable = [drop_shared_keys(record, data) for record in incoming] if data else incoming
     return mark_retracted(usable, paper_index.find_retracted(tx, pairs))

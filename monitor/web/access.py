@@ -126,8 +126,8 @@ class Asked:
     @property
     def bearer(self) -> str:
         """What follows `Authorization: Bearer`, "" without it."""
-        scheme, _, given = self.headers.get("authorization", "").partition(" ")
-        return given.strip() if scheme.lower() == "bearer" else ""
+        scheme, _, token = self.headers.get("authorization", "").partition(" ")
+        return token.strip() if scheme.lower() == "bearer" else ""
 
     @property
     def is_forwarded(self) -> bool:
@@ -195,9 +195,9 @@ def network_of(address: str) -> str:
     return str(parsed or address)
 
 
-def is_token(rules: AccessRules, given: str) -> bool:
-    """Return whether `given` is the token, in a time that says nothing about it."""
-    return bool(rules.token) and _same(given, rules.token)
+def is_token(rules: AccessRules, token: str) -> bool:
+    """Return whether `token` is the token, in a time that says nothing about it."""
+    return bool(rules.token) and _same(token, rules.token)
 
 
 def _is_for_readers(path: str) -> bool:
@@ -276,8 +276,8 @@ def _origin(url: str) -> tuple[str, str, int | None] | None:
     return (parts.scheme, parts.hostname, port) if parts.hostname else None
 
 
-def _same(one: str, other: str) -> bool:
-    return hmac.compare_digest(one.encode(), other.encode())
+def _same(first: str, other: str) -> bool:
+    return hmac.compare_digest(first.encode(), other.encode())
 
 
 def _is_loopback(peer: str) -> bool:

@@ -63,8 +63,10 @@ def open_site(settings: Settings, runtime: Runtime, *, on_unix_socket: bool = Fa
         runtime=runtime,
         rules=rules,
         url=rules.url,
-        titles={one.name: one.settings.title or one.name for one in runtime.subscriptions},
-        source_titles={name: one.settings.title or name for name, one in runtime.sources.items()},
+        titles={entry.name: entry.settings.title or entry.name for entry in runtime.subscriptions},
+        source_titles={
+            name: entry.settings.title or name for name, entry in runtime.sources.items()
+        },
         logins=Logins(runtime.database, rules.token),
         slack=_slack_requests(settings, runtime),
     )

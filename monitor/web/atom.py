@@ -51,7 +51,7 @@ class Feed:
 
     @property
     def updated(self) -> datetime:
-        return max((one.updated for one in self.papers), default=self.began)
+        return max((paper.updated for paper in self.papers), default=self.began)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,22 +73,22 @@ def write_feed(feed: Feed) -> bytes:
     _text(root, "generator", _GENERATOR)
     _link(root, "self", feed.address, "application/atom+xml")
     _link(root, "alternate", feed.page, "text/html")
-    for one in feed.papers:
-        _entry(SubElement(root, "entry"), feed, one)
+    for paper in feed.papers:
+        _entry(SubElement(root, "entry"), feed, paper)
     written: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
     return written
 
 
-def _entry(entry: Element, feed: Feed, one: FeedPaper) -> None:
-    paper = one.paper
-    _text(entry, "id", _tag(feed, f"paper/{one.id}"))
+def _entry(entry: Element, feed: Feed, listed: FeedPaper) -> None:
+    paper = listed.paper
+    _text(entry, "id", _tag(feed, f"paper/{listed.id}"))
     _text(entry, "title", paper.title)
-    _text(entry, "updated", _moment(one.updated))
+    _text(entry, "updated", _moment(listed.updated))
     if paper.day:
         _text(entry, "published", _moment(paper.day))
     for name in paper.authors:
         _author(entry, name)
-    _link(entry, "alternate", title_link(paper, one.search).url, "text/html")
+    _link(entry, "alternate", title_link(paper, listed.search).url, "text/html")
     _link(entry, "related", pdf_url(paper), "application/pdf")
     for category in paper.categories:
         SubElement(entry, "category", {"term": _permitted(category)})
@@ -134,7 +134,7 @@ def is_unchanged(current: Validators, if_none_match: str, if_modified_since: str
     Both are the headers of the request, "" where it has none. An ETag decides over a date.
     """
     if if_none_match:
-        return any(_matches(one, current.etag) for one in _etags(if_none_match))
+        return any(_matches(candidate, current.etag) for candidate in _etags(if_none_match))
     if not if_modified_since:
         return False
     try:
@@ -144,7 +144,7 @@ def is_unchanged(current: Validators, if_none_match: str, if_modified_since: str
 
 
 def _etags(header: str) -> Iterator[str]:
-    return (one.strip() for one in header.split(","))
+    return (etag.strip() for etag in header.split(","))
 
 
 def _matches(candidate: str, etag: str) -> bool:

@@ -185,12 +185,12 @@ def _kind_of(path: str) -> str:
 
     Characters that a terminal would obey are percent-encoded.
     """
-    return next((f"{one}…" for one in SIGNED if path.startswith(one)), quote(path))
+    return next((f"{prefix}…" for prefix in SIGNED if path.startswith(prefix)), quote(path))
 
 
-def _dead_cookie(request: Request, given: set[bytes]) -> list[tuple[bytes, bytes]]:
+def _dead_cookie(request: Request, present: set[bytes]) -> list[tuple[bytes, bytes]]:
     """Return the header by which a browser forgets a session that ended, unless another began."""
-    if b"set-cookie" in given or not getattr(request.state, "has_dead_cookie", False):
+    if b"set-cookie" in present or not getattr(request.state, "has_dead_cookie", False):
         return []
     answer = Response()
     forget_cookie(request, answer, SESSION)
@@ -218,7 +218,7 @@ def _with_headers(request: Request, send: Send) -> Send:
 
     async def write(message: Message) -> None:
         if message["type"] == "http.response.start":
-            given = {name.lower() for name, _ in message["headers"]}
+            present = {name.lower() for name, _ in message["headers"]}
             headers = {
                 b"content-security-policy": POLICY.encode(),
                 # A token in an address goes nowhere else.
@@ -229,8 +229,8 @@ def _with_headers(request: Request, send: Send) -> Send:
             }
             message["headers"] = [
                 *message["headers"],
-                *((name, value) for name, value in headers.items() if name not in given),
-                *_dead_cookie(request, given),
+                *((name, value) for name, value in headers.items() if name not in present),
+                *_dead_cookie(request, present),
             ]
         await send(message)
 

@@ -209,6 +209,6 @@ def _papers(day: DayCount) -> str:
 
 
 def _usual(day: DayCount) -> str:
-    one = day.usual
-    text = f"{one.median:,.0f} ({one.low:,.0f} to {one.high:,.0f})" if one else ""
+    usual = day.usual
+    text = f"{usual.median:,.0f} ({usual.low:,.0f} to {usual.high:,.0f})" if usual else ""
     return f"<td>{text}</td>"

@@ -60,8 +60,8 @@ class SearchForm:
 
 def read_search(request: Request) -> SearchForm:
     """Return the search that an address holds."""
-    given = request.query_params
-    return SearchForm(**{name: given.get(name, "").strip() for name in SearchForm.__slots__})
+    parameters = request.query_params
+    return SearchForm(**{name: parameters.get(name, "").strip() for name in SearchForm.__slots__})
 
 
 def wanted_by(request: Request, search: SearchForm) -> PaperFilter:

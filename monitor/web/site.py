@@ -177,7 +177,7 @@ def subscriptions_of(request: Request) -> tuple[Subscription, ...]:
         return site.runtime.subscriptions
     wanted = viewer.address.strip().lower()
     return tuple(
-        one
-        for one in site.runtime.subscriptions
-        if any(to.lower() == wanted for way in one.destinations for to in way.recipients)
+        s
+        for s in site.runtime.subscriptions
+        if any(to.lower() == wanted for way in s.destinations for to in way.recipients)
     )

@@ -80,7 +80,7 @@ def digest(
         timezone="Asia/Tokyo",
         covers_from=NOW - timedelta(days=2),
         composed_at=NOW,
-        whys=find(*words),  # type: ignore[arg-type]
+        explain=find(*words),  # type: ignore[arg-type]
         report=REPORT,
         notes=(),
         full=25,

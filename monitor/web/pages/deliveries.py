@@ -27,8 +27,8 @@ def all_deliveries(request: Request) -> Response:
     With `state` only the deliveries in that state are listed; `before` is the cursor of their page,
     `after` how many suppressions come before those shown.
     """
-    runtime, given = site_of(request).runtime, request.query_params
-    state = next((one for one in DeliveryState if one == given.get("state")), None)
+    runtime, parameters = site_of(request).runtime, request.query_params
+    state = next((one for one in DeliveryState if one == parameters.get("state")), None)
     before, after = parameter(request, "before"), parameter(request, "after") or 0
     with runtime.database.reading() as tx:
         counts = deliveries.counts(tx)

@@ -27,7 +27,7 @@ MOST_LISTED = 200
 
 def archive(request: Request) -> Response:
     """List the digests, newest first."""
-    names = [one.name for one in subscriptions_of(request)]
+    names = [s.name for s in subscriptions_of(request)]
     chosen = request.query_params.get("subscription", "")
     before = parameter(request, "before")
     wanted = [chosen] if chosen in names else names

@@ -50,7 +50,7 @@ def export_search(request: Request, ending: str) -> Response:
 def export_digest(request: Request, ending: str) -> Response:
     """Return the papers of a digest, in its order."""
     runtime, digest = site_of(request).runtime, digest_of(request)
-    ids = list(dict.fromkeys(one.paper_id for group in digest.groups for one in group.entries))
+    ids = list(dict.fromkeys(entry.paper_id for group in digest.groups for entry in group.entries))
     return stream(_load(runtime, ids[:MAX_PAPERS]), ending, "digest")
 
 
@@ -65,17 +65,17 @@ def export_paper(request: Request, ending: str) -> Response:
 def _load(runtime: Runtime, ids: Sequence[int]) -> Iterator[FoundPaper]:
     """Yield papers as they are stored now, each once."""
     for start in range(0, len(ids), _AT_ONCE):
-        some = ids[start : start + _AT_ONCE]
+        batch = ids[start : start + _AT_ONCE]
         with runtime.database.reading() as tx:
-            now = list(dict.fromkeys(merge_papers.current_id(tx, id) for id in some))
+            now = list(dict.fromkeys(merge_papers.current_id(tx, id) for id in batch))
             loaded = load_found(tx, now)
         yield from loaded
 
 
-def stream(found: Iterator[FoundPaper], ending: str, name: str) -> Response:
+def stream(records: Iterator[FoundPaper], ending: str, name: str) -> Response:
     format_, media_type = FORMATS[ending]
     headers = {"content-disposition": f'attachment; filename="{name}.{ending}"'}
-    return StreamingResponse(export(found, format_), media_type=media_type, headers=headers)
+    return StreamingResponse(export(records, format_), media_type=media_type, headers=headers)
 
 
 Endpoint = Callable[[Request], Response]

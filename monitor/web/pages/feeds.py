@@ -37,8 +37,8 @@ _TYPE = "application/atom+xml; charset=utf-8"
 def subscription_feed(request: Request) -> Response:
     """Return what was news for the topics of a subscription."""
     site, name = site_of(request), request.path_params["name"]
-    seen = {one.name for one in subscriptions_of(request)} if viewer_of(request).is_known else ()
-    topics = {one.name: one.topics for one in site.runtime.subscriptions}
+    seen = {s.name for s in subscriptions_of(request)} if viewer_of(request).is_known else ()
+    topics = {s.name: s.topics for s in site.runtime.subscriptions}
     if name not in topics or not (name in seen or _has_token(request, SUBSCRIPTION, name)):
         return _refuse(request)
     title = site.titles.get(name, name)

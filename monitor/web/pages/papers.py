@@ -45,9 +45,9 @@ def search_papers(request: Request) -> Response:
     try:
         parsed = parse_query(search.q, runtime.synonyms) if search.q else None
         page = find_page(runtime, search.q, wanted_by(request, search), search.cursor)
-        found = [hit.found.stored for hit in page.hits]
+        stored = [hit.found.stored for hit in page.hits]
         with runtime.database.reading() as tx:
-            entries = show_papers(runtime, tx, found, parsed)
+            entries = show_papers(runtime, tx, stored, parsed)
     except QueryError as error:
         fault = pointed(search.q, error)
         status = 400 if isinstance(error, TooWideError) else 200
@@ -102,8 +102,8 @@ def merge_papers(request: Request, fields: Form) -> Response:
     paper, other = request.path_params["id"], fields.get("other", "").strip()
     if not other:
         raise UsageError("no other paper was named", "give its number, identifier, link or title")
-    one = merge(site_of(request).runtime, [paper, other])
-    return go(path_to("papers", one.stored.id))
+    merged = merge(site_of(request).runtime, [paper, other])
+    return go(path_to("papers", merged.stored.id))
 
 
 def split_paper(request: Request, fields: Form) -> Response:

@@ -51,8 +51,8 @@ async def log_in(request: Request) -> Response:
 
 def _begin_session(request: Request, fields: Form) -> Response:
     site, onward = site_of(request), fields.get("next", "/")
-    given = fields.get("token", "").strip()
-    cookie = site.logins.begin(given) if site.rules.takes_logins else None
+    token = fields.get("token", "").strip()
+    cookie = site.logins.begin(token) if site.rules.takes_logins else None
     if cookie is None:
         log.warning("login failed", address=request.state.client, by="token")
         return _ask(request, onward, wrong=True)

@@ -23,7 +23,7 @@ LISTED, PAGE = 50, 100
 def today(request: Request) -> Response:
     """Show what came in, what was sent, what is due when, trouble, and the newest digests."""
     site, viewer = site_of(request), viewer_of(request)
-    names = [one.name for one in subscriptions_of(request)]
+    names = [s.name for s in subscriptions_of(request)]
     with site.runtime.database.reading() as tx:
         newest = digests.newest(tx, names, NEWEST)
     report = None
@@ -71,7 +71,7 @@ def health(request: Request) -> Response:
     ok = all(check.ok for check in checks)
     answer: dict[str, object] = {
         "ok": ok,
-        "checks": [{"name": one.name, "ok": one.ok, "message": one.message} for one in checks],
+        "checks": [{"name": c.name, "ok": c.ok, "message": c.message} for c in checks],
     }
     if ok:
         answer |= _ages(request)

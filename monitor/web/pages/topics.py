@@ -76,7 +76,7 @@ def one_topic(request: Request) -> Response:
     if topic is None:
         return show_problem(request, 404, f"There is no topic “{name}”.")
     heading = runtime.sections[name].title if name in runtime.sections else name
-    subscribers = [one.name for one in subscriptions_of(request) if name in one.topics]
+    subscribers = [s.name for s in subscriptions_of(request) if name in s.topics]
     try:
         parsed = parse_topic(topic)
     except QueryError as error:
@@ -139,7 +139,7 @@ def _find(request: Request, query: str) -> tuple[Trial, list[DigestPaper]]:
 
 def _plot(trial: Trial, title: str) -> str:
     """Return the matches by the day on which they were first seen, quiet days among them."""
-    counts = {date.fromisoformat(one.day): one.papers for one in trial.per_day}
+    counts = {date.fromisoformat(count.day): count.papers for count in trial.per_day}
     if not counts:
         return ""
     first, last = min(counts), max(counts)
