@@ -247,7 +247,6 @@ PURE = (
     "text/*",
     "web/atom.py",
     "web/access.py",
-    "web/pages/topics.py",
     "web/plots.py",
 )
 IMPURE_MODULES = {
