@@ -152,7 +152,7 @@ def digest_notes(digest: Digest) -> list[str]:
 
 
 def because(digest: Digest) -> str:
-    """Return why a reader gets a digest: subscription, topics, schedule; "" when nobody knows."""
+    """Return why a reader gets a digest: subscription, topics, schedule; "" without topics."""
     about = digest.about
     if not about.topics:
         return ""

@@ -18,8 +18,8 @@ from monitor.store.subscriptions import Subscribed
 class InForce:
     """The topics in an index; and what the store has in force, topics and subscriptions.
 
-    The store has a mark for each of the two. While it is the same, nobody has put others in
-    force, and what differs is known without reading them.
+    The store has a mark for each of the two. While it is the same, the store has what this
+    process activated, and what differs is known without reading it.
     """
 
     def __init__(self) -> None:

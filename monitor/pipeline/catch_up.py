@@ -1,4 +1,4 @@
-"""What a pause kept from somebody: title lines, beside the first digest they get after it."""
+"""Papers missed during a pause: title lines beside the recipient's first digest after it."""
 
 from __future__ import annotations
 

@@ -173,9 +173,10 @@ def _record_failure(context: ComposeContext, name: str, fault: Exception, now: d
 
 
 def _ask_about_the_clock(context: ComposeContext, now: datetime) -> None:
-    """What a wrong clock makes due would be sent to everybody: a person confirms that it is right.
+    """Open an incident while the clock is more than a day ahead of elapsed time.
 
-    Who is down for long needs no such question: a start takes the clock as it is.
+    The operator confirms it with a restart. After downtime there is no elapsed time to compare
+    with, and digests are composed.
     """
     error = (
         f"it went ahead by {context.ahead().days} days while the service ran, and no digests "

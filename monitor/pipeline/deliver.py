@@ -221,7 +221,7 @@ class Round:
                 exc_info=not expected,
             )
             error = str(fault) if expected else f"unexpected {type(fault).__name__}: {fault}"
-            # Once the last byte was about to leave, nobody can say whether it did.
+            # Once the last byte was about to leave, it may have arrived.
             state = DeliveryState.UNKNOWN if handed_off else DeliveryState.RETRY
             return Outcome(state, error, retry_after=retry_policy.AFTER_FAULT)
 
@@ -230,7 +230,7 @@ class Round:
         return [id in ours for id in ids]
 
     def _is_first_to_find_it_down(self, outcome: Outcome) -> bool:
-        """That the line is down is one try in vain, however many were at it."""
+        """Count an outage once, however many threads met it."""
         if not outcome.channel_down:
             return False
         with self._claiming:
@@ -330,7 +330,7 @@ class Round:
         stored_incidents.set_next_try(tx, self.line, DOWN, next_try)
 
     def _judge(self, tx: Transaction, delivery: Delivery, outcome: Outcome, now: datetime) -> None:
-        """A recipient refused for good is the operator's to mend; the next success ends it."""
+        """A permanent refusal opens an incident; the next success closes it."""
         subject = incidents.recipient(delivery.channel, delivery.recipient)
         if outcome.state is DeliveryState.FAILED:
             stored_incidents.open_incident(tx, subject, incidents.REFUSED, now, outcome.error)

@@ -169,7 +169,7 @@ class _Pass:
             return self.recorder.finish(RunOutcome.FAILED, error, offered.name)
 
     def _error(self, fault: Exception, document: str | None) -> str:
-        """Return a fault as a sentence; one that nobody thought of is logged with its traceback."""
+        """Return a fault as a sentence; an unexpected one is logged with its traceback."""
         if isinstance(fault, FetchError) and fault.retry_after is not None:
             self.wait = fault
         if isinstance(fault, MonitorError):

@@ -125,7 +125,7 @@ def _look_back(context: MatchContext) -> int:
 
 
 def _readable(changed: Sequence[Topic], index: TopicIndex) -> list[Topic]:
-    """Leave out what cannot be understood: what the store has of such a topic stays as it is."""
+    """Skip topics that do not parse; their stored version stays active."""
     for topic in changed:
         if topic.name in index.errors:
             log.warning("topic parked", topic=topic.name, error=str(index.errors[topic.name]))

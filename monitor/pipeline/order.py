@@ -66,7 +66,7 @@ class Order:
         return [entry for entry, _ in listed]
 
     def explain(self, digest: Digest, in_full: Collection[int]) -> Digest:
-        """Say of the papers in full what put them there, and of all how many answers did."""
+        """Add to each paper shown in full why it ranks there, and how many ratings were used."""
         if not self.marked or not digest.papers:
             return digest
         groups = []

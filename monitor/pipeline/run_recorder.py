@@ -46,7 +46,7 @@ TRACEBACKS = 3
 
 STOPPED = "stopped; the rest is read next time"
 
-# Writes, with the papers of a chunk, how far the document is read, so that nobody reads it again.
+# Writes, with the papers of a chunk, how far the document is read: the next run begins there.
 Progress = Callable[[Transaction, datetime], None]
 Store = Callable[[Database, Transaction, Chunk], StoredChunk]
 
@@ -172,7 +172,7 @@ class RunRecorder:
         source_state.read_whole(tx, name, place, now, document.lifetime)
 
     def forget_redirect(self, url: str) -> None:
-        """Ask an address that moved to where nothing can be read where it was before."""
+        """Forget a redirect whose target cannot be read."""
         with self.context.database.writing() as tx:
             server_memory.forget_redirect(tx, url)
 

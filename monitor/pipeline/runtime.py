@@ -195,7 +195,7 @@ class ComposeContext(MatchContext):
 
     @cached_property
     def sharing(self) -> frozenset[str]:
-        """The subscriptions of which somebody gets mails of another one, too."""
+        """The subscriptions with a recipient who gets mails of another one, too."""
         names: dict[str, set[str]] = defaultdict(set)
         for subscription, _, recipient in self.recipients:
             if subscription != OPERATOR and "@" in recipient:

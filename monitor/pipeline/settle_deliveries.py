@@ -26,7 +26,7 @@ log = structlog.get_logger()
 
 
 def settle_open(context: DeliverContext, line: str, names: Collection[str]) -> None:
-    """Free what dead owners held on these channels, and find out about what nobody knows.
+    """Free deliveries that dead owners held on these channels, and settle uncertain ones.
 
     A channel that can look (Slack's history) is asked; e-mail is handed off once more, the same
     bytes under the same Message-ID, unless the configuration says to hold. What may have arrived
@@ -105,5 +105,5 @@ def _reconcile(channel: Channel, delivery: Delivery, now: datetime) -> Outcome |
 
 
 def _is_at_it(context: DeliverContext, owner: str) -> bool:
-    """One round at a time: what we still hold at the start of one, an error made us drop."""
+    """Return whether an owner still sends. Our own claims are left from an earlier round: dead."""
     return owner != context.owner.id and locks.alive(context.database, owner)

@@ -26,23 +26,23 @@ SILENT = "silent"
 # How far back days tell what is usual.
 HISTORY = timedelta(days=400)
 # Of a weekday, so many of its last occurrences are looked at, and so many are needed.
-LAST = 8
-NEEDED = 3
+PEER_DAYS = 8
+MIN_PEER_DAYS = 3
 # On so many of them papers must have come for a weekday to be a publishing day.
-HABIT = 0.8
+MIN_PUBLISHING_SHARE = 0.8
 # Thin is less than this share of what the weekday brings as a rule, if that is worth counting.
-FEW = 0.25
+THIN_SHARE = 0.25
 WORTH_COUNTING = 8
 # So many times papers must have come before it can be said how long a silence may last.
-INTERVALS = 5
+MIN_INTERVALS = 5
 # A single day is for `stale` to judge.
 SHORTEST_SILENCE = 2
 # A publishing day longer ago than this says nothing of today.
-RECENT = timedelta(days=14)
+MAX_AGE = timedelta(days=14)
 
 
 Judgement = Mapping[str, str]
-UNASKED = SourceDay()
+NOT_ASKED = SourceDay()
 NOTHING_WRONG = ""
 
 
@@ -103,15 +103,15 @@ class _Judge:
 
     def _is_far_below(self, day: SourceDay, peers: Sequence[SourceDay]) -> bool:
         usual = median(peer.fresh for peer in peers)
-        return usual >= WORTH_COUNTING and day.fresh < usual * FEW
+        return usual >= WORTH_COUNTING and day.fresh < usual * THIN_SHARE
 
     def _peers(self, day: date) -> list[SourceDay]:
         """Return the last days of a weekday before that brought papers; none if they are few."""
         peers = [peer for _, peer in self._same_weekday(day) if peer.fresh]
-        return peers if len(peers) >= NEEDED else []
+        return peers if len(peers) >= MIN_PEER_DAYS else []
 
     def _asked_as_ever(self, day: SourceDay, others: list[int]) -> bool:
-        """Whether it was us who missed papers: where a day has an hour, one answer has all."""
+        """Return whether we polled often enough. With a publishing hour, one poll a day is."""
         return self.calendar is not None or day.asked * 2 >= median(others)
 
     # ── silent ──
@@ -119,7 +119,7 @@ class _Judge:
     def _silent(self) -> Iterator[tuple[str, str]]:
         brought = sorted(at for at, day in self.days.items() if day.fresh)
         usual = [at for at in brought if at > self.first]
-        if len(usual) <= INTERVALS:
+        if len(usual) <= MIN_INTERVALS:
             return
         longest = max(self._empty(start, end) for start, end in pairwise(usual))
         empty = self._empty(brought[-1], self._today() + DAY)
@@ -150,7 +150,7 @@ class _Judge:
     # ── days ──
 
     def _last_publishing_day(self) -> date | None:
-        recent = (self._today() - DAY * n for n in range(RECENT.days))
+        recent = (self._today() - DAY * n for n in range(MAX_AGE.days))
         return next(filter(self._can_judge, recent), None)
 
     def _can_judge(self, day: date) -> bool:
@@ -161,7 +161,9 @@ class _Judge:
         if self.calendar:
             return self.calendar.publishes(day)
         others = [peer for _, peer in self._same_weekday(day)]
-        return len(others) >= NEEDED and sum(bool(o.fresh) for o in others) >= HABIT * len(others)
+        return len(others) >= MIN_PEER_DAYS and sum(
+            bool(o.fresh) for o in others
+        ) >= MIN_PUBLISHING_SHARE * len(others)
 
     def _same_weekday(self, day: date) -> list[tuple[date, SourceDay]]:
         """Return the last days of this weekday before, on which the source was asked."""
@@ -170,13 +172,13 @@ class _Judge:
             for at, asked in sorted(self.days.items())
             if self.first < at < day and at.weekday() == day.weekday() and asked.asked
         ]
-        return [(at, asked) for at, asked in same if self._counts(at)][-LAST:]
+        return [(at, asked) for at, asked in same if self._counts(at)][-PEER_DAYS:]
 
     def _counts(self, day: date) -> bool:
         return self.calendar is None or self.calendar.publishes(day)
 
     def _day(self, day: date) -> SourceDay:
-        return self.days.get(day, UNASKED)
+        return self.days.get(day, NOT_ASKED)
 
     def _today(self) -> date:
         return day_of(self.now, self.calendar)

@@ -14,7 +14,7 @@ from monitor.model import Paper
 from monitor.sources.fields.encoding import is_xml_character
 
 _ATOM = "http://www.w3.org/2005/Atom"
-# The year of the first feed, which with the host makes a tag URI (RFC 4151) that nobody else has.
+# The year of the first feed, which with the host makes a unique tag URI (RFC 4151).
 _SINCE = "2026"
 _GENERATOR = "Paper Monitor"
 

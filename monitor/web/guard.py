@@ -144,7 +144,7 @@ async def _prove(request: Request, asked: Asked) -> Proof | Refusal:
     if not cookie:
         return Proof.NONE
     state = await run_in_threadpool(site.logins.look_up, cookie)
-    if state is SessionState.UNKNOWN:  # after the look-up: nobody guesses 256 bits by its time
+    if state is SessionState.UNKNOWN:  # after the look-up, whose time tells nothing about 256 bits
         if not await may_guess(request):
             return TOO_MANY
         log.warning("login failed", address=request.state.client, by="cookie")
@@ -164,7 +164,7 @@ def _refused(request: Request, refusal: Refusal) -> Response:
 def _failed(request: Request, error: Exception) -> Response:
     """Say that a page failed; the operator is told why where the error is one of ours.
 
-    It may name files of the machine, which nobody else has to know.
+    It may name files of the machine, which visitors need not know.
     """
     is_ours = isinstance(error, MonitorError)
     status = 503 if is_ours else 500

@@ -93,7 +93,7 @@ def _address_of(listening: socket.socket) -> str:
 
 @contextmanager
 def _own_reads(runtime: Runtime) -> Iterator[Runtime]:
-    """Give pages connections of their own, so that they wait for nobody, and nobody for them."""
+    """Give pages connections of their own, so that pages and stages do not wait for each other."""
     url = runtime.database.url.render_as_string(hide_password=False)
     database = Database(url, read_cache=READ_CACHE)
     keys = runtime.keys

@@ -70,7 +70,7 @@ def send_again(request: Request, fields: Form) -> Response:
 
 
 def suppress(request: Request, fields: Form) -> Response:
-    """Send somebody nothing more of a subscription, or of all."""
+    """Stop the digests of a subscription, or of all, for a recipient."""
     runtime, recipient = site_of(request).runtime, fields.get("recipient", "").strip()
     if not recipient:
         raise UsageError("nobody was named", "give an address, or a recipient of a channel")
@@ -79,7 +79,7 @@ def suppress(request: Request, fields: Form) -> Response:
 
 
 def lift(request: Request, fields: Form) -> Response:
-    """Send somebody digests again."""
+    """Resume the digests of a recipient."""
     with site_of(request).runtime.database.writing() as tx:
         suppressions.lift(tx, fields.get("recipient", ""), fields.get("subscription", ""))
     return go("/deliveries")

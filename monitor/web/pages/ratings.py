@@ -1,4 +1,4 @@
-"""Answers on pages: more or less like a paper, and the papers that somebody saved."""
+"""Answers on pages: more or less like a paper, and the papers that were saved."""
 
 from __future__ import annotations
 

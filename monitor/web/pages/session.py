@@ -1,4 +1,4 @@
-"""`/login`, `/logout`, and the zone in which somebody sees times."""
+"""`/login`, `/logout`, and the zone in which a visitor sees times."""
 
 from __future__ import annotations
 

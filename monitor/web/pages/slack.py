@@ -1,4 +1,4 @@
-"""`/slack/actions`: what Slack sends when somebody chose something in a menu."""
+"""`/slack/actions`: what Slack sends after a choice in a menu."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def show_status(request: Request) -> Response:
 def health(request: Request) -> Response:
     """Answer 503 where the scheduler is dead or the store cannot be written, and for nothing else.
 
-    Somebody who is logged in also gets the names.
+    A visitor who is logged in also gets the names.
     """
     runtime = site_of(request).runtime
     checks = vital_signs(runtime.database)
