@@ -23,10 +23,9 @@ from monitor.pipeline.compose import compose, raise_store_error
 from monitor.pipeline.deliver import are_open, deliver, deliver_line
 from monitor.pipeline.due import find_chunks
 from monitor.pipeline.freeze import OnFailure, log_failure
-from monitor.pipeline.ingest import ingest, is_due
+from monitor.pipeline.ingest import ingest, is_due, retry_all
 from monitor.pipeline.match import match, sync_subscriptions
 from monitor.pipeline.notices import notify
-from monitor.pipeline.retry_undecided import retry_all
 from monitor.pipeline.runtime import Runtime
 
 log = structlog.get_logger()

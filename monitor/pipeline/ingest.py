@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime, timedelta
+from importlib.metadata import version
+from itertools import groupby
 
 import structlog
 
@@ -21,18 +23,19 @@ from monitor.model import (
     Reading,
     Run,
     RunOutcome,
+    UndecidedRecord,
 )
 from monitor.pipeline import incidents, source_schedule
 from monitor.pipeline.cleanup import fill_blocks
-from monitor.pipeline.retry_undecided import retry_after_upgrade
-from monitor.pipeline.run_recorder import STOPPED, ChunkSize, Progress, RunRecorder
+from monitor.pipeline.run_recorder import MAX_PAPERS, STOPPED, ChunkSize, Progress, RunRecorder
 from monitor.pipeline.runtime import ConfiguredSource, IngestContext
 from monitor.pipeline.source_health import judge, note_gap
 from monitor.sources import sandbox
 from monitor.sources.base import Found
 from monitor.sources.fields.publication_types import strip_withdrawal_marks
 from monitor.store import incidents as stored_incidents
-from monitor.store import locks, reading_progress, runs, source_state
+from monitor.store import locks, reading_progress, runs, source_state, undecided
+from monitor.store.database import Transaction
 
 log = structlog.get_logger()
 
@@ -317,3 +320,51 @@ def _progress(
 ) -> Progress:
     name = recorder.configured.name
     return lambda tx, now: reading_progress.read_to(tx, name, dump, cursor, ended, now)
+
+
+def retry_after_upgrade(
+    context: IngestContext, name: str, on_progress: Callable[[Run], None] | None = None
+) -> list[Run]:
+    """Try the records of a source that another version of the program could not decide.
+
+    The caller holds the lock of the source.
+    """
+    return list(_retry(context, name, version("paper-monitor"), on_progress))
+
+
+def retry_all(
+    context: IngestContext, name: str, on_progress: Callable[[Run], None] | None = None
+) -> list[Run]:
+    """Try all undecided records of a source. Raises StoreBusyError if it is being read."""
+    with locks.source_lock(context.database, name):
+        return list(_retry(context, name, None, on_progress))
+
+
+def _retry(
+    context: IngestContext,
+    name: str,
+    other_than: str | None,
+    on_progress: Callable[[Run], None] | None,
+) -> Iterator[Run]:
+    """Try records as their documents gave them, and yield a run for each of these chunks."""
+    after: tuple[datetime, str, str] | None = None
+    while not context.stopping.is_set():
+        with context.database.reading() as tx:
+            records = undecided.waiting(tx, name, MAX_PAPERS, after=after, other_than=other_than)
+        if not records:
+            return
+        after = undecided.place_of(records[-1])
+        for (document, first_run, at), chunk in groupby(records, key=_chunk_of):
+            recorder = RunRecorder(context, context.sources[name], first_run, "", on_progress)
+            recorder.start()
+            papers = [undecided.paper_of(record) for record in chunk]
+            recorder.store(papers, Document(document, b"", at), _no_progress, decided_at=at)
+            yield recorder.finish(RunOutcome.RETRIED, document=document)
+
+
+def _chunk_of(record: UndecidedRecord) -> tuple[str, FirstRun | None, datetime]:
+    return record.document, record.first_run, record.at
+
+
+def _no_progress(tx: Transaction, now: datetime) -> None:
+    """A document was read to its end although some of its records were not decided."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, cast
 from urllib.parse import quote, urlencode
 
@@ -16,7 +18,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from monitor.commands.web_login import Logins
 from monitor.config.settings import valid_zone
 from monitor.pipeline.runtime import Runtime, Subscription
-from monitor.web import assets
+from monitor.resources import resource
 from monitor.web.access import AccessRules, Viewer
 
 # Cookies: the operator's session, and the zone in which a visitor sees times.
@@ -135,7 +137,7 @@ def show(request: Request, template: str, status: int = 200, **values: object) -
         viewer=viewer_of(request),
         path=path_of(request),
         address=address_of(request),
-        asset=assets.address,
+        asset=asset_address,
         zone=zone_of(request),
         own_zone=site.runtime.timezone,
         can_log_out=bool(get_cookie(request, SESSION)),
@@ -181,3 +183,26 @@ def subscriptions_of(request: Request) -> tuple[Subscription, ...]:
         for s in site.runtime.subscriptions
         if any(to.lower() == wanted for way in s.destinations for to in way.recipients)
     )
+
+
+# ── style, script and icon ──────────────────────────────────────────────────────────
+
+
+# The media type of each, and the files of templates/ that it is made of.
+ASSETS = {
+    "icon.svg": ("image/svg+xml", ("pages/icon.svg",)),
+    "style.css": ("text/css; charset=utf-8", ("web/style.css", "pages/style.css")),
+    "pages.js": ("text/javascript; charset=utf-8", ("pages/pages.js",)),
+}
+
+
+@cache
+def asset_content(name: str) -> bytes:
+    parts = (resource("templates") / part for part in ASSETS[name][1])
+    return b"\n".join(part.read_bytes() for part in parts)
+
+
+@cache
+def asset_address(name: str) -> str:
+    """Return the address of a file: another version has another one, since browsers keep it."""
+    return f"/static/{name}?{hashlib.sha256(asset_content(name)).hexdigest()[:8]}"

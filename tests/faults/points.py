@@ -151,7 +151,6 @@ TRANSACTIONS = {
     "monitor.store.secrets.make_signing_key": "signing key",
     "monitor.service.slack_listener._State._begin": "slack away",
     "monitor.service.slack_listener._State._end": "slack back",
-    "monitor.web.pages.session._may_try": "attempt to log in",
     "monitor.web.pages.deliveries.send_again": "sent again by page",
     "monitor.web.pages.deliveries.suppress": "suppression by page",
     "monitor.web.pages.deliveries.lift": "suppression lifted by page",
