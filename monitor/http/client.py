@@ -24,6 +24,7 @@ from typing import BinaryIO, cast
 import httpcore
 
 from monitor.errors import FetchError, WaitError
+from monitor.http import MAX_BYTES
 from monitor.http.addresses import redact_url
 from monitor.http.dialing import Watch, resolve
 from monitor.http.exchange import Exchanger, NotTheRestError, show_minute
@@ -39,7 +40,7 @@ from monitor.http.request import (
     server_of,
     stored_address,
 )
-from monitor.http.response import MAX_BYTES, Response
+from monitor.http.response import Response
 from monitor.http.server_memory import CONFIRMED, Memory, NoMemory
 
 TEMPORARY_PREFIX = "paper-monitor-"

@@ -17,7 +17,6 @@ from monitor.http.cache_headers import lifetime
 from monitor.http.dialing import TooLateError, Watch
 from monitor.http.request import Request
 
-MAX_BYTES = 15 * 1024 * 1024
 MAX_RATIO = 100  # a feed compresses 5 to 20 times
 RATIO_MATTERS_FROM = 1024 * 1024
 PIECE = 1024 * 1024

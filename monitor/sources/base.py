@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, BinaryIO, ClassVar
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from monitor.errors import FetchError
+from monitor.http import MAX_BYTES
 from monitor.http.addresses import redact_url, same_server
-from monitor.http.response import MAX_BYTES
 from monitor.model import (
     Document,
     Dump,
