@@ -36,7 +36,7 @@ from monitor.config import load
 from monitor.log import set_up_logging
 from monitor.pipeline.compose import compose
 from monitor.pipeline.match import match
-from monitor.store.database import Database
+from monitor.store.engine.database import Database
 
 SUBSCRIPTIONS = 500
 PAPERS = 20

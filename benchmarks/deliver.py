@@ -39,8 +39,8 @@ from monitor.config import load
 from monitor.log import set_up_logging
 from monitor.model import Rendered
 from monitor.pipeline.deliver import deliver_line
-from monitor.store import freeze_digest
-from monitor.store.freeze_digest import Planned
+from monitor.store.digests import freeze_digest
+from monitor.store.digests.freeze_digest import Planned
 
 CONNECTIONS = 8
 MAILS = 2_000

@@ -47,8 +47,8 @@ from monitor.config import load
 from monitor.log import set_up_logging
 from monitor.model import UNWANTED, WANTED
 from monitor.pipeline.compose import compose
-from monitor.store import schema
-from monitor.store.database import Database
+from monitor.store.engine import schema
+from monitor.store.engine.database import Database
 
 OLD_PAPERS = 9_000
 TOPICS, PAPERS = 40, 20

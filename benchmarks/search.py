@@ -31,10 +31,11 @@ from monitor.match import TopicIndex, parse_query
 from monitor.match.language.synonyms import NO_SYNONYMS
 from monitor.pipeline.cleanup import make_searchable
 from monitor.pipeline.runtime import Runtime
-from monitor.store import papers, schema
-from monitor.store import search as search_index
-from monitor.store.database import Database
-from monitor.store.opening import open_store
+from monitor.store.engine import schema
+from monitor.store.engine.database import Database
+from monitor.store.engine.opening import open_store
+from monitor.store.papers import papers
+from monitor.store.papers import search as search_index
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 VOCABULARY = 60_000

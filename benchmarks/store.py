@@ -37,9 +37,10 @@ from monitor.diff.decide import DecisionContext
 from monitor.identity.keys import with_keys
 from monitor.model import ChangeKind, Decision, Paper
 from monitor.pipeline.store_chunk import decide, store_chunk
-from monitor.store import paper_index, papers, schema, write_papers
-from monitor.store.database import Database
-from monitor.store.opening import open_store
+from monitor.store.engine import schema
+from monitor.store.engine.database import Database
+from monitor.store.engine.opening import open_store
+from monitor.store.papers import paper_index, papers, write_papers
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 SOURCE = "dump"

@@ -40,9 +40,9 @@ from search import fill, rows
 from monitor.match.language.synonyms import NO_SYNONYMS
 from monitor.pipeline.cleanup import make_searchable
 from monitor.pipeline.runtime import Runtime
-from monitor.store import schema
-from monitor.store.database import Database
-from monitor.store.opening import open_store
+from monitor.store.engine import schema
+from monitor.store.engine.database import Database
+from monitor.store.engine.opening import open_store
 
 NOW = datetime.now(UTC)
 TIMES, AT_ONCE = 500, 8

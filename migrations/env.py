@@ -1,11 +1,11 @@
-"""Runs the migrations on the connection that `monitor.store.migrate` hands over.
+"""Runs the migrations on the connection that `monitor.store.engine.migrate` hands over.
 
 Its transaction is begun and committed there, so that all migrations are one step.
 """
 
 from alembic import context
 
-from monitor.store.schema import metadata
+from monitor.store.engine.schema import metadata
 
 context.configure(
     connection=context.config.attributes["connection"],

@@ -15,9 +15,9 @@ from monitor.model import Clock, Delivery, FirstRun, Run
 from monitor.pipeline.active_config import InForce
 from monitor.pipeline.freeze import OnFailure, log_failure
 from monitor.pipeline.runtime import OPERATOR, Runtime
-from monitor.store import deliveries, digests, incidents
-from monitor.store.database import Transaction
-from monitor.store.opening import queries_in_force
+from monitor.store.digests import deliveries, digests, incidents
+from monitor.store.engine.database import Transaction
+from monitor.store.engine.opening import queries_in_force
 from monitor.wiring import open_runtime
 
 log = structlog.get_logger()

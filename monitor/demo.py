@@ -16,7 +16,7 @@ from monitor.errors import UsageError
 from monitor.model import DeliveryState, Run, RunOutcome
 from monitor.private_files import make_folder
 from monitor.resources import resource
-from monitor.store import papers
+from monitor.store.papers import papers
 
 PAGES = "pages"
 CONFIG = "monitor.yaml"

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser, sync_playwright
 
-from monitor.store.opening import open_store
+from monitor.store.engine.opening import open_store
 from tests.house import House
 from tests.patience import PATIENCE
 from tests.servers import postgres

@@ -48,8 +48,8 @@ from monitor.model import (
     TopicWhy,
 )
 from monitor.pipeline.store_chunk import store_chunk
-from monitor.store.database import Database
-from monitor.store.opening import open_store
+from monitor.store.engine.database import Database
+from monitor.store.engine.opening import open_store
 from monitor.text import clean
 from tests.channels import limits
 from tests.channels.samples import digest

@@ -27,8 +27,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from monitor.digest.schedule import next_due, parse_schedule
-from monitor.store import uncertain_deliveries
-from monitor.store.opening import open_store
+from monitor.store.digests import uncertain_deliveries
+from monitor.store.engine.opening import open_store
 from tests.fleet import Fleet, fleet, paper
 from tests.house import SATURDAY, House
 from tests.patience import wait

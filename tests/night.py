@@ -34,9 +34,9 @@ from pathlib import Path
 from typing import Any
 
 from monitor.model import DeliveryState
-from monitor.store import deliveries, uncertain_deliveries
-from monitor.store.database import Database
-from monitor.store.opening import open_store
+from monitor.store.digests import deliveries, uncertain_deliveries
+from monitor.store.engine.database import Database
+from monitor.store.engine.opening import open_store
 from tests.fleet import ROOT, FileClock, paper
 from tests.house import House
 from tests.patience import PATIENCE, wait

@@ -19,7 +19,7 @@ from monitor.config import load
 from monitor.demo import demo
 from monitor.digest.render import JinjaTemplates
 from monitor.model import Digest
-from monitor.store import digests
+from monitor.store.digests import digests
 from tests.channels.samples import digest, entry
 from tests.house import SATURDAY
 from tests.patience import PATIENCE

@@ -11,7 +11,8 @@ from email.message import EmailMessage
 import pytest
 
 from monitor.resources import resource
-from monitor.store import digests, papers
+from monitor.store.digests import digests
+from monitor.store.papers import papers
 from tests.house import House
 from tests.seeds import count_false_dates, listed_days
 from tests.servers.slack import TOKEN, SlackServer

@@ -14,8 +14,8 @@ from monitor.cli.terminal import console, with_mark
 from monitor.commands.heartbeat import Check, vital_signs
 from monitor.commands.json_output import Answer, pick
 from monitor.config import store_url
-from monitor.store.database import Database
-from monitor.store.opening import is_there
+from monitor.store.engine.database import Database
+from monitor.store.engine.opening import is_there
 
 
 def doctor(

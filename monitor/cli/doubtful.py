@@ -16,8 +16,8 @@ from monitor.commands.json_output import Answer
 from monitor.diff.doubtful_joins import Doubt, judge
 from monitor.model import Sighting
 from monitor.pipeline.runtime import Runtime
-from monitor.store import identity_rulings, papers, sighting_texts
-from monitor.store.database import Transaction
+from monitor.store.engine.database import Transaction
+from monitor.store.papers import identity_rulings, papers, sighting_texts
 
 # Papers that are judged at once.
 PAGE = 1_000

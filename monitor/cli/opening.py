@@ -18,7 +18,7 @@ from monitor.config import Settings, load_for_reading
 from monitor.config.messages import pointed
 from monitor.errors import QueryError, UsageError
 from monitor.log import set_up_logging
-from monitor.store.opening import is_there, queries_in_force
+from monitor.store.engine.opening import is_there, queries_in_force
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from monitor.commands.identity import merge, split
 from monitor.commands.json_output import Answer, papers_json, pick
 from monitor.commands.paper_search import FoundPaper, find_all
 from monitor.model import Run, UndecidedRecord
-from monitor.store import undecided
+from monitor.store.papers import undecided
 from monitor.text import clean
 
 PAPER = "An id, identifier, link or title."

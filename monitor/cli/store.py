@@ -12,8 +12,8 @@ from monitor.app import load_settings
 from monitor.cli.opening import open_to_read
 from monitor.cli.options import CONFIG, AsJson, Config, Now, emit, parse_now
 from monitor.clocks import clock_at
-from monitor.store import incidents, suppressions
-from monitor.store.database import Database
+from monitor.store.digests import incidents, suppressions
+from monitor.store.engine.database import Database
 from monitor.store.restore import restore as restore_store
 
 

@@ -17,7 +17,7 @@ from monitor.commands.json_output import suppressions_json
 from monitor.commands.suppressions import suppress as stop
 from monitor.errors import UsageError
 from monitor.model import Suppression
-from monitor.store import suppressions
+from monitor.store.digests import suppressions
 
 Recipient = Annotated[
     str, typer.Argument(metavar="RECIPIENT", help="An e-mail address, or a channel's recipient.")

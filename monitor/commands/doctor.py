@@ -15,9 +15,11 @@ from monitor.commands.status import is_sent_again
 from monitor.model import Channel, DeliveryState, Run, RunOutcome
 from monitor.pipeline.runtime import Runtime
 from monitor.private_files import can_be_read_by_all
-from monitor.store import deliveries, heartbeats, runs
-from monitor.store.database import Database
-from monitor.store.opening import CREATED_BY
+from monitor.store.digests import deliveries
+from monitor.store.engine import heartbeats
+from monitor.store.engine.database import Database
+from monitor.store.engine.opening import CREATED_BY
+from monitor.store.sources import runs
 
 MB = 1024 * 1024
 MIN_FREE = 200 * MB

@@ -16,9 +16,11 @@ from monitor.model import (
     StoredPaper,
 )
 from monitor.pipeline.runtime import Runtime
-from monitor.store import digests, identity_rulings, matches, merge_papers, papers
-from monitor.store.database import Transaction
-from monitor.store.papers import ChangeRow
+from monitor.store.digests import digests
+from monitor.store.engine.database import Transaction
+from monitor.store.papers import identity_rulings, merge_papers, papers
+from monitor.store.papers.papers import ChangeRow
+from monitor.store.topics import matches
 from monitor.text import title_key, whole_number
 
 

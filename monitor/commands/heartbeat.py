@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from monitor.errors import StoreError
-from monitor.store import heartbeats
-from monitor.store.database import Database
-from monitor.store.opening import CREATED_BY, is_there
+from monitor.store.engine import heartbeats
+from monitor.store.engine.database import Database
+from monitor.store.engine.opening import CREATED_BY, is_there
 
 SERVICE = "serve"
 WORKER = "worker"

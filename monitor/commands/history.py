@@ -10,9 +10,11 @@ from monitor.model import DayCount, Run, UndecidedRecord
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import Runtime
 from monitor.pipeline.source_silence import compare_days, day_of
-from monitor.store import incidents as stored_incidents
-from monitor.store import matches, runs, undecided
-from monitor.store.incidents import Incident
+from monitor.store.digests import incidents as stored_incidents
+from monitor.store.digests.incidents import Incident
+from monitor.store.papers import undecided
+from monitor.store.sources import runs
+from monitor.store.topics import matches
 
 DAYS = 90
 DAY = timedelta(days=1)

@@ -13,7 +13,7 @@ from monitor.errors import UsageError
 from monitor.identity.keys import identifiers, with_keys
 from monitor.model import IncomingPaper, Paper, Sighting
 from monitor.pipeline.runtime import Runtime
-from monitor.store import identity_rulings, merge_papers, papers, split_papers
+from monitor.store.papers import identity_rulings, merge_papers, papers, split_papers
 
 Key = tuple[str, str]
 

@@ -20,9 +20,11 @@ from prometheus_client.registry import Collector
 from monitor.commands.heartbeat import SERVICE
 from monitor.model import DeliveryState, Run, SourceReport
 from monitor.pipeline.runtime import Runtime
-from monitor.store import deliveries, heartbeats, incidents, runs
 from monitor.store import metrics as store_metrics
+from monitor.store.digests import deliveries, incidents
+from monitor.store.engine import heartbeats
 from monitor.store.metrics import StoreCounts
+from monitor.store.sources import runs
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 # Old runs are deleted, so that a sum of all would fall: these are sums of one day.

@@ -33,9 +33,9 @@ from monitor.model import (
     Sighting,
     StoredPaper,
 )
-from monitor.store import paper_filters, papers
-from monitor.store import search as search_index
-from monitor.store.database import Transaction
+from monitor.store.engine.database import Transaction
+from monitor.store.papers import paper_filters, papers
+from monitor.store.papers import search as search_index
 
 if TYPE_CHECKING:
     from monitor.pipeline.runtime import Runtime

@@ -28,7 +28,7 @@ from monitor.pipeline.compose import rehearse
 from monitor.pipeline.freeze import OnFailure, log_failure
 from monitor.pipeline.runtime import Runtime
 from monitor.resources import resource
-from monitor.store import digests
+from monitor.store.digests import digests
 
 
 def dry_run(

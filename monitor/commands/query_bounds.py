@@ -16,8 +16,8 @@ from monitor.errors import TooWideError
 from monitor.match import Query, QueryPart, paper_keywords, search_expression, split_parts
 from monitor.match.language.tree import Near, every_leaf
 from monitor.model import Keyword, SearchExpr
-from monitor.store import papers, search
-from monitor.store.database import Transaction
+from monitor.store.engine.database import Transaction
+from monitor.store.papers import papers, search
 
 # Papers that are read for a query of single words: about two seconds.
 MOST_READ = 12_000

@@ -14,8 +14,10 @@ from monitor.commands.rating_files import VERDICTS, read_ratings
 from monitor.errors import UsageError
 from monitor.model import SAVED, Judgement
 from monitor.pipeline.runtime import Runtime
-from monitor.store import digests, judgements, merge_papers, papers
-from monitor.store.database import Transaction
+from monitor.store.digests import digests
+from monitor.store.engine.database import Transaction
+from monitor.store.papers import merge_papers, papers
+from monitor.store.topics import judgements
 
 # Ratings stored in one transaction, which keeps other writers waiting.
 _BATCH = 500

@@ -12,7 +12,7 @@ from monitor.channels.email.channel import message_id
 from monitor.model import Channel, Delivery, DeliveryState, Notice, Outcome, Rendered, Step
 from monitor.pipeline.due import chosen
 from monitor.pipeline.runtime import Runtime
-from monitor.store.suppressions import address_of, suppressed_addresses
+from monitor.store.digests.suppressions import address_of, suppressed_addresses
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,8 @@ from monitor.model import (
     TopicWhy,
 )
 from monitor.pipeline.runtime import Runtime
-from monitor.store import papers
-from monitor.store.database import Transaction
+from monitor.store.engine.database import Transaction
+from monitor.store.papers import papers
 
 
 def show_papers(

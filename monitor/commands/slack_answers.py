@@ -17,7 +17,7 @@ from monitor.channels.slack.settings import SlackSettings
 from monitor.commands.ratings import answer, ask
 from monitor.errors import StoreError, UsageError
 from monitor.pipeline.runtime import Runtime
-from monitor.store import deliveries
+from monitor.store.digests import deliveries
 from monitor.text import clean
 
 log = structlog.get_logger()

@@ -25,21 +25,14 @@ from monitor.pipeline import incidents
 from monitor.pipeline.due import chosen
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.pipeline.settle_deliveries import is_handed_off_again
-from monitor.store import (
-    deliveries,
-    digests,
-    heartbeats,
-    matches,
-    runs,
-    subscriptions,
-    suppressions,
-    uncertain_deliveries,
-    undecided,
-    unsent_matches,
-)
-from monitor.store import incidents as stored_incidents
-from monitor.store.database import Database, Transaction
-from monitor.store.subscriptions import SubscriptionState
+from monitor.store.digests import deliveries, digests, suppressions, uncertain_deliveries
+from monitor.store.digests import incidents as stored_incidents
+from monitor.store.engine import heartbeats
+from monitor.store.engine.database import Database, Transaction
+from monitor.store.papers import undecided
+from monitor.store.sources import runs
+from monitor.store.topics import matches, subscriptions, unsent_matches
+from monitor.store.topics.subscriptions import SubscriptionState
 
 
 class SourceStatus(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ from monitor.config.messages import nearest
 from monitor.errors import UsageError
 from monitor.model import Suppression
 from monitor.pipeline.runtime import Runtime
-from monitor.store import deliveries, suppressions
+from monitor.store.digests import deliveries, suppressions
 
 
 def suppress(

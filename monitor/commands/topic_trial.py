@@ -35,8 +35,8 @@ from monitor.match import (
     split_parts,
 )
 from monitor.model import MatchReason, Paper, Topic
-from monitor.store import papers, search
-from monitor.store.database import Transaction
+from monitor.store.engine.database import Transaction
+from monitor.store.papers import papers, search
 
 if TYPE_CHECKING:
     from monitor.pipeline.runtime import Runtime

@@ -22,9 +22,10 @@ from monitor.commands.topic_trial import (
 from monitor.config import Settings, load, synonyms_of
 from monitor.errors import ConfigError, Fault, StoreError
 from monitor.match import Query, build_index, find_unseen_words, parse_topic
-from monitor.store import matches, schema
-from monitor.store.database import Database, Transaction, schema_version
-from monitor.store.opening import queries_in_force
+from monitor.store.engine import schema
+from monitor.store.engine.database import Database, Transaction, schema_version
+from monitor.store.engine.opening import queries_in_force
+from monitor.store.topics import matches
 
 # Fewer papers than these say little about a topic.
 LEAST = 100

@@ -19,7 +19,7 @@ from monitor.errors import UsageError
 from monitor.model import Clock
 from monitor.signing import KeyRing
 from monitor.store import secrets as stored_secrets
-from monitor.store.database import Database
+from monitor.store.engine.database import Database
 
 SESSION_LASTS = timedelta(days=30)
 ADDRESS_LASTS = timedelta(minutes=15)

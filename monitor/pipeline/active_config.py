@@ -10,9 +10,9 @@ from monitor.errors import QueryError
 from monitor.match import TopicIndex, TopicIndexCache, TopicReader
 from monitor.match.topics import find_errors
 from monitor.model import MatchReason, Paper, Topic
-from monitor.store import matches, subscriptions
-from monitor.store.database import Transaction
-from monitor.store.subscriptions import Subscribed
+from monitor.store.engine.database import Transaction
+from monitor.store.topics import matches, subscriptions
+from monitor.store.topics.subscriptions import Subscribed
 
 
 class InForce:

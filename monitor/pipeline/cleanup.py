@@ -11,8 +11,9 @@ from monitor.identity.keys import with_keys
 from monitor.match import paper_keywords
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import CleanupContext, StageContext
-from monitor.store import papers, retention, search, undecided
-from monitor.store.database import Transaction
+from monitor.store import retention
+from monitor.store.engine.database import Transaction
+from monitor.store.papers import papers, search, undecided
 
 log = structlog.get_logger()
 

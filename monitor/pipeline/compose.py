@@ -41,19 +41,14 @@ from monitor.pipeline.match import match
 from monitor.pipeline.notices import notify
 from monitor.pipeline.order import JudgedPapers, order_of
 from monitor.pipeline.runtime import ComposeContext, Destination, Subscription
-from monitor.store import (
-    digests,
-    earlier_texts,
-    matches,
-    papers,
-    runs,
-    suppressions,
-    unsent_matches,
-)
-from monitor.store import incidents as stored_incidents
-from monitor.store.database import Transaction
+from monitor.store.digests import digests, suppressions
+from monitor.store.digests import incidents as stored_incidents
 from monitor.store.dry_run import rehearsing
-from monitor.store.subscriptions import SubscriptionState
+from monitor.store.engine.database import Transaction
+from monitor.store.papers import earlier_texts, papers
+from monitor.store.sources import runs
+from monitor.store.topics import matches, unsent_matches
+from monitor.store.topics.subscriptions import SubscriptionState
 
 log = structlog.get_logger()
 

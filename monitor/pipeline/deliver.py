@@ -21,11 +21,11 @@ from monitor.model import Delivery, DeliveryState, Outcome
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import DeliverContext
 from monitor.pipeline.settle_deliveries import settle_open, time_down
-from monitor.store import deliveries, outage_groups, outbox, uncertain_deliveries
-from monitor.store import incidents as stored_incidents
-from monitor.store.database import Transaction
-from monitor.store.group_commit import Together
-from monitor.store.incidents import DOWN
+from monitor.store.digests import deliveries, outage_groups, outbox, uncertain_deliveries
+from monitor.store.digests import incidents as stored_incidents
+from monitor.store.digests.incidents import DOWN
+from monitor.store.engine.database import Transaction
+from monitor.store.engine.group_commit import Together
 
 log = structlog.get_logger()
 

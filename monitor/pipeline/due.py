@@ -11,10 +11,11 @@ from monitor.digest.schedule import Slot, latest_due, next_due
 from monitor.errors import UsageError
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import ComposeContext, Subscription
-from monitor.store import digests, subscriptions, unsent_matches
-from monitor.store import incidents as stored_incidents
-from monitor.store.database import Transaction
-from monitor.store.subscriptions import SubscriptionState
+from monitor.store.digests import digests
+from monitor.store.digests import incidents as stored_incidents
+from monitor.store.engine.database import Transaction
+from monitor.store.topics import subscriptions, unsent_matches
+from monitor.store.topics.subscriptions import SubscriptionState
 
 # A subscription made at eight has its first digest at eight.
 MOMENT = timedelta(microseconds=1)

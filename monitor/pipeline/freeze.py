@@ -20,10 +20,10 @@ from monitor.errors import MonitorError, StoreError, TemplateError
 from monitor.model import Channel, Digest, Rendered
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import ComposeContext, Destination, Subscription
-from monitor.store import digests, freeze_digest
-from monitor.store import incidents as stored_incidents
-from monitor.store.database import Transaction
-from monitor.store.freeze_digest import Planned
+from monitor.store.digests import digests, freeze_digest
+from monitor.store.digests import incidents as stored_incidents
+from monitor.store.digests.freeze_digest import Planned
+from monitor.store.engine.database import Transaction
 
 log = structlog.get_logger()
 

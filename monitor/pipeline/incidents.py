@@ -10,9 +10,9 @@ from itertools import chain
 from monitor.errors import StoreError
 from monitor.model import Delivery, DeliveryState
 from monitor.pipeline.runtime import OPERATOR, MatchContext, RecipientsContext, StageContext
-from monitor.store import deliveries, suppressions
-from monitor.store import incidents as stored_incidents
-from monitor.store.database import Transaction
+from monitor.store.digests import deliveries, suppressions
+from monitor.store.digests import incidents as stored_incidents
+from monitor.store.engine.database import Transaction
 
 # The operator is not notified of a store that was unavailable for less.
 BRIEF = timedelta(seconds=30)

@@ -33,9 +33,11 @@ from monitor.pipeline.source_health import judge, note_gap
 from monitor.sources import sandbox
 from monitor.sources.base import Found
 from monitor.sources.fields.publication_types import strip_withdrawal_marks
-from monitor.store import incidents as stored_incidents
-from monitor.store import locks, reading_progress, runs, source_state, undecided
-from monitor.store.database import Transaction
+from monitor.store.digests import incidents as stored_incidents
+from monitor.store.engine import locks
+from monitor.store.engine.database import Transaction
+from monitor.store.papers import undecided
+from monitor.store.sources import reading_progress, runs, source_state
 
 log = structlog.get_logger()
 

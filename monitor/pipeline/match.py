@@ -15,10 +15,12 @@ from monitor.match import TopicIndex, build_index
 from monitor.model import Change, MatchRow, Topic
 from monitor.pipeline import incidents, shared_store
 from monitor.pipeline.runtime import MatchContext
-from monitor.store import incidents as stored_incidents
-from monitor.store import matches, outbox, papers, subscriptions, suppressions
-from monitor.store.changes import matched_since, reopen
-from monitor.store.database import Transaction
+from monitor.store.digests import incidents as stored_incidents
+from monitor.store.digests import outbox, suppressions
+from monitor.store.engine.database import Transaction
+from monitor.store.papers import papers
+from monitor.store.papers.changes import matched_since, reopen
+from monitor.store.topics import matches, subscriptions
 
 log = structlog.get_logger()
 

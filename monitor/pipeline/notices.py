@@ -11,7 +11,7 @@ from monitor.model import Digest, Notice
 from monitor.pipeline import incidents
 from monitor.pipeline.freeze import Forms, freeze
 from monitor.pipeline.runtime import OPERATOR, ComposeContext
-from monitor.store import incidents as stored_incidents
+from monitor.store.digests import incidents as stored_incidents
 
 log = structlog.get_logger()
 

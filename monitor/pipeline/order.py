@@ -31,8 +31,8 @@ from monitor.model import (
     Verdict,
 )
 from monitor.pipeline.runtime import Subscription
-from monitor.store import judgements
-from monitor.store.database import Transaction
+from monitor.store.engine.database import Transaction
+from monitor.store.topics import judgements
 
 if TYPE_CHECKING:
     from monitor.rank import Features, Judged, Place, Ranking, Reason

@@ -33,8 +33,9 @@ from monitor.pipeline.store_chunk import (
     store_apart,
     store_together,
 )
-from monitor.store import runs, server_memory, source_state, undecided
-from monitor.store.database import Database, Transaction
+from monitor.store.engine.database import Database, Transaction
+from monitor.store.papers import undecided
+from monitor.store.sources import runs, server_memory, source_state
 
 log = structlog.get_logger()
 

@@ -23,10 +23,10 @@ from monitor.pipeline.active_config import InForce
 from monitor.signing import KeyRing
 from monitor.sources.base import Source
 from monitor.sources.calendar import Calendar
-from monitor.store.activations import Origin
-from monitor.store.database import Database
-from monitor.store.locks import Owner
-from monitor.store.subscriptions import Subscribed
+from monitor.store.engine.activations import Origin
+from monitor.store.engine.database import Database
+from monitor.store.engine.locks import Owner
+from monitor.store.topics.subscriptions import Subscribed
 
 OPERATOR = "@operator"
 

@@ -12,15 +12,15 @@ from monitor.channels import retry_policy
 from monitor.model import Channel, Delivery, DeliveryState, Outcome
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import DeliverContext
-from monitor.store import (
+from monitor.store.digests import (
     deliveries,
-    locks,
     outage_groups,
     outbox,
     suppressions,
     uncertain_deliveries,
 )
-from monitor.store.database import Transaction
+from monitor.store.engine import locks
+from monitor.store.engine.database import Transaction
 
 log = structlog.get_logger()
 

@@ -16,11 +16,11 @@ import structlog
 
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import MatchContext
-from monitor.store import activations, heartbeats
-from monitor.store import incidents as stored_incidents
-from monitor.store.activations import Activation
-from monitor.store.database import Transaction
-from monitor.store.incidents import Incident
+from monitor.store.digests import incidents as stored_incidents
+from monitor.store.digests.incidents import Incident
+from monitor.store.engine import activations, heartbeats
+from monitor.store.engine.activations import Activation
+from monitor.store.engine.database import Transaction
 
 log = structlog.get_logger()
 

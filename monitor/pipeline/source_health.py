@@ -11,9 +11,9 @@ from monitor.model import Run, RunOutcome
 from monitor.pipeline import incidents, source_schedule, source_silence
 from monitor.pipeline.runtime import ConfiguredSource, IngestContext
 from monitor.sources.calendar import DAY
-from monitor.store import incidents as stored_incidents
-from monitor.store import runs
-from monitor.store.database import Transaction
+from monitor.store.digests import incidents as stored_incidents
+from monitor.store.engine.database import Transaction
+from monitor.store.sources import runs
 
 log = structlog.get_logger()
 

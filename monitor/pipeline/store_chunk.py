@@ -15,9 +15,9 @@ from monitor.identity.keys import LINK, mark, raw_id, with_keys
 from monitor.identity.notices import attach, mark_retracted, subjects
 from monitor.identity.resolve import drop_shared_keys, may_match_cheaply
 from monitor.model import Candidate, ChangeKind, Decision, IncomingPaper, Paper, record_of
-from monitor.store import candidates, merge_papers, paper_index, write_papers
-from monitor.store.database import Database, Transaction
-from monitor.store.sql import index_value
+from monitor.store.engine.database import Database, Transaction
+from monitor.store.engine.sql import index_value
+from monitor.store.papers import candidates, merge_papers, paper_index, write_papers
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ import structlog
 
 from monitor.errors import StoreError
 from monitor.pipeline.flow import Step, Task
-from monitor.store.database import Database, Transaction, lock
+from monitor.store.engine.database import Database, Transaction, lock
 
 if TYPE_CHECKING:
     import procrastinate

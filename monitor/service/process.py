@@ -19,7 +19,7 @@ from monitor.errors import ConfigError, StoreError
 from monitor.model import Clock
 from monitor.pipeline import incidents, shared_store
 from monitor.pipeline.active_config import InForce
-from monitor.store import incidents as stored_incidents
+from monitor.store.digests import incidents as stored_incidents
 
 log = structlog.get_logger()
 

@@ -36,8 +36,8 @@ from monitor.service.outages import Outages
 from monitor.service.pages_process import PagesProcess
 from monitor.service.process import Running
 from monitor.service.slack_listener import listening
-from monitor.store.database import Database
-from monitor.store.locks import ServiceLock, service_lock
+from monitor.store.engine.database import Database
+from monitor.store.engine.locks import ServiceLock, service_lock
 
 log = structlog.get_logger()
 

@@ -18,7 +18,7 @@ from monitor.commands.slack_answers import SlackAnswers
 from monitor.errors import StoreError
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import Runtime
-from monitor.store import incidents as stored_incidents
+from monitor.store.digests import incidents as stored_incidents
 
 log = structlog.get_logger()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from monitor.store.database import Database, Transaction
+from monitor.store.engine.database import Database, Transaction
 
 
 class Rehearsal(Database):

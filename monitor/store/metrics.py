@@ -8,9 +8,9 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from monitor.model import DeliveryState
-from monitor.store import schema
-from monitor.store.database import Transaction
-from monitor.store.matches import OF_CHANGE
+from monitor.store.engine import schema
+from monitor.store.engine.database import Transaction
+from monitor.store.topics.matches import OF_CHANGE
 
 _change = schema.change.c
 _delivery = schema.delivery.c

@@ -15,12 +15,13 @@ import structlog
 from monitor.errors import StoreError
 from monitor.model import DeliveryState
 from monitor.private_files import create_file
-from monitor.store import schema, suppressions
-from monitor.store.database import Database
-from monitor.store.locks import service_lock
-from monitor.store.opening import open_store
-from monitor.store.sql import Instant
-from monitor.store.sqlite_files import is_database, restoring
+from monitor.store.digests import suppressions
+from monitor.store.engine import schema
+from monitor.store.engine.database import Database
+from monitor.store.engine.locks import service_lock
+from monitor.store.engine.opening import open_store
+from monitor.store.engine.sql import Instant
+from monitor.store.engine.sqlite_files import is_database, restoring
 
 log = structlog.get_logger()
 

@@ -12,11 +12,14 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from monitor.model import DeliveryState, IncomingPaper, Paper, RunOutcome
-from monitor.store import digests, matches, schema, search, write_papers
-from monitor.store.database import Transaction
-from monitor.store.deliveries import reaches_anyone
-from monitor.store.judgements import is_judged
-from monitor.store.sql import among, earlier
+from monitor.store.digests import digests
+from monitor.store.digests.deliveries import reaches_anyone
+from monitor.store.engine import schema
+from monitor.store.engine.database import Transaction
+from monitor.store.engine.sql import among, earlier
+from monitor.store.papers import search, write_papers
+from monitor.store.topics import matches
+from monitor.store.topics.judgements import is_judged
 
 # States that are final, and states that only a person can change.
 SETTLED = (DeliveryState.SENT, DeliveryState.SUPERSEDED)

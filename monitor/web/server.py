@@ -17,7 +17,7 @@ from monitor.config import Settings
 from monitor.pipeline.runtime import Runtime
 from monitor.signing import KeyRing
 from monitor.store import secrets
-from monitor.store.database import Database
+from monitor.store.engine.database import Database
 from monitor.web.access import is_proxy_address
 from monitor.web.application import make_application, open_site
 from monitor.web.connections import ConnectionLimits, OpenConnections, RequestLimit, limited_by

@@ -8,7 +8,7 @@ from monitor.commands import query_bounds
 from monitor.commands.paper_search import find_all
 from monitor.commands.topic_trial import Reach, try_topic
 from monitor.match import parse_query
-from monitor.store import search as search_index
+from monitor.store.papers import search as search_index
 from tests.cli.conftest import Say
 from tests.house import AGENTS, BANDITS, FOLDING, House
 

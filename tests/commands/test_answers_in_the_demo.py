@@ -13,7 +13,7 @@ from monitor.config import load
 from monitor.digest.wording import order_reason
 from monitor.model import Digest
 from monitor.resources import resource
-from monitor.store import digests
+from monitor.store.digests import digests
 from monitor.text import clean
 from tests.house import SATURDAY
 

@@ -15,7 +15,7 @@ import pytest
 from monitor.channels.email import sender_dns
 from monitor.commands.doctor import _permissions, doctor
 from monitor.commands.heartbeat import SERVICE, WORKER, Check, sign_of_life, workers
-from monitor.store import heartbeats
+from monitor.store.engine import heartbeats
 from tests.house import AGENTS, House
 from tests.servers.dns import names
 from tests.servers.slack import APP_TOKEN, TOKEN, SlackServer

@@ -13,8 +13,8 @@ from monitor.app import App
 from monitor.cli.doubtful import find_doubtful
 from monitor.commands.identity import merge, split
 from monitor.model import Paper
-from monitor.store import schema
-from monitor.store.database import Database
+from monitor.store.engine import schema
+from monitor.store.engine.database import Database
 from tests.house import House
 from tests.pipeline.desk import ids, origin, read
 from tests.store.scenes import DAY, NOW

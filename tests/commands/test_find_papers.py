@@ -19,9 +19,10 @@ from monitor.match import paper_keywords
 from monitor.match.language.synonyms import NO_SYNONYMS
 from monitor.model import ChangeKind, PaperFilter
 from monitor.pipeline.runtime import Runtime
-from monitor.store import papers, schema, search
-from monitor.store.database import Database
-from monitor.store.opening import open_store
+from monitor.store.engine import schema
+from monitor.store.engine.database import Database
+from monitor.store.engine.opening import open_store
+from monitor.store.papers import papers, search
 from tests.store.scenes import arxiv, ingest, new
 
 START = datetime(2026, 11, 1, tzinfo=UTC)

@@ -12,7 +12,7 @@ from monitor.commands.heartbeat import SERVICE
 from monitor.commands.metrics import CONTENT_TYPE, metrics
 from monitor.pipeline.flow import Step, Task
 from monitor.service.job_queue import open_queue
-from monitor.store import heartbeats
+from monitor.store.engine import heartbeats
 from tests.house import AGENTS, BANDITS, FOLDING, House
 from tests.servers.smtp import Drop, ScriptedSmtp
 

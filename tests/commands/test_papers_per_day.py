@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from monitor.commands.history import count_of_source, count_of_topic, source_history
 from monitor.commands.topic_trial import PartCount, count_parts
 from monitor.model import DayCount, UsualCount
-from monitor.store import schema
+from monitor.store.engine import schema
 from tests.house import AGENTS, BANDITS, FOLDING, House
 
 DAY = timedelta(days=1)

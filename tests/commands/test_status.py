@@ -15,8 +15,9 @@ from monitor.commands.status import Status, status
 from monitor.errors import StoreError
 from monitor.model import DeliveryState
 from monitor.pipeline.match import match
-from monitor.store import deliveries, heartbeats
-from monitor.store.database import Database
+from monitor.store.digests import deliveries
+from monitor.store.engine import heartbeats
+from monitor.store.engine.database import Database
 from tests.house import AGENTS, BANDITS, House
 from tests.servers.smtp import Drop, ScriptedSmtp
 

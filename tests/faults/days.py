@@ -16,7 +16,7 @@ from monitor.commands.status import status
 from monitor.config import load
 from monitor.model import Delivery, DeliveryState
 from monitor.pipeline.settle_deliveries import resolve
-from monitor.store import deliveries
+from monitor.store.digests import deliveries
 from tests.faults.points import Order
 from tests.faults.process import KILLED
 from tests.faults.process import run as run_killed

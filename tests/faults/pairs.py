@@ -17,7 +17,7 @@ from typing import Any
 from monitor.app import open_app
 from monitor.config import load
 from monitor.model import DeliveryState
-from monitor.store import deliveries
+from monitor.store.digests import deliveries
 from tests.faults.days import (
     BY_MAIL,
     BY_SLACK,

@@ -143,10 +143,10 @@ TRANSACTIONS = {
     "monitor.commands.heartbeat.sign_of_life": "heartbeat",
     "monitor.service.process.Running._reload": "configuration",
     "monitor.service.process.Running._announce": "service",
-    "monitor.store.database.Database.probe": "probe",
+    "monitor.store.engine.database.Database.probe": "probe",
     "monitor.store.secrets.KeptTokens.save": "refresh token",
     "monitor.store.restore._hold": "restored held",
-    "monitor.store.opening._create_tables": "migration",
+    "monitor.store.engine.opening._create_tables": "migration",
     "monitor.commands.suppressions.grant": "wish",
     "monitor.store.secrets.make_signing_key": "signing key",
     "monitor.service.slack_listener._State._begin": "slack away",
@@ -159,8 +159,8 @@ TRANSACTIONS = {
     "monitor.commands.suppressions.suppress": "suppression",
     "monitor.cli.suppressions.suppressions_lift": "suppression lifted",
     "monitor.cli.suppressions.suppressions_confirm": "suppressions confirmed",
-    "monitor.store.server_memory.Servers.record_move": "address moved",
-    "monitor.store.server_memory.Servers.record_wait": "server waits",
+    "monitor.store.sources.server_memory.Servers.record_move": "address moved",
+    "monitor.store.sources.server_memory.Servers.record_wait": "server waits",
 }
 
 
@@ -182,7 +182,7 @@ def _openers() -> list[str]:
 
 
 def _store(points: Points) -> None:
-    from monitor.store import database
+    from monitor.store.engine import database
 
     begin = database.Database.writing
 
@@ -227,7 +227,7 @@ def _store(points: Points) -> None:
 
 
 def _migration(points: Points) -> None:
-    from monitor.store import migrate
+    from monitor.store.engine import migrate
 
     run, hold_together = migrate._run, migrate._hold_together
 
@@ -382,7 +382,7 @@ def _asked(url: str, body: Any) -> str:
 
 _FILES = {
     "monitor.channels.file": "page",
-    "monitor.store.database": "backup",
+    "monitor.store.engine.database": "backup",
     "monitor.store.restore": "restore",
 }
 
@@ -456,7 +456,7 @@ def _door(points: Points) -> None:
 
 def _reading(points: Points) -> None:
     from monitor.sources import sandbox
-    from monitor.store import locks
+    from monitor.store.engine import locks
 
     read, taken = sandbox.read, locks._take
     worker: Any = sandbox.Worker

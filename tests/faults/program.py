@@ -17,7 +17,7 @@ monitor.commands.status
 monitor.service.scheduler
 monitor.sources.feed.source
 monitor.sources.huggingface_page.source
-monitor.store.migrate
+monitor.store.engine.migrate
 monitor.store.restore
 psycopg
 pydantic.type_adapter

@@ -29,8 +29,8 @@ import yaml
 
 from monitor.model import Delivery, DeliveryState
 from monitor.signing import KeyRing
-from monitor.store import deliveries, suppressions, uncertain_deliveries
-from monitor.store.database import Database
+from monitor.store.digests import deliveries, suppressions, uncertain_deliveries
+from monitor.store.engine.database import Database
 from tests.faults import process
 from tests.faults.points import Order
 from tests.house import SATURDAY, House

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from monitor.model import DeliveryState
-from monitor.store import deliveries, digests, outbox
+from monitor.store.digests import deliveries, digests, outbox
 from tests.faults import process
 from tests.faults.points import Order
 from tests.faults.scenes import SCENES, Stage, at, opened

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from monitor.model import DeliveryState
-from monitor.store import deliveries
-from monitor.store.database import Database
+from monitor.store.digests import deliveries
+from monitor.store.engine.database import Database
 from tests.house import AGENTS, House
 from tests.patience import PATIENCE
 from tests.servers.smtp import Hold, ScriptedSmtp

@@ -8,9 +8,11 @@ from datetime import datetime
 from monitor.diff.decide import DecisionContext
 from monitor.model import ChangeKind, DeliveryState, FirstRun, MatchRow, Outcome, Paper
 from monitor.pipeline.store_chunk import StoredChunk, store_chunk
-from monitor.store import digests, matches, outbox, papers, unsent_matches
-from monitor.store.database import Database
-from monitor.store.papers import Origin
+from monitor.store.digests import digests, outbox
+from monitor.store.engine.database import Database
+from monitor.store.papers import papers
+from monitor.store.papers.papers import Origin
+from monitor.store.topics import matches, unsent_matches
 from tests.store.scenes import NOW, digest, freeze
 
 

@@ -23,7 +23,7 @@ from alembic.config import Config
 from monitor.channels.file import Pages
 from monitor.resources import resource
 from monitor.store import retention
-from monitor.store.database import Database
+from monitor.store.engine.database import Database
 from tests.house import AGENTS, BANDITS, FOLDING, House
 from tests.servers.smtp import ScriptedSmtp
 

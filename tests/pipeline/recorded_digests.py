@@ -26,7 +26,7 @@ from monitor.clocks import clock_at
 from monitor.config import load
 from monitor.model import Digest
 from monitor.resources import resource
-from monitor.store import digests
+from monitor.store.digests import digests
 
 RECORDED = Path(__file__).with_suffix(".json")
 MONDAY = datetime(2024, 10, 21, 5, tzinfo=UTC)

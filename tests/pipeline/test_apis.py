@@ -8,7 +8,8 @@ from datetime import date, datetime, timedelta
 import pytest
 
 from monitor.model import Run
-from monitor.store import papers, runs
+from monitor.store.papers import papers
+from monitor.store.sources import runs
 from tests.house import SATURDAY, House
 from tests.servers.web import Answer, Asked, MisbehavingServer
 

@@ -13,7 +13,7 @@ from monitor.app import App
 from monitor.model import DeliveryState
 from monitor.pipeline.compose import compose
 from monitor.pipeline.deliver import deliver_line
-from monitor.store import deliveries, incidents, outbox
+from monitor.store.digests import deliveries, incidents, outbox
 from tests.house import AGENTS, House
 from tests.patience import PATIENCE, wait
 from tests.servers.smtp import Hold, ScriptedSmtp

@@ -12,8 +12,8 @@ import pytest
 from msgspec.structs import replace
 
 from monitor.model import ChangeKind, FirstRun, ListedDay, Paper
-from monitor.store.database import Database
-from monitor.store.opening import open_store
+from monitor.store.engine.database import Database
+from monitor.store.engine.opening import open_store
 from tests.pipeline.desk import ids, origin, read
 from tests.store.scenes import NOW
 

@@ -23,8 +23,8 @@ from monitor.pipeline import deliver
 from monitor.pipeline.compose import compose
 from monitor.pipeline.deliver import deliver_line
 from monitor.pipeline.match import match
-from monitor.store import deliveries, outbox
-from monitor.store.database import Database, Transaction
+from monitor.store.digests import deliveries, outbox
+from monitor.store.engine.database import Database, Transaction
 from tests.house import AGENTS, House
 from tests.patience import PATIENCE
 from tests.servers.slack import TOKEN, Fault, SlackServer

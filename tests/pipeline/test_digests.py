@@ -17,7 +17,10 @@ from monitor.errors import UsageError
 from monitor.model import ChangeKind, DeliveryState, Digest, Revision, Topic
 from monitor.pipeline.compose import compose, rehearse
 from monitor.pipeline.match import match
-from monitor.store import deliveries, digests, matches, papers, runs
+from monitor.store.digests import deliveries, digests
+from monitor.store.papers import papers
+from monitor.store.sources import runs
+from monitor.store.topics import matches
 from tests.house import AGENTS, BANDITS, FOLDING, House
 from tests.servers.smtp import ScriptedSmtp
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from monitor.digest.wording import top
 from monitor.model import DeliveryState
-from monitor.store import deliveries, digests
+from monitor.store.digests import deliveries, digests
 from tests.downtime import down, faults
 from tests.house import House
 from tests.servers.smtp import ScriptedSmtp

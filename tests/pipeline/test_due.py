@@ -12,9 +12,9 @@ from monitor.pipeline.compose import compose
 from monitor.pipeline.due import find_chunks, find_next_due
 from monitor.pipeline.match import match
 from monitor.pipeline.runtime import Subscription
-from monitor.store import subscriptions
-from monitor.store.database import Database
-from monitor.store.subscriptions import SubscriptionState
+from monitor.store.engine.database import Database
+from monitor.store.topics import subscriptions
+from monitor.store.topics.subscriptions import SubscriptionState
 from tests.digest.test_schedule import instants, schedules, zones
 from tests.house import AGENTS, BANDITS, SATURDAY, House
 

@@ -20,7 +20,8 @@ import sqlalchemy as sa
 
 from monitor.commands.status import status
 from monitor.model import Run, RunOutcome
-from monitor.store import papers, schema
+from monitor.store.engine import schema
+from monitor.store.papers import papers
 from tests.faults import process
 from tests.faults.points import Order
 from tests.house import AGENTS, House

@@ -17,8 +17,9 @@ from monitor.errors import StoreError, UsageError
 from monitor.model import DeliveryState, Digest, Templates
 from monitor.pipeline import flow
 from monitor.pipeline.compose import compose
-from monitor.store import deliveries, digests, freeze_digest, runs, uncertain_deliveries
-from monitor.store.database import Database
+from monitor.store.digests import deliveries, digests, freeze_digest, uncertain_deliveries
+from monitor.store.engine.database import Database
+from monitor.store.sources import runs
 from tests.house import AGENTS, BANDITS, FOLDING, House
 from tests.servers.smtp import ScriptedSmtp
 

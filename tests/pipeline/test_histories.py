@@ -24,9 +24,10 @@ from msgspec.structs import replace
 
 from monitor.identity.keys import with_keys
 from monitor.model import Paper
-from monitor.store import identity_rulings, merge_papers, papers, retention, split_papers
-from monitor.store.database import Database
-from monitor.store.opening import open_store
+from monitor.store import retention
+from monitor.store.engine.database import Database
+from monitor.store.engine.opening import open_store
+from monitor.store.papers import identity_rulings, merge_papers, papers, split_papers
 from tests.pipeline.desk import read, tell
 from tests.store.scenes import NOW, subscribe, watch
 

@@ -11,9 +11,11 @@ from msgspec.structs import replace
 from monitor.identity import keys
 from monitor.identity.keys import with_keys
 from monitor.model import ChangeKind, FirstRun, Paper
-from monitor.store import digests, matches, merge_papers, papers
-from monitor.store.database import Database
-from monitor.store.opening import open_store
+from monitor.store.digests import digests
+from monitor.store.engine.database import Database
+from monitor.store.engine.opening import open_store
+from monitor.store.papers import merge_papers, papers
+from monitor.store.topics import matches
 from monitor.text import title_key
 from tests.pipeline.desk import ids, match, origin, read, send, tell
 from tests.store.scenes import DAY, NOW, digest, freeze, offered, subscribe, unsent, watch

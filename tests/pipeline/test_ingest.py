@@ -11,7 +11,9 @@ from monitor.errors import MonitorError
 from monitor.model import Run, RunOutcome
 from monitor.pipeline import run_recorder
 from monitor.pipeline.ingest import ingest
-from monitor.store import locks, papers, runs, write_papers
+from monitor.store.engine import locks
+from monitor.store.papers import papers, write_papers
+from monitor.store.sources import runs
 from tests.house import AGENTS, BANDITS, FOLDING, House
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from monitor.store import digests
+from monitor.store.digests import digests
 from tests.house import House
 
 FILLER = "On the Careful Measurement of Slow Processes in Large and Noisy Systems of Many Parts, "

@@ -11,17 +11,12 @@ from msgspec.structs import replace
 
 from monitor.identity.keys import with_keys
 from monitor.model import ChangeKind, Paper
-from monitor.store import (
-    digests,
-    identity_rulings,
-    merge_papers,
-    papers,
-    retention,
-    split_papers,
-    unsent_matches,
-)
-from monitor.store.database import Database
-from monitor.store.opening import open_store
+from monitor.store import retention
+from monitor.store.digests import digests
+from monitor.store.engine.database import Database
+from monitor.store.engine.opening import open_store
+from monitor.store.papers import identity_rulings, merge_papers, papers, split_papers
+from monitor.store.topics import unsent_matches
 from tests.pipeline.desk import ids, match, origin, read, send, tell
 from tests.store.scenes import DAY, NOW, digest, freeze, subscribe, unsent, watch
 

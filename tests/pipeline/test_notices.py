@@ -14,9 +14,9 @@ from monitor.pipeline.run_recorder import MAX_PAPERS
 from monitor.sources import sandbox
 from monitor.sources.jsonl.source import Jsonl
 from monitor.sources.pubmed import PubMed
-from monitor.store import merge_papers, papers
-from monitor.store.database import Database
-from monitor.store.opening import open_store
+from monitor.store.engine.database import Database
+from monitor.store.engine.opening import open_store
+from monitor.store.papers import merge_papers, papers
 from tests.pipeline.desk import ids, match, origin, read, tell
 from tests.sources.pubmedxml import article, articles
 from tests.store.scenes import DAY, NOW, subscribe, unsent, watch

@@ -12,7 +12,10 @@ import sqlalchemy as sa
 
 from monitor.commands.preview import preview
 from monitor.model import DeliveryState
-from monitor.store import deliveries, digests, papers, retention, schema
+from monitor.store import retention
+from monitor.store.digests import deliveries, digests
+from monitor.store.engine import schema
+from monitor.store.papers import papers
 from tests.house import AGENTS, BANDITS, FOLDING, House
 from tests.pipeline import older_store
 from tests.servers.smtp import ScriptedSmtp

@@ -17,8 +17,12 @@ from monitor.commands.preview import dry_run
 from monitor.config import load
 from monitor.model import SAVED, UNWANTED, WANTED, Digest, Judgement, Placed
 from monitor.pipeline.compose import rehearse
-from monitor.store import digests, judgements, papers, retention, schema
+from monitor.store import retention
+from monitor.store.digests import digests
+from monitor.store.engine import schema
+from monitor.store.papers import papers
 from monitor.store.restore import restore
+from monitor.store.topics import judgements
 from monitor.text import title_key
 from tests.house import House
 from tests.servers.smtp import ScriptedSmtp

@@ -12,9 +12,11 @@ from monitor.commands.explain import explain
 from monitor.commands.identity import split
 from monitor.digest.render import JinjaTemplates
 from monitor.model import OtherTitle, Paper, SightingText
-from monitor.store import digests, papers, schema
-from monitor.store.database import Database
-from monitor.store.opening import open_store
+from monitor.store.digests import digests
+from monitor.store.engine import schema
+from monitor.store.engine.database import Database
+from monitor.store.engine.opening import open_store
+from monitor.store.papers import papers
 from tests.house import House
 from tests.pipeline.desk import origin, read
 from tests.store.scenes import DAY, NOW

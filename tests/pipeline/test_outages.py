@@ -12,7 +12,9 @@ import sqlalchemy as sa
 
 from monitor.model import Run
 from monitor.sources.oai.source import Harvester
-from monitor.store import incidents, runs, schema
+from monitor.store.digests import incidents
+from monitor.store.engine import schema
+from monitor.store.sources import runs
 from tests.house import SATURDAY, House
 from tests.patience import PATIENCE
 from tests.pipeline.test_apis import Service

@@ -15,7 +15,8 @@ from monitor.commands.ratings import Whose, rate
 from monitor.commands.status import status
 from monitor.errors import ConfigError
 from monitor.service.scheduler import Service
-from monitor.store import digests, schema
+from monitor.store.digests import digests
+from monitor.store.engine import schema
 from tests.house import AGENTS, BANDITS, FOLDING, House
 from tests.patience import PATIENCE
 

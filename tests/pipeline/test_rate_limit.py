@@ -10,7 +10,7 @@ import pytest
 
 from monitor.channels.slack.channel import Slack
 from monitor.model import DeliveryState
-from monitor.store import deliveries, incidents
+from monitor.store.digests import deliveries, incidents
 from tests.house import AGENTS, House
 from tests.servers.slack import TOKEN, SlackServer
 from tests.servers.smtp import ScriptedSmtp

@@ -18,8 +18,9 @@ from monitor.model import Topic
 from monitor.pipeline.active_config import InForce
 from monitor.pipeline.ingest import ingest
 from monitor.pipeline.match import match, sync_subscriptions
-from monitor.store import matches, schema
-from monitor.store.database import Database
+from monitor.store.engine import schema
+from monitor.store.engine.database import Database
+from monitor.store.topics import matches
 from monitor.text import plurals
 from tests.house import AGENTS, BANDITS, FOLDING, House
 

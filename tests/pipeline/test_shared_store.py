@@ -17,8 +17,9 @@ from monitor.commands.status import status
 from monitor.model.judgements import WANTED, Judgement
 from monitor.pipeline import shared_store
 from monitor.pipeline.shared_store import find_rivals
-from monitor.store import judgements, schema
-from monitor.store.activations import Activation, Origin
+from monitor.store.engine import schema
+from monitor.store.engine.activations import Activation, Origin
+from monitor.store.topics import judgements
 from tests.house import AGENTS, BANDITS, FOLDING, House
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

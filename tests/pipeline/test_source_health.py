@@ -14,7 +14,7 @@ from monitor.app import App
 from monitor.commands.status import status
 from monitor.model import SourceWarning
 from monitor.pipeline.source_health import GAP_STANDS
-from monitor.store import digests, incidents
+from monitor.store.digests import digests, incidents
 from tests.house import House
 from tests.servers.smtp import ScriptedSmtp
 from tests.servers.web import MisbehavingServer

@@ -12,8 +12,8 @@ from monitor.commands.status import status
 from monitor.model import Delivery, DeliveryState
 from monitor.pipeline.deliver import deliver_line
 from monitor.pipeline.settle_deliveries import resolve
-from monitor.store import deliveries, outage_groups
-from monitor.store import incidents as stored_incidents
+from monitor.store.digests import deliveries, outage_groups
+from monitor.store.digests import incidents as stored_incidents
 from tests.house import AGENTS, BANDITS, House
 from tests.patience import PATIENCE, wait
 from tests.servers.smtp import Drop, Hold, Kept, ScriptedSmtp

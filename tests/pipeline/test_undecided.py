@@ -24,16 +24,16 @@ from monitor.pipeline.cleanup import upkeep
 from monitor.pipeline.ingest import ingest
 from monitor.pipeline.run_recorder import RunRecorder
 from monitor.pipeline.runtime import ConfiguredSource
-from monitor.store import (
+from monitor.store.engine import schema
+from monitor.store.papers import (
     candidates,
     paper_drafts,
     papers,
-    schema,
     sighting_texts,
     undecided,
     write_papers,
 )
-from monitor.store import runs as stored_runs
+from monitor.store.sources import runs as stored_runs
 from tests.house import AGENTS, BANDITS, FOLDING, SATURDAY, House
 from tests.pipeline.test_dumps import record
 from tests.servers.web import MisbehavingServer

@@ -15,8 +15,11 @@ from monitor.commands.status import status
 from monitor.model import Run, RunOutcome
 from monitor.pipeline import source_schedule
 from monitor.sources.arxiv import Arxiv
-from monitor.store import incidents, papers, runs, schema, source_state
-from monitor.store.source_state import SourceState
+from monitor.store.digests import incidents
+from monitor.store.engine import schema
+from monitor.store.papers import papers
+from monitor.store.sources import runs, source_state
+from monitor.store.sources.source_state import SourceState
 from tests.house import SATURDAY, House
 from tests.pipeline.test_feeds import RSS, feed, item
 from tests.servers.web import Answer, Asked, MisbehavingServer, misbehaving_server

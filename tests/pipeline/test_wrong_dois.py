@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from monitor.diff import same_work
 from monitor.model import Paper
-from monitor.store import identity_rulings, merge_papers, paper_index, papers
-from monitor.store.database import Database
-from monitor.store.opening import open_store
+from monitor.store.engine.database import Database
+from monitor.store.engine.opening import open_store
+from monitor.store.papers import identity_rulings, merge_papers, paper_index, papers
 from tests.pipeline.desk import ids, origin, read, tell
 from tests.store.scenes import DAY, NOW, subscribe, watch
 

@@ -14,8 +14,8 @@ from structlog.testing import capture_logs
 from monitor.errors import MonitorError, StoreBusyError, StoreError
 from monitor.service.outages import Outage, Outages
 from monitor.service.scheduler import Service
-from monitor.store import incidents
-from monitor.store.database import Database
+from monitor.store.digests import incidents
+from monitor.store.engine.database import Database
 from tests.house import AGENTS, Clock, House
 from tests.patience import PATIENCE, wait
 from tests.servers.smtp import ScriptedSmtp

@@ -26,7 +26,8 @@ from monitor.errors import ConfigError, StoreError
 from monitor.model import DeliveryState
 from monitor.pipeline.flow import Step, Task
 from monitor.service.scheduler import READERS, Service, _Jobs
-from monitor.store import deliveries, digests, heartbeats
+from monitor.store.digests import deliveries, digests
+from monitor.store.engine import heartbeats
 from tests.house import AGENTS, BANDITS, FOLDING, SATURDAY, House
 from tests.patience import PATIENCE, wait
 from tests.servers.smtp import Hold, ScriptedSmtp

@@ -25,7 +25,7 @@ from monitor.pipeline.match import sync_subscriptions
 from monitor.service import workers
 from monitor.service.job_queue import Queue, open_queue, prepare
 from monitor.service.workers import BATCH_SIZE
-from monitor.store.opening import open_store
+from monitor.store.engine.opening import open_store
 from tests.fleet import TICK, Fleet, fleet, paper
 from tests.house import AGENTS, BANDITS, House
 from tests.month import month

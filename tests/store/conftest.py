@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from monitor.store.database import Database
-from monitor.store.opening import open_store
+from monitor.store.engine.database import Database
+from monitor.store.engine.opening import open_store
 from tests.servers import postgres
 
 

@@ -23,16 +23,11 @@ from monitor.model import (
     Topic,
     UnsentMatch,
 )
-from monitor.store import (
-    candidates,
-    freeze_digest,
-    matches,
-    subscriptions,
-    unsent_matches,
-    write_papers,
-)
-from monitor.store.database import Database, Transaction
-from monitor.store.freeze_digest import Planned
+from monitor.store.digests import freeze_digest
+from monitor.store.digests.freeze_digest import Planned
+from monitor.store.engine.database import Database, Transaction
+from monitor.store.papers import candidates, write_papers
+from monitor.store.topics import matches, subscriptions, unsent_matches
 from tests.patience import PATIENCE
 
 NOW = datetime(2026, 3, 2, 8, 0, tzinfo=UTC)

@@ -8,8 +8,9 @@ import pytest
 import sqlalchemy as sa
 
 from monitor.model import ChangeKind, Decision, DeliveryState, IncomingPaper, Outcome
-from monitor.store import outbox, write_papers
-from monitor.store.database import Database
+from monitor.store.digests import outbox
+from monitor.store.engine.database import Database
+from monitor.store.papers import write_papers
 from tests.store.scenes import (
     DAY,
     NOW,

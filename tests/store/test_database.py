@@ -17,10 +17,12 @@ import pytest
 import sqlalchemy as sa
 
 from monitor.errors import NoStoreError, StoreBusyError, StoreError
-from monitor.store import database, engine, heartbeats, opening, papers, schema
-from monitor.store.database import Database
-from monitor.store.locks import Owner
-from monitor.store.opening import open_store
+from monitor.store.engine import connect as engine
+from monitor.store.engine import database, heartbeats, opening, schema
+from monitor.store.engine.database import Database
+from monitor.store.engine.locks import Owner
+from monitor.store.engine.opening import open_store
+from monitor.store.papers import papers
 from tests.patience import PATIENCE
 from tests.store.scenes import NOW, arrive
 
@@ -137,7 +139,7 @@ def test_a_store_is_made_where_there_is_none(tmp_path: Path) -> None:
 
 def test_opening_an_up_to_date_store_needs_no_alembic(url: str) -> None:
     script = (
-        "import sys; from monitor.store.opening import open_store;"
+        "import sys; from monitor.store.engine.opening import open_store;"
         "open_store(sys.argv[1]).close();"
         "assert 'alembic' not in sys.modules and 'pydantic' not in sys.modules"
     )
@@ -303,8 +305,8 @@ def test_a_store_that_was_in_use_and_is_gone_is_not_begun_anew(
 MAKES = """
 import os, sys
 from pathlib import Path
-from monitor.store.opening import open_store
-from monitor.store.locks import Owner
+from monitor.store.engine.opening import open_store
+from monitor.store.engine.locks import Owner
 from tests.store.scenes import arrive
 
 os.umask(int(sys.argv[1], 8))
@@ -371,7 +373,7 @@ cp "$2" "$1/monitor.db" && head -c 4m /dev/zero 2>/dev/null > "$1/fill"
 "$3" -c '
 import sys
 from monitor.errors import StoreError
-from monitor.store.opening import open_store
+from monitor.store.engine.opening import open_store
 for name in sys.argv[2:]:
     try:
         open_store(f"sqlite:///{sys.argv[1]}/{name}")
@@ -406,7 +408,7 @@ def test_a_disk_that_is_full_before_the_start_is_not_taken_for_damage(
 WRITES = """
 import resource, sys
 from monitor.errors import StoreError
-from monitor.store.database import Database
+from monitor.store.engine.database import Database
 
 store = Database(sys.argv[1])
 before = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -460,7 +462,7 @@ PROBES = """
 import os, sys
 import sqlalchemy.dialects.sqlite.pysqlite
 from monitor.errors import StoreError
-from monitor.store.database import Database
+from monitor.store.engine.database import Database
 
 store = Database(sys.argv[1])
 if os.geteuid() == 0:

@@ -7,8 +7,8 @@ import pytest
 
 from monitor.errors import UsageError
 from monitor.model import Delivery, DeliveryState, Outcome
-from monitor.store import deliveries, outbox, uncertain_deliveries
-from monitor.store.database import Database
+from monitor.store.digests import deliveries, outbox, uncertain_deliveries
+from monitor.store.engine.database import Database
 from tests.patience import PATIENCE
 from tests.store.scenes import DAY, HOUR, NOW, digest, freeze, subscribe, until_another_waits
 

@@ -22,20 +22,12 @@ from monitor.model import (
     SourceReport,
     TopicWhy,
 )
-from monitor.store import (
-    deliveries,
-    digests,
-    freeze_digest,
-    matches,
-    outbox,
-    schema,
-    subscriptions,
-    uncertain_deliveries,
-    unsent_matches,
-)
-from monitor.store.database import Database
-from monitor.store.freeze_digest import Planned
-from monitor.store.packed import ZstdError, pack
+from monitor.store.digests import deliveries, digests, freeze_digest, outbox, uncertain_deliveries
+from monitor.store.digests.freeze_digest import Planned
+from monitor.store.digests.packed import ZstdError, pack
+from monitor.store.engine import schema
+from monitor.store.engine.database import Database
+from monitor.store.topics import matches, subscriptions, unsent_matches
 from tests.patience import PATIENCE
 from tests.store.scenes import (
     DAY,

@@ -7,8 +7,11 @@ from datetime import timedelta
 import sqlalchemy as sa
 
 from monitor.model import ChangeKind, Decision, EarlierText
-from monitor.store import earlier_texts, matches, retention, schema
-from monitor.store.database import Database
+from monitor.store import retention
+from monitor.store.engine import schema
+from monitor.store.engine.database import Database
+from monitor.store.papers import earlier_texts
+from monitor.store.topics import matches
 from tests.store.scenes import DAY, NOW, arxiv, ingest, new
 
 

@@ -11,9 +11,9 @@ import pytest
 import sqlalchemy as sa
 
 from monitor.errors import StoreError
-from monitor.store import heartbeats
-from monitor.store.database import Database, Transaction
-from monitor.store.group_commit import Step, Together
+from monitor.store.engine import heartbeats
+from monitor.store.engine.database import Database, Transaction
+from monitor.store.engine.group_commit import Step, Together
 from tests.patience import PATIENCE
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

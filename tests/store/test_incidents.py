@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from monitor.store import incidents, outage_groups
-from monitor.store.database import Database
+from monitor.store.digests import incidents, outage_groups
+from monitor.store.engine.database import Database
 from tests.patience import PATIENCE
 from tests.store.scenes import DAY, HOUR, NOW
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from monitor.model import SAVED, UNJUDGED, UNWANTED, WANTED, Judgement
-from monitor.store import (
-    judgements,
-    merge_papers,
-    retention,
-    schema,
-    split_papers,
-)
-from monitor.store.database import Database
+from monitor.store import retention
+from monitor.store.engine import schema
+from monitor.store.engine.database import Database
+from monitor.store.papers import merge_papers, split_papers
+from monitor.store.topics import judgements
 from tests.store.scenes import (
     DAY,
     HOUR,

@@ -11,19 +11,20 @@ import pytest
 
 from monitor.errors import StoreBusyError
 from monitor.model import DeliveryState
-from monitor.store import locks, outbox
-from monitor.store.database import Database
-from monitor.store.locks import Owner
-from monitor.store.opening import open_store
+from monitor.store.digests import outbox
+from monitor.store.engine import locks
+from monitor.store.engine.database import Database
+from monitor.store.engine.locks import Owner
+from monitor.store.engine.opening import open_store
 from tests.patience import PATIENCE
 from tests.store.scenes import NOW, digest, freeze, subscribe
 
 CLAIMS_TWO = """
 import sys
 from datetime import datetime
-from monitor.store import outbox
-from monitor.store.opening import open_store
-from monitor.store.locks import Owner
+from monitor.store.digests import outbox
+from monitor.store.engine.opening import open_store
+from monitor.store.engine.locks import Owner
 
 store, now = open_store(sys.argv[1]), datetime.fromisoformat(sys.argv[2])
 owner = Owner.hold(store)
@@ -36,8 +37,8 @@ sys.stdin.read()
 
 SERVES = """
 import sys
-from monitor.store.opening import open_store
-from monitor.store.locks import service_lock
+from monitor.store.engine.opening import open_store
+from monitor.store.engine.locks import service_lock
 
 with service_lock(open_store(sys.argv[1])):
     print("serving", flush=True)
@@ -189,8 +190,8 @@ def test_K15_a_service_whose_place_was_taken_meanwhile_is_reported_until_it_is_f
 
 READS = """
 import sys
-from monitor.store.opening import open_store
-from monitor.store.locks import source_lock
+from monitor.store.engine.opening import open_store
+from monitor.store.engine.locks import source_lock
 
 with source_lock(open_store(sys.argv[1]), sys.argv[2]):
     print("reading", flush=True)

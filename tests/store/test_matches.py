@@ -3,8 +3,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from monitor.model import ChangeKind, Decision, MatchRow, Topic
-from monitor.store import changes, matches
-from monitor.store.database import Database
+from monitor.store.engine.database import Database
+from monitor.store.papers import changes
+from monitor.store.topics import matches
 from tests.store.scenes import (
     DAY,
     NOW,
@@ -185,7 +186,7 @@ def look_back(store: Database, now: datetime) -> datetime:
 
 
 def claim_all(store: Database) -> None:
-    from monitor.store import outbox
+    from monitor.store.digests import outbox
 
     with store.writing() as tx:
         outbox.claim(tx, "me", NOW, limit=100)

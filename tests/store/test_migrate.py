@@ -28,10 +28,12 @@ from monitor.model import ListedDay, Paper
 from monitor.pipeline import store_chunk
 from monitor.private_files import create_file
 from monitor.resources import resource
-from monitor.store import database, deliveries, papers, schema, write_papers
-from monitor.store.database import Database
-from monitor.store.migrate import upgrade
-from monitor.store.opening import open_store
+from monitor.store.digests import deliveries
+from monitor.store.engine import database, schema
+from monitor.store.engine.database import Database
+from monitor.store.engine.migrate import upgrade
+from monitor.store.engine.opening import open_store
+from monitor.store.papers import papers, write_papers
 from tests.patience import PATIENCE
 from tests.store.scenes import NOW, arrive, new
 
@@ -192,7 +194,9 @@ def test_what_may_have_arrived_is_known_by_its_hand_off_after_an_upgrade(blank: 
 
 
 def test_processes_that_start_together_make_one_store(blank: str) -> None:
-    script = "import sys; from monitor.store.opening import open_store; open_store(sys.argv[1])"
+    script = (
+        "import sys; from monitor.store.engine.opening import open_store; open_store(sys.argv[1])"
+    )
     started = [subprocess.Popen([sys.executable, "-c", script, blank]) for _ in range(3)]
     assert [process.wait(timeout=PATIENCE) for process in started] == [0, 0, 0]
     store = open_store(blank)
@@ -235,8 +239,8 @@ def test_K08_a_process_killed_half_way_leaves_the_old_schema_whole(
     before = tables(store), columns(store)
     folder = folder_with_next(tmp_path, "import os; os.kill(os.getpid(), 9)")
     script = (
-        "import sys; from pathlib import Path; from monitor.store.migrate import upgrade;"
-        "from monitor.store.database import Database;"
+        "import sys; from pathlib import Path; from monitor.store.engine.migrate import upgrade;"
+        "from monitor.store.engine.database import Database;"
         "upgrade(Database(sys.argv[1]), Path(sys.argv[2]))"
     )
     done = subprocess.run([sys.executable, "-c", script, url, str(folder)], timeout=PATIENCE)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from monitor.store import subscriptions
-from monitor.store.database import Database
+from monitor.store.engine.database import Database
+from monitor.store.topics import subscriptions
 from tests.store.scenes import NOW, arrive, match, subscribe, watch
 
 MOMENT = timedelta(microseconds=1)

@@ -8,8 +8,9 @@ import sqlalchemy as sa
 from msgspec.structs import replace
 
 from monitor.model import ChangeKind, Decision, Paper, SightingText
-from monitor.store import candidates, paper_index, papers, sighting_texts, sql, write_papers
-from monitor.store.database import Database, Transaction
+from monitor.store.engine import sql
+from monitor.store.engine.database import Database, Transaction
+from monitor.store.papers import candidates, paper_index, papers, sighting_texts, write_papers
 from tests.patience import PATIENCE
 from tests.store.scenes import DAY, NOW, arrive, arxiv, ingest, keyed, new, offered, waiting
 

@@ -8,11 +8,13 @@ import pytest
 
 from monitor.errors import StoreBusyError, StoreError
 from monitor.model import Delivery, DeliveryState, Outcome
-from monitor.store import outbox, papers, subscriptions, uncertain_deliveries
-from monitor.store.database import Database
-from monitor.store.locks import service_lock
-from monitor.store.opening import open_store
+from monitor.store.digests import outbox, uncertain_deliveries
+from monitor.store.engine.database import Database
+from monitor.store.engine.locks import service_lock
+from monitor.store.engine.opening import open_store
+from monitor.store.papers import papers
 from monitor.store.restore import restore
+from monitor.store.topics import subscriptions
 from tests.patience import PATIENCE
 from tests.store.scenes import DAY, NOW, arrive, digest, freeze, subscribe
 

@@ -10,8 +10,12 @@ from msgspec.structs import replace
 
 from monitor.identity.keys import with_keys
 from monitor.model import ChangeKind, Paper, Run, RunOutcome
-from monitor.store import digests, papers, reading_progress, retention, runs, schema
-from monitor.store.database import Database
+from monitor.store import retention
+from monitor.store.digests import digests
+from monitor.store.engine import schema
+from monitor.store.engine.database import Database
+from monitor.store.papers import papers
+from monitor.store.sources import reading_progress, runs
 from tests.pipeline.desk import ids, match, origin, read, send, tell
 from tests.store.scenes import DAY, NOW, digest, freeze, offered, subscribe, unsent, watch
 

@@ -4,8 +4,10 @@ import sqlalchemy as sa
 from msgspec.structs import replace
 
 from monitor.model import Run, RunOutcome, SourceReport, SourceWarning
-from monitor.store import heartbeats, incidents, reading_progress, runs, schema
-from monitor.store.database import Database
+from monitor.store.digests import incidents
+from monitor.store.engine import heartbeats, schema
+from monitor.store.engine.database import Database
+from monitor.store.sources import reading_progress, runs
 from tests.store.scenes import DAY, HOUR, NOW
 
 OPEN = Run("feed", None, RunOutcome.FAILED, NOW)

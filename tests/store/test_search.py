@@ -6,8 +6,8 @@ import pytest
 
 from monitor.match import paper_keywords, parse_query, search_expression
 from monitor.model import Keyword, Keywords, Paper
-from monitor.store import papers, search
-from monitor.store.database import Database
+from monitor.store.engine.database import Database
+from monitor.store.papers import papers, search
 from tests.store.scenes import arrive
 
 

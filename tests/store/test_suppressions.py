@@ -10,9 +10,10 @@ import sqlalchemy as sa
 
 from monitor.errors import UsageError
 from monitor.model import Delivery, DeliveryState, Outcome
-from monitor.store import deliveries, outbox, schema, suppressions, uncertain_deliveries
-from monitor.store.database import Database
-from monitor.store.opening import open_store
+from monitor.store.digests import deliveries, outbox, suppressions, uncertain_deliveries
+from monitor.store.engine import schema
+from monitor.store.engine.database import Database
+from monitor.store.engine.opening import open_store
 from monitor.store.restore import restore
 from tests.store.scenes import DAY, HOUR, NOW, digest, freeze, subscribe
 

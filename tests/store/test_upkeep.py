@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from monitor.pipeline import cleanup
-from monitor.store.database import Database, Transaction
+from monitor.store.engine.database import Database, Transaction
 
 
 def test_a_writer_that_waits_comes_between_the_steps_of_upkeep(store: Database) -> None:

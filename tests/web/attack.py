@@ -25,7 +25,7 @@ import sqlalchemy as sa
 from monitor.app import App
 from monitor.model import DeliveryState
 from monitor.signing import KeyRing
-from monitor.store import schema
+from monitor.store.engine import schema
 from tests.faults import docs
 from tests.house import AGENTS, BANDITS, FOLDING, House
 from tests.patience import PATIENCE

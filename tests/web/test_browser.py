@@ -15,7 +15,8 @@ from playwright.sync_api import Browser, Page, expect
 from monitor.app import App
 from monitor.model import DeliveryState
 from monitor.signing import KeyRing
-from monitor.store import deliveries, schema, suppressions
+from monitor.store.digests import deliveries, suppressions
+from monitor.store.engine import schema
 from tests.house import AGENTS, House
 from tests.patience import PATIENCE
 from tests.web.conftest import closed_pages, one_time_token, pages, session_of

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from structlog.testing import capture_logs
 
 from monitor.app import App
-from monitor.store import suppressions
+from monitor.store.digests import suppressions
 from tests.house import House
 from tests.patience import PATIENCE, wait
 from tests.servers.nginx import nginx

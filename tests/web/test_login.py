@@ -18,7 +18,8 @@ import sqlalchemy as sa
 
 from monitor.commands import web_login
 from monitor.signing import KeyRing
-from monitor.store import schema, secrets
+from monitor.store import secrets
+from monitor.store.engine import schema
 from monitor.web.guesses import (
     FREE_GUESSES,
     MAX_WAITING,

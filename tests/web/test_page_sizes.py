@@ -13,7 +13,8 @@ from monitor.channels.email.reader_links import VIEW
 from monitor.commands.ratings import Whose, rate
 from monitor.model import DeliveryState
 from monitor.signing import KeyRing
-from monitor.store import schema, suppressions
+from monitor.store.digests import suppressions
+from monitor.store.engine import schema
 from tests.house import House
 from tests.web.conftest import pages, public_pages
 

@@ -13,7 +13,9 @@ import sqlalchemy as sa
 from monitor.app import App
 from monitor.commands.heartbeat import SERVICE
 from monitor.model import DeliveryState
-from monitor.store import deliveries, heartbeats, incidents, judgements, schema
+from monitor.store.digests import deliveries, incidents
+from monitor.store.engine import heartbeats, schema
+from monitor.store.topics import judgements
 from tests.house import AGENTS, House
 from tests.web.conftest import TOKEN, links, pages, public_pages
 

@@ -23,7 +23,7 @@ import yaml
 from structlog.testing import capture_logs
 
 from monitor.app import App
-from monitor.store import suppressions
+from monitor.store.digests import suppressions
 from tests.channels.test_slack_answers import signed
 from tests.house import AGENTS, House
 from tests.patience import PATIENCE

@@ -16,7 +16,9 @@ from monitor.app import App
 from monitor.commands.identity import merge
 from monitor.commands.suppressions import Wish, grant, standing
 from monitor.signing import KeyRing
-from monitor.store import judgements, schema, suppressions
+from monitor.store.digests import suppressions
+from monitor.store.engine import schema
+from monitor.store.topics import judgements
 from tests.house import AGENTS, FOLDING, House
 from tests.servers.smtp import Kept, ScriptedSmtp
 from tests.web.conftest import PUBLIC, public_pages

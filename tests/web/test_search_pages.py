@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from structlog.testing import capture_logs
 
 from monitor.identity import keys
-from monitor.store import schema
+from monitor.store.engine import schema
 from tests.house import AGENTS, BANDITS, House
 from tests.web.conftest import links, pages
 

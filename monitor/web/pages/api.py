@@ -24,7 +24,7 @@ from monitor.commands.ratings import Whose, rated, saved
 from monitor.commands.status import status
 from monitor.commands.topic_trial import NEAR, find_topic, try_topic
 from monitor.errors import QueryError
-from monitor.store import deliveries, suppressions
+from monitor.store.digests import deliveries, suppressions
 from monitor.web.paging import parameter
 from monitor.web.site import SEARCHES, one_at_a_time, site_of
 

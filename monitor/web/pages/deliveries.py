@@ -10,7 +10,7 @@ from monitor.commands.suppressions import suppress as stop
 from monitor.errors import UsageError
 from monitor.model import DeliveryState
 from monitor.pipeline.settle_deliveries import resolve
-from monitor.store import deliveries, suppressions, uncertain_deliveries
+from monitor.store.digests import deliveries, suppressions, uncertain_deliveries
 from monitor.web.forms import form, operator_only
 from monitor.web.paging import Slice, parameter, path_number
 from monitor.web.site import Form, go, show, site_of

@@ -14,7 +14,7 @@ from monitor.channels.email.render import render_digest
 from monitor.commands.preview import past_digest
 from monitor.digest.wording import format_count
 from monitor.model import Digest, DigestPaper, DigestSection, Templates
-from monitor.store import digests
+from monitor.store.digests import digests
 from monitor.web.guard import POLICY_OF_DOCUMENTS
 from monitor.web.pages.feeds import SUBSCRIPTION, feed_path
 from monitor.web.paging import parameter

@@ -13,7 +13,7 @@ from monitor.commands.export import MAX_PAPERS, Format, export
 from monitor.commands.paper_search import FoundPaper, load_found, name_all
 from monitor.errors import QueryError, UsageError
 from monitor.pipeline.runtime import Runtime
-from monitor.store import merge_papers
+from monitor.store.papers import merge_papers
 from monitor.web.pages.digests import digest_of
 from monitor.web.search_form import read_search, wanted_by
 from monitor.web.site import (

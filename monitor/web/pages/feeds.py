@@ -14,7 +14,8 @@ from starlette.routing import Route
 
 from monitor.commands.shown_papers import search_site
 from monitor.commands.topic_trial import find_topic
-from monitor.store import matches, papers
+from monitor.store.papers import papers
+from monitor.store.topics import matches
 from monitor.web.access import Role
 from monitor.web.atom import Feed, FeedPaper, is_unchanged, validators, write_feed
 from monitor.web.site import (

@@ -15,7 +15,7 @@ from monitor.config.messages import pointed
 from monitor.errors import QueryError, TooWideError, UsageError
 from monitor.match import parse_query
 from monitor.model import DigestPaper
-from monitor.store import earlier_texts
+from monitor.store.papers import earlier_texts
 from monitor.web.forms import form, operator_only, who
 from monitor.web.search_form import KINDS, read_search, wanted_by
 from monitor.web.site import (

@@ -12,7 +12,7 @@ from monitor.commands.status import status
 from monitor.model import DayCount
 from monitor.pipeline.runtime import ConfiguredSource
 from monitor.setting_types import duration
-from monitor.store import runs
+from monitor.store.sources import runs
 from monitor.web.paging import Slice, parameter
 from monitor.web.plots import plot_days
 from monitor.web.site import one_at_a_time, show, site_of, zone_of

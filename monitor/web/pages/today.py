@@ -11,7 +11,8 @@ from starlette.routing import Route
 
 from monitor.commands.heartbeat import vital_signs
 from monitor.commands.status import SourceStatus, status
-from monitor.store import digests, runs
+from monitor.store.digests import digests
+from monitor.store.sources import runs
 from monitor.web.paging import Slice, parameter
 from monitor.web.site import one_at_a_time, show, site_of, subscriptions_of, viewer_of, zone_of
 

@@ -28,7 +28,7 @@ from monitor.config.messages import pointed
 from monitor.errors import QueryError, TooWideError
 from monitor.match import parse_query, parse_topic
 from monitor.model import DayCount, DigestPaper, Topic
-from monitor.store import matches
+from monitor.store.topics import matches
 from monitor.web.pages.feeds import TOPIC, feed_path
 from monitor.web.paging import Slice, parameter
 from monitor.web.plots import plot_days

@@ -1,0 +1,223 @@
+"""Deliveries: their states, and reading them. `outbox` and `uncertain_deliveries` change them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import sqlalchemy as sa
+
+from monitor.errors import UsageError
+from monitor.model import Delivery, DeliveryState, Rendered
+from monitor.store.digests.packed import body_of
+from monitor.store.engine import schema
+from monitor.store.engine.database import Transaction
+from monitor.store.engine.sql import among, one_of
+
+WAITING = (DeliveryState.PLANNED, DeliveryState.RETRY)
+# A delivery in one of these states reached its recipient, may have, or is about to. So may one
+# without a clear outcome of its hand-off, whatever its state is now (`handed_off_at`).
+REACHED = (
+    DeliveryState.SENT,
+    DeliveryState.UNKNOWN,
+    DeliveryState.HANDING_OFF,
+    DeliveryState.CLAIMED,
+)
+_delivery = schema.delivery.c
+_digest = schema.digest.c
+_rendered = schema.rendered.c
+first_part = schema.delivery.alias("first")
+OF_SAME_RECIPIENT = sa.and_(
+    first_part.c.digest_id == _delivery.digest_id,
+    first_part.c.channel == _delivery.channel,
+    first_part.c.recipient == _delivery.recipient,
+    first_part.c.part == 0,
+)
+_NEVER_TRIED = sa.and_(_delivery.attempts == 0, _delivery.handed_off_at.is_(None))
+# The state of a delivery that waits again.
+WAITS_AGAIN = sa.case((_NEVER_TRIED, str(DeliveryState.PLANNED)), else_=str(DeliveryState.RETRY))
+# The condition of the index `ix_delivery_open`: without it SQLite reads all that was ever sent.
+_OPEN = sa.text("delivery.state NOT IN ('sent', 'superseded')")
+IS_UNKNOWN = sa.and_(_OPEN, _delivery.state == DeliveryState.UNKNOWN)
+IS_HANDED_OFF_AGAIN = sa.and_(
+    _OPEN, _delivery.state == DeliveryState.RETRY, _delivery.handed_off_at.is_not(None)
+)
+# Uncertain, or waiting to be handed off once more.
+MAY_HAVE_ARRIVED = sa.or_(IS_UNKNOWN, IS_HANDED_OFF_AGAIN)
+
+
+def reaches_recipient() -> sa.ColumnElement[bool]:
+    """Whether a delivery reached its recipient, or may have."""
+    return sa.or_(_delivery.state.in_(REACHED), _delivery.handed_off_at.is_not(None))
+
+
+def reaches_anyone(digest_id: sa.ColumnElement[int]) -> sa.Exists:
+    """Whether a digest reached any recipient, or may have."""
+    of_digest = (_delivery.digest_id == digest_id, reaches_recipient())
+    return sa.select(_delivery.id).where(*of_digest).exists()
+
+
+def has_content() -> sa.ColumnElement[bool]:
+    """Whether a digest has content. One of a quiet day records that nothing was sent."""
+    planned = sa.select(_delivery.id).where(_delivery.digest_id == _digest.id)
+    return sa.or_(_digest.papers > 0, planned.exists())
+
+
+def stands() -> sa.ColumnElement[bool]:
+    """Whether a digest is not superseded, and in its state never will be."""
+    kept = sa.or_(reaches_anyone(_digest.id), ~has_content())
+    return sa.and_(_digest.superseded_at.is_(None), kept)
+
+
+def has_recipient(tx: Transaction, address: str) -> bool:
+    """Return whether anything was ever for a recipient; `address` is in lower case."""
+    own = sa.select(_delivery.id).where(sa.func.lower(_delivery.recipient) == address)
+    return tx.scalar(own.limit(1)) is not None
+
+
+def is_in(delivery_id: int, *states: DeliveryState) -> sa.ColumnElement[bool]:
+    """Return the condition that a delivery is in one of some states."""
+    return sa.and_(_delivery.id == delivery_id, _delivery.state.in_(states))
+
+
+def set_if(tx: Transaction, condition: sa.ColumnElement[bool], **values: Any) -> bool:
+    """Change a delivery if the condition holds; return whether it did."""
+    return tx.execute(sa.update(schema.delivery).where(condition).values(values)).rowcount == 1
+
+
+def get(tx: Transaction, delivery_id: int) -> Delivery:
+    """Return a delivery. Raises UsageError if there is none with this number."""
+    rows = with_bodies(tx, [delivery_id])
+    if not rows:
+        raise UsageError(f"there is no delivery {delivery_id}", "`deliveries` lists them")
+    return rows[0]
+
+
+def with_ids(tx: Transaction, ids: Iterable[int]) -> list[Delivery]:
+    """Return the deliveries with these ids in order, without their bodies."""
+    return select_without_bodies(tx, among(_delivery.id, ids))[::-1]
+
+
+def of_digest(tx: Transaction, digest_id: int) -> list[Delivery]:
+    """Return the deliveries of a digest in order, without their bodies."""
+    return select_without_bodies(tx, _delivery.digest_id == digest_id)[::-1]
+
+
+def listing(tx: Transaction, states: Collection[DeliveryState] | None = None) -> list[Delivery]:
+    """Return all deliveries, or those in some states, newest first, without their bodies."""
+    condition = _delivery.state.in_(states) if states is not None else sa.true()
+    return select_without_bodies(tx, condition)
+
+
+def newest(
+    tx: Transaction, limit: int, state: DeliveryState | None = None, before: int | None = None
+) -> list[Delivery]:
+    """Return the newest deliveries, newest first, without their bodies.
+
+    With `state` only those in it; with `before` those with lower ids.
+    """
+    wanted = [] if state is None else [_delivery.state == state]
+    if before is not None:
+        wanted.append(_delivery.id < before)
+    query = _query(*_NO_BODIES).where(*wanted)
+    rows = tx.execute(query.order_by(_delivery.id.desc()).limit(limit))
+    return [_to_delivery(row) for row in rows]
+
+
+def open_on(tx: Transaction, channels: Collection[str]) -> list[int]:
+    """Return the digests with deliveries that wait for these channels, oldest first."""
+    if not channels:
+        return []
+    waits = (_delivery.state.in_(WAITING), among(_delivery.channel, channels))
+    return sorted(tx.scalars(sa.select(_delivery.digest_id).where(*waits).distinct()))
+
+
+def has_reached(tx: Transaction, subscription: str, period: str, prefix: str) -> bool:
+    """Return whether a digest was delivered where references begin with `place`."""
+    of_digest = _digest.subscription == subscription, _digest.period == period
+    rows = tx.execute(
+        sa.select(_delivery.id)
+        .join(schema.digest, _digest.id == _delivery.digest_id)
+        .where(*of_digest, _delivery.reference.startswith(prefix, autoescape=True))
+        .limit(1)
+    )
+    return rows.first() is not None
+
+
+def counts(tx: Transaction) -> dict[DeliveryState, int]:
+    """Return how many deliveries are in each state, without the states that have none."""
+    rows = tx.execute(sa.select(_delivery.state, sa.func.count()).group_by(_delivery.state))
+    return {DeliveryState(state): number for state, number in rows}
+
+
+def select(tx: Transaction, condition: sa.ColumnElement[bool]) -> list[Delivery]:
+    """Return the deliveries for which a condition holds, in the order they were planned."""
+    rows = tx.execute(_query(*_BODIES).where(condition).order_by(_delivery.id))
+    return [_to_delivery(row) for row in rows]
+
+
+def with_bodies(tx: Transaction, ids: Iterable[int]) -> list[Delivery]:
+    """Return the deliveries with these ids, in the order they were planned."""
+    return [_to_delivery(row) for row in tx.execute(_WITH_BODIES, {"values": ids})]
+
+
+def select_without_bodies(tx: Transaction, condition: sa.ColumnElement[bool]) -> list[Delivery]:
+    """Return the deliveries for which a condition holds, newest first."""
+    rows = tx.execute(_query(*_NO_BODIES).where(condition).order_by(_delivery.id.desc()))
+    return [_to_delivery(row) for row in rows]
+
+
+_BODIES = (_rendered.body, _rendered.packed, _digest.packed.label("content"))
+_NO_BODIES = tuple(sa.null().label(name) for name in ("body", "packed", "content"))
+
+
+def _query(*bodies: sa.ColumnElement[Any]) -> sa.Select[Any]:
+    return (
+        sa.select(
+            schema.delivery,
+            _digest.subscription,
+            _digest.period,
+            first_part.c.reference.label("parent"),
+            *bodies,
+        )
+        .join(schema.digest, _digest.id == _delivery.digest_id)
+        .join(
+            schema.rendered,
+            sa.and_(
+                _rendered.digest_id == _delivery.digest_id,
+                _rendered.channel == _delivery.channel,
+                _rendered.part == _delivery.part,
+            ),
+        )
+        .outerjoin(first_part, sa.and_(OF_SAME_RECIPIENT, _delivery.part > 0))
+    )
+
+
+# Built once: every delivery is read so before it is sent.
+_WITH_BODIES = _query(*_BODIES).where(one_of(_delivery.id)).order_by(_delivery.id)
+
+
+def _to_delivery(row: Any) -> Delivery:
+    return Delivery(
+        id=row.id,
+        digest_id=row.digest_id,
+        subscription=row.subscription,
+        period=row.period,
+        channel=row.channel,
+        recipient=row.recipient,
+        part=row.part,
+        state=DeliveryState(row.state),
+        attempts=row.attempts,
+        message_id=row.message_id,
+        created_at=row.created_at,
+        changed_at=row.changed_at,
+        next_attempt_at=row.next_attempt_at,
+        rendered=Rendered(row.part, body_of(row)),
+        parent=row.parent or "",
+        reference=row.reference,
+        error=row.error,
+        owner=row.owner,
+        resent=row.resent,
+        handed_off_at=row.handed_off_at,
+        withheld_at=row.withheld_at,
+    )

@@ -1,0 +1,253 @@
+"""Reading digests as they were frozen."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+from msgspec import structs
+
+from monitor.model import Digest, DigestPaper, Paper, Rendered, SourceReport
+from monitor.store.digests.deliveries import WAITING
+from monitor.store.digests.packed import body_of, pack, unpack
+from monitor.store.engine import schema
+from monitor.store.engine.database import Transaction
+from monitor.store.engine.sql import among
+from monitor.store.papers import papers
+
+_digest = schema.digest.c
+_item = schema.digest_item.c
+_rendered = schema.rendered.c
+
+
+def of_period(tx: Transaction, subscription: str, period: str) -> Digest | None:
+    """Return the digest of a subscription for a period."""
+    wanted = (_digest.subscription == subscription, _digest.period == period)
+    digest_id = tx.scalar(sa.select(_digest.id).where(*wanted))
+    return get(tx, digest_id) if digest_id is not None else None
+
+
+def get(tx: Transaction, digest_id: int) -> Digest | None:
+    """Return a digest as it was frozen, or with its papers as they are now: see `remove_texts`."""
+    stored = sa.select(_digest.content, _digest.packed).where(_digest.id == digest_id)
+    row = tx.execute(stored).one_or_none()
+    if row is None:
+        return None
+    digest = unpack(row.packed, Digest) if row.packed else msgspec.convert(row.content, Digest)
+    return _with_papers(tx, digest) if _lacks_texts(digest) else digest
+
+
+def remove_texts(tx: Transaction, digest_id: int) -> None:
+    """Leave of a frozen digest its papers, their topics and places; their texts are removed."""
+    digest = get(tx, digest_id)
+    if digest is None:
+        return
+    listed = _map_papers(
+        digest,
+        lambda entry: structs.replace(
+            entry,
+            paper=_NO_TEXT,
+            matched=tuple(structs.replace(topic, why=()) for topic in entry.matched),
+            also=(),
+        ),
+    )
+    values = {"content": {}, "packed": pack(listed)}
+    tx.execute(sa.update(schema.digest).where(_digest.id == digest_id).values(values))
+
+
+_NO_TEXT = Paper("")
+TEXTS_REMOVED = "The texts of this digest were removed. Its papers are shown as they are now."
+
+
+def _lacks_texts(digest: Digest) -> bool:
+    return any(entry.paper == _NO_TEXT for group in digest.groups for entry in group.entries)
+
+
+def _with_papers(tx: Transaction, digest: Digest) -> Digest:
+    ids = {entry.paper_id for group in digest.groups for entry in group.entries}
+    now = papers.load(tx, ids)
+
+    def filled(entry: DigestPaper) -> DigestPaper:
+        stored = now.get(entry.paper_id)
+        return structs.replace(entry, paper=stored.paper if stored else _MERGED)
+
+    return replace(_map_papers(digest, filled), notes=(*digest.notes, TEXTS_REMOVED))
+
+
+_MERGED = Paper("A paper that was merged into another")
+
+
+def _map_papers(digest: Digest, change: Callable[[DigestPaper], DigestPaper]) -> Digest:
+    groups = (replace(group, entries=tuple(map(change, group.entries))) for group in digest.groups)
+    return replace(digest, groups=tuple(groups))
+
+
+class Heading(msgspec.Struct, frozen=True):
+    """What is known of a digest without its content."""
+
+    subscription: str
+    period: str
+    papers: int
+
+
+def headings(tx: Transaction, ids: Iterable[int]) -> dict[int, Heading]:
+    """Return the headings of digests by id."""
+    columns = sa.select(_digest.id, _digest.subscription, _digest.period, _digest.papers)
+    rows = tx.execute(columns.where(among(_digest.id, ids)))
+    return {id: Heading(*heading) for id, *heading in rows}
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """A digest as the archive lists it."""
+
+    id: int
+    subscription: str
+    period: str
+    due_at: datetime
+    papers: int
+    superseded: bool
+
+
+def newest(
+    tx: Transaction, subscriptions: Collection[str], limit: int, before: int | None = None
+) -> list[Listed]:
+    """Return the newest digests of subscriptions, newest first; from below the id `before`."""
+    wanted = [among(_digest.subscription, subscriptions)]
+    if before is not None:
+        wanted.append(_digest.id < before)
+    rows = tx.execute(_listed().where(*wanted).order_by(_digest.id.desc()).limit(limit))
+    return [Listed(*row) for row in rows]
+
+
+def neighbours(
+    tx: Transaction, subscription: str, period: str
+) -> tuple[Listed | None, Listed | None]:
+    """Return the digests of a subscription just before and after one."""
+    own = (_digest.subscription == subscription, _digest.period == period)
+    id_ = sa.select(_digest.id).where(*own).scalar_subquery()
+    same = _listed().where(_digest.subscription == subscription)
+    older = tx.execute(same.where(_digest.id < id_).order_by(_digest.id.desc()).limit(1))
+    newer = tx.execute(same.where(_digest.id > id_).order_by(_digest.id).limit(1))
+    before, after = (next((Listed(*row) for row in rows), None) for rows in (older, newer))
+    return before, after
+
+
+def oldest_open(tx: Transaction) -> Listed | None:
+    """Return the digest that was due first of those with a delivery that is not over."""
+    rows = tx.execute(
+        _listed()
+        .join(schema.delivery, schema.delivery.c.digest_id == _digest.id)
+        .where(schema.delivery.c.state.in_(WAITING))
+        .order_by(_digest.due_at)
+        .limit(1)
+    )
+    return next((Listed(*row) for row in rows), None)
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """The topic under which a digest showed a paper in full, and when the digest was due."""
+
+    topic: str
+    due_at: datetime
+
+
+def shown_under(tx: Transaction, subscription: str, period: str, paper_id: int) -> Shown | None:
+    """Return where a digest showed a paper; None where it listed the title alone, or has it not."""
+    row = tx.execute(
+        sa.select(_item.shown_under, _digest.due_at)
+        .join(schema.digest, _item.digest_id == _digest.id)
+        .where(
+            _digest.subscription == subscription,
+            _digest.period == period,
+            _item.paper_id == paper_id,
+            _item.shown_under.is_not(None),
+        )
+    ).first()
+    return Shown(*row) if row else None
+
+
+def _listed() -> sa.Select[Any]:
+    return sa.select(
+        _digest.id,
+        _digest.subscription,
+        _digest.period,
+        _digest.due_at,
+        _digest.papers,
+        _digest.superseded_at.is_not(None),
+    )
+
+
+def latest(tx: Transaction, subscription: str) -> tuple[int, Digest] | None:
+    """Return the newest digest of a subscription by its due time, and its id."""
+    newest = sa.select(_digest.id).where(_digest.subscription == subscription)
+    digest_id = tx.scalar(newest.order_by(_digest.due_at.desc(), _digest.id.desc()).limit(1))
+    digest = get(tx, digest_id) if digest_id is not None else None
+    return (digest_id, digest) if digest_id is not None and digest else None
+
+
+class Accounted(msgspec.Struct, frozen=True):
+    """What a digest was made of: how many papers, and what was read for it."""
+
+    id: int
+    period: str
+    papers: int
+    report: tuple[SourceReport, ...]
+
+
+class _Report(msgspec.Struct):
+    """The only part of a frozen digest that is read: a digest has hundreds of papers."""
+
+    report: tuple[SourceReport, ...]
+
+
+def latest_account(tx: Transaction, subscription: str) -> Accounted | None:
+    """Return what the newest digest of a subscription was made of, without its papers."""
+    row = tx.execute(_LATEST, {"subscription": subscription}).one_or_none()
+    if row is None:
+        return None
+    content = unpack(row.packed, _Report) if row.packed else msgspec.convert(row.content, _Report)
+    return Accounted(row.id, row.period, row.papers, content.report)
+
+
+_LATEST = (
+    sa.select(_digest.id, _digest.period, _digest.papers, _digest.content, _digest.packed)
+    .where(_digest.subscription == sa.bindparam("subscription"))
+    .order_by(_digest.due_at.desc(), _digest.id.desc())
+    .limit(1)
+)
+
+
+def rendered_parts(tx: Transaction, digest_id: int) -> dict[str, tuple[Rendered, ...]]:
+    """Return the parts of a digest by channel, as they were frozen."""
+    rows = tx.execute(
+        sa.select(schema.rendered, _digest.packed.label("content"))
+        .join(schema.digest, _digest.id == _rendered.digest_id)
+        .where(_rendered.digest_id == digest_id)
+        .order_by(_rendered.channel, _rendered.part)
+    )
+    parts_of: dict[str, list[Rendered]] = defaultdict(list)
+    for row in rows:
+        parts_of[row.channel].append(Rendered(row.part, body_of(row)))
+    return {channel: tuple(rendered) for channel, rendered in parts_of.items()}
+
+
+def count(tx: Transaction, subscription: str) -> int:
+    """Return how many digests a subscription had, including superseded and quiet ones."""
+    of_one = sa.select(sa.func.count()).where(_digest.subscription == subscription)
+    return tx.scalar(of_one) or 0
+
+
+def of_paper(tx: Transaction, paper_id: int) -> list[tuple[str, str, int]]:
+    """Return (subscription, period, revision) of the digests with a paper, oldest first."""
+    rows = tx.execute(
+        sa.select(_digest.subscription, _digest.period, _item.revision)
+        .join(schema.digest_item, _item.digest_id == _digest.id)
+        .where(_item.paper_id == paper_id)
+        .order_by(_digest.id)
+    )
+    return [(row.subscription, row.period, row.revision) for row in rows]

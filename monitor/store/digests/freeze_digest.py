@@ -1,0 +1,287 @@
+"""Freezing a digest: its papers, its rendered parts and its deliveries, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from monitor.model import DeliveryState, Digest, Json, Rendered
+from monitor.store.digests.deliveries import has_content, reaches_anyone, reaches_recipient
+from monitor.store.digests.packed import pack, pack_body
+from monitor.store.engine import schema
+from monitor.store.engine.database import Transaction
+from monitor.store.engine.inserts import insert_new
+from monitor.store.engine.sql import among, one_of
+from monitor.store.papers import papers
+
+_digest = schema.digest.c
+_item = schema.digest_item.c
+_delivery = schema.delivery.c
+_rendered = schema.rendered.c
+
+# The key of the error in the body of a part that its channel could not render.
+UNRENDERED = "unrendered"
+
+
+class Planned(msgspec.Struct, frozen=True):
+    """A delivery to add: one part, on one channel, to one recipient.
+
+    With an `error` the channel could not render the digest, and the delivery is failed.
+    """
+
+    channel: str
+    recipient: str
+    part: int
+    message_id: str
+    error: str = ""
+
+
+class Unrendered(msgspec.Struct, frozen=True):
+    """A channel for which a digest has no text."""
+
+    digest_id: int
+    subscription: str
+    period: str
+    channel: str
+
+
+def freeze(
+    tx: Transaction,
+    digest: Digest,
+    rendered: Mapping[str, Sequence[Rendered]],
+    planned: Iterable[Planned],
+    now: datetime,
+) -> int | None:
+    """Write a digest, its items, its rendered parts and its deliveries; return its id.
+
+    The subscription's digests that reached no recipient are superseded, and their items are free
+    for this one. (Notices to the operator do not supersede each other.) Returns None and writes
+    nothing if the period has a digest already, if an item is in a digest that reached a recipient
+    (another composer was faster), or if a paper was merged into another meanwhile.
+    """
+    attempt = tx.begin_nested()
+    is_subscription = _wait_for_other_composers(tx, digest.subscription)
+    content = pack(digest)
+    digest_id = _insert_digest(tx, digest, content)
+    if digest_id is not None:
+        if is_subscription:
+            _supersede(tx, digest.subscription, digest_id, now)
+        if _take_items(tx, digest, digest_id):
+            _plan(tx, digest_id, _parts(digest_id, rendered, content), planned, now)
+            attempt.commit()
+            return digest_id
+    attempt.rollback()
+    return None
+
+
+def _wait_for_other_composers(tx: Transaction, subscription: str) -> bool:
+    """Wait for other composers of a subscription. False for notices to the operator."""
+    row = schema.subscription.c
+    lock = sa.select(row.name).where(row.name == subscription).with_for_update()
+    return tx.execute(lock).first() is not None
+
+
+def _insert_digest(tx: Transaction, digest: Digest, content: bytes) -> int | None:
+    row = {
+        "subscription": digest.subscription,
+        "period": digest.period,
+        "due_at": digest.due_at,
+        "composed_at": digest.composed_at,
+        "papers": digest.papers,
+        "content": {},
+        "packed": content,
+    }
+    if not insert_new(tx, schema.digest, [row]):
+        return None
+    place = (_digest.subscription == digest.subscription, _digest.period == digest.period)
+    return tx.scalar(sa.select(_digest.id).where(*place))
+
+
+# The digests before a new one that reached no recipient.
+_EARLIER = sa.select(_digest.id).where(
+    _digest.subscription == sa.bindparam("subscription"),
+    _digest.id != sa.bindparam("id"),
+    _digest.superseded_at.is_(None),
+    ~reaches_anyone(_digest.id),
+)
+
+
+def _supersede(tx: Transaction, subscription: str, digest_id: int, now: datetime) -> None:
+    """Supersede digests that reached no recipient.
+
+    Their deliveries are locked first, so that none is claimed meanwhile.
+    """
+    ids = set(tx.scalars(_EARLIER, {"subscription": subscription, "id": digest_id}))
+    if not ids:
+        return
+    its_deliveries = among(_delivery.digest_id, ids)
+    open_ones = sa.select(_delivery.digest_id, reaches_recipient()).where(its_deliveries)
+    rows = tx.execute(open_ones.with_for_update())
+    lost = _with_content(tx, ids - {id for id, has_reached in rows if has_reached})
+    if not lost:
+        return
+    of_lost = (_item.subscription == subscription, among(_item.digest_id, lost))
+    tx.execute(sa.delete(schema.digest_item).where(*of_lost))
+    tx.execute(sa.update(schema.digest).where(among(_digest.id, lost)).values(superseded_at=now))
+    tx.execute(
+        sa.update(schema.delivery)
+        .where(among(_delivery.digest_id, lost))
+        .values(state=DeliveryState.SUPERSEDED, next_attempt_at=None, changed_at=now)
+    )
+
+
+def _with_content(tx: Transaction, ids: Iterable[int]) -> set[int]:
+    """Leave out the digests without papers."""
+    chosen = (among(_digest.id, ids), has_content())
+    return set(tx.scalars(sa.select(_digest.id).where(*chosen)))
+
+
+def _take_items(tx: Transaction, digest: Digest, digest_id: int) -> bool:
+    entries = {e.paper_id: e.revision for group in digest.groups for e in group.entries}
+    # SQLite has one writer, and refuses items of papers that are gone.
+    if tx.dialect.name != "sqlite" and not papers.exist(tx, entries):
+        return False
+    earlier = tx.execute(_ITEMS_OF_PAPERS, {"subscription": digest.subscription, "values": entries})
+    if any(row.revision >= entries[row.paper_id] for row in earlier):
+        return False
+    shown = _shown_under(digest)
+    rows = [
+        {
+            "subscription": digest.subscription,
+            "paper_id": id,
+            "revision": revision,
+            "digest_id": digest_id,
+            "shown_under": shown.get(id),
+        }
+        for id, revision in sorted(entries.items())
+    ]
+    try:
+        return insert_new(tx, schema.digest_item, rows) == len(rows)
+    except sa.exc.IntegrityError:
+        if tx.dialect.name != "sqlite" or papers.exist(tx, entries):
+            raise
+        return False
+
+
+_ITEMS_OF_PAPERS = sa.select(_item.paper_id, _item.revision).where(
+    _item.subscription == sa.bindparam("subscription"), one_of(_item.paper_id)
+)
+
+
+def _shown_under(digest: Digest) -> dict[int, str]:
+    """Return the topics under which papers are shown in full: what readers can answer."""
+    in_full = {entry.paper_id for entry in digest.best(digest.full)}
+    return {
+        entry.paper_id: group.topic
+        for group in digest.groups
+        for entry in group.entries
+        if entry.paper_id in in_full
+    }
+
+
+def _plan(
+    tx: Transaction,
+    digest_id: int,
+    parts: list[dict[str, Any]],
+    planned: Iterable[Planned],
+    now: datetime,
+) -> None:
+    planned = list(planned)
+    failed = {delivery.channel: delivery.error for delivery in planned if delivery.error}
+    parts = parts + [
+        _part(digest_id, channel, 0, {UNRENDERED: error}) for channel, error in failed.items()
+    ]
+    rows = [
+        {
+            "digest_id": digest_id,
+            "channel": delivery.channel,
+            "recipient": delivery.recipient,
+            "part": delivery.part,
+            "state": DeliveryState.FAILED if delivery.error else DeliveryState.PLANNED,
+            "attempts": 0,
+            "owner": "",
+            "message_id": delivery.message_id,
+            "reference": "",
+            "error": delivery.error,
+            "created_at": now,
+            "changed_at": now,
+        }
+        for delivery in planned
+    ]
+    if parts:
+        tx.execute(sa.insert(schema.rendered), parts)
+    if rows:
+        tx.execute(sa.insert(schema.delivery), rows)
+
+
+def _parts(
+    digest_id: int, rendered: Mapping[str, Sequence[Rendered]], content: bytes | None
+) -> list[dict[str, Any]]:
+    return [
+        _part(digest_id, channel, part.part, {}, pack_body(part.body, content))
+        for channel, texts in rendered.items()
+        for part in texts
+    ]
+
+
+def _part(
+    digest_id: int, channel: str, part: int, body: Json, packed: bytes | None = None
+) -> dict[str, Any]:
+    where = {"digest_id": digest_id, "channel": channel, "part": part}
+    return {**where, "body": body, "packed": packed}
+
+
+def list_unrendered(tx: Transaction, names: Collection[str] | None = None) -> list[Unrendered]:
+    """Return the channels without a text, of some or all subscriptions, oldest first.
+
+    Superseded digests are left out: their papers are in a newer one.
+    """
+    wanted = sa.true() if names is None else among(_digest.subscription, names)
+    rows = tx.execute(
+        sa.select(_digest.id, _digest.subscription, _digest.period, _rendered.channel)
+        .join(schema.rendered, _rendered.digest_id == _digest.id)
+        .where(_digest.superseded_at.is_(None), _lacks_text(), wanted)
+        .order_by(_digest.id, _rendered.channel)
+    )
+    return [Unrendered(*row) for row in rows]
+
+
+def _lacks_text() -> sa.ColumnElement[bool]:
+    return sa.cast(_rendered.body, sa.Text).startswith(f'{{"{UNRENDERED}"')
+
+
+def add_text(
+    tx: Transaction,
+    unrendered: Unrendered,
+    rendered: Sequence[Rendered],
+    planned: Sequence[Planned],
+    now: datetime,
+) -> int:
+    """Add a channel's text and deliveries to a digest; return how many deliveries now wait.
+
+    Returns 0 and writes nothing if another process was faster or the digest is superseded. Part 0
+    keeps its Message-ID. Recipients that are not in `planned` stay failed.
+    """
+    _wait_for_other_composers(tx, unrendered.subscription)
+    place = (_rendered.digest_id == unrendered.digest_id, _rendered.channel == unrendered.channel)
+    stands = sa.exists().where(_digest.id == unrendered.digest_id, _digest.superseded_at.is_(None))
+    first = sa.update(schema.rendered).where(*place, _rendered.part == 0, _lacks_text(), stands)
+    content = tx.scalar(sa.select(_digest.packed).where(_digest.id == unrendered.digest_id))
+    if tx.execute(first.values(body={}, packed=pack_body(rendered[0].body, content))).rowcount != 1:
+        return 0
+    waits = (
+        sa.update(schema.delivery)
+        .where(_delivery.digest_id == unrendered.digest_id, _delivery.channel == unrendered.channel)
+        .where(_delivery.state == DeliveryState.FAILED)
+        .where(among(_delivery.recipient, {delivery.recipient for delivery in planned}))
+        .values(state=DeliveryState.PLANNED, error="", created_at=now, changed_at=now)
+    )
+    count = tx.execute(waits).rowcount
+    later = [delivery for delivery in planned if delivery.part > 0]
+    parts = _parts(unrendered.digest_id, {unrendered.channel: rendered[1:]}, content)
+    _plan(tx, unrendered.digest_id, parts, later, now)
+    return count + len(later)

@@ -1,0 +1,224 @@
+"""Suppressions: recipients who opted out, or were removed by the operator.
+
+    suppress     a row for a recipient and one subscription, or all (""); until a time, or for good
+    withhold     open deliveries that a row forbids become `suppressed`, for good
+    lift         the row goes; what was withheld is not sent afterwards
+
+The configuration does not undo a row: it holds for the address, whoever names it. Claims look at
+the rows themselves (`is_withheld`), so that nothing is sent from the moment a row is committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from monitor.model import DeliveryState, Suppression
+from monitor.store.digests import incidents
+from monitor.store.digests.deliveries import WAITING, reaches_recipient
+from monitor.store.engine import schema
+from monitor.store.engine.database import Transaction
+from monitor.store.engine.inserts import insert_or_update
+from monitor.store.engine.sql import among
+
+ALL = ""
+# The incident of a store that was restored where the suppressions made since could not be read.
+LIST, UNCONFIRMED = "list of suppressions", "unconfirmed"
+
+_row = schema.suppression.c
+_delivery = schema.delivery.c
+_digest = schema.digest.c
+
+
+def address_of(recipient: str) -> str:
+    """Return the form in which recipients are compared: readers do not care about case."""
+    return recipient.strip().lower()
+
+
+def suppress(
+    tx: Transaction,
+    recipient: str,
+    subscription: str,
+    now: datetime,
+    *,
+    until: datetime | None = None,
+    how: str,
+) -> None:
+    """Send a recipient nothing of a subscription (or of `ALL`), until a time or for good.
+
+    A later suppression of the same recipient and subscription replaces an earlier one. What waits
+    is withheld at once. `how` is "operator", "link" or "one-click".
+    """
+    row = {
+        "address": address_of(recipient),
+        "subscription": subscription,
+        "recipient": recipient.strip(),
+        "since": now,
+        "until": until,
+        "how": how,
+    }
+    insert_or_update(tx, schema.suppression, [row], ["recipient", "since", "until", "how"])
+    withhold(tx, now)
+
+
+def lift(tx: Transaction, recipient: str, subscription: str) -> bool:
+    """Send a recipient what is composed from now on; return whether there was a suppression."""
+    this = (_row.address == address_of(recipient), _row.subscription == subscription)
+    return tx.execute(sa.delete(schema.suppression).where(*this)).rowcount == 1
+
+
+def end_pause(tx: Transaction, recipient: str, subscription: str, now: datetime) -> None:
+    """End a suppression that has an end now; since when it was is kept, for what was withheld."""
+    this = (_row.address == address_of(recipient), _row.subscription == subscription)
+    tx.execute(sa.update(schema.suppression).where(*this, _row.until > now).values(until=now))
+
+
+def listing(tx: Transaction, now: datetime, recipient: str | None = None) -> list[Suppression]:
+    """Return the suppressions in force, oldest first: all, or those of a recipient."""
+    of_recipient = sa.true() if recipient is None else _row.address == address_of(recipient)
+    rows = tx.execute(
+        sa.select(schema.suppression)
+        .where(_in_force(now), of_recipient)
+        .order_by(_row.since, _row.address, _row.subscription)
+    )
+    return [
+        Suppression(row.recipient, row.subscription, row.since, row.until, row.how) for row in rows
+    ]
+
+
+def count(tx: Transaction, now: datetime) -> int:
+    """Return how many suppressions are in force."""
+    in_force = sa.select(sa.func.count()).select_from(schema.suppression).where(_in_force(now))
+    return tx.scalar(in_force) or 0
+
+
+def suppressed_addresses(tx: Transaction, subscription: str, now: datetime) -> set[str]:
+    """Return the addresses (`address_of`) that get nothing of a subscription."""
+    named = _row.subscription.in_((ALL, subscription))
+    return set(tx.scalars(sa.select(_row.address).where(named, _in_force(now))))
+
+
+def with_ended_pause(
+    tx: Transaction, subscription: str, recipients: Collection[str], now: datetime
+) -> list[str]:
+    """Return the recipients whose pause of a subscription has ended."""
+    ended = set(
+        tx.scalars(
+            sa.select(_row.address).where(
+                among(_row.address, map(address_of, recipients)),
+                _row.subscription.in_((ALL, subscription)),
+                _row.until <= now,
+            )
+        )
+    )
+    return [recipient for recipient in recipients if address_of(recipient) in ended]
+
+
+def list_missed(tx: Transaction, subscription: str, channel: str, recipient: str) -> list[int]:
+    """Return the digests withheld from a recipient since the last one they got.
+
+    Those that reached no other recipient are left out: their papers are in a later digest.
+    """
+    own = sa.and_(
+        _digest.subscription == subscription,
+        _delivery.channel == channel,
+        _delivery.recipient == recipient,
+        _delivery.part == 0,
+    )
+    joined = sa.select(_delivery.digest_id).join(schema.digest, _digest.id == _delivery.digest_id)
+    last = tx.scalar(
+        joined.where(own, reaches_recipient()).order_by(_delivery.digest_id.desc()).limit(1)
+    )
+    withheld = joined.where(
+        own,
+        _delivery.digest_id > (last or 0),
+        _delivery.state == DeliveryState.SUPPRESSED,
+        _delivery.withheld_at.is_not(None),
+        _digest.superseded_at.is_(None),
+        _digest.papers > 0,
+    )
+    return sorted(tx.scalars(withheld))
+
+
+def withhold(tx: Transaction, now: datetime) -> None:
+    """Mark open deliveries that a suppression forbids: they are not sent later either."""
+    rows = tx.execute(
+        sa.select(_delivery.id, _row.since, _row.until, _row.how)
+        .join(schema.digest, _digest.id == _delivery.digest_id)
+        .join(schema.suppression, _forbids())
+        .where(_delivery.state.in_(WAITING), _in_force(now))
+    ).all()
+    reasons = {row.id: _reason(row) for row in rows}
+    for reason in sorted(set(reasons.values())):
+        ids = [id for id, its_reason in reasons.items() if its_reason == reason]
+        open_ones = (among(_delivery.id, ids), _delivery.state.in_(WAITING))
+        values = {"state": DeliveryState.SUPPRESSED, "error": reason, "withheld_at": now}
+        update = sa.update(schema.delivery).where(*open_ones)
+        tx.execute(update.values(values | {"next_attempt_at": None, "changed_at": now}))
+
+
+def is_withheld(now: sa.ColumnElement[datetime]) -> sa.ColumnElement[bool]:
+    """Whether a delivery may not be sent now: its recipient does not want it.
+
+    After a restore without the list of suppressions, only notices to the operator are sent.
+    """
+    of_subscription = _digest.subscription.in_(sa.select(schema.subscription.c.name))
+    forbidden = sa.select(_row.address).where(_forbids(), _in_force(now)).exists()
+    incident = schema.incident.c
+    is_open = (incident.subject == LIST, incident.kind == UNCONFIRMED, incident.ended_at.is_(None))
+    in_doubt = sa.select(incident.id).where(*is_open).exists()
+    return sa.and_(of_subscription, sa.or_(forbidden, in_doubt))
+
+
+def _forbids() -> sa.ColumnElement[bool]:
+    """Whether a row is about a delivery. SQLite lowers ASCII alone: hence the second comparison."""
+    is_theirs = sa.or_(
+        _row.address == sa.func.lower(_delivery.recipient), _row.recipient == _delivery.recipient
+    )
+    of_all = sa.and_(
+        _row.subscription == ALL, _digest.subscription.in_(sa.select(schema.subscription.c.name))
+    )
+    return sa.and_(is_theirs, sa.or_(_row.subscription == _digest.subscription, of_all))
+
+
+def _in_force(now: datetime | sa.ColumnElement[datetime]) -> sa.ColumnElement[bool]:
+    return sa.or_(_row.until.is_(None), _row.until > now)
+
+
+def _reason(row: Any) -> str:
+    if row.until is not None:
+        return f"paused by the recipient until {row.until:%Y-%m-%d %H:%M} UTC"
+    by = "the operator" if row.how == "operator" else "the recipient"
+    return f"stopped by {by} on {row.since:%Y-%m-%d}"
+
+
+def replace_all(tx: Transaction, rows: Iterable[dict[str, Any]]) -> None:
+    """Take over the suppressions of another store in place of one's own."""
+    tx.execute(sa.delete(schema.suppression))
+    updated = ["recipient", "since", "until", "how"]
+    insert_or_update(tx, schema.suppression, list(rows), updated)
+
+
+def rows(tx: Transaction) -> list[dict[str, Any]]:
+    """Return all rows, for `replace_all`; none of a store from a version without suppressions."""
+    if not sa.inspect(tx).has_table(schema.suppression.name):
+        return []
+    return [dict(row) for row in tx.execute(sa.select(schema.suppression)).mappings()]
+
+
+def doubt(tx: Transaction, now: datetime) -> None:
+    """Hold all mail to readers until the operator confirms the list: some of it may be lost."""
+    error = (
+        "those of the replaced store could not be read, and no digest is sent until you compare "
+        "`paper-monitor suppressions` with what you know and run `paper-monitor suppressions "
+        "confirm`"
+    )
+    incidents.open_incident(tx, LIST, UNCONFIRMED, now, error)
+
+
+def confirm(tx: Transaction, now: datetime) -> bool:
+    """End the doubt; return whether there was one."""
+    return incidents.end_incident(tx, LIST, UNCONFIRMED, now) is not None

@@ -1,0 +1,125 @@
+"""Connections to SQLite and PostgreSQL, with the settings that a store needs."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from monitor.errors import StoreError
+from monitor.store.engine.sql import read_json
+
+BUSY_MS = 30_000
+# KiB that a connection to SQLite keeps of the store. With larger caches the many connections of a
+# service grow for hours (benchmarks/steady.py). The pages are in the system's cache as well.
+READ_CACHE, WRITE_CACHE = 2_048, 8_192
+
+# A stronger setting of the server, such as waiting for its standbys, is kept.
+_DURABLE = (
+    "SELECT set_config('synchronous_commit', 'on', false)"
+    " WHERE current_setting('synchronous_commit') = 'off'"
+)
+
+
+def parse_url(url: str) -> sa.URL:
+    """Return the URL of a store. Raises StoreError for any other database."""
+    try:
+        parsed = sa.make_url(url)
+    except sa.exc.ArgumentError:
+        raise StoreError(f"{url!r} is not a store", "sqlite:///data/monitor.db, for one") from None
+    backend = parsed.get_backend_name()
+    if backend == "postgresql":
+        return parsed.set(drivername="postgresql+psycopg")
+    if backend != "sqlite":
+        raise StoreError(
+            f"a store cannot be {backend}", "it is sqlite:/// or postgresql+psycopg://"
+        )
+    if parsed.database in (None, "", ":memory:") or parsed.query:
+        raise StoreError("a SQLite store is a file", "sqlite:///data/monitor.db, for one")
+    return parsed
+
+
+def _connect_args(wait: float) -> dict[str, Any]:
+    """Return the arguments of a PostgreSQL connection that waits for `wait` seconds at most."""
+    limits = (f"-c {name}_timeout={wait * 1000:.0f}" for name in ("lock", "statement"))
+    return {"connect_timeout": max(2, round(wait)), "options": " ".join(limits)}
+
+
+def engine(
+    url: sa.URL,
+    *,
+    writer: bool,
+    foreign_keys: bool = True,
+    wait: float | None = None,
+    read_cache: int = READ_CACHE,
+) -> sa.Engine:
+    """Return an engine with the settings that a store needs.
+
+    A commit is on the disk when it returns, on SQLite (synchronous = FULL) and on PostgreSQL,
+    whatever its server's default: a lost commit would send a digest again. On SQLite a writer
+    begins with BEGIN IMMEDIATE on its only connection, which threads use in turn.
+    """
+    if url.get_backend_name() == "postgresql":
+        return _postgresql_engine(url, wait)
+    cache = WRITE_CACHE if writer else read_cache
+    return _sqlite_engine(url, writer, foreign_keys, wait, cache)
+
+
+def _postgresql_engine(url: sa.URL, wait: float | None) -> sa.Engine:
+    new_engine = sa.create_engine(
+        url,
+        pool_pre_ping=True,
+        pool_size=5,
+        max_overflow=15,
+        json_deserializer=read_json,
+        connect_args=_connect_args(wait) if wait else {},
+    )
+
+    @sa.event.listens_for(new_engine, "connect")
+    def require_durability(connection: Any, record: object) -> None:
+        connection.execute(_DURABLE)
+        connection.commit()
+
+    return new_engine
+
+
+def _sqlite_engine(
+    url: sa.URL, writer: bool, foreign_keys: bool, wait: float | None, cache: int
+) -> sa.Engine:
+    file = Path(url.database or "")
+    new_engine = sa.create_engine(
+        url,
+        poolclass=sa.QueuePool,
+        pool_size=1 if writer else 5,
+        max_overflow=0 if writer else 15,
+        # Each connection has a cache of its own: the one used last has the warmest.
+        pool_use_lifo=True,
+        creator=lambda: connect_sqlite(file, wait),
+        json_deserializer=read_json,
+    )
+
+    @sa.event.listens_for(new_engine, "connect")
+    def configure(connection: sqlite3.Connection, record: object) -> None:
+        connection.isolation_level = None  # the driver begins no transaction by itself
+        connection.execute(f"PRAGMA foreign_keys = {'ON' if foreign_keys else 'OFF'}")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA cache_size = {-cache}")
+        connection.execute("PRAGMA journal_mode = WAL" if writer else "PRAGMA query_only = ON")
+
+    @sa.event.listens_for(new_engine, "begin")
+    def begin(connection: sa.Connection) -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writer else "BEGIN")
+
+    return new_engine
+
+
+def connect_sqlite(path: Path, wait: float | None = None) -> sqlite3.Connection:
+    """Connect to an existing file. By itself SQLite would create a missing one.
+
+    `wait` is how many seconds to wait for a locked store.
+    """
+    address = f"{path.absolute().as_uri()}?mode=rw"
+    timeout = wait or BUSY_MS / 1000
+    return sqlite3.connect(address, uri=True, timeout=timeout, check_same_thread=False)

@@ -1,0 +1,235 @@
+"""Locks that last as long as a process lives.
+
+There is one for each owner of claims, one for the service, and one for each source that is being
+read. For a SQLite store it is a lock on a file in `<store>.owners/`, for PostgreSQL an advisory
+lock of a connection of its own. The system releases it when the process dies.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Protocol
+
+import sqlalchemy as sa
+
+from monitor.errors import StoreBusyError, StoreError
+from monitor.private_files import make_folder
+from monitor.store.engine.database import Database
+from monitor.store.engine.sqlite_files import owners_folder
+
+SERVICE = "service"
+SOURCE = "source-"
+
+
+class Owner:
+    """A living process, as claims name it. `Owner.hold` makes one."""
+
+    def __init__(self, id: str, lock: _Lock) -> None:
+        self.id = id
+        self._lock = lock
+
+    @classmethod
+    def hold(cls, database: Database) -> Owner:
+        """Become an owner until `release`, or until the process ends."""
+        id = secrets.token_hex(8)
+        return cls(id, _take(database, id, f"the owner {id} has lost its place to another"))
+
+    def keep(self) -> None:
+        """Take the lock again if a lost connection released it.
+
+        Raises StoreError if the store cannot be reached.
+        """
+        self._lock.keep()
+
+    def release(self) -> None:
+        """Release the lock: its claims are free for others."""
+        self._lock.release()
+
+
+def alive(database: Database, owner: str) -> bool:
+    """Return whether an owner still holds its lock."""
+    if database.path is None:
+        with database.reading() as tx:
+            key = sa.func.pg_try_advisory_xact_lock_shared(_number(owner))
+            return not tx.scalar(sa.select(key))
+    return _is_locked(owners_folder(database.path) / owner)
+
+
+class ServiceLock(Protocol):
+    """A lock that only one process can hold."""
+
+    def keep(self) -> None:
+        """Take the lock again if a lost connection released it.
+
+        Raises StoreBusyError if another process has taken it meanwhile: stop then. Raises
+        StoreError if the store cannot be reached: try again.
+        """
+
+
+@contextmanager
+def service_lock(database: Database) -> Iterator[ServiceLock]:
+    """Hold the lock of the only service on a store. Raises StoreBusyError if it is taken.
+
+    A PostgreSQL server releases it when the connection is lost: call `keep` regularly, and stop if
+    that raises StoreBusyError.
+    """
+    hint = "only one serves a store; the other commands may be used beside it"
+    with _hold(database, SERVICE, "another paper-monitor serve runs on this store", hint) as lock:
+        yield lock
+
+
+@contextmanager
+def source_lock(database: Database, source: str) -> Iterator[ServiceLock]:
+    """Be the only process to read a source. Raises StoreBusyError while another reads it."""
+    hint = "wait until it is done"
+    busy = f"the source {source} is being read already"
+    with _hold(database, _of_source(source), busy, hint) as lock:
+        yield lock
+
+
+def is_source_locked(database: Database, source: str) -> bool:
+    """Return whether any process reads a source."""
+    return alive(database, _of_source(source))
+
+
+def _of_source(source: str) -> str:
+    return SOURCE + hashlib.sha256(source.encode()).hexdigest()[:16]
+
+
+@contextmanager
+def _hold(database: Database, name: str, busy: str, hint: str) -> Iterator[ServiceLock]:
+    lock = _take(database, name, busy, hint)
+    try:
+        yield lock
+    finally:
+        lock.release()
+
+
+class _FileLock:
+    def __init__(self, path: Path, held: int) -> None:
+        self._path = path
+        self._held = held
+
+    def keep(self) -> None:
+        """A file lock is released only when the process ends."""
+
+    def release(self) -> None:
+        self._path.unlink(missing_ok=True)
+        os.close(self._held)
+
+
+class _AdvisoryLock:
+    def __init__(self, database: Database, number: int, busy: str, hint: str) -> None:
+        self._database = database
+        self._number = number
+        self._busy = busy, hint
+        self._connection = self._connect()
+
+    def keep(self) -> None:
+        if not self._is_connected():
+            self._disconnect()
+            self._connection = self._connect()
+
+    def release(self) -> None:
+        with suppress(sa.exc.SQLAlchemyError):  # a lost connection has released it already
+            self._connection.execute(sa.select(sa.func.pg_advisory_unlock(self._number)))
+        self._disconnect()
+
+    def _connect(self) -> sa.Connection:
+        connection = self._database.session_lock(self._number)
+        if connection is None:
+            raise StoreBusyError(*self._busy)
+        return connection
+
+    def _is_connected(self) -> bool:
+        try:
+            self._connection.execute(sa.select(1))
+        except sa.exc.SQLAlchemyError:
+            return False
+        return True
+
+    def _disconnect(self) -> None:
+        if not self._connection.closed:
+            self._connection.invalidate()
+            self._connection.close()
+
+
+_Lock = _FileLock | _AdvisoryLock
+
+
+def _take(database: Database, name: str, busy: str, hint: str = "") -> _Lock:
+    if database.path is None:
+        return _AdvisoryLock(database, _number(name), busy, hint)
+    folder = owners_folder(database.path)
+    try:
+        make_folder(folder)
+        _sweep(database, folder)
+        held = _lock_file(folder / name, wait=not _is_reused(name))
+    except OSError as fault:
+        raise StoreError(f"no lock file can be made in {folder}: {fault.strerror}") from fault
+    if held is None:
+        raise StoreBusyError(busy, hint)
+    return _FileLock(folder / name, held)
+
+
+def _is_reused(name: str) -> bool:
+    """The names of services and sources are used again; those of owners never are."""
+    return name == SERVICE or name.startswith(SOURCE)
+
+
+def _sweep(database: Database, folder: Path) -> None:
+    """Remove the lock files of owners that died."""
+    for left in folder.iterdir():
+        if not _is_reused(left.name):
+            alive(database, left.name)
+
+
+def _number(name: str) -> int:
+    digest = hashlib.sha256(f"paper-monitor owner {name}".encode()).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)
+
+
+def _lock_file(path: Path, *, wait: bool) -> int | None:
+    """Lock a file and return its descriptor, None if another process holds it.
+
+    The last holder may remove the file between opening and locking it: it is then created again.
+    """
+    while True:
+        held = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            os.close(held)
+            return None
+        if _stands_at(path, held):
+            return held
+        os.close(held)
+
+
+def _stands_at(path: Path, held: int) -> bool:
+    try:
+        return path.stat().st_ino == os.fstat(held).st_ino
+    except FileNotFoundError:
+        return False
+
+
+def _is_locked(path: Path) -> bool:
+    """Return whether another process holds a lock file; remove one that no process holds."""
+    try:
+        held = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        path.unlink(missing_ok=True)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(held)
+    return False

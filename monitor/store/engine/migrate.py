@@ -1,0 +1,87 @@
+"""Migrating the tables of a store, completely or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from sqlalchemy.engine.interfaces import ReflectedForeignKeyConstraint
+
+from monitor.errors import MonitorError, StoreError
+from monitor.resources import resource
+from monitor.store.engine import database as store
+from monitor.store.engine.connect import engine
+
+
+def upgrade(database: store.Database, folder: Path | None = None) -> None:
+    """Run the missing migrations in one transaction, as the only process.
+
+    `folder` holds the migrations, by default those of this installation. A SQLite store with
+    content is first copied to `<file>.before-<version>`. Raises StoreError if the store is newer
+    than this installation or a migration fails; the store is then unchanged.
+    """
+    config = Config()
+    location = str(folder or resource("migrations"))
+    config.set_main_option("script_location", location.replace("%", "%%"))
+    script = ScriptDirectory.from_config(config)
+    version = store.schema_version(database)
+    if version and version not in {revision.revision for revision in script.walk_revisions()}:
+        hint = "install the newer paper-monitor, or restore a backup from before"
+        raise StoreError(f"the store was written by a newer version (schema {version})", hint)
+    if version and version != script.get_current_head() and database.path:
+        database.backup(
+            database.path.with_name(f"{database.path.name}.before-{version}"), with_tokens=True
+        )
+    _run(database, config)
+
+
+def _run(database: store.Database, config: Config) -> None:
+    # SQLite rebuilds a table to alter it, and foreign keys would treat that as a deletion.
+    writer = engine(database.url, writer=True, foreign_keys=False)
+    try:
+        with writer.begin() as connection:
+            store.lock(connection, store.MIGRATE_LOCK)
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+            _hold_together(connection)
+    except MonitorError:
+        raise
+    except sa.exc.DBAPIError as fault:
+        why = database.explain(fault.orig or fault)
+        raise StoreError(
+            f"the store could not be brought up to date: {why.message}", why.hint
+        ) from fault
+    except Exception as fault:
+        raise StoreError(f"the store could not be brought up to date: {fault}") from fault
+    finally:
+        writer.dispose()
+
+
+def _hold_together(connection: sa.Connection) -> None:
+    """Raise StoreError if a migration left a row whose foreign key names no row.
+
+    Tables are read in the order of their keys, so that millions of rows take seconds. SQLite's own
+    `foreign_key_check` takes about twelve times as long.
+    """
+    if connection.dialect.name != "sqlite":
+        return
+    tables = sa.inspect(connection)
+    for table in tables.get_table_names():
+        for key in tables.get_foreign_keys(table):
+            if connection.execute(_broken(table, key)).first():
+                named = key["referred_table"]
+                raise StoreError(f"a migration left a row of {table} without its {named}")
+
+
+def _broken(table: str, key: ReflectedForeignKeyConstraint) -> sa.Select[Any]:
+    """Return a row of a table whose foreign key names no row."""
+    rows = sa.table(table, *map(sa.column, key["constrained_columns"]))
+    named = sa.table(key["referred_table"], *map(sa.column, key["referred_columns"]))
+    keys = sa.select(*rows.c).order_by(*rows.c).subquery()
+    matches = (column == key for column, key in zip(named.c, keys.c, strict=True))
+    complete = (column.is_not(None) for column in keys.c)
+    return sa.select(*keys.c).where(*complete, ~sa.exists().where(*matches)).limit(1)

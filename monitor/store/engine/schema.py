@@ -1,0 +1,580 @@
+"""The tables. Their unique keys are the guarantee; code is only a fast path to them."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from sqlalchemy import BigInteger, Boolean, Column, Float, ForeignKey, Index, Integer, Table, Text
+
+from monitor.store.engine.sql import Id, Instant
+
+# The newest migration. Alembic is not imported for a store with this version, nor for a new one on
+# SQLite, which `create` makes.
+VERSION = "0028"
+
+metadata = sa.MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
+    }
+)
+
+
+def _paper(*, primary_key: bool = False) -> Column[int]:
+    key = ForeignKey("paper.id", ondelete="CASCADE")
+    return Column("paper_id", Id, key, primary_key=primary_key, nullable=False)
+
+
+def _digest(*, primary_key: bool = False) -> Column[int]:
+    key = ForeignKey("digest.id", ondelete="CASCADE")
+    return Column("digest_id", Id, key, primary_key=primary_key, nullable=False)
+
+
+def _partial(name: str, *columns: str, where: str, unique: bool = False) -> Index:
+    # The migrations have it for PostgreSQL: here it would load that dialect at each start.
+    return Index(name, *columns, unique=unique, sqlite_where=sa.text(where))
+
+
+# ── papers ──────────────────────────────────────────────────────────────────────────
+
+# The ingest assigns ids: only one can commit at a time.
+paper = Table(
+    "paper",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=False),
+    Column("title", Text, nullable=False),
+    Column("abstract", Text, nullable=False),
+    Column("authors", sa.JSON, nullable=False),
+    Column("venue", Text, nullable=False),
+    Column("year", Integer),
+    Column("categories", sa.JSON, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("pdf_url", Text, nullable=False),
+    Column("published_at", Instant),
+    Column("updated_at", Instant),
+    Column("announced_at", Instant),
+    Column("first_seen_at", Instant, nullable=False),
+    Column("news_at", Instant),
+    Column("revision", Integer, nullable=False),
+    Column("version", Integer),
+    Column("withdrawn", Boolean, nullable=False),
+    Column("purged_at", Instant),
+    Column("type", Text),
+    Column("links", Text),
+    Column("upvotes", Integer),
+    Column("precision", Text),
+    Column("listed", Text),
+    Index("ix_paper_first_seen_at", "first_seen_at"),
+    _partial("ix_paper_purged", "id", where="purged_at IS NOT NULL"),
+)
+
+# The texts that the last revisions of a paper replaced, compressed.
+earlier_text = Table(
+    "earlier_text",
+    metadata,
+    _paper(primary_key=True),
+    Column("revision", Integer, primary_key=True, autoincrement=False),
+    Column("packed", sa.LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# Papers that the search index does not have yet. The index itself, `paper_words`, differs between
+# the databases: `create` or a migration makes it, and `search` uses it.
+unsearched = Table("unsearched", metadata, _paper(primary_key=True))
+
+paper_key = Table(
+    "paper_key",
+    metadata,
+    Column("scheme", Text, primary_key=True),
+    Column("value", Text, primary_key=True),
+    _paper(),
+    Index("ix_paper_key_paper_id", "paper_id"),
+    sqlite_with_rowid=False,
+)
+
+# Identifiers that different works share: data of each, by which no paper is recognised.
+common_key = Table(
+    "common_key",
+    metadata,
+    Column("scheme", Text, primary_key=True),
+    Column("value", Text, primary_key=True),
+    _paper(primary_key=True),
+    Index("ix_common_key_paper_id", "paper_id"),
+    sqlite_with_rowid=False,
+)
+
+# What a notice or comment (paper_id) is about, stored or not; `kind` is what it means for that
+# paper (withdrawn, revised), null for a comment.
+about = Table(
+    "about",
+    metadata,
+    Column("scheme", Text, primary_key=True),
+    Column("value", Text, primary_key=True),
+    _paper(primary_key=True),
+    Column("kind", Text),
+    Index("ix_about_paper_id", "paper_id"),
+    sqlite_with_rowid=False,
+)
+
+title_key = Table(
+    "title_key",
+    metadata,
+    Column("key", Text, primary_key=True),
+    _paper(primary_key=True),
+    Index("ix_title_key_paper_id", "paper_id"),
+    sqlite_with_rowid=False,
+)
+
+# A few numbers of each paper; near copies share one. They find candidates, and prove nothing.
+block = Table(
+    "block",
+    metadata,
+    Column("key", Id, primary_key=True, autoincrement=False),
+    _paper(primary_key=True),
+    Index("ix_block_paper_id", "paper_id"),
+    sqlite_with_rowid=False,
+)
+
+# `why` says how the paper was recognised; `past` are earlier fingerprints, latest first; `mark` is
+# a hash of the whole record, so that an unchanged one is recognised at once.
+sighting = Table(
+    "sighting",
+    metadata,
+    Column("source", Text, primary_key=True),
+    Column("raw_id", Text, primary_key=True),
+    _paper(primary_key=True),
+    Column("document", Text, nullable=False),
+    Column("version", Integer),
+    Column("announce", Text, nullable=False),
+    Column("fingerprint", Text, nullable=False),
+    Column("first_seen_at", Instant, nullable=False),
+    Column("last_seen_at", Instant, nullable=False),
+    Column("why", Text),
+    Column("past", Text),
+    Column("mark", sa.BigInteger),
+    Index("ix_sighting_paper_id", "paper_id"),
+    # Covers the check for unchanged records, which then reads no row of the table.
+    Index("ix_sighting_mark", "source", "raw_id", "mark", "paper_id").ddl_if(dialect="sqlite"),
+)
+
+# The text of each record. It is not in `sighting`, whose rows are written whenever a known record
+# is read again. Sightings from before this table have none.
+sighting_text = Table(
+    "sighting_text",
+    metadata,
+    _paper(primary_key=True),
+    Column("source", Text, primary_key=True),
+    Column("raw_id", Text, primary_key=True),
+    Column("title", Text, nullable=False),
+    Column("authors", Text, nullable=False),
+    Column("venue", Text, nullable=False),
+    Column("year", Integer),
+    Column("type", Text, nullable=False),
+    Column("keys", Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+change = Table(
+    "change",
+    metadata,
+    _paper(primary_key=True),
+    Column("revision", Integer, primary_key=True, autoincrement=False),
+    Column("kind", Text, nullable=False),
+    Column("why", Text, nullable=False, default=""),
+    Column("at", Instant, nullable=False),
+    Column("matched_at", Instant),
+    Index("ix_change_at", "at"),
+    _partial("ix_change_kind", "kind", "paper_id", where="kind <> 'new'"),
+    _partial("ix_change_unmatched", "paper_id", "revision", where="matched_at IS NULL"),
+)
+
+# A paper that was merged into another one: its id leads there.
+joined = Table(
+    "joined",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=False),
+    _paper(),
+    Column("why", Text, nullable=False),
+    Column("at", Instant, nullable=False),
+    Index("ix_joined_paper_id", "paper_id"),
+)
+
+# A person's ruling: two names of records stand for the same work, or for different ones.
+ruling = Table(
+    "ruling",
+    metadata,
+    Column("one", Text, primary_key=True),
+    Column("other", Text, primary_key=True),
+    Column("verdict", Text, nullable=False),
+    Column("at", Instant, nullable=False),
+    Index("ix_ruling_other", "other"),
+)
+
+# ── runs ────────────────────────────────────────────────────────────────────────────
+
+document = Table(
+    "document",
+    metadata,
+    Column("source", Text, primary_key=True),
+    Column("content_hash", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("offset", Integer, nullable=False),
+    Column("finished", Boolean, nullable=False),
+    Column("at", Instant, nullable=False),
+)
+
+# How far each dump of a source was read.
+dump = Table(
+    "dump",
+    metadata,
+    Column("source", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("size", BigInteger, nullable=False),
+    Column("modified", BigInteger),
+    Column("offset", BigInteger, nullable=False),
+    Column("number", BigInteger, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("start", Text, nullable=False),
+    Column("ended", Boolean, nullable=False),
+    Column("at", Instant, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+run = Table(
+    "run",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("source", Text, nullable=False),
+    Column("document", Text),
+    Column("started_at", Instant, nullable=False),
+    Column("finished_at", Instant),
+    Column("outcome", Text),
+    Column("seen", Integer, nullable=False),
+    Column("new", Integer, nullable=False),
+    Column("revised", Integer, nullable=False),
+    Column("known", Integer, nullable=False),
+    Column("rejected", Integer, nullable=False),
+    Column("error", Text, nullable=False),
+    Column("validators", sa.JSON(none_as_null=True)),
+    Column("fresh", Integer, nullable=False, server_default="0"),
+    Column("set_aside", sa.JSON(none_as_null=True)),
+    Index("ix_run_source", "source", "id"),
+    Index("ix_run_source_started_at", "source", "started_at"),
+    Index("ix_run_finished_at", "finished_at"),
+)
+
+# Records that could not be decided: `text` is all of a record as JSON, `first_run` what it would
+# have been worth, `version` that of the program that tried it last.
+undecided = Table(
+    "undecided",
+    metadata,
+    Column("source", Text, primary_key=True),
+    Column("record_hash", Text, primary_key=True),
+    Column("raw_id", Text, nullable=False),
+    Column("document", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("error", Text, nullable=False),
+    Column("version", Text, nullable=False),
+    Column("first_run", Text),
+    Column("at", Instant, nullable=False),
+    Column("tried_at", Instant, nullable=False),
+)
+
+# Sources whose first reading is complete.
+source = Table(
+    "source",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("first_read_at", Instant, nullable=False),
+)
+
+# What each source brought on each day, from which its usual amount is learned.
+source_day = Table(
+    "source_day",
+    metadata,
+    Column("source", Text, primary_key=True),
+    Column("day", sa.Date, primary_key=True),
+    Column("asked", Integer, nullable=False),
+    Column("offered", Boolean, nullable=False),
+    Column("fresh", Integer, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# The state of a source at a place, its kind and address.
+source_state = Table(
+    "source_state",
+    metadata,
+    Column("source", Text, primary_key=True),
+    Column("place", Text, nullable=False),
+    Column("whole_at", Instant),
+    Column("lifetime", Integer, nullable=False, default=0),
+    Column("waits_until", Instant),
+    Column("waits_for", Text, nullable=False, default=""),
+)
+
+server_wait = Table(
+    "server_wait",
+    metadata,
+    Column("server", Text, primary_key=True),
+    Column("until", Instant, nullable=False),
+    Column("why", Text, nullable=False),
+)
+
+moved_address = Table(
+    "moved_address",
+    metadata,
+    Column("address", Text, primary_key=True),
+    Column("place", Text, nullable=False),
+    Column("seen", Integer, nullable=False),
+)
+
+incident = Table(
+    "incident",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("subject", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("since", Instant, nullable=False),
+    Column("error", Text, nullable=False),
+    Column("told_at", Instant),
+    Column("ended_at", Instant),
+    Column("end_told_at", Instant),
+    Column("tries", Integer, nullable=False),
+    Column("next_try_at", Instant),
+    Column("mark", Text, nullable=False, default=""),
+    _partial("ix_incident_open", "subject", "kind", unique=True, where="ended_at IS NULL"),
+)
+
+heartbeat = Table(
+    "heartbeat",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("at", Instant, nullable=False),
+)
+
+# Each time that a configuration came into use after another one, or in another process.
+activation = Table(
+    "activation",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("at", Instant, nullable=False),
+    Column("config_hash", Text, nullable=False),
+    Column("file", Text, nullable=False),
+    Column("host", Text, nullable=False),
+    Column("process", Integer, nullable=False),
+)
+
+# ── topics and matches ──────────────────────────────────────────────────────────────
+
+topic = Table(
+    "topic",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("query", Text, nullable=False),
+    Column("sources", sa.JSON, nullable=False),
+    Column("news", sa.JSON, nullable=False),
+    Column("since_seconds", Integer, nullable=False),
+    Column("threshold", Float, nullable=False, server_default="0"),
+    Column("synonyms", sa.JSON(none_as_null=True)),
+    Column("in_force_since", Instant, nullable=False),
+)
+
+match = Table(
+    "match",
+    metadata,
+    Column("topic", Text, primary_key=True),
+    Column("paper_id", Id, primary_key=True),
+    Column("revision", Integer, primary_key=True, autoincrement=False),
+    Column("score", Float, nullable=False),
+    Column("matched_at", Instant, nullable=False),
+    sa.ForeignKeyConstraint(
+        ["paper_id", "revision"],
+        ["change.paper_id", "change.revision"],
+        name="fk_match_change",
+        ondelete="CASCADE",
+    ),
+    Index("ix_match_paper_id", "paper_id"),
+    sqlite_with_rowid=False,
+)
+
+# ── subscriptions and digests ───────────────────────────────────────────────────────
+
+subscription = Table(
+    "subscription",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("first_seen_at", Instant, nullable=False),
+    Column("removed_at", Instant),
+    Column("schedule", Text, nullable=False),
+    Column("timezone", Text, nullable=False),
+    Column("in_force_since", Instant, nullable=False),
+    # Nothing is due before; empty when that is not known.
+    Column("next_due_at", Instant),
+    Index("ix_subscription_next_due_at", "next_due_at"),
+)
+
+subscription_topic = Table(
+    "subscription_topic",
+    metadata,
+    Column(
+        "subscription", Text, ForeignKey("subscription.name", ondelete="CASCADE"), primary_key=True
+    ),
+    Column("topic", Text, primary_key=True),
+    Column("since", Instant, nullable=False),
+)
+
+# Not a foreign key: a notice to the operator belongs to no subscription.
+digest = Table(
+    "digest",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("subscription", Text, nullable=False),
+    Column("period", Text, nullable=False),
+    Column("due_at", Instant, nullable=False),
+    Column("composed_at", Instant, nullable=False),
+    Column("papers", Integer, nullable=False),
+    # Compressed in `packed`; `content` is that of digests from before there was `packed`.
+    Column("content", sa.JSON, nullable=False),
+    Column("superseded_at", Instant),
+    Column("packed", sa.LargeBinary),
+    sa.UniqueConstraint("subscription", "period"),
+)
+
+digest_item = Table(
+    "digest_item",
+    metadata,
+    Column("subscription", Text, primary_key=True),
+    _paper(primary_key=True),
+    Column("revision", Integer, primary_key=True, autoincrement=False),
+    _digest(),
+    # The topic under which the paper was shown in full; null where its title was listed alone.
+    Column("shown_under", Text),
+    Index("ix_digest_item_paper_id", "paper_id"),
+    # The papers last shown under a topic are read for each digest, however many there were.
+    _partial(
+        "ix_digest_item_shown",
+        "subscription",
+        "shown_under",
+        "digest_id",
+        where="shown_under IS NOT NULL",
+    ),
+    sqlite_with_rowid=False,
+)
+
+rendered = Table(
+    "rendered",
+    metadata,
+    _digest(primary_key=True),
+    Column("channel", Text, primary_key=True),
+    Column("part", Integer, primary_key=True, autoincrement=False),
+    # Compressed in `packed`; `body` is that of parts from before, or why there is no text.
+    Column("body", sa.JSON, nullable=False),
+    Column("packed", sa.LargeBinary),
+)
+
+delivery = Table(
+    "delivery",
+    metadata,
+    Column("id", Id, primary_key=True),
+    _digest(),
+    Column("channel", Text, nullable=False),
+    Column("recipient", Text, nullable=False),
+    Column("part", Integer, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("resent", Boolean, nullable=False, default=False),
+    Column("next_attempt_at", Instant),
+    Column("owner", Text, nullable=False),
+    Column("message_id", Text, nullable=False),
+    Column("reference", Text, nullable=False),
+    Column("error", Text, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("changed_at", Instant, nullable=False),
+    Column("handed_off_at", Instant),
+    # Since when its recipient does not want it (`suppression`).
+    Column("withheld_at", Instant),
+    sa.UniqueConstraint("digest_id", "channel", "recipient", "part"),
+    sa.ForeignKeyConstraint(
+        ["digest_id", "channel", "part"],
+        ["rendered.digest_id", "rendered.channel", "rendered.part"],
+        name="fk_delivery_rendered",
+        ondelete="CASCADE",
+    ),
+    _partial("ix_delivery_open", "state", where="state NOT IN ('sent', 'superseded')"),
+)
+
+# How many hand-offs in a row had no clear outcome, in each outage group.
+line = Table(
+    "line",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("unclear", Integer, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# The key that signs links, where the configuration names none; its only row is 1.
+signing_key = Table(
+    "signing_key",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("key", Text, nullable=False),
+    Column("made_at", Instant, nullable=False),
+)
+
+# Logins to the pages. `id` is a hash of the cookie, `login` names what was given for it, and
+# `granted_by` the secret that stands behind it: another secret ends the session.
+web_session = Table(
+    "web_session",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("login", Text, nullable=False, unique=True),
+    Column("granted_by", Text, nullable=False),
+    Column("since", Instant, nullable=False),
+    Column("until", Instant, nullable=False),
+)
+
+# The last refresh token of each mail account; a backup has none unless it is asked for.
+oauth_token = Table(
+    "oauth_token",
+    metadata,
+    Column("account", Text, primary_key=True),
+    Column("refresh_token", Text, nullable=False),
+    Column("changed_at", Instant, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# Who is sent nothing more of a subscription, or of any ("") until a time, or for good. `address`
+# is the recipient in lower case.
+suppression = Table(
+    "suppression",
+    metadata,
+    Column("address", Text, primary_key=True),
+    Column("subscription", Text, primary_key=True),
+    Column("recipient", Text, nullable=False),
+    Column("since", Instant, nullable=False),
+    Column("until", Instant),
+    Column("how", Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+
+def _answers(name: str, *more: Column[str]) -> Table:
+    return Table(
+        name,
+        metadata,
+        Column("subscription", Text, primary_key=True),
+        Column("topic", Text, primary_key=True),
+        _paper(primary_key=True),
+        Column("who", Text, primary_key=True),
+        *more,
+        Column("at", Instant, nullable=False),
+        Column("how", Text, nullable=False),
+        Index(f"ix_{name}_paper_id", "paper_id"),
+        sqlite_with_rowid=False,
+    )
+
+
+# Readers' answers to the papers of a topic, "wanted" or "unwanted", and the papers they saved.
+judgement = _answers("judgement", Column("verdict", Text, nullable=False))
+saved_paper = _answers("saved_paper")

@@ -1,0 +1,1 @@
+"""Papers, and what they are found by."""

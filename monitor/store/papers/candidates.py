@@ -1,0 +1,161 @@
+"""Which stored papers an incoming one may be."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from msgspec import structs
+
+from monitor.model import Candidate, IncomingPaper, StoredPaper
+from monitor.store.engine import schema
+from monitor.store.engine.database import Transaction
+from monitor.store.engine.sql import index_value
+from monitor.store.papers import identity_rulings, paper_index, papers
+from monitor.store.papers.paper_drafts import read_better
+
+# How many papers that share only blocks are compared: those that share most.
+NEAREST = 3
+# The weight of a shared block: seven that no other paper has weigh less than one more block.
+ONE_MORE = 8 << 10
+
+Ways = dict[int, set[str]]
+# Whether an incoming paper may be one of this title, by these authors, as seen at a glance.
+Glance = Callable[[IncomingPaper, str, tuple[str, ...]], bool]
+
+
+def find(
+    tx: Transaction,
+    source: str,
+    incoming: Sequence[IncomingPaper],
+    glance: Glance,
+) -> list[tuple[Candidate, ...]]:
+    """Return, for each incoming paper, the stored ones that it may be, ordered by id.
+
+    It takes a few statements for any number of papers. They are found by identifier and by the
+    source's own id; without a proof by identifier, by title key (the newest papers); and if no
+    identifier leads to a paper, by blocks (the papers that share most, unless a cheap check rules
+    them out).
+    """
+    candidates_of: list[Ways] = [defaultdict(set) for _ in incoming]
+    by_key = paper_index.of_keys(tx, {pair for record in incoming for pair in record.keys})
+    by_raw_id = paper_index.of_raw_ids(tx, source, {record.raw_id for record in incoming})
+    unproven = []
+    for ways, record in zip(candidates_of, incoming, strict=True):
+        named = [(pair, by_key.get(paper_index.indexed_pair(pair))) for pair in record.keys]
+        _note(ways, (id for _, id in named if id is not None), "key")
+        _note(ways, by_raw_id.get(index_value(record.raw_id), ()), "raw_id")
+        if all(id is None or scheme == papers.LINK for (scheme, _), id in named):
+            unproven.append((ways, record))
+    by_title = paper_index.of_titles(tx, {record.title_key for _, record in unproven})
+    for ways, record in unproven:
+        _note(ways, by_title.get(index_value(record.title_key), ()), "title")
+    _near(tx, unproven)
+    ruled = identity_rulings.between(tx, source, incoming, candidates_of)
+    _look(tx, incoming, candidates_of, ruled, glance)
+    shared = (
+        papers.shared_keys_of(tx, _all(candidates_of))
+        if any(record.common for record in incoming)
+        else {}
+    )
+    return _assemble(tx, source, candidates_of, ruled, shared)
+
+
+def _note(ways: Ways, ids: Iterable[int], way: str) -> None:
+    for paper_id in ids:
+        ways[paper_id].add(way)
+
+
+def _near(tx: Transaction, unproven: Sequence[tuple[Ways, IncomingPaper]]) -> None:
+    unnamed = [
+        (ways, record) for ways, record in unproven if not any("key" in by for by in ways.values())
+    ]
+    by_block = paper_index.of_blocks(
+        tx, {block for _, record in unnamed for block in record.blocks}
+    )
+    if not by_block:
+        return
+    for ways, record in unnamed:
+        _note(ways, _nearest(record.blocks, by_block), "block")
+
+
+def _nearest(blocks: Iterable[int], by_block: Mapping[int, Sequence[int]]) -> Iterable[int]:
+    """Return the papers that share most blocks, first those with rare ones, then the newest."""
+    shared: dict[int, int] = {}
+    for block in blocks:
+        if ids := by_block.get(block):
+            worth = ONE_MORE + ONE_MORE // (8 * len(ids))
+            for id in ids:
+                shared[id] = shared.get(id, 0) + worth
+    if len(shared) <= NEAREST:
+        return shared
+    least = sorted(shared.values())[-NEAREST]
+    best = [(worth, id) for id, worth in shared.items() if worth >= least]
+    return [id for _, id in sorted(best)[-NEAREST:]]
+
+
+def _look(
+    tx: Transaction,
+    incoming: Sequence[IncomingPaper],
+    candidates_of: Sequence[Ways],
+    ruled: Mapping[tuple[int, int], str],
+    glance: Glance,
+) -> None:
+    """Leave out papers that share only blocks and clearly differ: nearly all of them."""
+    near = [
+        (position, id)
+        for position, ways in enumerate(candidates_of)
+        for id, by in ways.items()
+        if by == {"block"} and (position, id) not in ruled
+    ]
+    titled = papers.titles(tx, {id for _, id in near})
+    for position, id in near:
+        if not glance(incoming[position], *titled[id]):
+            del candidates_of[position][id]
+
+
+def _assemble(
+    tx: Transaction,
+    source: str,
+    candidates_of: Sequence[Ways],
+    ruled: Mapping[tuple[int, int], str],
+    shared: Mapping[int, Sequence[tuple[str, str]]],
+) -> list[tuple[Candidate, ...]]:
+    ids = _all(candidates_of)
+    if not ids:
+        return [() for _ in candidates_of]
+    keys = papers.keys_of(tx, ids)
+    stored = _with_subjects(tx, papers.stored_of(tx, ids, keys))
+    for id, record in stored.items():
+        if (better := read_better(record.paper)) is not record.paper:
+            stored[id] = structs.replace(record, paper=better)
+    seen = papers.sightings(tx, ids, source)
+    return [
+        tuple(
+            Candidate(
+                stored[id],
+                tuple(keys.get(id, ())),
+                frozenset(ways[id]),
+                seen.get(id, ()),
+                ruled.get((position, id), ""),
+                tuple(shared.get(id, ())),
+            )
+            for id in sorted(ways)
+        )
+        for position, ways in enumerate(candidates_of)
+    ]
+
+
+def _all(candidates_of: Sequence[Ways]) -> set[int]:
+    return {paper_id for ways in candidates_of for paper_id in ways}
+
+
+def _with_subjects(tx: Transaction, stored: dict[int, StoredPaper]) -> dict[int, StoredPaper]:
+    """Add to stored notices what they are about."""
+    for id, pairs in paper_index.of_papers(tx, schema.about, stored).items():
+        about: dict[str, tuple[str, ...]] = {}
+        for scheme, value in pairs:
+            about[scheme] = (*about.get(scheme, ()), value)
+        paper = structs.replace(stored[id].paper, about=about)
+        stored[id] = structs.replace(stored[id], paper=paper)
+    return stored

@@ -1,0 +1,151 @@
+"""Rulings of a person that two papers are the same work, or are not. They hold for good.
+
+A ruling is about two names of records, since the ids of papers may change: an identifier
+(`doi:10.1/x`), a link (`url:example.org/1`), or what a source calls a record (`raw:feed/42`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from monitor.model import IncomingPaper
+from monitor.store.engine import schema
+from monitor.store.engine.database import Transaction
+from monitor.store.engine.inserts import insert_or_update
+from monitor.store.engine.sql import among, index_value
+from monitor.store.papers.paper_index import is_empty
+
+SAME = "same"
+DIFFERENT = "different"
+
+_ruling = schema.ruling.c
+_key = schema.paper_key.c
+_sighting = schema.sighting.c
+
+
+def name(scheme: str, value: str) -> str:
+    """Return the name of an identifier in rulings."""
+    return index_value(f"{scheme}:{value}")
+
+
+def raw_name(source: str, raw_id: str) -> str:
+    """Return the name of a source's record in rulings."""
+    return index_value(f"raw:{source}/{raw_id}")
+
+
+def names_of(tx: Transaction, ids: Iterable[int]) -> dict[int, set[str]]:
+    """Return all names of papers."""
+    wanted = set(ids)
+    names: dict[int, set[str]] = defaultdict(set)
+    keys = sa.select(_key.paper_id, _key.scheme, _key.value)
+    for id, scheme, value in tx.execute(keys.where(among(_key.paper_id, wanted))):
+        names[id].add(name(scheme, value))
+    seen = sa.select(_sighting.paper_id, _sighting.source, _sighting.raw_id)
+    for id, source, raw_id in tx.execute(seen.where(among(_sighting.paper_id, wanted))):
+        names[id].add(raw_name(source, raw_id))
+    return names
+
+
+def rule(
+    tx: Transaction, ours: Iterable[str], theirs: Iterable[str], verdict: str, now: datetime
+) -> None:
+    """Record a ruling on two papers, by all of their names, in place of any earlier one.
+
+    The names of each are paired with one name of the other: as many rows as names.
+    """
+    our_names, their_names = sorted(ours), sorted(theirs)
+    _forget(tx, our_names, their_names)
+    pairs = {(a, their_names[0]) for a in our_names} | {(our_names[0], b) for b in their_names}
+    rows = [
+        {"one": min(pair), "other": max(pair), "verdict": verdict, "at": now}
+        for pair in sorted(pairs)
+        if pair[0] != pair[1]
+    ]
+    insert_or_update(tx, schema.ruling, rows, ["verdict", "at"])
+
+
+def _forget(tx: Transaction, ours: Sequence[str], theirs: Sequence[str]) -> None:
+    for first, second in ((ours, theirs), (theirs, ours)):
+        both = among(_ruling.one, first), among(_ruling.other, second)
+        tx.execute(sa.delete(schema.ruling).where(*both))
+
+
+def between(
+    tx: Transaction,
+    source: str,
+    incoming: Sequence[IncomingPaper],
+    candidates_of: Sequence[Mapping[int, object]],
+) -> dict[tuple[int, int], str]:
+    """Return the rulings on (position of an incoming paper, id of a stored one)."""
+    if is_empty(tx, schema.ruling):
+        return {}
+    theirs = [
+        {name(*pair) for pair in record.keys} | {raw_name(source, record.raw_id)}
+        for record in incoming
+    ]
+    positions = [position for position, candidates in enumerate(candidates_of) if candidates]
+    rulings = _on(tx, {record for position in positions for record in theirs[position]})
+    if not rulings:
+        return {}
+    concerned = [position for position in positions if not theirs[position].isdisjoint(rulings)]
+    names = names_of(tx, {id for position in concerned for id in candidates_of[position]})
+    return {
+        (position, id): verdict
+        for position in concerned
+        for id in candidates_of[position]
+        if (verdict := _verdict(rulings, theirs[position], names[id]))
+    }
+
+
+def apart(tx: Transaction, pairs: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
+    """Return the pairs of stored papers that a ruling keeps apart."""
+    pairs = set(pairs)
+    names = names_of(tx, {id for pair in pairs for id in pair})
+    rulings = _on(tx, set().union(*names.values()))
+    return {
+        (id, other_id)
+        for id, other_id in pairs
+        if _verdict(rulings, names[id], names[other_id]) == DIFFERENT
+    }
+
+
+def of_records(tx: Transaction, ours: set[str], theirs: set[str]) -> str:
+    """Return the ruling on two groups of records by their names, "" if there is none."""
+    return _verdict(_on(tx, ours | theirs), ours, theirs)
+
+
+def of_names(tx: Transaction, names: Iterable[str]) -> list[tuple[str, str, str, datetime]]:
+    """Return (one, other, verdict, time) of the rulings on a paper, oldest first."""
+    wanted = set(names)
+    concerned = among(_ruling.one, wanted) | among(_ruling.other, wanted)
+    rows = tx.execute(sa.select(schema.ruling).where(concerned).order_by(_ruling.at, _ruling.one))
+    return [(row.one, row.other, row.verdict, row.at) for row in rows]
+
+
+def _on(tx: Transaction, names: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return what is ruled on names: the other name and the verdict."""
+    wanted = set(names)
+    verdicts: dict[str, dict[str, str]] = defaultdict(dict)
+    if not wanted or is_empty(tx, schema.ruling):
+        return verdicts
+    for one, other, verdict, _ in of_names(tx, wanted):
+        verdicts[one][other] = verdict
+        verdicts[other][one] = verdict
+    return verdicts
+
+
+def _verdict(ruled: Mapping[str, Mapping[str, str]], ours: set[str], theirs: set[str]) -> str:
+    """Return what is ruled of two; names that a record has of both sides part it from neither."""
+    verdicts = [
+        (verdict, name in theirs or other in ours)
+        for name in ours
+        for other, verdict in ruled.get(name, {}).items()
+        if other in theirs
+    ]
+    if (DIFFERENT, False) in verdicts:
+        return DIFFERENT
+    return SAME if any(verdict == SAME for verdict, _ in verdicts) else ""

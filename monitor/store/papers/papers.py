@@ -1,0 +1,330 @@
+"""Papers, with their identifiers and sightings. `write_papers` writes them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+from msgspec.structs import replace
+
+from monitor.model import ChangeKind, ListedDay, Paper, Sighting, StoredPaper
+from monitor.store.engine import schema
+from monitor.store.engine.database import Transaction
+from monitor.store.engine.sql import among, index_value, one_of
+from monitor.store.papers import paper_index, sighting_texts
+from monitor.store.papers.paper_drafts import Draft
+
+_paper = schema.paper.c
+_common = schema.common_key.c
+_sighting = schema.sighting.c
+_change = schema.change.c
+Key = tuple[str, str]
+
+# The scheme of links, which are keys too. `Paper.url` has the link, `Paper.keys` leaves it out.
+LINK = "url"
+_LINKS = msgspec.json.Decoder(dict[str, str])
+_LISTED = msgspec.json.Decoder(tuple[ListedDay, ...])
+
+
+class ChangeRow(msgspec.Struct, frozen=True):
+    """A change of a paper that was news. `matched_at` is None until topics were matched."""
+
+    revision: int
+    kind: ChangeKind
+    why: str
+    at: datetime
+    matched_at: datetime | None
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """Where a paper came from, with its identifiers, sightings and changes."""
+
+    stored: StoredPaper
+    keys: tuple[Key, ...]
+    sightings: tuple[Sighting, ...]
+    changes: tuple[ChangeRow, ...]
+
+
+def load(tx: Transaction, ids: Iterable[int]) -> dict[int, StoredPaper]:
+    """Return the papers that exist, by id."""
+    wanted = set(ids)
+    return stored_of(tx, wanted, all_keys_of(tx, wanted))
+
+
+def texts(tx: Transaction, ids: Iterable[int]) -> list[tuple[int, str, str]]:
+    """Return the id, title and abstract of papers, in no order."""
+    query = sa.select(_paper.id, _paper.title, _paper.abstract).where(among(_paper.id, ids))
+    return [(row.id, row.title, row.abstract) for row in tx.execute(query)]
+
+
+def get(tx: Transaction, paper_id: int) -> StoredPaper | None:
+    """Return the paper with this id."""
+    return load(tx, [paper_id]).get(paper_id)
+
+
+def exist(tx: Transaction, ids: Collection[int]) -> bool:
+    """Return whether all these papers exist, and keep them until the transaction ends."""
+    rows = sa.select(_paper.id).where(among(_paper.id, ids))
+    return len(tx.execute(rows.with_for_update(key_share=True, read=True)).all()) == len(ids)
+
+
+def by_key(tx: Transaction, scheme: str, value: str) -> StoredPaper | None:
+    """Return the paper that has a normalised identifier."""
+    key = index_value(scheme), index_value(value)
+    paper_id = paper_index.of_keys(tx, [(scheme, value)]).get(key)
+    return get(tx, paper_id) if paper_id is not None else None
+
+
+def by_common_key(tx: Transaction, scheme: str, value: str) -> list[StoredPaper]:
+    """Return the papers that share a normalised identifier without being one work."""
+    scheme, value = paper_index.indexed_pair((scheme, value))
+    owners = sa.select(_common.paper_id).where(_common.scheme == scheme, _common.value == value)
+    return list(load(tx, tx.scalars(owners.order_by(_common.paper_id))).values())
+
+
+def by_title_key(tx: Transaction, key: str) -> list[StoredPaper]:
+    """Return the newest papers with a title key. They need not be the same work."""
+    ids = paper_index.of_titles(tx, [key]).get(index_value(key), [])
+    return list(load(tx, ids).values())
+
+
+def page(tx: Transaction, after_id: int, limit: int) -> list[tuple[StoredPaper, tuple[str, ...]]]:
+    """Return the next papers by id, each with the names of its sources."""
+    ids = tx.scalars(
+        sa.select(_paper.id)
+        .where(_paper.id > after_id, _paper.purged_at.is_(None))
+        .order_by(_paper.id)
+        .limit(limit)
+    )
+    stored = load(tx, ids)
+    names = sources(tx, stored)
+    return [(paper, names.get(id, ())) for id, paper in sorted(stored.items())]
+
+
+def count(tx: Transaction, since: int = 0) -> int:
+    """Return how many papers there are, from an id on: all but the purged ones.
+
+    Both counts read an index alone; to look at each paper would read the whole table.
+    """
+    every = sa.select(sa.func.count()).select_from(schema.paper)
+    if since:
+        every = every.where(_paper.id >= since)
+    purged = every.where(_paper.purged_at.is_not(None))
+    return (tx.scalar(every) or 0) - (tx.scalar(purged) or 0)
+
+
+def sources(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[str, ...]]:
+    """Return the names of each paper's sources, in alphabetical order."""
+    query = sa.select(_sighting.paper_id, _sighting.source).distinct()
+    names: dict[int, list[str]] = defaultdict(list)
+    for row in tx.execute(query.where(among(_sighting.paper_id, ids))):
+        names[row.paper_id].append(row.source)
+    return {id: tuple(sorted(of_paper)) for id, of_paper in names.items()}
+
+
+def sightings(
+    tx: Transaction, ids: Iterable[int], source: str | None = None
+) -> dict[int, tuple[Sighting, ...]]:
+    """Return the sightings of papers by all sources, or by one, oldest first."""
+    # The source is filtered here: in the query, SQLite would walk through all of its sightings.
+    seen: dict[int, list[Sighting]] = defaultdict(list)
+    for row in tx.execute(_SIGHTINGS, {"values": ids}):
+        if source is None or row.source == source:
+            seen[row.paper_id].append(_to_sighting(row))
+    return {id: tuple(of_paper) for id, of_paper in seen.items()}
+
+
+_SIGHTINGS = (
+    sa.select(schema.sighting)
+    .where(one_of(_sighting.paper_id))
+    .order_by(_sighting.first_seen_at, _sighting.raw_id)
+)
+
+
+def _to_sighting(row: Any) -> Sighting:
+    """Return a sighting without its text."""
+    return Sighting(
+        row.source,
+        row.raw_id,
+        row.version,
+        row.announce,
+        row.fingerprint,
+        row.first_seen_at,
+        row.last_seen_at,
+        row.document,
+        tuple(row.past.split()) if row.past else (),
+        row.why or "",
+    )
+
+
+def sightings_with_text(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[Sighting, ...]]:
+    """Return the sightings by all sources, each with the title and authors of its record."""
+    wanted = set(ids)
+    texts = sighting_texts.of_papers(tx, wanted)
+    return {
+        id: tuple(
+            replace(record, text=texts.get((id, record.source, record.raw_id))) for record in seen
+        )
+        for id, seen in sightings(tx, wanted).items()
+    }
+
+
+def recognised(tx: Transaction, ids: Iterable[int]) -> set[int]:
+    """Return the papers that a record was recognised as: those with a reason to be one."""
+    query = sa.select(_sighting.paper_id).where(among(_sighting.paper_id, ids))
+    return set(tx.scalars(query.where(_sighting.why.is_not(None)).distinct()))
+
+
+def last_announcements(
+    tx: Transaction, ids: Iterable[int]
+) -> dict[int, tuple[str, tuple[str, ...]]]:
+    """Return of each paper how the source that saw it last announced it, and all its sources."""
+    seen: dict[int, list[Any]] = defaultdict(list)
+    for row in tx.execute(_ANNOUNCEMENTS, {"values": ids}):
+        seen[row.paper_id].append(row)
+    return {
+        id: (
+            max(rows, key=lambda row: row.last_seen_at).announce,
+            tuple(sorted({row.source for row in rows})),
+        )
+        for id, rows in seen.items()
+    }
+
+
+_ANNOUNCEMENTS = (
+    sa.select(_sighting.paper_id, _sighting.last_seen_at, _sighting.announce, _sighting.source)
+    .where(one_of(_sighting.paper_id))
+    .order_by(_sighting.first_seen_at, _sighting.raw_id)
+)
+
+
+def origin(tx: Transaction, paper_id: int) -> Origin | None:
+    """Return where a paper came from, None if it does not exist."""
+    stored = get(tx, paper_id)
+    if stored is None:
+        return None
+    rows = tx.execute(
+        sa.select(_change.revision, _change.kind, _change.why, _change.at, _change.matched_at)
+        .where(_change.paper_id == paper_id)
+        .order_by(_change.revision)
+    )
+    return Origin(
+        stored,
+        tuple(all_keys_of(tx, [paper_id]).get(paper_id, ())),
+        sightings_with_text(tx, [paper_id]).get(paper_id, ()),
+        tuple(
+            ChangeRow(row.revision, ChangeKind(row.kind), row.why, row.at, row.matched_at)
+            for row in rows
+        ),
+    )
+
+
+def all_keys_of(tx: Transaction, ids: Iterable[int]) -> dict[int, list[Key]]:
+    """Return all identifiers of papers, including those that other works share."""
+    wanted = set(ids)
+    keys = keys_of(tx, wanted)
+    for id, pairs in shared_keys_of(tx, wanted).items():
+        keys[id] = sorted([*keys[id], *pairs])
+    return keys
+
+
+def keys_of(tx: Transaction, ids: Iterable[int]) -> dict[int, list[Key]]:
+    """Return the identifiers that papers are recognised by, in order."""
+    return paper_index.of_papers(tx, schema.paper_key, ids)
+
+
+def shared_keys_of(tx: Transaction, ids: Iterable[int]) -> dict[int, list[Key]]:
+    """Return the identifiers of papers that other works share, in order."""
+    return paper_index.of_papers(tx, schema.common_key, ids)
+
+
+def stored_of(
+    tx: Transaction, ids: Iterable[int], keys: Mapping[int, Sequence[Key]]
+) -> dict[int, StoredPaper]:
+    """Return stored papers by id, with the identifiers in `keys`."""
+    rows = tx.execute(_PAPERS, {"values": ids})
+    return {row.id: _to_stored_paper(row, keys.get(row.id, ())) for row in rows}
+
+
+_PAPERS = sa.select(schema.paper).where(one_of(_paper.id))
+
+
+def titles(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[str, tuple[str, ...]]]:
+    """Return the titles and authors of stored papers by id."""
+    if not (wanted := set(ids)):
+        return {}
+    rows = tx.execute(_TITLES, {"values": wanted})
+    return {row.id: (row.title, tuple(row.authors)) for row in rows}
+
+
+_TITLES = sa.select(_paper.id, _paper.title, _paper.authors).where(one_of(_paper.id))
+
+
+def _to_stored_paper(row: Any, keys: Sequence[tuple[str, str]]) -> StoredPaper:
+    """Return a stored paper with its identifiers."""
+    by_scheme: dict[str, tuple[str, ...]] = {}
+    for scheme, value in keys:
+        if scheme != LINK:
+            by_scheme[scheme] = (*by_scheme.get(scheme, ()), value)
+    paper = Paper(
+        title=row.title,
+        abstract=row.abstract,
+        authors=tuple(row.authors),
+        venue=row.venue,
+        year=row.year,
+        published=row.published_at,
+        updated=row.updated_at,
+        announced=row.announced_at,
+        url=row.url,
+        pdf_url=row.pdf_url,
+        keys={s: v[0] if len(v) == 1 else v for s, v in by_scheme.items()},
+        categories=tuple(row.categories),
+        version=row.version,
+        withdrawn=row.withdrawn,
+        type=row.type or "",
+        links=_LINKS.decode(row.links) if row.links else {},
+        upvotes=row.upvotes,
+        precision=row.precision or "",
+        listed=_LISTED.decode(row.listed) if row.listed else (),
+    )
+    return StoredPaper(
+        row.id,
+        paper,
+        row.first_seen_at,
+        row.news_at,
+        row.revision,
+        row.purged_at is not None,
+    )
+
+
+def columns(draft: Draft | StoredPaper) -> dict[str, Any]:
+    """Return the columns of a paper's row, without its id."""
+    paper = draft.paper
+    return {
+        "title": paper.title,
+        "abstract": paper.abstract,
+        "authors": paper.authors,
+        "venue": paper.venue,
+        "year": paper.year,
+        "categories": paper.categories,
+        "url": paper.url,
+        "pdf_url": paper.pdf_url,
+        "published_at": paper.published,
+        "updated_at": paper.updated,
+        "announced_at": paper.announced,
+        "first_seen_at": draft.first_seen,
+        "news_at": draft.news_at,
+        "revision": draft.revision,
+        "version": paper.version,
+        "withdrawn": paper.withdrawn,
+        "purged_at": None,
+        "type": paper.type or None,
+        "links": msgspec.json.encode(paper.links).decode() if paper.links else None,
+        "upvotes": paper.upvotes,
+        "precision": paper.precision or None,
+        "listed": msgspec.json.encode(paper.listed).decode() if paper.listed else None,
+    }

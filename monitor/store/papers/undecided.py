@@ -1,0 +1,162 @@
+"""Records that could not be decided: their full text is kept until they are stored."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+from msgspec import structs
+
+from monitor.identity.keys import link
+from monitor.model import FirstRun, Paper, UndecidedRecord
+from monitor.store.engine import schema
+from monitor.store.engine.database import Transaction
+from monitor.store.engine.inserts import insert_or_update
+from monitor.store.engine.sql import among, index_value
+from monitor.text import clean
+
+_record = schema.undecided.c
+_ORDER = (_record.at, _record.document, _record.record_hash)
+_MAX_ERROR_LENGTH = 500
+
+
+def record_of(
+    source: str,
+    document: str,
+    paper: Paper,
+    error: BaseException,
+    first_run: FirstRun | None,
+    at: datetime,
+    version: str,
+) -> UndecidedRecord:
+    """Return a record as it is kept. Its values may be of a wrong type: that may be the error."""
+    message = clean(f"{type(error).__name__}: {error}")
+    return UndecidedRecord(
+        source=source,
+        record_hash=_hash(paper),
+        raw_id=_name(paper),
+        document=document,
+        text=_to_json(paper),
+        error=message[:_MAX_ERROR_LENGTH],
+        version=version,
+        first_run=first_run,
+        at=at,
+        tried_at=at,
+    )
+
+
+def paper_of(record: UndecidedRecord) -> Paper:
+    """Return the record as its source gave it, also if some of its values are of a wrong type."""
+    fields = json.loads(record.text)
+    try:
+        return msgspec.convert(fields, Paper)
+    except msgspec.ValidationError:
+        return Paper(**fields)
+
+
+def replace_kept(
+    tx: Transaction, source: str, papers: Sequence[Paper], left: Sequence[UndecidedRecord]
+) -> set[str]:
+    """Bring what is kept of a source up to date after a chunk, of which `left` are undecided.
+
+    A record with the source's own id replaces what was kept under that id, since its text is newer.
+    Of a record that is kept already, only the last error and attempt are new; returns the hashes
+    of these.
+    """
+    hashes = [record.record_hash for record in left]
+    kept_before: set[str] = set()
+    if any_of(tx, source):
+        of_left = _record.source == source, among(_record.record_hash, hashes)
+        kept_before.update(tx.scalars(sa.select(_record.record_hash).where(*of_left)))
+        read_again = sa.or_(
+            among(_record.record_hash, map(_hash, papers)),
+            among(_record.raw_id, (_name(paper) for paper in papers if paper.raw_id)),
+        )
+        done = _record.source == source, read_again, ~among(_record.record_hash, hashes)
+        tx.execute(sa.delete(schema.undecided).where(*done))
+    rows = [structs.asdict(record) for record in left]
+    insert_or_update(tx, schema.undecided, rows, ("error", "version", "tried_at"))
+    return kept_before
+
+
+def any_of(tx: Transaction, source: str) -> bool:
+    """Say whether a source has undecided records."""
+    first = sa.select(_record.source).where(_record.source == source).limit(1)
+    return tx.scalar(first) is not None
+
+
+def waiting(
+    tx: Transaction,
+    source: str,
+    limit: int,
+    *,
+    after: tuple[datetime, str, str] | None = None,
+    other_than: str | None = None,
+) -> list[UndecidedRecord]:
+    """Return the next records of a source, the oldest first, after the `place_of` another.
+
+    With `other_than`, only those that this version of the program has not tried.
+    """
+    wanted = [_record.source == source]
+    if after is not None:
+        wanted.append(sa.tuple_(*_ORDER) > after)
+    if other_than is not None:
+        wanted.append(_record.version != other_than)
+    query = sa.select(schema.undecided).where(*wanted)
+    return _load(tx, query.order_by(*_ORDER).limit(limit))
+
+
+def place_of(record: UndecidedRecord) -> tuple[datetime, str, str]:
+    return record.at, record.document, record.record_hash
+
+
+def listing(tx: Transaction, limit: int | None = None, source: str = "") -> list[UndecidedRecord]:
+    """Return the records of a source, or of all, the oldest first."""
+    query = sa.select(schema.undecided).order_by(_record.source, *_ORDER)
+    return _load(tx, query.where(_record.source == source).limit(limit) if source else query)
+
+
+def counts(tx: Transaction) -> dict[str, tuple[int, datetime]]:
+    """Return how many records of each source are undecided, and since when the first one is."""
+    query = sa.select(_record.source, sa.func.count(), sa.func.min(_record.at))
+    return {name: (count, at) for name, count, at in tx.execute(query.group_by(_record.source))}
+
+
+def prune(tx: Transaction, before: datetime) -> int:
+    """Delete the records that were read before a time."""
+    return tx.execute(sa.delete(schema.undecided).where(_record.at < before)).rowcount
+
+
+def _load(tx: Transaction, query: sa.Select[Any]) -> list[UndecidedRecord]:
+    return [
+        UndecidedRecord(
+            **row | {"first_run": FirstRun(row["first_run"]) if row["first_run"] else None}
+        )
+        for row in map(dict, tx.execute(query).mappings())
+    ]
+
+
+def _hash(paper: Paper) -> str:
+    """Return a hash of a record without its dates: some sources give those of their own run."""
+    timeless = structs.replace(paper, published=None, updated=None, announced=None, listed=())
+    return hashlib.sha256(_to_json(timeless).encode()).hexdigest()[:32]
+
+
+def _name(paper: Paper) -> str:
+    """Return the source's own id of a record, else its link, "" without either."""
+    return index_value(clean(str(paper.raw_id or link(str(paper.url)))))
+
+
+def _to_json(paper: Paper) -> str:
+    """Return a record as JSON in ASCII, which both databases take whatever is in it."""
+    return json.dumps(msgspec.to_builtins(paper, enc_hook=_to_text, str_keys=True))
+
+
+def _to_text(value: object) -> str:
+    """Return what msgspec cannot encode: a `Month`, or whatever a plug-in puts into a field."""
+    return value.isoformat() if isinstance(value, datetime) else str(value)

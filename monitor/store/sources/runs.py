@@ -1,0 +1,278 @@
+"""Runs: every attempt to read a source, and what came of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from monitor.model import Rejected, Run, RunOutcome, SourceDay, SourceReport, SourceWarning
+from monitor.store.digests import incidents
+from monitor.store.engine import schema
+from monitor.store.engine.database import Transaction
+from monitor.store.engine.inserts import insert_new, insert_or_update
+
+READ = (RunOutcome.OK, RunOutcome.PARTIAL, RunOutcome.UNCHANGED)
+
+_run = schema.run.c
+_source = schema.source.c
+_day = schema.source_day.c
+
+
+def start(tx: Transaction, run: Run) -> int:
+    """Open a run and return its id. Commit it before anything is fetched."""
+    row = {"source": run.source, "document": run.document, "started_at": run.started}
+    insert = sa.insert(schema.run).values(row | _counts(run)).returning(_run.id)
+    return int(tx.execute(insert).scalar_one())
+
+
+def progress(
+    tx: Transaction, run_id: int, run: Run, validators: Mapping[str, str] | None = None
+) -> None:
+    """Record the counts of an open run, in the transaction that wrote its papers.
+
+    `validators` come with the last papers: they claim that everything before them is stored.
+    """
+    row = {"document": run.document} | _counts(run)
+    if validators is not None:
+        row["validators"] = dict(validators)
+    tx.execute(sa.update(schema.run).where(_run.id == run_id).values(row))
+
+
+def finish(
+    tx: Transaction, run_id: int, run: Run, validators: Mapping[str, str] | None = None
+) -> None:
+    """Close a run. `validators` go with the next request; None keeps those of earlier runs."""
+    row = {
+        "document": run.document,
+        "outcome": run.outcome,
+        "finished_at": run.finished,
+        "validators": dict(validators) if validators is not None else None,
+    }
+    tx.execute(sa.update(schema.run).where(_run.id == run_id).values(row | _counts(run)))
+
+
+def fold_unchanged(tx: Transaction, run_id: int, run: Run) -> None:
+    """Of the runs of a quarter of an hour that found nothing, keep only this one.
+
+    A folder is checked every minute: a row for each check would fill the store.
+    """
+    start = run.started.replace(minute=run.started.minute // 15 * 15, second=0, microsecond=0)
+    same = (_run.source == run.source, _run.outcome == RunOutcome.UNCHANGED)
+    earlier = (_run.id < run_id, _run.started_at >= start, _run.started_at <= run.started)
+    tx.execute(sa.delete(schema.run).where(*same, *earlier))
+
+
+def discard(tx: Transaction, run_id: int) -> None:
+    """Delete an open run that had nothing to do."""
+    tx.execute(sa.delete(schema.run).where(_run.id == run_id, _run.finished_at.is_(None)))
+
+
+def close_interrupted(tx: Transaction, source: str, now: datetime) -> int:
+    """Close the runs of a source whose process ended before they did; return how many."""
+    row = {"outcome": RunOutcome.FAILED, "finished_at": now, "error": "interrupted"}
+    is_open = (_run.source == source, _run.finished_at.is_(None))
+    return tx.execute(sa.update(schema.run).where(*is_open).values(row)).rowcount
+
+
+def first_read(tx: Transaction, source: str) -> datetime | None:
+    """Return when the first reading of a source was complete, None while it is not."""
+    return tx.scalar(sa.select(_source.first_read_at).where(_source.name == source))
+
+
+def finish_first_reading(tx: Transaction, source: str, now: datetime) -> None:
+    """Record that the first reading of a source is complete. A second call changes nothing."""
+    insert_new(tx, schema.source, [{"name": source, "first_read_at": now}])
+
+
+def validators(tx: Transaction, source: str) -> dict[str, str]:
+    """Return the validators (ETag, Last-Modified) of a source's last complete response."""
+    saved = sa.select(_run.validators).where(_run.source == source, _run.validators.is_not(None))
+    return dict(tx.scalar(saved.order_by(_run.id.desc()).limit(1)) or {})
+
+
+def last_runs(tx: Transaction) -> list[Run]:
+    """Return the newest run of each source that tried to read it, ordered by source."""
+    ended = (_run.finished_at.is_not(None), _run.outcome != RunOutcome.RETRIED)
+    newest = sa.select(sa.func.max(_run.id)).where(*ended).group_by(_run.source)
+    return load(tx, sa.select(schema.run).where(_run.id.in_(newest)).order_by(_run.source))
+
+
+def latest(
+    tx: Transaction, source: str, limit: int, *, only_faulty_since: datetime | None = None
+) -> list[Run]:
+    """Return the last finished runs of a source, newest first.
+
+    Or those since a time that had an error, or rejected something.
+    """
+    wanted = [_run.source == source, _run.finished_at.is_not(None)]
+    if only_faulty_since:
+        is_faulty = sa.or_(_run.error != "", _run.rejected > 0)
+        wanted += [is_faulty, _run.started_at >= only_faulty_since]
+    query = sa.select(schema.run).where(*wanted).order_by(_run.id.desc())
+    return load(tx, query.limit(limit))
+
+
+def last_read(tx: Transaction, source: str) -> datetime | None:
+    """Return when a source was last read, even partly; None until its first reading is complete."""
+    if first_read(tx, source) is None:
+        return None
+    read = sa.select(_run.finished_at).where(_run.source == source, _run.outcome.in_(READ))
+    return tx.scalar(read.order_by(_run.id.desc()).limit(1))
+
+
+def last_start(tx: Transaction, source: str) -> datetime | None:
+    """Return when the last run that tried to read a source started, whatever its outcome."""
+    is_reading = _run.outcome.is_distinct_from(RunOutcome.RETRIED)  # null while it is open
+    starts = sa.select(_run.started_at).where(_run.source == source, is_reading)
+    return tx.scalar(starts.order_by(_run.started_at.desc()).limit(1))
+
+
+def reads(tx: Transaction, source: str, limit: int = 20) -> list[datetime]:
+    """Return the times of the last successful readings of a source, newest first."""
+    ends = sa.select(_run.finished_at).where(_run.source == source, _run.outcome.in_(READ))
+    return list(tx.scalars(ends.order_by(_run.id.desc()).limit(limit)))
+
+
+def since(tx: Transaction, after: datetime, until: datetime) -> list[Run]:
+    """Return the runs that finished after one moment and not after another, in order."""
+    in_time = (_run.finished_at > after, _run.finished_at <= until)
+    return load(tx, sa.select(schema.run).where(*in_time).order_by(_run.id))
+
+
+def report(
+    tx: Transaction, sources: Iterable[str], after: datetime, until: datetime
+) -> tuple[SourceReport, ...]:
+    """Return what was read of each source after one moment and until another.
+
+    A source fails while its incident "failing" is open. Its other open incidents, and the gaps
+    that were found in that time, are its warnings.
+    """
+    by_source = sa.select(_run.source).where(_run.finished_at <= until).group_by(_run.source)
+    counts = sa.func.sum(_run.seen).label("seen"), sa.func.sum(_run.new).label("new")
+    counted = by_source.add_columns(*counts).where(_run.finished_at > after)
+    totals = {row.source: row for row in tx.execute(counted)}
+    read = by_source.add_columns(sa.func.max(_run.finished_at).label("at"))
+    last_read = {row.source: row.at for row in tx.execute(read.where(_run.outcome.in_(READ)))}
+    wrong = defaultdict(list)
+    for incident in incidents.open_incidents_and_gaps(tx):
+        if incident.kind != incidents.GAP or after < incident.since <= until:
+            wrong[incident.subject].append(incident)
+    return tuple(
+        _report(name, totals.get(name), last_read.get(name), wrong[f"source {name}"])
+        for name in sources
+    )
+
+
+class ReportsRead:
+    """What `report` returns, read once for the subscriptions that were last composed together."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[datetime, datetime], tuple[SourceReport, ...]] = {}
+
+    def read(
+        self, tx: Transaction, sources: Iterable[str], after: datetime, until: datetime
+    ) -> tuple[SourceReport, ...]:
+        if (after, until) not in self._known:
+            self._known[after, until] = report(tx, sources, after, until)
+        return self._known[after, until]
+
+
+def _report(
+    source: str, total: Any, last_read: datetime | None, wrong: Sequence[incidents.Incident]
+) -> SourceReport:
+    failing = next((incident for incident in wrong if incident.kind == incidents.FAILING), None)
+    return SourceReport(
+        source=source,
+        seen=total.seen if total else 0,
+        new=total.new if total else 0,
+        last_read=last_read,
+        failing_since=failing.since if failing else None,
+        error=failing.error if failing else "",
+        troubles=tuple(
+            SourceWarning(incident.kind, incident.since, incident.error)
+            for incident in wrong
+            if incident is not failing
+        ),
+    )
+
+
+def count_day(tx: Transaction, source: str, day: date, start: datetime, end: datetime) -> None:
+    """Count a day again, from the runs that started between `start` and `end`.
+
+    An unchanged response counts as papers if the last one that was read had any.
+    """
+    answered = _run.outcome.in_(READ)
+    unchanged = _run.outcome == RunOutcome.UNCHANGED
+    that_day = (_run.source == source, _run.started_at >= start, _run.started_at < end)
+    row = tx.execute(
+        sa.select(
+            sa.func.count().filter(answered).label("asked"),
+            sa.func.count().filter(unchanged).label("unchanged"),
+            sa.func.coalesce(sa.func.sum(_run.seen), 0).label("seen"),
+            sa.func.coalesce(sa.func.sum(_run.fresh), 0).label("fresh"),
+        ).where(*that_day)
+    ).one()
+    counted = {
+        "source": source,
+        "day": day,
+        "asked": row.asked,
+        "offered": bool(row.seen or (row.unchanged and _last_read_had_papers(tx, source))),
+        "fresh": row.fresh,
+    }
+    insert_or_update(tx, schema.source_day, [counted], ["asked", "offered", "fresh"])
+
+
+def _last_read_had_papers(tx: Transaction, source: str) -> bool:
+    read = (RunOutcome.OK, RunOutcome.PARTIAL)
+    last = sa.select(_run.seen).where(_run.source == source, _run.outcome.in_(read))
+    return bool(tx.scalar(last.order_by(_run.id.desc()).limit(1)))
+
+
+def forget_days(tx: Transaction, source: str, after: date) -> Mapping[date, SourceDay]:
+    """Return the counted days of a source, and delete those up to `after`."""
+    tx.execute(sa.delete(schema.source_day).where(_day.source == source, _day.day <= after))
+    return days(tx, source)
+
+
+def days(tx: Transaction, source: str) -> Mapping[date, SourceDay]:
+    """Return the counted days of a source."""
+    rows = tx.execute(sa.select(schema.source_day).where(_day.source == source))
+    return {row.day: SourceDay(row.asked, row.offered, row.fresh) for row in rows}
+
+
+def _counts(run: Run) -> dict[str, Any]:
+    return {
+        "seen": run.seen,
+        "new": run.new,
+        "revised": run.revised,
+        "known": run.known,
+        "rejected": run.rejected,
+        "set_aside": [[record.where, record.why] for record in run.set_aside] or None,
+        "fresh": run.fresh,
+        "error": run.error,
+    }
+
+
+def load(tx: Transaction, query: sa.Select[Any]) -> list[Run]:
+    return [
+        Run(
+            source=row.source,
+            document=row.document,
+            outcome=RunOutcome(row.outcome),
+            started=row.started_at,
+            finished=row.finished_at,
+            seen=row.seen,
+            new=row.new,
+            revised=row.revised,
+            known=row.known,
+            rejected=row.rejected,
+            fresh=row.fresh,
+            set_aside=tuple(Rejected(*record) for record in row.set_aside or ()),
+            error=row.error,
+        )
+        for row in tx.execute(query)
+    ]

@@ -1,0 +1,180 @@
+"""Readers' ratings of papers, and the papers that they saved, from which an order is learned.
+
+A person has one verdict on a paper of a topic. The same again changes nothing, another one
+replaces it, and taking it back deletes the row. Of several people the sum counts.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from monitor.model import SAVED, UNJUDGED, UNWANTED, WANTED, Judgement, Verdict
+from monitor.store.engine import schema
+from monitor.store.engine.database import Transaction
+from monitor.store.engine.inserts import insert_new, insert_or_update
+from monitor.store.engine.sql import among
+
+_judgement = schema.judgement.c
+_saved = schema.saved_paper.c
+_item = schema.digest_item.c
+_paper = schema.paper.c
+_match = schema.match.c
+_has = schema.subscription_topic.c
+
+
+def judge(tx: Transaction, answers: Iterable[Judgement]) -> int:
+    """Store answers, `SAVED` ones as saved papers; return how many say something new."""
+    answers = list(answers)
+    papers = {answer.paper_id for answer in answers}
+    known = {(_key(answer), answer.verdict) for id in papers for answer in of_paper(tx, id)}
+    new = [answer for answer in answers if (_key(answer), answer.verdict) not in known]
+    judged = [
+        _row(answer) | {"verdict": answer.verdict} for answer in new if answer.verdict != SAVED
+    ]
+    insert_or_update(tx, schema.judgement, judged, ["verdict", "at", "how"])
+    insert_new(tx, schema.saved_paper, [_row(answer) for answer in new if answer.verdict == SAVED])
+    return len(new)
+
+
+def take_back(tx: Transaction, answers: Iterable[Judgement]) -> None:
+    """Delete answers."""
+    for answer in answers:
+        table = schema.saved_paper if answer.verdict == SAVED else schema.judgement
+        key = [table.c[name] == getattr(answer, name) for name in _KEY]
+        tx.execute(sa.delete(table).where(*key))
+
+
+def forget(tx: Transaction, subscription: str, topic: str | None = None) -> int:
+    """Delete all answers to the papers of a subscription, or of one of its topics."""
+    return sum(
+        tx.execute(
+            sa.delete(table).where(
+                table.c.subscription == subscription,
+                sa.true() if topic is None else table.c.topic == topic,
+            )
+        ).rowcount
+        for table in (schema.judgement, schema.saved_paper)
+    )
+
+
+def listing(tx: Transaction, subscription: str | None = None) -> list[Judgement]:
+    """Return all answers, or those of a subscription, oldest first."""
+    if subscription is None:
+        return _load(tx, _ALL, {})
+    return _load(tx, _OF_SUBSCRIPTION, {"subscription": subscription})
+
+
+def of_paper(tx: Transaction, paper_id: int) -> list[Judgement]:
+    """Return all answers to a paper, oldest first."""
+    return _load(tx, _OF_PAPER, {"paper_id": paper_id})
+
+
+def _load(
+    tx: Transaction, query: sa.CompoundSelect[Any], parameters: dict[str, Any]
+) -> list[Judgement]:
+    return [Judgement(**row) for row in tx.execute(query, parameters).mappings()]
+
+
+def _answers(*names: str) -> sa.CompoundSelect[Any]:
+    """Select all answers, or those with the value of a parameter in some columns, oldest first."""
+    saved = sa.literal(SAVED).label("verdict")
+    return sa.union_all(
+        *(
+            sa.select(*(table.c[name] for name in (*_KEY, "at", "how")), verdict).where(
+                *(table.c[name] == sa.bindparam(name) for name in names)
+            )
+            for table, verdict in (
+                (schema.judgement, _judgement.verdict),
+                (schema.saved_paper, saved),
+            )
+        )
+    ).order_by("at", "paper_id", "topic", "who", "verdict")
+
+
+_KEY = ("subscription", "topic", "paper_id", "who")
+_ALL, _OF_SUBSCRIPTION, _OF_PAPER = _answers(), _answers("subscription"), _answers("paper_id")
+
+
+def verdicts(tx: Transaction, subscription: str) -> dict[str, dict[int, Verdict]]:
+    """Return the verdicts on papers by topic, oldest first: of several people the sum.
+
+    A saved paper is wanted, unless the same person rated it.
+    """
+    answers = listing(tx, subscription)
+    judged = {_key(answer) for answer in answers if answer.verdict != SAVED}
+    totals: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    for answer in answers:
+        if answer.verdict != SAVED or _key(answer) not in judged:
+            totals[answer.topic][answer.paper_id] += -1 if answer.verdict == UNWANTED else 1
+    return {
+        topic: {
+            id: WANTED if total > 0 else UNWANTED if total < 0 else UNJUDGED
+            for id, total in of_topic.items()
+        }
+        for topic, of_topic in totals.items()
+    }
+
+
+def shown(tx: Transaction, subscription: str, topic: str, limit: int) -> list[int]:
+    """Return the papers last shown in full under a topic of a subscription, oldest first."""
+    query = (
+        sa.select(_item.paper_id)
+        .where(_item.subscription == subscription, _item.shown_under == topic)
+        .order_by(_item.digest_id.desc(), _item.paper_id.desc())
+    )
+    return list(tx.scalars(query.limit(limit)))[::-1]
+
+
+def texts(tx: Transaction, ids: Collection[int]) -> dict[int, tuple[str, str]]:
+    """Return the titles and abstracts of papers by id, but for those that were purged."""
+    query = sa.select(_paper.id, _paper.title, _paper.abstract)
+    rows = tx.execute(query.where(among(_paper.id, ids), _paper.purged_at.is_(None)))
+    return {row.id: (row.title, row.abstract) for row in rows}
+
+
+def topics_of(tx: Transaction, paper_id: int) -> dict[str, list[str]]:
+    """Return by subscription its topics that a paper matches, or under which it was shown."""
+    matched = (
+        sa.select(_has.subscription, _has.topic)
+        .join(schema.match, _match.topic == _has.topic)
+        .where(_match.paper_id == paper_id)
+    )
+    was_shown = sa.select(_item.subscription, _item.shown_under).where(
+        _item.paper_id == paper_id, _item.shown_under.is_not(None)
+    )
+    topics: dict[str, list[str]] = defaultdict(list)
+    for subscription, topic in sorted(map(tuple, tx.execute(matched.union(was_shown)))):
+        topics[subscription].append(topic)
+    return dict(topics)
+
+
+def is_judged(paper_id: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
+    """Whether a paper was rated or saved."""
+    judged = sa.exists().where(_judgement.paper_id == paper_id)
+    return sa.or_(judged, sa.exists().where(_saved.paper_id == paper_id))
+
+
+def move(tx: Transaction, into: Mapping[int, int]) -> None:
+    """Give the answers to papers to those that they were merged into; of two the last counts."""
+    for table in (schema.judgement, schema.saved_paper):
+        lost = among(table.c.paper_id, into)
+        rows = tx.execute(sa.select(table).where(lost).order_by(table.c.at)).all()
+        for row in rows:
+            moved = row._asdict() | {"paper_id": into[row.paper_id]}
+            key = [table.c[name] == moved[name] for name in _KEY if name != "who"]
+            key.append(sa.func.lower(table.c.who) == row.who.lower())
+            tx.execute(sa.delete(table).where(*key, table.c.at <= row.at))
+            if not tx.scalar(sa.select(sa.exists().where(*key))):
+                insert_new(tx, table, [moved])
+
+
+def _key(answer: Judgement) -> tuple[object, ...]:
+    return tuple(getattr(answer, name) for name in _KEY)
+
+
+def _row(answer: Judgement) -> dict[str, Any]:
+    return dict(zip(_KEY, _key(answer), strict=True)) | {"at": answer.at, "how": answer.how}

@@ -1,0 +1,210 @@
+"""Subscriptions: their schedules and topics, and since when they have each."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from monitor.store.digests.deliveries import stands
+from monitor.store.engine import heartbeats, schema
+from monitor.store.engine.database import Transaction
+from monitor.store.engine.inserts import insert_new, insert_or_update
+from monitor.store.engine.sql import Instant, among
+
+_subscription = schema.subscription.c
+_has = schema.subscription_topic.c
+_digest = schema.digest.c
+
+_SUBSCRIPTIONS = "subscriptions"
+IMMEDIATELY = "immediately"
+
+# Name, schedule, zone, topics.
+Subscribed = tuple[str, str, str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionState:
+    """The stored state of a subscription.
+
+    `in_force_since` is when its schedule or zone changed, or when it was added again.
+    `last_due_at` is when its newest digest was due, and `last_composed_at` when the newest that
+    is not superseded was composed. Both are None before the first. Nothing is due before
+    `next_due_at`, which is None when that is not known.
+    """
+
+    name: str
+    first_seen: datetime
+    in_force_since: datetime
+    last_due_at: datetime | None
+    last_composed_at: datetime | None
+    next_due_at: datetime | None = None
+
+
+def sync_subscriptions(
+    tx: Transaction, subscribed: Iterable[Subscribed], now: datetime, *, keep_others: bool = False
+) -> None:
+    """Store the subscriptions of the configuration, and mark all others as removed.
+
+    With `keep_others` these stay as they are.
+
+    A subscription has each topic since it first got it, and again from the time when it or the
+    topic was added again. After a change each is looked at, whenever it was due next.
+    """
+    rows = {name: (schedule, zone, topics) for name, schedule, zone, topics in subscribed}
+    known = {row.name: row for row in tx.execute(sa.select(schema.subscription))}
+    others = [name for name, row in known.items() if name not in rows and row.removed_at is None]
+    gone = [] if keep_others else others
+    _remove(tx, gone, now)
+    changed = [
+        _row(name, schedule, zone, now)
+        for name, (schedule, zone, _) in rows.items()
+        if _differs(known.get(name), schedule, zone)
+    ]
+    updated = ["removed_at", "schedule", "timezone", "in_force_since"]
+    insert_or_update(tx, schema.subscription, changed, updated)
+    kept = frozenset(others if keep_others else ())
+    topics = {name: topics for name, (_, _, topics) in rows.items()}
+    if _sync_topics(tx, topics, kept, now) or gone or changed or changed_at(tx) is None:
+        _forget_next_due(tx)
+        heartbeats.beat(tx, _SUBSCRIPTIONS, datetime.now(UTC))
+
+
+def changed_at(tx: Transaction) -> datetime | None:
+    """Return a mark that changes whenever the stored subscriptions change; None at first."""
+    return heartbeats.last_beat(tx, _SUBSCRIPTIONS)
+
+
+def _row(name: str, schedule: str, zone: str, now: datetime) -> dict[str, Any]:
+    return {
+        "name": name,
+        "first_seen_at": now,
+        "removed_at": None,
+        "schedule": schedule,
+        "timezone": zone,
+        "in_force_since": now,
+    }
+
+
+def _differs(known: Any, schedule: str, zone: str) -> bool:
+    if known is None or known.removed_at is not None:
+        return True
+    return bool((known.schedule, known.timezone) != (schedule, zone))
+
+
+def _remove(tx: Transaction, names: Sequence[str], now: datetime) -> None:
+    if names:
+        gone = among(_subscription.name, names)
+        tx.execute(sa.update(schema.subscription).where(gone).values(removed_at=now))
+        for table in (schema.subscription_topic, schema.judgement, schema.saved_paper):
+            tx.execute(sa.delete(table).where(among(table.c.subscription, names)))
+
+
+def _sync_topics(
+    tx: Transaction, wanted: dict[str, Sequence[str]], kept: Collection[str], now: datetime
+) -> bool:
+    """Store the topics of subscriptions, but for `kept` ones; return whether any changed."""
+    pairs = {(name, topic) for name, topics in wanted.items() for topic in topics}
+    rows = tx.execute(sa.select(_has.subscription, _has.topic))
+    had = {(row.subscription, row.topic) for row in rows if row.subscription not in kept}
+    for name, topic in sorted(had - pairs):
+        lost = (_has.subscription == name, _has.topic == topic)
+        tx.execute(sa.delete(schema.subscription_topic).where(*lost))
+    insert_new(
+        tx,
+        schema.subscription_topic,
+        [{"subscription": n, "topic": t, "since": now} for n, t in sorted(pairs - had)],
+    )
+    return had != pairs
+
+
+def states(
+    tx: Transaction, names: Collection[str] | None = None, due: datetime | None = None
+) -> dict[str, SubscriptionState]:
+    """Return the state of all active subscriptions, or of those named, by name.
+
+    With `due` only those of which a digest may be due at that time.
+    """
+    is_named = sa.true() if names is None else among(_subscription.name, names)
+    is_due = sa.true() if due is None else _may_be_due(due)
+    rows = tx.execute(
+        sa.select(
+            schema.subscription,
+            _newest(_digest.due_at, sa.true()).label("due_at"),
+            _newest(_digest.composed_at, stands()).label("composed_at"),
+        ).where(_subscription.removed_at.is_(None), is_named, is_due)
+    )
+    return {
+        row.name: SubscriptionState(
+            name=row.name,
+            first_seen=row.first_seen_at,
+            in_force_since=row.in_force_since,
+            last_due_at=row.due_at,
+            last_composed_at=row.composed_at,
+            next_due_at=row.next_due_at,
+        )
+        for row in rows
+    }
+
+
+def may_be_due(tx: Transaction, now: datetime) -> set[str]:
+    """Return the names of the active subscriptions of which a digest may be due."""
+    active = _subscription.removed_at.is_(None)
+    return set(tx.scalars(sa.select(_subscription.name).where(active, _may_be_due(now))))
+
+
+def _may_be_due(now: datetime) -> sa.ColumnElement[bool]:
+    return sa.or_(_subscription.next_due_at.is_(None), _subscription.next_due_at <= now)
+
+
+def set_next_due(
+    tx: Transaction, due_times: Iterable[tuple[SubscriptionState, str, str, datetime]]
+) -> None:
+    """Note when subscriptions are due next, by their state, schedule and zone.
+
+    One that changed meanwhile is left as it is, and looked at again.
+    """
+    unchanged = (
+        _subscription.name == sa.bindparam("its_name"),
+        _subscription.schedule == sa.bindparam("its_schedule"),
+        _subscription.timezone == sa.bindparam("its_zone"),
+        _subscription.next_due_at.is_not_distinct_from(sa.bindparam("before", type_=Instant)),
+    )
+    rows = [
+        {
+            "its_name": state.name,
+            "its_schedule": schedule,
+            "its_zone": zone,
+            "before": state.next_due_at,
+            "after": after,
+        }
+        for state, schedule, zone, after in due_times
+    ]
+    if rows:
+        update = sa.update(schema.subscription).where(*unchanged)
+        tx.execute(update.values(next_due_at=sa.bindparam("after", type_=Instant)), rows)
+
+
+def _forget_next_due(tx: Transaction) -> None:
+    known = _subscription.next_due_at.is_not(None)
+    tx.execute(sa.update(schema.subscription).where(known).values(next_due_at=None))
+
+
+def wake_immediate(tx: Transaction, topics: Collection[str], now: datetime) -> None:
+    """Have those subscriptions to topics looked at that get their digests immediately."""
+    readers = sa.select(_has.subscription).where(among(_has.topic, topics))
+    immediate = sa.func.lower(_subscription.schedule) == IMMEDIATELY
+    awake = sa.update(schema.subscription).where(immediate, _subscription.name.in_(readers))
+    tx.execute(awake.values(next_due_at=now))
+
+
+def _newest(
+    column: sa.ColumnElement[datetime], wanted: sa.ColumnElement[bool]
+) -> sa.ScalarSelect[datetime]:
+    """Select a column of a subscription's newest digest by due time that meets a condition."""
+    newest = sa.select(column).where(_digest.subscription == _subscription.name, wanted)
+    ordered = newest.order_by(_digest.due_at.desc(), _digest.id.desc())
+    return ordered.limit(1).correlate(schema.subscription).scalar_subquery()
