@@ -103,14 +103,14 @@ class Doubts:
 
 def find_doubtful(runtime: Runtime) -> Doubts:
     """Judge all joins of the store by today's rules, a page of papers at a time."""
-    found: list[Doubtful] = []
+    doubtful: list[Doubtful] = []
     joins = unjudged = 0
     for page in _pages(runtime):
         for papers_doubts, papers_joins, papers_unjudged in page:
-            found += papers_doubts
+            doubtful += papers_doubts
             joins += papers_joins
             unjudged += papers_unjudged
-    return Doubts(tuple(found), joins, unjudged)
+    return Doubts(tuple(doubtful), joins, unjudged)
 
 
 def _pages(runtime: Runtime) -> Iterator[list[tuple[list[Doubtful], int, int]]]:

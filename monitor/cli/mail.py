@@ -77,7 +77,11 @@ def log_in(
     except TokenError as error:
         raise UsageError(str(error)) from None
     say(f"Logged in as {tokens.mailbox}. The refresh token is in the store.")
-    return next(one.check() for one in runtime.channels.values() if one.outage_group == SMTP_SERVER)
+    return next(
+        channel.check()
+        for channel in runtime.channels.values()
+        if channel.outage_group == SMTP_SERVER
+    )
 
 
 def _by_device(tokens: Tokens, say: Callable[[str], None], sleep: Callable[[float], None]) -> None:

@@ -72,12 +72,12 @@ def show_papers(papers: Sequence[FoundPaper], has_more: bool = False) -> None:
     if papers:
         rows = [
             (
-                str(found.stored.id),
-                f"{found.stored.first_seen.astimezone():%Y-%m-%d}",
-                found.stored.paper.title,
-                ", ".join(dict.fromkeys(sighting.source for sighting in found.sightings)),
+                str(hit.stored.id),
+                f"{hit.stored.first_seen.astimezone():%Y-%m-%d}",
+                hit.stored.paper.title,
+                ", ".join(dict.fromkeys(sighting.source for sighting in hit.sightings)),
             )
-            for found in papers
+            for hit in papers
         ]
         show_table(("Id", "First seen", "Title", "Source"), rows, right=("Id",))
     if has_more:

@@ -43,8 +43,8 @@ def count_of_topic(runtime: Runtime, topic: str, days: int = DAYS) -> tuple[DayC
     today = runtime.clock.now().astimezone(UTC).date()
     begin = today - DAY * (days - 1)
     with runtime.database.reading() as tx:
-        found = matches.moments(tx, topic, datetime.combine(begin, time(), UTC))
-    counts = Counter(day for _, day in {(paper_id, at.date()) for paper_id, at in found})
+        moments = matches.moments(tx, topic, datetime.combine(begin, time(), UTC))
+    counts = Counter(day for _, day in {(paper_id, at.date()) for paper_id, at in moments})
     if not counts:
         return ()
     begin = min(counts)

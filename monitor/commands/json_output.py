@@ -88,13 +88,13 @@ def papers_json(papers: Iterable[FoundPaper]) -> Answer:
     return {"papers": [paper_json(paper) for paper in papers]}
 
 
-def paper_json(found: FoundPaper) -> Answer:
+def paper_json(hit: FoundPaper) -> Answer:
     """Return a stored paper; what is not known is null or empty."""
     return {
-        "id": found.stored.id,
-        **_text(found.stored.paper),
-        "first_seen": found.stored.first_seen.isoformat(),
-        "sources": [pick(sighting, "source document raw_id") for sighting in found.sightings],
+        "id": hit.stored.id,
+        **_text(hit.stored.paper),
+        "first_seen": hit.stored.first_seen.isoformat(),
+        "sources": [pick(sighting, "source document raw_id") for sighting in hit.sightings],
     }
 
 

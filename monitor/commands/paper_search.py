@@ -269,8 +269,8 @@ class QueryMatcher:
         page = load_page(tx, ids, self._may)
         asked = [stored.id for stored in page] if self._needs_sightings else ()
         seen = papers.sightings(tx, asked) if asked else {}
-        texts = [with_latest_announce(one.paper, seen.get(one.id, ())) for one in page]
-        sources = [source_names(seen.get(one.id, ())) for one in page]
+        texts = [with_latest_announce(stored.paper, seen.get(stored.id, ())) for stored in page]
+        sources = [source_names(seen.get(stored.id, ())) for stored in page]
         return [(page[hit.position], hit) for hit in self.index.match(texts, sources=sources)]
 
 

@@ -58,7 +58,7 @@ def refuse_too_many_words(tx: Transaction, query: Query) -> None:
     total = sum(map(len, entries.values())) * papers.count(tx) // max(len(sample.papers), 1)
     if total <= MOST_ENTRIES:
         return
-    found, part = max(
+    words, part = max(
         (
             (
                 list(chain.from_iterable(entries[prefix_part] for prefix_part in _of_part(part))),
@@ -71,7 +71,7 @@ def refuse_too_many_words(tx: Transaction, query: Query) -> None:
     raise TooWideError(
         f"the {len(wanted):,} beginnings with * occur about {total:,} times in the stored papers, "
         f"and at most {MOST_ENTRIES:,} are looked up here: {part.text} stands for "
-        f"{len(set(found)):,} words in the newest {len(sample.papers):,} papers alone",
+        f"{len(set(words)):,} words in the newest {len(sample.papers):,} papers alone",
         part.position,
         f"write more letters before *, or leave some out; {_SHELL}",
     )
@@ -89,7 +89,7 @@ def too_many_papers(tx: Transaction, query: Query) -> TooWideError:
         for part in split_parts(query)
         if not part.is_excluded
     ]
-    share, part = min(shares, key=lambda one: abs(one[0] - whole))
+    share, part = min(shares, key=lambda pair: abs(pair[0] - whole))
     return TooWideError(
         f"more than {most_read(query):,} papers may match, which is as many as are read here for "
         f"this query: {part.text} leaves {share:.0%} of the newest {len(sample.papers):,} papers",
@@ -125,7 +125,9 @@ class _Sample:
     @classmethod
     def of(cls, tx: Transaction) -> _Sample:
         stored = papers.load(tx, search.newest(tx, None, None, _SAMPLE))
-        return cls([sorted(set(paper_keywords(one.paper).split())) for one in stored.values()])
+        return cls(
+            [sorted(set(paper_keywords(record.paper).split())) for record in stored.values()]
+        )
 
     @cached_property
     def _all(self) -> list[str]:

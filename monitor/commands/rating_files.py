@@ -57,7 +57,7 @@ def _read_library(file: Path) -> RatingFile:
     for paper in reading.papers:
         keys = [f"{scheme}:{value}" for scheme, value in identifiers(paper)]
         ratings.append(Rating((*keys, paper.title)))
-    return RatingFile(tuple(ratings), tuple((one.where, one.why) for one in reading.rejected))
+    return RatingFile(tuple(ratings), tuple((line.where, line.why) for line in reading.rejected))
 
 
 def _read_table(file: Path, text: str) -> Iterator[Rating]:

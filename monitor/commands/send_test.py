@@ -60,7 +60,10 @@ def send_test(runtime: Runtime, names: Sequence[str] = ()) -> list[SentTest]:
 
 def _suppressed(runtime: Runtime, names: Sequence[str], now: datetime) -> dict[str, set[str]]:
     with runtime.database.reading() as tx:
-        return {one.name: suppressed_addresses(tx, one.name, now) for one in chosen(runtime, names)}
+        return {
+            subscription.name: suppressed_addresses(tx, subscription.name, now)
+            for subscription in chosen(runtime, names)
+        }
 
 
 def _send(

@@ -72,10 +72,10 @@ def explain_parked_faults(file: Path, faults: Sequence[Fault]) -> tuple[Fault, .
 
 def _warnings(settings: Settings, store: Database) -> list[Fault]:
     with store.reading() as tx:
-        found = _wide(settings, tx)
+        warnings = _wide(settings, tx)
         newest = newest_papers(tx)
     if len(newest) < LEAST or len(settings.topics) > MOST_TOPICS:
-        return found
+        return warnings
     synonyms = synonyms_of(settings)
     topics: dict[Hashable, Query] = {
         name: parse_topic(topic.topic(synonyms))
@@ -83,8 +83,8 @@ def _warnings(settings: Settings, store: Database) -> list[Fault]:
         if name not in settings.parked
     }
     for name, words in find_unseen_words(topics, newest).items():
-        found.append(_warning(settings, str(name), no_paper_has(words, len(newest))))
-    return sorted(found, key=lambda fault: (fault.file, fault.line))
+        warnings.append(_warning(settings, str(name), no_paper_has(words, len(newest))))
+    return sorted(warnings, key=lambda fault: (fault.file, fault.line))
 
 
 def _wide(settings: Settings, tx: Transaction) -> list[Fault]:

@@ -55,8 +55,8 @@ def decide_chunk(
 ) -> list[Decision]:
     """Decide on papers in order; a later one may repeat an earlier one of the same chunk."""
     chunk = _Chunk(circumstances, circumstances.undated_before)
-    for keyed, found, near in zip(incoming, candidates, _near(incoming), strict=True):
-        chunk.decide(keyed, found, near)
+    for keyed, known, near in zip(incoming, candidates, _near(incoming), strict=True):
+        chunk.decide(keyed, known, near)
     return chunk.decisions
 
 
@@ -251,10 +251,12 @@ def count_fresh(decisions: Sequence[Decision], candidates: Sequence[Sequence[Can
     """Count what is new to this source: papers, and their revisions."""
     return sum(
         decision.earlier_in_chunk is None
-        and (decision.kind is not None or not _was_seen_before(decision, found))
-        for decision, found in zip(decisions, candidates, strict=True)
+        and (decision.kind is not None or not _was_seen_before(decision, known))
+        for decision, known in zip(decisions, candidates, strict=True)
     )
 
 
-def _was_seen_before(decision: Decision, found: Sequence[Candidate]) -> bool:
-    return any(one.stored.id == decision.paper_id and one.sightings for one in found)
+def _was_seen_before(decision: Decision, known: Sequence[Candidate]) -> bool:
+    return any(
+        candidate.stored.id == decision.paper_id and candidate.sightings for candidate in known
+    )

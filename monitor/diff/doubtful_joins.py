@@ -48,7 +48,7 @@ class Doubt:
     @property
     def why(self) -> str:
         """By what the records were recognised when they were joined."""
-        return next((one.why for one in self.records if one.why), "")
+        return next((record.why for record in self.records if record.why), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +67,12 @@ def judge(
 
     `keys` are the identifiers that it is recognised by, `common` those that prove nothing.
     """
-    seen = sorted(sightings, key=lambda one: (one.first_seen, bool(one.why)))
+    seen = sorted(sightings, key=lambda sighting: (sighting.first_seen, bool(sighting.why)))
     if seen[0].text is None:  # a paper says what its first record said
         shares = SightingText(paper.title, paper.authors, paper.venue, paper.year)
         seen[0] = structs.replace(seen[0], text=shares)
-    known = [one for one in seen if one.text]
-    unknown = [one for one in seen if not one.text]
+    known = [sighting for sighting in seen if sighting.text]
+    unknown = [sighting for sighting in seen if not sighting.text]
     doubts = [*_refused_today(paper, known, common), *_contradictions(keys, seen, unknown)]
     return Judged(tuple(doubts), len(seen) - 1, len(unknown))
 
@@ -80,7 +80,7 @@ def judge(
 def _refused_today(
     paper: Paper, seen: Sequence[Sighting], common: Collection[Key]
 ) -> Iterator[Doubt]:
-    records = [_as_paper(paper, one, seen[0], common) for one in seen]
+    records = [_as_paper(paper, sighting, seen[0], common) for sighting in seen]
     first, *others = _works(records, seen)
     for work in others:
         verdict = _compare(records[first[0]], records[work[0]], seen[work[0]])
@@ -90,14 +90,14 @@ def _refused_today(
 def _works(records: Sequence[Paper], seen: Sequence[Sighting]) -> list[list[int]]:
     """Return the positions of the records by work, each work by its first record."""
     incoming = list(map(with_keys, records))
-    moment = DecisionContext(max(one.last_seen for one in seen))
+    moment = DecisionContext(max(sighting.last_seen for sighting in seen))
     decisions = decide_chunk(incoming, [()] * len(incoming), moment)
     roots = list(range(len(records)))
     for at, decision in enumerate(decisions):
         same = [*decision.twin_joins, *_twins(at, decision, records, seen)]
         for other in same:
-            one, two = sorted((roots[at], roots[other]))
-            roots = [one if root == two else root for root in roots]
+            first, two = sorted((roots[at], roots[other]))
+            roots = [first if root == two else root for root in roots]
     works: dict[int, list[int]] = defaultdict(list)
     for at, root in enumerate(roots):
         works[root].append(at)
@@ -162,16 +162,20 @@ def _contradictions(
     for scheme, values in _several(keys).items():
         first, *others = sorted(values, key=lambda value: not _has_key(seen[0], (scheme, value)))
         for value in others:
-            named = [one for one in seen[1:] if _has_key(one, (scheme, value))]
-            if all(one.text for one in named) and named:
+            named = [sighting for sighting in seen[1:] if _has_key(sighting, (scheme, value))]
+            if all(sighting.text for sighting in named) and named:
                 continue  # judged by its text
-            listed |= {(one.source, one.raw_id) for one in named}
+            listed |= {(sighting.source, sighting.raw_id) for sighting in named}
             reason = f"two identifiers of one scheme: {scheme} {first} and {value}"
             yield Doubt(tuple(named), reason, judged=False, keys=((scheme, value),))
-    for one in unknown:
-        differ = by_likeness(one.why) and not _SAME_TITLE.match(one.why)
-        if differ and _CONTRARY.search(one.why) and (one.source, one.raw_id) not in listed:
-            yield Doubt((one,), one.why, judged=False)
+    for sighting in unknown:
+        differ = by_likeness(sighting.why) and not _SAME_TITLE.match(sighting.why)
+        if (
+            differ
+            and _CONTRARY.search(sighting.why)
+            and (sighting.source, sighting.raw_id) not in listed
+        ):
+            yield Doubt((sighting,), sighting.why, judged=False)
 
 
 def _several(keys: Sequence[Key]) -> Mapping[str, list[str]]:

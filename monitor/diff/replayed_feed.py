@@ -47,16 +47,18 @@ def suspect(
 ) -> Suspicion:
     """Count a chunk. `papers` are all of its papers, `decisions` those of changed ones."""
     old = sum(_is_old(paper, last_read) for paper in papers)
-    links = Counter(pair for one in decisions for pair in one.keyed.keys if pair[0] == LINK)
+    links = Counter(
+        pair for decision in decisions for pair in decision.keyed.keys if pair[0] == LINK
+    )
     moved = [
-        not _is_old(one.keyed.paper, last_read) and _link_moved(one.keyed, found, links)
-        for one, found in zip(decisions, candidates, strict=True)
+        not _is_old(decision.keyed.paper, last_read) and _link_moved(decision.keyed, known, links)
+        for decision, known in zip(decisions, candidates, strict=True)
     ]
     new = sum(
-        (again or _is_old(one.keyed.paper, last_read))
-        and one.earlier_in_chunk is None
-        and one.kind in (ChangeKind.NEW, ChangeKind.OLDER)
-        for one, again in zip(decisions, moved, strict=True)
+        (again or _is_old(decision.keyed.paper, last_read))
+        and decision.earlier_in_chunk is None
+        and decision.kind in (ChangeKind.NEW, ChangeKind.OLDER)
+        for decision, again in zip(decisions, moved, strict=True)
     )
     return Suspicion(old + sum(moved), new)
 
@@ -67,13 +69,13 @@ def _is_old(paper: Paper, last_read: datetime) -> bool:
 
 
 def _link_moved(
-    keyed: IncomingPaper, found: Sequence[Candidate], links: Counter[tuple[str, str]]
+    keyed: IncomingPaper, known: Sequence[Candidate], links: Counter[tuple[str, str]]
 ) -> bool:
     """Whether this source had the link under another id. A link that many share does not count."""
     ours = {pair for pair in keyed.keys if pair[0] == LINK and links[pair] == 1}
     return any(
-        not ours.isdisjoint(one.keys)
-        and one.sightings
-        and all(seen.raw_id != keyed.raw_id for seen in one.sightings)
-        for one in found
+        not ours.isdisjoint(candidate.keys)
+        and candidate.sightings
+        and all(seen.raw_id != keyed.raw_id for seen in candidate.sightings)
+        for candidate in known
     )

@@ -64,10 +64,10 @@ def _gives_another_text(keyed: IncomingPaper, candidate: Candidate) -> bool:
         return False
     rule = _rule(keyed.fingerprint)
     shown = {
-        one
+        fingerprint
         for sighting in candidate.sightings
-        for one in (sighting.fingerprint, *sighting.past)
-        if _rule(one) == rule
+        for fingerprint in (sighting.fingerprint, *sighting.past)
+        if _rule(fingerprint) == rule
     }
     if not shown or keyed.fingerprint in shown:
         return False

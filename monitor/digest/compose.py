@@ -98,10 +98,10 @@ def explain_again(digest: Digest, explain: Explain) -> Digest:
     """Return a digest whose texts were removed, of papers as they are now, explained again."""
     in_full = {entry.paper_id for entry in digest.best(digest.full)}
 
-    def entry(one: DigestPaper) -> DigestPaper:
-        if one.paper_id in in_full:
-            return _explain(one, one.paper, explain, one.also)
-        return structs.replace(one, paper=shown_title(one.paper))
+    def entry(listed: DigestPaper) -> DigestPaper:
+        if listed.paper_id in in_full:
+            return _explain(listed, listed.paper, explain, listed.also)
+        return structs.replace(listed, paper=shown_title(listed.paper))
 
     groups = (replace(group, entries=tuple(map(entry, group.entries))) for group in digest.groups)
     return replace(digest, groups=tuple(groups))
@@ -113,14 +113,16 @@ def _explain(
     paper = shown(source)
 
     def why(topic: str) -> tuple[MatchReason, ...]:
-        found = explain(topic, paper, entry.sources)
-        return found or _without_spans(explain(topic, source, entry.sources))
+        reasons = explain(topic, paper, entry.sources)
+        return reasons or _without_spans(explain(topic, source, entry.sources))
 
     return structs.replace(
         entry,
         paper=paper,
         formulas=formulas_of(source.title, source.abstract),
-        matched=tuple(structs.replace(one, why=why(one.topic)) for one in entry.matched),
+        matched=tuple(
+            structs.replace(topic_why, why=why(topic_why.topic)) for topic_why in entry.matched
+        ),
         also=tuple(OtherTitle(readable_title(other.title), other.source) for other in also),
     )
 

@@ -40,14 +40,14 @@ _PIECES = re.compile(r"(<[^>]*>)")
 def put_formulas(text: str, formulas: Iterable[Formula]) -> Markup:
     """Return text or HTML with its formulas as MathML, but for those that marks or tags cut."""
     html = text if isinstance(text, Markup) else escape(clean(text))
-    known = {str(escape(one.text)): one.tex for one in formulas}
+    known = {str(escape(formula.text)): formula.tex for formula in formulas}
     if not known:
         return html
     longest_first = sorted(known, key=len, reverse=True)
     pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
     pieces = _PIECES.split(html)
     for at in range(0, len(pieces), 2):
-        pieces[at] = pattern.sub(lambda one: to_mathml(known[one[0]]) or one[0], pieces[at])
+        pieces[at] = pattern.sub(lambda match: to_mathml(known[match[0]]) or match[0], pieces[at])
     return Markup("".join(pieces))
 
 

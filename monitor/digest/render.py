@@ -120,13 +120,14 @@ class JinjaTemplates:
         all_faults, named = list[Fault](), set[str]()
         for name in sorted(own):
             wanted, faults = self._compile(name)
-            named |= {one.name for one in wanted}
+            named |= {include.name for include in wanted}
             all_faults += faults
             all_faults += [
-                self._fault(name, one.line, f"there is no template “{one.name}”{near}")
-                for one in wanted
-                if not one.optional and one.name.removeprefix("shipped/") not in shipped | own
-                for near in [_nearest(one.name, shipped)]
+                self._fault(name, include.line, f"there is no template “{include.name}”{near}")
+                for include in wanted
+                if not include.optional
+                and include.name.removeprefix("shipped/") not in shipped | own
+                for near in [_nearest(include.name, shipped)]
             ]
         all_faults += [
             self._fault(name, 1, f"no template has this name{_nearest(name, shipped)}")

@@ -228,7 +228,9 @@ def reading(digest: Digest) -> str:
 
 def source_line(source: SourceReport, zone: str) -> str:
     """Return what was read of one source, and its failures and warnings."""
-    return "; ".join([_reading_of(source, zone), *(_warning(one, zone) for one in source.troubles)])
+    return "; ".join(
+        [_reading_of(source, zone), *(_warning(trouble, zone) for trouble in source.troubles)]
+    )
 
 
 def _reading_of(source: SourceReport, zone: str) -> str:

@@ -107,8 +107,8 @@ def _swaps_names(a: Name, b: Name) -> bool:
 
 def author_agreement(a: tuple[str, ...], b: tuple[str, ...]) -> float | None:
     """Return the share of two lists that agrees, from 0 to 1, None if one has no names."""
-    found = agreement(a, b)
-    return found.share if found else None
+    agreed = agreement(a, b)
+    return agreed.share if agreed else None
 
 
 @kept(4096)
@@ -120,7 +120,7 @@ def _cut(authors: tuple[str, ...]) -> bool:
 @kept(4096)
 def people(authors: tuple[str, ...]) -> tuple[Name, ...]:
     """Return the folded words of each name, given names first, without empty names."""
-    names = (_name(one) for text in authors for one in _split_names(_CUT.sub(" ", repair(text))))
+    names = (_name(name) for text in authors for name in _split_names(_CUT.sub(" ", repair(text))))
     # Some catalogues list all authors twice.
     return tuple(dict.fromkeys(name for name in names if any(len(word) > 1 for word in name)))
 
@@ -136,7 +136,7 @@ def _split_names(text: str) -> Iterator[str]:
     pieces = re.split(r",| and | & ", text)
     if len(pieces) < 3 and " and " not in text:
         yield text
-    elif len(pieces) % 2 == 0 and all(_INITIALS.fullmatch(one.strip()) for one in pieces[1::2]):
+    elif len(pieces) % 2 == 0 and all(_INITIALS.fullmatch(piece.strip()) for piece in pieces[1::2]):
         yield from (f"{given} {family}" for family, given in zip(*[iter(pieces)] * 2, strict=True))
     else:
         yield from pieces

@@ -75,13 +75,13 @@ def blocks_of_words(words: Sequence[str]) -> tuple[int, ...]:
 
 
 def _of_rarest(rarest: Sequence[int]) -> list[int]:
-    rare = sum(one < COMMON_FROM for one in rarest)
-    telling = sum(one < STOP_FROM for one in rarest)
-    found = [a ^ b for i, a in enumerate(rarest[:rare]) for b in rarest[i + 1 : telling]]
+    rare = sum(count < COMMON_FROM for count in rarest)
+    telling = sum(count < STOP_FROM for count in rarest)
+    blocks = [a ^ b for i, a in enumerate(rarest[:rare]) for b in rarest[i + 1 : telling]]
     if len(rarest) - rare > 2:
         three = combinations(rarest[rare:], 3)
-        found += [a ^ b ^ c for a, b, c in three if b < STOP_FROM]
-    return found
+        blocks += [a ^ b ^ c for a, b, c in three if b < STOP_FROM]
+    return blocks
 
 
 def blocks_of_authors(authors: Sequence[str]) -> tuple[int, ...]:

@@ -150,30 +150,30 @@ def _numbers(abstract: str) -> frozenset[str | tuple[str, str]]:
     return numbers(words) | find_counts(words) | written
 
 
-def _restore_authors(one: Paper, other: Paper) -> Paper:
+def _restore_authors(record: Paper, other: Paper) -> Paper:
     """Restore the authors that a catalogue ran into the title, from the other record.
 
     Place and year that follow them become the venue.
     """
-    if one.authors or not other.authors:
-        return one
+    if record.authors or not other.authors:
+        return record
     names = authors.people(other.authors)
-    words = plain(repair(one.title)).split()
+    words = plain(repair(record.title)).split()
     met = [(words.index(name[-1]), name) for name in names if name[-1] in words]
     if not met or 3 * len(met) < 2 * len(names):
-        return one
+        return record
     first, name = min(met)
     last = max(place for place, _ in met)
     for given in reversed(name[:-1]):
         first -= first > 0 and words[first - 1][0] == given[0]
     unmatched = sum(len(name) for name in names if name[-1] not in words)
     if first < MIN_WORDS or _count_other_words(words[first:last], names) > unmatched:
-        return one
+        return record
     if words[first - 1] == "by":  # a review: "... by Ada Lovelace"
-        return one
+        return record
     title, place = words[:first], words[last + 1 :]
-    venue = one.venue or " ".join(place)
-    return structs.replace(one, title=" ".join(title), authors=other.authors, venue=venue)
+    venue = record.venue or " ".join(place)
+    return structs.replace(record, title=" ".join(title), authors=other.authors, venue=venue)
 
 
 def _count_other_words(words: Sequence[str], names: Sequence[authors.Name]) -> int:

@@ -68,8 +68,8 @@ def link(url: str) -> str:
 
 
 def _digits(value: str) -> str:
-    found = re.search(r"\d+", value)
-    return found.group().lstrip("0") if found else ""
+    digits = re.search(r"\d+", value)
+    return digits.group().lstrip("0") if digits else ""
 
 
 def _last_segment(value: str) -> str:

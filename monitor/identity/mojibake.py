@@ -26,11 +26,11 @@ def repair(text: str) -> str:
     return text
 
 
-def _once(found: re.Match[str]) -> str:
-    second = 0xBC if found[1] == "1/4" else ord(found[1])
-    first = 0xC3 if found[0][0] in "Ãã" else 0xC4
+def _once(match: re.Match[str]) -> str:
+    second = 0xBC if match[1] == "1/4" else ord(match[1])
+    first = 0xC3 if match[0][0] in "Ãã" else 0xC4
     return bytes([first, second]).decode()
 
 
-def _as_latin(found: re.Match[str]) -> str:
-    return found[0].encode("iso8859-5", "replace").decode("latin-1")
+def _as_latin(match: re.Match[str]) -> str:
+    return match[0].encode("iso8859-5", "replace").decode("latin-1")

@@ -67,8 +67,8 @@ def is_about(a: Paper, b: Paper) -> bool:
     return _names(a, b) or _names(b, a)
 
 
-def _names(one: Paper, other: Paper) -> bool:
-    return not set(about(one)).isdisjoint(identifiers(other))
+def _names(notice: Paper, other: Paper) -> bool:
+    return not set(about(notice)).isdisjoint(identifiers(other))
 
 
 def contradicts(a: Paper, b: Paper) -> str:
@@ -96,7 +96,7 @@ def _have_other_ids(ours: Iterable[Pair], theirs: Iterable[Pair]) -> bool:
 
 def subjects(incoming: Iterable[IncomingPaper]) -> set[Pair]:
     """Return all identifiers that the notices among some records are about."""
-    return {pair for one in incoming if effect_of(one) for pair in one.about}
+    return {pair for record in incoming if effect_of(record) for pair in record.about}
 
 
 def mark_retracted(
@@ -107,15 +107,15 @@ def mark_retracted(
     `by_stored` are the identifiers that stored notices retract. Notices among the records
     themselves count as well, so that their order does not matter.
     """
-    here = (one.about for one in incoming if effect_of(one) is ChangeKind.WITHDRAWN)
+    here = (record.about for record in incoming if effect_of(record) is ChangeKind.WITHDRAWN)
     named = {*by_stored, *(pair for pairs in here for pair in pairs)}
     if not named:
         return list(incoming)
     return [
-        structs.replace(one, paper=structs.replace(one.paper, withdrawn=True))
-        if not named.isdisjoint(one.keys) and not one.paper.withdrawn
-        else one
-        for one in incoming
+        structs.replace(record, paper=structs.replace(record.paper, withdrawn=True))
+        if not named.isdisjoint(record.keys) and not record.paper.withdrawn
+        else record
+        for record in incoming
     ]
 
 
@@ -147,9 +147,9 @@ def _with_effect(
     if kind is None:
         return decision
     about = decision.keyed.about
-    here = [one for pair in about for one in at.get(pair, ())]
+    here = [record for pair in about for record in at.get(pair, ())]
     ids = {stored[pair] for pair in about if pair in stored}
-    ids |= {one.paper_id for one in here if one.paper_id is not None}
+    ids |= {record.paper_id for record in here if record.paper_id is not None}
     ids.discard(decision.paper_id or 0)
     before = {id for id in ids if decision.paper_id in noticed.get(id, ())}
     # An old notice is still news of its paper: its readers were not sent it in time.

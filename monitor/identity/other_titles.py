@@ -20,14 +20,18 @@ def other_titles(title: str, sightings: Sequence[Sighting]) -> tuple[OtherTitle,
     `sightings` are those of the paper, oldest first. Titles that differ only in case, punctuation
     or markup are the same. Merges by identifier or by a person need no check.
     """
-    titles = [(_key(one.text.title), one.text.title, one) for one in sightings if one.text]
+    titles = [
+        (_key(sighting.text.title), sighting.text.title, sighting)
+        for sighting in sightings
+        if sighting.text
+    ]
     shown = {_key(title)}
     # The title of a record merged by likeness may have replaced the first record's.
-    replaced = any(key in shown and by_likeness(one.why) for key, _, one in titles)
+    replaced = any(key in shown and by_likeness(sighting.why) for key, _, sighting in titles)
     others = []
-    for key, other, one in titles:
-        if key not in shown and (by_likeness(one.why) or (replaced and not one.why)):
-            others.append(OtherTitle(other, one.source))
+    for key, other, sighting in titles:
+        if key not in shown and (by_likeness(sighting.why) or (replaced and not sighting.why)):
+            others.append(OtherTitle(other, sighting.source))
             shown.add(key)
     return tuple(others[:MAX_OTHER_TITLES])
 

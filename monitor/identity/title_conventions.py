@@ -49,14 +49,14 @@ def find_counts(words: Sequence[str]) -> frozenset[tuple[str, str]]:
 
     3D, 3-D and three-dimensional are (d, 3).
     """
-    found = set()
+    numbers = set()
     for word, following in pairwise((*words, "")):
         number = NUMBER.get(word) or (word if word.isdigit() else "")
         if number and following:
-            found.add(("d" if following in _DIMENSIONAL else following, number))
+            numbers.add(("d" if following in _DIMENSIONAL else following, number))
         elif word[-1] == "d" and word[:-1].isdigit():
-            found.add(("d", word[:-1]))
-    return frozenset(found)
+            numbers.add(("d", word[:-1]))
+    return frozenset(numbers)
 
 
 # "Part 2" wherever it stands, and what only signs count off: "Agents, II: Acting", "Agents III".

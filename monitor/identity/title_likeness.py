@@ -81,9 +81,9 @@ def letters_agree(a: Title, b: Title) -> float:
 
 def likeness(a: Title, b: Title, explained: Set[str]) -> Likeness:
     """Compare two titles; `explained` are words that come from authors or venue."""
-    one = a.column or b.column
+    is_column = a.column or b.column
     if a.letters == b.letters:
-        return Likeness(equal=True, shared=max(a.weight, b.weight), column=one)
+        return Likeness(equal=True, shared=max(a.weight, b.weight), column=is_column)
     just_a, just_b = a.distinct - b.distinct, b.distinct - a.distinct
     short = initials(a.words, a.firsts, just_b) | initials(b.words, b.firsts, just_a)
     ours = missing(just_a - short, a.letters, just_b, b.letters)
@@ -113,7 +113,7 @@ def likeness(a: Title, b: Title, explained: Set[str]) -> Likeness:
         another=not (just_a | just_b).isdisjoint(ANOTHER)
         or contrary(just_a, just_b)
         or _counted_on(a, b),
-        column=(a.column and b.column) or (one and (subtitled or letters > MISTYPED)),
+        column=(a.column and b.column) or (is_column and (subtitled or letters > MISTYPED)),
         preceded=_adds_beginning(a, b, explained) or _adds_beginning(b, a, explained),
     )
 
@@ -152,8 +152,8 @@ def _counted_on(a: Title, b: Title) -> bool:
     return not (_has_number(a, b.number) and _has_number(b, a.number))
 
 
-def _has_number(one: Title, number: str) -> bool:
-    return not number or any(number_of(word) == number for word in one.distinct)
+def _has_number(title: Title, number: str) -> bool:
+    return not number or any(number_of(word) == number for word in title.distinct)
 
 
 def _other_number(a: Title, b: Title) -> bool:

@@ -128,14 +128,14 @@ def pieces(title: str) -> tuple[str, ...]:
     Pieces of too few words are left out. "Data Cubes, Efficiently. In: Proc. SIGMOD 1996" begins
     with the whole title, and "Lomet, D.: Data Cubes" ends with it.
     """
-    parts = [_trim(words) for one in SIGN.split(repair(title)) if (words := plain(one).split())]
-    found: dict[str, None] = {}
+    parts = [_trim(words) for part in SIGN.split(repair(title)) if (words := plain(part).split())]
+    heads: dict[str, None] = {}
     for place in range(min(MAX_SIGNS, len(parts))):
         for some in (parts[: place + 1], parts[place:]):
             words = [word for part in some for word in part]
             if fsum(map(rarity, set(words))) >= MIN_PIECE_WEIGHT:
-                found["".join(words)] = None
-    return tuple(found)
+                heads["".join(words)] = None
+    return tuple(heads)
 
 
 def _trim(words: list[str]) -> list[str]:

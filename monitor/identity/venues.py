@@ -179,5 +179,5 @@ def both_published(a: Venue, b: Venue) -> bool:
     return Kind.PREPRINT not in (a.kind, b.kind) and has_name(a) == has_name(b)
 
 
-def has_name(one: Venue) -> bool:
-    return bool(one.kind or one.series or one.words)
+def has_name(venue: Venue) -> bool:
+    return bool(venue.kind or venue.series or venue.words)

@@ -28,18 +28,18 @@ class Scale:
     def weigh(self, value: float | None) -> float:
         if value is None:
             return self.unknown
-        found = 0.0
+        weight_below = 0.0
         for start, weight in self.steps:
             if value < start:
                 break
-            found = weight
-        return found
+            weight_below = weight
+        return weight_below
 
 
-def measures(found: Evidence) -> dict[str, float | None]:
+def measures(evidence: Evidence) -> dict[str, float | None]:
     """Return the evidence as numbers, each the greater the more it speaks for one work."""
-    title, authors = found.title, found.authors
-    years = found.years_apart
+    title, authors = evidence.title, evidence.authors
+    years = evidence.years_apart
     only_form = title.alone < FORM_WORDS and title.shared >= TELLING_WORDS
     in_order = IN_ORDER if only_form and title.sorted >= SORTED else 0.0
     bare = authors is None and (years is None or years > 1)
@@ -59,10 +59,10 @@ def measures(found: Evidence) -> dict[str, float | None]:
         "met": authors.met if authors else None,
         "first": authors.first if authors else None,
         "bare": -bare,
-        "series": False if found.two_publications else found.series,
+        "series": False if evidence.two_publications else evidence.series,
         "years": None if years is None else -years,
-        "abstract": found.abstract,
-        "terms": found.terms,
+        "abstract": evidence.abstract,
+        "terms": evidence.terms,
     }
 
 
@@ -104,6 +104,6 @@ SCALES: Mapping[str, Scale] = {
 }
 
 
-def balance(found: Evidence) -> float:
+def balance(evidence: Evidence) -> float:
     """Return the logarithm of the odds that two records are one work."""
-    return BIAS + sum(SCALES[name].weigh(value) for name, value in measures(found).items())
+    return BIAS + sum(SCALES[name].weigh(value) for name, value in measures(evidence).items())

@@ -77,7 +77,7 @@ def near(a: str, b: str) -> bool:
 
 
 def _contrary(a: str, b: str) -> bool:
-    return any(a.startswith(one) and b.startswith(other) for one, other in _CONTRARY)
+    return any(a.startswith(prefix) and b.startswith(other) for prefix, other in _CONTRARY)
 
 
 def _is_typo(a: str, b: str) -> bool:
@@ -101,10 +101,10 @@ def _has_both(word: str) -> bool:
 
 def initials(words: Sequence[str], firsts: str, short: Iterable[str]) -> set[str]:
     """Return the words whose `firsts` one of `short` is, of three letters or more, and that."""
-    found: set[str] = set()
-    for one in short:
-        letters = one.removesuffix("s") if len(one) > 3 else one
+    expanded: set[str] = set()
+    for word in short:
+        letters = word.removesuffix("s") if len(word) > 3 else word
         letters = _TO.sub("t", letters)
         if 2 < len(letters) < 7 and (place := firsts.find(letters)) >= 0:
-            found.update((one, *words[place : place + len(letters)]))
-    return found
+            expanded.update((word, *words[place : place + len(letters)]))
+    return expanded

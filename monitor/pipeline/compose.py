@@ -244,7 +244,7 @@ def _digest(
         covers_from=state.last_composed_at,
         composed_at=now,
         explain=context.in_force.explain(context.topics),
-        report=[replace(one, title=context.labels[one.source].title) for one in report],
+        report=[replace(source, title=context.labels[source.source].title) for source in report],
         notes=_notes_on_parked_topics(context.in_force.reader(context.topics), subscription),
         full=subscription.settings.max,
         other_titles=also,
@@ -314,7 +314,7 @@ def rehearse(
         match(rehearsal)
         composed: list[Digest] = []
         compose(rehearsal, names, early=early, on_failure=on_failure, on_digest=composed.append)
-    places = {one.name: place for place, one in enumerate(context.subscriptions)}
+    places = {subscription.name: place for place, subscription in enumerate(context.subscriptions)}
     return sorted(composed, key=lambda digest: places[digest.subscription])
 
 
@@ -369,7 +369,7 @@ def list_papers(digest: Digest, withheld: Iterable[Digest]) -> Digest:
     """
     sections: dict[str, DigestSection] = {}
     seen = {entry.paper_id for group in digest.groups for entry in group.entries}
-    for group in (group for one in withheld for group in one.groups):
+    for group in (group for digest in withheld for group in digest.groups):
         entries: list[DigestPaper] = [e for e in group.entries if e.paper_id not in seen]
         seen |= {entry.paper_id for entry in entries}
         known = sections.get(group.topic, replace(group, entries=(), more=0))

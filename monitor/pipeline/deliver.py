@@ -151,7 +151,7 @@ class Round:
         self._is_down = False
         self._together = Together(context.database, expected=at_once // 2)
         with context.database.reading() as tx:
-            self._wrong = {one.subject for one in stored_incidents.open_incidents(tx)}
+            self._wrong = {incident.subject for incident in stored_incidents.open_incidents(tx)}
 
     def run(self) -> None:
         """Send until nothing is left; whoever finds the round over tells the others."""

@@ -181,7 +181,7 @@ def digest_once(
             attempted += deliver(runtime)
         make_searchable(runtime, SEARCHABLE_PER_COMMAND)
     except StoreError as fault:
-        if not any(isinstance(one, StoreError) for one in failed.values()):
+        if not any(isinstance(error, StoreError) for error in failed.values()):
             raise
         log.error("nothing delivered", error=str(fault))
         attempted = []

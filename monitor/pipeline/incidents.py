@@ -135,14 +135,14 @@ def is_written_to(context: RecipientsContext, delivery: Delivery) -> bool:
     of_others = (s.destinations for s in context.subscriptions if s.name == delivery.subscription)
     ways = context.operator if delivery.subscription == OPERATOR else chain.from_iterable(of_others)
     to = (delivery.channel, delivery.recipient)
-    return any(to == (way.channel, one) for way in ways for one in way.recipients)
+    return any(to == (way.channel, recipient) for way in ways for recipient in way.recipients)
 
 
 def end_unclear(tx: Transaction, delivery: Delivery, now: datetime) -> None:
     """Note that it is known, unless another one to the same recipient is not."""
     to = (delivery.channel, delivery.recipient)
     if all(
-        (one.channel, one.recipient) != to
-        for one in deliveries.listing(tx, [DeliveryState.UNKNOWN])
+        (unknown.channel, unknown.recipient) != to
+        for unknown in deliveries.listing(tx, [DeliveryState.UNKNOWN])
     ):
         stored_incidents.end_incident(tx, recipient(*to), UNCLEAR, now)

@@ -181,7 +181,7 @@ def _by_time(listed: Sequence[tuple[DigestPaper, Change]]) -> list[DigestPaper]:
 def _by(listed: Sequence[tuple[DigestPaper, Change]], placed: Sequence[Place]) -> list[DigestPaper]:
     """Order papers by the scores that they are `placed` with; equal ones stay as they are."""
     standings = sorted((entry.score for entry, _ in listed), reverse=True)
-    scored = sorted(zip(listed, placed, strict=True), key=lambda one: -one[1].score)
+    scored = sorted(zip(listed, placed, strict=True), key=lambda pair: -pair[1].score)
     return [
         structs.replace(
             entry, placed=Placed(standing, place.score, likely=place.likely, folded=place.folds)

@@ -145,7 +145,7 @@ class RunRecorder:
             stored = store(self.context.database, tx, chunk)
             if chunk.last_read:
                 hold_replayed(chunk.source, stored.suspicion, chunk.last_read)
-            left = [_record_of(chunk, one) for one in stored.undecided]
+            left = [_record_of(chunk, record) for record in stored.undecided]
             kept_before = undecided.replace_kept(tx, chunk.source, chunk.papers, left)
             progress(tx, chunk.now)
             run = replace(_with_counts(run, stored.counts()), document=document.name)
@@ -156,8 +156,8 @@ class RunRecorder:
                 self.record_whole(tx, document, chunk.now)
         self._open = run_id, run
         new = [
-            (record, one.error)
-            for record, one in zip(left, stored.undecided, strict=True)
+            (record, left_over.error)
+            for record, left_over in zip(left, stored.undecided, strict=True)
             if record.record_hash not in kept_before
         ]
         for number, (record, error) in enumerate(new):

@@ -123,7 +123,11 @@ class RecipientsContext(StageContext):
     @cached_property
     def recipients(self) -> frozenset[tuple[str, str, str]]:
         """All (subscription, channel, recipient), the operator's among them."""
-        ways = [(one.name, way) for one in self.subscriptions for way in one.destinations]
+        ways = [
+            (subscription.name, way)
+            for subscription in self.subscriptions
+            for way in subscription.destinations
+        ]
         ways += [(OPERATOR, way) for way in self.operator]
         return frozenset((name, way.channel, to) for name, way in ways for to in way.recipients)
 
@@ -157,8 +161,13 @@ class MatchContext(RecipientsContext):
     def subscribed(self) -> tuple[Subscribed, ...]:
         """The subscriptions as the store has them."""
         return tuple(
-            (one.name, one.settings.schedule, one.settings.timezone, one.topics)
-            for one in self.subscriptions
+            (
+                subscription.name,
+                subscription.settings.schedule,
+                subscription.settings.timezone,
+                subscription.topics,
+            )
+            for subscription in self.subscriptions
         )
 
 
@@ -184,14 +193,14 @@ class ComposeContext(MatchContext):
     def labels(self) -> dict[str, SourceLabel]:
         """What digests call each source, and where its papers are searched for."""
         return {
-            name: SourceLabel(one.settings.title, one.search_site or self.search)
-            for name, one in self.sources.items()
+            name: SourceLabel(source.settings.title, source.search_site or self.search)
+            for name, source in self.sources.items()
         }
 
     @cached_property
     def titles(self) -> Counter[str]:
         """How many subscriptions have each title: one that several have names none."""
-        return Counter(one.settings.title for one in self.subscriptions)
+        return Counter(subscription.settings.title for subscription in self.subscriptions)
 
     @cached_property
     def sharing(self) -> frozenset[str]:

@@ -144,7 +144,10 @@ def _with_effects(tx: Transaction, decisions: Sequence[Decision]) -> list[Decisi
         return list(decisions)
     named = paper_index.of_keys(tx, about)
     stored = {pair: id for pair in about if (id := named.get(paper_index.indexed_pair(pair)))}
-    ids = {*stored.values(), *(one.paper_id for one in decisions if one.paper_id is not None)}
+    ids = {
+        *stored.values(),
+        *(decision.paper_id for decision in decisions if decision.paper_id is not None),
+    }
     return attach(decisions, stored, paper_index.notices_about(tx, ids))
 
 

@@ -28,7 +28,7 @@ def all_deliveries(request: Request) -> Response:
     `after` how many suppressions come before those shown.
     """
     runtime, parameters = site_of(request).runtime, request.query_params
-    state = next((one for one in DeliveryState if one == parameters.get("state")), None)
+    state = next((known for known in DeliveryState if known == parameters.get("state")), None)
     before, after = parameter(request, "before"), parameter(request, "after") or 0
     with runtime.database.reading() as tx:
         counts = deliveries.counts(tx)
@@ -46,7 +46,7 @@ def all_deliveries(request: Request) -> Response:
         older=newest[PAGE - 1].id if len(newest) > PAGE else None,
         suppressed=Slice.of(suppressed, after, SUPPRESSED),
         retried=(DeliveryState.FAILED, DeliveryState.RETRY, DeliveryState.SUPPRESSED),
-        names=[one.name for one in runtime.subscriptions[: MOST_LISTED + 1]],
+        names=[subscription.name for subscription in runtime.subscriptions[: MOST_LISTED + 1]],
         most_listed=MOST_LISTED,
     )
 

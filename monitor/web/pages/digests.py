@@ -130,5 +130,5 @@ def _in_order(
     digest: Digest, in_full: set[int]
 ) -> Iterator[tuple[int, DigestSection, DigestPaper]]:
     for number, section in enumerate(digest.groups, 1):
-        for entry in sorted(section.entries, key=lambda one: one.paper_id not in in_full):
+        for entry in sorted(section.entries, key=lambda shown: shown.paper_id not in in_full):
             yield number, section, entry

@@ -89,10 +89,13 @@ def _of(handle: Callable[[Request, str], Response], ending: str) -> Endpoint:
 
 
 ROUTES = [
-    *(Route(f"/papers.{one}", one_at_a_time(_of(export_search, one), SEARCHES)) for one in FORMATS),
-    *(Route(f"/papers/{{id}}.{one}", _of(export_paper, one)) for one in FORMATS),
     *(
-        Route(f"/digests/{{subscription}}/{{period}}.{one}", _of(export_digest, one))
-        for one in FORMATS
+        Route(f"/papers.{ending}", one_at_a_time(_of(export_search, ending), SEARCHES))
+        for ending in FORMATS
+    ),
+    *(Route(f"/papers/{{id}}.{ending}", _of(export_paper, ending)) for ending in FORMATS),
+    *(
+        Route(f"/digests/{{subscription}}/{{period}}.{ending}", _of(export_digest, ending))
+        for ending in FORMATS
     ),
 ]

@@ -62,7 +62,7 @@ def search_papers(request: Request) -> Response:
         page=page,
         fault=fault,
         sources=site.source_titles,
-        topics=[one.name for one in runtime.topics[: MOST_LISTED + 1]],
+        topics=[topic.name for topic in runtime.topics[: MOST_LISTED + 1]],
         most_listed=MOST_LISTED,
         kinds=KINDS,
     )
@@ -76,16 +76,18 @@ def one_paper(request: Request) -> Response:
         stored = find_paper(tx, str(known.id))
         texts = earlier_texts.of_paper(tx, known.id)
     sources = tuple(sorted({sighting.source for sighting in known.sources}))
-    shown = {one.name: one for one in subscriptions_of(request)}
-    topics = {one.topic for one in known.topics}
+    shown = {subscription.name: subscription for subscription in subscriptions_of(request)}
+    topics = {match.topic for match in known.topics}
     answers = answers_of(runtime, known.id, who(viewer_of(request)))
-    matching = {name for name, one in shown.items() if topics.intersection(one.topics)}
+    matching = {
+        name for name, subscription in shown.items() if topics.intersection(subscription.topics)
+    }
     asked = [name for name in shown if name in answers or name in matching]
     return show(
         request,
         "one_paper",
         known=known,
-        entry=show_paper(runtime, stored, sources, (one.topic for one in known.topics)),
+        entry=show_paper(runtime, stored, sources, (match.topic for match in known.topics)),
         revisions=describe_revisions(texts, stored),
         answers=answers,
         matching=matching,
@@ -93,7 +95,7 @@ def one_paper(request: Request) -> Response:
         apart=APART,
         most_listed=MOST_LISTED,
         titles=site_of(request).titles,
-        digests=[one for one in known.digests if one.subscription in shown],
+        digests=[sent for sent in known.digests if sent.subscription in shown],
     )
 
 

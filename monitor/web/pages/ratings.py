@@ -44,7 +44,7 @@ def saved_papers(request: Request) -> Response:
     start = parameter(request, "after") or 0
     found = Slice.of(saved(runtime, who=_author(request)), start, PAGE)
     with runtime.database.reading() as tx:
-        entries = show_papers(runtime, tx, [one.stored for one in found.shown])
+        entries = show_papers(runtime, tx, [rating.stored for rating in found.shown])
     return show(request, "saved", entries=entries, found=found)
 
 

@@ -46,7 +46,7 @@ def _with_trouble_first(sources: Sequence[SourceStatus]) -> Sequence[SourceStatu
     """Return the sources in an order in which the first ones say enough where not all are shown."""
     if len(sources) <= LISTED:
         return sources
-    return sorted(sources, key=lambda one: not (one.failing_since or one.troubles))
+    return sorted(sources, key=lambda source: not (source.failing_since or source.troubles))
 
 
 def show_status(request: Request) -> Response:
