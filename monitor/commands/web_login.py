@@ -43,13 +43,13 @@ class Logins:
     database: Database
     token: str = field(default="", repr=False)
 
-    def begin(self, given: str) -> str | None:
+    def begin(self, token: str) -> str | None:
         """Begin a session for a token; return the value of its cookie, None for a wrong token.
 
         The token of the configuration may be given again, that of a one-time address may not.
         """
         now = datetime.now(UTC)
-        granted = self._grant(given, now)
+        granted = self._grant(token, now)
         if granted is None:
             return None
         login, granted_by = granted
@@ -75,12 +75,12 @@ class Logins:
         with self.database.writing() as tx:
             stored_secrets.end_session(tx, _hash(cookie), datetime.now(UTC))
 
-    def _grant(self, given: str, now: datetime) -> tuple[str, str] | None:
+    def _grant(self, token: str, now: datetime) -> tuple[str, str] | None:
         """Return the name of a login, different for each, and of the secret behind it."""
-        if self.token and compare_digest(given.encode(), self.token.encode()):
+        if self.token and compare_digest(token.encode(), self.token.encode()):
             return secrets.token_hex(_BYTES), _ring(self.token).current
         key = stored_secrets.load_login_key(self.database)
-        names = _ring(key).read(_PURPOSE, given) if key else None
+        names = _ring(key).read(_PURPOSE, token) if key else None
         if not names or len(names) != 2 or now.timestamp() > float(names[1]):
             return None
         return names[0], _ring(key).current

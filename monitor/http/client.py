@@ -207,7 +207,7 @@ class HttpClient:
         """Request the current address, and record a permanent redirect."""
         address = stored_address(request.url)
         move = self._memory.move(address)
-        elsewhere = move_request(request, move.place) if move and move.seen >= CONFIRMED else None
+        elsewhere = move_request(request, move.target) if move and move.seen >= CONFIRMED else None
         if elsewhere:
             try:
                 return self._follow_redirects(elsewhere)[0]

@@ -21,7 +21,7 @@ class Wait(msgspec.Struct, frozen=True):
 class Move(msgspec.Struct, frozen=True):
     """Where an address redirects to for good (301, 308), and in how many answers it did."""
 
-    place: str
+    target: str
     seen: int
 
 
@@ -37,7 +37,7 @@ class Memory(Protocol):
     def move(self, address: str) -> Move | None:
         """Return where an address was seen to redirect to for good."""
 
-    def record_move(self, address: str, place: str) -> None:
+    def record_move(self, address: str, target: str) -> None:
         """Note where an address redirected to for good; "": it did not, or not any more."""
 
 
@@ -53,5 +53,5 @@ class NoMemory:
     def move(self, address: str) -> Move | None:
         return None
 
-    def record_move(self, address: str, place: str) -> None:
+    def record_move(self, address: str, target: str) -> None:
         pass

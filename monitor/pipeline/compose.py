@@ -207,10 +207,10 @@ def _due(
 def _freeze(context: ComposeContext, subscription: Subscription, digest: Digest) -> int | None:
     # An empty digest is a recorded outcome; it is sent only to those who asked for it.
     is_sent = digest.papers or subscription.settings.quiet == "send"
-    ways = subscription.destinations if is_sent else ()
-    forms = render(context, ways, digest)
-    add_missed(context, ways, digest, forms)
-    return freeze(context, digest, ways, forms)
+    destinations = subscription.destinations if is_sent else ()
+    forms = render(context, destinations, digest)
+    add_missed(context, destinations, digest, forms)
+    return freeze(context, digest, destinations, forms)
 
 
 def _digest(
@@ -323,12 +323,12 @@ NOTE = "These papers came while your digests were paused."
 
 def add_missed(
     context: ComposeContext,
-    ways: Sequence[Destination],
+    destinations: Sequence[Destination],
     digest: Digest,
     forms: Forms,
 ) -> None:
     """Add further parts to a digest, each for one recipient who was sent none for a while."""
-    rendered = [way for way in ways if way.channel in forms.parts]
+    rendered = [way for way in destinations if way.channel in forms.parts]
     with context.database.reading() as tx:
         returned = [
             (way.channel, to)

@@ -52,10 +52,10 @@ class Forms:
     only: dict[tuple[str, int], str] = field(default_factory=dict)
 
 
-def render(context: ComposeContext, ways: Sequence[Destination], digest: Digest) -> Forms:
+def render(context: ComposeContext, destinations: Sequence[Destination], digest: Digest) -> Forms:
     """Render a digest for each channel. Raises the first error when all of them fail."""
     forms = Forms()
-    for name in dict.fromkeys(way.channel for way in ways):
+    for name in dict.fromkeys(way.channel for way in destinations):
         try:
             forms.parts[name] = _render(context, context.channels[name], digest, forms.replaced)
         except Exception as fault:
@@ -93,10 +93,12 @@ def log_render_failure(channel: str, subscription: str, period: str, fault: Exce
     )
 
 
-def plan(context: ComposeContext, ways: Sequence[Destination], forms: Forms) -> list[Planned]:
+def plan(
+    context: ComposeContext, destinations: Sequence[Destination], forms: Forms
+) -> list[Planned]:
     """Return a delivery for each part and recipient; one that failed where there is no text."""
     planned = []
-    for way in ways:
+    for way in destinations:
         rendered = forms.parts.get(way.channel)
         numbers = [0] if rendered is None else [part.part for part in rendered]
         error = error_text(forms.errors.get(way.channel))
@@ -147,14 +149,14 @@ def record_failure(
 
 
 def freeze(
-    context: ComposeContext, digest: Digest, ways: Sequence[Destination], forms: Forms
+    context: ComposeContext, digest: Digest, destinations: Sequence[Destination], forms: Forms
 ) -> int | None:
     """Store a digest and plan its deliveries, in one transaction.
 
     Returns its id, None if it is stored already. Either way the incident of a subscription that
     could not be composed ends.
     """
-    planned, now = plan(context, ways, forms), digest.composed_at
+    planned, now = plan(context, destinations, forms), digest.composed_at
     with context.database.writing() as tx:
         frozen = freeze_digest.freeze(tx, digest, forms.parts, planned, now)
         wrong = {incident.subject for incident in stored_incidents.open_incidents(tx)}
@@ -242,12 +244,12 @@ def _render_digest_again(
     now: datetime,
 ) -> int:
     """Give a frozen digest the deliveries it lacks, to those who are still written to."""
-    ways = [way for way in subscription.destinations if way.channel == unrendered.channel]
+    destinations = [way for way in subscription.destinations if way.channel == unrendered.channel]
     with context.database.reading() as tx:
         digest = digests.get(tx, unrendered.digest_id)
-    if digest is None or not ways:
+    if digest is None or not destinations:
         return 0
-    forms = render(context, ways, digest)
-    planned = plan(context, ways, forms)
+    forms = render(context, destinations, digest)
+    planned = plan(context, destinations, forms)
     with context.database.writing() as tx:
         return freeze_digest.add_text(tx, unrendered, forms.parts[unrendered.channel], planned, now)

@@ -133,9 +133,13 @@ def open_unclear(
 def is_written_to(context: RecipientsContext, delivery: Delivery) -> bool:
     """Say whether the configuration in force still names a delivery's recipient."""
     of_others = (s.destinations for s in context.subscriptions if s.name == delivery.subscription)
-    ways = context.operator if delivery.subscription == OPERATOR else chain.from_iterable(of_others)
+    destinations = (
+        context.operator if delivery.subscription == OPERATOR else chain.from_iterable(of_others)
+    )
     to = (delivery.channel, delivery.recipient)
-    return any(to == (way.channel, recipient) for way in ways for recipient in way.recipients)
+    return any(
+        to == (way.channel, recipient) for way in destinations for recipient in way.recipients
+    )
 
 
 def end_unclear(tx: Transaction, delivery: Delivery, now: datetime) -> None:

@@ -123,13 +123,15 @@ class RecipientsContext(StageContext):
     @cached_property
     def recipients(self) -> frozenset[tuple[str, str, str]]:
         """All (subscription, channel, recipient), the operator's among them."""
-        ways = [
+        destinations = [
             (subscription.name, way)
             for subscription in self.subscriptions
             for way in subscription.destinations
         ]
-        ways += [(OPERATOR, way) for way in self.operator]
-        return frozenset((name, way.channel, to) for name, way in ways for to in way.recipients)
+        destinations += [(OPERATOR, way) for way in self.operator]
+        return frozenset(
+            (name, way.channel, to) for name, way in destinations for to in way.recipients
+        )
 
     @property
     def outage_groups(self) -> dict[str, list[Channel]]:

@@ -41,15 +41,15 @@ def find(
     by_key = paper_index.of_keys(tx, {pair for record in incoming for pair in record.keys})
     by_raw_id = paper_index.of_raw_ids(tx, source, {record.raw_id for record in incoming})
     unproven = []
-    for ways, record in zip(candidates_of, incoming, strict=True):
+    for matched_by, record in zip(candidates_of, incoming, strict=True):
         named = [(pair, by_key.get(paper_index.indexed_pair(pair))) for pair in record.keys]
-        _note(ways, (id for _, id in named if id is not None), "key")
-        _note(ways, by_raw_id.get(index_value(record.raw_id), ()), "raw_id")
+        _note(matched_by, (id for _, id in named if id is not None), "key")
+        _note(matched_by, by_raw_id.get(index_value(record.raw_id), ()), "raw_id")
         if all(id is None or scheme == papers.LINK for (scheme, _), id in named):
-            unproven.append((ways, record))
+            unproven.append((matched_by, record))
     by_title = paper_index.of_titles(tx, {record.title_key for _, record in unproven})
-    for ways, record in unproven:
-        _note(ways, by_title.get(index_value(record.title_key), ()), "title")
+    for matched_by, record in unproven:
+        _note(matched_by, by_title.get(index_value(record.title_key), ()), "title")
     _near(tx, unproven)
     ruled = identity_rulings.between(tx, source, incoming, candidates_of)
     _look(tx, incoming, candidates_of, ruled, glance)
@@ -61,22 +61,24 @@ def find(
     return _assemble(tx, source, candidates_of, ruled, shared)
 
 
-def _note(ways: Ways, ids: Iterable[int], way: str) -> None:
+def _note(matched_by: Ways, ids: Iterable[int], way: str) -> None:
     for paper_id in ids:
-        ways[paper_id].add(way)
+        matched_by[paper_id].add(way)
 
 
 def _near(tx: Transaction, unproven: Sequence[tuple[Ways, IncomingPaper]]) -> None:
     unnamed = [
-        (ways, record) for ways, record in unproven if not any("key" in by for by in ways.values())
+        (matched_by, record)
+        for matched_by, record in unproven
+        if not any("key" in by for by in matched_by.values())
     ]
     by_block = paper_index.of_blocks(
         tx, {block for _, record in unnamed for block in record.blocks}
     )
     if not by_block:
         return
-    for ways, record in unnamed:
-        _note(ways, _nearest(record.blocks, by_block), "block")
+    for matched_by, record in unnamed:
+        _note(matched_by, _nearest(record.blocks, by_block), "block")
 
 
 def _nearest(blocks: Iterable[int], by_block: Mapping[int, Sequence[int]]) -> Iterable[int]:
@@ -104,8 +106,8 @@ def _look(
     """Leave out papers that share only blocks and clearly differ: nearly all of them."""
     near = [
         (position, id)
-        for position, ways in enumerate(candidates_of)
-        for id, by in ways.items()
+        for position, matched_by in enumerate(candidates_of)
+        for id, by in matched_by.items()
         if by == {"block"} and (position, id) not in ruled
     ]
     titled = papers.titles(tx, {id for _, id in near})
@@ -135,19 +137,19 @@ def _assemble(
             Candidate(
                 stored[id],
                 tuple(keys.get(id, ())),
-                frozenset(ways[id]),
+                frozenset(matched_by[id]),
                 seen.get(id, ()),
                 ruled.get((position, id), ""),
                 tuple(shared.get(id, ())),
             )
-            for id in sorted(ways)
+            for id in sorted(matched_by)
         )
-        for position, ways in enumerate(candidates_of)
+        for position, matched_by in enumerate(candidates_of)
     ]
 
 
 def _all(candidates_of: Sequence[Ways]) -> set[int]:
-    return {paper_id for ways in candidates_of for paper_id in ways}
+    return {paper_id for matched_by in candidates_of for paper_id in matched_by}
 
 
 def _with_subjects(tx: Transaction, stored: dict[int, StoredPaper]) -> dict[int, StoredPaper]:

@@ -51,23 +51,23 @@ class Servers:
         with self._database.reading() as tx:
             return _move(tx, address)
 
-    def record_move(self, address: str, place: str) -> None:
+    def record_move(self, address: str, target: str) -> None:
         """Count a permanent redirect, from 1 again if it leads to another place."""
         with self._database.writing() as tx:
             known = _move(tx, address)
-            if not place:
+            if not target:
                 tx.execute(
                     sa.delete(schema.moved_address).where(_moved.address == index_value(address))
                 )
                 return
-            seen = known.seen + 1 if known and known.place == place else 1
-            row = {"address": index_value(address), "place": place, "seen": seen}
+            seen = known.seen + 1 if known and known.target == target else 1
+            row = {"address": index_value(address), "place": target, "seen": seen}
             insert_or_update(tx, schema.moved_address, [row], ["place", "seen"])
 
 
-def forget_redirect(tx: Transaction, place: str) -> None:
+def forget_redirect(tx: Transaction, target: str) -> None:
     """Forget redirects to a place where nothing can be read: the old address is used again."""
-    tx.execute(sa.delete(schema.moved_address).where(_moved.place == place))
+    tx.execute(sa.delete(schema.moved_address).where(_moved.place == target))
 
 
 def _move(tx: Transaction, address: str) -> Move | None:

@@ -26,38 +26,38 @@ class SourceState:
     Until `waits_until` its server is not asked, for the reason in `waits_for`.
     """
 
-    place: str
+    address: str
     whole_at: datetime | None = None
     lifetime: timedelta = timedelta(0)
     waits_until: datetime | None = None
     waits_for: str = ""
 
 
-def state(tx: Transaction, source: str, place: str) -> SourceState:
-    """Return the state of a source at a place."""
-    asked = sa.select(schema.source_state).where(_state.source == source, _state.place == place)
+def state(tx: Transaction, source: str, address: str) -> SourceState:
+    """Return the state of a source at an address."""
+    asked = sa.select(schema.source_state).where(_state.source == source, _state.place == address)
     row = tx.execute(asked).first()
     if row is None:
-        return SourceState(place)
+        return SourceState(address)
     return SourceState(
-        place, row.whole_at, timedelta(seconds=row.lifetime), row.waits_until, row.waits_for
+        address, row.whole_at, timedelta(seconds=row.lifetime), row.waits_until, row.waits_for
     )
 
 
 def read_whole(
-    tx: Transaction, source: str, place: str, now: datetime, lifetime: timedelta
+    tx: Transaction, source: str, address: str, now: datetime, lifetime: timedelta
 ) -> None:
     """Record that a document was read completely, in the transaction that stored its papers."""
     seconds = int(lifetime.total_seconds())
-    row = {"source": source, "place": place, "whole_at": now, "lifetime": seconds}
+    row = {"source": source, "place": address, "whole_at": now, "lifetime": seconds}
     _put(tx, {**row, "waits_until": None, "waits_for": ""})
 
 
-def must_wait(tx: Transaction, source: str, place: str, until: datetime, why: str) -> None:
+def must_wait(tx: Transaction, source: str, address: str, until: datetime, why: str) -> None:
     """Record that a source is not to be read before a time."""
-    known = state(tx, source, place)
+    known = state(tx, source, address)
     seconds = int(known.lifetime.total_seconds())
-    row = {"source": source, "place": place, "whole_at": known.whole_at, "lifetime": seconds}
+    row = {"source": source, "place": address, "whole_at": known.whole_at, "lifetime": seconds}
     _put(tx, {**row, "waits_until": until, "waits_for": why})
 
 
