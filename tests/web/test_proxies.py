@@ -150,8 +150,9 @@ def opened_site(recipe: str, mailed: tuple[House, dict[str, str]], **web: object
     ):
         opened = Site(recipe, app, proxy, paths)
         with opened.user(ADA) as ada:
-            found = re.search(r'href="(/feed/[^"]+)"', ada.get("/topics/agents").text)
-            assert found
+            answer = ada.get("/topics/agents")
+            found = re.search(r'href="(/feed/[^"]+)"', answer.text)
+            assert found, f"{answer.status_code} {answer.text[:500]}"
         yield Site(recipe, app, proxy, paths | {"/feed/": found[1]})
 
 
