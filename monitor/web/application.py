@@ -34,7 +34,7 @@ from monitor.web.pages import (
     today,
     topics,
 )
-from monitor.web.site import Site, SlackRequests, path_of, show_problem
+from monitor.web.site import Site, SlackRequests, own_threads, path_of, show_problem
 
 # Exports have addresses that digests and papers would take for one of theirs.
 PAGES = (
@@ -104,6 +104,7 @@ def make_application(site: Site, guesses: Guesses | None = None) -> Starlette:
     )
     application.state.site = site
     application.state.guesses = guesses or Guesses()
+    application.state.threads = own_threads()
     return application
 
 

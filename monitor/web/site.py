@@ -30,8 +30,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 # Pages that take much work are made one at a time: several at once would take more memory, and no
 # less time. Searches have a thread of their own, so that other pages do not wait for them.
-PAGES = ThreadPoolExecutor(1, thread_name_prefix="page")
-SEARCHES = ThreadPoolExecutor(1, thread_name_prefix="search")
+PAGES, SEARCHES = "pages", "searches"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +69,16 @@ def viewer_of(request: Request) -> Viewer:
     return cast("Viewer", request.state.viewer)
 
 
-def one_at_a_time(page: Page, thread: ThreadPoolExecutor = PAGES) -> Endpoint:
+def own_threads() -> dict[str, ThreadPoolExecutor]:
+    """Return a thread for the pages of a server, and one for its searches."""
+    return {kind: ThreadPoolExecutor(1, thread_name_prefix=kind) for kind in (PAGES, SEARCHES)}
+
+
+def one_at_a_time(page: Page, kind: str = PAGES) -> Endpoint:
     """Return an endpoint for a page that takes much work."""
 
     async def answer(request: Request) -> Response:
+        thread = request.app.state.threads[kind]
         return await asyncio.get_running_loop().run_in_executor(thread, page, request)
 
     return answer
