@@ -154,7 +154,7 @@ def _has(plugin: type[Any], name: str) -> bool:
 
 
 def open_channel(kind: type[Channel], name: str, options: Any, shared: Shared) -> Channel:
-    """Make a channel; without a group of its own, it is one by itself."""
+    """Make a channel; without an `outage_group`, it is the only one in its group."""
     channel = kind.open(name, options, shared)
     channel.name = name
     channel.outage_group = channel.outage_group or f"{channel.kind} {name}"

@@ -26,7 +26,7 @@ AFTER_FAULT = timedelta(hours=1)
 # Wait before reconciling: the server may still be processing the message.
 ASK_AFTER = timedelta(minutes=15)
 
-# An outage group rests after so many hand-offs without a clear answer, and no success between them.
+# Hand-offs in a row without a clear answer after which an outage group rests.
 UNCLEAR_LIMIT = 3
 
 # What a server may ask for: less would hammer it, more would outlive the digest.

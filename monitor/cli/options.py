@@ -38,7 +38,7 @@ Now = Annotated[
     str | None,
     typer.Option("--now", metavar="ISO-8601", help="Act as if this were the current time."),
 ]
-# Pieces of JSON that are written at once: that of a large store never stands in memory.
+# Pieces of JSON written together: the JSON of a large store is never in memory as a whole.
 PIECES = 10_000
 # Schedules are worked out for some years around the current time.
 YEARS = range(1970, 2970)

@@ -303,9 +303,9 @@ def _note(paper: Paper) -> str:
     if page_url(paper):
         return ""
     search = f"search: {title_link(paper, '').url}"
-    if not paper.listed:
+    last = paper.last_listed
+    if not last:
         return search
-    last = max(paper.listed, key=lambda listed: listed.day)
     guessed = " (year guessed)" if last.year_guessed else ""
     return f"listed {last.day}{guessed} by {last.source}; {search}"
 

@@ -38,7 +38,7 @@ def count_of_source(runtime: Runtime, source: str, days: int = DAYS) -> tuple[Da
 def count_of_topic(runtime: Runtime, topic: str, days: int = DAYS) -> tuple[DayCount, ...]:
     """Return how many papers were news for a topic on each day of UTC, oldest first.
 
-    The first day is that of its first match, if that is within so many days.
+    The first day is that of its first match, if that is within `days`.
     """
     today = runtime.clock.now().astimezone(UTC).date()
     begin = today - DAY * (days - 1)
@@ -62,8 +62,8 @@ UNDECIDED = 20
 class SourceHistory:
     """The runs and incidents of a source, newest first, and its oldest undecided records.
 
-    `faulty` are the runs of the last thirty days with an error or rejected records, of which
-    `Run.set_aside` has the first; `incidents` those that were open in that time.
+    `faulty` are the runs of the last thirty days with an error or rejected records (`Run.set_aside`
+    has the first few); `incidents` were open in that time.
     """
 
     source: str

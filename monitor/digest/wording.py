@@ -158,10 +158,10 @@ def _paper_date(paper: Paper, zone: str) -> str:
 
 
 def _listed(entry: DigestPaper) -> str:
-    """Return `listed 14 Mar`, with the year if the list names one that is not this one."""
-    if not entry.paper.listed:
+    """Return `listed 14 Mar`; a year that the list names is added if it is an earlier one."""
+    last = entry.paper.last_listed
+    if not last:
         return ""
-    last = max(entry.paper.listed, key=lambda listed: listed.day)
     is_old = not last.year_guessed and last.day.year != entry.first_seen.year
     return f"listed {last.day.day} {last.day:%b}{f' {last.day.year}' if is_old else ''}"
 

@@ -22,11 +22,11 @@ _ARXIV_NUMBER = re.compile(
 
 
 class Month(datetime):
-    """The beginning of a month, as the date of what a record dates no nearer."""
+    """The first day of a month: the record does not give a day."""
 
 
 class Bound(datetime):
-    """A time before which a paper was published, as far as anything is known of its date."""
+    """A date that only decides whether a paper is older; it is never shown."""
 
 
 _PRECISIONS: Mapping[type, str] = {Month: "month", Bound: "bound"}
@@ -91,18 +91,27 @@ class Paper(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         return datetime.combine(min(days), time(), UTC) if days else None
 
     @property
+    def last_listed(self) -> ListedDay | None:
+        """The last day on which a list had it."""
+        return max(self.listed, key=lambda listed: listed.day, default=None)
+
+    @property
     def day(self) -> datetime | None:
         """When it was published, if that is known to the day."""
         return None if self.precision else self.published
 
     @property
     def month(self) -> date | None:
-        """The first day of its month, from its date, else from its arXiv id."""
+        """The first day of its month, from its date, else from its arXiv id.
+
+        A paper may be printed years after its preprint: an id of another year gives no month.
+        """
         if self.published and self.precision != "bound":
             return self.published.date().replace(day=1)
         arxiv = self.keys.get("arxiv", ())
         ids = (arxiv,) if isinstance(arxiv, str) else arxiv
-        return next(filter(None, map(arxiv_month, ids)), None)
+        month = next(filter(None, map(arxiv_month, ids)), None)
+        return month if month and self.year in (None, month.year) else None
 
 
 def record_of(paper: Paper, source: str) -> Paper:

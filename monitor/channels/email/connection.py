@@ -19,7 +19,7 @@ from monitor.model import DeliveryState, Outcome
 from monitor.setting_types import is_loopback
 from monitor.text import clean
 
-# The text is sent in blocks of so many bytes, each with a timeout of its own.
+# Bytes of a block in which the text is sent; each block has its own timeout.
 _BLOCK_BYTES = 1 << 16
 
 

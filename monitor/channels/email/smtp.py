@@ -264,7 +264,7 @@ class SmtpServer:
         )
 
     def _count_policy_refusal(self, recipient: str) -> bool:
-        """Return whether so many recipients' servers refused by policy that the cause is ours.
+        """Return whether enough servers refused by policy that the cause must be ours.
 
         The count then starts again, so that the next round gets past those who refuse and
         reaches the recipients behind them.
