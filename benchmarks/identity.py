@@ -1,6 +1,6 @@
 """Near titles among 100,000: what is found of planted noisy copies, and how fast.
 
-    python benchmarks/identity.py [--papers FILE] [--titles N] [--runs N] [--slow]
+    python benchmarks/identity.py [--papers FILE] [--titles N] [--runs N]
 
 Titles are generated from a seed in the shape of real ones, or come from a JSONL file (.gz), and
 are filled up from its words. Noisy copies of 12.7% are added: equal, upper case, punctuation, a
@@ -163,21 +163,6 @@ def by_three_keys(titles: Sequence[str]) -> Pairs:
     }
 
 
-def by_matrix(titles: Sequence[str]) -> Pairs:
-    letters = list(map(normal, titles))
-    found = set()
-    for group in grouped(one[:2] for one in letters):
-        some = [letters[place] for place in group]
-        alike = process.cdist(some, some, scorer=Indel.normalized_similarity, score_cutoff=NEAR)
-        rows, columns = alike.nonzero()
-        found |= {
-            (group[i], group[j])
-            for i, j in zip(rows.tolist(), columns.tolist(), strict=True)
-            if i < j
-        }
-    return found
-
-
 def by_blocks(titles: Sequence[str]) -> Pairs:
     """Compare what shares one of the blocks that ingest looks papers up by."""
     rows = list(map(words, titles))
@@ -228,7 +213,6 @@ def main() -> None:
     options.add_argument("--papers", type=Path)
     options.add_argument("--titles", type=int, default=100_000)
     options.add_argument("--runs", type=int, default=3)
-    options.add_argument("--slow", action="store_true", help="the quadratic method, too")
     chosen = options.parse_args()
     rng = random.Random(7)
     copies = round(chosen.titles * SHARE_OF_COPIES)
@@ -241,8 +225,6 @@ def main() -> None:
         "three keys, Indel": by_three_keys,
         "blocks (ours)": by_blocks,
     }
-    if chosen.slow:
-        methods["cdist by first two letters"] = by_matrix
     columns = [*NOISE, "all"]
     print(
         f"{'':28}{'rows/s':>9}{'of key':>8}{'pairs':>9}{'planted':>8}  recall: "

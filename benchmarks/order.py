@@ -29,14 +29,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import sqlalchemy as sa
 import yaml
-from compose import Moved
 from corpus import Made, Read
 from day import paper_rows
 from letters import AT, SENDER
@@ -52,11 +51,19 @@ from monitor.store.engine.database import Database
 
 OLD_PAPERS = 9_000
 TOPICS, PAPERS = 40, 20
-# Seconds of processor and MB that the order may add.
-MUST = {"cold": (20.0, 100.0), "kept": (3.0, 100.0)}
 
 
-def main() -> int:
+class Calendar:
+    """A clock that stands still."""
+
+    def __init__(self, at: datetime) -> None:
+        self._at = at
+
+    def now(self) -> datetime:
+        return self._at
+
+
+def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     options.add_argument("--runs", type=int, default=5)
     options.add_argument("--subscriptions", type=int, default=1_000)
@@ -68,33 +75,31 @@ def main() -> int:
     chosen = options.parse_args()
     set_up_logging(logging.ERROR)
     if chosen.compose:
-        return print_compose(chosen.compose)
+        print_compose(chosen.compose)
+        return
     if chosen.prepare:
-        return prepare(chosen.prepare, chosen)
+        prepare(chosen.prepare, chosen)
+        return
     with tempfile.TemporaryDirectory() as name:
         prepared = Path(name) / "prepared"
         # Elsewhere: the peak of a process begins with that of the one that starts it.
         command = [sys.executable, __file__, "--prepare", str(prepared), *sys.argv[1:]]
         subprocess.run(command, check=True)
-        return print_table(Path(name), prepared, chosen.runs)
+        print_table(Path(name), prepared, chosen.runs)
 
 
-def print_table(folder: Path, prepared: Path, runs: int) -> int:
-    missed = False
-    found = [measure_all(folder, prepared) for _ in range(runs)]
-    for name, (most_seconds, most_memory) in MUST.items():
-        by_words = [run[name, "words"] for run in found]
-        learned = [run[name, "learned"] for run in found]
+def print_table(folder: Path, prepared: Path, runs: int) -> None:
+    measured = [measure_all(folder, prepared) for _ in range(runs)]
+    for name in ("cold", "kept"):
+        by_words = [run[name, "words"] for run in measured]
+        learned = [run[name, "learned"] for run in measured]
         more = [after[0] - before[0] for before, after in zip(by_words, learned, strict=True)]
         memory = [after[1] - before[1] for before, after in zip(by_words, learned, strict=True)]
-        missed |= median(more) > most_seconds or median(memory) > most_memory
         seconds, peak = map(median, zip(*by_words, strict=True))
         print(
-            f"{name}{seconds:8.2f} s {peak:6.0f} MB"
-            f"  {median(more):+.2f} s ({min(more):.2f} to {max(more):.2f}, must: {most_seconds:g})"
-            f"  {median(memory):+.0f} MB (must: {most_memory:g})"
+            f"{name}{seconds:8.2f} s {peak:6.0f} MB  {median(more):+.2f} s"
+            f" ({min(more):.2f} to {max(more):.2f})  {median(memory):+.0f} MB"
         )
-    return int(missed)
 
 
 def measure_all(folder: Path, prepared: Path) -> dict[tuple[str, str], tuple[float, float]]:
@@ -124,22 +129,21 @@ def measure(folder: Path, prepared: Path, *orders: str) -> tuple[float, float]:
     return seconds, memory
 
 
-def print_compose(folders: list[Path]) -> int:
+def print_compose(folders: list[Path]) -> None:
     """Compose what is due in each folder; print the seconds of the last, and the peak in MB."""
     gc.set_threshold(GC_THRESHOLD)  # as `monitor.cli` sets it
     for folder in folders:
         settings = load(folder / "monitor.yaml")
-        with open_app(settings, Moved(AT)) as app:
+        with open_app(settings, Calendar(AT)) as app:
             began = time.process_time()
             done = compose(app.runtime)
             seconds = time.process_time() - began
             assert len(done) == len(settings.subscriptions)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(seconds, peak / (1024 if sys.platform == "linux" else 1024**2))
-    return 0
 
 
-def prepare(home: Path, chosen: argparse.Namespace) -> int:
+def prepare(home: Path, chosen: argparse.Namespace) -> None:
     """Make a store with papers, matches and answers, and its configuration."""
     home.mkdir()
     corpus = Read(chosen.papers, chosen.papers) if chosen.papers else Made(1)
@@ -149,11 +153,10 @@ def prepare(home: Path, chosen: argparse.Namespace) -> int:
     (home / "dump.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     readers = {f"reader-{n}": f"subject{n % TOPICS}" for n in range(chosen.subscriptions)}
     path = configured(home, readers)
-    with open_app(load(path), Moved(AT - timedelta(hours=1))) as app:
+    with open_app(load(path), Calendar(AT - timedelta(hours=1))) as app:
         app.ingest()
         app.match()
         add_answers(app.runtime.database, readers, chosen.judged, chosen.shown)
-    return 0
 
 
 def configured(home: Path, readers: dict[str, str]) -> Path:
@@ -211,4 +214,4 @@ def _item(digest_id: int, subscription: str, topic: str, paper_id: int) -> dict[
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

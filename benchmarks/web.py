@@ -3,7 +3,7 @@
     python benchmarks/web.py --papers 1000000
     python benchmarks/web.py --papers 200000 --folder kept
 
-The store has papers from a seed (see `search.py`), in its search index, with 1,000 topics, their
+The store has papers from a seed, in its search index, with 1,000 topics, their
 matches, 60 days of runs and a digest. `paper-monitor serve` runs on it and reads dumps of 2,000
 new papers, three without requests and three during them, in turn. Each page is asked for 500
 times, 8 at a time, by this process; the times are what the client waits. No two searches or tried
@@ -35,7 +35,6 @@ from typing import Any, cast
 import httpx
 import sqlalchemy as sa
 import yaml
-from search import fill, rows
 
 from monitor.match.language.synonyms import NO_SYNONYMS
 from monitor.pipeline.cleanup import make_searchable
@@ -43,12 +42,14 @@ from monitor.pipeline.runtime import Runtime
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database
 from monitor.store.engine.opening import open_store
+from monitor.store.papers import search
 
 NOW = datetime.now(UTC)
 TIMES, AT_ONCE = 500, 8
 TOPICS, MATCHES = 1_000, 2_000
 DUMP = 2_000
 BATCH = 5_000
+VOCABULARY = 60_000
 DAYS = 60
 TOKEN = "the token of the benchmark"
 SOURCE = "dump"
@@ -127,7 +128,7 @@ def _write_configuration(folder: Path, port: int) -> None:
 def _fill(folder: Path, count: int) -> None:
     began = time.perf_counter()
     store = open_store(f"sqlite:///{folder / 'monitor.db'}")
-    fill(store, count)
+    _store_papers(store, count)
     with store.writing() as tx:
         for table, made in (
             (schema.sighting, _sightings(count)),
@@ -141,6 +142,36 @@ def _fill(folder: Path, count: int) -> None:
     store.close()
     _run(folder, "digest", "--early", "reader")
     print(f"{count:,} papers stored in {time.perf_counter() - began:,.0f} s\n", flush=True)
+
+
+def _rows(count: int, seed: int = 7) -> Iterator[dict[str, object]]:
+    """Yield papers as the store keeps them, of 150 words each, common and rare as in real text."""
+    dice = random.Random(seed)
+    words = [f"w{n}" for n in range(VOCABULARY)]
+    weights = list(itertools.accumulate(1 / (n + 10) for n in range(VOCABULARY)))
+    for n in range(1, count + 1):
+        text = dice.choices(words, cum_weights=weights, k=150)
+        yield {
+            "id": n,
+            "title": " ".join(text[:10]),
+            "abstract": " ".join(text[10:]),
+            "authors": [f"Given Name{dice.randrange(5_000)}" for _ in range(3)],
+            "venue": "",
+            "categories": [f"c{dice.randrange(40)}"],
+            "url": f"https://example.org/{n}",
+            "pdf_url": "",
+            "first_seen_at": _seen(n, count),
+            "revision": 1,
+            "withdrawn": False,
+        }
+
+
+def _store_papers(store: Database, count: int) -> None:
+    made = _rows(count)
+    while chunk := list(itertools.islice(made, 1_000)):
+        with store.ingesting() as tx:
+            tx.execute(sa.insert(schema.paper), chunk)
+            search.queue(tx, [cast("int", row["id"]) for row in chunk])
 
 
 def _make_searchable(store: Database) -> None:
@@ -285,7 +316,7 @@ def _write_dump(folder: Path, count: int, name: str) -> None:
     """Write a dump of new papers, once: the service finds it within a minute."""
     file = folder / "dumps" / f"{name}-{time.time():.0f}.jsonl"
     seed = random.Random(name).randrange(1 << 30)
-    made = rows(DUMP, seed)
+    made = _rows(DUMP, seed)
     lines = (
         json.dumps(
             {"title": one["title"], "abstract": one["abstract"], "raw_id": f"{seed}-{one['id']}"}
