@@ -140,7 +140,8 @@ def _fill(folder: Path, count: int) -> None:
                 tx.execute(sa.insert(table), chunk)
     _make_searchable(store)
     store.close()
-    _run(folder, "digest", "--early", "reader")
+    command = [sys.executable, "-m", "monitor", "digest", "--early", "reader"]
+    subprocess.run(command, cwd=folder, check=False, stdout=subprocess.DEVNULL)
     print(f"{count:,} papers stored in {time.perf_counter() - began:,.0f} s\n", flush=True)
 
 
@@ -366,11 +367,6 @@ def _resident(pid: int) -> float:
     found = re.search(r"VmRSS:\s+(\d+) kB", status)
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
     return (int(found[1]) / 1000 if found else 0.0) + sum(map(_resident, map(int, children)))
-
-
-def _run(folder: Path, *words: str) -> None:
-    command = [sys.executable, "-m", "monitor", *words]
-    subprocess.run(command, cwd=folder, check=False, stdout=subprocess.DEVNULL)
 
 
 def _free_port() -> int:
