@@ -17,7 +17,7 @@ UPGRADE ?=
 LOCK := $(BIN)/uv pip compile $(UPGRADE) --quiet --no-header --universal --python-version 3.11 \
     --generate-hashes --no-emit-index-url --no-emit-find-links
 
-.PHONY: demo test lowest check format bench duel faults zones fuzz fuzz-records awkward month night limits same same-answers samples seeds picture clean lock sbom audit image
+.PHONY: demo test lowest check format bench duel faults zones fuzz fuzz-records month night limits same same-answers samples seeds picture clean lock sbom audit image
 
 demo: $(VENV)/.installed          ## the four sample dumps as digests in ./demo
 	$(BIN)/paper-monitor demo demo
@@ -64,9 +64,6 @@ fuzz: $(VENV)/.developing         ## spoiled documents of every kind, for FUZZ_S
 
 fuzz-records: $(VENV)/.developing ## random records compared, stored, matched and shown, for FUZZ_SECONDS
 	$(BIN)/python -m tests.fuzz_records --seconds $(FUZZ_SECONDS)
-
-awkward: $(VENV)/.developing      ## documents of 20 MB of every format that are hard to read: seconds and memory
-	$(BIN)/python -m tests.awkward
 
 month: $(VENV)/.developing        ## thirty days on PostgreSQL, two schedulers and three workers, one killed at each step
 	$(BIN)/python -m tests.month --days 30
