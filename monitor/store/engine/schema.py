@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
 from sqlalchemy import BigInteger, Boolean, Column, Float, ForeignKey, Index, Integer, Table, Text
+from sqlalchemy.schema import SchemaItem
 
 from monitor.store.engine.sql import Id, Instant
 
@@ -19,6 +22,22 @@ metadata = sa.MetaData(
         "ix": "ix_%(table_name)s_%(column_0_name)s",
     }
 )
+
+
+def _table(name: str, *items: SchemaItem, **options: Any) -> Table:
+    return Table(name, metadata, *items, **options)
+
+
+def _keys(*names: str) -> list[Column[str]]:
+    return [Column(name, Text, primary_key=True) for name in names]
+
+
+def _required(type_: type[Any], *names: str) -> list[Column[Any]]:
+    return [Column(name, type_, nullable=False) for name in names]
+
+
+def _optional(type_: type[Any], *names: str) -> list[Column[Any]]:
+    return [Column(name, type_) for name in names]
 
 
 def _paper(*, primary_key: bool = False) -> Column[int]:
@@ -39,40 +58,32 @@ def _partial(name: str, *columns: str, where: str, unique: bool = False) -> Inde
 # ── papers ──────────────────────────────────────────────────────────────────────────
 
 # The ingest assigns ids: only one can commit at a time.
-paper = Table(
+paper = _table(
     "paper",
-    metadata,
     Column("id", Id, primary_key=True, autoincrement=False),
-    Column("title", Text, nullable=False),
-    Column("abstract", Text, nullable=False),
+    *_required(Text, "title", "abstract"),
     Column("authors", sa.JSON, nullable=False),
     Column("venue", Text, nullable=False),
     Column("year", Integer),
     Column("categories", sa.JSON, nullable=False),
-    Column("url", Text, nullable=False),
-    Column("pdf_url", Text, nullable=False),
-    Column("published_at", Instant),
-    Column("updated_at", Instant),
-    Column("announced_at", Instant),
+    *_required(Text, "url", "pdf_url"),
+    *_optional(Instant, "published_at", "updated_at", "announced_at"),
     Column("first_seen_at", Instant, nullable=False),
     Column("news_at", Instant),
     Column("revision", Integer, nullable=False),
     Column("version", Integer),
     Column("withdrawn", Boolean, nullable=False),
     Column("purged_at", Instant),
-    Column("type", Text),
-    Column("links", Text),
+    *_optional(Text, "type", "links"),
     Column("upvotes", Integer),
-    Column("precision", Text),
-    Column("listed", Text),
+    *_optional(Text, "precision", "listed"),
     Index("ix_paper_first_seen_at", "first_seen_at"),
     _partial("ix_paper_purged", "id", where="purged_at IS NOT NULL"),
 )
 
 # The texts that the last revisions of a paper replaced, compressed.
-earlier_text = Table(
+earlier_text = _table(
     "earlier_text",
-    metadata,
     _paper(primary_key=True),
     Column("revision", Integer, primary_key=True, autoincrement=False),
     Column("packed", sa.LargeBinary, nullable=False),
@@ -81,24 +92,20 @@ earlier_text = Table(
 
 # Papers that the search index does not have yet. The index itself, `paper_words`, differs between
 # the databases: `create` or a migration makes it, and `search` uses it.
-unsearched = Table("unsearched", metadata, _paper(primary_key=True))
+unsearched = _table("unsearched", _paper(primary_key=True))
 
-paper_key = Table(
+paper_key = _table(
     "paper_key",
-    metadata,
-    Column("scheme", Text, primary_key=True),
-    Column("value", Text, primary_key=True),
+    *_keys("scheme", "value"),
     _paper(),
     Index("ix_paper_key_paper_id", "paper_id"),
     sqlite_with_rowid=False,
 )
 
 # Identifiers that different works share: data of each, by which no paper is recognised.
-common_key = Table(
+common_key = _table(
     "common_key",
-    metadata,
-    Column("scheme", Text, primary_key=True),
-    Column("value", Text, primary_key=True),
+    *_keys("scheme", "value"),
     _paper(primary_key=True),
     Index("ix_common_key_paper_id", "paper_id"),
     sqlite_with_rowid=False,
@@ -106,20 +113,17 @@ common_key = Table(
 
 # What a notice or comment (paper_id) is about, stored or not; `kind` is what it means for that
 # paper (withdrawn, revised), null for a comment.
-about = Table(
+about = _table(
     "about",
-    metadata,
-    Column("scheme", Text, primary_key=True),
-    Column("value", Text, primary_key=True),
+    *_keys("scheme", "value"),
     _paper(primary_key=True),
     Column("kind", Text),
     Index("ix_about_paper_id", "paper_id"),
     sqlite_with_rowid=False,
 )
 
-title_key = Table(
+title_key = _table(
     "title_key",
-    metadata,
     Column("key", Text, primary_key=True),
     _paper(primary_key=True),
     Index("ix_title_key_paper_id", "paper_id"),
@@ -127,9 +131,8 @@ title_key = Table(
 )
 
 # A few numbers of each paper; near copies share one. They find candidates, and prove nothing.
-block = Table(
+block = _table(
     "block",
-    metadata,
     Column("key", Id, primary_key=True, autoincrement=False),
     _paper(primary_key=True),
     Index("ix_block_paper_id", "paper_id"),
@@ -138,20 +141,15 @@ block = Table(
 
 # `why` says how the paper was recognised; `past` are earlier fingerprints, latest first; `mark` is
 # a hash of the whole record, so that an unchanged one is recognised at once.
-sighting = Table(
+sighting = _table(
     "sighting",
-    metadata,
-    Column("source", Text, primary_key=True),
-    Column("raw_id", Text, primary_key=True),
+    *_keys("source", "raw_id"),
     _paper(primary_key=True),
     Column("document", Text, nullable=False),
     Column("version", Integer),
-    Column("announce", Text, nullable=False),
-    Column("fingerprint", Text, nullable=False),
-    Column("first_seen_at", Instant, nullable=False),
-    Column("last_seen_at", Instant, nullable=False),
-    Column("why", Text),
-    Column("past", Text),
+    *_required(Text, "announce", "fingerprint"),
+    *_required(Instant, "first_seen_at", "last_seen_at"),
+    *_optional(Text, "why", "past"),
     Column("mark", sa.BigInteger),
     Index("ix_sighting_paper_id", "paper_id"),
     # Covers the check for unchanged records, which then reads no row of the table.
@@ -160,24 +158,18 @@ sighting = Table(
 
 # The text of each record. It is not in `sighting`, whose rows are written whenever a known record
 # is read again. Sightings from before this table have none.
-sighting_text = Table(
+sighting_text = _table(
     "sighting_text",
-    metadata,
     _paper(primary_key=True),
-    Column("source", Text, primary_key=True),
-    Column("raw_id", Text, primary_key=True),
-    Column("title", Text, nullable=False),
-    Column("authors", Text, nullable=False),
-    Column("venue", Text, nullable=False),
+    *_keys("source", "raw_id"),
+    *_required(Text, "title", "authors", "venue"),
     Column("year", Integer),
-    Column("type", Text, nullable=False),
-    Column("keys", Text, nullable=False),
+    *_required(Text, "type", "keys"),
     sqlite_with_rowid=False,
 )
 
-change = Table(
+change = _table(
     "change",
-    metadata,
     _paper(primary_key=True),
     Column("revision", Integer, primary_key=True, autoincrement=False),
     Column("kind", Text, nullable=False),
@@ -190,9 +182,8 @@ change = Table(
 )
 
 # A paper that was merged into another one: its id leads there.
-joined = Table(
+joined = _table(
     "joined",
-    metadata,
     Column("id", Id, primary_key=True, autoincrement=False),
     _paper(),
     Column("why", Text, nullable=False),
@@ -201,11 +192,9 @@ joined = Table(
 )
 
 # A person's ruling: two names of records stand for the same work, or for different ones.
-ruling = Table(
+ruling = _table(
     "ruling",
-    metadata,
-    Column("one", Text, primary_key=True),
-    Column("other", Text, primary_key=True),
+    *_keys("one", "other"),
     Column("verdict", Text, nullable=False),
     Column("at", Instant, nullable=False),
     Index("ix_ruling_other", "other"),
@@ -213,11 +202,9 @@ ruling = Table(
 
 # ── runs ────────────────────────────────────────────────────────────────────────────
 
-document = Table(
+document = _table(
     "document",
-    metadata,
-    Column("source", Text, primary_key=True),
-    Column("content_hash", Text, primary_key=True),
+    *_keys("source", "content_hash"),
     Column("name", Text, nullable=False),
     Column("offset", Integer, nullable=False),
     Column("finished", Boolean, nullable=False),
@@ -225,36 +212,27 @@ document = Table(
 )
 
 # How far each dump of a source was read.
-dump = Table(
+dump = _table(
     "dump",
-    metadata,
-    Column("source", Text, primary_key=True),
-    Column("name", Text, primary_key=True),
+    *_keys("source", "name"),
     Column("size", BigInteger, nullable=False),
     Column("modified", BigInteger),
-    Column("offset", BigInteger, nullable=False),
-    Column("number", BigInteger, nullable=False),
-    Column("digest", Text, nullable=False),
-    Column("start", Text, nullable=False),
+    *_required(BigInteger, "offset", "number"),
+    *_required(Text, "digest", "start"),
     Column("ended", Boolean, nullable=False),
     Column("at", Instant, nullable=False),
     sqlite_with_rowid=False,
 )
 
-run = Table(
+run = _table(
     "run",
-    metadata,
     Column("id", Id, primary_key=True),
     Column("source", Text, nullable=False),
     Column("document", Text),
     Column("started_at", Instant, nullable=False),
     Column("finished_at", Instant),
     Column("outcome", Text),
-    Column("seen", Integer, nullable=False),
-    Column("new", Integer, nullable=False),
-    Column("revised", Integer, nullable=False),
-    Column("known", Integer, nullable=False),
-    Column("rejected", Integer, nullable=False),
+    *_required(Integer, "seen", "new", "revised", "known", "rejected"),
     Column("error", Text, nullable=False),
     Column("validators", sa.JSON(none_as_null=True)),
     Column("fresh", Integer, nullable=False, server_default="0"),
@@ -266,33 +244,24 @@ run = Table(
 
 # Records that could not be decided: `text` is all of a record as JSON, `first_run` what it would
 # have been worth, `version` that of the program that tried it last.
-undecided = Table(
+undecided = _table(
     "undecided",
-    metadata,
-    Column("source", Text, primary_key=True),
-    Column("record_hash", Text, primary_key=True),
-    Column("raw_id", Text, nullable=False),
-    Column("document", Text, nullable=False),
-    Column("text", Text, nullable=False),
-    Column("error", Text, nullable=False),
-    Column("version", Text, nullable=False),
+    *_keys("source", "record_hash"),
+    *_required(Text, "raw_id", "document", "text", "error", "version"),
     Column("first_run", Text),
-    Column("at", Instant, nullable=False),
-    Column("tried_at", Instant, nullable=False),
+    *_required(Instant, "at", "tried_at"),
 )
 
 # Sources whose first reading is complete.
-source = Table(
+source = _table(
     "source",
-    metadata,
     Column("name", Text, primary_key=True),
     Column("first_read_at", Instant, nullable=False),
 )
 
 # What each source brought on each day, from which its usual amount is learned.
-source_day = Table(
+source_day = _table(
     "source_day",
-    metadata,
     Column("source", Text, primary_key=True),
     Column("day", sa.Date, primary_key=True),
     Column("asked", Integer, nullable=False),
@@ -302,9 +271,8 @@ source_day = Table(
 )
 
 # The state of a source at a place, its kind and address.
-source_state = Table(
+source_state = _table(
     "source_state",
-    metadata,
     Column("source", Text, primary_key=True),
     Column("place", Text, nullable=False),
     Column("whole_at", Instant),
@@ -313,63 +281,52 @@ source_state = Table(
     Column("waits_for", Text, nullable=False, default=""),
 )
 
-server_wait = Table(
+server_wait = _table(
     "server_wait",
-    metadata,
     Column("server", Text, primary_key=True),
     Column("until", Instant, nullable=False),
     Column("why", Text, nullable=False),
 )
 
-moved_address = Table(
+moved_address = _table(
     "moved_address",
-    metadata,
     Column("address", Text, primary_key=True),
     Column("place", Text, nullable=False),
     Column("seen", Integer, nullable=False),
 )
 
-incident = Table(
+incident = _table(
     "incident",
-    metadata,
     Column("id", Id, primary_key=True),
-    Column("subject", Text, nullable=False),
-    Column("kind", Text, nullable=False),
+    *_required(Text, "subject", "kind"),
     Column("since", Instant, nullable=False),
     Column("error", Text, nullable=False),
-    Column("told_at", Instant),
-    Column("ended_at", Instant),
-    Column("end_told_at", Instant),
+    *_optional(Instant, "told_at", "ended_at", "end_told_at"),
     Column("tries", Integer, nullable=False),
     Column("next_try_at", Instant),
     Column("mark", Text, nullable=False, default=""),
     _partial("ix_incident_open", "subject", "kind", unique=True, where="ended_at IS NULL"),
 )
 
-heartbeat = Table(
+heartbeat = _table(
     "heartbeat",
-    metadata,
     Column("name", Text, primary_key=True),
     Column("at", Instant, nullable=False),
 )
 
 # Each time that a configuration came into use after another one, or in another process.
-activation = Table(
+activation = _table(
     "activation",
-    metadata,
     Column("id", Id, primary_key=True),
     Column("at", Instant, nullable=False),
-    Column("config_hash", Text, nullable=False),
-    Column("file", Text, nullable=False),
-    Column("host", Text, nullable=False),
+    *_required(Text, "config_hash", "file", "host"),
     Column("process", Integer, nullable=False),
 )
 
 # ── topics and matches ──────────────────────────────────────────────────────────────
 
-topic = Table(
+topic = _table(
     "topic",
-    metadata,
     Column("name", Text, primary_key=True),
     Column("query", Text, nullable=False),
     Column("sources", sa.JSON, nullable=False),
@@ -380,9 +337,8 @@ topic = Table(
     Column("in_force_since", Instant, nullable=False),
 )
 
-match = Table(
+match = _table(
     "match",
-    metadata,
     Column("topic", Text, primary_key=True),
     Column("paper_id", Id, primary_key=True),
     Column("revision", Integer, primary_key=True, autoincrement=False),
@@ -400,23 +356,20 @@ match = Table(
 
 # ── subscriptions and digests ───────────────────────────────────────────────────────
 
-subscription = Table(
+subscription = _table(
     "subscription",
-    metadata,
     Column("name", Text, primary_key=True),
     Column("first_seen_at", Instant, nullable=False),
     Column("removed_at", Instant),
-    Column("schedule", Text, nullable=False),
-    Column("timezone", Text, nullable=False),
+    *_required(Text, "schedule", "timezone"),
     Column("in_force_since", Instant, nullable=False),
     # Nothing is due before; empty when that is not known.
     Column("next_due_at", Instant),
     Index("ix_subscription_next_due_at", "next_due_at"),
 )
 
-subscription_topic = Table(
+subscription_topic = _table(
     "subscription_topic",
-    metadata,
     Column(
         "subscription", Text, ForeignKey("subscription.name", ondelete="CASCADE"), primary_key=True
     ),
@@ -425,14 +378,11 @@ subscription_topic = Table(
 )
 
 # Not a foreign key: a notice to the operator belongs to no subscription.
-digest = Table(
+digest = _table(
     "digest",
-    metadata,
     Column("id", Id, primary_key=True),
-    Column("subscription", Text, nullable=False),
-    Column("period", Text, nullable=False),
-    Column("due_at", Instant, nullable=False),
-    Column("composed_at", Instant, nullable=False),
+    *_required(Text, "subscription", "period"),
+    *_required(Instant, "due_at", "composed_at"),
     Column("papers", Integer, nullable=False),
     # Compressed in `packed`; `content` is that of digests from before there was `packed`.
     Column("content", sa.JSON, nullable=False),
@@ -441,9 +391,8 @@ digest = Table(
     sa.UniqueConstraint("subscription", "period"),
 )
 
-digest_item = Table(
+digest_item = _table(
     "digest_item",
-    metadata,
     Column("subscription", Text, primary_key=True),
     _paper(primary_key=True),
     Column("revision", Integer, primary_key=True, autoincrement=False),
@@ -462,9 +411,8 @@ digest_item = Table(
     sqlite_with_rowid=False,
 )
 
-rendered = Table(
+rendered = _table(
     "rendered",
-    metadata,
     _digest(primary_key=True),
     Column("channel", Text, primary_key=True),
     Column("part", Integer, primary_key=True, autoincrement=False),
@@ -473,24 +421,18 @@ rendered = Table(
     Column("packed", sa.LargeBinary),
 )
 
-delivery = Table(
+delivery = _table(
     "delivery",
-    metadata,
     Column("id", Id, primary_key=True),
     _digest(),
-    Column("channel", Text, nullable=False),
-    Column("recipient", Text, nullable=False),
+    *_required(Text, "channel", "recipient"),
     Column("part", Integer, nullable=False),
     Column("state", Text, nullable=False),
     Column("attempts", Integer, nullable=False),
     Column("resent", Boolean, nullable=False, default=False),
     Column("next_attempt_at", Instant),
-    Column("owner", Text, nullable=False),
-    Column("message_id", Text, nullable=False),
-    Column("reference", Text, nullable=False),
-    Column("error", Text, nullable=False),
-    Column("created_at", Instant, nullable=False),
-    Column("changed_at", Instant, nullable=False),
+    *_required(Text, "owner", "message_id", "reference", "error"),
+    *_required(Instant, "created_at", "changed_at"),
     Column("handed_off_at", Instant),
     # Since when its recipient does not want it (`suppression`).
     Column("withheld_at", Instant),
@@ -505,18 +447,16 @@ delivery = Table(
 )
 
 # How many hand-offs in a row had no clear outcome, in each outage group.
-line = Table(
+line = _table(
     "line",
-    metadata,
     Column("name", Text, primary_key=True),
     Column("unclear", Integer, nullable=False),
     sqlite_with_rowid=False,
 )
 
 # The key that signs links, where the configuration names none; its only row is 1.
-signing_key = Table(
+signing_key = _table(
     "signing_key",
-    metadata,
     Column("id", Integer, primary_key=True, autoincrement=False),
     Column("key", Text, nullable=False),
     Column("made_at", Instant, nullable=False),
@@ -524,20 +464,17 @@ signing_key = Table(
 
 # Logins to the pages. `id` is a hash of the cookie, `login` names what was given for it, and
 # `granted_by` the secret that stands behind it: another secret ends the session.
-web_session = Table(
+web_session = _table(
     "web_session",
-    metadata,
     Column("id", Text, primary_key=True),
     Column("login", Text, nullable=False, unique=True),
     Column("granted_by", Text, nullable=False),
-    Column("since", Instant, nullable=False),
-    Column("until", Instant, nullable=False),
+    *_required(Instant, "since", "until"),
 )
 
 # The last refresh token of each mail account; a backup has none unless it is asked for.
-oauth_token = Table(
+oauth_token = _table(
     "oauth_token",
-    metadata,
     Column("account", Text, primary_key=True),
     Column("refresh_token", Text, nullable=False),
     Column("changed_at", Instant, nullable=False),
@@ -546,11 +483,9 @@ oauth_token = Table(
 
 # Who is sent nothing more of a subscription, or of any ("") until a time, or for good. `address`
 # is the recipient in lower case.
-suppression = Table(
+suppression = _table(
     "suppression",
-    metadata,
-    Column("address", Text, primary_key=True),
-    Column("subscription", Text, primary_key=True),
+    *_keys("address", "subscription"),
     Column("recipient", Text, nullable=False),
     Column("since", Instant, nullable=False),
     Column("until", Instant),
@@ -560,9 +495,8 @@ suppression = Table(
 
 
 def _answers(name: str, *more: Column[str]) -> Table:
-    return Table(
+    return _table(
         name,
-        metadata,
         Column("subscription", Text, primary_key=True),
         Column("topic", Text, primary_key=True),
         _paper(primary_key=True),
