@@ -32,7 +32,7 @@ from monitor.signing import KeyRing
 from monitor.store import secrets
 from monitor.store.engine.activations import origin_of
 from monitor.store.engine.database import Database
-from monitor.store.engine.locks import Owner
+from monitor.store.engine.locks import hold_owner
 from monitor.store.engine.opening import open_store
 from monitor.store.secrets import KeptTokens
 from monitor.store.sources.server_memory import Servers
@@ -55,7 +55,7 @@ def open_runtime(
     """
     with ExitStack() as stack:
         database = stack.enter_context(closing(open_store(settings.store, create=create)))
-        owner = Owner.hold(database)
+        owner = hold_owner(database)
         stack.callback(owner.release)
         client = stack.enter_context(closing(_http_client(settings, database, clock)))
         templates = _templates(settings)

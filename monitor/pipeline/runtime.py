@@ -25,7 +25,7 @@ from monitor.sources.base import Source
 from monitor.sources.calendar import Calendar
 from monitor.store.engine.activations import Origin
 from monitor.store.engine.database import Database
-from monitor.store.engine.locks import Owner
+from monitor.store.engine.locks import Lock
 from monitor.store.topics.subscriptions import Subscribed
 
 OPERATOR = "@operator"
@@ -223,7 +223,7 @@ class DeliverContext(RecipientsContext):
     remembers it. `config_hash` changes with the servers and their credentials.
     """
 
-    owner: Owner
+    owner: Lock
     retry: RetrySettings = DEFAULT_RETRY
     resends: frozenset[str] = frozenset()
     at_once: Mapping[str, int] = field(default_factory=dict)

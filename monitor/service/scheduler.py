@@ -37,7 +37,7 @@ from monitor.service.pages_process import PagesProcess
 from monitor.service.process import Running
 from monitor.service.slack_listener import listening
 from monitor.store.engine.database import Database
-from monitor.store.engine.locks import ServiceLock, service_lock
+from monitor.store.engine.locks import Lock, service_lock
 
 log = structlog.get_logger()
 
@@ -110,7 +110,7 @@ class Service(Running):
         self._announce_pages(app)
         return pages
 
-    def _look(self, app: App, lock: ServiceLock | None) -> None:
+    def _look(self, app: App, lock: Lock | None) -> None:
         """Keep the lock, or stop when another service has it; take up a changed file."""
         try:
             if lock:
@@ -122,7 +122,7 @@ class Service(Running):
         self._reload(app)
 
 
-def _lock(database: Database) -> AbstractContextManager[ServiceLock | None]:
+def _lock(database: Database) -> AbstractContextManager[Lock | None]:
     """Return the lock of a SQLite store, which one service may use; PostgreSQL needs none."""
     return nullcontext() if database.path is None else service_lock(database)
 

@@ -20,7 +20,7 @@ from monitor.errors import NoStoreError, StoreBusyError, StoreError
 from monitor.store.engine import connect as engine
 from monitor.store.engine import database, heartbeats, opening, schema
 from monitor.store.engine.database import Database
-from monitor.store.engine.locks import Owner
+from monitor.store.engine.locks import hold_owner
 from monitor.store.engine.opening import open_store
 from monitor.store.papers import papers
 from tests.patience import PATIENCE
@@ -196,7 +196,7 @@ def test_K13_a_damaged_file_is_refused_and_left_as_it_is(sqlite_url: str, tmp_pa
 
 def test_K13_an_emptied_store_is_not_taken_for_a_new_one(sqlite_url: str, tmp_path: Path) -> None:
     store = open_store(sqlite_url)
-    Owner.hold(store).release()
+    hold_owner(store).release()
     store.close()
     (tmp_path / "monitor.db").write_bytes(b"")
     with pytest.raises(StoreError, match="restore a backup"):
@@ -289,7 +289,7 @@ def test_a_store_that_was_in_use_and_is_gone_is_not_begun_anew(
 ) -> None:
     """A supervisor starts the service again: an empty store would send everything again."""
     store = open_store(sqlite_url)
-    Owner.hold(store).release()
+    hold_owner(store).release()
     store.close()
     deleted(tmp_path / "monitor.db")
     with pytest.raises(StoreError, match=r"is missing.*monitor.db.owners.*restore a backup"):
@@ -306,13 +306,13 @@ MAKES = """
 import os, sys
 from pathlib import Path
 from monitor.store.engine.opening import open_store
-from monitor.store.engine.locks import Owner
+from monitor.store.engine.locks import hold_owner
 from tests.store.scenes import arrive
 
 os.umask(int(sys.argv[1], 8))
 folder = Path(sys.argv[2])
 store = open_store(f"sqlite:///{folder / 'data' / 'monitor.db'}")
-owner = Owner.hold(store)
+owner = hold_owner(store)
 arrive(store, "1")
 store.backup(folder / "backups" / "monitor.db")
 for path in sorted(folder.rglob("*")):

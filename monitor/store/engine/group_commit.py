@@ -11,7 +11,8 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from concurrent.futures import Future
+from typing import Any, NamedTuple, TypeVar
 
 from monitor.errors import StoreError
 from monitor.store.engine.database import Database, Transaction
@@ -23,6 +24,12 @@ Step = Callable[[Transaction, Sequence[Item]], Sequence[Result]]
 
 # About the time of a commit on the disk of a server.
 PATIENCE_SECONDS = 0.003
+
+
+class _Write(NamedTuple):
+    step: Step[Any, Any]
+    item: Any
+    done: Future[Any]
 
 
 class Together:
@@ -37,38 +44,38 @@ class Together:
         self._patience = patience
         self._turn = threading.Lock()
         self._came = threading.Condition()
-        self._waiting: list[_Write[Any, Any]] = []
+        self._waiting: list[_Write] = []
 
     def write(self, step: Step[Item, Result], item: Item) -> Result:
         """Write an item in a transaction; return the result once it is committed.
 
         If the store fails, all writes of the transaction raise its error. If a step raises
-        anything else, each write runs again by itself, so that only the faulty one fails.
+        anything else, each write is tried alone, so that only the faulty one fails.
         """
-        mine = _Write(step, item)
+        done: Future[Result] = Future()
+        mine = _Write(step, item, done)
         with self._came:
             self._waiting.append(mine)
             self._came.notify()
         with self._turn:
-            if not mine.done:
+            if not done.done():
                 self._commit(self._take(mine))
-        return mine.outcome()
+        return done.result()
 
-    def _take(self, mine: _Write[Any, Any]) -> list[_Write[Any, Any]]:
+    def _take(self, mine: _Write) -> list[_Write]:
         with self._came:
             self._came.wait_for(lambda: len(self._waiting) >= self._expected, self._patience)
             writes, self._waiting = self._waiting, []
         return writes if mine in writes else [*writes, mine]
 
-    def _commit(self, writes: Sequence[_Write[Any, Any]]) -> None:
-        kinds: dict[Step[Any, Any], list[_Write[Any, Any]]] = defaultdict(list)
+    def _commit(self, writes: Sequence[_Write]) -> None:
+        kinds: dict[Step[Any, Any], list[_Write]] = defaultdict(list)
         for write in writes:
             kinds[write.step].append(write)
         try:
             with self._database.writing() as tx:
-                results_by_kind = [
-                    step(tx, [write.item for write in writes_of_kind])
-                    for step, writes_of_kind in kinds.items()
+                results = [
+                    step(tx, [write.item for write in of_kind]) for step, of_kind in kinds.items()
                 ]
         except Exception as fault:
             if len(writes) > 1 and not isinstance(fault, StoreError):
@@ -76,30 +83,8 @@ class Together:
                     self._commit([write])
                 return
             for write in writes:
-                write.fail(fault)
+                write.done.set_exception(fault)
         else:
-            for writes_of_kind, results in zip(kinds.values(), results_by_kind, strict=True):
-                for write, result in zip(writes_of_kind, results, strict=True):
-                    write.succeed(result)
-
-
-class _Write(Generic[Item, Result]):
-    def __init__(self, step: Step[Item, Result], item: Item) -> None:
-        self.step = step
-        self.item = item
-        self.done = False
-        self._result: list[Result] = []
-        self._fault: Exception | None = None
-
-    def succeed(self, result: Result) -> None:
-        self._result.append(result)
-        self.done = True
-
-    def fail(self, fault: Exception) -> None:
-        self._fault = fault
-        self.done = True
-
-    def outcome(self) -> Result:
-        if self._fault is not None:
-            raise self._fault
-        return self._result[0]
+            for of_kind, results_of_kind in zip(kinds.values(), results, strict=True):
+                for write, result in zip(of_kind, results_of_kind, strict=True):
+                    write.done.set_result(result)

@@ -11,10 +11,9 @@ import fcntl
 import hashlib
 import os
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
+from typing import Self
 
 import sqlalchemy as sa
 
@@ -27,29 +26,34 @@ SERVICE = "service"
 SOURCE = "source-"
 
 
-class Owner:
-    """A living process, as claims name it. `Owner.hold` makes one."""
+class Lock:
+    """A lock that only one process can hold, until `release` or its end. `id` is its name."""
 
-    def __init__(self, id: str, lock: _Lock) -> None:
+    def __init__(self, id: str) -> None:
         self.id = id
-        self._lock = lock
-
-    @classmethod
-    def hold(cls, database: Database) -> Owner:
-        """Become an owner until `release`, or until the process ends."""
-        id = secrets.token_hex(8)
-        return cls(id, _take(database, id, f"the owner {id} has lost its place to another"))
 
     def keep(self) -> None:
-        """Take the lock again if a lost connection released it.
+        """Take the lock again if a lost connection released it; a file's never is.
 
-        Raises StoreError if the store cannot be reached.
+        Raises StoreBusyError if another process has taken it meanwhile: stop then. Raises
+        StoreError if the store cannot be reached: try again.
         """
-        self._lock.keep()
 
     def release(self) -> None:
-        """Release the lock: its claims are free for others."""
-        self._lock.release()
+        """Release the lock: the claims of an owner are free for others."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *fault: object) -> None:
+        self.release()
+
+
+def hold_owner(database: Database) -> Lock:
+    """Become an owner of claims, which name it by the lock's `id`."""
+    id = secrets.token_hex(8)
+    return _take(database, id, f"the owner {id} has lost its place to another")
 
 
 def alive(database: Database, owner: str) -> bool:
@@ -61,36 +65,20 @@ def alive(database: Database, owner: str) -> bool:
     return _is_locked(owners_folder(database.path) / owner)
 
 
-class ServiceLock(Protocol):
-    """A lock that only one process can hold."""
-
-    def keep(self) -> None:
-        """Take the lock again if a lost connection released it.
-
-        Raises StoreBusyError if another process has taken it meanwhile: stop then. Raises
-        StoreError if the store cannot be reached: try again.
-        """
-
-
-@contextmanager
-def service_lock(database: Database) -> Iterator[ServiceLock]:
-    """Hold the lock of the only service on a store. Raises StoreBusyError if it is taken.
+def service_lock(database: Database) -> Lock:
+    """Take the lock of the only service on a store. Raises StoreBusyError if it is taken.
 
     A PostgreSQL server releases it when the connection is lost: call `keep` regularly, and stop if
     that raises StoreBusyError.
     """
     hint = "only one serves a store; the other commands may be used beside it"
-    with _hold(database, SERVICE, "another paper-monitor serve runs on this store", hint) as lock:
-        yield lock
+    return _take(database, SERVICE, "another paper-monitor serve runs on this store", hint)
 
 
-@contextmanager
-def source_lock(database: Database, source: str) -> Iterator[ServiceLock]:
+def source_lock(database: Database, source: str) -> Lock:
     """Be the only process to read a source. Raises StoreBusyError while another reads it."""
-    hint = "wait until it is done"
     busy = f"the source {source} is being read already"
-    with _hold(database, _of_source(source), busy, hint) as lock:
-        yield lock
+    return _take(database, _of_source(source), busy, "wait until it is done")
 
 
 def is_source_locked(database: Database, source: str) -> bool:
@@ -102,37 +90,29 @@ def _of_source(source: str) -> str:
     return SOURCE + hashlib.sha256(source.encode()).hexdigest()[:16]
 
 
-@contextmanager
-def _hold(database: Database, name: str, busy: str, hint: str) -> Iterator[ServiceLock]:
-    lock = _take(database, name, busy, hint)
-    try:
-        yield lock
-    finally:
-        lock.release()
-
-
-class _FileLock:
+class _FileLock(Lock):
     def __init__(self, path: Path, held: int) -> None:
+        super().__init__(path.name)
         self._path = path
         self._held = held
-
-    def keep(self) -> None:
-        """A file lock is released only when the process ends."""
 
     def release(self) -> None:
         self._path.unlink(missing_ok=True)
         os.close(self._held)
 
 
-class _AdvisoryLock:
-    def __init__(self, database: Database, number: int, busy: str, hint: str) -> None:
+class _AdvisoryLock(Lock):
+    def __init__(self, database: Database, name: str, busy: str, hint: str) -> None:
+        super().__init__(name)
         self._database = database
-        self._number = number
+        self._number = _number(name)
         self._busy = busy, hint
         self._connection = self._connect()
 
     def keep(self) -> None:
-        if not self._is_connected():
+        try:
+            self._connection.execute(sa.select(1))
+        except sa.exc.SQLAlchemyError:
             self._disconnect()
             self._connection = self._connect()
 
@@ -147,25 +127,15 @@ class _AdvisoryLock:
             raise StoreBusyError(*self._busy)
         return connection
 
-    def _is_connected(self) -> bool:
-        try:
-            self._connection.execute(sa.select(1))
-        except sa.exc.SQLAlchemyError:
-            return False
-        return True
-
     def _disconnect(self) -> None:
         if not self._connection.closed:
             self._connection.invalidate()
             self._connection.close()
 
 
-_Lock = _FileLock | _AdvisoryLock
-
-
-def _take(database: Database, name: str, busy: str, hint: str = "") -> _Lock:
+def _take(database: Database, name: str, busy: str, hint: str = "") -> Lock:
     if database.path is None:
-        return _AdvisoryLock(database, _number(name), busy, hint)
+        return _AdvisoryLock(database, name, busy, hint)
     folder = owners_folder(database.path)
     try:
         make_folder(folder)
@@ -207,16 +177,10 @@ def _lock_file(path: Path, *, wait: bool) -> int | None:
         except BlockingIOError:
             os.close(held)
             return None
-        if _stands_at(path, held):
-            return held
+        with suppress(FileNotFoundError):
+            if path.stat().st_ino == os.fstat(held).st_ino:
+                return held
         os.close(held)
-
-
-def _stands_at(path: Path, held: int) -> bool:
-    try:
-        return path.stat().st_ino == os.fstat(held).st_ino
-    except FileNotFoundError:
-        return False
 
 
 def _is_locked(path: Path) -> bool:
