@@ -93,7 +93,8 @@ def status(runtime: Runtime, *, probe: bool = True, zone: str = "") -> Status:
         suppressed = suppressions.count(tx, now)
         states = subscriptions.states(tx)
         rests = {
-            incident.subject: incident.next_try for incident in stored_incidents.open_incidents(tx)
+            incident.subject: incident.next_try_at
+            for incident in stored_incidents.open_incidents(tx)
         }
         reports = tuple(
             _subscription(tx, runtime, s, states.get(s.name), rests, now, zone)
@@ -282,7 +283,9 @@ def _list_incidents(
     for incident in stored_incidents.open_incidents(tx):
         if incident.kind == incidents.UNCLEAR:
             continue  # each uncertain delivery is listed below
-        retry = f"; next attempt at {format_time(incident.next_try)}" if incident.next_try else ""
+        retry = (
+            f"; next attempt at {format_time(incident.next_try_at)}" if incident.next_try_at else ""
+        )
         state = _LASTING.get(incident.kind, f"has been {incident.kind}")
         since = format_time(incident.since)
         yield f"{incident.subject} {state} since {since}: {incident.error}{retry}"

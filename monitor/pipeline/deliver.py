@@ -21,7 +21,7 @@ from monitor.model import Delivery, DeliveryState, Outcome
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import DeliverContext
 from monitor.pipeline.settle_deliveries import settle_open, time_down
-from monitor.store.digests import deliveries, outage_groups, outbox, uncertain_deliveries
+from monitor.store.digests import deliveries, outbox, uncertain_deliveries
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.digests.incidents import DOWN
 from monitor.store.engine.database import Transaction
@@ -87,7 +87,7 @@ def deliver_line(
 
 def _swallows(tx: Transaction, line: str) -> bool:
     """Say whether the last hand-offs of a line had no clear end: then one at a time is tried."""
-    return outage_groups.unclear(tx, line) >= retry_policy.UNCLEAR_LIMIT
+    return stored_incidents.unclear(tx, line) >= retry_policy.UNCLEAR_LIMIT
 
 
 def _run(sending: Round, line: str, at_once: int) -> list[int]:
@@ -304,12 +304,12 @@ class Round:
         if len(unclear) < len(outcomes) and self.line in self._wrong:
             stored_incidents.end_incident(tx, self.line, DOWN, now)
         if any(outcome.state is DeliveryState.SENT for outcome in outcomes):
-            outage_groups.reset_unclear(tx, self.line)
+            stored_incidents.reset_unclear(tx, self.line)
             if self._until_sent:
                 self._over.set()
         if not unclear:
             return
-        count = outage_groups.add_unclear(tx, self.line, len(unclear))
+        count = stored_incidents.add_unclear(tx, self.line, len(unclear))
         if count >= retry_policy.UNCLEAR_LIMIT:
             self._over.set()
             error = f"the last {count} messages handed over had no clear answer"

@@ -44,13 +44,13 @@ def notify(context: ComposeContext) -> int:
 
 def _is_news(incident: stored_incidents.Incident) -> bool:
     """A store that was unavailable could not say so before it was well again."""
-    over = incident.ended and incident.notified is None
+    over = incident.ended_at and incident.told_at is None
     return not over or incident.kind == incidents.UNAVAILABLE
 
 
 def _plan(context: ComposeContext, incident: stored_incidents.Incident, now: datetime) -> None:
     notice = _notice(incident, now)
-    period = f"{incident.id}-{'ended' if incident.ended else 'began'}"
+    period = f"{incident.id}-{'ended' if incident.ended_at else 'began'}"
     digest = Digest(OPERATOR, period, now, context.timezone, None, now, groups=(), report=())
     templates, channels = context.fallback_templates, context.channels
     names = [way.channel for way in context.operator]
@@ -60,11 +60,11 @@ def _plan(context: ComposeContext, incident: stored_incidents.Incident, now: dat
 
 def _notice(incident: stored_incidents.Incident, now: datetime) -> Notice:
     since = f"{incident.since:%Y-%m-%d %H:%M} UTC"
-    if incident.ended and incident.kind == incidents.UNAVAILABLE:
-        lines = f"From {since} until {incident.ended:%Y-%m-%d %H:%M} UTC.", incident.error
+    if incident.ended_at and incident.kind == incidents.UNAVAILABLE:
+        lines = f"From {since} until {incident.ended_at:%Y-%m-%d %H:%M} UTC.", incident.error
         return Notice(f"{incident.subject} {incidents.describe(incident.kind)}", lines, now)
-    if incident.ended:
-        ended = f"It began {since} and ended {incident.ended:%Y-%m-%d %H:%M} UTC."
+    if incident.ended_at:
+        ended = f"It began {since} and ended {incident.ended_at:%Y-%m-%d %H:%M} UTC."
         return Notice(
             f"{incident.subject} has recovered", (ended, f"It was: {incident.error}"), now
         )

@@ -12,13 +12,8 @@ from monitor.channels import retry_policy
 from monitor.model import Channel, Delivery, DeliveryState, Outcome
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import DeliverContext
-from monitor.store.digests import (
-    deliveries,
-    outage_groups,
-    outbox,
-    suppressions,
-    uncertain_deliveries,
-)
+from monitor.store.digests import deliveries, outbox, suppressions, uncertain_deliveries
+from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine import locks
 from monitor.store.engine.database import Transaction
 
@@ -84,7 +79,7 @@ def _give_up_at(
 def time_down(tx: Transaction, line: str, delivery: Delivery, now: datetime) -> timedelta:
     """Return how long the line was down since a delivery may have arrived on it."""
     since = delivery.handed_off_at
-    return outage_groups.time_down(tx, line, since, now) if since else timedelta()
+    return stored_incidents.time_down(tx, line, since, now) if since else timedelta()
 
 
 def resolve(context: DeliverContext, delivery_id: int, fate: Literal["sent", "resend"]) -> None:

@@ -122,7 +122,7 @@ def test_an_incident_stays_in_the_history_after_its_end(house: House) -> None:
         house.clock.move(days=31)
         later = source_history(app.runtime, "page")
     [incident] = history.incidents
-    assert incident.kind == "failing" and incident.ended is not None
+    assert incident.kind == "failing" and incident.ended_at is not None
     assert "there is no folder" in history.faulty[0].error
     assert (later.incidents, later.faulty, len(later.runs)) == ((), (), 2)
 

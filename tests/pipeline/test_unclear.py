@@ -12,7 +12,7 @@ from monitor.commands.status import status
 from monitor.model import Delivery, DeliveryState
 from monitor.pipeline.deliver import deliver_line
 from monitor.pipeline.settle_deliveries import resolve
-from monitor.store.digests import deliveries, outage_groups
+from monitor.store.digests import deliveries, incidents
 from monitor.store.digests import incidents as stored_incidents
 from tests.house import AGENTS, BANDITS, House
 from tests.patience import PATIENCE, wait
@@ -229,9 +229,7 @@ def line(house: House) -> tuple[int, list[tuple[str, str, int]]]:
     """The unclear ends in a row, and the open incidents of the mail server."""
     with house.opened() as app, app.runtime.database.reading() as tx:
         found = [one for one in stored_incidents.open_incidents(tx) if one.subject == "smtp"]
-        return outage_groups.unclear(tx, "smtp"), [
-            (one.kind, one.error, one.tries) for one in found
-        ]
+        return incidents.unclear(tx, "smtp"), [(one.kind, one.error, one.tries) for one in found]
 
 
 def handed_off(smtp: ScriptedSmtp) -> int:

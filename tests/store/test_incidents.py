@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from monitor.store.digests import incidents, outage_groups
+from monitor.store.digests import incidents
 from monitor.store.engine.database import Database
 from tests.patience import PATIENCE
 from tests.store.scenes import DAY, HOUR, NOW
@@ -18,7 +18,7 @@ def test_an_incident_opens_once_and_ends_once(store: Database) -> None:
         assert (one.since, one.error) == (NOW, "second")
         ended = incidents.end_incident(tx, "source feed", "failing", NOW + DAY)
         assert ended is not None
-        assert ended.ended == NOW + DAY
+        assert ended.ended_at == NOW + DAY
         assert incidents.end_incident(tx, "source feed", "failing", NOW + DAY) is None
         assert incidents.open_incidents(tx) == []
         assert incidents.open_incident(tx, "source feed", "failing", NOW + DAY, "again")
@@ -33,7 +33,7 @@ def test_the_operator_is_notified_of_the_beginning_and_of_the_end(
         incidents.end_incident(tx, "source feed", "failing", NOW + HOUR)
         incidents.mark_notified(tx, begun, NOW + HOUR)
         ended = incidents.unnotified(tx)
-        assert [one.ended for one in begun + ended] == [None, NOW + HOUR]
+        assert [one.ended_at for one in begun + ended] == [None, NOW + HOUR]
         incidents.mark_notified(tx, ended, NOW + DAY)
         assert incidents.unnotified(tx) == []
 
@@ -79,18 +79,18 @@ def test_incidents_of_removed_subjects_end(store: Database) -> None:
         incidents.end_obsolete(tx, {"source living"}, NOW + DAY)
         assert [one.subject for one in incidents.open_incidents(tx)] == ["source living"]
         ended, begun = incidents.unnotified(tx)
-    assert (ended.subject, ended.notified, ended.ended) == ("source notified", NOW, NOW + HOUR)
-    assert (begun.subject, begun.ended) == ("source living", None)
+    assert (ended.subject, ended.told_at, ended.ended_at) == ("source notified", NOW, NOW + HOUR)
+    assert (begun.subject, begun.ended_at) == ("source living", None)
 
 
 def test_unclear_ends_are_counted_for_each_outage_group_until_a_success(store: Database) -> None:
     with store.writing() as tx:
-        assert outage_groups.unclear(tx, "smtp") == 0
-        assert [outage_groups.add_unclear(tx, "smtp", n) for n in (1, 2)] == [1, 3]
-        assert outage_groups.add_unclear(tx, "slack", 1) == 1
-        outage_groups.reset_unclear(tx, "smtp")
-        assert (outage_groups.unclear(tx, "smtp"), outage_groups.unclear(tx, "slack")) == (0, 1)
-        outage_groups.reset_unclear(tx, "never used")
+        assert incidents.unclear(tx, "smtp") == 0
+        assert [incidents.add_unclear(tx, "smtp", n) for n in (1, 2)] == [1, 3]
+        assert incidents.add_unclear(tx, "slack", 1) == 1
+        incidents.reset_unclear(tx, "smtp")
+        assert (incidents.unclear(tx, "smtp"), incidents.unclear(tx, "slack")) == (0, 1)
+        incidents.reset_unclear(tx, "never used")
 
 
 def test_unclear_ends_of_several_at_the_same_time_are_all_counted(store: Database) -> None:
@@ -100,7 +100,7 @@ def test_unclear_ends_of_several_at_the_same_time_are_all_counted(store: Databas
         start.wait(timeout=PATIENCE)
         for _ in range(5):
             with store.writing() as tx:
-                outage_groups.add_unclear(tx, "smtp", 1)
+                incidents.add_unclear(tx, "smtp", 1)
 
     workers = [threading.Thread(target=work) for _ in range(4)]
     for worker in workers:
@@ -108,7 +108,7 @@ def test_unclear_ends_of_several_at_the_same_time_are_all_counted(store: Databas
     for worker in workers:
         worker.join(timeout=PATIENCE)
     with store.reading() as tx:
-        assert outage_groups.unclear(tx, "smtp") == 20
+        assert incidents.unclear(tx, "smtp") == 20
 
 
 @pytest.mark.parametrize(
@@ -132,4 +132,4 @@ def test_the_time_that_an_outage_group_was_down_is_that_of_its_outages(
         incidents.open_incident(tx, "smtp", incidents.DOWN, NOW + 22 * HOUR, "refused")
         incidents.open_incident(tx, "smtp", "another kind", NOW, "of trouble")
         incidents.open_incident(tx, "slack", incidents.DOWN, NOW, "another line")
-        assert outage_groups.time_down(tx, "smtp", since, until) == hours * HOUR
+        assert incidents.time_down(tx, "smtp", since, until) == hours * HOUR

@@ -1,32 +1,35 @@
-"""Incidents: what went wrong, since when, whether the operator knows, and when to try again."""
+"""Incidents: faults, since when, whether the operator knows, and when to try again.
+
+An outage group of channels is a subject whose hand-offs without a clear outcome are counted, for
+all threads and processes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
 
+import msgspec
 import sqlalchemy as sa
 
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.inserts import insert_new
-from monitor.store.engine.sql import Instant, among
+from monitor.store.engine.inserts import insert_new, insert_or_update
+from monitor.store.engine.sql import Instant, among, fetch
 
 FAILING = "failing"
 DOWN = "down"
 GAP = "gap"
 
 _incident = schema.incident.c
+_group = schema.line.c
 
 
-@dataclass(frozen=True, slots=True)
-class Incident:
+class Incident(msgspec.Struct, frozen=True):
     """Something that went wrong. The operator is notified of its beginning and of its end.
 
-    `subject` is a source or an outage group of channels. `notified` and `end_notified` are None
-    until then. `tries` and `next_try` belong to what is tried again, such as a mail server.
+    `subject` is a source or an outage group of channels. `told_at` and `end_told_at` are None
+    until then. `tries` and `next_try_at` belong to what is tried again, such as a mail server.
     """
 
     id: int
@@ -34,11 +37,11 @@ class Incident:
     kind: str
     since: datetime
     error: str
-    notified: datetime | None
-    ended: datetime | None
-    end_notified: datetime | None
+    told_at: datetime | None
+    ended_at: datetime | None
+    end_told_at: datetime | None
     tries: int
-    next_try: datetime | None
+    next_try_at: datetime | None
 
 
 def open_incident(tx: Transaction, subject: str, kind: str, now: datetime, error: str) -> bool:
@@ -53,8 +56,7 @@ def open_incident(tx: Transaction, subject: str, kind: str, now: datetime, error
 def end_incident(tx: Transaction, subject: str, kind: str, now: datetime) -> Incident | None:
     """End an incident and return it; None when there was none."""
     update = sa.update(schema.incident).where(*_open(subject, kind)).values(ended_at=now)
-    row = tx.execute(update.returning(schema.incident)).first()
-    return _incident_of(row) if row else None
+    return next(iter(fetch(tx, update.returning(schema.incident), Incident)), None)
 
 
 def add_ended(
@@ -124,7 +126,10 @@ def unnotified(tx: Transaction) -> list[Incident]:
 def mark_notified(tx: Transaction, incidents: Sequence[Incident], now: datetime) -> None:
     """Record that the operator was notified of incidents in the state given: begun or ended."""
     for incident in incidents:
-        row = {"told_at": incident.notified or now, "end_told_at": now if incident.ended else None}
+        row = {
+            "told_at": incident.told_at or now,
+            "end_told_at": now if incident.ended_at else None,
+        }
         tx.execute(sa.update(schema.incident).where(_incident.id == incident.id).values(row))
 
 
@@ -133,7 +138,7 @@ def add_failure(
 ) -> int:
     """Count a failed attempt and return how many there were since the incident began.
 
-    `mark` identifies the configuration of the attempt.
+    `config_hash` identifies the configuration of the attempt.
     """
     open_incident(tx, subject, kind, now, error)
     row = {"tries": _incident.tries + 1, "mark": config_hash}
@@ -149,7 +154,7 @@ def set_next_try(tx: Transaction, subject: str, kind: str, at: datetime) -> None
 def resting(tx: Transaction, kind: str, now: datetime, config_hash: str = "") -> set[str]:
     """Return the subjects of open incidents of a kind that are not to be tried again yet.
 
-    Another `mark` than that of the last attempt, a changed configuration, may be tried at once.
+    With another `config_hash` than the last attempt had, they may be tried at once.
     """
     is_open = (_incident.kind == kind, _incident.ended_at.is_(None))
     waiting = (_incident.next_try_at > now, _incident.mark == config_hash)
@@ -161,20 +166,44 @@ def _open(subject: str, kind: str) -> tuple[sa.ColumnElement[bool], ...]:
 
 
 def _incidents(tx: Transaction, condition: sa.ColumnElement[bool]) -> list[Incident]:
-    rows = tx.execute(sa.select(schema.incident).where(condition).order_by(_incident.id))
-    return [_incident_of(row) for row in rows]
+    query = sa.select(schema.incident).where(condition).order_by(_incident.id)
+    return fetch(tx, query, Incident)
 
 
-def _incident_of(row: Any) -> Incident:
-    return Incident(
-        id=row.id,
-        subject=row.subject,
-        kind=row.kind,
-        since=row.since,
-        error=row.error,
-        notified=row.told_at,
-        ended=row.ended_at,
-        end_notified=row.end_told_at,
-        tries=row.tries,
-        next_try=row.next_try_at,
+def unclear(tx: Transaction, group: str) -> int:
+    """Return how many hand-offs since the last success had no clear outcome."""
+    return tx.scalar(sa.select(_group.unclear).where(_group.name == group)) or 0
+
+
+def add_unclear(tx: Transaction, group: str, count: int) -> int:
+    """Count hand-offs without a clear outcome; return how many since the last success."""
+    row = {"name": group, "unclear": count}
+    insert_or_update(tx, schema.line, [row], [], unclear=_group.unclear + count)
+    return unclear(tx, group)
+
+
+def reset_unclear(tx: Transaction, group: str) -> None:
+    """Record a success: the count starts again."""
+    tx.execute(_RESET_UNCLEAR, {"group": group})
+
+
+# Built once: every delivery runs it.
+_RESET_UNCLEAR = (
+    sa.update(schema.line)
+    .where(_group.name == sa.bindparam("group"), _group.unclear != 0)
+    .values(unclear=0)
+)
+
+
+def time_down(tx: Transaction, group: str, since: datetime, until: datetime) -> timedelta:
+    """Return how long an outage group was down between two times, from its incidents."""
+    outages = tx.execute(
+        sa.select(_incident.since, _incident.ended_at).where(
+            _incident.subject == group,
+            _incident.kind == DOWN,
+            _incident.since < until,
+            sa.or_(_incident.ended_at.is_(None), _incident.ended_at > since),
+        )
     )
+    spans = (min(outage.ended_at or until, until) - max(outage.since, since) for outage in outages)
+    return sum(spans, timedelta())

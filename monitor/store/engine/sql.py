@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import sqlalchemy as sa
@@ -17,6 +17,7 @@ from sqlalchemy.sql.functions import FunctionElement
 
 # A PostgreSQL index entry holds 2,700 bytes; a character of UTF-8 takes at most four.
 INDEXED_CHARACTERS = 500
+T = TypeVar("T")
 Id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
@@ -82,6 +83,11 @@ class Values(sa.types.TypeDecorator[Iterable[Any]]):
     def process_bind_param(self, value: Iterable[Any] | None, dialect: Dialect) -> Any:
         distinct = sorted(set(value or ()))
         return to_json(distinct) if dialect.name == "sqlite" else distinct
+
+
+def fetch(tx: sa.Connection, query: sa.Executable, kind: type[T]) -> list[T]:
+    """Return the rows of a query as structs or dataclasses, whose fields are named as columns."""
+    return [msgspec.convert(row, kind, from_attributes=True) for row in tx.execute(query)]
 
 
 def read_json(text: str | bytes) -> Any:
