@@ -127,7 +127,7 @@ class App:
         upkeep(self.runtime)
 
 
-def _report(tx: Transaction, digest_id: int, heading: digests.Heading) -> DigestReport:
+def _report(tx: Transaction, digest_id: int, heading: digests.Listed) -> DigestReport:
     attempted = tuple(deliveries.of_digest(tx, digest_id))
     return DigestReport(heading.subscription, heading.period, heading.papers, attempted)
 

@@ -27,7 +27,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from monitor.digest.schedule import next_due, parse_schedule
-from monitor.store.digests import uncertain_deliveries
+from monitor.store.digests import outbox
 from monitor.store.engine.opening import open_store
 from tests.fleet import Fleet, fleet, paper
 from tests.house import SATURDAY, House
@@ -182,9 +182,9 @@ class Month:
         store = open_store(self.fleet.store)
         received = {message_id(mail.content) for mail in self.smtp.received}
         with store.writing() as tx:
-            for one in uncertain_deliveries.list_unknown(tx):
+            for one in outbox.list_unknown(tx):
                 fate = "sent" if one.message_id in received else "resend"
-                uncertain_deliveries.resolve(tx, one.id, fate, self.now)
+                outbox.resolve(tx, one.id, fate, self.now)
                 self.resolved[fate] += 1
         store.close()
 

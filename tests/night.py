@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 from monitor.model import DeliveryState
-from monitor.store.digests import deliveries, uncertain_deliveries
+from monitor.store.digests import deliveries, outbox
 from monitor.store.engine.database import Database
 from monitor.store.engine.opening import open_store
 from tests.fleet import ROOT, FileClock, paper
@@ -147,7 +147,7 @@ class Night:
         with self.database.writing() as tx:
             for one in deliveries.listing(tx, [DeliveryState.UNKNOWN]):
                 fate = "sent" if one.message_id in arrived else "resend"
-                uncertain_deliveries.resolve(tx, one.id, fate, self.now)
+                outbox.resolve(tx, one.id, fate, self.now)
                 self.resolved += 1
 
     def is_at_rest(self) -> bool:

@@ -14,7 +14,7 @@ from monitor.cli.terminal import console, print_error, show_table, state_text
 from monitor.commands.json_output import deliveries_json
 from monitor.model import Delivery, DeliveryState
 from monitor.pipeline.settle_deliveries import resolve
-from monitor.store.digests import deliveries, uncertain_deliveries
+from monitor.store.digests import deliveries, outbox
 
 DeliveryId = Annotated[
     int, typer.Argument(metavar="ID", min=1, max=2**63 - 1, help="The id that `deliveries` shows.")
@@ -32,7 +32,7 @@ def deliveries_retry(
 ) -> None:
     with open_configured(config, now, create=False) as app:
         with app.runtime.database.writing() as tx:
-            uncertain_deliveries.retry(tx, id_, app.runtime.clock.now())
+            outbox.retry(tx, id_, app.runtime.clock.now())
         app.deliver()
         _report(app, id_, as_json)
 

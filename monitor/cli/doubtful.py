@@ -17,7 +17,7 @@ from monitor.diff.doubtful_joins import Doubt, judge
 from monitor.model import Sighting
 from monitor.pipeline.runtime import Runtime
 from monitor.store.engine.database import Transaction
-from monitor.store.papers import identity_rulings, papers, sighting_texts
+from monitor.store.papers import identity_rulings, papers, sightings
 
 # Papers that are judged at once.
 PAGE = 1_000
@@ -117,7 +117,7 @@ def _pages(runtime: Runtime) -> Iterator[list[tuple[list[Doubtful], int, int]]]:
     after = 0
     while True:
         with runtime.database.reading() as tx:
-            ids = sighting_texts.papers_with_several(tx, after, PAGE)
+            ids = sightings.papers_with_several(tx, after, PAGE)
             page = list(_judge_page(tx, ids))
         yield page
         if len(ids) < PAGE:
@@ -128,7 +128,7 @@ def _pages(runtime: Runtime) -> Iterator[list[tuple[list[Doubtful], int, int]]]:
 def _judge_page(tx: Transaction, ids: Iterable[int]) -> Iterator[tuple[list[Doubtful], int, int]]:
     keys = papers.keys_of(tx, ids)
     disowned = papers.shared_keys_of(tx, ids)
-    seen = papers.sightings_with_text(tx, ids)
+    seen = sightings.with_text(tx, ids)
     for id, stored in sorted(papers.stored_of(tx, ids, keys).items()):
         judgement = judge(stored.paper, keys.get(id, ()), seen[id], disowned.get(id, ()))
         doubts = [

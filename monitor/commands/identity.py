@@ -13,7 +13,7 @@ from monitor.errors import UsageError
 from monitor.identity.keys import identifiers, with_keys
 from monitor.model import IncomingPaper, Paper, Sighting
 from monitor.pipeline.runtime import Runtime
-from monitor.store.papers import identity_rulings, merge_papers, papers, split_papers
+from monitor.store.papers import identity_rulings, merge_papers, papers
 
 Key = tuple[str, str]
 
@@ -61,7 +61,7 @@ def split(
         kept, parted = _own_text(stored.paper, stay, moved), _own_text(stored.paper, moved, stay)
         if title:
             parted = structs.replace(parted, title=title)
-        new_id = split_papers.split(
+        new_id = merge_papers.split(
             tx,
             stored.id,
             keys,

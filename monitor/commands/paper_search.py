@@ -34,7 +34,7 @@ from monitor.model import (
     StoredPaper,
 )
 from monitor.store.engine.database import Transaction
-from monitor.store.papers import paper_filters, papers
+from monitor.store.papers import paper_filters, papers, sightings
 from monitor.store.papers import search as search_index
 
 if TYPE_CHECKING:
@@ -238,7 +238,7 @@ def _match(tx: Transaction, matcher: QueryMatcher | None, ids: list[int]) -> Mat
 
 
 def _hits(tx: Transaction, matches: Matches) -> list[PaperHit]:
-    seen = papers.sightings(tx, [stored.id for stored, _ in matches])
+    seen = sightings.of_papers(tx, [stored.id for stored, _ in matches])
     return [
         PaperHit(FoundPaper(stored, seen.get(stored.id, ())), match) for stored, match in matches
     ]
@@ -246,7 +246,7 @@ def _hits(tx: Transaction, matches: Matches) -> list[PaperHit]:
 
 def load_found(tx: Transaction, ids: Sequence[int]) -> list[FoundPaper]:
     """Return stored papers with their sightings, in the order of `ids`, without unknown ids."""
-    stored, seen = papers.load(tx, ids), papers.sightings(tx, ids)
+    stored, seen = papers.load(tx, ids), sightings.of_papers(tx, ids)
     return [FoundPaper(stored[id], seen.get(id, ())) for id in ids if id in stored]
 
 
@@ -268,7 +268,7 @@ class QueryMatcher:
         """Return those of the papers that match, in the order of `ids`."""
         page = load_page(tx, ids, self._may)
         asked = [stored.id for stored in page] if self._needs_sightings else ()
-        seen = papers.sightings(tx, asked) if asked else {}
+        seen = sightings.of_papers(tx, asked) if asked else {}
         texts = [with_latest_announce(stored.paper, seen.get(stored.id, ())) for stored in page]
         sources = [source_names(seen.get(stored.id, ())) for stored in page]
         return [(page[hit.position], hit) for hit in self.index.match(texts, sources=sources)]

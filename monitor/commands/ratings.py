@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from monitor.commands.explain import find_paper
@@ -273,32 +273,30 @@ def ask(runtime: Runtime, names: tuple[str, ...], paper_id: int) -> Asked:
         raise UsageError("this subscription has ended")
     with runtime.database.reading() as tx:
         stored = papers.get(tx, merge_papers.current_id(tx, paper_id))
-        shown = digests.shown_under(tx, subscription, period, paper_id)
-        if shown is None:
-            shown = _shown_when_sent(tx, subscription, period, paper_id)
+        shown = _shown(tx, subscription, period, paper_id)
         ratings = judgements.of_paper(tx, stored.id) if stored else []
     if shown is None or stored is None:
         raise UsageError("this paper is not in that digest")
     if stored.purged:
         raise UsageError("the text of this paper was removed")
-    if runtime.clock.now() > shown.due_at + VALID:
+    topic, due_at = shown
+    if runtime.clock.now() > due_at + VALID:
         raise UsageError(
             "this digest is too old to answer", f"answers are taken for {VALID.days} days"
         )
-    whose = Whose(subscription, shown.topic, recipient)
+    whose = Whose(subscription, topic, recipient)
     mine = [
         Rated(rating, stored.paper.title)
         for rating in ratings
-        if (rating.subscription, rating.topic) == (subscription, shown.topic)
-        and is_of(rating, recipient)
+        if (rating.subscription, rating.topic) == (subscription, topic) and is_of(rating, recipient)
     ]
     return Asked(stored.id, stored.paper.title, whose, tuple(mine))
 
 
-def _shown_when_sent(
+def _shown(
     tx: Transaction, subscription: str, period: str, paper_id: int
-) -> digests.Shown | None:
-    """Return where a paper was shown that was merged since, or whose news retention removed."""
+) -> tuple[str, datetime] | None:
+    """Return the topic under which a digest showed a paper in full, and when it was due."""
     digest = digests.of_period(tx, subscription, period)
     if digest is None or paper_id not in {entry.paper_id for entry in digest.best(digest.full)}:
         return None
@@ -307,7 +305,7 @@ def _shown_when_sent(
         for group in digest.groups
         if any(entry.paper_id == paper_id for entry in group.entries)
     )
-    return digests.Shown(topic, digest.due_at)
+    return topic, digest.due_at
 
 
 def answer(runtime: Runtime, asked: Asked, verdict: str, how: str = "link") -> None:

@@ -22,7 +22,7 @@ from monitor.model import (
 )
 from monitor.pipeline.runtime import Runtime
 from monitor.store.engine.database import Transaction
-from monitor.store.papers import papers
+from monitor.store.papers import sightings
 
 
 def show_papers(
@@ -32,7 +32,7 @@ def show_papers(
     query: Query | None = None,
 ) -> list[DigestPaper]:
     """Return stored papers as entries; with a query, with the words that it matched."""
-    sources = papers.sources(tx, [stored.id for stored in stored_papers])
+    sources = sightings.sources(tx, [stored.id for stored in stored_papers])
     entries = [_entry(runtime, stored, sources.get(stored.id, ())) for stored in stored_papers]
     return entries if query is None else _explained(query, entries)
 

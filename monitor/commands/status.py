@@ -25,7 +25,7 @@ from monitor.pipeline import incidents
 from monitor.pipeline.due import chosen
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.pipeline.settle_deliveries import is_handed_off_again
-from monitor.store.digests import deliveries, digests, suppressions, uncertain_deliveries
+from monitor.store.digests import deliveries, digests, outbox, suppressions
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine import heartbeats
 from monitor.store.engine.database import Database, Transaction
@@ -76,7 +76,8 @@ class Status(msgspec.Struct, frozen=True):
 class Last(msgspec.Struct, frozen=True):
     """The newest digest of a subscription and what became of it."""
 
-    digest: digests.Accounted
+    digest: digests.Listed
+    report: tuple[SourceReport, ...]
     deliveries: tuple[Delivery, ...]
 
 
@@ -90,7 +91,7 @@ def status(runtime: Runtime, *, probe: bool = True, zone: str = "") -> Status:
     with runtime.database.reading() as tx:
         last = {run.source: run for run in runs.last_runs(tx)}
         counts = deliveries.counts(tx)
-        suppressed = suppressions.count(tx, now)
+        suppressed = len(suppressions.listing(tx, now))
         states = subscriptions.states(tx)
         rests = {
             incident.subject: incident.next_try_at
@@ -143,8 +144,8 @@ def _subscription(
     now: datetime,
     zone: str,
 ) -> SubscriptionStatus:
-    newest = digests.latest_account(tx, subscription.name)
-    last = Last(newest, tuple(deliveries.of_digest(tx, newest.id))) if newest else None
+    newest = digests.latest_report(tx, subscription.name)
+    last = Last(*newest, tuple(deliveries.of_digest(tx, newest[0].id))) if newest else None
     waiting = unsent_matches.waiting(tx, subscription.name, now) if state else 0
     due = next_slot(subscription, state, now)
     return SubscriptionStatus(
@@ -175,9 +176,9 @@ def _why(
     if last is None:
         when = f"is due {local(due, zone)}" if due else "is sent with the first match"
         return f"no digest yet: the first {when}"
-    blind = _describe_unread(last.digest.report)
+    blind = _describe_unread(last.report)
     if not last.digest.papers:
-        read = sum(report.new for report in last.digest.report)
+        read = sum(report.new for report in last.report)
         return f"nothing matched in {last.digest.period}: none of {read} new papers did{blind}"
     wanted = [d for d in last.deliveries if d.withheld_at is None]
     unsent = [d for d in wanted if d.state is not DeliveryState.SENT]
@@ -289,7 +290,7 @@ def _list_incidents(
         state = _LASTING.get(incident.kind, f"has been {incident.kind}")
         since = format_time(incident.since)
         yield f"{incident.subject} {state} since {since}: {incident.error}{retry}"
-    for delivery in uncertain_deliveries.listing(tx):
+    for delivery in outbox.list_uncertain(tx):
         yield _describe_uncertain(delivery, is_sent_again(tx, runtime, delivery, now))
 
 

@@ -36,7 +36,7 @@ from monitor.match import (
 )
 from monitor.model import MatchReason, Paper, Topic
 from monitor.store.engine.database import Transaction
-from monitor.store.papers import papers, search
+from monitor.store.papers import papers, search, sightings
 
 if TYPE_CHECKING:
     from monitor.pipeline.runtime import Runtime
@@ -225,7 +225,7 @@ def _best(
     """Return the best of the newest matching papers, and why they matched."""
     newest = sorted(ids, reverse=True)[:scored]
     stored = papers.load(tx, newest)
-    seen = papers.sightings(tx, newest)
+    seen = sightings.of_papers(tx, newest)
     index = matched.matcher.index
     candidates = [with_latest_announce(stored[id].paper, seen.get(id, ())) for id in newest]
     sources = [source_names(seen.get(id, ())) for id in newest]
@@ -325,7 +325,7 @@ def count_parts(runtime: Runtime, query: str, most: int = LOOKED_AT) -> PartCoun
         # Each part is matched twice, alone and in the whole.
         newest = search.newest(tx, None, None, min(most, max(most_read(whole) // 2, 1)))
         page = load_page(tx, _named(tx, [whole, *(part.query for part in parts)], newest))
-        seen = papers.sightings(tx, [stored.id for stored in page])
+        seen = sightings.of_papers(tx, [stored.id for stored in page])
     texts = [
         with_latest_announce(stored_paper.paper, seen.get(stored_paper.id, ()))
         for stored_paper in page

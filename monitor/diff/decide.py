@@ -10,33 +10,36 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from monitor.diff.revisions import decide_known
-from monitor.identity.keys import LINK
+from monitor.identity.keys import LINK, says_no_more, with_placeholders
 from monitor.identity.resolve import (
     Key,
     KnownWork,
     drop_shared_keys,
     lookup_keys,
     may_be_same_work,
+    not_reread_since_split,
     recognise,
     shared_keys,
     stored_work,
     strength,
 )
 from monitor.model import Candidate, ChangeKind, Decision, FirstRun, IncomingPaper, Paper
+from monitor.text import without_withdrawal
 
 OLDER_AFTER = timedelta(days=90)
 RECENT = timedelta(days=7)
 MAX_RECENT_UNDATED = 20
 # "Editorial" may be in a chunk five hundred times: only the last ones are candidates.
 MAX_TWINS = 25
-# A large block says little: so many of the records before one in a block are near it.
+# A large block says little: at most these of the records before another in a block are near it.
 MAX_NEIGHBOURS = 32
+# After this number of different texts of a paper, a source's changes are no news.
+FLAPPING = 3
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionContext:
-    """What a decision depends on beside the papers.
+    """The circumstances of a decision, beside the papers.
 
     `first_run` is None once the source has been read. `dated` says that its dates are those of
     announcement or first version. `undated_before` counts the undated papers decided before.
@@ -55,18 +58,9 @@ def decide_chunk(
 ) -> list[Decision]:
     """Decide on papers in order; a later one may repeat an earlier one of the same chunk."""
     chunk = _Chunk(circumstances, circumstances.undated_before)
-    for keyed, known, near in zip(incoming, candidates, _near(incoming), strict=True):
-        chunk.decide(keyed, known, near)
+    for keyed, known in zip(incoming, candidates, strict=True):
+        chunk.decide(keyed, known)
     return chunk.decisions
-
-
-def _near(incoming: Sequence[IncomingPaper]) -> Iterator[list[int]]:
-    """Yield for each record the positions of earlier ones that share a block, in order."""
-    positions: dict[int, list[int]] = defaultdict(list)
-    for position, keyed in enumerate(incoming):
-        yield sorted({p for block in keyed.blocks for p in positions[block][-MAX_NEIGHBOURS:]})
-        for block in keyed.blocks:
-            positions[block].append(position)
 
 
 # A stored paper (its id, None), or one of this reading (None, the position of its first record).
@@ -80,18 +74,18 @@ class _Chunk:
     circumstances: DecisionContext
     undated: int
     decisions: list[Decision] = field(default_factory=list)
+    # The positions of the records with each key, and in each block.
     positions: dict[Key, list[int]] = field(default_factory=lambda: defaultdict(list))
+    blocks: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     # The positions of the records of each paper, and the stored candidates.
     records: dict[Root, list[int]] = field(default_factory=lambda: defaultdict(list))
     stored: dict[int, Candidate] = field(default_factory=dict)
     # Identifiers that clearly different works share, in the order found.
     disowned: dict[Key, None] = field(default_factory=dict)
 
-    def decide(
-        self, keyed: IncomingPaper, candidates: Sequence[Candidate], near: Sequence[int]
-    ) -> None:
+    def decide(self, keyed: IncomingPaper, candidates: Sequence[Candidate]) -> None:
         position, before = len(self.decisions), len(self.disowned)
-        matching = self._match(keyed, candidates, near)
+        matching = self._match(keyed, candidates)
         decision = self._known(keyed, matching) if matching else self._unseen(keyed)
         if len(self.disowned) > before:
             decision = replace(decision, disowned=tuple(self.disowned)[before:])
@@ -99,9 +93,11 @@ class _Chunk:
         self.records[self._root(position)].append(position)
         for key in lookup_keys(keyed):
             self.positions[key].append(position)
+        for block in keyed.blocks:
+            self.blocks[block].append(position)
 
     def _match(
-        self, keyed: IncomingPaper, candidates: Sequence[Candidate], near: Sequence[int]
+        self, keyed: IncomingPaper, candidates: Sequence[Candidate]
     ) -> list[tuple[KnownWork, str]]:
         """Return the works that a record is of, strongest first, with the reasons.
 
@@ -110,7 +106,7 @@ class _Chunk:
         """
         matching: list[tuple[KnownWork, str]] = []
         stored = map(stored_work, sorted(candidates, key=strength))
-        for work in chain(stored, self._earlier_works(keyed, near)):
+        for work in chain(stored, self._earlier_works(keyed)):
             if matching and not (work.candidate and work.by_name):
                 break
             record = drop_shared_keys(keyed, self.disowned.keys())
@@ -120,12 +116,13 @@ class _Chunk:
                 self.disowned |= dict.fromkeys(shared_keys(record, work.keys))
         return matching
 
-    def _earlier_works(self, keyed: IncomingPaper, near: Sequence[int]) -> Iterator[KnownWork]:
-        compared: set[int] = set()  # once, by the strongest of what they share
-        shared = [
-            (key, self.positions.get(key, ()), way) for key, way in lookup_keys(keyed).items()
-        ]
-        for key, positions, way in [*shared, (None, near, "block")]:
+    def _earlier_works(self, keyed: IncomingPaper) -> Iterator[KnownWork]:
+        """Yield the earlier works that share something, once, by the strongest of that."""
+        compared: set[int] = set()
+        near = {p for block in keyed.blocks for p in self.blocks[block][-MAX_NEIGHBOURS:]}
+        ways = lookup_keys(keyed).items()
+        shared = [(key, self.positions.get(key, ()), way) for key, way in ways]
+        for key, positions, way in [*shared, (None, sorted(near), "block")]:
             for position in positions[-MAX_TWINS:]:
                 if position not in compared and key not in self.disowned:
                     compared.add(position)
@@ -153,7 +150,7 @@ class _Chunk:
             others = [other.candidate for other, _ in matching[1:] if work.proven]
             joins = [other.stored.id for other in others if other and _are_one(first, other)]
             news = self._counts_as_news(_date_of(keyed.paper) or keyed.paper.listed_at)
-            decision = decide_known(keyed, first, reason, news, tuple(joins))
+            decision = replace(_compare(keyed, first, reason), news=news, joins=tuple(joins))
         return self._with_twins(decision, work.paper)
 
     def _root(self, position: int) -> Root:
@@ -184,23 +181,23 @@ class _Chunk:
         )
 
     def _unseen(self, keyed: IncomingPaper) -> Decision:
+        kind, news = ChangeKind.NEW, False
         vouched = _date_of(keyed.paper)
         dated = vouched or keyed.paper.listed_at
         self.undated += dated is None
         if not self._counts_as_news(dated):
-            return Decision(
-                keyed, ChangeKind.NEW, news=False, why="there when the source was first read"
-            )
-        if keyed.paper.withdrawn:
-            return Decision(
-                keyed, ChangeKind.NEW, news=False, why="withdrawn before it was ever seen"
-            )
-        now = self.circumstances.now
-        if self.circumstances.dated and vouched and vouched < now - OLDER_AFTER:
-            return Decision(
-                keyed, ChangeKind.OLDER, why=f"first seen now, announced {vouched:%Y-%m-%d}"
-            )
-        return Decision(keyed, ChangeKind.NEW, why="not the same as any stored paper")
+            why = "there when the source was first read"
+        elif keyed.paper.withdrawn:
+            why = "withdrawn before it was ever seen"
+        elif vouched and self._is_old(vouched):
+            kind, news = ChangeKind.OLDER, True
+            why = f"first seen now, announced {vouched:%Y-%m-%d}"
+        else:
+            news, why = True, "not the same as any stored paper"
+        return Decision(keyed, kind, news=news, why=why)
+
+    def _is_old(self, vouched: datetime) -> bool:
+        return self.circumstances.dated and vouched < self.circumstances.now - OLDER_AFTER
 
     def _counts_as_news(self, dated: datetime | None) -> bool:
         match self.circumstances.first_run:
@@ -225,6 +222,66 @@ def _are_one(first: Candidate, other: Candidate) -> bool:
     return may_be_same_work(first.stored.paper, other.stored.paper)
 
 
+def _compare(keyed: IncomingPaper, candidate: Candidate, why: str) -> Decision:
+    """Decide what is new about a record of a stored paper: revised, withdrawn or nothing."""
+    kind, reason = next(_changes(keyed, candidate), (None, why))
+    # The text of a withdrawn paper mostly says that it is withdrawn.
+    changed = not keyed.paper.withdrawn and _gives_another_text(keyed, candidate)
+    silently = kind is None and (changed or not_reread_since_split(keyed, candidate))
+    return Decision(
+        keyed,
+        kind,
+        candidate.stored.id,
+        why=reason,
+        text_changed_silently=silently,
+        recognised=why,
+    )
+
+
+def _changes(keyed: IncomingPaper, candidate: Candidate) -> Iterator[tuple[ChangeKind, str]]:
+    incoming, stored = keyed.paper, candidate.stored.paper
+    if incoming.withdrawn:
+        # Older versions stored "RETRACTED:" as part of the title.
+        if not stored.withdrawn and without_withdrawal(stored.title) == stored.title:
+            yield ChangeKind.WITHDRAWN, "it has been withdrawn"
+        return
+    versions = [s.version for s in candidate.sightings if s.version] + [stored.version or 0]
+    if incoming.version and max(versions) and incoming.version != max(versions):
+        if incoming.version > max(versions):
+            yield ChangeKind.REVISED, f"version {incoming.version} after {max(versions)}"
+        return
+    changed = _gives_another_text(keyed, candidate) and not says_no_more(incoming, stored)
+    # Such as a counter, which shows another text at each reading.
+    flaps = any(len(set(sighting.past)) >= FLAPPING for sighting in candidate.sightings)
+    if changed and not flaps:
+        yield ChangeKind.REVISED, "this source now gives another text"
+
+
+def _gives_another_text(keyed: IncomingPaper, candidate: Candidate) -> bool:
+    """Compare with earlier texts of the same source, so that two sources' wordings do not
+    alternate.
+
+    A new abstract where there was none is not a revision, and neither is a text that the source
+    showed before. Fingerprints of another rule cannot be compared.
+    """
+    if keyed.paper.abstract and not candidate.stored.paper.abstract:
+        return False
+    rule = _rule(keyed.fingerprint)
+    shown = {
+        fingerprint
+        for sighting in candidate.sightings
+        for fingerprint in (sighting.fingerprint, *sighting.past)
+        if _rule(fingerprint) == rule
+    }
+    if not shown or keyed.fingerprint in shown:
+        return False
+    return shown.isdisjoint(with_placeholders(keyed.paper))
+
+
+def _rule(fingerprint: str) -> str:
+    return fingerprint.partition(":")[0]
+
+
 def proven(decisions: Sequence[Decision], ids: Sequence[int]) -> list[tuple[int, int, str]]:
     """Return the pairs of papers that records prove to be one, with the reason.
 
@@ -233,10 +290,7 @@ def proven(decisions: Sequence[Decision], ids: Sequence[int]) -> list[tuple[int,
     return [
         (id, other, f"one record names both: {decision.recognised}")
         for id, decision in zip(ids, decisions, strict=True)
-        for other in (
-            *decision.joins,
-            *(ids[earlier_in_chunk] for earlier_in_chunk in decision.twin_joins),
-        )
+        for other in (*decision.joins, *(ids[position] for position in decision.twin_joins))
     ]
 
 
@@ -248,15 +302,10 @@ def count_undated(decisions: Sequence[Decision]) -> int:
 
 
 def count_fresh(decisions: Sequence[Decision], candidates: Sequence[Sequence[Candidate]]) -> int:
-    """Count what is new to this source: papers, and their revisions."""
-    return sum(
-        decision.earlier_in_chunk is None
-        and (decision.kind is not None or not _was_seen_before(decision, known))
-        for decision, known in zip(decisions, candidates, strict=True)
-    )
-
-
-def _was_seen_before(decision: Decision, known: Sequence[Candidate]) -> bool:
-    return any(
-        candidate.stored.id == decision.paper_id and candidate.sightings for candidate in known
-    )
+    """Count the papers that are new to this source, and their revisions."""
+    fresh = 0
+    for decision, known in zip(decisions, candidates, strict=True):
+        seen = (c.stored.id == decision.paper_id and bool(c.sightings) for c in known)
+        if decision.earlier_in_chunk is None:
+            fresh += decision.kind is not None or not any(seen)
+    return fresh

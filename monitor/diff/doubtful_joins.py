@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from msgspec import structs
 
 from monitor.diff.decide import MAX_TWINS, DecisionContext, decide_chunk
-from monitor.identity.keys import LINK, fingerprint, identifiers, with_keys
+from monitor.identity.keys import LINK, fingerprint, group_by_scheme, identifiers, with_keys
 from monitor.identity.resolve import by_likeness
 from monitor.identity.same_work import Verdict, same_work
 from monitor.model import Decision, Paper, Sighting, SightingText
@@ -23,7 +23,7 @@ from monitor.model import Decision, Paper, Sighting, SightingText
 _RULED = "someone ruled"
 _SAME_ENTRY = "same entry of its source"
 _ABSTRACTS = re.compile(r"abstracts agree to (\d+)%")
-# What reasons say against a join, beside titles that differ.
+# Words in the reason of a join that contradict it, beside titles that differ.
 _CONTRARY = re.compile(r"years? apart|other venues|one in a journal|another part or number")
 _SAME_TITLE = re.compile(r"(?:different \S+, )?same title\b")
 # One paper may have several of these.
@@ -53,7 +53,7 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What is doubtful of one paper's joins, and how many there are, and cannot be judged."""
+    """The doubtful joins of a paper, the number of all, and of those that cannot be judged."""
 
     doubts: tuple[Doubt, ...]
     joins: int
@@ -128,10 +128,7 @@ def _compare(earlier: Paper, record: Paper, seen: Sighting) -> Verdict:
 def _as_paper(paper: Paper, seen: Sighting, first: Sighting, common: Collection[Key]) -> Paper:
     """Return a record as far as it is known; `first` is the paper's first, of which some are."""
     text = seen.text or SightingText("")
-    keys: dict[str, tuple[str, ...]] = {}
-    for scheme, value in text.keys:
-        if (scheme, value) not in common:
-            keys[scheme] = (*keys.get(scheme, ()), value)
+    keys = group_by_scheme(key for key in text.keys if key not in common)
     entry = first if seen.why.startswith(_SAME_ENTRY) else seen
     return Paper(
         text.title,
@@ -155,11 +152,12 @@ def has_abstract(paper: Paper, seen: Sighting) -> bool:
 def _contradictions(
     keys: Sequence[Key], seen: Sequence[Sighting], unknown: Sequence[Sighting]
 ) -> Iterator[Doubt]:
-    """Yield what speaks against older joins: two ids of one scheme, and reasons that say so."""
+    """Yield objections to older joins: two ids of one scheme, and reasons with a contradiction."""
     if not unknown:
         return
     listed = set[tuple[str, str]]()
-    for scheme, values in _several(keys).items():
+    schemes = group_by_scheme(key for key in keys if key[0] not in _SEVERAL)
+    for scheme, values in schemes.items():
         first, *others = sorted(values, key=lambda value: not _has_key(seen[0], (scheme, value)))
         for value in others:
             named = [sighting for sighting in seen[1:] if _has_key(sighting, (scheme, value))]
@@ -169,21 +167,10 @@ def _contradictions(
             reason = f"two identifiers of one scheme: {scheme} {first} and {value}"
             yield Doubt(tuple(named), reason, judged=False, keys=((scheme, value),))
     for sighting in unknown:
-        differ = by_likeness(sighting.why) and not _SAME_TITLE.match(sighting.why)
-        if (
-            differ
-            and _CONTRARY.search(sighting.why)
-            and (sighting.source, sighting.raw_id) not in listed
-        ):
-            yield Doubt((sighting,), sighting.why, judged=False)
-
-
-def _several(keys: Sequence[Key]) -> Mapping[str, list[str]]:
-    schemes: dict[str, list[str]] = defaultdict(list)
-    for scheme, value in keys:
-        if scheme not in _SEVERAL:
-            schemes[scheme].append(value)
-    return {scheme: values for scheme, values in schemes.items() if len(values) > 1}
+        why, is_listed = sighting.why, (sighting.source, sighting.raw_id) in listed
+        differ = by_likeness(why) and not _SAME_TITLE.match(why)
+        if differ and _CONTRARY.search(why) and not is_listed:
+            yield Doubt((sighting,), why, judged=False)
 
 
 def _has_key(seen: Sighting, key: Key) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from xxhash import xxh3_64_intdigest
@@ -94,6 +94,14 @@ def identifiers(paper: Paper) -> tuple[tuple[str, str], ...]:
     (10.48550/arXiv.*) as the arXiv id.
     """
     return tuple(dict.fromkeys(pair for pair in _pairs_of(paper) if pair[1]))
+
+
+def group_by_scheme(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    """Return the values of identifiers by their scheme."""
+    by_scheme: dict[str, tuple[str, ...]] = {}
+    for scheme, value in pairs:
+        by_scheme[scheme] = (*by_scheme.get(scheme, ()), value)
+    return by_scheme
 
 
 def _pairs_of(paper: Paper) -> Iterator[tuple[str, str]]:

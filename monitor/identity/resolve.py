@@ -15,7 +15,7 @@ from rapidfuzz.distance import Indel
 from monitor.identity.authors import author_agreement
 from monitor.identity.blocking import fold_title
 from monitor.identity.features import abstract_agreement
-from monitor.identity.keys import LINK, doi, identifiers
+from monitor.identity.keys import LINK, doi, group_by_scheme, identifiers
 from monitor.identity.notices import contradicts, is_about
 from monitor.identity.same_work import (
     SAME_ABSTRACT,
@@ -185,10 +185,8 @@ def _may_share(record: IncomingPaper, work: KnownWork) -> bool:
 
 
 def _without_common_keys(paper: Paper, common: Keys) -> Paper:
-    kept: dict[str, tuple[str, ...]] = {}
-    for scheme, value in identifiers(structs.replace(paper, url="", pdf_url="")):
-        if (scheme, value) not in common:
-            kept[scheme] = (*kept.get(scheme, ()), value)
+    pairs = identifiers(structs.replace(paper, url="", pdf_url=""))
+    kept = group_by_scheme(pair for pair in pairs if pair not in common)
     pages = {
         name: "" for name in ("url", "pdf_url") if ("doi", doi(getattr(paper, name))) in common
     }

@@ -13,7 +13,7 @@ from monitor.pipeline import incidents
 from monitor.pipeline.runtime import CleanupContext, StageContext
 from monitor.store import retention
 from monitor.store.engine.database import Transaction
-from monitor.store.papers import papers, search, undecided
+from monitor.store.papers import papers, search, undecided, write_papers
 
 log = structlog.get_logger()
 
@@ -60,7 +60,7 @@ def fill_blocks(context: StageContext) -> None:
         with context.database.ingesting() as tx:
             old = retention.without_blocks(tx, BATCH)
             keys = [(id, replace(with_keys(paper), keys=())) for id, paper in old]
-            retention.fill_blocks(tx, keys)
+            write_papers.write_keys(tx, keys)
         if not old:
             break
         filled += len(old)

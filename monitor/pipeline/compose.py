@@ -45,7 +45,7 @@ from monitor.store.digests import digests, suppressions
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.dry_run import rehearsing
 from monitor.store.engine.database import Transaction
-from monitor.store.papers import earlier_texts, papers
+from monitor.store.papers import earlier_texts, sightings
 from monitor.store.sources import runs
 from monitor.store.topics import matches, unsent_matches
 from monitor.store.topics.subscriptions import SubscriptionState
@@ -272,7 +272,7 @@ def _about(context: ComposeContext, subscription: Subscription) -> AboutSubscrip
 
 def _other_titles(tx: Transaction, drafted: Draft) -> dict[int, tuple[OtherTitle, ...]]:
     titles = {id: drafted.latest[id].stored.paper.title for id in drafted.in_full}
-    seen = papers.sightings_with_text(tx, papers.recognised(tx, titles))
+    seen = sightings.with_text(tx, sightings.recognised(tx, titles))
     return {
         id: others
         for id, sightings in seen.items()

@@ -21,7 +21,7 @@ from monitor.model import Delivery, DeliveryState, Outcome
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import DeliverContext
 from monitor.pipeline.settle_deliveries import settle_open, time_down
-from monitor.store.digests import deliveries, outbox, uncertain_deliveries
+from monitor.store.digests import deliveries, outbox
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.digests.incidents import DOWN
 from monitor.store.engine.database import Transaction
@@ -293,7 +293,7 @@ class Round:
             for delivery, outcome in deliveries_alike:
                 if delivery.id not in recorded and outcome.state is DeliveryState.SENT:
                     # We were taken for dead while we waited for the answer: now it is known.
-                    uncertain_deliveries.settle(tx, delivery.id, outcome, now)
+                    outbox.settle(tx, delivery.id, outcome, now)
                 self._judge(tx, delivery, outcome, now)
         self._judge_line(tx, [outcome for _, outcome in tried], now)
         return [None] * len(tried)

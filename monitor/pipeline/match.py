@@ -18,7 +18,7 @@ from monitor.pipeline.runtime import MatchContext
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.digests import outbox, suppressions
 from monitor.store.engine.database import Transaction
-from monitor.store.papers import papers
+from monitor.store.papers import sightings
 from monitor.store.papers.changes import matched_since, reopen
 from monitor.store.topics import matches, subscriptions
 
@@ -63,7 +63,7 @@ def _sources_by_change(changes: Iterable[Change]) -> _SourcesByChange:
 
 def _with_same_sources(tx: Transaction, expected: _SourcesByChange) -> list[tuple[int, int]]:
     """Leave out what another source listed meanwhile: it is matched once more."""
-    current = papers.sources(tx, {paper for paper, _ in expected})
+    current = sightings.sources(tx, {paper for paper, _ in expected})
     return [change for change, sources in expected.items() if current.get(change[0], ()) == sources]
 
 

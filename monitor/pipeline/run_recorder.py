@@ -151,7 +151,7 @@ class RunRecorder:
             run = replace(_with_counts(run, stored.counts()), document=document.name)
             run = _with_rejected(run, [_rejected(record) for record in left])
             validators = document.validators if whole else None
-            runs.progress(tx, run_id, run, validators)
+            runs.save(tx, run_id, run, validators)
             if whole:
                 self.record_whole(tx, document, chunk.now)
         self._open = run_id, run
@@ -191,7 +191,7 @@ class RunRecorder:
             first = [f"{rejected.where}: {rejected.why}" for rejected in run.set_aside]
             log.info("set aside", source=run.source, document=document, first=first)
         with self.context.database.writing() as tx:
-            runs.finish(tx, run_id, run, validators)
+            runs.save(tx, run_id, run, validators)
             if outcome is RunOutcome.UNCHANGED:
                 runs.fold_unchanged(tx, run_id, run)
         self._open = None

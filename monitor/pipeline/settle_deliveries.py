@@ -12,7 +12,7 @@ from monitor.channels import retry_policy
 from monitor.model import Channel, Delivery, DeliveryState, Outcome
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import DeliverContext
-from monitor.store.digests import deliveries, outbox, suppressions, uncertain_deliveries
+from monitor.store.digests import deliveries, outbox, suppressions
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine import locks
 from monitor.store.engine.database import Transaction
@@ -31,27 +31,25 @@ def settle_open(context: DeliverContext, line: str, names: Collection[str]) -> N
     with context.database.writing() as tx:
         outbox.release_dead(tx, lambda owner: _is_at_it(context, owner), now, names)
         suppressions.withhold(tx, now)
-        for delivery in uncertain_deliveries.to_hand_off_again(tx):
+        for delivery in outbox.to_hand_off_again(tx):
             if delivery.channel in names and now >= _give_up_at(tx, context, line, delivery, now):
                 error = f"the first hand-off may have arrived; given up: {delivery.error}"
-                uncertain_deliveries.give_up(tx, delivery.id, error, now)
+                outbox.give_up(tx, delivery.id, error, now)
         uncertain = [
-            unknown
-            for unknown in uncertain_deliveries.list_unknown(tx, now)
-            if unknown.channel in names
+            unknown for unknown in outbox.list_unknown(tx, now) if unknown.channel in names
         ]
     for delivery in uncertain:
         outcome = _reconcile(context.channels[delivery.channel], delivery, now)
         with context.database.writing() as tx:
             if outcome is not None:
-                uncertain_deliveries.settle(tx, delivery.id, outcome, now)
+                outbox.settle(tx, delivery.id, outcome, now)
             elif is_handed_off_again(tx, context, delivery, now):
-                uncertain_deliveries.hand_off_again(tx, delivery.id, now)
+                outbox.hand_off_again(tx, delivery.id, now)
             else:
                 unsettled = Outcome(
                     DeliveryState.UNKNOWN, delivery.error, retry_after=retry_policy.ASK_AFTER
                 )
-                uncertain_deliveries.settle(tx, delivery.id, unsettled, now)
+                outbox.settle(tx, delivery.id, unsettled, now)
                 incidents.open_unclear(tx, context, delivery, now)
                 continue
             incidents.end_unclear(tx, delivery, now)
@@ -86,7 +84,7 @@ def resolve(context: DeliverContext, delivery_id: int, fate: Literal["sent", "re
     """Settle an unknown delivery by hand. Raises UsageError for one that is not unknown."""
     now = context.clock.now()
     with context.database.writing() as tx:
-        uncertain_deliveries.resolve(tx, delivery_id, fate, now)
+        outbox.resolve(tx, delivery_id, fate, now)
         incidents.end_unclear(tx, deliveries.get(tx, delivery_id), now)
 
 

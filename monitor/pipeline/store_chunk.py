@@ -17,7 +17,7 @@ from monitor.identity.resolve import drop_shared_keys, may_match_cheaply
 from monitor.model import Candidate, ChangeKind, Decision, IncomingPaper, Paper, record_of
 from monitor.store.engine.database import Database, Transaction
 from monitor.store.engine.sql import index_value
-from monitor.store.papers import candidates, merge_papers, paper_index, write_papers
+from monitor.store.papers import candidates, merge_papers, paper_index, sightings, write_papers
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ def store_chunk(
     if last_read is not None:
         suspicion = suspect(incoming, decided.decisions, decided.candidates, last_read)
     now = now or circumstances.now
-    write_papers.touch_sightings(tx, source, decided.unchanged_ids, now)
+    sightings.touch(tx, source, decided.unchanged_ids, now)
     ids = write_papers.apply(tx, source, decided.decisions, now, document)
     survivors = merge_papers.merge(tx, proven(decided.decisions, ids), now)
     ids = [survivors.get(id, id) for id in ids]

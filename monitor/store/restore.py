@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import stat
 from collections.abc import Iterable
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -58,29 +59,23 @@ def restore(url: str, backup: Path, now: datetime) -> tuple[int, Path | None]:
 
 
 def _verify(backup: Path) -> None:
-    database = Database(f"sqlite:///{backup}")
-    try:
+    with closing(Database(f"sqlite:///{backup}")) as database:
         database.check()
         with database.reading() as tx:
             if not sa.inspect(tx).has_table(schema.paper.name):
                 raise StoreError(f"{backup} holds no store")
-    finally:
-        database.close()
 
 
 def _suppressions_of(path: Path) -> list[dict[str, Any]] | None:
     """Return the suppressions of the store that is replaced, None where they cannot be read."""
     if not is_database(path):
         return None
-    replaced = Database(f"sqlite:///{path}")
     try:
-        with replaced.reading() as tx:
+        with closing(Database(f"sqlite:///{path}")) as replaced, replaced.reading() as tx:
             return suppressions.rows(tx) if sa.inspect(tx).has_table(schema.paper.name) else None
     except StoreError as fault:
         log.warning("suppressions not carried over", error=str(fault))
         return None
-    finally:
-        replaced.close()
 
 
 def _prepare(
@@ -97,11 +92,8 @@ def _prepare(
         if not interrupted:
             create_file(copy).close()
         shutil.copyfile(backup, copy)
-        database = open_store(url)
-        try:
+        with closing(open_store(url)) as database:
             return _hold(database, suppressed, now)
-        finally:
-            database.close()
     except BaseException as fault:
         if not interrupted:
             _remove([copy])
@@ -138,32 +130,25 @@ def _swap(path: Path, copy: Path, now: datetime) -> Path | None:
 
 
 def _hold(database: Database, suppressed: list[dict[str, Any]] | None, now: datetime) -> int:
-    delivery, subscription = schema.delivery.c, schema.subscription.c
+    delivery = schema.delivery.c
     with database.writing() as tx:
         if suppressed is None:
             suppressions.doubt(tx, now)
         else:
             suppressions.replace_all(tx, suppressed)
-        held = tx.execute(
-            sa.update(schema.delivery)
-            .where(delivery.state.in_(OPEN))
-            .values(
-                state=DeliveryState.UNKNOWN,
-                owner="",
-                error=HELD,
-                handed_off_at=sa.func.coalesce(delivery.handed_off_at, sa.literal(now, Instant)),
-                next_attempt_at=datetime(9999, 1, 1, tzinfo=UTC),
-            )
-        )
+        unknown = {
+            "state": DeliveryState.UNKNOWN,
+            "owner": "",
+            "error": HELD,
+            "handed_off_at": sa.func.coalesce(delivery.handed_off_at, sa.literal(now, Instant)),
+            "next_attempt_at": datetime(9999, 1, 1, tzinfo=UTC),
+        }
+        was_open = sa.update(schema.delivery).where(delivery.state.in_(OPEN))
+        held = tx.execute(was_open.values(unknown))
         # An unknown delivery may have been sent again since the backup.
+        is_unknown = sa.update(schema.delivery).filter_by(state=DeliveryState.UNKNOWN)
+        tx.execute(is_unknown.values(resent=True))
         tx.execute(
-            sa.update(schema.delivery)
-            .where(delivery.state == DeliveryState.UNKNOWN)
-            .values(resent=True)
-        )
-        tx.execute(
-            sa.update(schema.subscription)
-            .where(subscription.removed_at.is_(None))
-            .values(first_seen_at=now)
+            sa.update(schema.subscription).filter_by(removed_at=None).values(first_seen_at=now)
         )
     return held.rowcount

@@ -6,18 +6,17 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import datetime
 
 import sqlalchemy as sa
 
-from monitor.model import DeliveryState, IncomingPaper, Paper, RunOutcome
+from monitor.model import DeliveryState, Paper, RunOutcome
 from monitor.store.digests import digests
 from monitor.store.digests.deliveries import reaches_anyone
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import among, earlier
-from monitor.store.papers import search, write_papers
+from monitor.store.papers import search
 from monitor.store.topics import matches
 from monitor.store.topics.judgements import is_judged
 
@@ -90,18 +89,14 @@ def _is_needed(tx: Transaction) -> sa.ColumnElement[bool]:
         .where(_item.paper_id == _paper.id, ~reaches_anyone(_item.digest_id))
         .correlate(schema.paper)
     )
-    return sa.or_(unmatched, unsent.exists(), frozen.exists(), _is_open(), is_judged(_paper.id))
-
-
-def _is_open() -> sa.ColumnElement[bool]:
-    """Whether a digest with the paper has an open delivery."""
-    return (
+    in_open_digest = (
         sa.select(_item.paper_id)
         .join(schema.delivery, _delivery.digest_id == _item.digest_id)
         .where(_item.paper_id == _paper.id, _delivery.state.not_in(GIVEN_UP))
         .correlate(schema.paper)
-        .exists()
     )
+    waits = (part.exists() for part in (unsent, frozen, in_open_digest))
+    return sa.or_(unmatched, *waits, is_judged(_paper.id))
 
 
 def prune_runs(tx: Transaction, before: datetime) -> int:
@@ -175,8 +170,3 @@ def without_blocks(tx: Transaction, limit: int) -> list[tuple[int, Paper]]:
         before = before.where(_paper.id < first)
     rows = tx.execute(before.limit(limit))
     return [(row.id, Paper(row.title, authors=tuple(row.authors))) for row in rows]
-
-
-def fill_blocks(tx: Transaction, papers: Iterable[tuple[int, IncomingPaper]]) -> None:
-    """Write the title keys and blocks of stored papers."""
-    write_papers.write_keys(tx, papers)

@@ -110,7 +110,7 @@ class KeptTokens:
             "changed_at": self._clock.now(),
         }
         with self._database.writing() as tx:
-            insert_or_update(tx, schema.oauth_token, [row], ["refresh_token", "changed_at"])
+            insert_or_update(tx, schema.oauth_token, [row])
 
 
 def begin_session(

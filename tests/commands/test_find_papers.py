@@ -22,7 +22,7 @@ from monitor.pipeline.runtime import Runtime
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database
 from monitor.store.engine.opening import open_store
-from monitor.store.papers import papers, search
+from monitor.store.papers import papers, search, sightings
 from tests.store.scenes import arxiv, ingest, new
 
 START = datetime(2026, 11, 1, tzinfo=UTC)
@@ -80,7 +80,7 @@ def expected(store: Database, word: str, wanted: PaperFilter) -> list[int]:
     """Read every paper, and ask everything of each."""
     with store.reading() as tx:
         stored = papers.load(tx, range(1, PAPERS + 1))
-        sources = papers.sources(tx, stored)
+        sources = sightings.sources(tx, stored)
         matched = tx.execute(sa.select(schema.match.c.paper_id, schema.match.c.topic))
         topics = {(id, topic) for id, topic in matched}
         changes = tx.execute(sa.select(schema.change.c.paper_id, schema.change.c.kind))

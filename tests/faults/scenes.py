@@ -29,7 +29,7 @@ import yaml
 
 from monitor.model import Delivery, DeliveryState
 from monitor.signing import KeyRing
-from monitor.store.digests import deliveries, suppressions, uncertain_deliveries
+from monitor.store.digests import deliveries, outbox, suppressions
 from monitor.store.engine.database import Database
 from tests.faults import process
 from tests.faults.points import Order
@@ -284,7 +284,7 @@ class Scene:
         database = opened(folder)
         try:
             with database.reading() as tx:
-                unknown = uncertain_deliveries.list_unknown(tx)
+                unknown = outbox.list_unknown(tx)
         finally:
             database.close()
         later = "--now", at(now + timedelta(hours=5))

@@ -17,7 +17,7 @@ from monitor.errors import StoreError, UsageError
 from monitor.model import DeliveryState, Digest, Templates
 from monitor.pipeline import flow
 from monitor.pipeline.compose import compose
-from monitor.store.digests import deliveries, digests, freeze_digest, uncertain_deliveries
+from monitor.store.digests import deliveries, digests, freeze_digest, outbox
 from monitor.store.engine.database import Database
 from monitor.store.sources import runs
 from tests.house import AGENTS, BANDITS, FOLDING, House
@@ -136,7 +136,7 @@ def test_a_delivery_without_a_text_is_not_sent_by_hand(both: House, smtp: Script
     with both.opened() as app, app.runtime.database.writing() as tx:
         [failed] = deliveries.listing(tx, [DeliveryState.FAILED])
         with pytest.raises(UsageError, match="has no text"):
-            uncertain_deliveries.retry(tx, failed.id, both.clock.at)
+            outbox.retry(tx, failed.id, both.clock.at)
 
 
 def test_a_recipient_who_left_meanwhile_gets_nothing(both: House, smtp: ScriptedSmtp):

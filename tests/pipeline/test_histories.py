@@ -27,7 +27,7 @@ from monitor.model import Paper
 from monitor.store import retention
 from monitor.store.engine.database import Database
 from monitor.store.engine.opening import open_store
-from monitor.store.papers import identity_rulings, merge_papers, papers, split_papers
+from monitor.store.papers import identity_rulings, merge_papers, papers
 from tests.pipeline.desk import read, tell
 from tests.store.scenes import NOW, subscribe, watch
 
@@ -235,7 +235,7 @@ class History:
             records = [(s.source, s.raw_id) for s in origin.sightings if s.source == "journal"]
             if doi in origin.keys and len(records) < len(origin.sightings):
                 kept = replace(with_keys(replace(origin.stored.paper, keys={})), keys=())
-                split_papers.split(tx, id, [doi], records, kept, announced, self.now)
+                merge_papers.split(tx, id, [doi], records, kept, announced, self.now)
                 work.may.update(name for name in READERS if not work.announced[name])
 
     def close(self) -> None:

@@ -15,7 +15,7 @@ from monitor.store import retention
 from monitor.store.digests import digests
 from monitor.store.engine.database import Database
 from monitor.store.engine.opening import open_store
-from monitor.store.papers import identity_rulings, merge_papers, papers, split_papers
+from monitor.store.papers import identity_rulings, merge_papers, papers
 from monitor.store.topics import unsent_matches
 from tests.pipeline.desk import ids, match, origin, read, send, tell
 from tests.store.scenes import DAY, NOW, digest, freeze, subscribe, unsent, watch
@@ -148,7 +148,7 @@ def part(store: Database, id: int, keys: list[tuple[str, str]], *sources: str) -
     result = replace(named, keys=())
     with store.ingesting() as tx:
         records = [(s.source, s.raw_id) for s in origin(store, id).sightings if s.source in sources]
-        return split_papers.split(tx, id, keys, records, result, result, NOW)
+        return merge_papers.split(tx, id, keys, records, result, result, NOW)
 
 
 def three(store: Database) -> None:

@@ -16,7 +16,7 @@ from monitor.store.digests import digests
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database
 from monitor.store.engine.opening import open_store
-from monitor.store.papers import papers
+from monitor.store.papers import sightings
 from tests.house import House
 from tests.pipeline.desk import origin, read
 from tests.store.scenes import DAY, NOW
@@ -49,7 +49,7 @@ def store(url: str) -> Iterator[Database]:
 
 def texts(store: Database) -> dict[str, SightingText | None]:
     with store.reading() as tx:
-        seen = papers.sightings_with_text(tx, [1])[1]
+        seen = sightings.with_text(tx, [1])[1]
     return {one.source: one.text for one in seen}
 
 

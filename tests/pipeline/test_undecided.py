@@ -29,7 +29,7 @@ from monitor.store.papers import (
     candidates,
     paper_drafts,
     papers,
-    sighting_texts,
+    sightings,
     undecided,
     write_papers,
 )
@@ -60,7 +60,7 @@ STEPS = {
     "the notices among a batch": (store_chunk, "mark_retracted"),
     "its first draft": (paper_drafts, "_new_draft"),
     "its columns": (write_papers, "columns"),
-    "the text of its sighting, behind the paper": (sighting_texts, "_row_of"),
+    "the text of its sighting, behind the paper": (sightings, "_text_of"),
 }
 
 

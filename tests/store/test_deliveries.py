@@ -7,7 +7,7 @@ import pytest
 
 from monitor.errors import UsageError
 from monitor.model import Delivery, DeliveryState, Outcome
-from monitor.store.digests import deliveries, outbox, uncertain_deliveries
+from monitor.store.digests import deliveries, outbox
 from monitor.store.engine.database import Database
 from tests.patience import PATIENCE
 from tests.store.scenes import DAY, HOUR, NOW, digest, freeze, subscribe, until_another_waits
@@ -260,12 +260,12 @@ def test_what_dead_owners_held_is_freed_of_some_channels_only(store: Database) -
 def test_K05_the_unknown_are_listed_until_somebody_knows(store: Database) -> None:
     unknown = sent(store, DeliveryState.UNKNOWN)
     with store.writing() as tx:
-        assert [d.id for d in uncertain_deliveries.list_unknown(tx)] == [unknown.id]
-        uncertain_deliveries.resolve(tx, unknown.id, "sent", NOW)
-        assert uncertain_deliveries.list_unknown(tx) == []
+        assert [d.id for d in outbox.list_unknown(tx)] == [unknown.id]
+        outbox.resolve(tx, unknown.id, "sent", NOW)
+        assert outbox.list_unknown(tx) == []
         assert deliveries.get(tx, unknown.id).state is DeliveryState.SENT
         with pytest.raises(UsageError, match="only an unknown one"):
-            uncertain_deliveries.resolve(tx, unknown.id, "resend", NOW)
+            outbox.resolve(tx, unknown.id, "resend", NOW)
 
 
 def test_the_unknown_may_wait_before_they_are_looked_into(store: Database) -> None:
@@ -273,19 +273,15 @@ def test_the_unknown_may_wait_before_they_are_looked_into(store: Database) -> No
     [claimed] = claim(store)
     record(store, claimed.id, Outcome(DeliveryState.UNKNOWN), at=NOW + HOUR)
     with store.reading() as tx:
-        assert uncertain_deliveries.list_unknown(tx, NOW) == []
-        assert (
-            len(uncertain_deliveries.list_unknown(tx, NOW + HOUR))
-            == len(uncertain_deliveries.list_unknown(tx))
-            == 1
-        )
+        assert outbox.list_unknown(tx, NOW) == []
+        assert len(outbox.list_unknown(tx, NOW + HOUR)) == len(outbox.list_unknown(tx)) == 1
 
 
 def test_an_unknown_one_is_sent_again_under_the_same_message_id(store: Database) -> None:
     unknown = sent(store, DeliveryState.UNKNOWN)
     assert claim(store) == []
     with store.writing() as tx:
-        uncertain_deliveries.resolve(tx, unknown.id, "resend", NOW)
+        outbox.resolve(tx, unknown.id, "resend", NOW)
     [again] = claim(store)
     assert (again.message_id, again.attempts) == (unknown.message_id, 1)
 
@@ -295,7 +291,7 @@ def test_an_unknown_one_is_sent_again_under_the_same_message_id(store: Database)
 
 def hand_off_again(store: Database, id: int) -> Delivery:
     with store.writing() as tx:
-        assert uncertain_deliveries.hand_off_again(tx, id, NOW)
+        assert outbox.hand_off_again(tx, id, NOW)
     return one(store, id)
 
 
@@ -356,9 +352,7 @@ def test_a_refused_attempt_does_not_use_up_the_one_further_hand_off(
 def test_what_is_found_not_to_have_arrived_is_as_never_handed_off(store: Database) -> None:
     lost = sent(store, DeliveryState.UNKNOWN)
     with store.writing() as tx:
-        assert uncertain_deliveries.settle(
-            tx, lost.id, Outcome(DeliveryState.RETRY, "not there"), NOW
-        )
+        assert outbox.settle(tx, lost.id, Outcome(DeliveryState.RETRY, "not there"), NOW)
     now = one(store, lost.id)
     assert (now.state, now.handed_off_at, now.resent) == (DeliveryState.RETRY, None, False)
 
@@ -367,11 +361,11 @@ def test_what_is_given_up_is_unknown_and_a_person_may_have_it_sent(store: Databa
     lost = sent(store, DeliveryState.UNKNOWN)
     hand_off_again(store, lost.id)
     with store.writing() as tx:
-        assert uncertain_deliveries.give_up(tx, lost.id, "given up", NOW)
-        assert not uncertain_deliveries.give_up(tx, lost.id, "given up", NOW)
+        assert outbox.give_up(tx, lost.id, "given up", NOW)
+        assert not outbox.give_up(tx, lost.id, "given up", NOW)
         given_up = deliveries.get(tx, lost.id)
         assert (given_up.state, given_up.resent) == (DeliveryState.UNKNOWN, True)
-        uncertain_deliveries.resolve(tx, lost.id, "resend", NOW + DAY)
+        outbox.resolve(tx, lost.id, "resend", NOW + DAY)
     again = one(store, lost.id)
     assert (again.state, again.handed_off_at, again.resent) == (
         DeliveryState.RETRY,
@@ -386,23 +380,23 @@ def test_what_waits_to_be_handed_off_once_more_can_be_settled_and_tried_now(
     lost = sent(store, DeliveryState.UNKNOWN)
     hand_off_again(store, lost.id)
     with store.writing() as tx:
-        assert [d.id for d in uncertain_deliveries.listing(tx)] == [lost.id]
-        assert [d.id for d in uncertain_deliveries.to_hand_off_again(tx)] == [lost.id]
-        uncertain_deliveries.retry(tx, lost.id, NOW + DAY)
+        assert [d.id for d in outbox.list_uncertain(tx)] == [lost.id]
+        assert [d.id for d in outbox.to_hand_off_again(tx)] == [lost.id]
+        outbox.retry(tx, lost.id, NOW + DAY)
     assert one(store, lost.id).handed_off_at == NOW + DAY
     with store.writing() as tx:
-        uncertain_deliveries.resolve(tx, lost.id, "sent", NOW)
-        assert uncertain_deliveries.listing(tx) == []
+        outbox.resolve(tx, lost.id, "sent", NOW)
+        assert outbox.list_uncertain(tx) == []
     assert one(store, lost.id).state is DeliveryState.SENT
 
 
 def test_a_plain_retry_may_not_have_arrived_and_is_not_resolved(store: Database) -> None:
     tried = sent(store, DeliveryState.RETRY)
     with store.writing() as tx:
-        assert uncertain_deliveries.listing(tx) == uncertain_deliveries.to_hand_off_again(tx) == []
+        assert outbox.list_uncertain(tx) == outbox.to_hand_off_again(tx) == []
         with pytest.raises(UsageError, match="only an unknown one"):
-            uncertain_deliveries.resolve(tx, tried.id, "sent", NOW)
-        uncertain_deliveries.retry(tx, tried.id, NOW)
+            outbox.resolve(tx, tried.id, "sent", NOW)
+        outbox.retry(tx, tried.id, NOW)
         assert deliveries.get(tx, tried.id).handed_off_at is None
 
 
@@ -426,7 +420,7 @@ def test_a_person_lets_it_be_tried_again_now(store: Database, state: DeliverySta
     [claimed] = claim(store)
     record(store, claimed.id, Outcome(state), at=NOW + DAY)
     with store.writing() as tx:
-        uncertain_deliveries.retry(tx, claimed.id, NOW)
+        outbox.retry(tx, claimed.id, NOW)
     assert [d.id for d in claim(store)] == [claimed.id]
 
 
@@ -434,14 +428,14 @@ def test_a_person_lets_it_be_tried_again_now(store: Database, state: DeliverySta
 def test_what_might_be_sent_twice_is_not_tried_again(store: Database, state: DeliveryState) -> None:
     done = sent(store, state)
     with pytest.raises(UsageError, match=f"is {state}"), store.writing() as tx:
-        uncertain_deliveries.retry(tx, done.id, NOW)
+        outbox.retry(tx, done.id, NOW)
 
 
 def test_a_superseded_delivery_is_not_tried_again(store: Database) -> None:
     failed = sent(store, DeliveryState.FAILED)
     plan(store, period="q")
     with pytest.raises(UsageError, match="is superseded"), store.writing() as tx:
-        uncertain_deliveries.retry(tx, failed.id, NOW)
+        outbox.retry(tx, failed.id, NOW)
 
 
 # ── who is no longer written to ─────────────────────────────────────────────────────
@@ -519,4 +513,4 @@ def test_the_listing_is_newest_first_and_can_be_narrowed(store: Database) -> Non
 
 def test_a_delivery_that_does_not_exist(store: Database) -> None:
     with pytest.raises(UsageError, match="there is no delivery 99"), store.writing() as tx:
-        uncertain_deliveries.retry(tx, 99, NOW)
+        outbox.retry(tx, 99, NOW)

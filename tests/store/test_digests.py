@@ -22,7 +22,7 @@ from monitor.model import (
     SourceReport,
     TopicWhy,
 )
-from monitor.store.digests import deliveries, digests, freeze_digest, outbox, uncertain_deliveries
+from monitor.store.digests import deliveries, digests, freeze_digest, outbox
 from monitor.store.digests.freeze_digest import Planned
 from monitor.store.digests.packed import ZstdError, pack
 from monitor.store.engine import schema
@@ -319,7 +319,7 @@ def lose(store: Database) -> None:
     """Hand off what is open without a clear end, and let it be handed off once more."""
     lost = attempt(store, DeliveryState.UNKNOWN)
     with store.writing() as tx:
-        assert all(uncertain_deliveries.hand_off_again(tx, id, NOW) for id in lost)
+        assert all(outbox.hand_off_again(tx, id, NOW) for id in lost)
 
 
 @pytest.mark.parametrize("since", [None, DeliveryState.RETRY, DeliveryState.FAILED, "suppressed"])
@@ -539,11 +539,11 @@ def test_the_newest_digest_is_the_one_due_last(store: Database) -> None:
         freeze_digest.freeze(tx, digest([], "a", due=NOW), {}, [], NOW)
         state = subscriptions.states(tx)["ada"]
         assert digests.count(tx, "ada") == 2
-        newest, whole = digests.latest_account(tx, "ada"), digests.latest(tx, "ada")
-        assert digests.latest_account(tx, "bob") is None
+        newest, whole = digests.latest_report(tx, "ada"), digests.latest(tx, "ada")
+        assert digests.latest_report(tx, "bob") is None
     assert state.last_due_at == TOMORROW
     assert newest and whole
-    account = newest.id, newest.period, newest.papers, newest.report
+    account = newest[0].id, newest[0].period, newest[0].papers, newest[1]
     assert account == (whole[0], "b", 0, whole[1].report)
 
 
@@ -575,9 +575,9 @@ def test_what_an_earlier_release_froze_is_read_as_it_was(store: Database) -> Non
     with store.reading() as tx:
         assert digest_id is not None
         found = digests.get(tx, digest_id)
-        account = digests.latest_account(tx, "ada")
+        account = digests.latest_report(tx, "ada")
     assert found is not None and account is not None
-    assert account.report == found.report
+    assert account[1] == found.report
     [entry] = found.groups[0].entries
     assert entry.paper == Paper(
         "β-nets",

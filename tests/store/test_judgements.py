@@ -8,7 +8,7 @@ from monitor.model import SAVED, UNJUDGED, UNWANTED, WANTED, Judgement
 from monitor.store import retention
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database
-from monitor.store.papers import merge_papers, split_papers
+from monitor.store.papers import merge_papers
 from monitor.store.topics import judgements
 from tests.store.scenes import (
     DAY,
@@ -107,7 +107,7 @@ def test_answers_count_for_both_papers_after_a_split(store: Database) -> None:
     [paper] = arrive(store, "1")
     answer(store, paper, WANTED)
     with store.ingesting() as tx:
-        parted = split_papers.split(tx, paper, [], [], arxiv("1"), arxiv("2"), NOW)
+        parted = merge_papers.split(tx, paper, [], [], arxiv("1"), arxiv("2"), NOW)
     assert verdicts(store) == {paper: WANTED, parted: WANTED}
 
 

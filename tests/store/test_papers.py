@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from monitor.model import ChangeKind, Decision, Paper, SightingText
 from monitor.store.engine import sql
 from monitor.store.engine.database import Database, Transaction
-from monitor.store.papers import candidates, paper_index, papers, sighting_texts, write_papers
+from monitor.store.papers import candidates, paper_index, papers, sightings, write_papers
 from tests.patience import PATIENCE
 from tests.store.scenes import DAY, NOW, arrive, arxiv, ingest, keyed, new, offered, waiting
 
@@ -348,19 +348,19 @@ def test_a_text_is_written_only_when_it_changes(sqlite: Database) -> None:
     [id] = ingest(sqlite, new(record))
     with sqlite.writing() as tx:
         before = changes(tx)
-        sighting_texts.write(tx, "feed", [(id, record)])
-        assert changes(tx) == before
-        other = replace(record.paper, venue="Journal of Sand")
-        sighting_texts.write(tx, "feed", [(id, replace(record, paper=other))])
-        assert changes(tx) == before + 1
+        sightings.write(tx, "feed", "", [id], [new(record)], NOW)
+        assert changes(tx) == before + 1  # of the sighting alone
+        other = replace(record, paper=replace(record.paper, venue="Journal of Sand"))
+        sightings.write(tx, "feed", "", [id], [new(other)], NOW)
+        assert changes(tx) == before + 3
 
 
 def test_the_text_of_a_record_moves_to_another_paper(store: Database) -> None:
     first, second = ingest(store, new(arxiv("1", "One")), new(arxiv("2", "Two")))
     with store.writing() as tx:
-        sighting_texts.give(tx, ("feed", "raw Two"), second, first)
-        assert sighting_texts.of_papers(tx, [first, second]) == {
+        sightings.split_off(tx, [("feed", "raw Two")], second, first)
+        assert sightings.texts_of(tx, [first, second]) == {
             (first, "feed", "raw One"): SightingText("One", keys=(("arxiv", "1"),)),
             (first, "feed", "raw Two"): SightingText("Two", keys=(("arxiv", "2"),)),
         }
-        assert sighting_texts.papers_with_several(tx, 0, 10) == []
+        assert sightings.papers_with_several(tx, 0, 10) == [first]

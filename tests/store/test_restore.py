@@ -8,7 +8,7 @@ import pytest
 
 from monitor.errors import StoreBusyError, StoreError
 from monitor.model import Delivery, DeliveryState, Outcome
-from monitor.store.digests import outbox, uncertain_deliveries
+from monitor.store.digests import outbox
 from monitor.store.engine.database import Database
 from monitor.store.engine.locks import service_lock
 from monitor.store.engine.opening import open_store
@@ -78,17 +78,17 @@ def test_K12_what_was_open_is_held_and_no_slot_before_now_is_due(
     store = open_store(sqlite_url)
     assert send(store) == []
     with store.reading() as tx:
-        [held] = uncertain_deliveries.list_unknown(tx)
+        [held] = outbox.list_unknown(tx)
         assert "it may have been sent" in held.error
         assert (held.handed_off_at, held.resent) == (LATER, True)
-        assert uncertain_deliveries.list_unknown(tx, LATER + 3650 * DAY) == []
+        assert outbox.list_unknown(tx, LATER + 3650 * DAY) == []
         assert subscriptions.states(tx)["ada"].first_seen == LATER
         assert papers.count(tx) == 1
     with store.writing() as tx:
-        uncertain_deliveries.resolve(tx, held.id, "resend", LATER)
+        outbox.resolve(tx, held.id, "resend", LATER)
         assert outbox.claim(tx, "me", LATER)
         outbox.unclaim(tx, held.id, "me", "the line is down", LATER)
-        assert [one.id for one in uncertain_deliveries.to_hand_off_again(tx)] == [held.id]
+        assert [one.id for one in outbox.to_hand_off_again(tx)] == [held.id]
     store.close()
     assert files(tmp_path) == {"monitor.db", "monitor.db.owners", "backup.db", KEPT}
 
@@ -108,7 +108,7 @@ def test_K12_what_was_unknown_is_not_handed_off_again_by_itself(
     restored(sqlite_url, tmp_path / "backup.db")
     store = open_store(sqlite_url)
     with store.reading() as tx:
-        [unknown] = uncertain_deliveries.list_unknown(tx)
+        [unknown] = outbox.list_unknown(tx)
     assert (unknown.handed_off_at, unknown.resent) == (NOW, True)
     store.close()
 
@@ -166,7 +166,7 @@ def test_K12_a_restore_that_is_killed_anywhere_sends_nothing_and_can_be_run_agai
     assert files(tmp_path) >= {"monitor.db", "backup.db", KEPT}
     store = open_store(sqlite_url)
     with store.reading() as tx:
-        assert len(uncertain_deliveries.list_unknown(tx)) == 1
+        assert len(outbox.list_unknown(tx)) == 1
     store.close()
 
 

@@ -14,7 +14,7 @@ from monitor.store import retention
 from monitor.store.digests import digests
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database
-from monitor.store.papers import papers
+from monitor.store.papers import papers, write_papers
 from monitor.store.sources import reading_progress, runs
 from tests.pipeline.desk import ids, match, origin, read, send, tell
 from tests.store.scenes import DAY, NOW, digest, freeze, offered, subscribe, unsent, watch
@@ -95,9 +95,7 @@ def test_of_runs_the_last_of_each_source_stays_and_what_it_is_asked_with(store: 
             run_id = runs.start(tx, Run("feed", "d", RunOutcome.FAILED, at))
             outcome = RunOutcome.OK if day == 1 else RunOutcome.FAILED
             validators = {"etag": "x"} if day == 0 else None
-            runs.finish(
-                tx, run_id, Run("feed", "d", outcome, at, finished=at), validators=validators
-            )
+            runs.save(tx, run_id, Run("feed", "d", outcome, at, finished=at), validators=validators)
         reading_progress.set_document(tx, "feed", "hash", "d", 3, True, NOW)
         assert retention.prune_runs(tx, LATER) == 2
         assert runs.validators(tx, "feed") == {"etag": "x"}
@@ -184,7 +182,7 @@ def test_papers_from_before_there_were_blocks_are_given_theirs(store: Database) 
         with store.ingesting() as tx:
             old = retention.without_blocks(tx, 2)
             rows = [(id, replace(with_keys(paper), keys=())) for id, paper in old]
-            retention.fill_blocks(tx, rows)
+            write_papers.write_keys(tx, rows)
         if not old:
             break
         batches += 1

@@ -24,7 +24,7 @@ def ran(
 ) -> Run:
     run = Run(source, "a.txt", outcome, at, at, **counts)
     with store.writing() as tx:
-        runs.finish(tx, runs.start(tx, replace(run, finished=None)), run, validators)
+        runs.save(tx, runs.start(tx, replace(run, finished=None)), run, validators)
     return run
 
 
@@ -42,7 +42,7 @@ def test_a_run_is_kept_whatever_came_of_it(store: Database) -> None:
 def test_an_open_run_counts_as_asked_and_not_as_finished(store: Database) -> None:
     with store.writing() as tx:
         run_id = runs.start(tx, OPEN)
-        runs.progress(tx, run_id, replace(OPEN, seen=3))
+        runs.save(tx, run_id, replace(OPEN, seen=3))
     with store.reading() as tx:
         assert runs.since(tx, NOW - DAY, NOW + DAY) == []
         assert runs.last_start(tx, "feed") == NOW

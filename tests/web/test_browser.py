@@ -177,7 +177,7 @@ def test_a_reader_stops_pauses_and_resumes(page: Page, site: tuple[App, httpx.Cl
 
     def suppressed() -> int:
         with app.runtime.database.reading() as tx:
-            return suppressions.count(tx, app.runtime.clock.now())
+            return len(suppressions.listing(tx, app.runtime.clock.now()))
 
     page.goto("/u/" + KeyRing((KEY,)).sign("stop", "lab", "ada@example.org"))
     expect(page.get_by_role("status")).to_contain_text("You get these digests")

@@ -83,7 +83,7 @@ def stop_on_own_page(page: Page, base: str) -> None:
 
 def suppressed(app: App) -> int:
     with app.runtime.database.reading() as tx:
-        return suppressions.count(tx, app.runtime.clock.now())
+        return len(suppressions.listing(tx, app.runtime.clock.now()))
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Deliveries: their states, and reading them. `outbox` and `uncertain_deliveries` change them."""
+"""Deliveries: their states, and reading them. `outbox` changes them."""
 
 from __future__ import annotations
 
@@ -103,25 +103,19 @@ def of_digest(tx: Transaction, digest_id: int) -> list[Delivery]:
     return select_without_bodies(tx, _delivery.digest_id == digest_id)[::-1]
 
 
-def listing(tx: Transaction, states: Collection[DeliveryState] | None = None) -> list[Delivery]:
-    """Return all deliveries, or those in some states, newest first, without their bodies."""
-    condition = _delivery.state.in_(states) if states is not None else sa.true()
-    return select_without_bodies(tx, condition)
-
-
-def newest(
-    tx: Transaction, limit: int, state: DeliveryState | None = None, before: int | None = None
+def listing(
+    tx: Transaction,
+    states: Collection[DeliveryState] | None = None,
+    limit: int | None = None,
+    before: int | None = None,
 ) -> list[Delivery]:
     """Return the newest deliveries, newest first, without their bodies.
 
-    With `state` only those in it; with `before` those with lower ids.
+    With `states` only those in one of them; with `before` those with lower ids.
     """
-    wanted = [] if state is None else [_delivery.state == state]
-    if before is not None:
-        wanted.append(_delivery.id < before)
-    query = _query(*_NO_BODIES).where(*wanted)
-    rows = tx.execute(query.order_by(_delivery.id.desc()).limit(limit))
-    return [_to_delivery(row) for row in rows]
+    in_state = sa.true() if states is None else _delivery.state.in_(states)
+    is_older = sa.true() if before is None else _delivery.id < before
+    return select_without_bodies(tx, in_state, is_older, limit=limit)
 
 
 def open_on(tx: Transaction, channels: Collection[str]) -> list[int]:
@@ -133,15 +127,11 @@ def open_on(tx: Transaction, channels: Collection[str]) -> list[int]:
 
 
 def has_reached(tx: Transaction, subscription: str, period: str, prefix: str) -> bool:
-    """Return whether a digest was delivered where references begin with `place`."""
-    of_digest = _digest.subscription == subscription, _digest.period == period
-    rows = tx.execute(
-        sa.select(_delivery.id)
-        .join(schema.digest, _digest.id == _delivery.digest_id)
-        .where(*of_digest, _delivery.reference.startswith(prefix, autoescape=True))
-        .limit(1)
-    )
-    return rows.first() is not None
+    """Return whether a digest was delivered with references that begin with `prefix`."""
+    of_digest = sa.select(_digest.id).filter_by(subscription=subscription, period=period)
+    starts_so = _delivery.reference.startswith(prefix, autoescape=True)
+    there = sa.select(_delivery.id).where(_delivery.digest_id.in_(of_digest), starts_so)
+    return tx.scalar(there.limit(1)) is not None
 
 
 def counts(tx: Transaction) -> dict[DeliveryState, int]:
@@ -152,8 +142,7 @@ def counts(tx: Transaction) -> dict[DeliveryState, int]:
 
 def select(tx: Transaction, condition: sa.ColumnElement[bool]) -> list[Delivery]:
     """Return the deliveries for which a condition holds, in the order they were planned."""
-    rows = tx.execute(_query(*_BODIES).where(condition).order_by(_delivery.id))
-    return [_to_delivery(row) for row in rows]
+    return with_bodies(tx, tx.scalars(sa.select(_delivery.id).where(condition)))
 
 
 def with_bodies(tx: Transaction, ids: Iterable[int]) -> list[Delivery]:
@@ -161,10 +150,12 @@ def with_bodies(tx: Transaction, ids: Iterable[int]) -> list[Delivery]:
     return [_to_delivery(row) for row in tx.execute(_WITH_BODIES, {"values": ids})]
 
 
-def select_without_bodies(tx: Transaction, condition: sa.ColumnElement[bool]) -> list[Delivery]:
-    """Return the deliveries for which a condition holds, newest first."""
-    rows = tx.execute(_query(*_NO_BODIES).where(condition).order_by(_delivery.id.desc()))
-    return [_to_delivery(row) for row in rows]
+def select_without_bodies(
+    tx: Transaction, *conditions: sa.ColumnElement[bool], limit: int | None = None
+) -> list[Delivery]:
+    """Return the deliveries for which conditions hold, newest first."""
+    query = _query(*_NO_BODIES).where(*conditions).order_by(_delivery.id.desc())
+    return [_to_delivery(row) for row in tx.execute(query.limit(limit))]
 
 
 _BODIES = (_rendered.body, _rendered.packed, _digest.packed.label("content"))
@@ -198,26 +189,9 @@ _WITH_BODIES = _query(*_BODIES).where(one_of(_delivery.id)).order_by(_delivery.i
 
 
 def _to_delivery(row: Any) -> Delivery:
-    return Delivery(
-        id=row.id,
-        digest_id=row.digest_id,
-        subscription=row.subscription,
-        period=row.period,
-        channel=row.channel,
-        recipient=row.recipient,
-        part=row.part,
-        state=DeliveryState(row.state),
-        attempts=row.attempts,
-        message_id=row.message_id,
-        created_at=row.created_at,
-        changed_at=row.changed_at,
-        next_attempt_at=row.next_attempt_at,
-        rendered=Rendered(row.part, body_of(row)),
-        parent=row.parent or "",
-        reference=row.reference,
-        error=row.error,
-        owner=row.owner,
-        resent=row.resent,
-        handed_off_at=row.handed_off_at,
-        withheld_at=row.withheld_at,
-    )
+    fields = row._asdict()
+    for name in ("body", "packed", "content"):
+        del fields[name]
+    fields["state"] = DeliveryState(row.state)
+    fields["parent"] = row.parent or ""
+    return Delivery(**fields, rendered=Rendered(row.part, body_of(row)))

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 import msgspec
 import sqlalchemy as sa
@@ -17,7 +16,7 @@ from monitor.store.digests.deliveries import WAITING
 from monitor.store.digests.packed import body_of, pack, unpack
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.sql import among
+from monitor.store.engine.sql import among, fetch, fetch_one
 from monitor.store.papers import papers
 
 _digest = schema.digest.c
@@ -27,9 +26,8 @@ _rendered = schema.rendered.c
 
 def of_period(tx: Transaction, subscription: str, period: str) -> Digest | None:
     """Return the digest of a subscription for a period."""
-    wanted = (_digest.subscription == subscription, _digest.period == period)
-    digest_id = tx.scalar(sa.select(_digest.id).where(*wanted))
-    return get(tx, digest_id) if digest_id is not None else None
+    of_period = sa.select(_digest.id).filter_by(subscription=subscription, period=period)
+    return get(tx, tx.scalar(of_period) or 0)
 
 
 def get(tx: Transaction, digest_id: int) -> Digest | None:
@@ -87,21 +85,6 @@ def _map_papers(digest: Digest, change: Callable[[DigestPaper], DigestPaper]) ->
     return replace(digest, groups=tuple(groups))
 
 
-class Heading(msgspec.Struct, frozen=True):
-    """What is known of a digest without its content."""
-
-    subscription: str
-    period: str
-    papers: int
-
-
-def headings(tx: Transaction, ids: Iterable[int]) -> dict[int, Heading]:
-    """Return the headings of digests by id."""
-    columns = sa.select(_digest.id, _digest.subscription, _digest.period, _digest.papers)
-    rows = tx.execute(columns.where(among(_digest.id, ids)))
-    return {id: Heading(*heading) for id, *heading in rows}
-
-
 class Listed(msgspec.Struct, frozen=True):
     """A digest as the archive lists it."""
 
@@ -113,73 +96,49 @@ class Listed(msgspec.Struct, frozen=True):
     superseded: bool
 
 
+_LISTED = sa.select(
+    _digest.id,
+    _digest.subscription,
+    _digest.period,
+    _digest.due_at,
+    _digest.papers,
+    _digest.superseded_at.is_not(None).label("superseded"),
+)
+
+
+def headings(tx: Transaction, ids: Iterable[int]) -> dict[int, Listed]:
+    """Return digests by id, without their content."""
+    query = _LISTED.where(among(_digest.id, ids))
+    return {digest.id: digest for digest in fetch(tx, query, Listed)}
+
+
 def newest(
     tx: Transaction, subscriptions: Collection[str], limit: int, before: int | None = None
 ) -> list[Listed]:
     """Return the newest digests of subscriptions, newest first; from below the id `before`."""
-    wanted = [among(_digest.subscription, subscriptions)]
-    if before is not None:
-        wanted.append(_digest.id < before)
-    rows = tx.execute(_listed().where(*wanted).order_by(_digest.id.desc()).limit(limit))
-    return [Listed(*row) for row in rows]
+    is_older = sa.true() if before is None else _digest.id < before
+    query = _LISTED.where(among(_digest.subscription, subscriptions), is_older)
+    return fetch(tx, query.order_by(_digest.id.desc()).limit(limit), Listed)
 
 
 def neighbours(
     tx: Transaction, subscription: str, period: str
 ) -> tuple[Listed | None, Listed | None]:
     """Return the digests of a subscription just before and after one."""
-    own = (_digest.subscription == subscription, _digest.period == period)
-    id_ = sa.select(_digest.id).where(*own).scalar_subquery()
-    same = _listed().where(_digest.subscription == subscription)
-    older = tx.execute(same.where(_digest.id < id_).order_by(_digest.id.desc()).limit(1))
-    newer = tx.execute(same.where(_digest.id > id_).order_by(_digest.id).limit(1))
-    before, after = (next((Listed(*row) for row in rows), None) for rows in (older, newer))
-    return before, after
+    own = sa.select(_digest.id).filter_by(subscription=subscription, period=period)
+    id_ = own.scalar_subquery()
+    same = _LISTED.filter_by(subscription=subscription).limit(1)
+    older = same.where(_digest.id < id_).order_by(_digest.id.desc())
+    newer = same.where(_digest.id > id_).order_by(_digest.id)
+    return fetch_one(tx, older, Listed), fetch_one(tx, newer, Listed)
 
 
 def oldest_open(tx: Transaction) -> Listed | None:
     """Return the digest that was due first of those with a delivery that is not over."""
-    rows = tx.execute(
-        _listed()
-        .join(schema.delivery, schema.delivery.c.digest_id == _digest.id)
-        .where(schema.delivery.c.state.in_(WAITING))
-        .order_by(_digest.due_at)
-        .limit(1)
-    )
-    return next((Listed(*row) for row in rows), None)
-
-
-class Shown(msgspec.Struct, frozen=True):
-    """The topic under which a digest showed a paper in full, and when the digest was due."""
-
-    topic: str
-    due_at: datetime
-
-
-def shown_under(tx: Transaction, subscription: str, period: str, paper_id: int) -> Shown | None:
-    """Return where a digest showed a paper; None where it listed the title alone, or has it not."""
-    row = tx.execute(
-        sa.select(_item.shown_under, _digest.due_at)
-        .join(schema.digest, _item.digest_id == _digest.id)
-        .where(
-            _digest.subscription == subscription,
-            _digest.period == period,
-            _item.paper_id == paper_id,
-            _item.shown_under.is_not(None),
-        )
-    ).first()
-    return Shown(*row) if row else None
-
-
-def _listed() -> sa.Select[Any]:
-    return sa.select(
-        _digest.id,
-        _digest.subscription,
-        _digest.period,
-        _digest.due_at,
-        _digest.papers,
-        _digest.superseded_at.is_not(None),
-    )
+    delivery = schema.delivery.c
+    waiting = sa.select(delivery.digest_id).where(delivery.state.in_(WAITING))
+    query = _LISTED.where(_digest.id.in_(waiting)).order_by(_digest.due_at).limit(1)
+    return fetch_one(tx, query, Listed)
 
 
 def latest(tx: Transaction, subscription: str) -> tuple[int, Digest] | None:
@@ -190,36 +149,25 @@ def latest(tx: Transaction, subscription: str) -> tuple[int, Digest] | None:
     return (digest_id, digest) if digest_id is not None and digest else None
 
 
-class Accounted(msgspec.Struct, frozen=True):
-    """What a digest was made of: how many papers, and what was read for it."""
-
-    id: int
-    period: str
-    papers: int
-    report: tuple[SourceReport, ...]
-
-
 class _Report(msgspec.Struct):
     """The only part of a frozen digest that is read: a digest has hundreds of papers."""
 
     report: tuple[SourceReport, ...]
 
 
-def latest_account(tx: Transaction, subscription: str) -> Accounted | None:
-    """Return what the newest digest of a subscription was made of, without its papers."""
-    row = tx.execute(_LATEST, {"subscription": subscription}).one_or_none()
+def latest_report(
+    tx: Transaction, subscription: str
+) -> tuple[Listed, tuple[SourceReport, ...]] | None:
+    """Return the newest digest of a subscription, and what was read for it."""
+    of_subscription = _LISTED.add_columns(_digest.content, _digest.packed).where(
+        _digest.subscription == subscription
+    )
+    newest = of_subscription.order_by(_digest.due_at.desc(), _digest.id.desc())
+    row = tx.execute(newest.limit(1)).one_or_none()
     if row is None:
         return None
     content = unpack(row.packed, _Report) if row.packed else msgspec.convert(row.content, _Report)
-    return Accounted(row.id, row.period, row.papers, content.report)
-
-
-_LATEST = (
-    sa.select(_digest.id, _digest.period, _digest.papers, _digest.content, _digest.packed)
-    .where(_digest.subscription == sa.bindparam("subscription"))
-    .order_by(_digest.due_at.desc(), _digest.id.desc())
-    .limit(1)
-)
+    return msgspec.convert(row, Listed, from_attributes=True), content.report
 
 
 def rendered_parts(tx: Transaction, digest_id: int) -> dict[str, tuple[Rendered, ...]]:

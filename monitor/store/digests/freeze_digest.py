@@ -8,13 +8,14 @@ from typing import Any
 
 import msgspec
 import sqlalchemy as sa
+from msgspec import structs
 
 from monitor.model import DeliveryState, Digest, Json, Rendered
 from monitor.store.digests.deliveries import has_content, reaches_anyone, reaches_recipient
 from monitor.store.digests.packed import pack, pack_body
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.inserts import insert_new
+from monitor.store.engine.inserts import insert_all, insert_new
 from monitor.store.engine.sql import among, one_of
 from monitor.store.papers import papers
 
@@ -86,19 +87,12 @@ def _wait_for_other_composers(tx: Transaction, subscription: str) -> bool:
 
 
 def _insert_digest(tx: Transaction, digest: Digest, content: bytes) -> int | None:
-    row = {
-        "subscription": digest.subscription,
-        "period": digest.period,
-        "due_at": digest.due_at,
-        "composed_at": digest.composed_at,
-        "papers": digest.papers,
-        "content": {},
-        "packed": content,
-    }
+    key = {"subscription": digest.subscription, "period": digest.period}
+    times = {"due_at": digest.due_at, "composed_at": digest.composed_at}
+    row = {**key, **times, "papers": digest.papers, "content": {}, "packed": content}
     if not insert_new(tx, schema.digest, [row]):
         return None
-    place = (_digest.subscription == digest.subscription, _digest.period == digest.period)
-    return tx.scalar(sa.select(_digest.id).where(*place))
+    return tx.scalar(sa.select(_digest.id).filter_by(**key))
 
 
 # The digests before a new one that reached no recipient.
@@ -121,7 +115,9 @@ def _supersede(tx: Transaction, subscription: str, digest_id: int, now: datetime
     its_deliveries = among(_delivery.digest_id, ids)
     open_ones = sa.select(_delivery.digest_id, reaches_recipient()).where(its_deliveries)
     rows = tx.execute(open_ones.with_for_update())
-    lost = _with_content(tx, ids - {id for id, has_reached in rows if has_reached})
+    open_ids = ids - {id for id, has_reached in rows if has_reached}
+    unread = sa.select(_digest.id).where(among(_digest.id, open_ids), has_content())
+    lost = list(tx.scalars(unread))
     if not lost:
         return
     of_lost = (_item.subscription == subscription, among(_item.digest_id, lost))
@@ -132,12 +128,6 @@ def _supersede(tx: Transaction, subscription: str, digest_id: int, now: datetime
         .where(among(_delivery.digest_id, lost))
         .values(state=DeliveryState.SUPERSEDED, next_attempt_at=None, changed_at=now)
     )
-
-
-def _with_content(tx: Transaction, ids: Iterable[int]) -> set[int]:
-    """Leave out the digests without papers."""
-    chosen = (among(_digest.id, ids), has_content())
-    return set(tx.scalars(sa.select(_digest.id).where(*chosen)))
 
 
 def _take_items(tx: Transaction, digest: Digest, digest_id: int) -> bool:
@@ -195,27 +185,16 @@ def _plan(
     parts = parts + [
         _part(digest_id, channel, 0, {UNRENDERED: error}) for channel, error in failed.items()
     ]
+    unsent = {"digest_id": digest_id, "attempts": 0, "owner": "", "reference": ""}
     rows = [
-        {
-            "digest_id": digest_id,
-            "channel": delivery.channel,
-            "recipient": delivery.recipient,
-            "part": delivery.part,
-            "state": DeliveryState.FAILED if delivery.error else DeliveryState.PLANNED,
-            "attempts": 0,
-            "owner": "",
-            "message_id": delivery.message_id,
-            "reference": "",
-            "error": delivery.error,
-            "created_at": now,
-            "changed_at": now,
-        }
+        structs.asdict(delivery)
+        | {"state": DeliveryState.FAILED if delivery.error else DeliveryState.PLANNED}
+        | {"created_at": now, "changed_at": now}
+        | unsent
         for delivery in planned
     ]
-    if parts:
-        tx.execute(sa.insert(schema.rendered), parts)
-    if rows:
-        tx.execute(sa.insert(schema.delivery), rows)
+    insert_all(tx, schema.rendered, parts)
+    insert_all(tx, schema.delivery, rows)
 
 
 def _parts(
@@ -267,16 +246,15 @@ def add_text(
     keeps its Message-ID. Recipients that are not in `planned` stay failed.
     """
     _wait_for_other_composers(tx, unrendered.subscription)
-    place = (_rendered.digest_id == unrendered.digest_id, _rendered.channel == unrendered.channel)
+    place = {"digest_id": unrendered.digest_id, "channel": unrendered.channel}
     stands = sa.exists().where(_digest.id == unrendered.digest_id, _digest.superseded_at.is_(None))
-    first = sa.update(schema.rendered).where(*place, _rendered.part == 0, _lacks_text(), stands)
+    first = sa.update(schema.rendered).filter_by(**place, part=0).where(_lacks_text(), stands)
     content = tx.scalar(sa.select(_digest.packed).where(_digest.id == unrendered.digest_id))
     if tx.execute(first.values(body={}, packed=pack_body(rendered[0].body, content))).rowcount != 1:
         return 0
     waits = (
         sa.update(schema.delivery)
-        .where(_delivery.digest_id == unrendered.digest_id, _delivery.channel == unrendered.channel)
-        .where(_delivery.state == DeliveryState.FAILED)
+        .filter_by(**place, state=DeliveryState.FAILED)
         .where(among(_delivery.recipient, {delivery.recipient for delivery in planned}))
         .values(state=DeliveryState.PLANNED, error="", created_at=now, changed_at=now)
     )

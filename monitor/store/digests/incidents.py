@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.inserts import insert_new, insert_or_update
-from monitor.store.engine.sql import Instant, among, fetch
+from monitor.store.engine.sql import Instant, among, fetch, fetch_one
 
 FAILING = "failing"
 DOWN = "down"
@@ -56,7 +56,7 @@ def open_incident(tx: Transaction, subject: str, kind: str, now: datetime, error
 def end_incident(tx: Transaction, subject: str, kind: str, now: datetime) -> Incident | None:
     """End an incident and return it; None when there was none."""
     update = sa.update(schema.incident).where(*_open(subject, kind)).values(ended_at=now)
-    return next(iter(fetch(tx, update.returning(schema.incident), Incident)), None)
+    return fetch_one(tx, update.returning(schema.incident), Incident)
 
 
 def add_ended(

@@ -1,27 +1,35 @@
-"""The outbox: deliveries are claimed, handed off and recorded.
+"""The outbox: deliveries are claimed, handed off and recorded, and uncertain ones resolved.
 
 Every step is a compare-and-set on the row, so that two processes never take the same delivery.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
+from monitor.errors import UsageError
 from monitor.model import Delivery, DeliveryState, Outcome
 from monitor.store.digests.deliveries import (
+    IS_HANDED_OFF_AGAIN,
+    IS_UNKNOWN,
+    MAY_HAVE_ARRIVED,
     OF_SAME_RECIPIENT,
     WAITING,
     WAITS_AGAIN,
     first_part,
+    get,
     is_in,
+    select,
+    select_without_bodies,
     set_if,
     with_bodies,
 )
-from monitor.store.digests.suppressions import is_withheld
+from monitor.store.digests.freeze_digest import UNRENDERED
+from monitor.store.digests.suppressions import address_of, is_withheld, suppressed_addresses
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import Instant, among, one_of, text_of_id, to_json
@@ -183,12 +191,12 @@ def record(
 
 def put_back(tx: Transaction, ids: Collection[int], owner: str, now: datetime) -> None:
     """Release claims that were not used: the deliveries wait as before."""
-    ours = (among(_delivery.id, ids), _delivery.owner == owner)
-    tx.execute(
-        sa.update(schema.delivery)
-        .where(*ours, _delivery.state == DeliveryState.CLAIMED)
-        .values(state=WAITS_AGAIN, owner="", changed_at=now)
-    )
+    _release_claims(tx, among(_delivery.id, ids), _delivery.owner == owner, now=now)
+
+
+def _release_claims(tx: Transaction, *conditions: sa.ColumnElement[bool], now: datetime) -> None:
+    claimed = sa.update(schema.delivery).filter_by(state=DeliveryState.CLAIMED).where(*conditions)
+    tx.execute(claimed.values(state=WAITS_AGAIN, owner="", changed_at=now))
 
 
 def unclaim(tx: Transaction, delivery_id: int, owner: str, error: str, now: datetime) -> bool:
@@ -214,11 +222,7 @@ def release_dead(
     if not dead:
         return []
     theirs = sa.and_(among(_delivery.owner, dead), _is_on(channels))
-    tx.execute(
-        sa.update(schema.delivery)
-        .where(theirs, _delivery.state == DeliveryState.CLAIMED)
-        .values(state=WAITS_AGAIN, owner="", changed_at=now)
-    )
+    _release_claims(tx, theirs, now=now)
     lost = (
         sa.update(schema.delivery)
         .where(theirs, _delivery.state == DeliveryState.HANDING_OFF)
@@ -240,35 +244,123 @@ def suppress_missing(tx: Transaction, living: Collection[Recipient], now: dateti
     `living` are the (subscription, channel, recipient) of the active configuration. What was
     withheld because its recipient does not want it stays so.
     """
-    rows = tx.execute(
-        sa.select(
-            _delivery.id,
-            _delivery.state,
-            _digest.subscription,
-            _delivery.channel,
-            _delivery.recipient,
-        )
+    columns = _digest.subscription, _delivery.channel, _delivery.recipient, _delivery.id
+    all_open = (
+        sa.select(*columns)
         .join(schema.digest, _digest.id == _delivery.digest_id)
-        .where(_delivery.state.in_((*WAITING, DeliveryState.SUPPRESSED)))
         .where(_delivery.withheld_at.is_(None))
-    ).all()
-    lives = {row.id: (row.subscription, row.channel, row.recipient) in living for row in rows}
-    to_suppress = [r.id for r in rows if not lives[r.id] and r.state != DeliveryState.SUPPRESSED]
-    to_resume = [r.id for r in rows if lives[r.id] and r.state == DeliveryState.SUPPRESSED]
-    _set(tx, to_suppress, WAITING, state=DeliveryState.SUPPRESSED, changed_at=now)
-    _set(
+    )
+    resumed = {"state": WAITS_AGAIN, "next_attempt_at": None}
+    for states, lives, values in (
+        ([DeliveryState.SUPPRESSED], True, resumed),
+        (WAITING, False, {"state": DeliveryState.SUPPRESSED}),
+    ):
+        in_state = _delivery.state.in_(states)
+        rows = tx.execute(all_open.where(in_state))
+        ids = [id for *recipient, id in rows if (tuple(recipient) in living) is lives]
+        # In other states they were changed by another process meanwhile.
+        changed = sa.update(schema.delivery).where(among(_delivery.id, ids), in_state)
+        tx.execute(changed.values(values | {"changed_at": now}))
+
+
+# ── uncertain deliveries ────────────────────────────────────────────────────────────
+
+RETRIED_BY_HAND = (
+    DeliveryState.FAILED,
+    DeliveryState.RETRY,
+    DeliveryState.PLANNED,
+    DeliveryState.SUPPRESSED,
+)
+
+
+def list_unknown(tx: Transaction, now: datetime | None = None) -> list[Delivery]:
+    """Return the deliveries that may or may not have arrived.
+
+    With `now`, only those that are due to be checked.
+    """
+    condition = IS_UNKNOWN
+    if now is not None:
+        condition &= sa.or_(_delivery.next_attempt_at.is_(None), _delivery.next_attempt_at <= now)
+    return select(tx, condition)
+
+
+def to_hand_off_again(tx: Transaction) -> list[Delivery]:
+    """Return the deliveries that may have arrived and will be handed off once more."""
+    return select(tx, IS_HANDED_OFF_AGAIN)
+
+
+def settle(tx: Transaction, delivery_id: int, outcome: Outcome, now: datetime) -> bool:
+    """Record whether an unknown delivery arrived. Return False for one that is not unknown.
+
+    One that arrived is sent, with the reference that later parts reply to. One that did not is
+    tried again as if it had never been handed off.
+    """
+    absent = outcome.state is DeliveryState.RETRY
+    return set_if(
         tx,
-        to_resume,
-        (DeliveryState.SUPPRESSED,),
-        state=WAITS_AGAIN,
-        next_attempt_at=None,
+        is_in(delivery_id, DeliveryState.UNKNOWN),
+        state=outcome.state,
+        resent=False if absent else _delivery.resent,
+        handed_off_at=None if absent else _delivery.handed_off_at,
+        reference=outcome.reference or _delivery.reference,
+        error=outcome.error,
+        next_attempt_at=now + outcome.retry_after if outcome.retry_after else None,
         changed_at=now,
     )
 
 
-def _set(
-    tx: Transaction, ids: Iterable[int], states: Sequence[DeliveryState], **values: Any
+def hand_off_again(tx: Transaction, delivery_id: int, now: datetime) -> bool:
+    """Let an unknown delivery be handed off once more. Return False for one that is not unknown."""
+    is_unknown = is_in(delivery_id, DeliveryState.UNKNOWN)
+    return set_if(tx, is_unknown, state=DeliveryState.RETRY, next_attempt_at=None, changed_at=now)
+
+
+def give_up(tx: Transaction, delivery_id: int, error: str, now: datetime) -> bool:
+    """Stop handing off a delivery that may have arrived; a person decides about it."""
+    waits = sa.and_(_delivery.id == delivery_id, IS_HANDED_OFF_AGAIN)
+    values = {"state": DeliveryState.UNKNOWN, "resent": True, "error": error}
+    return set_if(tx, waits, **values, next_attempt_at=None, changed_at=now)
+
+
+def resolve(
+    tx: Transaction, delivery_id: int, fate: Literal["sent", "resend"], now: datetime
 ) -> None:
-    """Change deliveries in these states; others were changed by another process meanwhile."""
-    unchanged = (among(_delivery.id, ids), _delivery.state.in_(states))
-    tx.execute(sa.update(schema.delivery).where(*unchanged).values(values))
+    """Mark an uncertain delivery as sent, or send it again. Raises UsageError for any other.
+
+    One that is sent again may have arrived before, so its papers are in no other digest. The
+    time until it is given up starts again.
+    """
+    is_uncertain = sa.and_(_delivery.id == delivery_id, MAY_HAVE_ARRIVED)
+    again = {"state": DeliveryState.RETRY, "resent": False, "handed_off_at": now}
+    values = again if fate == "resend" else {"state": DeliveryState.SENT}
+    if not set_if(tx, is_uncertain, **values, error="", next_attempt_at=None, changed_at=now):
+        state = get(tx, delivery_id).state
+        raise UsageError(f"delivery {delivery_id} is {state}: only an unknown one is resolved")
+
+
+def retry(tx: Transaction, delivery_id: int, now: datetime) -> None:
+    """Try a delivery again now. Raises UsageError if that might send it twice."""
+    delivery = get(tx, delivery_id)
+    if UNRENDERED in delivery.rendered.body:
+        hint = "`paper-monitor digest` renders it again"
+        raise UsageError(f"delivery {delivery_id} has no text: its channel failed", hint)
+    if address_of(delivery.recipient) in suppressed_addresses(tx, delivery.subscription, now):
+        hint = f"`paper-monitor suppressions lift {delivery.recipient}` ends that"
+        raise UsageError(f"delivery {delivery_id}: {delivery.recipient} is suppressed", hint)
+    may_be_retried = is_in(delivery_id, *RETRIED_BY_HAND)
+    handed_off_at = sa.case((_delivery.handed_off_at.is_not(None), sa.literal(now, Instant)))
+    values = {"next_attempt_at": None, "handed_off_at": handed_off_at, "changed_at": now}
+    values |= {"withheld_at": None}
+    if not set_if(tx, may_be_retried, state=WAITS_AGAIN, **values):
+        state = get(tx, delivery_id).state
+        hint = (
+            "report whether it arrived with deliveries resolve"
+            if state is DeliveryState.UNKNOWN
+            else ""
+        )
+        raise UsageError(f"delivery {delivery_id} is {state} and is not tried again", hint)
+
+
+def list_uncertain(tx: Transaction) -> list[Delivery]:
+    """Return the uncertain deliveries and those handed off again, newest first, without bodies."""
+    return select_without_bodies(tx, MAY_HAVE_ARRIVED)

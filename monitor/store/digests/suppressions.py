@@ -22,7 +22,7 @@ from monitor.store.digests.deliveries import WAITING, reaches_recipient
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.inserts import insert_or_update
-from monitor.store.engine.sql import among
+from monitor.store.engine.sql import among, fetch
 
 ALL = ""
 # The incident of a store that was restored where the suppressions made since could not be read.
@@ -60,39 +60,29 @@ def suppress(
         "until": until,
         "how": how,
     }
-    insert_or_update(tx, schema.suppression, [row], ["recipient", "since", "until", "how"])
+    insert_or_update(tx, schema.suppression, [row])
     withhold(tx, now)
 
 
 def lift(tx: Transaction, recipient: str, subscription: str) -> bool:
     """Send a recipient what is composed from now on; return whether there was a suppression."""
-    this = (_row.address == address_of(recipient), _row.subscription == subscription)
-    return tx.execute(sa.delete(schema.suppression).where(*this)).rowcount == 1
+    this = {"address": address_of(recipient), "subscription": subscription}
+    return tx.execute(sa.delete(schema.suppression).filter_by(**this)).rowcount == 1
 
 
 def end_pause(tx: Transaction, recipient: str, subscription: str, now: datetime) -> None:
     """End a suppression that has an end now; since when it was is kept, for what was withheld."""
-    this = (_row.address == address_of(recipient), _row.subscription == subscription)
-    tx.execute(sa.update(schema.suppression).where(*this, _row.until > now).values(until=now))
+    this = {"address": address_of(recipient), "subscription": subscription}
+    ends = sa.update(schema.suppression).filter_by(**this).where(_row.until > now)
+    tx.execute(ends.values(until=now))
 
 
 def listing(tx: Transaction, now: datetime, recipient: str | None = None) -> list[Suppression]:
     """Return the suppressions in force, oldest first: all, or those of a recipient."""
     of_recipient = sa.true() if recipient is None else _row.address == address_of(recipient)
-    rows = tx.execute(
-        sa.select(schema.suppression)
-        .where(_in_force(now), of_recipient)
-        .order_by(_row.since, _row.address, _row.subscription)
-    )
-    return [
-        Suppression(row.recipient, row.subscription, row.since, row.until, row.how) for row in rows
-    ]
-
-
-def count(tx: Transaction, now: datetime) -> int:
-    """Return how many suppressions are in force."""
-    in_force = sa.select(sa.func.count()).select_from(schema.suppression).where(_in_force(now))
-    return tx.scalar(in_force) or 0
+    in_force = sa.select(schema.suppression).where(_in_force(now), of_recipient)
+    ordered = in_force.order_by(_row.since, _row.address, _row.subscription)
+    return fetch(tx, ordered, Suppression)
 
 
 def suppressed_addresses(tx: Transaction, subscription: str, now: datetime) -> set[str]:
@@ -105,15 +95,9 @@ def with_ended_pause(
     tx: Transaction, subscription: str, recipients: Collection[str], now: datetime
 ) -> list[str]:
     """Return the recipients whose pause of a subscription has ended."""
-    ended = set(
-        tx.scalars(
-            sa.select(_row.address).where(
-                among(_row.address, map(address_of, recipients)),
-                _row.subscription.in_((ALL, subscription)),
-                _row.until <= now,
-            )
-        )
-    )
+    named = among(_row.address, map(address_of, recipients))
+    over = named, _row.subscription.in_((ALL, subscription)), _row.until <= now
+    ended = set(tx.scalars(sa.select(_row.address).where(*over)))
     return [recipient for recipient in recipients if address_of(recipient) in ended]
 
 
@@ -198,8 +182,7 @@ def _reason(row: Any) -> str:
 def replace_all(tx: Transaction, rows: Iterable[dict[str, Any]]) -> None:
     """Take over the suppressions of another store in place of one's own."""
     tx.execute(sa.delete(schema.suppression))
-    updated = ["recipient", "since", "until", "how"]
-    insert_or_update(tx, schema.suppression, list(rows), updated)
+    insert_or_update(tx, schema.suppression, rows)
 
 
 def rows(tx: Transaction) -> list[dict[str, Any]]:

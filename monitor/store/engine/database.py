@@ -134,7 +134,7 @@ class Database:
         """Raise StoreError if the store cannot be written: a full disk, a read-only file."""
         row = {"name": "probe", "at": datetime.now(UTC)}
         with self.writing() as tx:
-            insert_or_update(tx, schema.heartbeat, [row], ["at"])
+            insert_or_update(tx, schema.heartbeat, [row])
 
     def check(self) -> None:
         """Read the whole file and raise StoreError if it is damaged."""

@@ -13,7 +13,7 @@ from monitor.store.engine.inserts import insert_or_update
 
 def beat(tx: Transaction, name: str, now: datetime) -> None:
     """Record a sign of life of `name`."""
-    insert_or_update(tx, schema.heartbeat, [{"name": name, "at": now}], ["at"])
+    insert_or_update(tx, schema.heartbeat, [{"name": name, "at": now}])
 
 
 def last_beat(tx: Transaction, name: str) -> datetime | None:

@@ -36,18 +36,22 @@ def insert_or_update(
     tx: sa.Connection,
     table: sa.Table,
     rows: Iterable[Row],
-    update: Sequence[str],
+    update: Sequence[str] | None = None,
     *,
     only_changed: bool = False,
     **computed: sa.ColumnElement[Any],
 ) -> None:
-    """Insert rows; where the primary key exists, set the columns named in `update`.
+    """Insert rows; where the primary key exists, set the columns named in `update`, or all others.
 
     `computed` are further columns to set, from the existing row and `excluded`. With
-    `only_changed` a row that has all values of `update` already is not written again.
+    `only_changed` a row that has all these values already is not written again.
     """
     key = [column.name for column in table.primary_key]
     last = {tuple(row[name] for name in key): row for row in rows}
+    if not last:
+        return
+    if update is None:
+        update = [name for name in next(iter(last.values())) if name not in key]
     insert = _insert_into(tx.dialect.name, table)
     set_ = {name: insert.excluded[name] for name in update} | computed
     differences = [table.c[name].is_distinct_from(insert.excluded[name]) for name in update]

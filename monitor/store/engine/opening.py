@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -66,13 +66,10 @@ def open_store(url: str, *, create: bool = True) -> Database:
 
 def is_there(url: str) -> bool:
     """Return whether there is a store, or another file in its place. Raises StoreError."""
-    database = Database(url)
-    try:
+    with closing(Database(url)) as database:
         if database.path:
             return owners_folder(database.path).exists() or bool(size_of(database.path))
         return schema_version(database) is not None
-    finally:
-        database.close()
 
 
 def _check_file(database: Database, path: Path, create: bool) -> None:
@@ -131,13 +128,7 @@ def queries_in_force(url: str, wait: float | None = None) -> Mapping[str, str]:
     older version, and nothing is made or changed.
     """
     try:
-        store = Database(url, wait)
-        if store.path and not store.path.exists():
-            return {}
-        try:
-            with store.reading() as tx:
-                return matches.queries(tx)
-        finally:
-            store.close()
+        with closing(Database(url, wait)) as store, store.reading() as tx:
+            return matches.queries(tx)
     except StoreError:
         return {}

@@ -40,9 +40,9 @@ def _optional(type_: type[Any], *names: str) -> list[Column[Any]]:
     return [Column(name, type_) for name in names]
 
 
-def _paper(*, primary_key: bool = False) -> Column[int]:
+def _paper(*, primary_key: bool = False, index: bool = False) -> Column[int]:
     key = ForeignKey("paper.id", ondelete="CASCADE")
-    return Column("paper_id", Id, key, primary_key=primary_key, nullable=False)
+    return Column("paper_id", Id, key, primary_key=primary_key, nullable=False, index=index)
 
 
 def _digest(*, primary_key: bool = False) -> Column[int]:
@@ -68,7 +68,7 @@ paper = _table(
     Column("categories", sa.JSON, nullable=False),
     *_required(Text, "url", "pdf_url"),
     *_optional(Instant, "published_at", "updated_at", "announced_at"),
-    Column("first_seen_at", Instant, nullable=False),
+    Column("first_seen_at", Instant, nullable=False, index=True),
     Column("news_at", Instant),
     Column("revision", Integer, nullable=False),
     Column("version", Integer),
@@ -77,7 +77,6 @@ paper = _table(
     *_optional(Text, "type", "links"),
     Column("upvotes", Integer),
     *_optional(Text, "precision", "listed"),
-    Index("ix_paper_first_seen_at", "first_seen_at"),
     _partial("ix_paper_purged", "id", where="purged_at IS NOT NULL"),
 )
 
@@ -97,8 +96,7 @@ unsearched = _table("unsearched", _paper(primary_key=True))
 paper_key = _table(
     "paper_key",
     *_keys("scheme", "value"),
-    _paper(),
-    Index("ix_paper_key_paper_id", "paper_id"),
+    _paper(index=True),
     sqlite_with_rowid=False,
 )
 
@@ -106,8 +104,7 @@ paper_key = _table(
 common_key = _table(
     "common_key",
     *_keys("scheme", "value"),
-    _paper(primary_key=True),
-    Index("ix_common_key_paper_id", "paper_id"),
+    _paper(primary_key=True, index=True),
     sqlite_with_rowid=False,
 )
 
@@ -116,17 +113,15 @@ common_key = _table(
 about = _table(
     "about",
     *_keys("scheme", "value"),
-    _paper(primary_key=True),
+    _paper(primary_key=True, index=True),
     Column("kind", Text),
-    Index("ix_about_paper_id", "paper_id"),
     sqlite_with_rowid=False,
 )
 
 title_key = _table(
     "title_key",
     Column("key", Text, primary_key=True),
-    _paper(primary_key=True),
-    Index("ix_title_key_paper_id", "paper_id"),
+    _paper(primary_key=True, index=True),
     sqlite_with_rowid=False,
 )
 
@@ -134,8 +129,7 @@ title_key = _table(
 block = _table(
     "block",
     Column("key", Id, primary_key=True, autoincrement=False),
-    _paper(primary_key=True),
-    Index("ix_block_paper_id", "paper_id"),
+    _paper(primary_key=True, index=True),
     sqlite_with_rowid=False,
 )
 
@@ -144,14 +138,13 @@ block = _table(
 sighting = _table(
     "sighting",
     *_keys("source", "raw_id"),
-    _paper(primary_key=True),
+    _paper(primary_key=True, index=True),
     Column("document", Text, nullable=False),
     Column("version", Integer),
     *_required(Text, "announce", "fingerprint"),
     *_required(Instant, "first_seen_at", "last_seen_at"),
     *_optional(Text, "why", "past"),
     Column("mark", sa.BigInteger),
-    Index("ix_sighting_paper_id", "paper_id"),
     # Covers the check for unchanged records, which then reads no row of the table.
     Index("ix_sighting_mark", "source", "raw_id", "mark", "paper_id").ddl_if(dialect="sqlite"),
 )
@@ -174,9 +167,8 @@ change = _table(
     Column("revision", Integer, primary_key=True, autoincrement=False),
     Column("kind", Text, nullable=False),
     Column("why", Text, nullable=False, default=""),
-    Column("at", Instant, nullable=False),
+    Column("at", Instant, nullable=False, index=True),
     Column("matched_at", Instant),
-    Index("ix_change_at", "at"),
     _partial("ix_change_kind", "kind", "paper_id", where="kind <> 'new'"),
     _partial("ix_change_unmatched", "paper_id", "revision", where="matched_at IS NULL"),
 )
@@ -185,10 +177,9 @@ change = _table(
 joined = _table(
     "joined",
     Column("id", Id, primary_key=True, autoincrement=False),
-    _paper(),
+    _paper(index=True),
     Column("why", Text, nullable=False),
     Column("at", Instant, nullable=False),
-    Index("ix_joined_paper_id", "paper_id"),
 )
 
 # A person's ruling: two names of records stand for the same work, or for different ones.
@@ -230,7 +221,7 @@ run = _table(
     Column("source", Text, nullable=False),
     Column("document", Text),
     Column("started_at", Instant, nullable=False),
-    Column("finished_at", Instant),
+    Column("finished_at", Instant, index=True),
     Column("outcome", Text),
     *_required(Integer, "seen", "new", "revised", "known", "rejected"),
     Column("error", Text, nullable=False),
@@ -239,7 +230,6 @@ run = _table(
     Column("set_aside", sa.JSON(none_as_null=True)),
     Index("ix_run_source", "source", "id"),
     Index("ix_run_source_started_at", "source", "started_at"),
-    Index("ix_run_finished_at", "finished_at"),
 )
 
 # Records that could not be decided: `text` is all of a record as JSON, `first_run` what it would
@@ -340,7 +330,7 @@ topic = _table(
 match = _table(
     "match",
     Column("topic", Text, primary_key=True),
-    Column("paper_id", Id, primary_key=True),
+    Column("paper_id", Id, primary_key=True, index=True),
     Column("revision", Integer, primary_key=True, autoincrement=False),
     Column("score", Float, nullable=False),
     Column("matched_at", Instant, nullable=False),
@@ -350,7 +340,6 @@ match = _table(
         name="fk_match_change",
         ondelete="CASCADE",
     ),
-    Index("ix_match_paper_id", "paper_id"),
     sqlite_with_rowid=False,
 )
 
@@ -364,8 +353,7 @@ subscription = _table(
     *_required(Text, "schedule", "timezone"),
     Column("in_force_since", Instant, nullable=False),
     # Nothing is due before; empty when that is not known.
-    Column("next_due_at", Instant),
-    Index("ix_subscription_next_due_at", "next_due_at"),
+    Column("next_due_at", Instant, index=True),
 )
 
 subscription_topic = _table(
@@ -394,12 +382,11 @@ digest = _table(
 digest_item = _table(
     "digest_item",
     Column("subscription", Text, primary_key=True),
-    _paper(primary_key=True),
+    _paper(primary_key=True, index=True),
     Column("revision", Integer, primary_key=True, autoincrement=False),
     _digest(),
     # The topic under which the paper was shown in full; null where its title was listed alone.
     Column("shown_under", Text),
-    Index("ix_digest_item_paper_id", "paper_id"),
     # The papers last shown under a topic are read for each digest, however many there were.
     _partial(
         "ix_digest_item_shown",
@@ -499,12 +486,11 @@ def _answers(name: str, *more: Column[str]) -> Table:
         name,
         Column("subscription", Text, primary_key=True),
         Column("topic", Text, primary_key=True),
-        _paper(primary_key=True),
+        _paper(primary_key=True, index=True),
         Column("who", Text, primary_key=True),
         *more,
         Column("at", Instant, nullable=False),
         Column("how", Text, nullable=False),
-        Index(f"ix_{name}_paper_id", "paper_id"),
         sqlite_with_rowid=False,
     )
 

@@ -85,9 +85,19 @@ class Values(sa.types.TypeDecorator[Iterable[Any]]):
         return to_json(distinct) if dialect.name == "sqlite" else distinct
 
 
-def fetch(tx: sa.Connection, query: sa.Executable, kind: type[T]) -> list[T]:
-    """Return the rows of a query as structs or dataclasses, whose fields are named as columns."""
-    return [msgspec.convert(row, kind, from_attributes=True) for row in tx.execute(query)]
+def fetch(
+    tx: sa.Connection, query: sa.Executable, kind: type[T], values: dict[str, Any] | None = None
+) -> list[T]:
+    """Return the rows of a query as structs or dataclasses, whose fields are named as columns.
+
+    `values` are those of the query's parameters.
+    """
+    return [msgspec.convert(row, kind, from_attributes=True) for row in tx.execute(query, values)]
+
+
+def fetch_one(tx: sa.Connection, query: sa.Executable, kind: type[T]) -> T | None:
+    """Return the first row of a query as a struct, None if there is none."""
+    return next(iter(fetch(tx, query, kind)), None)
 
 
 def read_json(text: str | bytes) -> Any:

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import structs
 
+from monitor.identity.keys import LINK, group_by_scheme
 from monitor.model import Candidate, IncomingPaper, StoredPaper
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import index_value
-from monitor.store.papers import identity_rulings, paper_index, papers
+from monitor.store.papers import identity_rulings, paper_index, papers, sightings
 from monitor.store.papers.paper_drafts import read_better
 
 # How many papers that share only blocks are compared: those that share most.
@@ -45,7 +46,7 @@ def find(
         named = [(pair, by_key.get(paper_index.indexed_pair(pair))) for pair in record.keys]
         _note(matched_by, (id for _, id in named if id is not None), "key")
         _note(matched_by, by_raw_id.get(index_value(record.raw_id), ()), "raw_id")
-        if all(id is None or scheme == papers.LINK for (scheme, _), id in named):
+        if all(id is None or scheme == LINK for (scheme, _), id in named):
             unproven.append((matched_by, record))
     by_title = paper_index.of_titles(tx, {record.title_key for _, record in unproven})
     for matched_by, record in unproven:
@@ -131,7 +132,7 @@ def _assemble(
     for id, record in stored.items():
         if (better := read_better(record.paper)) is not record.paper:
             stored[id] = structs.replace(record, paper=better)
-    seen = papers.sightings(tx, ids, source)
+    seen = sightings.of_papers(tx, ids, source)
     return [
         tuple(
             Candidate(
@@ -155,9 +156,6 @@ def _all(candidates_of: Sequence[Ways]) -> set[int]:
 def _with_subjects(tx: Transaction, stored: dict[int, StoredPaper]) -> dict[int, StoredPaper]:
     """Add to stored notices what they are about."""
     for id, pairs in paper_index.of_papers(tx, schema.about, stored).items():
-        about: dict[str, tuple[str, ...]] = {}
-        for scheme, value in pairs:
-            about[scheme] = (*about.get(scheme, ()), value)
-        paper = structs.replace(stored[id].paper, about=about)
+        paper = structs.replace(stored[id].paper, about=group_by_scheme(pairs))
         stored[id] = structs.replace(stored[id], paper=paper)
     return stored

@@ -65,7 +65,7 @@ def rule(
         for pair in sorted(pairs)
         if pair[0] != pair[1]
     ]
-    insert_or_update(tx, schema.ruling, rows, ["verdict", "at"])
+    insert_or_update(tx, schema.ruling, rows)
 
 
 def _forget(tx: Transaction, ours: Sequence[str], theirs: Sequence[str]) -> None:

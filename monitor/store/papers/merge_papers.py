@@ -1,7 +1,8 @@
-"""Merging papers that turn out to be one work. What was sent of one was sent of the other.
+"""Merging papers that turn out to be one work, or splitting those that are two.
 
-The earliest paper is kept, and the ids of the others lead to it. Frozen digests stay as they are.
-It takes a few statements for any number of papers.
+Of merged papers the earliest is kept, and the ids of the others lead to it. Frozen digests stay as
+they are. It takes a few statements for any number of papers. What was sent of one counts as sent of
+the other, and of both after a split.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from typing import Any
 import sqlalchemy as sa
 from msgspec import structs
 
-from monitor.model import ChangeKind, StoredPaper
+from monitor.model import ChangeKind, IncomingPaper, Paper, StoredPaper
 from monitor.store.digests.deliveries import reaches_anyone
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.inserts import insert_new
+from monitor.store.engine.inserts import insert_all, insert_new
 from monitor.store.engine.sql import among
 from monitor.store.papers import (
     changes,
@@ -26,7 +27,8 @@ from monitor.store.papers import (
     paper_index,
     papers,
     search,
-    sighting_texts,
+    sightings,
+    write_papers,
 )
 from monitor.store.papers.paper_drafts import fill, revise
 from monitor.store.topics import judgements
@@ -38,6 +40,7 @@ _item = schema.digest_item.c
 _sighting = schema.sighting.c
 _joined = schema.joined.c
 
+Key = tuple[str, str]
 # From the old (paper, revision) to the new revision of the paper that is kept.
 Renumbered = Mapping[tuple[int, int], int]
 
@@ -53,11 +56,9 @@ def merge(tx: Transaction, pairs: Iterable[tuple[int, int, str]], now: datetime)
     of one counts as sent of the other. Topics are matched again, since the paper has more text.
     """
     pairs = list(pairs)
-    parted = (
-        identity_rulings.apart(tx, {(id, other_id) for id, other_id, _ in pairs})
-        if pairs
-        else set()
-    )
+    if not pairs:
+        return {}
+    parted = identity_rulings.apart(tx, {(id, other_id) for id, other_id, _ in pairs})
     pairs = [pair for pair in pairs if pair[:2] not in parted]
     kept = _choose_kept(pairs)
     if not kept:
@@ -103,20 +104,27 @@ def _unite_news(
     of_change = sa.select(schema.change).where(among(_change.paper_id, into))
     every = tx.execute(of_change.order_by(_change.at, _change.paper_id).with_for_update()).all()
     rows = [row for row in every if row.kind not in _FIRST or into[row.paper_id] not in settled]
-    matched = tx.execute(sa.select(schema.match).where(among(_match.paper_id, into))).all()
-    items = tx.execute(
-        sa.select(schema.digest_item, reaches_anyone(_item.digest_id).label("reached"))
-        .where(among(_item.paper_id, into))
-        .order_by(_item.digest_id)
-    ).all()
+    matches = sa.select(schema.match).where(among(_match.paper_id, into))
+    matched = tx.execute(matches.order_by(_match.score.desc())).all()
+    # If both papers were in digests, the one that reached a recipient counts.
+    reached_first = reaches_anyone(_item.digest_id).desc(), _item.digest_id
+    in_digests = sa.select(schema.digest_item).where(among(_item.paper_id, into))
+    items = tx.execute(in_digests.order_by(*reached_first)).all()
     for table in (schema.digest_item, schema.match, schema.change):
         tx.execute(sa.delete(table).where(among(table.c.paper_id, into)))
     numbered, news = _renumber(rows, into)
-    if news:
-        tx.execute(sa.insert(schema.change), news)
-    insert_new(tx, schema.match, _united_matches(matched, into, numbered))
-    insert_new(tx, schema.digest_item, _united_items(items, into, numbered))
+    insert_all(tx, schema.change, news)
+    of_kept_changes = [row for row in matched if (row.paper_id, row.revision) in numbered]
+    for table, moved in ((schema.match, of_kept_changes), (schema.digest_item, items)):
+        insert_new(tx, table, [_move_row(row, into, numbered) for row in moved])
     return numbered
+
+
+def _move_row(row: Any, into: Mapping[int, int], numbered: Renumbered) -> dict[str, Any]:
+    """Return a row of the kept paper. Of several with one key the first is inserted."""
+    revision = numbered.get((row.paper_id, row.revision), row.revision)
+    moved = {"paper_id": into[row.paper_id], "revision": revision}
+    return {**row._asdict(), **moved}
 
 
 def _renumber(
@@ -139,38 +147,6 @@ def _renumber(
         changes.append(row._asdict() | {"paper_id": into[row.paper_id], "revision": revision})
         numbered[row.paper_id, row.revision] = revision
     return numbered, [change for changes in news.values() for change in changes]
-
-
-def _united_matches(
-    rows: Sequence[Any], into: Mapping[int, int], numbered: Renumbered
-) -> list[dict[str, Any]]:
-    best: dict[tuple[str, int, int], dict[str, Any]] = {}
-    for row in sorted(rows, key=lambda row: -row.score):
-        if (row.paper_id, row.revision) not in numbered:  # of changes that were dropped
-            continue
-        paper_id, revision = into[row.paper_id], numbered[row.paper_id, row.revision]
-        moved = row._asdict() | {"paper_id": paper_id, "revision": revision}
-        best.setdefault((row.topic, paper_id, revision), moved)
-    return list(best.values())
-
-
-def _united_items(
-    rows: Sequence[Any], into: Mapping[int, int], numbered: Renumbered
-) -> list[dict[str, Any]]:
-    """If both papers were in digests, the one that reached a recipient counts."""
-    items: dict[tuple[str, int, int], dict[str, Any]] = {}
-    for row in sorted(rows, key=lambda row: not row.reached):
-        paper_id = into[row.paper_id]
-        revision = numbered.get((row.paper_id, row.revision), row.revision)
-        item = {
-            "subscription": row.subscription,
-            "paper_id": paper_id,
-            "revision": revision,
-            "digest_id": row.digest_id,
-            "shown_under": row.shown_under,
-        }
-        items.setdefault((row.subscription, paper_id, revision), item)
-    return list(items.values())
 
 
 def _write_paper(
@@ -219,35 +195,11 @@ def _move_names(tx: Transaction, into: Mapping[int, int]) -> None:
     for table in (schema.paper_key, schema.joined):
         at = table.c.paper_id == sa.bindparam("of")
         tx.execute(sa.update(table).where(at).values(paper_id=sa.bindparam("to")), moved)
-    for names in (schema.title_key, schema.block):
-        rows = tx.execute(sa.select(names).where(among(names.c.paper_id, lost)))
-        values = {(row.key, into[row.paper_id]) for row in rows}
-        insert_new(tx, names, [{"key": key, "paper_id": id} for key, id in sorted(values)])
-    for pairs in (schema.common_key, schema.about):
-        rows = tx.execute(sa.select(pairs).where(among(pairs.c.paper_id, lost)))
-        insert_new(tx, pairs, [row._asdict() | {"paper_id": into[row.paper_id]} for row in rows])
+    for table in (schema.title_key, schema.block, schema.common_key, schema.about):
+        rows = tx.execute(sa.select(table).where(among(table.c.paper_id, lost)))
+        insert_new(tx, table, [row._asdict() | {"paper_id": into[row.paper_id]} for row in rows])
     judgements.move(tx, {id: into[id] for id in lost})
-    _move_sightings(tx, into, lost)
-
-
-def _move_sightings(tx: Transaction, into: Mapping[int, int], lost: Sequence[int]) -> None:
-    """Move sightings. One of both papers keeps its last text and its first time."""
-    rows = tx.execute(
-        sa.select(schema.sighting)
-        .where(among(_sighting.paper_id, into))
-        .order_by(_sighting.last_seen_at.desc())
-    )
-    sightings: dict[tuple[str, str, int], dict[str, Any]] = {}
-    before: dict[tuple[str, str, int], int] = {}
-    for row in rows:
-        moved = row._asdict() | {"paper_id": into[row.paper_id]}
-        place = (row.source, row.raw_id, moved["paper_id"])
-        last = sightings.setdefault(place, moved)
-        last["first_seen_at"] = min(last["first_seen_at"], row.first_seen_at)
-        before.setdefault(place, row.paper_id)
-    tx.execute(sa.delete(schema.sighting).where(among(_sighting.paper_id, into)))
-    insert_new(tx, schema.sighting, [sightings[place] for place in sorted(sightings)])
-    sighting_texts.move(tx, into, before)
+    sightings.move(tx, into)
 
 
 def _redirect_ids(
@@ -257,8 +209,7 @@ def _redirect_ids(
         {"id": lost, "paper_id": to, "why": reasons.get(lost, ""), "at": now}
         for lost, to in sorted(kept.items())
     ]
-    if rows:
-        tx.execute(sa.insert(schema.joined), rows)
+    insert_all(tx, schema.joined, rows)
 
 
 def current_id(tx: Transaction, paper_id: int) -> int:
@@ -274,3 +225,43 @@ def into(tx: Transaction, paper_id: int) -> list[tuple[int, str, datetime]]:
         .order_by(_joined.at, _joined.id)
     )
     return [(row.id, row.why, row.at) for row in rows]
+
+
+def split(
+    tx: Transaction,
+    paper_id: int,
+    keys: Iterable[Key],
+    records: Iterable[Key],
+    kept: IncomingPaper,
+    parted: IncomingPaper,
+    now: datetime,
+) -> int:
+    """Move identifiers and records (source, raw id) of a paper to a new one; return its id.
+
+    `kept` and `parted` are the texts of the two until their records are read again, which is no
+    news. What was matched and sent of the paper counts for both, and a ruling keeps them apart.
+    `tx` comes from `Database.ingesting`.
+    """
+    new_id = write_papers.next_id(tx)
+    row = tx.execute(sa.select(schema.paper).filter_by(id=paper_id)).one()
+    tx.execute(sa.insert(schema.paper), [row._asdict() | {"id": new_id} | _text(parted.paper)])
+    tx.execute(sa.update(schema.paper).where(_paper.id == paper_id).values(_text(kept.paper)))
+    copied = (schema.title_key, schema.block, schema.change, schema.match, schema.digest_item)
+    for table in (*copied, schema.judgement, schema.saved_paper):
+        rows = tx.execute(sa.select(table).filter_by(paper_id=paper_id)).mappings()
+        insert_new(tx, table, [{**copy, "paper_id": new_id} for copy in rows])
+    write_papers.write_keys(tx, [(paper_id, kept), (new_id, parted)])
+    for scheme, value in keys:
+        for table in (schema.paper_key, schema.common_key):
+            mine = sa.update(table).filter_by(scheme=scheme, value=value, paper_id=paper_id)
+            tx.execute(mine.values(paper_id=new_id))
+    sightings.split_off(tx, records, paper_id, new_id)
+    names = identity_rulings.names_of(tx, [paper_id, new_id])
+    identity_rulings.rule(tx, names[paper_id], names[new_id], identity_rulings.DIFFERENT, now)
+    search.queue(tx, [paper_id, new_id])
+    return new_id
+
+
+def _text(paper: Paper) -> dict[str, Any]:
+    names = ("title", "abstract", "authors", "venue", "year")
+    return {name: getattr(paper, name) for name in names}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from monitor.model import ChangeKind, Decision, EarlierText, Effect, Paper, StoredPaper
 from monitor.text import without_next_fields, without_placeholder
@@ -71,7 +71,7 @@ def fold(
     Several revisions of a paper within one reading are one change, with the text of the highest
     version.
     """
-    drafts = {id: _draft_of(paper, id in seen) for id, paper in stored.items()}
+    drafts = {id: Draft(**asdict(paper), seen=id in seen) for id, paper in stored.items()}
     ids: list[int] = []
     for decision in decisions:
         earlier = decision.earlier_in_chunk
@@ -86,18 +86,6 @@ def fold(
                 _apply_notice(drafts[id], decision.effect)
         ids.append(paper_id)
     return ids, list(drafts.values())
-
-
-def _draft_of(stored: StoredPaper, seen: bool) -> Draft:
-    return Draft(
-        stored.id,
-        stored.paper,
-        stored.first_seen,
-        stored.news_at,
-        stored.revision,
-        seen=seen,
-        purged=stored.purged,
-    )
 
 
 def _new_draft(paper_id: int, decision: Decision, now: datetime) -> Draft:

@@ -40,14 +40,10 @@ def of_keys(tx: Transaction, pairs: Iterable[Key]) -> dict[Key, int]:
     """Return the paper of each normalised identifier that is stored."""
     papers: dict[Key, int] = {}
     for scheme, values in _by_scheme(pairs).items():
-        rows = tx.execute(_OF_KEYS, {"scheme": scheme, "values": values})
+        query = sa.select(_key.value, _key.paper_id).filter_by(scheme=scheme)
+        rows = tx.execute(query.where(among(_key.value, values)))
         papers.update(((scheme, value), paper_id) for value, paper_id in rows)
     return papers
-
-
-_OF_KEYS = sa.select(_key.value, _key.paper_id).where(
-    _key.scheme == sa.bindparam("scheme"), one_of(_key.value)
-)
 
 
 def of_papers(tx: Transaction, table: sa.Table, ids: Iterable[int]) -> dict[int, list[Key]]:
@@ -95,29 +91,25 @@ def is_empty(tx: Transaction, table: sa.Table) -> bool:
 
 def changed_records(tx: Transaction, source: str, record_hashes: Mapping[str, int]) -> set[str]:
     """Return the records of a source that are new or differ from the last reading."""
-    rows = tx.execute(_HASHES, {"source": source, "values": record_hashes})
+    rows = _of_records(tx, _sighting.mark, source, record_hashes)
     return record_hashes.keys() - {
         raw_id for raw_id, record_hash in rows if record_hashes[raw_id] == record_hash
     }
 
 
-_HASHES = sa.select(_sighting.raw_id, _sighting.mark).where(
-    _sighting.source == sa.bindparam("source"), one_of(_sighting.raw_id)
-)
-
-
 def of_raw_ids(tx: Transaction, source: str, raw_ids: Iterable[str]) -> dict[str, list[int]]:
     """Return the papers of each of a source's own ids."""
     papers: dict[str, list[int]] = defaultdict(list)
-    values = list(map(index_value, raw_ids))
-    for raw_id, paper_id in tx.execute(_OF_RAW_IDS, {"source": source, "values": values}):
+    for raw_id, paper_id in _of_records(tx, _sighting.paper_id, source, map(index_value, raw_ids)):
         papers[raw_id].append(paper_id)
     return papers
 
 
-_OF_RAW_IDS = sa.select(_sighting.raw_id, _sighting.paper_id).where(
-    _sighting.source == sa.bindparam("source"), one_of(_sighting.raw_id)
-)
+def _of_records(
+    tx: Transaction, column: sa.Column[Any], source: str, raw_ids: Iterable[str]
+) -> Iterable[Any]:
+    query = sa.select(_sighting.raw_id, column).filter_by(source=source)
+    return tx.execute(query.where(among(_sighting.raw_id, raw_ids)))
 
 
 def of_titles(tx: Transaction, keys: Iterable[str]) -> Mapping[str, list[int]]:
@@ -158,12 +150,9 @@ _OF_BLOCKS = _newest_of(schema.block, CANDIDATES_BY_BLOCK)
 
 def stop_matching_by(tx: Transaction, pairs: Iterable[Key]) -> None:
     """Stop recognising papers by some identifiers, and keep them as shared ones."""
-    for pair in sorted(set(map(indexed_pair, pairs))):
-        here = _key.scheme == pair[0], _key.value == pair[1]
-        owner = tx.scalar(sa.select(_key.paper_id).where(*here))
-        if owner is not None:
-            write_shared_keys(tx, [(pair, owner)])
-            tx.execute(sa.delete(schema.paper_key).where(*here))
+    for pair, owner in of_keys(tx, set(pairs)).items():
+        write_shared_keys(tx, [(pair, owner)])
+        tx.execute(sa.delete(schema.paper_key).filter_by(scheme=pair[0], value=pair[1]))
 
 
 def write_shared_keys(tx: Transaction, pairs: Iterable[tuple[Key, int]]) -> None:

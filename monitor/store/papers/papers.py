@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 import msgspec
 import sqlalchemy as sa
-from msgspec.structs import replace
 
+from monitor.identity.keys import LINK, group_by_scheme
 from monitor.model import ChangeKind, ListedDay, Paper, Sighting, StoredPaper
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.sql import among, index_value, one_of
-from monitor.store.papers import paper_index, sighting_texts
+from monitor.store.engine.sql import among, fetch, index_value, one_of
+from monitor.store.papers import paper_index, sightings
 from monitor.store.papers.paper_drafts import Draft
 
 _paper = schema.paper.c
@@ -24,8 +23,9 @@ _sighting = schema.sighting.c
 _change = schema.change.c
 Key = tuple[str, str]
 
-# The scheme of links, which are keys too. `Paper.url` has the link, `Paper.keys` leaves it out.
-LINK = "url"
+# Fields that are stored as they are.
+_TEXTS = ("title", "abstract", "venue", "url", "pdf_url")
+_UNCHANGED = (*_TEXTS, "year", "version", "withdrawn", "upvotes")
 _LINKS = msgspec.json.Decoder(dict[str, str])
 _LISTED = msgspec.json.Decoder(tuple[ListedDay, ...])
 
@@ -101,7 +101,7 @@ def page(tx: Transaction, after_id: int, limit: int) -> list[tuple[StoredPaper, 
         .limit(limit)
     )
     stored = load(tx, ids)
-    names = sources(tx, stored)
+    names = sightings.sources(tx, stored)
     return [(paper, names.get(id, ())) for id, paper in sorted(stored.items())]
 
 
@@ -117,109 +117,17 @@ def count(tx: Transaction, since: int = 0) -> int:
     return (tx.scalar(every) or 0) - (tx.scalar(purged) or 0)
 
 
-def sources(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[str, ...]]:
-    """Return the names of each paper's sources, in alphabetical order."""
-    query = sa.select(_sighting.paper_id, _sighting.source).distinct()
-    names: dict[int, list[str]] = defaultdict(list)
-    for row in tx.execute(query.where(among(_sighting.paper_id, ids))):
-        names[row.paper_id].append(row.source)
-    return {id: tuple(sorted(of_paper)) for id, of_paper in names.items()}
-
-
-def sightings(
-    tx: Transaction, ids: Iterable[int], source: str | None = None
-) -> dict[int, tuple[Sighting, ...]]:
-    """Return the sightings of papers by all sources, or by one, oldest first."""
-    # The source is filtered here: in the query, SQLite would walk through all of its sightings.
-    seen: dict[int, list[Sighting]] = defaultdict(list)
-    for row in tx.execute(_SIGHTINGS, {"values": ids}):
-        if source is None or row.source == source:
-            seen[row.paper_id].append(_to_sighting(row))
-    return {id: tuple(of_paper) for id, of_paper in seen.items()}
-
-
-_SIGHTINGS = (
-    sa.select(schema.sighting)
-    .where(one_of(_sighting.paper_id))
-    .order_by(_sighting.first_seen_at, _sighting.raw_id)
-)
-
-
-def _to_sighting(row: Any) -> Sighting:
-    """Return a sighting without its text."""
-    return Sighting(
-        row.source,
-        row.raw_id,
-        row.version,
-        row.announce,
-        row.fingerprint,
-        row.first_seen_at,
-        row.last_seen_at,
-        row.document,
-        tuple(row.past.split()) if row.past else (),
-        row.why or "",
-    )
-
-
-def sightings_with_text(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[Sighting, ...]]:
-    """Return the sightings by all sources, each with the title and authors of its record."""
-    wanted = set(ids)
-    texts = sighting_texts.of_papers(tx, wanted)
-    return {
-        id: tuple(
-            replace(record, text=texts.get((id, record.source, record.raw_id))) for record in seen
-        )
-        for id, seen in sightings(tx, wanted).items()
-    }
-
-
-def recognised(tx: Transaction, ids: Iterable[int]) -> set[int]:
-    """Return the papers that a record was recognised as: those with a reason to be one."""
-    query = sa.select(_sighting.paper_id).where(among(_sighting.paper_id, ids))
-    return set(tx.scalars(query.where(_sighting.why.is_not(None)).distinct()))
-
-
-def last_announcements(
-    tx: Transaction, ids: Iterable[int]
-) -> dict[int, tuple[str, tuple[str, ...]]]:
-    """Return of each paper how the source that saw it last announced it, and all its sources."""
-    seen: dict[int, list[Any]] = defaultdict(list)
-    for row in tx.execute(_ANNOUNCEMENTS, {"values": ids}):
-        seen[row.paper_id].append(row)
-    return {
-        id: (
-            max(rows, key=lambda row: row.last_seen_at).announce,
-            tuple(sorted({row.source for row in rows})),
-        )
-        for id, rows in seen.items()
-    }
-
-
-_ANNOUNCEMENTS = (
-    sa.select(_sighting.paper_id, _sighting.last_seen_at, _sighting.announce, _sighting.source)
-    .where(one_of(_sighting.paper_id))
-    .order_by(_sighting.first_seen_at, _sighting.raw_id)
-)
-
-
 def origin(tx: Transaction, paper_id: int) -> Origin | None:
     """Return where a paper came from, None if it does not exist."""
     stored = get(tx, paper_id)
     if stored is None:
         return None
-    rows = tx.execute(
-        sa.select(_change.revision, _change.kind, _change.why, _change.at, _change.matched_at)
-        .where(_change.paper_id == paper_id)
-        .order_by(_change.revision)
-    )
+    changes = sa.select(schema.change).filter_by(paper_id=paper_id).order_by(_change.revision)
     return Origin(
         stored,
         tuple(all_keys_of(tx, [paper_id]).get(paper_id, ())),
-        sightings_with_text(tx, [paper_id]).get(paper_id, ()),
-        tuple(
-            ChangeRow(row.revision, ChangeKind(row.kind), row.why, row.at, row.matched_at)
-            for row in rows
-        ),
+        sightings.with_text(tx, [paper_id]).get(paper_id, ()),
+        tuple(fetch(tx, changes, ChangeRow)),
     )
 
 
@@ -266,65 +174,40 @@ _TITLES = sa.select(_paper.id, _paper.title, _paper.authors).where(one_of(_paper
 
 def _to_stored_paper(row: Any, keys: Sequence[tuple[str, str]]) -> StoredPaper:
     """Return a stored paper with its identifiers."""
-    by_scheme: dict[str, tuple[str, ...]] = {}
-    for scheme, value in keys:
-        if scheme != LINK:
-            by_scheme[scheme] = (*by_scheme.get(scheme, ()), value)
+    # `Paper.url` has the link.
+    by_scheme = group_by_scheme(pair for pair in keys if pair[0] != LINK)
     paper = Paper(
-        title=row.title,
-        abstract=row.abstract,
+        **{name: getattr(row, name) for name in _UNCHANGED},
         authors=tuple(row.authors),
-        venue=row.venue,
-        year=row.year,
         published=row.published_at,
         updated=row.updated_at,
         announced=row.announced_at,
-        url=row.url,
-        pdf_url=row.pdf_url,
         keys={s: v[0] if len(v) == 1 else v for s, v in by_scheme.items()},
         categories=tuple(row.categories),
-        version=row.version,
-        withdrawn=row.withdrawn,
         type=row.type or "",
         links=_LINKS.decode(row.links) if row.links else {},
-        upvotes=row.upvotes,
         precision=row.precision or "",
         listed=_LISTED.decode(row.listed) if row.listed else (),
     )
-    return StoredPaper(
-        row.id,
-        paper,
-        row.first_seen_at,
-        row.news_at,
-        row.revision,
-        row.purged_at is not None,
-    )
+    purged = row.purged_at is not None
+    return StoredPaper(row.id, paper, row.first_seen_at, row.news_at, row.revision, purged)
 
 
 def columns(draft: Draft | StoredPaper) -> dict[str, Any]:
     """Return the columns of a paper's row, without its id."""
     paper = draft.paper
-    return {
-        "title": paper.title,
-        "abstract": paper.abstract,
+    return {name: getattr(paper, name) for name in _UNCHANGED} | {
         "authors": paper.authors,
-        "venue": paper.venue,
-        "year": paper.year,
         "categories": paper.categories,
-        "url": paper.url,
-        "pdf_url": paper.pdf_url,
         "published_at": paper.published,
         "updated_at": paper.updated,
         "announced_at": paper.announced,
         "first_seen_at": draft.first_seen,
         "news_at": draft.news_at,
         "revision": draft.revision,
-        "version": paper.version,
-        "withdrawn": paper.withdrawn,
         "purged_at": None,
         "type": paper.type or None,
         "links": msgspec.json.encode(paper.links).decode() if paper.links else None,
-        "upvotes": paper.upvotes,
         "precision": paper.precision or None,
         "listed": msgspec.json.encode(paper.listed).decode() if paper.listed else None,
     }

@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 import msgspec
 import sqlalchemy as sa
@@ -17,7 +16,7 @@ from monitor.model import FirstRun, Paper, UndecidedRecord
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.inserts import insert_or_update
-from monitor.store.engine.sql import among, index_value
+from monitor.store.engine.sql import among, fetch, index_value
 from monitor.text import clean
 
 _record = schema.undecided.c
@@ -107,8 +106,8 @@ def waiting(
         wanted.append(sa.tuple_(*_ORDER) > after)
     if other_than is not None:
         wanted.append(_record.version != other_than)
-    query = sa.select(schema.undecided).where(*wanted)
-    return _load(tx, query.order_by(*_ORDER).limit(limit))
+    query = sa.select(schema.undecided).where(*wanted).order_by(*_ORDER).limit(limit)
+    return fetch(tx, query, UndecidedRecord)
 
 
 def place_of(record: UndecidedRecord) -> tuple[datetime, str, str]:
@@ -118,7 +117,8 @@ def place_of(record: UndecidedRecord) -> tuple[datetime, str, str]:
 def listing(tx: Transaction, limit: int | None = None, source: str = "") -> list[UndecidedRecord]:
     """Return the records of a source, or of all, the oldest first."""
     query = sa.select(schema.undecided).order_by(_record.source, *_ORDER)
-    return _load(tx, query.where(_record.source == source).limit(limit) if source else query)
+    query = query.filter_by(source=source).limit(limit) if source else query
+    return fetch(tx, query, UndecidedRecord)
 
 
 def counts(tx: Transaction) -> dict[str, tuple[int, datetime]]:
@@ -130,15 +130,6 @@ def counts(tx: Transaction) -> dict[str, tuple[int, datetime]]:
 def prune(tx: Transaction, before: datetime) -> int:
     """Delete the records that were read before a time."""
     return tx.execute(sa.delete(schema.undecided).where(_record.at < before)).rowcount
-
-
-def _load(tx: Transaction, query: sa.Select[Any]) -> list[UndecidedRecord]:
-    return [
-        UndecidedRecord(
-            **row | {"first_run": FirstRun(row["first_run"]) if row["first_run"] else None}
-        )
-        for row in map(dict, tx.execute(query).mappings())
-    ]
 
 
 def _hash(paper: Paper) -> str:

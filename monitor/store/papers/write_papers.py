@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from monitor.model import Decision, IncomingPaper
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.inserts import insert_all, insert_new, insert_or_update
+from monitor.store.engine.inserts import insert_all, insert_new
 from monitor.store.engine.sql import among, index_value
-from monitor.store.papers import changes, earlier_texts, paper_index, search, sighting_texts
+from monitor.store.papers import changes, earlier_texts, paper_index, search, sightings
 from monitor.store.papers.paper_drafts import Draft, fold
 from monitor.store.papers.papers import columns, load
 
@@ -22,18 +22,6 @@ _sighting = schema.sighting.c
 
 # The block of a paper that has none: `retention.without_blocks` must not find it again.
 NO_BLOCK = -1
-# Earlier fingerprints kept of a sighting, and their length with a space.
-PAST_FINGERPRINTS = 8
-_FINGERPRINT_LENGTH = 35
-_incoming = sa.literal_column("excluded.fingerprint", sa.Text)
-_PAST = sa.case(
-    (_sighting.fingerprint == _incoming, _sighting.past),
-    else_=sa.func.substr(
-        _sighting.fingerprint + sa.func.coalesce(sa.literal(" ") + _sighting.past, ""),
-        1,
-        PAST_FINGERPRINTS * _FINGERPRINT_LENGTH - 1,
-    ),
-)
 
 
 def apply(
@@ -56,7 +44,7 @@ def apply(
     ids, drafts = fold(decisions, stored, _ids_seen_by(tx, source, stored), next_id(tx), now)
     _write_papers(tx, drafts)
     _write_keys_and_notices(tx, ids, decisions)
-    _write_sightings(tx, source, document, ids, decisions, now)
+    sightings.write(tx, source, document, ids, decisions, now)
     changes.write(tx, drafts, now)
     earlier_texts.write(tx, drafts)
     search.queue(tx, [draft.id for draft in drafts if draft.is_new or draft.changed])
@@ -128,41 +116,3 @@ def write_keys(tx: Transaction, papers: Iterable[tuple[int, IncomingPaper]]) -> 
     insert_new(tx, schema.title_key, [{"key": k, "paper_id": id} for k, id in sorted(titles)])
     blocks = {(block, id) for id, keyed in papers for block in keyed.blocks or (NO_BLOCK,)}
     insert_new(tx, schema.block, [{"key": k, "paper_id": id} for k, id in sorted(blocks)])
-
-
-def _write_sightings(
-    tx: Transaction,
-    source: str,
-    document: str,
-    ids: Sequence[int],
-    decisions: Sequence[Decision],
-    now: datetime,
-) -> None:
-    """Write the source's sightings. Earlier fingerprints are kept, to recognise an old text."""
-    rows = {}
-    for paper_id, decision in zip(ids, decisions, strict=True):
-        keyed = decision.keyed
-        raw_id = index_value(keyed.raw_id)
-        rows[raw_id, paper_id] = {
-            "source": source,
-            "raw_id": raw_id,
-            "paper_id": paper_id,
-            "document": document,
-            "version": keyed.paper.version,
-            "announce": keyed.paper.announce,
-            "fingerprint": keyed.fingerprint,
-            "first_seen_at": now,
-            "last_seen_at": now,
-            "why": decision.recognised or None,
-            "mark": keyed.mark,
-        }
-    sorted_rows = [rows[place] for place in sorted(rows)]
-    update = ("version", "announce", "fingerprint", "mark", "last_seen_at")
-    insert_or_update(tx, schema.sighting, sorted_rows, update, past=_PAST)
-    sighting_texts.write(tx, source, zip(ids, (d.keyed for d in decisions), strict=True))
-
-
-def touch_sightings(tx: Transaction, source: str, raw_ids: Iterable[str], now: datetime) -> None:
-    """Record that a source shows records unchanged."""
-    unchanged = (_sighting.source == source, among(_sighting.raw_id, map(index_value, raw_ids)))
-    tx.execute(sa.update(schema.sighting).where(*unchanged).values(last_seen_at=now))

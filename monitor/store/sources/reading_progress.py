@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -37,11 +37,11 @@ def dump_states(tx: Transaction, source: str) -> list[DumpState]:
     rows = tx.execute(sa.select(schema.dump).where(_dump.source == source).order_by(_dump.name))
     return [
         DumpState(
-            name=row.name,
-            size=row.size,
-            modified=row.modified,
-            cursor=DumpCursor(row.offset, row.number, row.digest, row.start),
-            ended=row.ended,
+            row.name,
+            row.size,
+            row.modified,
+            DumpCursor(row.offset, row.number, row.digest, row.start),
+            row.ended,
         )
         for row in rows
     ]
@@ -51,20 +51,9 @@ def read_to(
     tx: Transaction, source: str, dump: Dump, cursor: DumpCursor, ended: bool, now: datetime
 ) -> None:
     """Record how far a dump was read, in the transaction that wrote its papers."""
-    row = {
-        "source": source,
-        "name": dump.name,
-        "size": dump.size,
-        "modified": dump.modified,
-        "offset": cursor.offset,
-        "number": cursor.number,
-        "digest": cursor.digest,
-        "start": cursor.start,
-        "ended": ended,
-        "at": now,
-    }
-    update = [name for name in row if name not in ("source", "name")]
-    insert_or_update(tx, schema.dump, [row], update)
+    row = {"source": source, "name": dump.name, "size": dump.size, "modified": dump.modified}
+    row |= asdict(cursor) | {"ended": ended, "at": now}
+    insert_or_update(tx, schema.dump, [row])
 
 
 def of_document(tx: Transaction, source: str, content_hash: str) -> tuple[int, bool] | None:
@@ -72,11 +61,8 @@ def of_document(tx: Transaction, source: str, content_hash: str) -> tuple[int, b
 
     None if it was never read.
     """
-    row = tx.execute(
-        sa.select(_document.offset, _document.finished).where(
-            _document.source == source, _document.content_hash == content_hash
-        )
-    ).first()
+    progress = sa.select(_document.offset, _document.finished)
+    row = tx.execute(progress.filter_by(source=source, content_hash=content_hash)).first()
     return (row.offset, row.finished) if row else None
 
 
@@ -98,4 +84,4 @@ def set_document(
         "finished": finished,
         "at": now,
     }
-    insert_or_update(tx, schema.document, [row], ["name", "offset", "finished", "at"])
+    insert_or_update(tx, schema.document, [row])

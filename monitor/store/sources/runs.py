@@ -17,6 +17,7 @@ from monitor.store.engine.inserts import insert_new, insert_or_update
 
 READ = (RunOutcome.OK, RunOutcome.PARTIAL, RunOutcome.UNCHANGED)
 
+_COUNTED = ("seen", "new", "revised", "known", "rejected", "fresh", "error")
 _run = schema.run.c
 _source = schema.source.c
 _day = schema.source_day.c
@@ -29,30 +30,20 @@ def start(tx: Transaction, run: Run) -> int:
     return int(tx.execute(insert).scalar_one())
 
 
-def progress(
+def save(
     tx: Transaction, run_id: int, run: Run, validators: Mapping[str, str] | None = None
 ) -> None:
-    """Record the counts of an open run, in the transaction that wrote its papers.
+    """Record the counts of a run, in the transaction that wrote its papers or that ends it.
 
-    `validators` come with the last papers: they claim that everything before them is stored.
+    `validators` go with the next request, and claim that everything before them is stored; None
+    keeps those of earlier runs.
     """
-    row = {"document": run.document} | _counts(run)
+    row = _counts(run) | {"document": run.document}
+    if run.finished:
+        row |= {"outcome": run.outcome, "finished_at": run.finished, "validators": None}
     if validators is not None:
         row["validators"] = dict(validators)
     tx.execute(sa.update(schema.run).where(_run.id == run_id).values(row))
-
-
-def finish(
-    tx: Transaction, run_id: int, run: Run, validators: Mapping[str, str] | None = None
-) -> None:
-    """Close a run. `validators` go with the next request; None keeps those of earlier runs."""
-    row = {
-        "document": run.document,
-        "outcome": run.outcome,
-        "finished_at": run.finished,
-        "validators": dict(validators) if validators is not None else None,
-    }
-    tx.execute(sa.update(schema.run).where(_run.id == run_id).values(row | _counts(run)))
 
 
 def fold_unchanged(tx: Transaction, run_id: int, run: Run) -> None:
@@ -223,7 +214,7 @@ def count_day(tx: Transaction, source: str, day: date, start: datetime, end: dat
         "offered": bool(row.seen or (row.unchanged and _last_read_had_papers(tx, source))),
         "fresh": row.fresh,
     }
-    insert_or_update(tx, schema.source_day, [counted], ["asked", "offered", "fresh"])
+    insert_or_update(tx, schema.source_day, [counted])
 
 
 def _last_read_had_papers(tx: Transaction, source: str) -> bool:
@@ -245,34 +236,20 @@ def days(tx: Transaction, source: str) -> Mapping[date, SourceDay]:
 
 
 def _counts(run: Run) -> dict[str, Any]:
-    return {
-        "seen": run.seen,
-        "new": run.new,
-        "revised": run.revised,
-        "known": run.known,
-        "rejected": run.rejected,
-        "set_aside": [[record.where, record.why] for record in run.set_aside] or None,
-        "fresh": run.fresh,
-        "error": run.error,
-    }
+    set_aside = [[record.where, record.why] for record in run.set_aside] or None
+    return {name: getattr(run, name) for name in _COUNTED} | {"set_aside": set_aside}
 
 
 def load(tx: Transaction, query: sa.Select[Any]) -> list[Run]:
     return [
         Run(
-            source=row.source,
-            document=row.document,
-            outcome=RunOutcome(row.outcome),
-            started=row.started_at,
-            finished=row.finished_at,
-            seen=row.seen,
-            new=row.new,
-            revised=row.revised,
-            known=row.known,
-            rejected=row.rejected,
-            fresh=row.fresh,
+            row.source,
+            row.document,
+            RunOutcome(row.outcome),
+            row.started_at,
+            row.finished_at,
             set_aside=tuple(Rejected(*record) for record in row.set_aside or ()),
-            error=row.error,
+            **{name: getattr(row, name) for name in _COUNTED},
         )
         for row in tx.execute(query)
     ]

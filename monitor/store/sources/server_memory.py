@@ -43,7 +43,7 @@ class Servers:
         until = self._clock.now() + left
         row = {"server": index_value(server), "until": until, "why": why}
         with self._database.writing() as tx:
-            insert_or_update(tx, schema.server_wait, [row], ["until", "why"])
+            insert_or_update(tx, schema.server_wait, [row])
         return Wait(until, left, why)
 
     def move(self, address: str) -> Move | None:
@@ -62,7 +62,7 @@ class Servers:
                 return
             seen = known.seen + 1 if known and known.target == target else 1
             row = {"address": index_value(address), "place": target, "seen": seen}
-            insert_or_update(tx, schema.moved_address, [row], ["place", "seen"])
+            insert_or_update(tx, schema.moved_address, [row])
 
 
 def forget_redirect(tx: Transaction, target: str) -> None:

@@ -6,7 +6,7 @@ state.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
@@ -14,9 +14,6 @@ import sqlalchemy as sa
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.inserts import insert_or_update
-
-_state = schema.source_state.c
-_ALL = ["place", "whole_at", "lifetime", "waits_until", "waits_for"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,31 +32,33 @@ class SourceState:
 
 def state(tx: Transaction, source: str, address: str) -> SourceState:
     """Return the state of a source at an address."""
-    asked = sa.select(schema.source_state).where(_state.source == source, _state.place == address)
-    row = tx.execute(asked).first()
+    row = tx.execute(sa.select(schema.source_state).filter_by(source=source, place=address)).first()
     if row is None:
         return SourceState(address)
-    return SourceState(
-        address, row.whole_at, timedelta(seconds=row.lifetime), row.waits_until, row.waits_for
-    )
+    lifetime = timedelta(seconds=row.lifetime)
+    return SourceState(address, row.whole_at, lifetime, row.waits_until, row.waits_for)
 
 
 def read_whole(
     tx: Transaction, source: str, address: str, now: datetime, lifetime: timedelta
 ) -> None:
     """Record that a document was read completely, in the transaction that stored its papers."""
-    seconds = int(lifetime.total_seconds())
-    row = {"source": source, "place": address, "whole_at": now, "lifetime": seconds}
-    _put(tx, {**row, "waits_until": None, "waits_for": ""})
+    _save(tx, source, SourceState(address, now, lifetime))
 
 
 def must_wait(tx: Transaction, source: str, address: str, until: datetime, why: str) -> None:
     """Record that a source is not to be read before a time."""
     known = state(tx, source, address)
-    seconds = int(known.lifetime.total_seconds())
-    row = {"source": source, "place": address, "whole_at": known.whole_at, "lifetime": seconds}
-    _put(tx, {**row, "waits_until": until, "waits_for": why})
+    _save(tx, source, replace(known, waits_until=until, waits_for=why))
 
 
-def _put(tx: Transaction, row: dict[str, object]) -> None:
-    insert_or_update(tx, schema.source_state, [row], _ALL)
+def _save(tx: Transaction, source: str, state: SourceState) -> None:
+    row = {
+        "source": source,
+        "place": state.address,
+        "whole_at": state.whole_at,
+        "lifetime": int(state.lifetime.total_seconds()),
+        "waits_until": state.waits_until,
+        "waits_for": state.waits_for,
+    }
+    insert_or_update(tx, schema.source_state, [row])

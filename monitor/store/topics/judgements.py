@@ -16,7 +16,7 @@ from monitor.model import SAVED, UNJUDGED, UNWANTED, WANTED, Judgement, Verdict
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.inserts import insert_new, insert_or_update
-from monitor.store.engine.sql import among
+from monitor.store.engine.sql import among, fetch
 
 _judgement = schema.judgement.c
 _saved = schema.saved_paper.c
@@ -35,7 +35,7 @@ def judge(tx: Transaction, answers: Iterable[Judgement]) -> int:
     judged = [
         _row(answer) | {"verdict": answer.verdict} for answer in new if answer.verdict != SAVED
     ]
-    insert_or_update(tx, schema.judgement, judged, ["verdict", "at", "how"])
+    insert_or_update(tx, schema.judgement, judged)
     insert_new(tx, schema.saved_paper, [_row(answer) for answer in new if answer.verdict == SAVED])
     return len(new)
 
@@ -44,59 +44,43 @@ def take_back(tx: Transaction, answers: Iterable[Judgement]) -> None:
     """Delete answers."""
     for answer in answers:
         table = schema.saved_paper if answer.verdict == SAVED else schema.judgement
-        key = [table.c[name] == getattr(answer, name) for name in _KEY]
-        tx.execute(sa.delete(table).where(*key))
+        tx.execute(sa.delete(table).filter_by(**dict(zip(_KEY, _key(answer), strict=True))))
 
 
 def forget(tx: Transaction, subscription: str, topic: str | None = None) -> int:
     """Delete all answers to the papers of a subscription, or of one of its topics."""
-    return sum(
-        tx.execute(
-            sa.delete(table).where(
-                table.c.subscription == subscription,
-                sa.true() if topic is None else table.c.topic == topic,
-            )
-        ).rowcount
-        for table in (schema.judgement, schema.saved_paper)
-    )
+    wanted = {"subscription": subscription} | ({} if topic is None else {"topic": topic})
+    tables = schema.judgement, schema.saved_paper
+    return sum(tx.execute(sa.delete(table).filter_by(**wanted)).rowcount for table in tables)
 
 
 def listing(tx: Transaction, subscription: str | None = None) -> list[Judgement]:
     """Return all answers, or those of a subscription, oldest first."""
     if subscription is None:
-        return _load(tx, _ALL, {})
-    return _load(tx, _OF_SUBSCRIPTION, {"subscription": subscription})
+        return fetch(tx, _answers(), Judgement)
+    return fetch(tx, _OF_SUBSCRIPTION, Judgement, {"subscription": subscription})
 
 
 def of_paper(tx: Transaction, paper_id: int) -> list[Judgement]:
     """Return all answers to a paper, oldest first."""
-    return _load(tx, _OF_PAPER, {"paper_id": paper_id})
-
-
-def _load(
-    tx: Transaction, query: sa.CompoundSelect[Any], parameters: dict[str, Any]
-) -> list[Judgement]:
-    return [Judgement(**row) for row in tx.execute(query, parameters).mappings()]
+    return fetch(tx, _answers("paper_id"), Judgement, {"paper_id": paper_id})
 
 
 def _answers(*names: str) -> sa.CompoundSelect[Any]:
     """Select all answers, or those with the value of a parameter in some columns, oldest first."""
-    saved = sa.literal(SAVED).label("verdict")
-    return sa.union_all(
-        *(
-            sa.select(*(table.c[name] for name in (*_KEY, "at", "how")), verdict).where(
-                *(table.c[name] == sa.bindparam(name) for name in names)
-            )
-            for table, verdict in (
-                (schema.judgement, _judgement.verdict),
-                (schema.saved_paper, saved),
-            )
-        )
-    ).order_by("at", "paper_id", "topic", "who", "verdict")
+    every = []
+    for table, verdict in (
+        (schema.judgement, _judgement.verdict),
+        (schema.saved_paper, sa.literal(SAVED).label("verdict")),
+    ):
+        columns = (table.c[name] for name in (*_KEY, "at", "how"))
+        wanted = (table.c[name] == sa.bindparam(name) for name in names)
+        every.append(sa.select(*columns, verdict).where(*wanted))
+    return sa.union_all(*every).order_by("at", "paper_id", "topic", "who", "verdict")
 
 
 _KEY = ("subscription", "topic", "paper_id", "who")
-_ALL, _OF_SUBSCRIPTION, _OF_PAPER = _answers(), _answers("subscription"), _answers("paper_id")
+_OF_SUBSCRIPTION = _answers("subscription")
 
 
 def verdicts(tx: Transaction, subscription: str) -> dict[str, dict[int, Verdict]]:

@@ -13,8 +13,8 @@ from monitor.model import Change, ChangeKind, MatchRow, StoredPaper, Topic
 from monitor.store.engine import heartbeats, schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.inserts import insert_new, insert_or_update
-from monitor.store.engine.sql import among, earlier
-from monitor.store.papers import papers
+from monitor.store.engine.sql import among, earlier, fetch
+from monitor.store.papers import papers, sightings
 from monitor.store.topics import subscriptions
 
 LATELY = timedelta(days=7)
@@ -26,7 +26,6 @@ _change = schema.change.c
 _match = schema.match.c
 _topic = schema.topic.c
 _TOPICS = "topics"
-_QUERIES = ("query", "sources", "news", "since_seconds", "threshold", "synonyms")
 _has = schema.subscription_topic.c
 # About three kilobytes each.
 MOST_CHANGES_READ = 16_384
@@ -121,12 +120,8 @@ def activate_topics(
         if not keep_matches:
             tx.execute(sa.delete(schema.match).where(among(_match.topic, gone)))
         tx.execute(sa.delete(schema.topic).where(among(_topic.name, gone)))
-    insert_or_update(
-        tx,
-        schema.topic,
-        [_row(topic) | {"in_force_since": now} for topic in changed],
-        [*_QUERIES, "in_force_since"],
-    )
+    rows = [_row(topic) | {"in_force_since": now} for topic in changed]
+    insert_or_update(tx, schema.topic, rows)
     heartbeats.beat(tx, _TOPICS, datetime.now(UTC))
 
 
@@ -196,11 +191,8 @@ def moments(tx: Transaction, topic: str, since: datetime) -> list[tuple[int, dat
 
 def of_paper(tx: Transaction, paper_id: int) -> list[MatchRow]:
     """Return the topics that each revision of a paper matched."""
-    met = sa.select(schema.match).where(_match.paper_id == paper_id)
-    return [
-        MatchRow(row.topic, row.paper_id, row.revision, row.score)
-        for row in tx.execute(met.order_by(_match.revision, _match.topic))
-    ]
+    of_paper = sa.select(schema.match).filter_by(paper_id=paper_id)
+    return fetch(tx, of_paper.order_by(_match.revision, _match.topic), MatchRow)
 
 
 def recent_counts(tx: Transaction, now: datetime) -> Mapping[str, int]:
@@ -272,13 +264,7 @@ def _insert(tx: Transaction, matches: Iterable[MatchRow], now: datetime) -> None
     )
     there = set(map(tuple, tx.execute(changed.with_for_update(key_share=True, read=True))))
     rows: list[dict[str, Any]] = [
-        {
-            "topic": match.topic,
-            "paper_id": match.paper_id,
-            "revision": match.revision,
-            "score": match.score,
-            "matched_at": now,
-        }
+        structs.asdict(match) | {"matched_at": now}
         for match in matches
         if (match.paper_id, match.revision) in there
     ]
@@ -315,7 +301,7 @@ def load(tx: Transaction, rows: Iterable[Any]) -> list[Change]:
 def _read(tx: Transaction, rows: Sequence[ChangeRow]) -> list[Change]:
     """Return changes with their papers, whose `announce` is that of the source seen last."""
     ids = {row[0] for row in rows}
-    stored_papers, seen = papers.load(tx, ids), papers.last_announcements(tx, ids)
+    stored_papers, seen = papers.load(tx, ids), sightings.last_announcements(tx, ids)
     read = {}
     for id, stored in stored_papers.items():
         announce, sources = seen.get(id, ("", ()))

@@ -13,7 +13,7 @@ from monitor.store.digests.deliveries import stands
 from monitor.store.engine import heartbeats, schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.inserts import insert_new, insert_or_update
-from monitor.store.engine.sql import Instant, among
+from monitor.store.engine.sql import Instant, among, fetch
 
 _subscription = schema.subscription.c
 _has = schema.subscription_topic.c
@@ -59,8 +59,9 @@ def sync_subscriptions(
     others = [name for name, row in known.items() if name not in rows and row.removed_at is None]
     gone = [] if keep_others else others
     _remove(tx, gone, now)
+    times = {"first_seen_at": now, "in_force_since": now, "removed_at": None}
     changed = [
-        _row(name, schedule, zone, now)
+        {"name": name, "schedule": schedule, "timezone": zone, **times}
         for name, (schedule, zone, _) in rows.items()
         if _differs(known.get(name), schedule, zone)
     ]
@@ -76,17 +77,6 @@ def sync_subscriptions(
 def changed_at(tx: Transaction) -> datetime | None:
     """Return a mark that changes whenever the stored subscriptions change; None at first."""
     return heartbeats.last_beat(tx, _SUBSCRIPTIONS)
-
-
-def _row(name: str, schedule: str, zone: str, now: datetime) -> dict[str, Any]:
-    return {
-        "name": name,
-        "first_seen_at": now,
-        "removed_at": None,
-        "schedule": schedule,
-        "timezone": zone,
-        "in_force_since": now,
-    }
 
 
 def _differs(known: Any, schedule: str, zone: str) -> bool:
@@ -130,24 +120,15 @@ def states(
     """
     is_named = sa.true() if names is None else among(_subscription.name, names)
     is_due = sa.true() if due is None else _may_be_due(due)
-    rows = tx.execute(
-        sa.select(
-            schema.subscription,
-            _newest(_digest.due_at, sa.true()).label("due_at"),
-            _newest(_digest.composed_at, stands()).label("composed_at"),
-        ).where(_subscription.removed_at.is_(None), is_named, is_due)
-    )
-    return {
-        row.name: SubscriptionState(
-            name=row.name,
-            first_seen=row.first_seen_at,
-            in_force_since=row.in_force_since,
-            last_due_at=row.due_at,
-            last_composed_at=row.composed_at,
-            next_due_at=row.next_due_at,
-        )
-        for row in rows
-    }
+    query = sa.select(
+        _subscription.name,
+        _subscription.first_seen_at.label("first_seen"),
+        _subscription.in_force_since,
+        _newest(_digest.due_at, sa.true()).label("last_due_at"),
+        _newest(_digest.composed_at, stands()).label("last_composed_at"),
+        _subscription.next_due_at,
+    ).where(_subscription.removed_at.is_(None), is_named, is_due)
+    return {state.name: state for state in fetch(tx, query, SubscriptionState)}
 
 
 def may_be_due(tx: Transaction, now: datetime) -> set[str]:

@@ -80,7 +80,7 @@ def get_trial(request: Request) -> Answer:
 
 def get_deliveries(request: Request) -> Answer:
     with site_of(request).runtime.database.reading() as tx:
-        return deliveries_json(deliveries.newest(tx, MOST))
+        return deliveries_json(deliveries.listing(tx, limit=MOST))
 
 
 def get_suppressions(request: Request) -> Answer:

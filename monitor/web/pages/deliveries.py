@@ -10,7 +10,7 @@ from monitor.commands.suppressions import suppress as stop
 from monitor.errors import UsageError
 from monitor.model import DeliveryState
 from monitor.pipeline.settle_deliveries import resolve
-from monitor.store.digests import deliveries, suppressions, uncertain_deliveries
+from monitor.store.digests import deliveries, outbox, suppressions
 from monitor.web.forms import form, operator_only
 from monitor.web.paging import Slice, parameter, path_number
 from monitor.web.site import Form, go, show, site_of
@@ -32,8 +32,8 @@ def all_deliveries(request: Request) -> Response:
     before, after = parameter(request, "before"), parameter(request, "after") or 0
     with runtime.database.reading() as tx:
         counts = deliveries.counts(tx)
-        unknown = uncertain_deliveries.listing(tx)
-        newest = deliveries.newest(tx, PAGE + 1, state, before)
+        unknown = outbox.list_uncertain(tx)
+        newest = deliveries.listing(tx, [state] if state else None, PAGE + 1, before)
         suppressed = suppressions.listing(tx, runtime.clock.now())
     return show(
         request,
@@ -65,7 +65,7 @@ def send_again(request: Request, fields: Form) -> Response:
     """Have a failed, waiting or suppressed delivery sent at the next opportunity."""
     runtime, delivery = site_of(request).runtime, path_number(request, "id")
     with runtime.database.writing() as tx:
-        uncertain_deliveries.retry(tx, delivery, runtime.clock.now())
+        outbox.retry(tx, delivery, runtime.clock.now())
     return go("/deliveries")
 
 

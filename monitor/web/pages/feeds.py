@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from monitor.commands.shown_papers import search_site
 from monitor.commands.topic_trial import find_topic
-from monitor.store.papers import papers
+from monitor.store.papers import sightings
 from monitor.store.topics import matches
 from monitor.web.access import Role
 from monitor.web.atom import Feed, FeedPaper, is_unchanged, validators, write_feed
@@ -84,7 +84,7 @@ def _answer(
     base, now = site.url or str(request.base_url).rstrip("/"), site.runtime.clock.now()
     with site.runtime.database.reading() as tx:
         news = matches.newest_news(tx, topics, now - LATELY, NEWEST)
-        sources = papers.sources(tx, [stored.id for stored, _ in news])
+        sources = sightings.sources(tx, [stored.id for stored, _ in news])
     feed = Feed(
         title=title,
         name="/".join(name),

@@ -1,0 +1,223 @@
+"""Sightings: what each source last reported of a paper, with the text of its record.
+
+The texts are in a table of their own. With them a merge can be explained, judged again and undone.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from msgspec.structs import replace
+
+from monitor.identity.keys import LINK
+from monitor.model import Decision, IncomingPaper, Sighting, SightingText
+from monitor.store.engine import schema
+from monitor.store.engine.database import Transaction
+from monitor.store.engine.inserts import insert_new, insert_or_update
+from monitor.store.engine.sql import among, index_value, one_of, read_json, to_json
+
+_sighting = schema.sighting.c
+_text = schema.sighting_text.c
+# Earlier fingerprints kept of a sighting, and their length with a space.
+PAST_FINGERPRINTS = 8
+_FINGERPRINT_LENGTH = 35
+_incoming = sa.literal_column("excluded.fingerprint", sa.Text)
+_PAST = sa.case(
+    (_sighting.fingerprint == _incoming, _sighting.past),
+    else_=sa.func.substr(
+        _sighting.fingerprint + sa.func.coalesce(sa.literal(" ") + _sighting.past, ""),
+        1,
+        PAST_FINGERPRINTS * _FINGERPRINT_LENGTH - 1,
+    ),
+)
+
+
+def of_papers(
+    tx: Transaction, ids: Iterable[int], source: str | None = None
+) -> dict[int, tuple[Sighting, ...]]:
+    """Return the sightings of papers by all sources, or by one, oldest first, without texts."""
+    # The source is filtered here: in the query, SQLite would walk through all of its sightings.
+    seen: dict[int, list[Sighting]] = defaultdict(list)
+    for row in tx.execute(_SIGHTINGS, {"values": ids}):
+        if source is None or row.source == source:
+            seen[row.paper_id].append(_to_sighting(row))
+    return {id: tuple(of_paper) for id, of_paper in seen.items()}
+
+
+_SIGHTINGS = (
+    sa.select(schema.sighting)
+    .where(one_of(_sighting.paper_id))
+    .order_by(_sighting.first_seen_at, _sighting.raw_id)
+)
+
+
+def _to_sighting(row: Any) -> Sighting:
+    return Sighting(
+        row.source,
+        row.raw_id,
+        row.version,
+        row.announce,
+        row.fingerprint,
+        row.first_seen_at,
+        row.last_seen_at,
+        row.document,
+        tuple(row.past.split()) if row.past else (),
+        row.why or "",
+    )
+
+
+def with_text(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[Sighting, ...]]:
+    """Return the sightings by all sources, each with the title and authors of its record."""
+    wanted = set(ids)
+    texts = texts_of(tx, wanted)
+    return {
+        id: tuple(
+            replace(record, text=texts.get((id, record.source, record.raw_id))) for record in seen
+        )
+        for id, seen in of_papers(tx, wanted).items()
+    }
+
+
+def texts_of(tx: Transaction, ids: Iterable[int]) -> dict[tuple[int, str, str], SightingText]:
+    """Return the texts of records by paper, source and the source's own id."""
+    if not (ids := set(ids)):
+        return {}
+    rows = tx.execute(sa.select(schema.sighting_text).where(among(_text.paper_id, ids)))
+    return {
+        (row.paper_id, row.source, row.raw_id): SightingText(
+            row.title,
+            tuple(read_json(row.authors)),
+            row.venue,
+            row.year,
+            row.type,
+            tuple((scheme, value) for scheme, value in read_json(row.keys)),
+        )
+        for row in rows
+    }
+
+
+def sources(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[str, ...]]:
+    """Return the names of each paper's sources, in alphabetical order."""
+    return {id: _sources(seen) for id, seen in of_papers(tx, ids).items()}
+
+
+def last_announcements(
+    tx: Transaction, ids: Iterable[int]
+) -> dict[int, tuple[str, tuple[str, ...]]]:
+    """Return of each paper how the source that saw it last announced it, and all its sources."""
+    return {
+        id: (max(seen, key=lambda sighting: sighting.last_seen).announce, _sources(seen))
+        for id, seen in of_papers(tx, ids).items()
+    }
+
+
+def _sources(seen: Sequence[Sighting]) -> tuple[str, ...]:
+    return tuple(sorted({sighting.source for sighting in seen}))
+
+
+def recognised(tx: Transaction, ids: Iterable[int]) -> set[int]:
+    """Return the papers that a record was recognised as: those with a reason to be one."""
+    query = sa.select(_sighting.paper_id).where(among(_sighting.paper_id, ids))
+    return set(tx.scalars(query.where(_sighting.why.is_not(None)).distinct()))
+
+
+def papers_with_several(tx: Transaction, after: int, limit: int) -> list[int]:
+    """Return the next papers with several records, ordered by id."""
+    paper_id = _sighting.paper_id
+    several = sa.select(paper_id).where(paper_id > after).group_by(paper_id)
+    ordered = several.having(sa.func.count() > 1).order_by(paper_id).limit(limit)
+    return list(tx.scalars(ordered))
+
+
+def write(
+    tx: Transaction,
+    source: str,
+    document: str,
+    ids: Sequence[int],
+    decisions: Sequence[Decision],
+    now: datetime,
+) -> None:
+    """Write the source's sightings. Earlier fingerprints are kept, to recognise an old text."""
+    rows, texts = {}, {}
+    for paper_id, decision in zip(ids, decisions, strict=True):
+        keyed = decision.keyed
+        raw_id = index_value(keyed.raw_id)
+        place = {"source": source, "raw_id": raw_id, "paper_id": paper_id}
+        rows[raw_id, paper_id] = place | {
+            "document": document,
+            "version": keyed.paper.version,
+            "announce": keyed.paper.announce,
+            "fingerprint": keyed.fingerprint,
+            "first_seen_at": now,
+            "last_seen_at": now,
+            "why": decision.recognised or None,
+            "mark": keyed.mark,
+        }
+        texts[paper_id, raw_id] = place | _text_of(keyed)
+    update = ("version", "announce", "fingerprint", "mark", "last_seen_at")
+    sorted_rows = [rows[place] for place in sorted(rows)]
+    insert_or_update(tx, schema.sighting, sorted_rows, update, past=_PAST)
+    sorted_texts = [texts[place] for place in sorted(texts)]
+    insert_or_update(tx, schema.sighting_text, sorted_texts, only_changed=True)
+
+
+def _text_of(keyed: IncomingPaper) -> dict[str, Any]:
+    """Leave out links: they identify nothing, and are the longest part of a record."""
+    paper = keyed.paper
+    return {
+        "title": paper.title,
+        "authors": to_json(paper.authors),
+        "venue": paper.venue,
+        "year": paper.year,
+        "type": paper.type,
+        "keys": to_json([pair for pair in (*keyed.keys, *keyed.common) if pair[0] != LINK]),
+    }
+
+
+def touch(tx: Transaction, source: str, raw_ids: Iterable[str], now: datetime) -> None:
+    """Record that a source shows records unchanged."""
+    unchanged = (_sighting.source == source, among(_sighting.raw_id, map(index_value, raw_ids)))
+    tx.execute(sa.update(schema.sighting).where(*unchanged).values(last_seen_at=now))
+
+
+def move(tx: Transaction, into: Mapping[int, int]) -> None:
+    """Move the sightings of merged papers to the papers that they are merged `into`.
+
+    Of a record that both papers had, the last text and the first time count.
+    """
+    seen = sa.select(schema.sighting).where(among(_sighting.paper_id, into))
+    merged: dict[tuple[str, str, int], dict[str, Any]] = {}
+    before: dict[tuple[str, str, int], int] = {}
+    for row in tx.execute(seen.order_by(_sighting.last_seen_at.desc())):
+        place = (row.source, row.raw_id, into[row.paper_id])
+        last = merged.setdefault(place, row._asdict() | {"paper_id": into[row.paper_id]})
+        last["first_seen_at"] = min(last["first_seen_at"], row.first_seen_at)
+        before.setdefault(place, row.paper_id)
+    said = sa.select(schema.sighting_text).where(among(_text.paper_id, into))
+    texts = [
+        row._asdict() | {"paper_id": into[row.paper_id]}
+        for row in tx.execute(said)
+        if before.get((row.source, row.raw_id, into[row.paper_id])) == row.paper_id
+    ]
+    for table in (schema.sighting, schema.sighting_text):
+        tx.execute(sa.delete(table).where(among(table.c.paper_id, into)))
+    insert_new(tx, schema.sighting, [merged[place] for place in sorted(merged)])
+    insert_new(tx, schema.sighting_text, texts)
+
+
+def split_off(
+    tx: Transaction, records: Iterable[tuple[str, str]], paper_id: int, new_id: int
+) -> None:
+    """Move records (source, raw id) to a new paper; all of both are compared when next read."""
+    unread = {"fingerprint": "", "past": None, "mark": None}
+    tx.execute(sa.update(schema.sighting).filter_by(paper_id=paper_id).values(unread))
+    for source, raw_id in records:
+        record = {"source": source, "raw_id": raw_id, "paper_id": paper_id}
+        why = "separated by `papers split`"
+        moved = sa.update(schema.sighting).filter_by(**record)
+        tx.execute(moved.values(paper_id=new_id, why=why))
+        tx.execute(sa.update(schema.sighting_text).filter_by(**record).values(paper_id=new_id))
