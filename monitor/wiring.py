@@ -30,12 +30,12 @@ from monitor.pipeline.active_config import InForce
 from monitor.pipeline.runtime import ConfiguredSource, Destination, Runtime, Subscription
 from monitor.signing import KeyRing
 from monitor.store import secrets
-from monitor.store.engine.activations import origin_of
 from monitor.store.engine.database import Database
 from monitor.store.engine.locks import hold_owner
 from monitor.store.engine.opening import open_store
+from monitor.store.engine.processes import origin_of
 from monitor.store.secrets import KeptTokens
-from monitor.store.sources.server_memory import Servers
+from monitor.store.sources.reading_state import Servers
 
 if TYPE_CHECKING:
     from monitor.digest.render import JinjaTemplates

@@ -11,7 +11,7 @@ from monitor.cli.terminal import console, print_faults
 from monitor.commands.json_output import Answer, plain
 from monitor.config import load, masked
 from monitor.errors import ConfigError, Fault
-from monitor.store.engine.sqlite_files import is_missing
+from monitor.store.engine.connect import is_missing
 
 
 def check(config: Config = CONFIG, as_json: AsJson = False) -> None:

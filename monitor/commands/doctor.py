@@ -16,7 +16,7 @@ from monitor.model import Channel, DeliveryState, Run, RunOutcome
 from monitor.pipeline.runtime import Runtime
 from monitor.private_files import can_be_read_by_all
 from monitor.store.digests import deliveries
-from monitor.store.engine import heartbeats
+from monitor.store.engine import processes
 from monitor.store.engine.database import Database
 from monitor.store.engine.opening import CREATED_BY
 from monitor.store.sources import runs
@@ -143,7 +143,7 @@ def _written_through(database: Database) -> Check:
 def _clock(runtime: Runtime) -> Check:
     """Check that no record is ahead of the clock: then the clock is wrong now, or was before."""
     with runtime.database.reading() as tx:
-        signs = [*heartbeats.signs(tx).values(), heartbeats.last_beat(tx, SERVICE)]
+        signs = [*processes.signs(tx).values(), processes.last_beat(tx, SERVICE)]
         finished = [run.finished for run in runs.last_runs(tx)]
     now = datetime.now(UTC)
     for last, clock in ((_newest(signs), now), (_newest(finished), runtime.clock.now())):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from monitor.errors import StoreError
-from monitor.store.engine import heartbeats
+from monitor.store.engine import processes
 from monitor.store.engine.database import Database
 from monitor.store.engine.opening import CREATED_BY, is_there
 
@@ -38,21 +38,21 @@ def sign_of_life(database: Database, kind: str) -> None:
     now = datetime.now(UTC)
     with database.writing() as tx:
         if kind == SERVICE:
-            heartbeats.beat(tx, SERVICE, now)
-        heartbeats.beat(tx, _process(kind), now)
-        heartbeats.forget_old(tx, now - FORGOTTEN)
+            processes.beat(tx, SERVICE, now)
+        processes.beat(tx, _process(kind), now)
+        processes.forget_old(tx, now - FORGOTTEN)
 
 
 def end_of_life(database: Database, kind: str) -> None:
     """Record that this process has ended as it should."""
     with database.writing() as tx:
-        heartbeats.forget(tx, _process(kind))
+        processes.forget(tx, _process(kind))
 
 
 def living_workers(database: Database) -> int:
     """Return how many workers have given a sign of life within the last minute."""
     with database.reading() as tx:
-        signs = heartbeats.signs(tx, WORKER)
+        signs = processes.signs(tx, WORKER)
     return sum(datetime.now(UTC) - at < AT_WORK for at in signs.values())
 
 
@@ -73,7 +73,7 @@ def vital_signs(database: Database) -> list[Check]:
 def _check_this_machine(database: Database) -> list[Check]:
     """Check the newest process of each kind on this machine, or else any service."""
     with database.reading() as tx:
-        signs = heartbeats.signs(tx)
+        signs = processes.signs(tx)
     checks = []
     for kind in (SERVICE, WORKER):
         here = [at for name, at in signs.items() if name.startswith(_here(kind))]
@@ -83,7 +83,7 @@ def _check_this_machine(database: Database) -> list[Check]:
 
 def service(database: Database, *, expected: bool) -> Check:
     with database.reading() as tx:
-        last = heartbeats.last_beat(tx, SERVICE)
+        last = processes.last_beat(tx, SERVICE)
     if last is None:
         return Check(
             "service",
@@ -96,7 +96,7 @@ def service(database: Database, *, expected: bool) -> Check:
 def workers(database: Database) -> list[Check]:
     """Check the workers of all machines; a killed one is no fault while another runs."""
     with database.reading() as tx:
-        signs = heartbeats.signs(tx, WORKER)
+        signs = processes.signs(tx, WORKER)
     checks = [_check_heartbeat(name.replace("@", " "), at) for name, at in signs.items()]
     living = sum(check.ok for check in checks)
     return [check if check.ok or not living else _check_replaced(check, living) for check in checks]

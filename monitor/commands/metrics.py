@@ -22,7 +22,7 @@ from monitor.model import DeliveryState, Run, SourceReport
 from monitor.pipeline.runtime import Runtime
 from monitor.store import metrics as store_metrics
 from monitor.store.digests import deliveries, incidents
-from monitor.store.engine import heartbeats
+from monitor.store.engine import processes
 from monitor.store.metrics import StoreCounts
 from monitor.store.sources import runs
 
@@ -65,7 +65,7 @@ def _read(runtime: Runtime) -> _Stored:
             reports=runs.report(tx, runtime.sources, now - RECENT, now),
             deliveries=deliveries.counts(tx),
             incidents=Counter(incident.kind for incident in incidents.open_incidents(tx)),
-            last_beat=heartbeats.last_beat(tx, SERVICE),
+            last_beat=processes.last_beat(tx, SERVICE),
         )
 
 

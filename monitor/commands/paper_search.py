@@ -34,7 +34,7 @@ from monitor.model import (
     StoredPaper,
 )
 from monitor.store.engine.database import Transaction
-from monitor.store.papers import paper_filters, papers, sightings
+from monitor.store.papers import papers, sightings
 from monitor.store.papers import search as search_index
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def _batches(
 
     With each come the id down to which nothing was left out, and how many ids were named so far.
     """
-    first, end = paper_filters.id_bounds(tx, wanted)
+    first, end = search_index.id_bounds(tx, wanted)
     at = end if below is None else min(end, below)
     size, named = min(_FIRST_BATCH, _most_looked_at(matcher)), 0
     for number in count():
@@ -208,7 +208,7 @@ def _batches(
         if not ids:
             return
         at, named = ids[-1], named + len(ids)
-        kept = ids if wanted == EVERY else paper_filters.keep(tx, wanted, ids)
+        kept = ids if wanted == EVERY else search_index.keep(tx, wanted, ids)
         while len(kept) > size:
             yield kept[size - 1], named, kept[:size]
             kept, size = kept[size:], min(2 * size, _LONGEST_BATCH)
@@ -226,7 +226,7 @@ def _named(
     if matcher and matcher.expression:
         return search_index.newest(tx, matcher.expression, below, most)
     if wanted.topic or wanted.kind not in (None, ChangeKind.NEW) or number > 1:
-        return paper_filters.newest(tx, wanted, below, most)
+        return search_index.newest_filtered(tx, wanted, below, most)
     return search_index.newest(tx, None, below, most)
 
 
@@ -279,7 +279,7 @@ def load_page(
 ) -> list[StoredPaper]:
     """Return papers in the order of `ids`. One that the cheap check excludes is not loaded."""
     ids = list(ids)
-    kept = {id for id, *text in papers.texts(tx, ids) if may(*text)} if may else set(ids)
+    kept = {id for id, text in papers.texts(tx, ids).items() if may(*text)} if may else set(ids)
     stored = papers.load(tx, kept) if kept else {}
     return [stored[id] for id in ids if id in stored and not stored[id].purged]
 

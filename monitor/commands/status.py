@@ -27,11 +27,11 @@ from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.pipeline.settle_deliveries import is_handed_off_again
 from monitor.store.digests import deliveries, digests, outbox, suppressions
 from monitor.store.digests import incidents as stored_incidents
-from monitor.store.engine import heartbeats
+from monitor.store.engine import processes
 from monitor.store.engine.database import Database, Transaction
 from monitor.store.papers import undecided
 from monitor.store.sources import runs
-from monitor.store.topics import matches, subscriptions, unsent_matches
+from monitor.store.topics import matches, subscriptions
 from monitor.store.topics.subscriptions import SubscriptionState
 
 
@@ -146,7 +146,7 @@ def _subscription(
 ) -> SubscriptionStatus:
     newest = digests.latest_report(tx, subscription.name)
     last = Last(*newest, tuple(deliveries.of_digest(tx, newest[0].id))) if newest else None
-    waiting = unsent_matches.waiting(tx, subscription.name, now) if state else 0
+    waiting = matches.waiting(tx, subscription.name, now) if state else 0
     due = next_slot(subscription, state, now)
     return SubscriptionStatus(
         name=subscription.name,
@@ -303,13 +303,13 @@ def _in_zone(zone: str) -> Callable[[datetime], str]:
 
 def _find_silence(tx: Transaction, format_time: Callable[[datetime], str]) -> Iterator[str]:
     """Yield a problem if a service once ran on this store and no longer does, by the real clock."""
-    last = heartbeats.last_beat(tx, SERVICE)
+    last = processes.last_beat(tx, SERVICE)
     if last is not None and datetime.now(UTC) - last > ALIVE:
         yield f"the service has given no sign of life since {format_time(last)}"
 
 
 def _is_served(tx: Transaction) -> bool:
-    last = heartbeats.last_beat(tx, SERVICE)
+    last = processes.last_beat(tx, SERVICE)
     return last is not None and datetime.now(UTC) - last <= ALIVE
 
 
@@ -347,7 +347,7 @@ def _find_overdue(
     if state is None or is_paused(subscription, now):
         return
     if subscription.schedule.immediately:
-        since = unsent_matches.waits_since(tx, subscription.name, now)
+        since = matches.waits_since(tx, subscription.name, now)
         if since is not None and since < now - late:
             format_time = _in_zone(zone or "UTC")
             yield f"papers have been waiting for {subscription.name} since {format_time(since)}"
@@ -355,7 +355,7 @@ def _find_overdue(
     after = max(state.first_seen, state.last_due_at or state.in_force_since)
     slot = latest_due(subscription.schedule, subscription.settings.timezone, after, now - late)
     if slot is not None:
-        waiting = unsent_matches.waiting(tx, subscription.name, now)
+        waiting = matches.waiting(tx, subscription.name, now)
         papers = f"; {count_papers(waiting)} in it" if waiting else ""
         due = local(slot.due_at, zone or subscription.settings.timezone)
         yield f"the digest of {subscription.name} was due {due} and has not been composed{papers}"
@@ -447,7 +447,7 @@ def upcoming(parts: Runtime, names: Sequence[str] = ()) -> list[Upcoming]:
         return [
             Upcoming(
                 subscription.name,
-                unsent_matches.waiting(tx, subscription.name, now),
+                matches.waiting(tx, subscription.name, now),
                 next_slot(subscription, states.get(subscription.name), now),
                 subscription.settings.timezone,
                 subscription.settings.pause_until if is_paused(subscription, now) else None,

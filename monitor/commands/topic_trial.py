@@ -263,7 +263,7 @@ SPELLING_PAPERS = 2_000
 def newest_papers(tx: Transaction) -> list[Paper]:
     """Return the newest papers that are stored: title and abstract of each."""
     ids = search.newest(tx, None, None, SPELLING_PAPERS)
-    return [Paper(title, abstract=abstract) for _, title, abstract in papers.texts(tx, ids)]
+    return [Paper(title, abstract=abstract) for title, abstract in papers.texts(tx, ids).values()]
 
 
 def no_paper_has(words: Sequence[str], papers: int) -> str:

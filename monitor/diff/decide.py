@@ -217,9 +217,8 @@ def _date_of(paper: Paper) -> datetime | None:
 
 def _are_one(first: Candidate, other: Candidate) -> bool:
     """Whether a record with identifiers of two stored papers proves that they are one."""
-    if "different" in (first.ruled, other.ruled):
-        return False
-    return may_be_same_work(first.stored.paper, other.stored.paper)
+    ruled_apart = "different" in (first.ruled, other.ruled)
+    return not ruled_apart and may_be_same_work(first.stored.paper, other.stored.paper)
 
 
 def _compare(keyed: IncomingPaper, candidate: Candidate, why: str) -> Decision:
@@ -297,8 +296,7 @@ def proven(decisions: Sequence[Decision], ids: Sequence[int]) -> list[tuple[int,
 def count_undated(decisions: Sequence[Decision]) -> int:
     """Count the papers without a date among the new ones, for the next chunk."""
     unseen = (d for d in decisions if d.paper_id is None and d.earlier_in_chunk is None)
-    papers = (decision.keyed.paper for decision in unseen)
-    return sum(not (_date_of(paper) or paper.listed_at) for paper in papers)
+    return sum(not (_date_of(d.keyed.paper) or d.keyed.paper.listed_at) for d in unseen)
 
 
 def count_fresh(decisions: Sequence[Decision], candidates: Sequence[Sequence[Candidate]]) -> int:

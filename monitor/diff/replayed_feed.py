@@ -19,6 +19,7 @@ from monitor.model import Candidate, ChangeKind, Decision, IncomingPaper, Paper
 A_DAY = timedelta(days=1)
 # Fewer may be late additions.
 MIN_REPLAYED = 3
+_NEW = (ChangeKind.NEW, ChangeKind.OLDER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +48,16 @@ def suspect(
 ) -> Suspicion:
     """Count a chunk. `papers` are all of its papers, `decisions` those of changed ones."""
     old = sum(_is_old(paper, last_read) for paper in papers)
-    links = Counter(
-        pair for decision in decisions for pair in decision.keyed.keys if pair[0] == LINK
-    )
-    moved = [
-        not _is_old(decision.keyed.paper, last_read) and _link_moved(decision.keyed, known, links)
-        for decision, known in zip(decisions, candidates, strict=True)
-    ]
-    new = sum(
-        (again or _is_old(decision.keyed.paper, last_read))
-        and decision.earlier_in_chunk is None
-        and decision.kind in (ChangeKind.NEW, ChangeKind.OLDER)
-        for decision, again in zip(decisions, moved, strict=True)
-    )
-    return Suspicion(old + sum(moved), new)
+    keys = (pair for decision in decisions for pair in decision.keyed.keys)
+    links = Counter(pair for pair in keys if pair[0] == LINK)
+    moved = new = 0
+    for decision, known in zip(decisions, candidates, strict=True):
+        is_old = _is_old(decision.keyed.paper, last_read)
+        is_moved = not is_old and _link_moved(decision.keyed, known, links)
+        is_new = decision.earlier_in_chunk is None and decision.kind in _NEW
+        moved += is_moved
+        new += is_new and (is_old or is_moved)
+    return Suspicion(old + moved, new)
 
 
 def _is_old(paper: Paper, last_read: datetime) -> bool:

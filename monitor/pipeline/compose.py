@@ -43,11 +43,10 @@ from monitor.pipeline.order import JudgedPapers, order_of
 from monitor.pipeline.runtime import ComposeContext, Destination, Subscription
 from monitor.store.digests import digests, suppressions
 from monitor.store.digests import incidents as stored_incidents
-from monitor.store.dry_run import rehearsing
-from monitor.store.engine.database import Transaction
-from monitor.store.papers import earlier_texts, sightings
+from monitor.store.engine.database import Transaction, rehearsing
+from monitor.store.papers import sightings, write_papers
 from monitor.store.sources import runs
-from monitor.store.topics import matches, unsent_matches
+from monitor.store.topics import matches
 from monitor.store.topics.subscriptions import SubscriptionState
 
 log = structlog.get_logger()
@@ -222,7 +221,7 @@ def _digest(
     known: _Known,
 ) -> Digest:
     with context.database.reading() as tx:
-        news = unsent_matches.unsent(tx, subscription.name, now, known.changes)
+        news = matches.unsent(tx, subscription.name, now, known.changes)
         order = order_of(tx, subscription, context.topics, known.judged)
         drafted = draft(
             news,
@@ -235,7 +234,7 @@ def _digest(
         )
         report = known.reports.read(tx, context.sources, _reported_from(state, now), now)
         also = _other_titles(tx, drafted)
-        earlier = earlier_texts.before(tx, drafted.revisions)
+        earlier = write_papers.texts_before(tx, drafted.revisions)
     composed = compose_digest(
         drafted,
         subscription=subscription.name,

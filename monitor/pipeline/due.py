@@ -14,7 +14,7 @@ from monitor.pipeline.runtime import ComposeContext, Subscription
 from monitor.store.digests import digests
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine.database import Transaction
-from monitor.store.topics import subscriptions, unsent_matches
+from monitor.store.topics import matches, subscriptions
 from monitor.store.topics.subscriptions import SubscriptionState
 
 # A subscription made at eight has its first digest at eight.
@@ -107,7 +107,7 @@ def find_slot(
     after = _last_slot(subscription, state)
     if subscription.schedule.immediately:
         with context.database.reading() as tx:
-            if not unsent_matches.has_fresh(tx, subscription.name, now):
+            if not matches.has_fresh(tx, subscription.name, now):
                 return None
             return Slot(str(digests.count(tx, subscription.name) + 1), now)
     if early:

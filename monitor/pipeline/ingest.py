@@ -37,7 +37,7 @@ from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine import locks
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import undecided
-from monitor.store.sources import reading_progress, runs, source_state
+from monitor.store.sources import reading_state, runs
 
 log = structlog.get_logger()
 
@@ -50,7 +50,7 @@ def is_due(context: IngestContext, name: str) -> bool:
     configured = context.sources[name]
     with context.database.reading() as tx:
         last = runs.last_start(tx, name)
-        state = source_state.state(tx, name, configured.address)
+        state = reading_state.source_state(tx, name, configured.address)
     every = configured.settings.every
     if configured.is_folder:
         every -= TICK
@@ -81,7 +81,7 @@ def ingest(
             runs.close_interrupted(tx, name, now)
             first = runs.first_read(tx, name) is None
             validators = runs.validators(tx, name)
-            state = source_state.state(tx, name, configured.address)
+            state = reading_state.source_state(tx, name, configured.address)
             error = stored_incidents.open_error(tx, incidents.source(name), incidents.FAILING)
         retried = retry_after_upgrade(context, name, on_progress)
         if source_schedule.waits(state, now):
@@ -107,7 +107,7 @@ def ingest(
 def _record_wait(context: IngestContext, configured: ConfiguredSource, wait: FetchError) -> None:
     until = context.clock.now() + (wait.retry_after or timedelta(0))
     with context.database.writing() as tx:
-        source_state.must_wait(tx, configured.name, configured.address, until, str(wait))
+        reading_state.must_wait(tx, configured.name, configured.address, until, str(wait))
 
 
 def _postponed_run(name: str, why: str, now: datetime) -> Run:
@@ -187,7 +187,7 @@ class _Pass:
     def _read(self, document: Document) -> Run | None:
         content_hash = hashlib.sha256(document.content).hexdigest()
         with self.context.database.reading() as tx:
-            progress = reading_progress.of_document(tx, self.configured.name, content_hash)
+            progress = reading_state.of_document(tx, self.configured.name, content_hash)
         offset, finished = progress or (0, False)
         if finished:
             if not (self.reread and document.url):
@@ -248,7 +248,7 @@ class _Pass:
         self, document: Document, content_hash: str, end: int, finished: bool
     ) -> Progress:
         name = self.configured.name
-        return lambda tx, now: reading_progress.set_document(
+        return lambda tx, now: reading_state.set_document(
             tx, name, content_hash, document.name, end, finished, now
         )
 
@@ -256,7 +256,7 @@ class _Pass:
 def read_dump(recorder: RunRecorder, dump: Dump) -> Run | None:
     """Read a dump in parts, from where an earlier reading of it, or of its beginning, ended."""
     with recorder.context.database.reading() as tx:
-        states = reading_progress.dump_states(tx, recorder.configured.name)
+        states = reading_state.dump_states(tx, recorder.configured.name)
     if any(state.is_read(dump) for state in states):
         return None
     cursors = [state.cursor for state in states if state.cursor.offset]
@@ -321,7 +321,7 @@ def _progress(
     recorder: RunRecorder, dump: Dump, cursor: DumpCursor, ended: bool = False
 ) -> Progress:
     name = recorder.configured.name
-    return lambda tx, now: reading_progress.read_to(tx, name, dump, cursor, ended, now)
+    return lambda tx, now: reading_state.read_to(tx, name, dump, cursor, ended, now)
 
 
 def retry_after_upgrade(

@@ -19,7 +19,7 @@ from monitor.store.digests import incidents as stored_incidents
 from monitor.store.digests import outbox, suppressions
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import sightings
-from monitor.store.papers.changes import matched_since, reopen
+from monitor.store.papers.write_papers import matched_since, reopen
 from monitor.store.topics import matches, subscriptions
 
 log = structlog.get_logger()

@@ -32,6 +32,7 @@ from monitor.model import (
 )
 from monitor.pipeline.runtime import Subscription
 from monitor.store.engine.database import Transaction
+from monitor.store.papers import papers as stored_papers
 from monitor.store.topics import judgements
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class JudgedPapers:
             if len(known) + len(missing) > MAX_READ:
                 known.clear()
                 missing = list(verdicts)
-            self._add(missing, judgements.texts(tx, missing))
+            self._add(missing, stored_papers.texts(tx, missing))
         return [
             Judged(of[0], verdict, of[1]) for id, verdict in verdicts.items() if (of := known[id])
         ]

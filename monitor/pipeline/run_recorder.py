@@ -35,7 +35,7 @@ from monitor.pipeline.store_chunk import (
 )
 from monitor.store.engine.database import Database, Transaction
 from monitor.store.papers import undecided
-from monitor.store.sources import runs, server_memory, source_state
+from monitor.store.sources import reading_state, runs
 
 log = structlog.get_logger()
 
@@ -170,12 +170,12 @@ class RunRecorder:
 
     def record_whole(self, tx: Transaction, document: Document | Dump, now: datetime) -> None:
         name, place = self.configured.name, self.configured.address
-        source_state.read_whole(tx, name, place, now, document.lifetime)
+        reading_state.read_whole(tx, name, place, now, document.lifetime)
 
     def forget_redirect(self, url: str) -> None:
         """Forget a redirect whose target cannot be read."""
         with self.context.database.writing() as tx:
-            server_memory.forget_redirect(tx, url)
+            reading_state.forget_redirect(tx, url)
 
     def finish(
         self,

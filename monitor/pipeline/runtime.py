@@ -23,9 +23,9 @@ from monitor.pipeline.active_config import InForce
 from monitor.signing import KeyRing
 from monitor.sources.base import Source
 from monitor.sources.calendar import Calendar
-from monitor.store.engine.activations import Origin
 from monitor.store.engine.database import Database
 from monitor.store.engine.locks import Lock
+from monitor.store.engine.processes import Origin
 from monitor.store.topics.subscriptions import Subscribed
 
 OPERATOR = "@operator"

@@ -18,9 +18,9 @@ from monitor.pipeline import incidents
 from monitor.pipeline.runtime import MatchContext
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.digests.incidents import Incident
-from monitor.store.engine import activations, heartbeats
-from monitor.store.engine.activations import Activation
+from monitor.store.engine import processes
 from monitor.store.engine.database import Transaction
+from monitor.store.engine.processes import Activation
 
 log = structlog.get_logger()
 
@@ -36,19 +36,19 @@ ALIVE = timedelta(minutes=5)
 
 def begin_use(tx: Transaction, context: MatchContext) -> None:
     """Record that this process works with its configuration from now on."""
-    newest = activations.newest(tx)
+    newest = processes.newest_activation(tx)
     config_hash = context.activation_hash
     if newest is None or (newest.config_hash, newest.origin) != (config_hash, context.origin):
-        activations.record(tx, config_hash, context.origin)
+        processes.record_activation(tx, config_hash, context.origin)
 
 
 def take_turn(tx: Transaction, context: MatchContext) -> None:
     """Record the configuration unless it was used last; an incident begins with the third turn."""
-    newest, config_hash = activations.newest(tx), context.activation_hash
+    newest, config_hash = processes.newest_activation(tx), context.activation_hash
     if newest is not None and newest.config_hash == config_hash:
         return
-    activations.record(tx, config_hash, context.origin)
-    rivals = find_rivals(activations.history(tx), datetime.now(UTC))
+    processes.record_activation(tx, config_hash, context.origin)
+    rivals = find_rivals(processes.activations(tx), datetime.now(UTC))
     if rivals is None:
         return
     now, error = context.clock.now(), _describe(rivals)
@@ -60,7 +60,7 @@ def goes_on(tx: Transaction, unsolved: Sequence[Incident]) -> bool:
     """Return whether one of these open incidents is of two configurations that still take turns."""
     if all(incident.kind != incidents.SHARED for incident in unsolved):
         return False
-    return find_rivals(activations.history(tx), datetime.now(UTC)) is not None
+    return find_rivals(processes.activations(tx), datetime.now(UTC)) is not None
 
 
 def keeps_others(tx: Transaction, context: MatchContext) -> bool:
@@ -73,10 +73,10 @@ def _is_another_alive(tx: Transaction, context: MatchContext) -> bool:
     """Return whether a service or worker on another file gave a sign of life lately."""
     config_hash, now = context.activation_hash, datetime.now(UTC)
     living = {
-        name.partition("@")[2] for name, at in heartbeats.signs(tx).items() if now - at < ALIVE
+        name.partition("@")[2] for name, at in processes.signs(tx).items() if now - at < ALIVE
     }
     last: dict[str, Activation] = {}
-    for activation in activations.history(tx):
+    for activation in processes.activations(tx):
         last.setdefault(f"{activation.origin.host}/{activation.origin.process}", activation)
     own = context.origin[:2]
     return any(

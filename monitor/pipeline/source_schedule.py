@@ -9,7 +9,7 @@ from math import ceil
 
 from monitor.model import Run
 from monitor.sources.calendar import Calendar
-from monitor.store.sources.source_state import SourceState
+from monitor.store.sources.reading_state import SourceState
 
 # A server that says "not modified" for ever is asked for everything after so long (F14).
 AFRESH = timedelta(days=7)

@@ -18,9 +18,9 @@ _delivery = schema.delivery.c
 
 @dataclass(frozen=True, slots=True)
 class StoreCounts:
-    """What is stored; `matches` are those of the changes since a time.
+    """Counts of the store; `matches` are those of the changes since a time.
 
-    What waits: changes for topics, papers for the search index, deliveries for their time (the
+    Waiting are changes for topics, papers for the search index, deliveries for their time (the
     oldest since `oldest_delivery`), and jobs for workers.
     """
 

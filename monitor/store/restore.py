@@ -18,11 +18,11 @@ from monitor.model import DeliveryState
 from monitor.private_files import create_file
 from monitor.store.digests import suppressions
 from monitor.store.engine import schema
+from monitor.store.engine.connect import SQLITE_HEADER, header_of, restoring
 from monitor.store.engine.database import Database
 from monitor.store.engine.locks import service_lock
 from monitor.store.engine.opening import open_store
-from monitor.store.engine.sql import Instant
-from monitor.store.engine.sqlite_files import is_database, restoring
+from monitor.store.engine.sql import Instant, insert_new
 
 log = structlog.get_logger()
 
@@ -68,12 +68,19 @@ def _verify(backup: Path) -> None:
 
 def _suppressions_of(path: Path) -> list[dict[str, Any]] | None:
     """Return the suppressions of the store that is replaced, None where they cannot be read."""
-    if not is_database(path):
-        return None
     try:
+        if header_of(path) != SQLITE_HEADER:
+            return None
         with closing(Database(f"sqlite:///{path}")) as replaced, replaced.reading() as tx:
-            return suppressions.rows(tx) if sa.inspect(tx).has_table(schema.paper.name) else None
-    except StoreError as fault:
+            tables = sa.inspect(tx).get_table_names()
+            if schema.paper.name not in tables:
+                return None
+            if schema.suppression.name not in tables:  # of a version without suppressions
+                return []
+            return [dict(row) for row in tx.execute(sa.select(schema.suppression)).mappings()]
+    except FileNotFoundError:
+        return None
+    except (StoreError, OSError) as fault:
         log.warning("suppressions not carried over", error=str(fault))
         return None
 
@@ -135,7 +142,8 @@ def _hold(database: Database, suppressed: list[dict[str, Any]] | None, now: date
         if suppressed is None:
             suppressions.doubt(tx, now)
         else:
-            suppressions.replace_all(tx, suppressed)
+            tx.execute(sa.delete(schema.suppression))
+            insert_new(tx, schema.suppression, suppressed)
         unknown = {
             "state": DeliveryState.UNKNOWN,
             "owner": "",

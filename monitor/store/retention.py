@@ -66,12 +66,7 @@ def purge(
 def _is_needed(tx: Transaction) -> sa.ColumnElement[bool]:
     """Whether a paper waits to be matched, or to be sent, or was rated or saved."""
     unmatched = sa.exists().where(_change.paper_id == _paper.id, _change.matched_at.is_(None))
-    sent = sa.exists().where(
-        _item.subscription == _has.subscription,
-        _item.paper_id == _match.paper_id,
-        _item.revision >= _match.revision,
-        reaches_anyone(_item.digest_id),
-    )
+    sent = matches.announced(_has.subscription).where(reaches_anyone(_item.digest_id))
     unsent = (
         sa.select(_match.paper_id)
         .join(schema.change, matches.OF_CHANGE)
@@ -80,7 +75,7 @@ def _is_needed(tx: Transaction) -> sa.ColumnElement[bool]:
         .where(
             _match.paper_id == _paper.id,
             _change.at >= earlier(_has.since, _topic.since_seconds),
-            ~sent,
+            ~sent.exists(),
         )
         .correlate(schema.paper)
     )

@@ -13,7 +13,7 @@ from monitor.model import Clock
 from monitor.private_files import create_file, read_private
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database, Transaction
-from monitor.store.engine.inserts import insert_new, insert_or_update
+from monitor.store.engine.sql import insert_new, insert_or_update
 
 _BYTES = 32
 # Rows are kept so long after their end: a one-time address must not begin a second session.

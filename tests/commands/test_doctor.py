@@ -15,7 +15,7 @@ import pytest
 from monitor.channels.email import sender_dns
 from monitor.commands.doctor import _permissions, doctor
 from monitor.commands.heartbeat import SERVICE, WORKER, Check, sign_of_life, workers
-from monitor.store.engine import heartbeats
+from monitor.store.engine import processes
 from tests.house import AGENTS, House
 from tests.servers.dns import names
 from tests.servers.slack import APP_TOKEN, TOKEN, SlackServer
@@ -113,7 +113,7 @@ def test_a_disk_that_is_nearly_full_is_said(house: House, monkeypatch: pytest.Mo
 def test_a_clock_behind_what_was_recorded_is_said(house: House) -> None:
     assert examined(house)["clock"].ok
     with house.opened() as app, app.runtime.database.writing() as tx:
-        heartbeats.beat(tx, SERVICE, datetime.now(UTC) + timedelta(hours=2))
+        processes.beat(tx, SERVICE, datetime.now(UTC) + timedelta(hours=2))
     check = examined(house)["clock"]
     assert not check.ok and "correct the clock" in check.message
 
@@ -189,7 +189,7 @@ def test_a_killed_worker_is_no_fault_while_another_does_its_work(house: House) -
     """It is named for a day all the same; where none is left, it is one."""
     with house.opened() as app:
         with app.runtime.database.writing() as tx:
-            heartbeats.beat(tx, "worker@cellar/7", datetime.now(UTC) - timedelta(hours=2))
+            processes.beat(tx, "worker@cellar/7", datetime.now(UTC) - timedelta(hours=2))
         [check] = workers(app.runtime.database)
         assert (check.name, check.ok) == ("worker cellar/7", False)
         sign_of_life(app.runtime.database, WORKER)

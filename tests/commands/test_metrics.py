@@ -12,7 +12,7 @@ from monitor.commands.heartbeat import SERVICE
 from monitor.commands.metrics import CONTENT_TYPE, metrics
 from monitor.pipeline.flow import Step, Task
 from monitor.service.job_queue import open_queue
-from monitor.store.engine import heartbeats
+from monitor.store.engine import processes
 from tests.house import AGENTS, BANDITS, FOLDING, House
 from tests.servers.smtp import Drop, ScriptedSmtp
 
@@ -101,7 +101,7 @@ def test_the_service_and_an_empty_store(house: House) -> None:
     empty = scraped(house)
     assert empty["papers",] == 0 and ("service_beat_timestamp_seconds",) not in empty
     with house.opened() as app, app.runtime.database.writing() as tx:
-        heartbeats.beat(tx, SERVICE, AT)
+        processes.beat(tx, SERVICE, AT)
     assert scraped(house)["service_beat_timestamp_seconds",] == AT.timestamp()
 
 
@@ -131,7 +131,7 @@ def test_each_metric_is_in_the_documentation(house: House) -> None:
     house.ingest()
     with house.opened() as app:
         with app.runtime.database.writing() as tx:
-            heartbeats.beat(tx, SERVICE, AT)
+            processes.beat(tx, SERVICE, AT)
         families = text_string_to_metric_families(metrics(app.runtime).decode())
     names = {one.name for one in families if not one.name.startswith("process_")}
     table = re.findall(r"^\| `(paper_monitor_\w+)`", OPERATIONS.read_text("utf-8"), re.MULTILINE)

@@ -16,7 +16,7 @@ from monitor.errors import StoreError
 from monitor.model import DeliveryState
 from monitor.pipeline.match import match
 from monitor.store.digests import deliveries
-from monitor.store.engine import heartbeats
+from monitor.store.engine import processes
 from monitor.store.engine.database import Database
 from tests.house import AGENTS, BANDITS, House
 from tests.servers.smtp import Drop, ScriptedSmtp
@@ -33,7 +33,7 @@ def why(house: House) -> str:
 
 def beat(house: House) -> None:
     with house.opened() as app, app.runtime.database.writing() as tx:
-        heartbeats.beat(tx, SERVICE, datetime.now(UTC))
+        processes.beat(tx, SERVICE, datetime.now(UTC))
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from monitor.store.digests import digests, outbox
 from monitor.store.engine.database import Database
 from monitor.store.papers import papers
 from monitor.store.papers.papers import Origin
-from monitor.store.topics import matches, unsent_matches
+from monitor.store.topics import matches
 from tests.store.scenes import NOW, digest, freeze
 
 
@@ -49,7 +49,7 @@ def tell(store: Database, name: str = "ada", now: datetime = NOW) -> list[int]:
     """Match, compose and send a digest of all that is unsent; return the papers in it."""
     match(store, now=now)
     with store.reading() as tx:
-        news = unsent_matches.unsent(tx, name, now)
+        news = matches.unsent(tx, name, now)
         period = str(digests.count(tx, name) + 1)
     if not news:
         return []

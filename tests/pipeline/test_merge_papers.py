@@ -16,7 +16,7 @@ from monitor.store.digests import digests
 from monitor.store.engine.database import Database
 from monitor.store.engine.opening import open_store
 from monitor.store.papers import identity_rulings, merge_papers, papers
-from monitor.store.topics import unsent_matches
+from monitor.store.topics import matches
 from tests.pipeline.desk import ids, match, origin, read, send, tell
 from tests.store.scenes import DAY, NOW, digest, freeze, subscribe, unsent, watch
 
@@ -111,7 +111,7 @@ def test_a_revision_of_a_paper_whose_other_half_was_purged_is_news_still(store: 
     read(store, "arxiv", LINKED, now=NOW + 31 * DAY)
     match(store, kinds=(ChangeKind.REVISED,), now=NOW + 32 * DAY)
     with store.reading() as tx:
-        waiting = unsent_matches.unsent(tx, "ada", NOW + 32 * DAY)
+        waiting = matches.unsent(tx, "ada", NOW + 32 * DAY)
     assert [one.change.kind for one in waiting] == [ChangeKind.REVISED]
 
 

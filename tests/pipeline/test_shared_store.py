@@ -18,7 +18,7 @@ from monitor.model.judgements import WANTED, Judgement
 from monitor.pipeline import shared_store
 from monitor.pipeline.shared_store import find_rivals
 from monitor.store.engine import schema
-from monitor.store.engine.activations import Activation, Origin
+from monitor.store.engine.processes import Activation, Origin
 from monitor.store.topics import judgements
 from tests.house import AGENTS, BANDITS, FOLDING, House
 

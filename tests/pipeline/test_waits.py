@@ -18,8 +18,8 @@ from monitor.sources.arxiv import Arxiv
 from monitor.store.digests import incidents
 from monitor.store.engine import schema
 from monitor.store.papers import papers
-from monitor.store.sources import runs, source_state
-from monitor.store.sources.source_state import SourceState
+from monitor.store.sources import reading_state, runs
+from monitor.store.sources.reading_state import SourceState
 from tests.house import SATURDAY, House
 from tests.pipeline.test_feeds import RSS, feed, item
 from tests.servers.web import Answer, Asked, MisbehavingServer, misbehaving_server
@@ -57,7 +57,7 @@ def recorded(house: House) -> list[Run]:
 
 def state(house: House, name: str = "journal") -> SourceState:
     with house.opened() as app, app.runtime.database.reading() as tx:
-        return source_state.state(tx, name, app.runtime.sources[name].address)
+        return reading_state.source_state(tx, name, app.runtime.sources[name].address)
 
 
 # ── Retry-After ─────────────────────────────────────────────────────────────────────

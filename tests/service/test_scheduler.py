@@ -27,7 +27,7 @@ from monitor.model import DeliveryState
 from monitor.pipeline.flow import Step, Task
 from monitor.service.scheduler import READERS, Service, _Jobs
 from monitor.store.digests import deliveries, digests
-from monitor.store.engine import heartbeats
+from monitor.store.engine import processes
 from tests.house import AGENTS, BANDITS, FOLDING, SATURDAY, House
 from tests.patience import PATIENCE, wait
 from tests.servers.smtp import Hold, ScriptedSmtp
@@ -387,7 +387,7 @@ def test_the_service_lives_while_it_ticks(house: House):
         service.stop()
         thread.join(PATIENCE)
     with house.opened() as app, app.runtime.database.reading() as tx:
-        assert heartbeats.signs(tx) == {}  # it has ended as it should, and is not missed
+        assert processes.signs(tx) == {}  # it has ended as it should, and is not missed
 
 
 def test_after_days_of_being_down_the_digest_waits_for_the_first_reading(house: House):
@@ -443,7 +443,7 @@ def test_status_tells_of_a_service_that_died_and_a_slot_that_nobody_composed(hou
     with house.opened() as app:
         assert problems(house) == []
         with app.runtime.database.writing() as tx:
-            heartbeats.beat(tx, SERVICE, datetime.now(UTC) - timedelta(days=5))
+            processes.beat(tx, SERVICE, datetime.now(UTC) - timedelta(days=5))
     house.clock.move(days=2)
     count_digests = problems(house)
     assert any("no sign of life" in problem for problem in count_digests)

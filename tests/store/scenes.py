@@ -27,7 +27,7 @@ from monitor.store.digests import freeze_digest
 from monitor.store.digests.freeze_digest import Planned
 from monitor.store.engine.database import Database, Transaction
 from monitor.store.papers import candidates, write_papers
-from monitor.store.topics import matches, subscriptions, unsent_matches
+from monitor.store.topics import matches, subscriptions
 from tests.patience import PATIENCE
 
 NOW = datetime(2026, 3, 2, 8, 0, tzinfo=UTC)
@@ -99,12 +99,12 @@ def waiting(store: Database) -> list[tuple[int, int, ChangeKind]]:
 
 def unsent(store: Database, name: str = "ada", now: datetime = NOW) -> list[UnsentMatch]:
     with store.reading() as tx:
-        return unsent_matches.unsent(tx, name, now)
+        return matches.unsent(tx, name, now)
 
 
 def has_fresh(store: Database, name: str = "ada", now: datetime = NOW) -> bool:
     with store.reading() as tx:
-        return unsent_matches.has_fresh(tx, name, now)
+        return matches.has_fresh(tx, name, now)
 
 
 def revisions_of(news: Iterable[UnsentMatch]) -> list[tuple[int, int]]:

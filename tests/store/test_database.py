@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from monitor.errors import NoStoreError, StoreBusyError, StoreError
 from monitor.store.engine import connect as engine
-from monitor.store.engine import database, heartbeats, opening, schema
+from monitor.store.engine import database, opening, processes, schema
 from monitor.store.engine.database import Database
 from monitor.store.engine.locks import hold_owner
 from monitor.store.engine.opening import open_store
@@ -79,10 +79,10 @@ def test_X15_a_writing_transaction_is_one_from_its_first_moment(sqlite: Database
 
 def test_a_transaction_is_all_or_nothing(store: Database) -> None:
     with pytest.raises(ZeroDivisionError), store.writing() as tx:
-        heartbeats.beat(tx, "x", NOW)
+        processes.beat(tx, "x", NOW)
         raise ZeroDivisionError
     with store.reading() as tx:
-        assert heartbeats.last_beat(tx, "x") is None
+        assert processes.last_beat(tx, "x") is None
 
 
 def test_what_refers_to_nothing_is_refused(store: Database) -> None:
@@ -93,19 +93,19 @@ def test_what_refers_to_nothing_is_refused(store: Database) -> None:
 
 def test_a_reader_writes_nothing(store: Database) -> None:
     with pytest.raises(StoreError, match=r"read-?only"), store.reading() as tx:
-        heartbeats.beat(tx, "x", NOW)
+        processes.beat(tx, "x", NOW)
     with store.writing() as tx:
-        heartbeats.beat(tx, "x", NOW)
+        processes.beat(tx, "x", NOW)
 
 
 def test_a_reader_sees_the_store_as_it_was_and_blocks_nobody(store: Database) -> None:
     with store.reading() as reader:
-        assert heartbeats.last_beat(reader, "x") is None
+        assert processes.last_beat(reader, "x") is None
         with store.writing() as writer:
-            heartbeats.beat(writer, "x", NOW)
-        assert heartbeats.last_beat(reader, "x") is None
+            processes.beat(writer, "x", NOW)
+        assert processes.last_beat(reader, "x") is None
     with store.reading() as reader:
-        assert heartbeats.last_beat(reader, "x") == NOW
+        assert processes.last_beat(reader, "x") == NOW
 
 
 def test_threads_that_write_take_turns(store: Database) -> None:
@@ -264,7 +264,7 @@ def test_nothing_is_recorded_in_a_file_that_is_no_longer_the_store(
     """Not even what was begun before: its commit would be lost with the file."""
     arrive(sqlite, "1")
     with pytest.raises(StoreError, match=says), sqlite.writing() as tx:
-        heartbeats.beat(tx, "x", NOW)
+        processes.beat(tx, "x", NOW)
         change(tmp_path / "monitor.db")
     for transaction in (sqlite.reading, sqlite.writing):
         with pytest.raises(StoreError, match=says), transaction():
@@ -351,7 +351,7 @@ def test_a_whole_store_passes_its_check(store: Database) -> None:
 def test_X19_the_probe_writes(store: Database) -> None:
     store.probe()
     with store.reading() as tx:
-        assert heartbeats.last_beat(tx, "probe") is not None
+        assert processes.last_beat(tx, "probe") is not None
 
 
 def test_X19_K10_a_full_disk_is_noticed_before_anything_is_sent(sqlite: Database) -> None:
@@ -509,12 +509,12 @@ def test_a_backup_is_a_whole_store_while_others_write(sqlite: Database, tmp_path
     arrive(sqlite, "1", "2")
     target = tmp_path / "backups" / "monitor.db"
     with sqlite.writing() as tx:
-        heartbeats.beat(tx, "not yet committed", NOW)
+        processes.beat(tx, "not yet committed", NOW)
         sqlite.backup(target)
     copy = open_store(f"sqlite:///{target}")
     with copy.reading() as tx:
         assert papers.count(tx) == 2
-        assert heartbeats.last_beat(tx, "not yet committed") is None
+        assert processes.last_beat(tx, "not yet committed") is None
     copy.close()
     assert [file.name for file in target.parent.iterdir()] == ["monitor.db"]
 

@@ -27,7 +27,7 @@ from monitor.store.digests.freeze_digest import Planned
 from monitor.store.digests.packed import ZstdError, pack
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database
-from monitor.store.topics import matches, subscriptions, unsent_matches
+from monitor.store.topics import matches, subscriptions
 from tests.patience import PATIENCE
 from tests.store.scenes import (
     DAY,
@@ -140,7 +140,7 @@ def test_a_subscription_looks_back_as_far_as_the_topic_says(store: Database) -> 
 def test_the_papers_that_wait_are_counted_as_they_will_be_revisions_of(store: Database) -> None:
     def waiting(name: str = "ada", now: datetime = NOW) -> int:
         with store.reading() as tx:
-            return unsent_matches.waiting(tx, name, now)
+            return matches.waiting(tx, name, now)
 
     watch(store, "t", "u", "v", since=timedelta(days=7))
     subscribe(store, "ada", topics=["t", "u"])
@@ -523,7 +523,7 @@ def test_papers_read_for_another_subscription_are_read_again_when_they_were_revi
 
     def read(name: str) -> dict[int, tuple[int, str]]:
         with store.reading() as tx:
-            news = unsent_matches.unsent(tx, name, NOW, known)
+            news = matches.unsent(tx, name, NOW, known)
         changes = [one.change for one in news]
         return {one.stored.id: (one.revision, one.stored.paper.title) for one in changes}
 

@@ -10,7 +10,7 @@ from monitor.model import ChangeKind, Decision, EarlierText
 from monitor.store import retention
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database
-from monitor.store.papers import earlier_texts
+from monitor.store.papers import write_papers
 from monitor.store.topics import matches
 from tests.store.scenes import DAY, NOW, arxiv, ingest, new
 
@@ -22,7 +22,7 @@ def revise(store: Database, paper_id: int, version: int) -> None:
 
 def before(store: Database, paper_id: int, revision: int) -> EarlierText | None:
     with store.reading() as tx:
-        return earlier_texts.before(tx, {paper_id: revision}).get(paper_id)
+        return write_papers.texts_before(tx, {paper_id: revision}).get(paper_id)
 
 
 def kept(store: Database) -> list[int]:

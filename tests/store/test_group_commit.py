@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from monitor.errors import StoreError
-from monitor.store.engine import heartbeats
+from monitor.store.engine import processes
 from monitor.store.engine.database import Database, Transaction
 from monitor.store.engine.group_commit import Step, Together
 from tests.patience import PATIENCE
@@ -44,7 +44,7 @@ def at_once(writes: Together, steps: Sequence[Step[str, Any]]) -> list[Any]:
 
 def beat(tx: Transaction, names: Sequence[str]) -> Sequence[str]:
     for name in names:
-        heartbeats.beat(tx, name, NOW)
+        processes.beat(tx, name, NOW)
     return names
 
 
@@ -63,7 +63,7 @@ def test_writes_share_a_commit_and_each_gets_its_own_answer(
     assert at_once(writes, [beat] * MANY) == names
     assert len(commits) == 1
     with store.reading() as tx:
-        assert all(heartbeats.last_beat(tx, name) == NOW for name in names)
+        assert all(processes.last_beat(tx, name) == NOW for name in names)
 
 
 def test_writes_of_one_kind_are_one_step(store: Database) -> None:
@@ -90,7 +90,7 @@ def test_a_write_is_committed_when_it_returns(store: Database) -> None:
     def seen(name: str) -> bool:
         writes.write(beat, name)
         with store.reading() as tx:
-            return heartbeats.last_beat(tx, name) == NOW
+            return processes.last_beat(tx, name) == NOW
 
     seen_by: list[bool] = []
     threads = [
@@ -105,7 +105,7 @@ def test_a_write_is_committed_when_it_returns(store: Database) -> None:
 
 def test_a_step_that_fails_fails_alone(store: Database) -> None:
     def broken(tx: Transaction, names: Sequence[str]) -> Sequence[str]:
-        heartbeats.beat(tx, "undone", NOW)
+        processes.beat(tx, "undone", NOW)
         raise ValueError("a fault of this step")
 
     writes = Together(store, expected=3, patience=30)
@@ -113,8 +113,8 @@ def test_a_step_that_fails_fails_alone(store: Database) -> None:
     assert (first, last) == ("b0", "b2")
     assert isinstance(fault, ValueError)
     with store.reading() as tx:
-        assert heartbeats.last_beat(tx, "undone") is None
-        assert heartbeats.last_beat(tx, "b0") == heartbeats.last_beat(tx, "b2") == NOW
+        assert processes.last_beat(tx, "undone") is None
+        assert processes.last_beat(tx, "b0") == processes.last_beat(tx, "b2") == NOW
 
 
 def test_where_the_store_refuses_all_are_notified(store: Database) -> None:
@@ -125,5 +125,5 @@ def test_where_the_store_refuses_all_are_notified(store: Database) -> None:
     found = at_once(writes, [beat, full, beat])
     assert all(isinstance(fault, StoreError) for fault in found)
     with store.reading() as tx:
-        assert heartbeats.last_beat(tx, "b0") is None
+        assert processes.last_beat(tx, "b0") is None
     assert writes.write(beat, "again") == "again"

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database
-from monitor.store.engine.inserts import MANY, insert_new, insert_or_update
+from monitor.store.engine.sql import MANY, insert_new, insert_or_update
 from tests.store.scenes import NOW
 
 pytestmark = pytest.mark.parametrize("count", [1, 2, MANY])

@@ -9,6 +9,7 @@ from monitor.store import retention
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database
 from monitor.store.papers import merge_papers
+from monitor.store.papers import papers as stored_papers
 from monitor.store.topics import judgements
 from tests.store.scenes import (
     DAY,
@@ -119,7 +120,7 @@ def test_a_judged_paper_keeps_its_text(store: Database) -> None:
         tx.execute(sa.update(schema.change).values(matched_at=NOW))
     with store.ingesting() as tx:
         assert retention.purge(tx, NOW + DAY, None, NOW + DAY, 100) == 1
-        assert sorted(judgements.texts(tx, papers)) == papers[:2]
+        assert sorted(stored_papers.texts(tx, papers)) == papers[:2]
 
 
 def test_removing_a_subscription_drops_its_answers(store: Database) -> None:

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from monitor.model import ChangeKind, Decision, MatchRow, Topic
 from monitor.store.engine.database import Database
-from monitor.store.papers import changes
+from monitor.store.papers import write_papers
 from monitor.store.topics import matches
 from tests.store.scenes import (
     DAY,
@@ -110,7 +110,7 @@ def test_changes_of_these_papers_meet_the_topics_again(store: Database) -> None:
     for papers, reopened in ([ids[0], old], [ids[0]]), (ids, ids), ([], []):
         match(store, old, *ids)
         with store.writing() as tx:
-            changes.reopen(tx, papers, NOW)
+            write_papers.reopen(tx, papers, NOW)
             assert [c.stored.id for c in matches.changes_to_match(tx, 9)] == reopened
 
 

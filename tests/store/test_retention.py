@@ -15,7 +15,7 @@ from monitor.store.digests import digests
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database
 from monitor.store.papers import papers, write_papers
-from monitor.store.sources import reading_progress, runs
+from monitor.store.sources import reading_state, runs
 from tests.pipeline.desk import ids, match, origin, read, send, tell
 from tests.store.scenes import DAY, NOW, digest, freeze, offered, subscribe, unsent, watch
 
@@ -96,10 +96,10 @@ def test_of_runs_the_last_of_each_source_stays_and_what_it_is_asked_with(store: 
             outcome = RunOutcome.OK if day == 1 else RunOutcome.FAILED
             validators = {"etag": "x"} if day == 0 else None
             runs.save(tx, run_id, Run("feed", "d", outcome, at, finished=at), validators=validators)
-        reading_progress.set_document(tx, "feed", "hash", "d", 3, True, NOW)
+        reading_state.set_document(tx, "feed", "hash", "d", 3, True, NOW)
         assert retention.prune_runs(tx, LATER) == 2
         assert runs.validators(tx, "feed") == {"etag": "x"}
-        assert reading_progress.of_document(tx, "feed", "hash") is None
+        assert reading_state.of_document(tx, "feed", "hash") is None
         left = tx.scalar(sa.select(sa.func.count()).select_from(schema.run))
     assert left == 3
 

@@ -5,9 +5,9 @@ from msgspec.structs import replace
 
 from monitor.model import Run, RunOutcome, SourceReport, SourceWarning
 from monitor.store.digests import incidents
-from monitor.store.engine import heartbeats, schema
+from monitor.store.engine import processes, schema
 from monitor.store.engine.database import Database
-from monitor.store.sources import reading_progress, runs
+from monitor.store.sources import reading_state, runs
 from tests.store.scenes import DAY, HOUR, NOW
 
 OPEN = Run("feed", None, RunOutcome.FAILED, NOW)
@@ -114,17 +114,17 @@ def test_the_report_counts_what_finished_in_between(store: Database) -> None:
 
 def test_how_far_a_document_is_read(store: Database) -> None:
     with store.writing() as tx:
-        assert reading_progress.of_document(tx, "feed", "aa") is None
-        reading_progress.set_document(tx, "feed", "aa", "a.txt", 1000, False, NOW)
-        assert reading_progress.of_document(tx, "feed", "aa") == (1000, False)
-        reading_progress.set_document(tx, "feed", "aa", "a.txt", 1200, True, NOW)
-        assert reading_progress.of_document(tx, "feed", "aa") == (1200, True)
-        assert reading_progress.of_document(tx, "other", "aa") is None
+        assert reading_state.of_document(tx, "feed", "aa") is None
+        reading_state.set_document(tx, "feed", "aa", "a.txt", 1000, False, NOW)
+        assert reading_state.of_document(tx, "feed", "aa") == (1000, False)
+        reading_state.set_document(tx, "feed", "aa", "a.txt", 1200, True, NOW)
+        assert reading_state.of_document(tx, "feed", "aa") == (1200, True)
+        assert reading_state.of_document(tx, "other", "aa") is None
 
 
 def test_the_last_sign_of_life(store: Database) -> None:
     with store.writing() as tx:
-        assert heartbeats.last_beat(tx, "serve") is None
-        heartbeats.beat(tx, "serve", NOW)
-        heartbeats.beat(tx, "serve", NOW + HOUR)
-        assert heartbeats.last_beat(tx, "serve") == NOW + HOUR
+        assert processes.last_beat(tx, "serve") is None
+        processes.beat(tx, "serve", NOW)
+        processes.beat(tx, "serve", NOW + HOUR)
+        assert processes.last_beat(tx, "serve") == NOW + HOUR

@@ -14,7 +14,7 @@ from monitor.app import App
 from monitor.commands.heartbeat import SERVICE
 from monitor.model import DeliveryState
 from monitor.store.digests import deliveries, incidents
-from monitor.store.engine import heartbeats, schema
+from monitor.store.engine import processes, schema
 from monitor.store.topics import judgements
 from tests.house import AGENTS, House
 from tests.web.conftest import TOKEN, links, pages, public_pages
@@ -50,7 +50,7 @@ def rows(app: App) -> dict[str, list[Any]]:
 def beat(app: App, at: datetime) -> None:
     """Let the scheduler give a sign of life."""
     with app.runtime.database.writing() as tx:
-        heartbeats.beat(tx, SERVICE, at)
+        processes.beat(tx, SERVICE, at)
 
 
 def crawl(client: httpx.Client, start: tuple[str, ...]) -> dict[str, httpx.Response]:

@@ -75,16 +75,6 @@ def has_recipient(tx: Transaction, address: str) -> bool:
     return tx.scalar(own.limit(1)) is not None
 
 
-def is_in(delivery_id: int, *states: DeliveryState) -> sa.ColumnElement[bool]:
-    """Return the condition that a delivery is in one of some states."""
-    return sa.and_(_delivery.id == delivery_id, _delivery.state.in_(states))
-
-
-def set_if(tx: Transaction, condition: sa.ColumnElement[bool], **values: Any) -> bool:
-    """Change a delivery if the condition holds; return whether it did."""
-    return tx.execute(sa.update(schema.delivery).where(condition).values(values)).rowcount == 1
-
-
 def get(tx: Transaction, delivery_id: int) -> Delivery:
     """Return a delivery. Raises UsageError if there is none with this number."""
     rows = with_bodies(tx, [delivery_id])

@@ -37,7 +37,9 @@ def get(tx: Transaction, digest_id: int) -> Digest | None:
     if row is None:
         return None
     digest = unpack(row.packed, Digest) if row.packed else msgspec.convert(row.content, Digest)
-    return _with_papers(tx, digest) if _lacks_texts(digest) else digest
+    entries = (entry for group in digest.groups for entry in group.entries)
+    lacks_texts = any(entry.paper == _NO_TEXT for entry in entries)
+    return _with_papers(tx, digest) if lacks_texts else digest
 
 
 def remove_texts(tx: Transaction, digest_id: int) -> None:
@@ -60,10 +62,6 @@ def remove_texts(tx: Transaction, digest_id: int) -> None:
 
 _NO_TEXT = Paper("")
 TEXTS_REMOVED = "The texts of this digest were removed. Its papers are shown as they are now."
-
-
-def _lacks_texts(digest: Digest) -> bool:
-    return any(entry.paper == _NO_TEXT for group in digest.groups for entry in group.entries)
 
 
 def _with_papers(tx: Transaction, digest: Digest) -> Digest:

@@ -15,8 +15,7 @@ from monitor.store.digests.deliveries import has_content, reaches_anyone, reache
 from monitor.store.digests.packed import pack, pack_body
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.inserts import insert_all, insert_new
-from monitor.store.engine.sql import among, one_of
+from monitor.store.engine.sql import among, insert_all, insert_new, one_of
 from monitor.store.papers import papers
 
 _digest = schema.digest.c
@@ -131,23 +130,23 @@ def _supersede(tx: Transaction, subscription: str, digest_id: int, now: datetime
 
 
 def _take_items(tx: Transaction, digest: Digest, digest_id: int) -> bool:
-    entries = {e.paper_id: e.revision for group in digest.groups for e in group.entries}
+    entries = {e.paper_id: (e.revision, g.topic) for g in digest.groups for e in g.entries}
     # SQLite has one writer, and refuses items of papers that are gone.
     if tx.dialect.name != "sqlite" and not papers.exist(tx, entries):
         return False
     earlier = tx.execute(_ITEMS_OF_PAPERS, {"subscription": digest.subscription, "values": entries})
-    if any(row.revision >= entries[row.paper_id] for row in earlier):
+    if any(row.revision >= entries[row.paper_id][0] for row in earlier):
         return False
-    shown = _shown_under(digest)
+    in_full = {entry.paper_id for entry in digest.best(digest.full)}  # readers can answer these
     rows = [
         {
             "subscription": digest.subscription,
             "paper_id": id,
             "revision": revision,
             "digest_id": digest_id,
-            "shown_under": shown.get(id),
+            "shown_under": topic if id in in_full else None,
         }
-        for id, revision in sorted(entries.items())
+        for id, (revision, topic) in sorted(entries.items())
     ]
     try:
         return insert_new(tx, schema.digest_item, rows) == len(rows)
@@ -162,17 +161,6 @@ _ITEMS_OF_PAPERS = sa.select(_item.paper_id, _item.revision).where(
 )
 
 
-def _shown_under(digest: Digest) -> dict[int, str]:
-    """Return the topics under which papers are shown in full: what readers can answer."""
-    in_full = {entry.paper_id for entry in digest.best(digest.full)}
-    return {
-        entry.paper_id: group.topic
-        for group in digest.groups
-        for entry in group.entries
-        if entry.paper_id in in_full
-    }
-
-
 def _plan(
     tx: Transaction,
     digest_id: int,
@@ -185,7 +173,7 @@ def _plan(
     parts = parts + [
         _part(digest_id, channel, 0, {UNRENDERED: error}) for channel, error in failed.items()
     ]
-    unsent = {"digest_id": digest_id, "attempts": 0, "owner": "", "reference": ""}
+    unsent = {"digest_id": digest_id, "attempts": 0, "resent": False, "owner": "", "reference": ""}
     rows = [
         structs.asdict(delivery)
         | {"state": DeliveryState.FAILED if delivery.error else DeliveryState.PLANNED}

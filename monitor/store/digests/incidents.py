@@ -14,8 +14,7 @@ import sqlalchemy as sa
 
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.inserts import insert_new, insert_or_update
-from monitor.store.engine.sql import Instant, among, fetch, fetch_one
+from monitor.store.engine.sql import Instant, among, fetch, fetch_one, insert_new, insert_or_update
 
 FAILING = "failing"
 DOWN = "down"
@@ -46,8 +45,7 @@ class Incident(msgspec.Struct, frozen=True):
 
 def open_incident(tx: Transaction, subject: str, kind: str, now: datetime, error: str) -> bool:
     """Open an incident and return True, or only renew the error of one that is open already."""
-    row = {"subject": subject, "kind": kind, "since": now, "error": error, "tries": 0}
-    if insert_new(tx, schema.incident, [row]):
+    if insert_new(tx, schema.incident, [_row(subject, kind, now, error)]):
         return True
     tx.execute(sa.update(schema.incident).where(*_open(subject, kind)).values(error=error))
     return False
@@ -65,8 +63,8 @@ def add_ended(
     """Record an incident that is over, unless one that ended since then is recorded."""
     same = (_incident.subject == subject, _incident.kind == kind, _incident.ended_at >= since)
     if tx.execute(sa.select(_incident.id).where(*same)).first() is None:
-        row = {"subject": subject, "kind": kind, "since": since, "error": error, "tries": 0}
-        tx.execute(sa.insert(schema.incident).values(row | {"ended_at": now}))
+        row = _row(subject, kind, since, error) | {"ended_at": now}
+        tx.execute(sa.insert(schema.incident).values(row))
 
 
 def close_gaps(tx: Transaction, subject: str, before: datetime, now: datetime) -> None:
@@ -159,6 +157,10 @@ def resting(tx: Transaction, kind: str, now: datetime, config_hash: str = "") ->
     is_open = (_incident.kind == kind, _incident.ended_at.is_(None))
     waiting = (_incident.next_try_at > now, _incident.mark == config_hash)
     return set(tx.scalars(sa.select(_incident.subject).where(*is_open, *waiting)))
+
+
+def _row(subject: str, kind: str, since: datetime, error: str) -> dict[str, object]:
+    return {"subject": subject, "kind": kind, "since": since, "error": error, "tries": 0}
 
 
 def _open(subject: str, kind: str) -> tuple[sa.ColumnElement[bool], ...]:

@@ -13,21 +13,7 @@ import sqlalchemy as sa
 
 from monitor.errors import UsageError
 from monitor.model import Delivery, DeliveryState, Outcome
-from monitor.store.digests.deliveries import (
-    IS_HANDED_OFF_AGAIN,
-    IS_UNKNOWN,
-    MAY_HAVE_ARRIVED,
-    OF_SAME_RECIPIENT,
-    WAITING,
-    WAITS_AGAIN,
-    first_part,
-    get,
-    is_in,
-    select,
-    select_without_bodies,
-    set_if,
-    with_bodies,
-)
+from monitor.store.digests import deliveries
 from monitor.store.digests.freeze_digest import UNRENDERED
 from monitor.store.digests.suppressions import address_of, is_withheld, suppressed_addresses
 from monitor.store.engine import schema
@@ -97,7 +83,7 @@ def claim(
     """
     ids = tx.scalars(_CLAIMABLE, _parameters(now, channels, limit)).all()
     tx.execute(_CLAIM, {"values": ids, "by": owner, "now": now})
-    return with_bodies(tx, ids)
+    return deliveries.with_bodies(tx, ids)
 
 
 def waiting(tx: Transaction, now: datetime, channels: Collection[str], limit: int) -> int:
@@ -113,14 +99,18 @@ def _parameters(now: datetime, channels: Collection[str] | None, limit: int) -> 
 
 def _ready() -> sa.Select[Any]:
     now = sa.bindparam("now", type_=Instant)
+    is_sent = deliveries.first_part.c.state == DeliveryState.SENT
+    first_is_sent = sa.exists().where(deliveries.OF_SAME_RECIPIENT, is_sent)
+    row = schema.subscription.c
+    gone = sa.select(row.name).where(row.removed_at.is_not(None))
     return (
         sa.select(_delivery.id)
         .join(schema.digest, _digest.id == _delivery.digest_id)
         .where(
-            _delivery.state.in_(WAITING),
+            _delivery.state.in_(deliveries.WAITING),
             sa.or_(_delivery.next_attempt_at.is_(None), _delivery.next_attempt_at <= now),
-            sa.or_(_delivery.part == 0, _first_is_sent()),
-            ~_subscription_is_gone(),
+            sa.or_(_delivery.part == 0, first_is_sent),
+            _digest.subscription.not_in(gone),
             ~is_withheld(now),
             sa.or_(sa.bindparam("everywhere", type_=sa.Boolean), one_of(_delivery.channel)),
         )
@@ -130,20 +120,6 @@ def _ready() -> sa.Select[Any]:
 
 def _is_on(channels: Collection[str] | None) -> sa.ColumnElement[bool]:
     return among(_delivery.channel, channels) if channels is not None else sa.true()
-
-
-def _first_is_sent() -> sa.Exists:
-    return (
-        sa.select(first_part.c.id)
-        .where(OF_SAME_RECIPIENT, first_part.c.state == DeliveryState.SENT)
-        .exists()
-    )
-
-
-def _subscription_is_gone() -> sa.Exists:
-    row = schema.subscription.c
-    is_gone = (row.name == _digest.subscription, row.removed_at.is_not(None))
-    return sa.select(row.name).where(*is_gone).exists()
 
 
 # Statements of each delivery are built once: SQLAlchemy takes longer to build than to run them.
@@ -196,13 +172,13 @@ def put_back(tx: Transaction, ids: Collection[int], owner: str, now: datetime) -
 
 def _release_claims(tx: Transaction, *conditions: sa.ColumnElement[bool], now: datetime) -> None:
     claimed = sa.update(schema.delivery).filter_by(state=DeliveryState.CLAIMED).where(*conditions)
-    tx.execute(claimed.values(state=WAITS_AGAIN, owner="", changed_at=now))
+    tx.execute(claimed.values(state=deliveries.WAITS_AGAIN, owner="", changed_at=now))
 
 
 def unclaim(tx: Transaction, delivery_id: int, owner: str, error: str, now: datetime) -> bool:
     """Release a delivery whose outage group is down, without counting an attempt."""
-    ours = sa.and_(is_in(delivery_id, *HELD), _delivery.owner == owner)
-    return set_if(tx, ours, state=WAITS_AGAIN, owner="", error=error, changed_at=now)
+    ours = sa.and_(_is_in(delivery_id, *HELD), _delivery.owner == owner)
+    return _set_if(tx, ours, now, state=deliveries.WAITS_AGAIN, owner="", error=error)
 
 
 def release_dead(
@@ -235,7 +211,7 @@ def release_dead(
             **_UNCLEAR,
         )
     )
-    return with_bodies(tx, tx.scalars(lost.returning(_delivery.id)))
+    return deliveries.with_bodies(tx, tx.scalars(lost.returning(_delivery.id)))
 
 
 def suppress_missing(tx: Transaction, living: Collection[Recipient], now: datetime) -> None:
@@ -250,10 +226,10 @@ def suppress_missing(tx: Transaction, living: Collection[Recipient], now: dateti
         .join(schema.digest, _digest.id == _delivery.digest_id)
         .where(_delivery.withheld_at.is_(None))
     )
-    resumed = {"state": WAITS_AGAIN, "next_attempt_at": None}
+    resumed = {"state": deliveries.WAITS_AGAIN, "next_attempt_at": None}
     for states, lives, values in (
         ([DeliveryState.SUPPRESSED], True, resumed),
-        (WAITING, False, {"state": DeliveryState.SUPPRESSED}),
+        (deliveries.WAITING, False, {"state": DeliveryState.SUPPRESSED}),
     ):
         in_state = _delivery.state.in_(states)
         rows = tx.execute(all_open.where(in_state))
@@ -278,15 +254,15 @@ def list_unknown(tx: Transaction, now: datetime | None = None) -> list[Delivery]
 
     With `now`, only those that are due to be checked.
     """
-    condition = IS_UNKNOWN
+    condition = deliveries.IS_UNKNOWN
     if now is not None:
         condition &= sa.or_(_delivery.next_attempt_at.is_(None), _delivery.next_attempt_at <= now)
-    return select(tx, condition)
+    return deliveries.select(tx, condition)
 
 
 def to_hand_off_again(tx: Transaction) -> list[Delivery]:
     """Return the deliveries that may have arrived and will be handed off once more."""
-    return select(tx, IS_HANDED_OFF_AGAIN)
+    return deliveries.select(tx, deliveries.IS_HANDED_OFF_AGAIN)
 
 
 def settle(tx: Transaction, delivery_id: int, outcome: Outcome, now: datetime) -> bool:
@@ -296,30 +272,42 @@ def settle(tx: Transaction, delivery_id: int, outcome: Outcome, now: datetime) -
     tried again as if it had never been handed off.
     """
     absent = outcome.state is DeliveryState.RETRY
-    return set_if(
+    return _set_if(
         tx,
-        is_in(delivery_id, DeliveryState.UNKNOWN),
+        _is_in(delivery_id, DeliveryState.UNKNOWN),
+        now,
         state=outcome.state,
         resent=False if absent else _delivery.resent,
         handed_off_at=None if absent else _delivery.handed_off_at,
         reference=outcome.reference or _delivery.reference,
         error=outcome.error,
         next_attempt_at=now + outcome.retry_after if outcome.retry_after else None,
-        changed_at=now,
     )
+
+
+def _is_in(delivery_id: int, *states: DeliveryState) -> sa.ColumnElement[bool]:
+    return sa.and_(_delivery.id == delivery_id, _delivery.state.in_(states))
+
+
+def _set_if(
+    tx: Transaction, condition: sa.ColumnElement[bool], now: datetime, **values: Any
+) -> bool:
+    """Change a delivery if the condition holds; return whether it did."""
+    update = sa.update(schema.delivery).where(condition)
+    return tx.execute(update.values(values | {"changed_at": now})).rowcount == 1
 
 
 def hand_off_again(tx: Transaction, delivery_id: int, now: datetime) -> bool:
     """Let an unknown delivery be handed off once more. Return False for one that is not unknown."""
-    is_unknown = is_in(delivery_id, DeliveryState.UNKNOWN)
-    return set_if(tx, is_unknown, state=DeliveryState.RETRY, next_attempt_at=None, changed_at=now)
+    is_unknown = _is_in(delivery_id, DeliveryState.UNKNOWN)
+    return _set_if(tx, is_unknown, now, state=DeliveryState.RETRY, next_attempt_at=None)
 
 
 def give_up(tx: Transaction, delivery_id: int, error: str, now: datetime) -> bool:
     """Stop handing off a delivery that may have arrived; a person decides about it."""
-    waits = sa.and_(_delivery.id == delivery_id, IS_HANDED_OFF_AGAIN)
+    waits = sa.and_(_delivery.id == delivery_id, deliveries.IS_HANDED_OFF_AGAIN)
     values = {"state": DeliveryState.UNKNOWN, "resent": True, "error": error}
-    return set_if(tx, waits, **values, next_attempt_at=None, changed_at=now)
+    return _set_if(tx, waits, now, **values, next_attempt_at=None)
 
 
 def resolve(
@@ -330,37 +318,33 @@ def resolve(
     One that is sent again may have arrived before, so its papers are in no other digest. The
     time until it is given up starts again.
     """
-    is_uncertain = sa.and_(_delivery.id == delivery_id, MAY_HAVE_ARRIVED)
+    is_uncertain = sa.and_(_delivery.id == delivery_id, deliveries.MAY_HAVE_ARRIVED)
     again = {"state": DeliveryState.RETRY, "resent": False, "handed_off_at": now}
     values = again if fate == "resend" else {"state": DeliveryState.SENT}
-    if not set_if(tx, is_uncertain, **values, error="", next_attempt_at=None, changed_at=now):
-        state = get(tx, delivery_id).state
+    if not _set_if(tx, is_uncertain, now, **values, error="", next_attempt_at=None):
+        state = deliveries.get(tx, delivery_id).state
         raise UsageError(f"delivery {delivery_id} is {state}: only an unknown one is resolved")
 
 
 def retry(tx: Transaction, delivery_id: int, now: datetime) -> None:
     """Try a delivery again now. Raises UsageError if that might send it twice."""
-    delivery = get(tx, delivery_id)
+    delivery = deliveries.get(tx, delivery_id)
     if UNRENDERED in delivery.rendered.body:
         hint = "`paper-monitor digest` renders it again"
         raise UsageError(f"delivery {delivery_id} has no text: its channel failed", hint)
     if address_of(delivery.recipient) in suppressed_addresses(tx, delivery.subscription, now):
         hint = f"`paper-monitor suppressions lift {delivery.recipient}` ends that"
         raise UsageError(f"delivery {delivery_id}: {delivery.recipient} is suppressed", hint)
-    may_be_retried = is_in(delivery_id, *RETRIED_BY_HAND)
+    may_be_retried = _is_in(delivery_id, *RETRIED_BY_HAND)
     handed_off_at = sa.case((_delivery.handed_off_at.is_not(None), sa.literal(now, Instant)))
-    values = {"next_attempt_at": None, "handed_off_at": handed_off_at, "changed_at": now}
-    values |= {"withheld_at": None}
-    if not set_if(tx, may_be_retried, state=WAITS_AGAIN, **values):
-        state = get(tx, delivery_id).state
-        hint = (
-            "report whether it arrived with deliveries resolve"
-            if state is DeliveryState.UNKNOWN
-            else ""
-        )
+    values = {"next_attempt_at": None, "handed_off_at": handed_off_at, "withheld_at": None}
+    if not _set_if(tx, may_be_retried, now, state=deliveries.WAITS_AGAIN, **values):
+        state = deliveries.get(tx, delivery_id).state
+        ask = "report whether it arrived with deliveries resolve"
+        hint = ask if state is DeliveryState.UNKNOWN else ""
         raise UsageError(f"delivery {delivery_id} is {state} and is not tried again", hint)
 
 
 def list_uncertain(tx: Transaction) -> list[Delivery]:
     """Return the uncertain deliveries and those handed off again, newest first, without bodies."""
-    return select_without_bodies(tx, MAY_HAVE_ARRIVED)
+    return deliveries.select_without_bodies(tx, deliveries.MAY_HAVE_ARRIVED)

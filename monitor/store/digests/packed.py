@@ -1,7 +1,7 @@
 """JSON values compressed with zstd (RFC 8878), as digests and their bodies are stored.
 
 A digest and the bodies of its parts list the same papers. A body is compressed after the digest's
-content: what stands there takes little room a second time.
+content: text that is in both takes little room a second time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ZstdError = zstd.ZstdError
 
 # Level 5 takes twice as long, a millisecond more for a digest of 400 papers, for a twelfth less.
 _LEVEL = 3
-# What leads a body that is compressed after its digest. Frames of zstd begin with other bytes.
+# The first byte of a body that is compressed after its digest. Frames of zstd begin otherwise.
 _AFTER_CONTENT = b"+"
 
 

@@ -10,7 +10,7 @@ the rows themselves (`is_withheld`), so that nothing is sent from the moment a r
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
@@ -21,8 +21,7 @@ from monitor.store.digests import incidents
 from monitor.store.digests.deliveries import WAITING, reaches_recipient
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.inserts import insert_or_update
-from monitor.store.engine.sql import among, fetch
+from monitor.store.engine.sql import among, fetch, insert_or_update
 
 ALL = ""
 # The incident of a store that was restored where the suppressions made since could not be read.
@@ -47,7 +46,7 @@ def suppress(
     until: datetime | None = None,
     how: str,
 ) -> None:
-    """Send a recipient nothing of a subscription (or of `ALL`), until a time or for good.
+    """Send a recipient nothing of a subscription (or of `ALL`), until a time or permanently.
 
     A later suppression of the same recipient and subscription replaces an earlier one. What waits
     is withheld at once. `how` is "operator", "link" or "one-click".
@@ -177,19 +176,6 @@ def _reason(row: Any) -> str:
         return f"paused by the recipient until {row.until:%Y-%m-%d %H:%M} UTC"
     by = "the operator" if row.how == "operator" else "the recipient"
     return f"stopped by {by} on {row.since:%Y-%m-%d}"
-
-
-def replace_all(tx: Transaction, rows: Iterable[dict[str, Any]]) -> None:
-    """Take over the suppressions of another store in place of one's own."""
-    tx.execute(sa.delete(schema.suppression))
-    insert_or_update(tx, schema.suppression, rows)
-
-
-def rows(tx: Transaction) -> list[dict[str, Any]]:
-    """Return all rows, for `replace_all`; none of a store from a version without suppressions."""
-    if not sa.inspect(tx).has_table(schema.suppression.name):
-        return []
-    return [dict(row) for row in tx.execute(sa.select(schema.suppression)).mappings()]
 
 
 def doubt(tx: Transaction, now: datetime) -> None:

@@ -1,8 +1,11 @@
-"""Connections to SQLite and PostgreSQL, with the settings that a store needs."""
+"""Connections to SQLite and PostgreSQL, with the settings and the files that a store needs."""
 
 from __future__ import annotations
 
+import errno
+import os
 import sqlite3
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -41,12 +44,6 @@ def parse_url(url: str) -> sa.URL:
     return parsed
 
 
-def _connect_args(wait: float) -> dict[str, Any]:
-    """Return the arguments of a PostgreSQL connection that waits for `wait` seconds at most."""
-    limits = (f"-c {name}_timeout={wait * 1000:.0f}" for name in ("lock", "statement"))
-    return {"connect_timeout": max(2, round(wait)), "options": " ".join(limits)}
-
-
 def engine(
     url: sa.URL,
     *,
@@ -55,7 +52,7 @@ def engine(
     wait: float | None = None,
     read_cache: int = READ_CACHE,
 ) -> sa.Engine:
-    """Return an engine with the settings that a store needs.
+    """Return an engine with the settings that a store needs; it waits for `wait` seconds at most.
 
     A commit is on the disk when it returns, on SQLite (synchronous = FULL) and on PostgreSQL,
     whatever its server's default: a lost commit would send a digest again. On SQLite a writer
@@ -63,31 +60,6 @@ def engine(
     """
     if url.get_backend_name() == "postgresql":
         return _postgresql_engine(url, wait)
-    cache = WRITE_CACHE if writer else read_cache
-    return _sqlite_engine(url, writer, foreign_keys, wait, cache)
-
-
-def _postgresql_engine(url: sa.URL, wait: float | None) -> sa.Engine:
-    new_engine = sa.create_engine(
-        url,
-        pool_pre_ping=True,
-        pool_size=5,
-        max_overflow=15,
-        json_deserializer=read_json,
-        connect_args=_connect_args(wait) if wait else {},
-    )
-
-    @sa.event.listens_for(new_engine, "connect")
-    def require_durability(connection: Any, record: object) -> None:
-        connection.execute(_DURABLE)
-        connection.commit()
-
-    return new_engine
-
-
-def _sqlite_engine(
-    url: sa.URL, writer: bool, foreign_keys: bool, wait: float | None, cache: int
-) -> sa.Engine:
     file = Path(url.database or "")
     new_engine = sa.create_engine(
         url,
@@ -105,12 +77,34 @@ def _sqlite_engine(
         connection.isolation_level = None  # the driver begins no transaction by itself
         connection.execute(f"PRAGMA foreign_keys = {'ON' if foreign_keys else 'OFF'}")
         connection.execute("PRAGMA synchronous = FULL")
-        connection.execute(f"PRAGMA cache_size = {-cache}")
+        connection.execute(f"PRAGMA cache_size = {-(WRITE_CACHE if writer else read_cache)}")
         connection.execute("PRAGMA journal_mode = WAL" if writer else "PRAGMA query_only = ON")
 
     @sa.event.listens_for(new_engine, "begin")
     def begin(connection: sa.Connection) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writer else "BEGIN")
+
+    return new_engine
+
+
+def _postgresql_engine(url: sa.URL, wait: float | None) -> sa.Engine:
+    limits: dict[str, Any] = {}
+    if wait:
+        timeouts = (f"-c {name}_timeout={wait * 1000:.0f}" for name in ("lock", "statement"))
+        limits = {"connect_timeout": max(2, round(wait)), "options": " ".join(timeouts)}
+    new_engine = sa.create_engine(
+        url,
+        pool_pre_ping=True,
+        pool_size=5,
+        max_overflow=15,
+        json_deserializer=read_json,
+        connect_args=limits,
+    )
+
+    @sa.event.listens_for(new_engine, "connect")
+    def require_durability(connection: Any, record: object) -> None:
+        connection.execute(_DURABLE)
+        connection.commit()
 
     return new_engine
 
@@ -123,3 +117,74 @@ def connect_sqlite(path: Path, wait: float | None = None) -> sqlite3.Connection:
     address = f"{path.absolute().as_uri()}?mode=rw"
     timeout = wait or BUSY_MS / 1000
     return sqlite3.connect(address, uri=True, timeout=timeout, check_same_thread=False)
+
+
+# With less free space SQLite cannot create its temporary files.
+MIN_FREE_BYTES = 1024 * 1024
+_LIMITS = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "a disk quota is reached",
+    errno.EFBIG: "a limit on the size of files is reached",
+}
+# https://www.sqlite.org/fileformat.html, 1.3
+SQLITE_HEADER = b"SQLite format 3\0"
+
+
+def is_full(folder: Path) -> bool:
+    """Return whether a file system has no free space or no free inodes."""
+    try:
+        disk = os.statvfs(folder)
+    except OSError:
+        return False
+    no_inodes = disk.f_files > 0 and disk.f_favail == 0
+    return no_inodes or disk.f_bavail * disk.f_frsize < MIN_FREE_BYTES
+
+
+def growth_fault(path: Path) -> str:
+    """Return why the files of a store cannot grow, or "" if they can.
+
+    SQLite reports a quota and a limit on the size of files as it reports a broken disk. So growing
+    is tried, with a file without a name, beyond the end of the store's largest file.
+    """
+    if is_full(path.parent):
+        return _LIMITS[errno.ENOSPC]
+    end = max(size_of(path), size_of(path.with_name(f"{path.name}-wal")))
+    try:
+        with tempfile.TemporaryFile(dir=path.parent) as file:
+            file.seek(end)
+            file.write(bytes(MIN_FREE_BYTES))
+    except OSError as fault:
+        return _LIMITS.get(fault.errno or 0, "")
+    return ""
+
+
+def is_missing(url: str) -> bool:
+    """Return whether a store is a SQLite file that does not exist."""
+    path = url.removeprefix("sqlite:///").partition("?")[0]
+    return url.startswith("sqlite:///") and not Path(path).exists()
+
+
+def header_of(path: Path) -> bytes:
+    """Return the first bytes of a file, `SQLITE_HEADER` of a store. To open it could change it."""
+    with path.open("rb") as file:
+        return file.read(len(SQLITE_HEADER))
+
+
+def size_of(path: Path) -> int:
+    """Return the size of a file in bytes, 0 if there is none."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+    except OSError as fault:
+        raise StoreError(f"the store {path} cannot be opened: {fault.strerror}") from fault
+
+
+def restoring(path: Path) -> Path:
+    """Return the copy of a backup that is being prepared to replace a SQLite store."""
+    return path.with_name(f"{path.name}.restoring")
+
+
+def owners_folder(path: Path) -> Path:
+    """Return the folder of lock files beside a SQLite store."""
+    return path.with_name(f"{path.name}.owners")

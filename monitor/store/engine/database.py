@@ -15,9 +15,8 @@ from monitor.errors import StoreBusyError, StoreError, ValueRefusedError
 from monitor.http.addresses import mask_url
 from monitor.private_files import create_file, make_folder
 from monitor.store.engine import schema
-from monitor.store.engine.connect import READ_CACHE, connect_sqlite, engine, parse_url
-from monitor.store.engine.inserts import insert_or_update
-from monitor.store.engine.sqlite_files import growth_fault
+from monitor.store.engine.connect import READ_CACHE, connect_sqlite, engine, growth_fault, parse_url
+from monitor.store.engine.sql import insert_or_update
 
 Transaction = sa.Connection
 # Arbitrary, and the same in every process that shares a PostgreSQL database.
@@ -185,17 +184,15 @@ class Database:
         try:
             yield
         except sa.exc.DataError as fault:
-            raise ValueRefusedError(self.explain(fault.orig or fault).message) from fault
-        except sa.exc.DBAPIError as fault:
-            raise self.explain(fault.orig or fault) from fault
-        except sqlite3.Error as fault:
+            raise ValueRefusedError(self.explain(fault).message) from fault
+        except (sa.exc.DBAPIError, sqlite3.Error) as fault:
             raise self.explain(fault) from fault
         except sa.exc.TimeoutError as fault:
             raise StoreBusyError("the store is busy: no connection became free") from fault
 
     def explain(self, fault: BaseException) -> StoreError:
         """Return an error of the database with a hint for the operator."""
-        message = " ".join(str(fault).split())
+        message = " ".join(str(getattr(fault, "orig", None) or fault).split())
         if self.path is None:
             return StoreError(f"the store {self}: {message}")
         if "unable to open" in message and not self.path.exists():
@@ -248,3 +245,30 @@ def _remove_logins(copy: Path, *, with_tokens: bool) -> None:
         for table in emptied & there:  # a store is backed up before it is upgraded, too
             connection.execute(f"DELETE FROM {table}")
         connection.commit()
+
+
+class Rehearsal(Database):
+    """A store within one transaction of another; its transactions are savepoints."""
+
+    def __init__(self, whole: Database, transaction: Transaction) -> None:
+        self.url = whole.url
+        self.dialect = whole.dialect
+        self.path = whole.path
+        self._transaction = transaction
+
+    @contextmanager
+    def writing(self) -> Iterator[Transaction]:
+        with self._transaction.begin_nested():
+            yield self._transaction
+
+    @contextmanager
+    def reading(self) -> Iterator[Transaction]:
+        yield self._transaction
+
+
+@contextmanager
+def rehearsing(database: Database) -> Iterator[Database]:
+    """Open a store with the contents of `database`. Whatever is written is rolled back."""
+    with database.writing() as transaction, transaction.begin_nested() as everything:
+        yield Rehearsal(database, transaction)
+        everything.rollback()

@@ -19,8 +19,8 @@ import sqlalchemy as sa
 
 from monitor.errors import StoreBusyError, StoreError
 from monitor.private_files import make_folder
+from monitor.store.engine.connect import owners_folder
 from monitor.store.engine.database import Database
-from monitor.store.engine.sqlite_files import owners_folder
 
 SERVICE = "service"
 SOURCE = "source-"
@@ -139,7 +139,9 @@ def _take(database: Database, name: str, busy: str, hint: str = "") -> Lock:
     folder = owners_folder(database.path)
     try:
         make_folder(folder)
-        _sweep(database, folder)
+        for left in folder.iterdir():  # the files of owners that died
+            if not _is_reused(left.name):
+                alive(database, left.name)
         held = _lock_file(folder / name, wait=not _is_reused(name))
     except OSError as fault:
         raise StoreError(f"no lock file can be made in {folder}: {fault.strerror}") from fault
@@ -151,13 +153,6 @@ def _take(database: Database, name: str, busy: str, hint: str = "") -> Lock:
 def _is_reused(name: str) -> bool:
     """The names of services and sources are used again; those of owners never are."""
     return name == SERVICE or name.startswith(SOURCE)
-
-
-def _sweep(database: Database, folder: Path) -> None:
-    """Remove the lock files of owners that died."""
-    for left in folder.iterdir():
-        if not _is_reused(left.name):
-            alive(database, left.name)
 
 
 def _number(name: str) -> int:

@@ -11,11 +11,10 @@ import sqlalchemy as sa
 from monitor.errors import NoStoreError, StoreError
 from monitor.private_files import create_file, make_folder
 from monitor.store.engine import schema
+from monitor.store.engine.connect import SQLITE_HEADER, header_of, owners_folder, restoring, size_of
 from monitor.store.engine.database import RESTORE, Database, schema_version
-from monitor.store.engine.sqlite_files import owners_folder, restoring, size_of
 from monitor.store.topics import matches
 
-SQLITE_HEADER = b"SQLite format 3\0"
 # Larger files are checked only at their start.
 FULL_CHECK_MAX_BYTES = 32 * 1024 * 1024
 CREATED_BY = "`paper-monitor run` creates it"
@@ -78,8 +77,7 @@ def _check_file(database: Database, path: Path, create: bool) -> None:
     try:
         if restoring(path).exists():
             raise StoreError(f"a restore of {path} is not finished", RESTORE_AGAIN)
-        with path.open("rb") as file:
-            start = file.read(len(SQLITE_HEADER))
+        start = header_of(path)
     except FileNotFoundError:
         _create(database, path, in_use, create)
         return

@@ -108,8 +108,8 @@ common_key = _table(
     sqlite_with_rowid=False,
 )
 
-# What a notice or comment (paper_id) is about, stored or not; `kind` is what it means for that
-# paper (withdrawn, revised), null for a comment.
+# The subject of a notice or comment (paper_id), stored or not; `kind` is the effect on that paper
+# (withdrawn, revised), null for a comment.
 about = _table(
     "about",
     *_keys("scheme", "value"),
@@ -249,7 +249,7 @@ source = _table(
     Column("first_read_at", Instant, nullable=False),
 )
 
-# What each source brought on each day, from which its usual amount is learned.
+# The papers of each source on each day, from which its usual amount is learned.
 source_day = _table(
     "source_day",
     Column("source", Text, primary_key=True),
@@ -449,8 +449,8 @@ signing_key = _table(
     Column("made_at", Instant, nullable=False),
 )
 
-# Logins to the pages. `id` is a hash of the cookie, `login` names what was given for it, and
-# `granted_by` the secret that stands behind it: another secret ends the session.
+# Logins to the pages. `id` is a hash of the cookie, `login` names the credential, and `granted_by`
+# the secret that it depends on: another secret ends the session.
 web_session = _table(
     "web_session",
     Column("id", Text, primary_key=True),
@@ -468,7 +468,7 @@ oauth_token = _table(
     sqlite_with_rowid=False,
 )
 
-# Who is sent nothing more of a subscription, or of any ("") until a time, or for good. `address`
+# Recipients who opted out of a subscription ("" means all), until a time or permanently. `address`
 # is the recipient in lower case.
 suppression = _table(
     "suppression",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from msgspec import structs
 
 from monitor.identity.keys import LINK, group_by_scheme
-from monitor.model import Candidate, IncomingPaper, StoredPaper
+from monitor.model import Candidate, IncomingPaper
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import index_value
@@ -54,12 +54,7 @@ def find(
     _near(tx, unproven)
     ruled = identity_rulings.between(tx, source, incoming, candidates_of)
     _look(tx, incoming, candidates_of, ruled, glance)
-    shared = (
-        papers.shared_keys_of(tx, _all(candidates_of))
-        if any(record.common for record in incoming)
-        else {}
-    )
-    return _assemble(tx, source, candidates_of, ruled, shared)
+    return _assemble(tx, source, incoming, candidates_of, ruled)
 
 
 def _note(matched_by: Ways, ids: Iterable[int], way: str) -> None:
@@ -120,15 +115,19 @@ def _look(
 def _assemble(
     tx: Transaction,
     source: str,
+    incoming: Sequence[IncomingPaper],
     candidates_of: Sequence[Ways],
     ruled: Mapping[tuple[int, int], str],
-    shared: Mapping[int, Sequence[tuple[str, str]]],
 ) -> list[tuple[Candidate, ...]]:
-    ids = _all(candidates_of)
+    ids = {id for matched_by in candidates_of for id in matched_by}
     if not ids:
         return [() for _ in candidates_of]
     keys = papers.keys_of(tx, ids)
-    stored = _with_subjects(tx, papers.stored_of(tx, ids, keys))
+    shared = papers.shared_keys_of(tx, ids) if any(record.common for record in incoming) else {}
+    stored = papers.stored_of(tx, ids, keys)
+    for id, pairs in paper_index.of_papers(tx, schema.about, ids).items():  # of notices
+        paper = structs.replace(stored[id].paper, about=group_by_scheme(pairs))
+        stored[id] = structs.replace(stored[id], paper=paper)
     for id, record in stored.items():
         if (better := read_better(record.paper)) is not record.paper:
             stored[id] = structs.replace(record, paper=better)
@@ -147,15 +146,3 @@ def _assemble(
         )
         for position, matched_by in enumerate(candidates_of)
     ]
-
-
-def _all(candidates_of: Sequence[Ways]) -> set[int]:
-    return {paper_id for matched_by in candidates_of for paper_id in matched_by}
-
-
-def _with_subjects(tx: Transaction, stored: dict[int, StoredPaper]) -> dict[int, StoredPaper]:
-    """Add to stored notices what they are about."""
-    for id, pairs in paper_index.of_papers(tx, schema.about, stored).items():
-        paper = structs.replace(stored[id].paper, about=group_by_scheme(pairs))
-        stored[id] = structs.replace(stored[id], paper=paper)
-    return stored

@@ -1,4 +1,4 @@
-"""Rulings of a person that two papers are the same work, or are not. They hold for good.
+"""Rulings of a person that two papers are the same work, or are not. They are permanent.
 
 A ruling is about two names of records, since the ids of papers may change: an identifier
 (`doi:10.1/x`), a link (`url:example.org/1`), or what a source calls a record (`raw:feed/42`).
@@ -15,8 +15,7 @@ import sqlalchemy as sa
 from monitor.model import IncomingPaper
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.inserts import insert_or_update
-from monitor.store.engine.sql import among, index_value
+from monitor.store.engine.sql import among, index_value, insert_or_update
 from monitor.store.papers.paper_index import is_empty
 
 SAME = "same"
@@ -58,7 +57,9 @@ def rule(
     The names of each are paired with one name of the other: as many rows as names.
     """
     our_names, their_names = sorted(ours), sorted(theirs)
-    _forget(tx, our_names, their_names)
+    for ones, others in ((our_names, their_names), (their_names, our_names)):
+        both = among(_ruling.one, ones), among(_ruling.other, others)
+        tx.execute(sa.delete(schema.ruling).where(*both))
     pairs = {(a, their_names[0]) for a in our_names} | {(our_names[0], b) for b in their_names}
     rows = [
         {"one": min(pair), "other": max(pair), "verdict": verdict, "at": now}
@@ -66,12 +67,6 @@ def rule(
         if pair[0] != pair[1]
     ]
     insert_or_update(tx, schema.ruling, rows)
-
-
-def _forget(tx: Transaction, ours: Sequence[str], theirs: Sequence[str]) -> None:
-    for first, second in ((ours, theirs), (theirs, ours)):
-        both = among(_ruling.one, first), among(_ruling.other, second)
-        tx.execute(sa.delete(schema.ruling).where(*both))
 
 
 def between(

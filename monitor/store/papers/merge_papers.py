@@ -19,10 +19,8 @@ from monitor.model import ChangeKind, IncomingPaper, Paper, StoredPaper
 from monitor.store.digests.deliveries import reaches_anyone
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.inserts import insert_all, insert_new
-from monitor.store.engine.sql import among
+from monitor.store.engine.sql import among, insert_all, insert_new
 from monitor.store.papers import (
-    changes,
     identity_rulings,
     paper_index,
     papers,
@@ -73,10 +71,14 @@ def merge(tx: Transaction, pairs: Iterable[tuple[int, int, str]], now: datetime)
     renumbered = _unite_news(tx, stored, into)
     _write_paper(tx, stored, into, renumbered, now)
     _move_names(tx, into)
-    _redirect_ids(tx, kept, reasons, now)
+    redirects = [
+        {"id": lost, "paper_id": to, "why": reasons.get(lost, ""), "at": now}
+        for lost, to in sorted(kept.items())
+    ]
+    insert_all(tx, schema.joined, redirects)
     tx.execute(sa.delete(schema.paper).where(among(_paper.id, kept)))
     paper_index.restore_keys(tx, set(kept.values()))
-    changes.reopen(tx, set(kept.values()), now - changes.MATCHED_AGAIN_FOR)
+    write_papers.reopen(tx, set(kept.values()), now - write_papers.MATCHED_AGAIN_FOR)
     return kept
 
 
@@ -200,16 +202,6 @@ def _move_names(tx: Transaction, into: Mapping[int, int]) -> None:
         insert_new(tx, table, [row._asdict() | {"paper_id": into[row.paper_id]} for row in rows])
     judgements.move(tx, {id: into[id] for id in lost})
     sightings.move(tx, into)
-
-
-def _redirect_ids(
-    tx: Transaction, kept: Mapping[int, int], reasons: Mapping[int, str], now: datetime
-) -> None:
-    rows = [
-        {"id": lost, "paper_id": to, "why": reasons.get(lost, ""), "at": now}
-        for lost, to in sorted(kept.items())
-    ]
-    insert_all(tx, schema.joined, rows)
 
 
 def current_id(tx: Transaction, paper_id: int) -> int:

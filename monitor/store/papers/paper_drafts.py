@@ -104,8 +104,11 @@ def _apply_record(draft: Draft, decision: Decision) -> None:
     known = read_better(before)
     draft.paper = _with_record(known, decision)
     draft.changed = draft.changed or draft.paper != before
+    gains_words = any(
+        not getattr(known, name) and getattr(draft.paper, name) for name in _MATCHED_FIELDS
+    )
     if decision.news and not draft.is_new and not draft.paper.withdrawn:
-        draft.wider = draft.wider or not draft.seen or _gains_words(known, draft.paper)
+        draft.wider = draft.wider or not draft.seen or gains_words
     draft.seen = True
     if is_news and not draft.is_new:
         if draft.kind is None:
@@ -148,10 +151,6 @@ def _apply_notice(draft: Draft, effect: Effect) -> None:
         draft.revision += draft.kind is None
         draft.kind, draft.why = effect.kind, effect.why
         draft.changed = True
-
-
-def _gains_words(before: Paper, after: Paper) -> bool:
-    return any(not getattr(before, name) and getattr(after, name) for name in _MATCHED_FIELDS)
 
 
 def fill(paper: Paper, incoming: Paper) -> Paper:

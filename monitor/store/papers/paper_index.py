@@ -1,8 +1,8 @@
-"""What papers are found by: identifiers, title keys, blocks, and a source's own ids.
+"""Finding papers by identifiers, title keys, blocks and a source's own ids.
 
 An identifier that different works share (a DOI copied from another paper, or a journal's) is in
 `common_key` as data of the works. It is not in `paper_key`, so that no paper is recognised by it.
-What notices are about is in `about`.
+The subjects of notices are in `about`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ import sqlalchemy as sa
 from monitor.model import ChangeKind
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.inserts import insert_new
-from monitor.store.engine.sql import among, each, gather, index_value, one_of
+from monitor.store.engine.sql import among, each, gather, index_value, insert_new, one_of
 
 # Thousands of papers are titled "Editorial": only the newest are candidates.
 CANDIDATES_BY_TITLE = 25
@@ -65,7 +64,7 @@ _OF_PAPERS = {
 def find_pairs(
     tx: Transaction, table: sa.Table, pairs: Iterable[Key], *conditions: sa.ColumnElement[bool]
 ) -> set[Key]:
-    """Return the identifiers that a table has in rows that meet the conditions."""
+    """Return the identifiers that a table has in rows that match the conditions."""
     if is_empty(tx, table):
         return set()
     originals = {indexed_pair(pair): pair for pair in pairs}

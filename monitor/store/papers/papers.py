@@ -55,10 +55,11 @@ def load(tx: Transaction, ids: Iterable[int]) -> dict[int, StoredPaper]:
     return stored_of(tx, wanted, all_keys_of(tx, wanted))
 
 
-def texts(tx: Transaction, ids: Iterable[int]) -> list[tuple[int, str, str]]:
-    """Return the id, title and abstract of papers, in no order."""
-    query = sa.select(_paper.id, _paper.title, _paper.abstract).where(among(_paper.id, ids))
-    return [(row.id, row.title, row.abstract) for row in tx.execute(query)]
+def texts(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[str, str]]:
+    """Return the titles and abstracts of papers by id, but for those that were purged."""
+    query = sa.select(_paper.id, _paper.title, _paper.abstract)
+    rows = tx.execute(query.where(among(_paper.id, ids), _paper.purged_at.is_(None)))
+    return {row.id: (row.title, row.abstract) for row in rows}
 
 
 def get(tx: Transaction, paper_id: int) -> StoredPaper | None:

@@ -8,18 +8,22 @@ also keeps its old keywords.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
 
 import sqlalchemy as sa
 
-from monitor.model import Keyword, SearchExpr
+from monitor.model import ChangeKind, Keyword, PaperFilter, SearchExpr
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.inserts import insert_new
-from monitor.store.engine.sql import among
+from monitor.store.engine.sql import among, insert_new
 
 _waiting = schema.unsearched.c
 _paper = schema.paper.c
+_sighting = schema.sighting.c
+_match = schema.match.c
+_change = schema.change.c
+MAX_ID = 2**63 - 1
 
 
 def queue(tx: Transaction, paper_ids: Iterable[int]) -> None:
@@ -63,25 +67,18 @@ def newest(
     None matches all papers. `below` is the last id of the page before, and `floor` the lowest id
     that is wanted of those that match.
     """
+    beneath = MAX_ID if below is None else below
     if sought is None:
-        every = sa.select(_paper.id).order_by(_paper.id.desc()).limit(limit)
-        return list(tx.scalars(every if below is None else every.where(_paper.id < below)))
-    beneath = 2**63 - 1 if below is None else below
+        return newest_filtered(tx, PaperFilter(), beneath, limit)
     late = (
         sa.select(_waiting.paper_id)
         .where(_waiting.paper_id < beneath, _waiting.paper_id >= floor)
         .order_by(_waiting.paper_id.desc())
         .limit(limit)
     )
-    indexed = tx.scalars(
-        _FTS5 if tx.dialect.name == "sqlite" else _TSVECTOR,
-        {
-            "sought": written(sought, tx.dialect.name),
-            "below": beneath,
-            "floor": floor,
-            "limit": limit,
-        },
-    )
+    words = written(sought, tx.dialect.name)
+    values = {"sought": words, "below": beneath, "floor": floor, "limit": limit}
+    indexed = tx.scalars(_FTS5 if tx.dialect.name == "sqlite" else _TSVECTOR, values)
     return sorted({*indexed, *tx.scalars(late)}, reverse=True)[:limit]
 
 
@@ -106,3 +103,66 @@ def written(sought: SearchExpr, dialect: str) -> str:
     conjunction, disjunction = (" AND ", " OR ") if dialect == "sqlite" else (" & ", " | ")
     parts = (written(part, dialect) for part in sought.parts)
     return f"({(conjunction if sought.every else disjunction).join(parts)})"
+
+
+# Papers are numbered in the order in which they are first seen, but for what two sources bring
+# within one run.
+_LONGEST_RUN = timedelta(days=1)
+
+
+def id_bounds(tx: Transaction, wanted: PaperFilter) -> tuple[int, int]:
+    """Return the least id that may be wanted, and one that is more than all of them."""
+    first, end = 0, MAX_ID
+    at = _paper.first_seen_at
+    if wanted.since:
+        later = sa.select(_paper.id).where(at >= wanted.since - _LONGEST_RUN)
+        first = tx.scalar(later.order_by(at).limit(1)) or MAX_ID
+    if wanted.until:
+        earlier = sa.select(_paper.id).where(at < wanted.until + _LONGEST_RUN)
+        end = (tx.scalar(earlier.order_by(at.desc()).limit(1)) or 0) + 1
+    return first, end
+
+
+def newest_filtered(tx: Transaction, wanted: PaperFilter, below: int, limit: int) -> list[int]:
+    """Return the next papers by the narrowest condition of a filter, newest first; see `keep`."""
+    column, conditions = _narrowest(wanted)
+    query = sa.select(column).distinct().where(column < below, *conditions)
+    return list(tx.scalars(query.order_by(column.desc()).limit(limit)))
+
+
+def _narrowest(
+    wanted: PaperFilter,
+) -> tuple[sa.ColumnElement[int], tuple[sa.ColumnElement[bool], ...]]:
+    if wanted.topic:
+        return _match.paper_id, (_match.topic == wanted.topic,)
+    if wanted.kind:
+        # As in the condition of the index of rare kinds.
+        rare = _change.kind != sa.literal_column(f"'{ChangeKind.NEW}'")
+        is_kind = _change.kind == wanted.kind
+        return _change.paper_id, (is_kind,) if wanted.kind is ChangeKind.NEW else (is_kind, rare)
+    if wanted.source:
+        return _sighting.paper_id, (_sighting.source == wanted.source,)
+    return _paper.id, ()
+
+
+def keep(tx: Transaction, wanted: PaperFilter, ids: Sequence[int]) -> list[int]:
+    """Return those of the papers that are wanted, in their order. Purged ones are not."""
+    query = sa.select(_paper.id).where(
+        among(_paper.id, ids), _paper.purged_at.is_(None), *_conditions(wanted)
+    )
+    kept = set(tx.scalars(query))
+    return [id for id in ids if id in kept]
+
+
+def _conditions(wanted: PaperFilter) -> Iterator[sa.ColumnElement[bool]]:
+    if wanted.since:
+        yield _paper.first_seen_at >= wanted.since
+    if wanted.until:
+        yield _paper.first_seen_at < wanted.until
+    if wanted.source:
+        ours = _sighting.paper_id == _paper.id, _sighting.source == wanted.source
+        yield sa.exists().where(*ours)
+    if wanted.topic:
+        yield sa.exists().where(_match.paper_id == _paper.id, _match.topic == wanted.topic)
+    if wanted.kind:
+        yield sa.exists().where(_change.paper_id == _paper.id, _change.kind == wanted.kind)

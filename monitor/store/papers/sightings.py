@@ -17,8 +17,15 @@ from monitor.identity.keys import LINK
 from monitor.model import Decision, IncomingPaper, Sighting, SightingText
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.inserts import insert_new, insert_or_update
-from monitor.store.engine.sql import among, index_value, one_of, read_json, to_json
+from monitor.store.engine.sql import (
+    among,
+    index_value,
+    insert_new,
+    insert_or_update,
+    one_of,
+    read_json,
+    to_json,
+)
 
 _sighting = schema.sighting.c
 _text = schema.sighting_text.c

@@ -15,8 +15,7 @@ from monitor.identity.keys import link
 from monitor.model import FirstRun, Paper, UndecidedRecord
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.inserts import insert_or_update
-from monitor.store.engine.sql import among, fetch, index_value
+from monitor.store.engine.sql import among, fetch, index_value, insert_or_update
 from monitor.text import clean
 
 _record = schema.undecided.c
@@ -35,18 +34,9 @@ def record_of(
 ) -> UndecidedRecord:
     """Return a record as it is kept. Its values may be of a wrong type: that may be the error."""
     message = clean(f"{type(error).__name__}: {error}")
-    return UndecidedRecord(
-        source=source,
-        record_hash=_hash(paper),
-        raw_id=_name(paper),
-        document=document,
-        text=_to_json(paper),
-        error=message[:_MAX_ERROR_LENGTH],
-        version=version,
-        first_run=first_run,
-        at=at,
-        tried_at=at,
-    )
+    text, error_text = _to_json(paper), message[:_MAX_ERROR_LENGTH]
+    key = source, _hash(paper), _name(paper), document
+    return UndecidedRecord(*key, text, error_text, version, first_run, at, tried_at=at)
 
 
 def paper_of(record: UndecidedRecord) -> Paper:

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 from msgspec.structs import replace
 
-from monitor.model import Decision, IncomingPaper
+from monitor.model import ChangeKind, Decision, EarlierText, IncomingPaper
+from monitor.store.digests.packed import pack, unpack
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.inserts import insert_all, insert_new
-from monitor.store.engine.sql import among, index_value
-from monitor.store.papers import changes, earlier_texts, paper_index, search, sightings
+from monitor.store.engine.sql import among, index_value, insert_all, insert_new
+from monitor.store.papers import paper_index, search, sightings
 from monitor.store.papers.paper_drafts import Draft, fold
 from monitor.store.papers.papers import columns, load
 
 _paper = schema.paper.c
+_change = schema.change.c
+_earlier = schema.earlier_text.c
 _sighting = schema.sighting.c
 
 # The block of a paper that has none: `retention.without_blocks` must not find it again.
 NO_BLOCK = -1
+# Changes up to this age are matched again when their paper has more text. What an old paper gains
+# is no news.
+MATCHED_AGAIN_FOR = timedelta(days=90)
+# The number of earlier texts of a paper, so that digests can show what a revision changed.
+KEPT = 3
 
 
 def apply(
@@ -41,12 +48,12 @@ def apply(
     ids_of_stored = {d.paper_id for d in decisions if d.paper_id is not None}
     ids_of_stored.update(id for d in decisions if d.effect for id in d.effect.papers)
     stored = load(tx, ids_of_stored)
-    ids, drafts = fold(decisions, stored, _ids_seen_by(tx, source, stored), next_id(tx), now)
+    ids, drafts = fold(decisions, stored, sightings.of_papers(tx, stored, source), next_id(tx), now)
     _write_papers(tx, drafts)
     _write_keys_and_notices(tx, ids, decisions)
     sightings.write(tx, source, document, ids, decisions, now)
-    changes.write(tx, drafts, now)
-    earlier_texts.write(tx, drafts)
+    _write_changes(tx, drafts, now)
+    _write_earlier_texts(tx, drafts)
     search.queue(tx, [draft.id for draft in drafts if draft.is_new or draft.changed])
     return ids
 
@@ -86,12 +93,6 @@ def next_id(tx: Transaction) -> int:
     return 1 + max(tx.scalar(sa.select(highest)) or 0 for highest in newest)
 
 
-def _ids_seen_by(tx: Transaction, source: str, ids: Iterable[int]) -> set[int]:
-    query = sa.select(_sighting.source, _sighting.paper_id)
-    rows = tx.execute(query.where(among(_sighting.paper_id, ids)))
-    return {row.paper_id for row in rows if row.source == source}
-
-
 def _write_papers(tx: Transaction, drafts: Sequence[Draft]) -> None:
     new = [{"id": draft.id} | columns(draft) for draft in drafts if draft.is_new]
     changed = [{"of": d.id} | columns(d) for d in drafts if d.changed and not d.is_new]
@@ -116,3 +117,79 @@ def write_keys(tx: Transaction, papers: Iterable[tuple[int, IncomingPaper]]) -> 
     insert_new(tx, schema.title_key, [{"key": k, "paper_id": id} for k, id in sorted(titles)])
     blocks = {(block, id) for id, keyed in papers for block in keyed.blocks or (NO_BLOCK,)}
     insert_new(tx, schema.block, [{"key": k, "paper_id": id} for k, id in sorted(blocks)])
+
+
+def _write_changes(tx: Transaction, drafts: Iterable[Draft], now: datetime) -> None:
+    """Write the changes of papers, which wait to be matched.
+
+    If a known paper has more text than before, all its newer changes wait again.
+    """
+    drafts = list(drafts)
+    reopen(tx, [draft.id for draft in drafts if draft.wider], now - MATCHED_AGAIN_FOR)
+    rows = [
+        {
+            "paper_id": draft.id,
+            "revision": draft.revision,
+            "kind": str(draft.kind),
+            "why": draft.why,
+            "at": now,
+        }
+        for draft in drafts
+        if draft.kind
+    ]
+    insert_all(tx, schema.change, rows)
+
+
+def matched_since(tx: Transaction, at: datetime) -> set[tuple[int, int]]:
+    """Return the (paper id, revision) of changes since a time that topics matched."""
+    matched = (_change.at >= at, _change.matched_at.is_not(None))
+    query = sa.select(_change.paper_id, _change.revision).where(*matched)
+    return {(row.paper_id, row.revision) for row in tx.execute(query)}
+
+
+def reopen(tx: Transaction, paper_ids: Iterable[int], since: datetime) -> None:
+    """Let changes since a time be matched again.
+
+    Nothing is sent twice: `matches.unsent` leaves out what a digest has.
+    """
+    chosen = among(_change.paper_id, paper_ids)
+    matched = (chosen, _change.at >= since, _change.matched_at.is_not(None))
+    tx.execute(sa.update(schema.change).where(*matched).values(matched_at=None))
+
+
+def _write_earlier_texts(tx: Transaction, drafts: Iterable[Draft]) -> None:
+    """Keep the texts that revisions replace, the last of each paper."""
+    replaced = [
+        {"paper_id": draft.id, "revision": draft.revision - 1, "packed": pack(draft.before)}
+        for draft in drafts
+        if draft.kind is ChangeKind.REVISED and draft.before is not None
+    ]
+    if not replaced:
+        return
+    insert_new(tx, schema.earlier_text, replaced)
+    old = _earlier.revision <= sa.bindparam("newest") - KEPT
+    gone = sa.delete(schema.earlier_text).where(_earlier.paper_id == sa.bindparam("of"), old)
+    tx.execute(gone, [{"of": row["paper_id"], "newest": row["revision"]} for row in replaced])
+
+
+def texts_before(tx: Transaction, revisions: Mapping[int, int]) -> dict[int, EarlierText]:
+    """Return the text before a revision of each paper, where it is kept."""
+    if not revisions:  # as in most digests
+        return {}
+    rows = tx.execute(
+        sa.select(schema.earlier_text)
+        .where(among(_earlier.paper_id, revisions))
+        .order_by(_earlier.revision)
+    )
+    return {
+        row.paper_id: unpack(row.packed, EarlierText)
+        for row in rows
+        if row.revision < revisions[row.paper_id]
+    }
+
+
+def earlier_texts(tx: Transaction, paper_id: int) -> dict[int, EarlierText]:
+    """Return the texts of a paper that are kept, by revision, the oldest first."""
+    wanted = sa.select(schema.earlier_text).filter_by(paper_id=paper_id)
+    rows = tx.execute(wanted.order_by(_earlier.revision))
+    return {row.revision: unpack(row.packed, EarlierText) for row in rows}

@@ -1,1 +1,1 @@
-"""What was read of each source."""
+"""Readings of each source."""

@@ -13,7 +13,7 @@ from monitor.model import Rejected, Run, RunOutcome, SourceDay, SourceReport, So
 from monitor.store.digests import incidents
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.inserts import insert_new, insert_or_update
+from monitor.store.engine.sql import insert_new, insert_or_update
 
 READ = (RunOutcome.OK, RunOutcome.PARTIAL, RunOutcome.UNCHANGED)
 
@@ -111,8 +111,7 @@ def last_read(tx: Transaction, source: str) -> datetime | None:
     """Return when a source was last read, even partly; None until its first reading is complete."""
     if first_read(tx, source) is None:
         return None
-    read = sa.select(_run.finished_at).where(_run.source == source, _run.outcome.in_(READ))
-    return tx.scalar(read.order_by(_run.id.desc()).limit(1))
+    return next(iter(reads(tx, source, 1)), None)
 
 
 def last_start(tx: Transaction, source: str) -> datetime | None:
@@ -142,24 +141,23 @@ def report(
     A source fails while its incident "failing" is open. Its other open incidents, and the gaps
     that were found in that time, are its warnings.
     """
-    by_source = sa.select(_run.source).where(_run.finished_at <= until).group_by(_run.source)
-    counts = sa.func.sum(_run.seen).label("seen"), sa.func.sum(_run.new).label("new")
-    counted = by_source.add_columns(*counts).where(_run.finished_at > after)
-    totals = {row.source: row for row in tx.execute(counted)}
-    read = by_source.add_columns(sa.func.max(_run.finished_at).label("at"))
-    last_read = {row.source: row.at for row in tx.execute(read.where(_run.outcome.in_(READ)))}
-    wrong = defaultdict(list)
+    recent = _run.finished_at > after
+    by_source = sa.select(
+        _run.source,
+        sa.func.sum(_run.seen).filter(recent).label("seen"),
+        sa.func.sum(_run.new).filter(recent).label("new"),
+        sa.func.max(_run.finished_at).filter(_run.outcome.in_(READ)).label("last_read"),
+    ).where(_run.finished_at <= until)
+    totals = {row.source: row for row in tx.execute(by_source.group_by(_run.source))}
+    wrong: dict[str, list[incidents.Incident]] = defaultdict(list)
     for incident in incidents.open_incidents_and_gaps(tx):
         if incident.kind != incidents.GAP or after < incident.since <= until:
             wrong[incident.subject].append(incident)
-    return tuple(
-        _report(name, totals.get(name), last_read.get(name), wrong[f"source {name}"])
-        for name in sources
-    )
+    return tuple(_report(name, totals.get(name), wrong[f"source {name}"]) for name in sources)
 
 
 class ReportsRead:
-    """What `report` returns, read once for the subscriptions that were last composed together."""
+    """Reports that are read once for all subscriptions that were last composed together."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[datetime, datetime], tuple[SourceReport, ...]] = {}
@@ -172,15 +170,13 @@ class ReportsRead:
         return self._known[after, until]
 
 
-def _report(
-    source: str, total: Any, last_read: datetime | None, wrong: Sequence[incidents.Incident]
-) -> SourceReport:
+def _report(source: str, total: Any, wrong: Sequence[incidents.Incident]) -> SourceReport:
     failing = next((incident for incident in wrong if incident.kind == incidents.FAILING), None)
     return SourceReport(
         source=source,
-        seen=total.seen if total else 0,
-        new=total.new if total else 0,
-        last_read=last_read,
+        seen=total.seen or 0 if total else 0,
+        new=total.new or 0 if total else 0,
+        last_read=total.last_read if total else None,
         failing_since=failing.since if failing else None,
         error=failing.error if failing else "",
         troubles=tuple(
@@ -199,28 +195,19 @@ def count_day(tx: Transaction, source: str, day: date, start: datetime, end: dat
     answered = _run.outcome.in_(READ)
     unchanged = _run.outcome == RunOutcome.UNCHANGED
     that_day = (_run.source == source, _run.started_at >= start, _run.started_at < end)
-    row = tx.execute(
-        sa.select(
-            sa.func.count().filter(answered).label("asked"),
-            sa.func.count().filter(unchanged).label("unchanged"),
-            sa.func.coalesce(sa.func.sum(_run.seen), 0).label("seen"),
-            sa.func.coalesce(sa.func.sum(_run.fresh), 0).label("fresh"),
-        ).where(*that_day)
-    ).one()
-    counted = {
-        "source": source,
-        "day": day,
-        "asked": row.asked,
-        "offered": bool(row.seen or (row.unchanged and _last_read_had_papers(tx, source))),
-        "fresh": row.fresh,
-    }
-    insert_or_update(tx, schema.source_day, [counted])
-
-
-def _last_read_had_papers(tx: Transaction, source: str) -> bool:
-    read = (RunOutcome.OK, RunOutcome.PARTIAL)
-    last = sa.select(_run.seen).where(_run.source == source, _run.outcome.in_(read))
-    return bool(tx.scalar(last.order_by(_run.id.desc()).limit(1)))
+    counts = (
+        sa.func.count().filter(answered),
+        sa.func.count().filter(unchanged),
+        sa.func.coalesce(sa.func.sum(_run.seen), 0),
+        sa.func.coalesce(sa.func.sum(_run.fresh), 0),
+    )
+    asked, same, offered, fresh = tx.execute(sa.select(*counts).where(*that_day)).one()
+    if same and not offered:
+        read = (RunOutcome.OK, RunOutcome.PARTIAL)
+        last = sa.select(_run.seen).where(_run.source == source, _run.outcome.in_(read))
+        offered = tx.scalar(last.order_by(_run.id.desc()).limit(1))
+    row = {"source": source, "day": day, "asked": asked, "offered": bool(offered), "fresh": fresh}
+    insert_or_update(tx, schema.source_day, [row])
 
 
 def forget_days(tx: Transaction, source: str, after: date) -> Mapping[date, SourceDay]:

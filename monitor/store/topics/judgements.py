@@ -7,7 +7,7 @@ replaces it, and taking it back deletes the row. Of several people the sum count
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,8 +15,7 @@ import sqlalchemy as sa
 from monitor.model import SAVED, UNJUDGED, UNWANTED, WANTED, Judgement, Verdict
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.inserts import insert_new, insert_or_update
-from monitor.store.engine.sql import among, fetch
+from monitor.store.engine.sql import among, fetch, insert_new, insert_or_update
 
 _judgement = schema.judgement.c
 _saved = schema.saved_paper.c
@@ -111,13 +110,6 @@ def shown(tx: Transaction, subscription: str, topic: str, limit: int) -> list[in
         .order_by(_item.digest_id.desc(), _item.paper_id.desc())
     )
     return list(tx.scalars(query.limit(limit)))[::-1]
-
-
-def texts(tx: Transaction, ids: Collection[int]) -> dict[int, tuple[str, str]]:
-    """Return the titles and abstracts of papers by id, but for those that were purged."""
-    query = sa.select(_paper.id, _paper.title, _paper.abstract)
-    rows = tx.execute(query.where(among(_paper.id, ids), _paper.purged_at.is_(None)))
-    return {row.id: (row.title, row.abstract) for row in rows}
 
 
 def topics_of(tx: Transaction, paper_id: int) -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""Matches: changes to be matched, active topics, and which topics matched which changes."""
+"""Matches: changes to be matched, active topics, and matches, sent or not."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 import sqlalchemy as sa
 from msgspec import structs
 
-from monitor.model import Change, ChangeKind, MatchRow, StoredPaper, Topic
-from monitor.store.engine import heartbeats, schema
+from monitor.model import Change, ChangeKind, MatchRow, StoredPaper, Topic, UnsentMatch
+from monitor.store.digests.deliveries import reaches_anyone
+from monitor.store.engine import processes, schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.inserts import insert_new, insert_or_update
-from monitor.store.engine.sql import among, earlier, fetch
+from monitor.store.engine.sql import Instant, among, earlier, fetch, insert_new, insert_or_update
 from monitor.store.papers import papers, sightings
 from monitor.store.topics import subscriptions
 
@@ -27,11 +27,13 @@ _match = schema.match.c
 _topic = schema.topic.c
 _TOPICS = "topics"
 _has = schema.subscription_topic.c
+_item = schema.digest_item.c
 # About three kilobytes each.
 MOST_CHANGES_READ = 16_384
 # The paper's id, its revision, the kind of the change, and its time.
 ChangeRow = tuple[int, int, str, datetime]
 
+_CHANGES = sa.select(_change.paper_id, _change.revision, _change.kind, _change.at)
 OF_CHANGE = sa.and_(_change.paper_id == _match.paper_id, _change.revision == _match.revision)
 
 
@@ -66,8 +68,8 @@ def newest(tx: Transaction, limit: int) -> list[Change]:
     """Return a change of each of the newest papers that were news."""
     ids = sa.select(_change.paper_id).distinct().order_by(_change.paper_id.desc()).limit(limit)
     newest_ids = tx.scalars(ids).all()
-    rows = tx.execute(sa.select(schema.change).where(among(_change.paper_id, newest_ids)))
-    return load(tx, list({row.paper_id: row for row in rows}.values()))
+    rows = tx.execute(_CHANGES.where(among(_change.paper_id, newest_ids)))
+    return _read(tx, list({row.paper_id: row for row in rows}.values()))
 
 
 def save(
@@ -94,7 +96,12 @@ def save(
 def difference(tx: Transaction, topics: Sequence[Topic]) -> tuple[list[Topic], list[str]]:
     """Return the topics that are new or changed, and the names of removed ones."""
     known = {row.name: row for row in tx.execute(sa.select(schema.topic))}
-    changed = [topic for topic in topics if _differs(known.pop(topic.name, None), _row(topic))]
+    changed = [
+        topic
+        for topic in topics
+        if (row := known.pop(topic.name, None)) is None
+        or any(getattr(row, name) != value for name, value in _row(topic).items())
+    ]
     return changed, sorted(known)
 
 
@@ -122,12 +129,12 @@ def activate_topics(
         tx.execute(sa.delete(schema.topic).where(among(_topic.name, gone)))
     rows = [_row(topic) | {"in_force_since": now} for topic in changed]
     insert_or_update(tx, schema.topic, rows)
-    heartbeats.beat(tx, _TOPICS, datetime.now(UTC))
+    processes.beat(tx, _TOPICS, datetime.now(UTC))
 
 
 def activated_at(tx: Transaction) -> datetime | None:
     """Return a mark that changes whenever topics are activated; None at first."""
-    return heartbeats.last_beat(tx, _TOPICS)
+    return processes.last_beat(tx, _TOPICS)
 
 
 def look_back(tx: Transaction, topics: Sequence[Topic], now: datetime) -> dict[str, datetime]:
@@ -152,17 +159,19 @@ def _waiting(names: Iterable[str], since: timedelta) -> sa.Select[Any]:
         sa.select(_match.topic, sa.func.min(_change.at))
         .join_from(schema.match, schema.change, OF_CHANGE)
         .join(schema.subscription_topic, _has.topic == _match.topic)
-        .where(among(_match.topic, names), _change.at >= start, ~_announced())
+        .where(
+            among(_match.topic, names), _change.at >= start, ~announced(_has.subscription).exists()
+        )
         .group_by(_match.topic)
     )
 
 
-def _announced() -> sa.Exists:
-    item = schema.digest_item.c
-    return sa.exists().where(
-        item.subscription == _has.subscription,
-        item.paper_id == _match.paper_id,
-        item.revision >= _match.revision,
+def announced(subscription: sa.ColumnElement[str]) -> sa.Select[Any]:
+    """Select the items of a subscription's digests that have what a topic matched."""
+    return sa.select(_item.paper_id).where(
+        _item.subscription == subscription,
+        _item.paper_id == _match.paper_id,
+        _item.revision >= _match.revision,
     )
 
 
@@ -171,7 +180,7 @@ def replace_unsent(
 ) -> None:
     """Replace the matches of topics since their `look_back`.
 
-    Matches in a digest that was sent stay sent: `unsent_matches` leaves them out. Takes one
+    Matches in a digest that was sent stay sent: `unsent` leaves them out. Takes one
     statement for each time.
     """
     for start in set(starts.values()):
@@ -252,10 +261,6 @@ def _row(topic: Topic) -> dict[str, Any]:
     }
 
 
-def _differs(known: Any, row: dict[str, Any]) -> bool:
-    return known is None or any(getattr(known, name) != value for name, value in row.items())
-
-
 def _insert(tx: Transaction, matches: Iterable[MatchRow], now: datetime) -> None:
     """Write matches, except of papers that were merged or purged meanwhile."""
     matches = list(matches)
@@ -274,8 +279,8 @@ def _insert(tx: Transaction, matches: Iterable[MatchRow], now: datetime) -> None
 
 
 def _changes(tx: Transaction, wanted: sa.ColumnElement[bool], limit: int) -> list[Change]:
-    ordered = sa.select(schema.change).where(wanted).order_by(_change.paper_id, _change.revision)
-    return load(tx, tx.execute(ordered.limit(limit)).all())
+    ordered = _CHANGES.where(wanted).order_by(_change.paper_id, _change.revision)
+    return _read(tx, tx.execute(ordered.limit(limit)).all())
 
 
 class ChangesRead:
@@ -293,13 +298,11 @@ class ChangesRead:
         return [self._known[row] for row in rows]
 
 
-def load(tx: Transaction, rows: Iterable[Any]) -> list[Change]:
-    """Return rows of the change table with their papers as they are now."""
-    return _read(tx, [(row.paper_id, row.revision, row.kind, row.at) for row in rows])
+def _read(tx: Transaction, rows: Sequence[Any]) -> list[Change]:
+    """Return changes with their papers as they are now.
 
-
-def _read(tx: Transaction, rows: Sequence[ChangeRow]) -> list[Change]:
-    """Return changes with their papers, whose `announce` is that of the source seen last."""
+    `announce` is that of the source seen last.
+    """
     ids = {row[0] for row in rows}
     stored_papers, seen = papers.load(tx, ids), sightings.last_announcements(tx, ids)
     read = {}
@@ -311,3 +314,93 @@ def _read(tx: Transaction, rows: Sequence[ChangeRow]) -> list[Change]:
         Change(read[id][0], revision, ChangeKind(kind), at, read[id][1])
         for id, revision, kind, at in rows
     ]
+
+
+def unsent(
+    tx: Transaction, subscription: str, now: datetime, known: ChangesRead | None = None
+) -> list[UnsentMatch]:
+    """Return the matches that a subscription has not been sent, by paper and topic.
+
+    They count from the look-back before it got each topic. Matches in a digest that reached
+    no recipient are unsent, however old. Several changes of a paper are one piece of news: its
+    matches carry the newest change with the kind of the first, so that a paper never sent is new.
+    Sending a revision also sends the earlier ones. `known` are changes read for other
+    subscriptions.
+    """
+    rows = tx.execute(_UNSENT, {"subscription": subscription, "now": now}).all()
+    return _news(tx, rows, known or ChangesRead())
+
+
+def has_fresh(tx: Transaction, subscription: str, now: datetime) -> bool:
+    """Return whether a subscription has an unsent match that is in no digest."""
+    return tx.execute(_FRESH, {"subscription": subscription, "now": now}).first() is not None
+
+
+def waiting(tx: Transaction, subscription: str, now: datetime) -> int:
+    """Return how many papers are unsent."""
+    papers = _unsent(sa.func.count(_change.paper_id.distinct()))
+    return tx.scalar(papers, {"subscription": subscription, "now": now}) or 0
+
+
+def waits_since(tx: Transaction, subscription: str, now: datetime) -> datetime | None:
+    """Return the time of the oldest match that is in no digest, None if there is none."""
+    oldest = _unsent(sa.func.min(_match.matched_at), fresh=True)
+    since: datetime | None = tx.scalar(oldest, {"subscription": subscription, "now": now})
+    return since
+
+
+def _unsent(*columns: sa.ColumnElement[Any], fresh: bool = False) -> sa.Select[Any]:
+    """Select from the unsent changes and matches of active topics.
+
+    The parameters are `subscription` and `now`.
+    """
+    asked = _active_topics()
+    in_digest = announced(sa.bindparam("subscription"))
+    sent = in_digest if fresh else in_digest.where(reaches_anyone(_item.digest_id))
+    return (
+        sa.select(*columns)
+        .select_from(schema.change)
+        .join(schema.match, OF_CHANGE)
+        .join(asked, asked.c.topic == _match.topic)
+        .where(sa.or_(_change.at >= asked.c.start, in_digest.exists()), ~sent.exists())
+    )
+
+
+def _active_topics() -> sa.CTE:
+    """Return the active topics of a subscription, and from when each counts.
+
+    Materialized: SQLite would work out the time again for each match.
+    """
+    now = sa.bindparam("now", type_=Instant)
+    since = sa.case((_has.since < now, _has.since), else_=now)
+    start = earlier(since, _topic.since_seconds).label("start")
+    asked = sa.select(_has.topic, start).join(schema.topic, _topic.name == _has.topic)
+    of_subscription = asked.where(_has.subscription == sa.bindparam("subscription"))
+    return of_subscription.cte("asked").prefix_with("MATERIALIZED")
+
+
+# Built once: SQLAlchemy takes as long to build them as SQLite to answer them for a small digest.
+_UNSENT = _unsent(
+    _change.paper_id, _change.revision, _change.kind, _change.at, _match.topic, _match.score
+).order_by(_change.paper_id, _change.revision, _match.topic)
+_FRESH = _unsent(_change.paper_id, fresh=True).limit(1)
+
+
+def _news(tx: Transaction, rows: Sequence[Any], known: ChangesRead) -> list[UnsentMatch]:
+    newest = _newest_with_first_kind(rows)
+    changes = dict(zip(newest, known.read(tx, list(newest.values())), strict=True))
+    scores: dict[tuple[int, str], float] = {}
+    for row in rows:
+        place = row.paper_id, row.topic
+        scores[place] = max(scores.get(place, 0.0), row.score)
+    return [UnsentMatch(topic, scores[id, topic], changes[id]) for id, topic in sorted(scores)]
+
+
+def _newest_with_first_kind(rows: Sequence[Any]) -> dict[int, ChangeRow]:
+    """Return one change of each paper; `rows` are in the order of revisions."""
+    newest: dict[int, ChangeRow] = {}
+    for row in rows:
+        before = newest.get(row.paper_id)
+        kind = before[2] if before else row.kind
+        newest[row.paper_id] = row.paper_id, row.revision, kind, row.at
+    return newest

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 import sqlalchemy as sa
 
 from monitor.store.digests.deliveries import stands
-from monitor.store.engine import heartbeats, schema
+from monitor.store.engine import processes, schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.inserts import insert_new, insert_or_update
-from monitor.store.engine.sql import Instant, among, fetch
+from monitor.store.engine.sql import Instant, among, fetch, insert_new, insert_or_update
 
 _subscription = schema.subscription.c
 _has = schema.subscription_topic.c
@@ -58,39 +56,31 @@ def sync_subscriptions(
     known = {row.name: row for row in tx.execute(sa.select(schema.subscription))}
     others = [name for name, row in known.items() if name not in rows and row.removed_at is None]
     gone = [] if keep_others else others
-    _remove(tx, gone, now)
+    if gone:
+        removed = sa.update(schema.subscription).where(among(_subscription.name, gone))
+        tx.execute(removed.values(removed_at=now))
+        for table in (schema.subscription_topic, schema.judgement, schema.saved_paper):
+            tx.execute(sa.delete(table).where(among(table.c.subscription, gone)))
     times = {"first_seen_at": now, "in_force_since": now, "removed_at": None}
     changed = [
         {"name": name, "schedule": schedule, "timezone": zone, **times}
         for name, (schedule, zone, _) in rows.items()
-        if _differs(known.get(name), schedule, zone)
+        if (row := known.get(name)) is None
+        or (row.schedule, row.timezone, row.removed_at) != (schedule, zone, None)
     ]
     updated = ["removed_at", "schedule", "timezone", "in_force_since"]
     insert_or_update(tx, schema.subscription, changed, updated)
     kept = frozenset(others if keep_others else ())
     topics = {name: topics for name, (_, _, topics) in rows.items()}
     if _sync_topics(tx, topics, kept, now) or gone or changed or changed_at(tx) is None:
-        _forget_next_due(tx)
-        heartbeats.beat(tx, _SUBSCRIPTIONS, datetime.now(UTC))
+        known_due = _subscription.next_due_at.is_not(None)
+        tx.execute(sa.update(schema.subscription).where(known_due).values(next_due_at=None))
+        processes.beat(tx, _SUBSCRIPTIONS, datetime.now(UTC))
 
 
 def changed_at(tx: Transaction) -> datetime | None:
     """Return a mark that changes whenever the stored subscriptions change; None at first."""
-    return heartbeats.last_beat(tx, _SUBSCRIPTIONS)
-
-
-def _differs(known: Any, schedule: str, zone: str) -> bool:
-    if known is None or known.removed_at is not None:
-        return True
-    return bool((known.schedule, known.timezone) != (schedule, zone))
-
-
-def _remove(tx: Transaction, names: Sequence[str], now: datetime) -> None:
-    if names:
-        gone = among(_subscription.name, names)
-        tx.execute(sa.update(schema.subscription).where(gone).values(removed_at=now))
-        for table in (schema.subscription_topic, schema.judgement, schema.saved_paper):
-            tx.execute(sa.delete(table).where(among(table.c.subscription, names)))
+    return processes.last_beat(tx, _SUBSCRIPTIONS)
 
 
 def _sync_topics(
@@ -154,24 +144,14 @@ def set_next_due(
         _subscription.timezone == sa.bindparam("its_zone"),
         _subscription.next_due_at.is_not_distinct_from(sa.bindparam("before", type_=Instant)),
     )
+    names = ("its_name", "its_schedule", "its_zone", "before", "after")
     rows = [
-        {
-            "its_name": state.name,
-            "its_schedule": schedule,
-            "its_zone": zone,
-            "before": state.next_due_at,
-            "after": after,
-        }
+        dict(zip(names, (state.name, schedule, zone, state.next_due_at, after), strict=True))
         for state, schedule, zone, after in due_times
     ]
     if rows:
         update = sa.update(schema.subscription).where(*unchanged)
         tx.execute(update.values(next_due_at=sa.bindparam("after", type_=Instant)), rows)
-
-
-def _forget_next_due(tx: Transaction) -> None:
-    known = _subscription.next_due_at.is_not(None)
-    tx.execute(sa.update(schema.subscription).where(known).values(next_due_at=None))
 
 
 def wake_immediate(tx: Transaction, topics: Collection[str], now: datetime) -> None:
@@ -185,7 +165,7 @@ def wake_immediate(tx: Transaction, topics: Collection[str], now: datetime) -> N
 def _newest(
     column: sa.ColumnElement[datetime], wanted: sa.ColumnElement[bool]
 ) -> sa.ScalarSelect[datetime]:
-    """Select a column of a subscription's newest digest by due time that meets a condition."""
+    """Select a column of a subscription's newest digest by due time that matches a condition."""
     newest = sa.select(column).where(_digest.subscription == _subscription.name, wanted)
     ordered = newest.order_by(_digest.due_at.desc(), _digest.id.desc())
     return ordered.limit(1).correlate(schema.subscription).scalar_subquery()

@@ -15,7 +15,7 @@ from monitor.config.messages import pointed
 from monitor.errors import QueryError, TooWideError, UsageError
 from monitor.match import parse_query
 from monitor.model import DigestPaper
-from monitor.store.papers import earlier_texts
+from monitor.store.papers import write_papers
 from monitor.web.forms import form, operator_only, who
 from monitor.web.search_form import KINDS, read_search, wanted_by
 from monitor.web.site import (
@@ -74,7 +74,7 @@ def one_paper(request: Request) -> Response:
     known = explain(runtime, request.path_params["id"])
     with runtime.database.reading() as tx:
         stored = find_paper(tx, str(known.id))
-        texts = earlier_texts.of_paper(tx, known.id)
+        texts = write_papers.earlier_texts(tx, known.id)
     sources = tuple(sorted({sighting.source for sighting in known.sources}))
     shown = {subscription.name: subscription for subscription in subscriptions_of(request)}
     topics = {match.topic for match in known.topics}

@@ -1,0 +1,201 @@
+"""The state of sources and servers between readings: how far they were read, and how long to wait.
+
+A source's state belongs to one address, with its kind; another address has no state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
+
+import sqlalchemy as sa
+
+from monitor.http.cache_headers import MOST
+from monitor.http.server_memory import Move, Wait
+from monitor.model import Clock, Dump, DumpCursor
+from monitor.store.engine import schema
+from monitor.store.engine.database import Database, Transaction
+from monitor.store.engine.sql import fetch_one, index_value, insert_or_update
+
+
+@dataclass(frozen=True, slots=True)
+class SourceState:
+    """`whole_at` is when a document was last read completely, valid for its `lifetime`.
+
+    Until `waits_until` its server is not asked, for the reason in `waits_for`.
+    """
+
+    address: str
+    whole_at: datetime | None = None
+    lifetime: timedelta = timedelta(0)
+    waits_until: datetime | None = None
+    waits_for: str = ""
+
+
+def source_state(tx: Transaction, source: str, address: str) -> SourceState:
+    """Return the state of a source at an address."""
+    row = tx.execute(sa.select(schema.source_state).filter_by(source=source, place=address)).first()
+    if row is None:
+        return SourceState(address)
+    lifetime = timedelta(seconds=row.lifetime)
+    return SourceState(address, row.whole_at, lifetime, row.waits_until, row.waits_for)
+
+
+def read_whole(
+    tx: Transaction, source: str, address: str, now: datetime, lifetime: timedelta
+) -> None:
+    """Record that a document was read completely, in the transaction that stored its papers."""
+    _save(tx, source, SourceState(address, now, lifetime))
+
+
+def must_wait(tx: Transaction, source: str, address: str, until: datetime, why: str) -> None:
+    """Record that a source is not to be read before a time."""
+    known = source_state(tx, source, address)
+    _save(tx, source, replace(known, waits_until=until, waits_for=why))
+
+
+def _save(tx: Transaction, source: str, state: SourceState) -> None:
+    row = {
+        "source": source,
+        "place": state.address,
+        "whole_at": state.whole_at,
+        "lifetime": int(state.lifetime.total_seconds()),
+        "waits_until": state.waits_until,
+        "waits_for": state.waits_for,
+    }
+    insert_or_update(tx, schema.source_state, [row])
+
+
+_dump = schema.dump.c
+_document = schema.document.c
+
+
+@dataclass(frozen=True, slots=True)
+class DumpState:
+    """A dump as it was last read, how far, and whether that was its end."""
+
+    name: str
+    size: int
+    modified: int | None
+    cursor: DumpCursor
+    ended: bool
+
+    def is_read(self, dump: Dump) -> bool:
+        """Return whether a dump is unchanged and was read to its end."""
+        same = (self.name, self.size, self.modified) == (dump.name, dump.size, dump.modified)
+        return self.ended and same and dump.modified is not None
+
+
+def dump_states(tx: Transaction, source: str) -> list[DumpState]:
+    """Return the dumps of a source that were read, completely or partly."""
+    rows = tx.execute(sa.select(schema.dump).where(_dump.source == source).order_by(_dump.name))
+    return [
+        DumpState(
+            row.name,
+            row.size,
+            row.modified,
+            DumpCursor(row.offset, row.number, row.digest, row.start),
+            row.ended,
+        )
+        for row in rows
+    ]
+
+
+def read_to(
+    tx: Transaction, source: str, dump: Dump, cursor: DumpCursor, ended: bool, now: datetime
+) -> None:
+    """Record how far a dump was read, in the transaction that wrote its papers."""
+    row = {"source": source, "name": dump.name, "size": dump.size, "modified": dump.modified}
+    row |= asdict(cursor) | {"ended": ended, "at": now}
+    insert_or_update(tx, schema.dump, [row])
+
+
+def of_document(tx: Transaction, source: str, content_hash: str) -> tuple[int, bool] | None:
+    """Return how many papers of a document are stored, and whether these are all of them.
+
+    None if it was never read.
+    """
+    progress = sa.select(_document.offset, _document.finished)
+    row = tx.execute(progress.filter_by(source=source, content_hash=content_hash)).first()
+    return (row.offset, row.finished) if row else None
+
+
+def set_document(
+    tx: Transaction,
+    source: str,
+    content_hash: str,
+    name: str,
+    offset: int,
+    finished: bool,
+    now: datetime,
+) -> None:
+    """Record how many papers are stored, in the transaction that wrote them."""
+    row = {
+        "source": source,
+        "content_hash": content_hash,
+        "name": name,
+        "offset": offset,
+        "finished": finished,
+        "at": now,
+    }
+    insert_or_update(tx, schema.document, [row])
+
+
+_wait = schema.server_wait.c
+_moved = schema.moved_address.c
+
+
+class Servers:
+    """The memory of all processes of a store (see `monitor.http.server_memory.Memory`)."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    def wait(self, server: str) -> Wait | None:
+        """Return how long a server asked to wait, for a day at most.
+
+        More than that was stored while a clock was ahead.
+        """
+        now = self._clock.now()
+        with self._database.reading() as tx:
+            asked = sa.select(_wait.until, _wait.why).where(_wait.server == index_value(server))
+            row = tx.execute(asked).first()
+        if row is None or not now < row.until <= now + MOST:
+            return None
+        return Wait(row.until, row.until - now, row.why)
+
+    def record_wait(self, server: str, left: timedelta, why: str) -> Wait:
+        """Record how long a server asked to wait."""
+        until = self._clock.now() + left
+        row = {"server": index_value(server), "until": until, "why": why}
+        with self._database.writing() as tx:
+            insert_or_update(tx, schema.server_wait, [row])
+        return Wait(until, left, why)
+
+    def move(self, address: str) -> Move | None:
+        """Return where an address permanently redirected to."""
+        with self._database.reading() as tx:
+            return _move(tx, address)
+
+    def record_move(self, address: str, target: str) -> None:
+        """Count a permanent redirect, from 1 again if it leads to another place."""
+        with self._database.writing() as tx:
+            known = _move(tx, address)
+            if not target:
+                moved = sa.delete(schema.moved_address)
+                tx.execute(moved.filter_by(address=index_value(address)))
+                return
+            seen = known.seen + 1 if known and known.target == target else 1
+            row = {"address": index_value(address), "place": target, "seen": seen}
+            insert_or_update(tx, schema.moved_address, [row])
+
+
+def forget_redirect(tx: Transaction, target: str) -> None:
+    """Forget redirects to a place where nothing can be read: the old address is used again."""
+    tx.execute(sa.delete(schema.moved_address).where(_moved.place == target))
+
+
+def _move(tx: Transaction, address: str) -> Move | None:
+    columns = sa.select(_moved.place.label("target"), _moved.seen)
+    return fetch_one(tx, columns.filter_by(address=index_value(address)), Move)
