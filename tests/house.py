@@ -16,7 +16,10 @@ import yaml
 
 from monitor.app import App, open_app
 from monitor.config import load
-from monitor.model import Run
+from monitor.model import Digest, Run, StoredPaper
+from monitor.store.digests import deliveries, digests
+from monitor.store.engine.database import Transaction
+from monitor.store.papers import papers, search
 from tests.patience import PATIENCE
 
 SATURDAY = datetime(2026, 11, 21, 6, tzinfo=UTC)
@@ -129,6 +132,24 @@ class House:
             stderr=subprocess.PIPE,
             text=True,
         )
+
+
+def newest_digest(tx: Transaction, subscription: str = "lab") -> Digest | None:
+    listed = digests.newest(tx, [subscription], 1)
+    return digests.get(tx, listed[0].id) if listed else None
+
+
+def newest_mail(tx: Transaction, subscription: str = "lab") -> str:
+    """The HTML of the newest digest's mail."""
+    [listed] = digests.newest(tx, [subscription], 1)
+    [mail, *_] = [one.id for one in deliveries.of_digest(tx, listed.id) if one.channel == "email"]
+    html = deliveries.get(tx, mail).rendered.body["html"]
+    assert isinstance(html, str)
+    return html
+
+
+def all_papers(tx: Transaction) -> list[StoredPaper]:
+    return list(papers.load(tx, search.newest(tx, None, None, 10_000)).values())
 
 
 class Said:

@@ -19,9 +19,8 @@ from monitor.config import load
 from monitor.demo import demo
 from monitor.digest.render import JinjaTemplates
 from monitor.model import Digest
-from monitor.store.digests import digests
 from tests.channels.samples import digest, entry
-from tests.house import SATURDAY
+from tests.house import SATURDAY, newest_digest
 from tests.patience import PATIENCE
 
 WIDTHS = (375, 700)
@@ -38,10 +37,10 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         open_app(load(folder / "monitor.yaml"), clock_at(SATURDAY)) as app,
         app.runtime.database.reading() as tx,
     ):
-        found = digests.latest(tx, "agents-team")
+        found = newest_digest(tx, "agents-team")
     assert found
     mail = folder / "mail.html"
-    mail.write_text(mailed(found[1]), encoding="utf-8")
+    mail.write_text(mailed(found), encoding="utf-8")
     [page] = (folder / "pages" / "agents-team").glob("*.html")
     return {"page": page, "mail": mail, "index": folder / "pages" / "index.html"}
 

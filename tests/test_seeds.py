@@ -11,9 +11,8 @@ from email.message import EmailMessage
 import pytest
 
 from monitor.resources import resource
-from monitor.store.digests import digests
 from monitor.store.papers import papers
-from tests.house import House
+from tests.house import House, newest_digest
 from tests.seeds import count_false_dates, listed_days
 from tests.servers.slack import TOKEN, SlackServer
 from tests.servers.smtp import Received, ScriptedSmtp
@@ -85,7 +84,7 @@ def test_each_subscriber_gets_every_matched_paper_once_by_mail_and_slack(
     result = house.next_morning()
     house.run()
     with house.opened() as app, app.runtime.database.reading() as tx:
-        _, digest = digests.latest(tx, "lab")
+        digest = newest_digest(tx)
     titles = [entry.paper.title for group in digest.groups for entry in group.entries]
     assert result == {"lab": len(titles)}
     assert len(titles) > 100

@@ -10,13 +10,14 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from monitor.model import DeliveryState, Paper, RunOutcome
+from monitor.model import DeliveryState, Paper
 from monitor.store.digests import digests
 from monitor.store.digests.deliveries import reaches_anyone
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.sql import among, earlier
+from monitor.store.engine.sql import Earlier, among
 from monitor.store.papers import search
+from monitor.store.sources.runs import READ
 from monitor.store.topics import matches
 from monitor.store.topics.judgements import is_judged
 
@@ -32,10 +33,7 @@ _digest = schema.digest.c
 _rendered = schema.rendered.c
 _delivery = schema.delivery.c
 _has = schema.subscription_topic.c
-_topic = schema.topic.c
 _run = schema.run.c
-_document = schema.document.c
-_block = schema.block.c
 
 
 def purge(
@@ -71,10 +69,10 @@ def _is_needed(tx: Transaction) -> sa.ColumnElement[bool]:
         sa.select(_match.paper_id)
         .join(schema.change, matches.OF_CHANGE)
         .join(schema.subscription_topic, _has.topic == _match.topic)
-        .join(schema.topic, _topic.name == _match.topic)
+        .join(schema.topic, schema.topic.c.name == _match.topic)
         .where(
             _match.paper_id == _paper.id,
-            _change.at >= earlier(_has.since, _topic.since_seconds),
+            _change.at >= Earlier(_has.since, schema.topic.c.since_seconds),
             ~sent.exists(),
         )
         .correlate(schema.paper)
@@ -101,15 +99,12 @@ def prune_runs(tx: Transaction, before: datetime) -> int:
     """
     kept = [
         sa.select(sa.func.max(_run.id)).where(*wanted).group_by(_run.source)
-        for wanted in (
-            (),
-            (_run.outcome.in_((RunOutcome.OK, RunOutcome.PARTIAL, RunOutcome.UNCHANGED)),),
-            (_run.validators.is_not(None),),
-        )
+        for wanted in ((), (_run.outcome.in_(READ),), (_run.validators.is_not(None),))
     ]
     old = (_run.finished_at < before, *(_run.id.not_in(ids) for ids in kept))
     done = tx.execute(sa.delete(schema.run).where(*old)).rowcount
-    return done + tx.execute(sa.delete(schema.document).where(_document.at < before)).rowcount
+    old_documents = sa.delete(schema.document).where(schema.document.c.at < before)
+    return done + tx.execute(old_documents).rowcount
 
 
 def prune_matches(tx: Transaction, before: datetime, limit: int) -> int:
@@ -159,7 +154,7 @@ def without_blocks(tx: Transaction, limit: int) -> list[tuple[int, Paper]]:
 
     Blocks are filled in from the last paper to the first.
     """
-    first = tx.scalar(sa.select(sa.func.min(_block.paper_id)))
+    first = tx.scalar(sa.select(sa.func.min(schema.block.c.paper_id)))
     before = sa.select(_paper.id, _paper.title, _paper.authors).order_by(_paper.id.desc())
     if first is not None:
         before = before.where(_paper.id < first)

@@ -19,7 +19,6 @@ _BYTES = 32
 # Rows are kept so long after their end: a one-time address must not begin a second session.
 SESSIONS_KEPT = timedelta(days=1)
 
-_token = schema.oauth_token.c
 _session = schema.web_session.c
 
 
@@ -100,15 +99,12 @@ class KeptTokens:
 
     def load(self, account: str) -> str:
         with self._database.reading() as tx:
-            asked = sa.select(_token.refresh_token).where(_token.account == account)
+            asked = sa.select(schema.oauth_token.c.refresh_token).filter_by(account=account)
             return tx.scalar(asked) or ""
 
     def save(self, account: str, refresh_token: str) -> None:
-        row = {
-            "account": account,
-            "refresh_token": refresh_token,
-            "changed_at": self._clock.now(),
-        }
+        now = self._clock.now()
+        row = {"account": account, "refresh_token": refresh_token, "changed_at": now}
         with self._database.writing() as tx:
             insert_or_update(tx, schema.oauth_token, [row])
 
@@ -124,15 +120,11 @@ def begin_session(
 
 def find_session(tx: Transaction, id_: str) -> tuple[str, datetime] | None:
     """Return what granted a session and when it ends, None for one that never began."""
-    row = tx.execute(sa.select(_session.granted_by, _session.until).where(_session.id == id_))
-    session = row.first()
+    session = tx.execute(sa.select(_session.granted_by, _session.until).filter_by(id=id_)).first()
     return (session.granted_by, session.until) if session else None
 
 
 def end_session(tx: Transaction, id_: str, now: datetime) -> None:
     """End a session that is still open."""
-    tx.execute(
-        sa.update(schema.web_session)
-        .where(_session.id == id_, _session.until > now)
-        .values(until=now)
-    )
+    still_open = sa.update(schema.web_session).filter_by(id=id_).where(_session.until > now)
+    tx.execute(still_open.values(until=now))

@@ -13,9 +13,8 @@ from monitor.config import load
 from monitor.digest.wording import order_reason
 from monitor.model import Digest
 from monitor.resources import resource
-from monitor.store.digests import digests
 from monitor.text import clean
-from tests.house import SATURDAY
+from tests.house import SATURDAY, newest_digest
 
 TEAM = "agents-team"
 DUMPS = sorted(resource("seeds").glob("*.txt"))
@@ -25,9 +24,9 @@ def newest(app: App) -> Digest:
     app.ingest()
     app.digest([TEAM], early=True)
     with app.runtime.database.reading() as tx:
-        found = digests.latest(tx, TEAM)
+        found = newest_digest(tx, TEAM)
     assert found
-    return found[1]
+    return found
 
 
 def test_three_marked_papers_are_named_with_words_of_the_text_shown(tmp_path: Path):

@@ -159,8 +159,8 @@ TRANSACTIONS = {
     "monitor.commands.suppressions.suppress": "suppression",
     "monitor.cli.suppressions.suppressions_lift": "suppression lifted",
     "monitor.cli.suppressions.suppressions_confirm": "suppressions confirmed",
-    "monitor.store.sources.server_memory.Servers.record_move": "address moved",
-    "monitor.store.sources.server_memory.Servers.record_wait": "server waits",
+    "monitor.store.sources.reading_state.Servers.record_move": "address moved",
+    "monitor.store.sources.reading_state.Servers.record_wait": "server waits",
 }
 
 

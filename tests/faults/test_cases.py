@@ -14,7 +14,7 @@ from monitor.store.digests import deliveries, digests, outbox
 from tests.faults import process
 from tests.faults.points import Order
 from tests.faults.scenes import SCENES, Stage, at, opened
-from tests.house import AGENTS, House
+from tests.house import AGENTS, House, newest_digest
 from tests.patience import PATIENCE
 from tests.servers.smtp import Hold, ScriptedSmtp
 
@@ -25,8 +25,8 @@ def periods(folder: Path) -> list[str]:
     database = opened(folder)
     try:
         with database.reading() as tx:
-            found = digests.latest(tx, "lab")
-            return [found[1].period] * digests.count(tx, "lab") if found else []
+            found = newest_digest(tx)
+            return [found.period] * digests.count(tx, "lab") if found else []
     finally:
         database.close()
 

@@ -13,6 +13,7 @@ from monitor.store.engine.database import Database
 from monitor.store.papers import papers
 from monitor.store.papers.papers import Origin
 from monitor.store.topics import matches
+from tests.house import all_papers
 from tests.store.scenes import NOW, digest, freeze
 
 
@@ -74,4 +75,4 @@ def origin(store: Database, paper_id: int) -> Origin:
 
 def ids(store: Database) -> Sequence[int]:
     with store.reading() as tx:
-        return [one.id for one, _ in papers.page(tx, 0, 10_000)]
+        return sorted(one.id for one in all_papers(tx))

@@ -26,7 +26,7 @@ from monitor.clocks import clock_at
 from monitor.config import load
 from monitor.model import Digest
 from monitor.resources import resource
-from monitor.store.digests import digests
+from tests.house import newest_digest, newest_mail
 
 RECORDED = Path(__file__).with_suffix(".json")
 MONDAY = datetime(2024, 10, 21, 5, tzinfo=UTC)
@@ -144,10 +144,8 @@ def _composed(
             app.digest([*subscriptions], early=True)
             with app.runtime.database.reading() as tx:
                 for name in subscriptions:
-                    if latest := digests.latest(tx, name):
-                        number, digest = latest
-                        [mail] = digests.rendered_parts(tx, number)["email"]
-                        yield f"{name} {digest.period}", _facts(digest, mail.body["html"])
+                    if digest := newest_digest(tx, name):
+                        yield f"{name} {digest.period}", _facts(digest, newest_mail(tx, name))
 
 
 def _facts(digest: Digest, html: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from monitor.store.digests import deliveries, digests
 from monitor.store.papers import papers
 from monitor.store.sources import runs
 from monitor.store.topics import matches
-from tests.house import AGENTS, BANDITS, FOLDING, House
+from tests.house import AGENTS, BANDITS, FOLDING, House, newest_digest
 from tests.servers.smtp import ScriptedSmtp
 
 
@@ -188,7 +188,7 @@ def test_news_asks_for_revisions(house: House):
     house.add("b.txt", (AGENTS[0], reworked))
     assert house.next_morning() == {"lab": 1}
     with house.opened() as app, app.runtime.database.reading() as tx:
-        _, digest = digests.latest(tx, "lab")
+        digest = newest_digest(tx)
     [entry] = digest.groups[0].entries
     assert (entry.kind, entry.revised) == (ChangeKind.REVISED, Revision(sentences=1))
     page = (house.folder / f"pages/lab/{digest.period}.html").read_text()
@@ -282,7 +282,7 @@ def test_a_dry_run_changes_nothing(house: House):
     assert AGENTS[0].split()[0] in page.read_text()
     with house.opened() as app, app.runtime.database.reading() as tx:
         assert deliveries.counts(tx) == {}
-        assert digests.latest(tx, "lab") is None
+        assert newest_digest(tx) is None
     assert house.run() == {"lab": 1}
 
 
@@ -342,7 +342,7 @@ def test_the_footer_says_what_was_read_and_what_failed(house: House):
     house.run()
     assert house.next_morning() == {"lab": 1}
     with house.opened() as app, app.runtime.database.reading() as tx:
-        _, digest = digests.latest(tx, "lab")
+        digest = newest_digest(tx)
     by_name = {report.source: report for report in digest.report}
     assert (by_name["page"].seen, by_name["page"].new) == (2, 2)
     assert by_name["gone"].failing_since == house.clock.at - timedelta(days=1)

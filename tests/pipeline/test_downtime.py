@@ -8,9 +8,9 @@ from pathlib import Path
 
 from monitor.digest.wording import top
 from monitor.model import DeliveryState
-from monitor.store.digests import deliveries, digests
+from monitor.store.digests import deliveries
 from tests.downtime import down, faults
-from tests.house import House
+from tests.house import House, newest_digest
 from tests.servers.smtp import ScriptedSmtp
 
 FRIDAY = 27 - 21  # days after the house's Saturday
@@ -46,12 +46,12 @@ def test_D03_of_thirty_days_the_first_are_listed_by_their_titles_and_none_is_lef
     house.clock.move(hours=2)
     assert house.run() == {"lab": 30}
     with house.opened() as app, app.runtime.database.reading() as tx:
-        found = digests.latest(tx, "lab")
+        found = newest_digest(tx)
     assert found
-    entries = [entry for group in found[1].groups for entry in group.entries]
+    entries = [entry for group in found.groups for entry in group.entries]
     late = {int(entry.paper.title.split()[1]) for entry in entries if entry.late}
     assert late == set(range(1, 17))
-    assert {entry.paper_id for entry in top(found[1], 400)} == {
+    assert {entry.paper_id for entry in top(found, 400)} == {
         entry.paper_id for entry in entries if not entry.late
     }
 

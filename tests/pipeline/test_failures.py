@@ -17,10 +17,10 @@ from monitor.errors import StoreError, UsageError
 from monitor.model import DeliveryState, Digest, Templates
 from monitor.pipeline import flow
 from monitor.pipeline.compose import compose
-from monitor.store.digests import deliveries, digests, freeze_digest, outbox
+from monitor.store.digests import deliveries, freeze_digest, outbox
 from monitor.store.engine.database import Database
 from monitor.store.sources import runs
-from tests.house import AGENTS, BANDITS, FOLDING, House
+from tests.house import AGENTS, BANDITS, FOLDING, House, newest_digest
 from tests.servers.smtp import ScriptedSmtp
 
 SECOND = (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent.")
@@ -156,7 +156,7 @@ def test_when_all_channels_fail_nothing_is_frozen_and_it_is_composed_again(
     with broken(Pages), broken(Mail), both.opened() as app:
         assert app.digest(on_failure=failed.__setitem__) == []
         with app.runtime.database.reading() as tx:
-            assert digests.latest(tx, "lab") is None
+            assert newest_digest(tx) is None
     assert failed.keys() == {"lab"}
     assert "subscription lab has not been composed" in problems(both)[0]
     both.run()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from monitor.store.digests import digests
-from tests.house import House
+from tests.house import House, newest_digest, newest_mail
 
 FILLER = "On the Careful Measurement of Slow Processes in Large and Noisy Systems of Many Parts, "
 # Shown whole, although the match is near its end, and longer than what is shown of a title.
@@ -28,8 +27,7 @@ def test_a_long_title_that_is_listed_begins_shortly_before_its_match(house: Hous
     house.clock.move(days=1)
     house.run()
     with house.opened() as app, app.runtime.database.reading() as tx:
-        number, digest = digests.latest(tx, "lab")
-        [mail] = digests.rendered_parts(tx, number)["email"]
+        digest, html = newest_digest(tx), newest_mail(tx)
     assert (digest.papers, digest.full) == (3, 1)
-    listed = re.findall(r"<li><a[^>]*>(.*?)</a>", mail.body["html"], re.DOTALL)
+    listed = re.findall(r"<li><a[^>]*>(.*?)</a>", html, re.DOTALL)
     assert listed == [f"… Systems of Many Parts, {FILLER}by a Language Agent", LONG]

@@ -18,13 +18,12 @@ from monitor.config import load
 from monitor.model import SAVED, UNWANTED, WANTED, Digest, Judgement, Placed
 from monitor.pipeline.compose import rehearse
 from monitor.store import retention
-from monitor.store.digests import digests
 from monitor.store.engine import schema
 from monitor.store.papers import papers
 from monitor.store.restore import restore
 from monitor.store.topics import judgements
 from monitor.text import title_key
-from tests.house import House
+from tests.house import House, newest_digest
 from tests.servers.smtp import ScriptedSmtp
 
 ROBOTS = [
@@ -58,9 +57,9 @@ def answer(house: House, title: str, verdict: str, who: str = "ada", topic: str 
 
 def digest(house: House) -> Digest:
     with house.opened() as app, app.runtime.database.reading() as tx:
-        found = digests.latest(tx, "lab")
+        found = newest_digest(tx)
         assert found
-        return found[1]
+        return found
 
 
 def titles(house: House) -> list[str]:

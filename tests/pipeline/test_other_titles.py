@@ -12,12 +12,11 @@ from monitor.commands.explain import explain
 from monitor.commands.identity import split
 from monitor.digest.render import JinjaTemplates
 from monitor.model import OtherTitle, Paper, SightingText
-from monitor.store.digests import digests
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database
 from monitor.store.engine.opening import open_store
 from monitor.store.papers import sightings
-from tests.house import House
+from tests.house import House, newest_digest
 from tests.pipeline.desk import origin, read
 from tests.store.scenes import DAY, NOW
 
@@ -143,7 +142,7 @@ def other_titles(house: House, *records: tuple[str, Paper]) -> tuple[OtherTitle,
         house.clock.move(days=1)
         app.digest()
         with app.runtime.database.reading() as tx:
-            _, digest = digests.latest(tx, "lab")
+            digest = newest_digest(tx)
     [entry] = [entry for group in digest.groups for entry in group.entries]
     return entry.also
 

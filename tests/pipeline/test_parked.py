@@ -15,9 +15,8 @@ from monitor.commands.ratings import Whose, rate
 from monitor.commands.status import status
 from monitor.errors import ConfigError
 from monitor.service.scheduler import Service
-from monitor.store.digests import digests
 from monitor.store.engine import schema
-from tests.house import AGENTS, BANDITS, FOLDING, House
+from tests.house import AGENTS, BANDITS, FOLDING, House, newest_digest
 from tests.patience import PATIENCE
 
 OLD = "agent ANDNOT robot"
@@ -63,7 +62,7 @@ def test_it_is_parked_and_the_others_run(upgraded: House) -> None:
         [sent] = app.digest()
         result = status(app.runtime)
         with app.runtime.database.reading() as tx:
-            _, digest = digests.latest(tx, sent.subscription) or (0, None)
+            digest = newest_digest(tx, sent.subscription)
     # What it had matched before the upgrade is not lost.
     assert sent.papers == 2
     assert digest and "The topic “old” is parked" in digest.notes[0]
@@ -77,7 +76,7 @@ def test_answers_to_its_papers_still_order_what_is_left_of_it(upgraded: House) -
         rate(app.runtime, AGENTS[0], "up", Whose("lab", "old"))
         [sent] = app.digest()
         with app.runtime.database.reading() as tx:
-            _, digest = digests.latest(tx, "lab") or (0, None)
+            digest = newest_digest(tx)
     assert sent.papers == 1
     assert digest and digest.notes[1] == "Ordered by 1 paper you marked."
 

@@ -14,8 +14,8 @@ from monitor.app import App
 from monitor.commands.status import status
 from monitor.model import SourceWarning
 from monitor.pipeline.source_health import GAP_STANDS
-from monitor.store.digests import digests, incidents
-from tests.house import House
+from monitor.store.digests import incidents
+from tests.house import House, newest_digest
 from tests.servers.smtp import ScriptedSmtp
 from tests.servers.web import MisbehavingServer
 
@@ -88,7 +88,7 @@ def test_a_stale_feed_is_reported_once_named_in_each_digest_and_well_again(
     [stale] = troubles(arxiv)
     assert (stale.kind, stale.since) == ("stale", THURSDAY + timedelta(days=1))
     with arxiv.opened() as app, app.runtime.database.reading() as tx:
-        assert digests.latest(tx, "lab")[1].report[0].troubles == (stale,)
+        assert newest_digest(tx).report[0].troubles == (stale,)
     assert "arxiv has offered nothing new since Friday." in texts(smtp)[-1]
 
     batch(web, THURSDAY + timedelta(days=4), 4)

@@ -28,13 +28,12 @@ from monitor.store.engine import schema
 from monitor.store.papers import (
     candidates,
     paper_drafts,
-    papers,
     sightings,
     undecided,
     write_papers,
 )
 from monitor.store.sources import runs as stored_runs
-from tests.house import AGENTS, BANDITS, FOLDING, SATURDAY, House
+from tests.house import AGENTS, BANDITS, FOLDING, SATURDAY, House, all_papers
 from tests.pipeline.test_dumps import record
 from tests.servers.web import MisbehavingServer
 
@@ -104,7 +103,7 @@ def kept(house: House) -> list[tuple[str, str, str]]:
 
 def titles(house: House) -> list[str]:
     with house.opened() as app, app.runtime.database.reading() as tx:
-        return sorted(stored.paper.title for stored, _ in papers.page(tx, 0, 10_000))
+        return sorted(stored.paper.title for stored in all_papers(tx))
 
 
 def results(runs: list[Run]) -> list[tuple[str, int, int, int, int]]:
@@ -138,7 +137,7 @@ def test_X10_a_record_that_raises_is_kept_and_the_others_are_stored(
     assert results(poisoned.ingest()) == [("retried", 1, 1, 0, 0), ("unchanged", 0, 0, 0, 0)]
     assert kept(poisoned) == [] and BROKEN[0] in titles(poisoned)
     with poisoned.opened() as app, app.runtime.database.reading() as tx:
-        [stored] = [one for one, _ in papers.page(tx, 0, 9) if one.paper.title == BROKEN[0]]
+        [stored] = [one for one in all_papers(tx) if one.paper.title == BROKEN[0]]
     assert stored.paper.abstract == BROKEN[1]
 
 
@@ -373,7 +372,7 @@ def test_a_retried_record_is_worth_what_it_was_when_it_was_read(
     upgrade(poisoned)
     poisoned.ingest()
     with poisoned.opened() as app, app.runtime.database.reading() as tx:
-        [stored] = [one for one, _ in papers.page(tx, 0, 9) if is_poison(one.paper)]
+        [stored] = [one for one in all_papers(tx) if is_poison(one.paper)]
     assert stored.first_seen == poisoned.clock.at
     assert (stored.news_at is None) == (first_run is FirstRun.BASELINE)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from datetime import datetime
@@ -11,9 +10,9 @@ import msgspec
 import sqlalchemy as sa
 from msgspec import structs
 
-from monitor.model import Digest, DigestPaper, Paper, Rendered, SourceReport
+from monitor.model import Digest, DigestPaper, Paper, SourceReport
 from monitor.store.digests.deliveries import WAITING
-from monitor.store.digests.packed import body_of, pack, unpack
+from monitor.store.digests.packed import pack, unpack
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import among, fetch, fetch_one
@@ -139,14 +138,6 @@ def oldest_open(tx: Transaction) -> Listed | None:
     return fetch_one(tx, query, Listed)
 
 
-def latest(tx: Transaction, subscription: str) -> tuple[int, Digest] | None:
-    """Return the newest digest of a subscription by its due time, and its id."""
-    newest = sa.select(_digest.id).where(_digest.subscription == subscription)
-    digest_id = tx.scalar(newest.order_by(_digest.due_at.desc(), _digest.id.desc()).limit(1))
-    digest = get(tx, digest_id) if digest_id is not None else None
-    return (digest_id, digest) if digest_id is not None and digest else None
-
-
 class _Report(msgspec.Struct):
     """The only part of a frozen digest that is read: a digest has hundreds of papers."""
 
@@ -166,20 +157,6 @@ def latest_report(
         return None
     content = unpack(row.packed, _Report) if row.packed else msgspec.convert(row.content, _Report)
     return msgspec.convert(row, Listed, from_attributes=True), content.report
-
-
-def rendered_parts(tx: Transaction, digest_id: int) -> dict[str, tuple[Rendered, ...]]:
-    """Return the parts of a digest by channel, as they were frozen."""
-    rows = tx.execute(
-        sa.select(schema.rendered, _digest.packed.label("content"))
-        .join(schema.digest, _digest.id == _rendered.digest_id)
-        .where(_rendered.digest_id == digest_id)
-        .order_by(_rendered.channel, _rendered.part)
-    )
-    parts_of: dict[str, list[Rendered]] = defaultdict(list)
-    for row in rows:
-        parts_of[row.channel].append(Rendered(row.part, body_of(row)))
-    return {channel: tuple(rendered) for channel, rendered in parts_of.items()}
 
 
 def count(tx: Transaction, subscription: str) -> int:

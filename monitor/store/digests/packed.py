@@ -19,7 +19,6 @@ else:
     from backports import zstd
 
 T = TypeVar("T")
-ZstdError = zstd.ZstdError
 
 # Level 5 takes twice as long, a millisecond more for a digest of 400 papers, for a twelfth less.
 _LEVEL = 3

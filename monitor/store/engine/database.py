@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -94,9 +94,8 @@ class Database:
         try:
             status = self.path.stat()
         except FileNotFoundError:
-            raise StoreError(
-                f"the store {self} was deleted or moved while in use", PUT_BACK
-            ) from None
+            gone = f"the store {self} was deleted or moved while in use"
+            raise StoreError(gone, PUT_BACK) from None
         except OSError as fault:
             raise StoreError(f"the store {self} cannot be reached: {fault.strerror}") from fault
         identity = status.st_dev, status.st_ino
@@ -119,14 +118,12 @@ class Database:
         """
         with self.explaining():
             connection = self._writer.connect().execution_options(isolation_level="AUTOCOMMIT")
-            try:
+            with ExitStack() as unless_held:
+                unless_held.callback(connection.close)
                 connection.execute(_TCP_KEEPALIVE)
                 if connection.scalar(sa.select(sa.func.pg_try_advisory_lock(number))):
+                    unless_held.pop_all()
                     return connection
-            except BaseException:
-                connection.close()
-                raise
-            connection.close()
             return None
 
     def probe(self) -> None:

@@ -29,11 +29,9 @@ _SEARCH_INDEX = (
     " columnsize=0, tokenize=\"ascii tokenchars '!#$%&()*+,-./:;<=>?@[\\]^_`{|}~'\")"
 )
 # Alembic's own table: later migrations start from the version in it.
-_version = sa.Table(
-    "alembic_version",
-    sa.MetaData(),
-    sa.Column("version_num", sa.String(32), nullable=False),
-    sa.PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+_VERSION_TABLE = (
+    "CREATE TABLE alembic_version (\n version_num VARCHAR(32) NOT NULL,"
+    "\n CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)\n)"
 )
 
 
@@ -115,8 +113,8 @@ def _create_tables(database: Database) -> None:
             return
         schema.metadata.create_all(tx, checkfirst=False)
         tx.exec_driver_sql(_SEARCH_INDEX)
-        _version.create(tx, checkfirst=False)
-        tx.execute(sa.insert(_version).values(version_num=schema.VERSION))
+        tx.exec_driver_sql(_VERSION_TABLE)
+        tx.exec_driver_sql("INSERT INTO alembic_version VALUES (?)", (schema.VERSION,))
 
 
 def queries_in_force(url: str, wait: float | None = None) -> Mapping[str, str]:

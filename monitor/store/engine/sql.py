@@ -30,18 +30,14 @@ class Instant(sa.types.TypeDecorator[datetime]):
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        return require_zone(value).astimezone(UTC) if value else None
+        if value is not None and value.tzinfo is None:
+            raise ValueError(f"{value} has no time zone")
+        return value.astimezone(UTC) if value else None
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-
-
-def require_zone(moment: datetime) -> datetime:
-    if moment.tzinfo is None:
-        raise ValueError(f"{moment} has no time zone")
-    return moment
 
 
 def index_value(value: str) -> str:
@@ -118,18 +114,6 @@ def to_json(value: Any) -> str:
         return json.dumps(value)
 
 
-def gather(column: sa.ColumnElement[Any]) -> sa.ColumnElement[list[Any] | None]:
-    """Return all values of a column as one list; PostgreSQL has null for none."""
-    return _Gather(column)
-
-
-def earlier(
-    moment: sa.ColumnElement[datetime], seconds: sa.ColumnElement[int]
-) -> sa.ColumnElement[datetime]:
-    """Return a time some seconds before another; SQLite cuts it to whole seconds."""
-    return _Earlier(moment, seconds)
-
-
 def text_of_id(number: sa.ColumnElement[int], parameter: str) -> sa.ColumnElement[str]:
     """Return the text of an id, from a parameter with the texts of ids as a JSON object."""
     return _TextOfId(sa.bindparam(parameter, type_=sa.Text), sa.cast(number, sa.Text))
@@ -144,12 +128,16 @@ class _Each(FunctionElement[Any]):
     inherit_cache = True
 
 
-class _Gather(FunctionElement[Any]):
+class Gather(FunctionElement[Any]):
+    """All values of a column as one list; PostgreSQL has null for none."""
+
     type = sa.JSON()
     inherit_cache = True
 
 
-class _Earlier(FunctionElement[datetime]):
+class Earlier(FunctionElement[datetime]):
+    """A time (the first argument) some seconds before; SQLite cuts it to whole seconds."""
+
     type = Instant()
     inherit_cache = True
 
@@ -176,9 +164,9 @@ def _spell(element: type[FunctionElement[Any]], sqlite: str, postgresql: str) ->
 
 _spell(_OneOf, "({0} IN (SELECT value FROM json_each({1})))", "({0} = ANY ({1}))")
 _spell(_Each, "json_each({0})", "(SELECT unnest({0}) AS value)")
-_spell(_Gather, "json_group_array({0})", "json_agg({0})")
+_spell(Gather, "json_group_array({0})", "json_agg({0})")
 _spell(
-    _Earlier,
+    Earlier,
     "strftime('%Y-%m-%d %H:%M:%S', {0}, '-' || {1} || ' seconds')",
     "({0} - make_interval(secs => {1}))",
 )

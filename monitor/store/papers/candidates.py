@@ -26,10 +26,7 @@ Glance = Callable[[IncomingPaper, str, tuple[str, ...]], bool]
 
 
 def find(
-    tx: Transaction,
-    source: str,
-    incoming: Sequence[IncomingPaper],
-    glance: Glance,
+    tx: Transaction, source: str, incoming: Sequence[IncomingPaper], glance: Glance
 ) -> list[tuple[Candidate, ...]]:
     """Return, for each incoming paper, the stored ones that it may be, ordered by id.
 

@@ -35,7 +35,6 @@ _paper = schema.paper.c
 _change = schema.change.c
 _match = schema.match.c
 _item = schema.digest_item.c
-_sighting = schema.sighting.c
 _joined = schema.joined.c
 
 Key = tuple[str, str]

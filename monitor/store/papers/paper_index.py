@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from monitor.model import ChangeKind
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.sql import among, each, gather, index_value, insert_new, one_of
+from monitor.store.engine.sql import Gather, among, each, index_value, insert_new, one_of
 
 # Thousands of papers are titled "Editorial": only the newest are candidates.
 CANDIDATES_BY_TITLE = 25
@@ -139,7 +139,7 @@ def _newest_of(table: sa.Table, limit: int) -> sa.Select[Any]:
         .correlate(key)
         .subquery()
     )
-    ids = sa.select(gather(newest.c.paper_id)).correlate(key).scalar_subquery()
+    ids = sa.select(Gather(newest.c.paper_id)).correlate(key).scalar_subquery()
     return sa.select(key.c.value, ids.label("ids"))
 
 

@@ -19,8 +19,6 @@ from monitor.store.papers.paper_drafts import Draft
 
 _paper = schema.paper.c
 _common = schema.common_key.c
-_sighting = schema.sighting.c
-_change = schema.change.c
 Key = tuple[str, str]
 
 # Fields that are stored as they are.
@@ -93,19 +91,6 @@ def by_title_key(tx: Transaction, key: str) -> list[StoredPaper]:
     return list(load(tx, ids).values())
 
 
-def page(tx: Transaction, after_id: int, limit: int) -> list[tuple[StoredPaper, tuple[str, ...]]]:
-    """Return the next papers by id, each with the names of its sources."""
-    ids = tx.scalars(
-        sa.select(_paper.id)
-        .where(_paper.id > after_id, _paper.purged_at.is_(None))
-        .order_by(_paper.id)
-        .limit(limit)
-    )
-    stored = load(tx, ids)
-    names = sightings.sources(tx, stored)
-    return [(paper, names.get(id, ())) for id, paper in sorted(stored.items())]
-
-
 def count(tx: Transaction, since: int = 0) -> int:
     """Return how many papers there are, from an id on: all but the purged ones.
 
@@ -123,7 +108,7 @@ def origin(tx: Transaction, paper_id: int) -> Origin | None:
     stored = get(tx, paper_id)
     if stored is None:
         return None
-    changes = sa.select(schema.change).filter_by(paper_id=paper_id).order_by(_change.revision)
+    changes = sa.select(schema.change).filter_by(paper_id=paper_id).order_by("revision")
     return Origin(
         stored,
         tuple(all_keys_of(tx, [paper_id]).get(paper_id, ())),

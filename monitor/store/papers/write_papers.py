@@ -20,7 +20,6 @@ from monitor.store.papers.papers import columns, load
 _paper = schema.paper.c
 _change = schema.change.c
 _earlier = schema.earlier_text.c
-_sighting = schema.sighting.c
 
 # The block of a paper that has none: `retention.without_blocks` must not find it again.
 NO_BLOCK = -1
@@ -32,11 +31,7 @@ KEPT = 3
 
 
 def apply(
-    tx: Transaction,
-    source: str,
-    decisions: Sequence[Decision],
-    now: datetime,
-    document: str = "",
+    tx: Transaction, source: str, decisions: Sequence[Decision], now: datetime, document: str = ""
 ) -> list[int]:
     """Write the decisions on one chunk, and return the paper id of each.
 

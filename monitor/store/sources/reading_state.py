@@ -66,10 +66,6 @@ def _save(tx: Transaction, source: str, state: SourceState) -> None:
     insert_or_update(tx, schema.source_state, [row])
 
 
-_dump = schema.dump.c
-_document = schema.document.c
-
-
 @dataclass(frozen=True, slots=True)
 class DumpState:
     """A dump as it was last read, how far, and whether that was its end."""
@@ -88,7 +84,7 @@ class DumpState:
 
 def dump_states(tx: Transaction, source: str) -> list[DumpState]:
     """Return the dumps of a source that were read, completely or partly."""
-    rows = tx.execute(sa.select(schema.dump).where(_dump.source == source).order_by(_dump.name))
+    rows = tx.execute(sa.select(schema.dump).filter_by(source=source).order_by("name"))
     return [
         DumpState(
             row.name,
@@ -115,8 +111,8 @@ def of_document(tx: Transaction, source: str, content_hash: str) -> tuple[int, b
 
     None if it was never read.
     """
-    progress = sa.select(_document.offset, _document.finished)
-    row = tx.execute(progress.filter_by(source=source, content_hash=content_hash)).first()
+    document = sa.select(schema.document).filter_by(source=source, content_hash=content_hash)
+    row = tx.execute(document).first()
     return (row.offset, row.finished) if row else None
 
 

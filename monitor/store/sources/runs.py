@@ -19,7 +19,6 @@ READ = (RunOutcome.OK, RunOutcome.PARTIAL, RunOutcome.UNCHANGED)
 
 _COUNTED = ("seen", "new", "revised", "known", "rejected", "fresh", "error")
 _run = schema.run.c
-_source = schema.source.c
 _day = schema.source_day.c
 
 
@@ -71,7 +70,7 @@ def close_interrupted(tx: Transaction, source: str, now: datetime) -> int:
 
 def first_read(tx: Transaction, source: str) -> datetime | None:
     """Return when the first reading of a source was complete, None while it is not."""
-    return tx.scalar(sa.select(_source.first_read_at).where(_source.name == source))
+    return tx.scalar(sa.select(schema.source.c.first_read_at).filter_by(name=source))
 
 
 def finish_first_reading(tx: Transaction, source: str, now: datetime) -> None:

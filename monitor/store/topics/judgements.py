@@ -18,9 +18,7 @@ from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import among, fetch, insert_new, insert_or_update
 
 _judgement = schema.judgement.c
-_saved = schema.saved_paper.c
 _item = schema.digest_item.c
-_paper = schema.paper.c
 _match = schema.match.c
 _has = schema.subscription_topic.c
 
@@ -131,7 +129,7 @@ def topics_of(tx: Transaction, paper_id: int) -> dict[str, list[str]]:
 def is_judged(paper_id: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
     """Whether a paper was rated or saved."""
     judged = sa.exists().where(_judgement.paper_id == paper_id)
-    return sa.or_(judged, sa.exists().where(_saved.paper_id == paper_id))
+    return sa.or_(judged, sa.exists().where(schema.saved_paper.c.paper_id == paper_id))
 
 
 def move(tx: Transaction, into: Mapping[int, int]) -> None:

@@ -13,7 +13,7 @@ from monitor.model import Change, ChangeKind, MatchRow, StoredPaper, Topic, Unse
 from monitor.store.digests.deliveries import reaches_anyone
 from monitor.store.engine import processes, schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.sql import Instant, among, earlier, fetch, insert_new, insert_or_update
+from monitor.store.engine.sql import Earlier, Instant, among, fetch, insert_new, insert_or_update
 from monitor.store.papers import papers, sightings
 from monitor.store.topics import subscriptions
 
@@ -73,10 +73,7 @@ def newest(tx: Transaction, limit: int) -> list[Change]:
 
 
 def save(
-    tx: Transaction,
-    changes: Iterable[tuple[int, int]],
-    matches: Iterable[MatchRow],
-    now: datetime,
+    tx: Transaction, changes: Iterable[tuple[int, int]], matches: Iterable[MatchRow], now: datetime
 ) -> None:
     """Write the matches of a batch of (paper id, revision), and mark these as matched.
 
@@ -154,7 +151,7 @@ def look_back(tx: Transaction, topics: Sequence[Topic], now: datetime) -> dict[s
 
 def _waiting(names: Iterable[str], since: timedelta) -> sa.Select[Any]:
     """Select the oldest unsent change that each topic matched."""
-    start = earlier(_has.since, sa.literal(int(since.total_seconds())))
+    start = Earlier(_has.since, sa.literal(int(since.total_seconds())))
     return (
         sa.select(_match.topic, sa.func.min(_change.at))
         .join_from(schema.match, schema.change, OF_CHANGE)
@@ -373,7 +370,7 @@ def _active_topics() -> sa.CTE:
     """
     now = sa.bindparam("now", type_=Instant)
     since = sa.case((_has.since < now, _has.since), else_=now)
-    start = earlier(since, _topic.since_seconds).label("start")
+    start = Earlier(since, _topic.since_seconds).label("start")
     asked = sa.select(_has.topic, start).join(schema.topic, _topic.name == _has.topic)
     of_subscription = asked.where(_has.subscription == sa.bindparam("subscription"))
     return of_subscription.cte("asked").prefix_with("MATERIALIZED")
