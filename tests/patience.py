@@ -21,3 +21,12 @@ def wait(until: Callable[[], Any], seconds: float = PATIENCE) -> None:
     while not until():
         assert time.monotonic() < deadline, "it did not come about"
         pause.wait(0.02)
+
+
+def at_once(*work: Callable[[], object]) -> None:
+    """Let threads work at the same time, until all are done."""
+    threads = [threading.Thread(target=each) for each in work]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)

@@ -23,7 +23,7 @@ from monitor.store.engine.database import Database
 from monitor.store.engine.locks import hold_owner
 from monitor.store.engine.opening import open_store
 from monitor.store.papers import papers
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, at_once
 from tests.store.scenes import NOW, arrive
 
 
@@ -119,11 +119,7 @@ def test_threads_that_write_take_turns(store: Database) -> None:
                 n = tx.exec_driver_sql("SELECT n FROM counter").scalar_one()
                 tx.exec_driver_sql(f"UPDATE counter SET n = {n + 1}")
 
-    threads = [threading.Thread(target=count) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=PATIENCE)
+    at_once(*[count] * 4)
     with store.reading() as tx:
         assert tx.exec_driver_sql("SELECT n FROM counter").scalar() == 100
 

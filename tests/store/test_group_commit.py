@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,13 +15,13 @@ from monitor.errors import StoreError
 from monitor.store.engine import processes
 from monitor.store.engine.database import Database, Transaction
 from monitor.store.engine.group_commit import Step, Together
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, at_once
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 MANY = 8
 
 
-def at_once(writes: Together, steps: Sequence[Step[str, Any]]) -> list[Any]:
+def write_at_once(writes: Together, steps: Sequence[Step[str, Any]]) -> list[Any]:
     """Let threads write at the same time; return what each returned, or the error that it raised.
 
     The item of the first is "b0", and so on.
@@ -34,11 +35,7 @@ def at_once(writes: Together, steps: Sequence[Step[str, Any]]) -> list[Any]:
         except Exception as fault:
             found[number] = fault
 
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(len(steps))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(PATIENCE)
+    at_once(*(partial(run, number) for number in range(len(steps))))
     return found
 
 
@@ -60,7 +57,7 @@ def test_writes_share_a_commit_and_each_gets_its_own_answer(
 ) -> None:
     writes = Together(store, expected=MANY, patience=30)
     names = [f"b{number}" for number in range(MANY)]
-    assert at_once(writes, [beat] * MANY) == names
+    assert write_at_once(writes, [beat] * MANY) == names
     assert len(commits) == 1
     with store.reading() as tx:
         assert all(processes.last_beat(tx, name) == NOW for name in names)
@@ -74,7 +71,7 @@ def test_writes_of_one_kind_are_one_step(store: Database) -> None:
         return [name.upper() for name in names]
 
     writes = Together(store, expected=3, patience=30)
-    assert at_once(writes, [loud, beat, loud]) == ["B0", "b1", "B2"]
+    assert write_at_once(writes, [loud, beat, loud]) == ["B0", "b1", "B2"]
     assert [sorted(names) for names in steps] == [["b0", "b2"]]
 
 
@@ -93,13 +90,7 @@ def test_a_write_is_committed_when_it_returns(store: Database) -> None:
             return processes.last_beat(tx, name) == NOW
 
     seen_by: list[bool] = []
-    threads = [
-        threading.Thread(target=lambda n=n: seen_by.append(seen(f"b{n}"))) for n in range(MANY)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(PATIENCE)
+    at_once(*(lambda n=n: seen_by.append(seen(f"b{n}")) for n in range(MANY)))
     assert seen_by == [True] * MANY
 
 
@@ -109,7 +100,7 @@ def test_a_step_that_fails_fails_alone(store: Database) -> None:
         raise ValueError("a fault of this step")
 
     writes = Together(store, expected=3, patience=30)
-    first, fault, last = at_once(writes, [beat, broken, beat])
+    first, fault, last = write_at_once(writes, [beat, broken, beat])
     assert (first, last) == ("b0", "b2")
     assert isinstance(fault, ValueError)
     with store.reading() as tx:
@@ -122,7 +113,7 @@ def test_where_the_store_refuses_all_are_notified(store: Database) -> None:
         raise StoreError("the disk is full")
 
     writes = Together(store, expected=3, patience=30)
-    found = at_once(writes, [beat, full, beat])
+    found = write_at_once(writes, [beat, full, beat])
     assert all(isinstance(fault, StoreError) for fault in found)
     with store.reading() as tx:
         assert processes.last_beat(tx, "b0") is None

@@ -6,7 +6,7 @@ import pytest
 
 from monitor.store.digests import incidents
 from monitor.store.engine.database import Database
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, at_once
 from tests.store.scenes import DAY, HOUR, NOW
 
 
@@ -102,11 +102,7 @@ def test_unclear_ends_of_several_at_the_same_time_are_all_counted(store: Databas
             with store.writing() as tx:
                 incidents.add_unclear(tx, "smtp", 1)
 
-    workers = [threading.Thread(target=work) for _ in range(4)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join(timeout=PATIENCE)
+    at_once(*[work] * 4)
     with store.reading() as tx:
         assert incidents.unclear(tx, "smtp") == 20
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import threading
+from functools import partial
 
 import pytest
 import sqlalchemy as sa
@@ -11,7 +12,7 @@ from monitor.model import ChangeKind, Decision, Paper, SightingText
 from monitor.store.engine import sql
 from monitor.store.engine.database import Database, Transaction
 from monitor.store.papers import candidates, paper_index, papers, sightings, write_papers
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, at_once
 from tests.store.scenes import DAY, NOW, arrive, arxiv, ingest, keyed, new, offered, waiting
 
 LATER = NOW + DAY
@@ -315,11 +316,7 @@ def test_two_ingests_never_both_insert_a_paper(store: Database) -> None:
                 kind = None if known else ChangeKind.NEW
                 write_papers.apply(tx, source, [Decision(incoming[0], kind, known)], NOW)
 
-    readers = [threading.Thread(target=read, args=(f"s{n}",)) for n in range(4)]
-    for reader in readers:
-        reader.start()
-    for reader in readers:
-        reader.join(timeout=PATIENCE)
+    at_once(*(partial(read, f"s{n}") for n in range(4)))
     with store.reading() as tx:
         names = sightings.sources(tx, range(100))
     assert len(names) == 10
