@@ -127,8 +127,10 @@ def test_threads_that_write_take_turns(store: Database) -> None:
 # ── opening ─────────────────────────────────────────────────────────────────────────
 
 
-def test_a_store_is_made_where_there_is_none(tmp_path: Path) -> None:
-    store = open_store(f"sqlite:///{tmp_path / 'some' / 'where' / 'monitor.db'}")
+@pytest.mark.parametrize("place", ["some/where/monitor.db", "empty.db"])
+def test_a_store_is_made_where_there_is_none_or_an_empty_file(tmp_path: Path, place: str) -> None:
+    (tmp_path / "empty.db").touch()
+    store = open_store(f"sqlite:///{tmp_path / place}")
     assert database.schema_version(store) == schema.VERSION
     store.close()
 
@@ -198,13 +200,6 @@ def test_K13_an_emptied_store_is_not_taken_for_a_new_one(sqlite_url: str, tmp_pa
     with pytest.raises(StoreError, match="restore a backup"):
         open_store(sqlite_url)
     assert (tmp_path / "monitor.db").read_bytes() == b""
-
-
-def test_an_empty_file_that_never_was_a_store_becomes_one(tmp_path: Path) -> None:
-    (tmp_path / "monitor.db").touch()
-    store = open_store(f"sqlite:///{tmp_path / 'monitor.db'}")
-    assert database.schema_version(store) == schema.VERSION
-    store.close()
 
 
 # ── where there is no store, or no longer the one that was opened ───────────────────
@@ -335,10 +330,6 @@ def test_a_store_that_exists_keeps_its_mode(sqlite_url: str, tmp_path: Path) -> 
     arrive(store, "1")
     assert {file.stat().st_mode & 0o777 for file in tmp_path.glob("monitor.db*")} == {0o640}
     store.close()
-
-
-def test_a_whole_store_passes_its_check(store: Database) -> None:
-    store.check()
 
 
 # ── refusing to record ──────────────────────────────────────────────────────────────

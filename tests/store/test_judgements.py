@@ -83,22 +83,11 @@ def test_answers_survive_a_merge_and_the_last_of_one_person_counts(store: Databa
     assert rows == {(kept, "ada", UNWANTED), (kept, "bob", WANTED), (kept, "bob", SAVED)}
 
 
-def test_an_earlier_answer_to_the_other_paper_does_not_replace_a_later_one(
-    store: Database,
-) -> None:
-    kept, lost = arrive(store, "1", "2")
-    answer(store, lost, UNWANTED)
-    answer(store, kept, WANTED, at=NOW + HOUR)
-    with store.ingesting() as tx:
-        merge_papers.merge(tx, [(kept, lost, "the same")], NOW)
-    assert verdicts(store) == {kept: WANTED}
-
-
 def test_an_address_in_another_case_is_the_same_person_after_a_merge(store: Database) -> None:
     kept, lost, third = arrive(store, "1", "2", "3")
     answer(store, kept, WANTED, who="Ada@example.org", at=NOW)
     answer(store, lost, UNWANTED, who="ada@example.org", at=NOW + HOUR)
-    answer(store, third, WANTED, who="ADA@example.org", at=NOW - HOUR)
+    answer(store, third, WANTED, who="ADA@example.org", at=NOW - HOUR)  # an earlier one
     with store.ingesting() as tx:
         merge_papers.merge(tx, [(kept, lost, "the same"), (kept, third, "the same")], NOW)
     assert verdicts(store) == {kept: UNWANTED}

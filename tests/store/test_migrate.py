@@ -26,7 +26,6 @@ from monitor.identity.blocking import add_head_block
 from monitor.identity.keys import with_keys
 from monitor.model import ListedDay, Paper
 from monitor.pipeline import store_chunk
-from monitor.private_files import create_file
 from monitor.resources import resource
 from monitor.store.digests import deliveries
 from monitor.store.engine import database, schema
@@ -75,10 +74,14 @@ def columns(store: Database) -> set[str]:
         return {column["name"] for column in sa.inspect(tx).get_columns("paper")}
 
 
-def test_the_version_named_in_the_schema_is_the_newest_migration() -> None:
+def configured() -> Config:
     config = Config()
     config.set_main_option("script_location", str(resource("migrations")))
-    assert ScriptDirectory.from_config(config).get_heads() == [schema.VERSION]
+    return config
+
+
+def test_the_version_named_in_the_schema_is_the_newest_migration() -> None:
+    assert ScriptDirectory.from_config(configured()).get_heads() == [schema.VERSION]
 
 
 def not_the_search_index(name: str | None, kind: str, parents: object) -> bool:
@@ -92,9 +95,7 @@ def made_here(dialect: str, _: object, name: str | None, *rest: object) -> bool:
 
 
 def migration(name: str) -> Script:
-    config = Config()
-    config.set_main_option("script_location", str(resource("migrations")))
-    scripts = ScriptDirectory.from_config(config).walk_revisions()
+    scripts = ScriptDirectory.from_config(configured()).walk_revisions()
     return next(one for one in scripts if one.path.endswith(f"_{name}.py"))
 
 
@@ -135,11 +136,8 @@ def test_a_new_sqlite_store_is_to_the_letter_what_the_migrations_make(tmp_path: 
 
 def at_version(url: str, version: str) -> Database:
     """A new store as an older version of the program made it."""
-    config = Config()
-    config.set_main_option("script_location", str(resource("migrations")))
+    config = configured()
     store = Database(url)
-    if store.path:
-        store.path.parent.mkdir(parents=True, exist_ok=True)
     with sa.create_engine(store.url).begin() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, version)
@@ -270,14 +268,8 @@ def test_a_store_of_a_newer_version_is_refused(url: str, store: Database) -> Non
 
 def with_rows(url: str, version: str, rows: dict[str, dict[str, Any]]) -> Database:
     """Return a store of today, made of one of an older version with a row in some tables."""
-    old = Database(url)
-    if old.path:
-        create_file(old.path).close()
-    config = Config()
-    config.set_main_option("script_location", str(resource("migrations")))
+    old = at_version(url, version)
     with old.writing() as tx:
-        config.attributes["connection"] = tx
-        command.upgrade(config, version)
         for table, row in rows.items():
             names = ", ".join(row)
             values = ", ".join(f":{name}" for name in row)

@@ -56,15 +56,12 @@ def test_a_new_paper_is_stored_whole_and_waits_to_be_matched(store: Database) ->
     assert waiting(store) == [(id, 1, ChangeKind.NEW)]
 
 
-def test_a_paper_stored_silently_is_no_news(store: Database) -> None:
-    [id] = ingest(store, new(arxiv("1"), news=False))
-    assert stored(store, id).news_at is None
-    assert waiting(store) == []
-
-
-def test_an_older_paper_is_news_of_its_own_kind(store: Database) -> None:
-    [id] = ingest(store, Decision(arxiv("1"), ChangeKind.OLDER))
-    assert waiting(store) == [(id, 1, ChangeKind.OLDER)]
+def test_an_older_paper_is_news_of_its_own_kind_and_one_stored_silently_none(
+    store: Database,
+) -> None:
+    ids = ingest(store, Decision(arxiv("1"), ChangeKind.OLDER), new(arxiv("2"), news=False))
+    assert waiting(store) == [(ids[0], 1, ChangeKind.OLDER)]
+    assert stored(store, ids[1]).news_at is None
 
 
 @pytest.mark.parametrize(
@@ -174,11 +171,8 @@ def test_a_twin_adds_its_keys_to_the_paper_it_repeats(store: Database) -> None:
 
 
 def test_F07_a_key_of_another_paper_stays_where_it_is(store: Database) -> None:
-    first, second = ingest(
-        store,
-        new(keyed("A", ("doi", "10.1/x"))),
-        new(keyed("B", ("doi", "10.1/x"), ("arxiv", "2"))),
-    )
+    both = keyed("A", ("doi", "10.1/x")), keyed("B", ("doi", "10.1/x"), ("arxiv", "2"))
+    first, second = ingest(store, *map(new, both))
     with store.reading() as tx:
         assert papers.by_key(tx, "doi", "10.1/x").id == first
         assert papers.by_key(tx, "arxiv", "2").id == second
@@ -187,15 +181,8 @@ def test_F07_a_key_of_another_paper_stays_where_it_is(store: Database) -> None:
 
 def test_a_known_paper_has_its_gaps_filled_and_keeps_what_it_has(store: Database) -> None:
     [id] = ingest(store, new(arxiv("1", "Title", authors=("A",), published=NOW)))
-    richer = arxiv(
-        "1",
-        "TITLE",
-        authors=("B",),
-        abstract="Text",
-        url="https://x.org",
-        published=LATER,
-        year=2026,
-    )
+    fields = {"authors": ("B",), "abstract": "Text", "url": "https://x.org", "year": 2026}
+    richer = arxiv("1", "TITLE", published=LATER, **fields)
     ingest(store, Decision(richer, None, id), source="other", now=LATER)
     back = stored(store, id)
     assert back.paper == Paper(
@@ -206,16 +193,10 @@ def test_a_known_paper_has_its_gaps_filled_and_keeps_what_it_has(store: Database
 
 
 def test_a_revision_brings_its_text_and_a_change(store: Database) -> None:
-    [id] = ingest(
-        store, new(arxiv("1", "Old", abstract="Old", venue="ICML", published=NOW, version=1))
-    )
-    ingest(
-        store,
-        Decision(
-            arxiv("1", "New", abstract="New", published=LATER, version=2), ChangeKind.REVISED, id
-        ),
-        now=LATER,
-    )
+    old = arxiv("1", "Old", abstract="Old", venue="ICML", published=NOW, version=1)
+    revised = arxiv("1", "New", abstract="New", published=LATER, version=2)
+    [id] = ingest(store, new(old))
+    ingest(store, Decision(revised, ChangeKind.REVISED, id), now=LATER)
     back = stored(store, id)
     assert (back.paper.title, back.paper.abstract, back.paper.version) == ("New", "New", 2)
     assert (back.paper.venue, back.paper.published) == ("ICML", NOW)
@@ -285,22 +266,6 @@ def test_a_sighting_knows_when_and_where_first_and_what_last(store: Database) ->
     assert [(c.revision, c.kind, c.matched_at) for c in origin.changes] == [
         (1, ChangeKind.NEW, None)
     ]
-
-
-def test_a_chunk_is_all_or_nothing(store: Database) -> None:
-    with pytest.raises(ZeroDivisionError), store.ingesting() as tx:
-        write_papers.apply(tx, "feed", [new(arxiv("1"))], NOW)
-        raise ZeroDivisionError
-    with store.reading() as tx:
-        assert papers.count(tx) == 0
-
-
-def test_papers_are_found_by_title_key(store: Database) -> None:
-    ids = ingest(store, new(keyed("Same", raw_id="1")), new(keyed("SAME", raw_id="2")))
-    with store.reading() as tx:
-        assert [s.id for s in papers.by_title_key(tx, "same")] == ids
-        assert papers.get(tx, 999) is None
-        assert papers.origin(tx, 999) is None
 
 
 def test_two_ingests_never_both_insert_a_paper(store: Database) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,11 @@ def restored(url: str, backup: Path) -> tuple[int, Path | None]:
     return restore(url, backup, LATER)
 
 
+def counted(url: str) -> int:
+    with closing(open_store(url)) as store, store.reading() as tx:
+        return papers.count(tx)
+
+
 def files(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
@@ -106,19 +112,14 @@ def test_K12_what_was_unknown_is_not_handed_off_again_by_itself(
     store.backup(tmp_path / "backup.db")
     store.close()
     restored(sqlite_url, tmp_path / "backup.db")
-    store = open_store(sqlite_url)
-    with store.reading() as tx:
+    with closing(open_store(sqlite_url)) as store, store.reading() as tx:
         [unknown] = outbox.list_unknown(tx)
     assert (unknown.handed_off_at, unknown.resent) == (NOW, True)
-    store.close()
 
 
 def test_the_store_before_is_kept_whole(sqlite_url: str, backup: Path, tmp_path: Path) -> None:
     restored(sqlite_url, backup)
-    kept = open_store(f"sqlite:///{tmp_path / KEPT}")
-    with kept.reading() as tx:
-        assert papers.count(tx) == 2
-    kept.close()
+    assert counted(f"sqlite:///{tmp_path / KEPT}") == 2
 
 
 def test_a_restored_store_has_the_mode_of_the_one_before_or_is_its_owners_alone(
@@ -157,17 +158,14 @@ def test_K12_a_restore_that_is_killed_anywhere_sends_nothing_and_can_be_run_agai
             with pytest.raises(StoreError, match=r"a restore of .* is not finished"):
                 open_store(sqlite_url)
         else:
-            store = open_store(sqlite_url)
-            assert send(store) == [], f"sent after {steps} steps"
-            store.close()
+            with closing(open_store(sqlite_url)) as store:
+                assert send(store) == [], f"sent after {steps} steps"
         if done.returncode == 0:
             break
     assert steps > 5
     assert files(tmp_path) >= {"monitor.db", "backup.db", KEPT}
-    store = open_store(sqlite_url)
-    with store.reading() as tx:
+    with closing(open_store(sqlite_url)) as store, store.reading() as tx:
         assert len(outbox.list_unknown(tx)) == 1
-    store.close()
 
 
 @pytest.mark.parametrize("damage", ["newer", "no store", "missing"])
@@ -175,10 +173,8 @@ def test_a_backup_that_cannot_be_used_changes_nothing(
     sqlite_url: str, backup: Path, tmp_path: Path, damage: str
 ) -> None:
     if damage == "newer":
-        newer = Database(f"sqlite:///{backup}")
-        with newer.writing() as tx:
+        with closing(Database(f"sqlite:///{backup}")) as newer, newer.writing() as tx:
             tx.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
-        newer.close()
     elif damage == "no store":
         backup.write_text("no store")
     else:
@@ -187,10 +183,7 @@ def test_a_backup_that_cannot_be_used_changes_nothing(
     with pytest.raises(StoreError):
         restored(sqlite_url, backup)
     assert files(tmp_path) - {"monitor.db.owners"} == before - {"monitor.db.owners"}
-    store = open_store(sqlite_url)
-    with store.reading() as tx:
-        assert papers.count(tx) == 2
-    store.close()
+    assert counted(sqlite_url) == 2
 
 
 def test_nothing_is_restored_under_a_service_or_into_postgresql(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
@@ -18,11 +19,7 @@ from monitor.store.restore import restore
 from tests.store.scenes import DAY, HOUR, NOW, digest, freeze, subscribe
 
 ADA, BOB = "ada@example.org", "bob@example.org"
-SUPPRESSED, PLANNED, SENT = (
-    DeliveryState.SUPPRESSED,
-    DeliveryState.PLANNED,
-    DeliveryState.SENT,
-)
+SUPPRESSED, PLANNED = DeliveryState.SUPPRESSED, DeliveryState.PLANNED
 
 
 @pytest.fixture(autouse=True)
@@ -85,19 +82,16 @@ def test_one_subscription_can_be_stopped_alone(store: Database) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "configured"), [("ADA@Example.ORG", ADA), (f" {ADA} ", "Ada@EXAMPLE.org")]
+    ("written", "configured"),
+    [
+        ("ADA@Example.ORG", ADA),
+        (f" {ADA} ", "Ada@EXAMPLE.org"),
+        ("Élodie@example.org", "Élodie@example.org"),  # SQLite lowers ASCII alone
+    ],
 )
 def test_case_makes_no_difference(store: Database, written: str, configured: str) -> None:
     suppress(store, written)
     plan(store, configured, BOB)
-    assert claim(store) == [("reading", BOB)]
-
-
-def test_letters_that_sqlite_cannot_lower_are_compared_as_they_were_written(
-    store: Database,
-) -> None:
-    suppress(store, "Élodie@example.org")
-    plan(store, "Élodie@example.org", BOB)
     assert claim(store) == [("reading", BOB)]
 
 
@@ -112,16 +106,6 @@ def test_a_pause_ends_by_itself_and_what_it_withheld_is_not_sent_later(store: Da
     with store.reading() as tx:
         assert suppressions.listing(tx, later) == []
         assert len(suppressions.listing(tx, later - HOUR)) == 1
-
-
-def test_the_configuration_does_not_undo_it(store: Database) -> None:
-    plan(store)
-    suppress(store, ADA)
-    everybody = {("reading", "email", ADA), ("reading", "email", BOB)}
-    for living in (set(), everybody):
-        with store.writing() as tx:
-            outbox.suppress_missing(tx, living, NOW)
-    assert claim(store) == [("reading", BOB)]
 
 
 def test_lifting_begins_with_the_next_digest(store: Database) -> None:
@@ -203,12 +187,8 @@ def backed_up(sqlite_url: str, tmp_path: Path) -> Path:
 
 
 def suppressed(url: str) -> list[str]:
-    store = open_store(url)
-    try:
-        with store.reading() as tx:
-            return [one.recipient for one in suppressions.listing(tx, NOW)]
-    finally:
-        store.close()
+    with closing(open_store(url)) as store, store.reading() as tx:
+        return [one.recipient for one in suppressions.listing(tx, NOW)]
 
 
 def test_a_restored_store_has_the_suppressions_of_the_one_it_replaces(
@@ -241,12 +221,9 @@ def test_where_they_cannot_be_read_mail_rests_until_it_is_confirmed(
 def test_a_store_from_before_there_were_suppressions_had_none(
     sqlite_url: str, backed_up: Path
 ) -> None:
-    sqlite = Database(sqlite_url)
-    with sqlite.writing() as tx:
+    with closing(Database(sqlite_url)) as sqlite, sqlite.writing() as tx:
         tx.execute(sa.text("DROP TABLE suppression"))
-    sqlite.close()
     restore(sqlite_url, backed_up, NOW)
     assert suppressed(sqlite_url) == []
-    with (store := Database(sqlite_url)).reading() as tx:
+    with closing(Database(sqlite_url)) as store, store.reading() as tx:
         assert tx.scalar(sa.select(sa.func.count()).select_from(schema.incident)) == 0
-    store.close()
