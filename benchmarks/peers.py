@@ -43,6 +43,7 @@ class Ours:
 
     def change(self, number: int, topic: PlainTopic) -> None:
         self._index.replace(number, topic.text)
+        assert not self._index.error(number)
 
 
 class Streamed(Mapping[Any, str]):

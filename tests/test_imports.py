@@ -176,7 +176,6 @@ HOMES: dict[str, tuple[str, ...]] = {
         "channels/file.py",
         "commands/slack_answers.py",
         "match/index/__init__.py",
-        "match/topics.py",
         "pipeline/deliver.py",
         "pipeline/runtime.py",
         "service/*",

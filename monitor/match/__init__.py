@@ -3,18 +3,16 @@
 language       text to tree
 meaning        what a tree means; the reference evaluation, explanations and scores
 index          thousands of topics on a batch of papers
-topics         the topics of a configuration
 search         searching stored papers
 unseen_words   words of topics that no paper has
 """
 
-from monitor.match.index import Match, TopicIndex
+from monitor.match.index import Match, TopicIndex, build_index
 from monitor.match.language.parts import QueryPart, split_parts
 from monitor.match.language.query import parse_query, parse_topic
 from monitor.match.language.synonyms import Synonyms
 from monitor.match.language.tree import Query
 from monitor.match.search import build_prefilter, paper_keywords, search_expression
-from monitor.match.topics import TopicIndexCache, TopicReader, build_index
 from monitor.match.unseen_words import find_unseen_words
 
 __all__ = [
@@ -23,8 +21,6 @@ __all__ = [
     "QueryPart",
     "Synonyms",
     "TopicIndex",
-    "TopicIndexCache",
-    "TopicReader",
     "build_index",
     "build_prefilter",
     "find_unseen_words",

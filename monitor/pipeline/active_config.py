@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 
 from monitor.errors import QueryError
-from monitor.match import TopicIndex, TopicIndexCache, TopicReader
-from monitor.match.topics import find_errors
+from monitor.match import TopicIndex
 from monitor.model import MatchReason, Paper, Topic
 from monitor.store.engine.database import Transaction
 from monitor.store.topics import matches, subscriptions
@@ -23,39 +22,26 @@ class InForce:
     """
 
     def __init__(self) -> None:
-        self._standing: TopicIndexCache | None = None
-        self._reader: tuple[tuple[Topic, ...], TopicReader] | None = None
+        self._index = TopicIndex({})
         self._topics: tuple[Topic, ...] = ()
-        self._errors: tuple[tuple[Topic, ...], Mapping[Hashable, QueryError]] | None = None
         self._explained: tuple[tuple[Topic, ...], Explain] | None = None
         self._mark: datetime | None = None
         self._subscribed: tuple[Sequence[Subscribed], datetime | None] = ((), None)
 
     def index(self, topics: tuple[Topic, ...]) -> TopicIndex:
         """Return the index of these topics; only those that are other are read."""
-        self._standing = self._standing or TopicIndexCache()
-        return self._standing.index(topics)
+        self._index.update(topics)
+        return self._index
 
-    def reader(self, topics: tuple[Topic, ...]) -> TopicIndex | TopicReader:
-        """Return what parses these topics and explains their matches: the index if it is there."""
-        if self._standing:
-            return self._standing.index(topics)
-        if self._reader is None or self._reader[0] is not topics:
-            self._reader = topics, TopicReader(topics)
-        return self._reader[1]
-
-    def errors(self, topics: tuple[Topic, ...]) -> Mapping[Hashable, QueryError]:
-        """Return why topics cannot be parsed, by name. Makes no index: NumPy takes long to load."""
-        if self._standing:
-            return self._standing.index(topics).errors
-        if self._errors is None or self._errors[0] is not topics:
-            self._errors = topics, find_errors(topics)
-        return self._errors[1]
+    def errors(self, topics: tuple[Topic, ...]) -> Mapping[str, QueryError]:
+        """Return why topics cannot be parsed, by name, without getting them ready to match."""
+        index = self.index(topics)
+        return {topic.name: error for topic in topics if (error := index.error(topic.name))}
 
     def explain(self, topics: tuple[Topic, ...]) -> Explain:
         """Return what says why one of these topics matches a paper."""
         if self._explained is None or self._explained[0] is not topics:
-            self._explained = topics, cached_explain(self.reader(topics).why)
+            self._explained = topics, cached_explain(self.index(topics).why)
         return self._explained[1]
 
     def release(self) -> None:

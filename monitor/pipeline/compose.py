@@ -15,7 +15,7 @@ from monitor.digest.draft import Draft, ListedPapers, draft
 from monitor.digest.schedule import Slot, late_before
 from monitor.errors import MonitorError, StoreBusyError, StoreError
 from monitor.identity.other_titles import other_titles
-from monitor.match import TopicIndex, TopicReader
+from monitor.match import TopicIndex
 from monitor.model import AboutSubscription, Digest, DigestPaper, DigestSection, OtherTitle
 from monitor.pipeline import incidents
 from monitor.pipeline.due import (
@@ -244,7 +244,7 @@ def _digest(
         composed_at=now,
         explain=context.in_force.explain(context.topics),
         report=[replace(source, title=context.labels[source.source].title) for source in report],
-        notes=_notes_on_parked_topics(context.in_force.reader(context.topics), subscription),
+        notes=_notes_on_parked_topics(context.in_force.index(context.topics), subscription),
         full=subscription.settings.max,
         other_titles=also,
         earlier=earlier,
@@ -286,14 +286,12 @@ def _late(subscription: Subscription, state: SubscriptionState, now: datetime) -
     return before if last and last < before else None
 
 
-def _notes_on_parked_topics(
-    reader: TopicIndex | TopicReader, subscription: Subscription
-) -> tuple[str, ...]:
+def _notes_on_parked_topics(index: TopicIndex, subscription: Subscription) -> tuple[str, ...]:
     return tuple(
         f"The topic “{name}” is parked and finds nothing until its query is corrected: "
         f"{error.message}"
         for name in subscription.topics
-        if (error := reader.error(name))
+        if (error := index.error(name))
     )
 
 

@@ -128,10 +128,11 @@ def _look_back(context: MatchContext) -> int:
 
 def _readable(changed: Sequence[Topic], index: TopicIndex) -> list[Topic]:
     """Skip topics that do not parse; their stored version stays active."""
+    errors = index.errors
     for topic in changed:
-        if topic.name in index.errors:
-            log.warning("topic parked", topic=topic.name, error=str(index.errors[topic.name]))
-    return [topic for topic in changed if topic.name not in index.errors]
+        if topic.name in errors:
+            log.warning("topic parked", topic=topic.name, error=str(errors[topic.name]))
+    return [topic for topic in changed if topic.name not in errors]
 
 
 def _match_since(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from monitor.match import TopicIndex, TopicReader, build_index
+from monitor.match import TopicIndex
 from monitor.model import Paper, Topic
 from monitor.pipeline.active_config import InForce, cached_explain
 from tests.match import duel
@@ -29,24 +29,6 @@ def test_explanations_are_those_of_the_index() -> None:
                 assert why == index.why(topic, paper, sources)
                 found += bool(why)
     assert found > 20
-
-
-def test_topics_are_explained_without_an_index_as_with_one() -> None:
-    dice = duel.Random(5)
-    drawn = [one for one in (duel.draw_topic(dice) for _ in range(60)) if isinstance(one, str)]
-    topics = [Topic(f"t{n}", query) for n, query in enumerate(drawn)] + [Topic("wrong", "(")]
-    index, reader = build_index(topics), TopicReader(topics)
-    papers = [duel.paper(dice) for _ in range(30)]
-    found = 0
-    for name in [topic.name for topic in topics]:
-        assert str(reader.error(name)) == str(index.error(name))
-        for paper in papers:
-            why = reader.why(name, paper, ("arxiv",))
-            assert why == index.why(name, paper, ("arxiv",))
-            found += bool(why)
-    assert found > 20
-    assert index.error("wrong")
-    assert (reader.error("unknown"), reader.why("unknown", papers[0])) == (None, ())
 
 
 def test_other_topics_explain_anew() -> None:

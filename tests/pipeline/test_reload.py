@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from monitor import config
 from monitor.app import App, open_app
 from monitor.config import Settings
-from monitor.match import TopicIndexCache
+from monitor.match import TopicIndex
 from monitor.model import Topic
 from monitor.pipeline.active_config import InForce
 from monitor.pipeline.ingest import ingest
@@ -34,24 +34,26 @@ def topics(result: dict[str, str]) -> tuple[Topic, ...]:
 
 def test_of_a_changed_configuration_only_what_differs_is_read() -> None:
     result = {f"t{n}": f"agents OR w{n}" for n in range(200)}
-    standing = TopicIndexCache()
-    first = standing.index(topics(result))
-    before = {name: first.query(name) for name in result}
+    index = TopicIndex({})
+    index.update(topics(result))
+    before = {name: index.query(name) for name in result}
     result |= {"t7": "bandits", "new": "folding"}
     del result["t9"]
-    index = standing.index(topics(result))
+    index.update(topics(result))
     again = {name for name in result if index.query(name) is not before.get(name)}
     assert again == {"t7", "new"}
     assert len(index) == len(result)
 
 
 def test_a_topic_that_became_wrong_is_parked_and_one_mended_is_not() -> None:
-    standing = TopicIndexCache()
-    standing.index((Topic("a", "agents"), Topic("b", "((")))
-    index = standing.index((Topic("a", "(("), Topic("b", "bandits")))
+    index = TopicIndex({})
+    index.update((Topic("a", "agents"), Topic("b", "((")))
+    assert set(index.errors) == {"b"}
+    index.update((Topic("a", "(("), Topic("b", "bandits")))
     assert set(index.errors) == {"a"}
     assert len(index) == 1
-    assert not standing.index((Topic("b", "bandits"),)).errors
+    index.update((Topic("b", "bandits"),))
+    assert not index.errors
 
 
 @contextmanager

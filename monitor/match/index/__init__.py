@@ -56,7 +56,7 @@ class Match:
 
 
 class TopicIndex:
-    """Topics by name. One that cannot be parsed is kept in `errors` and affects no other.
+    """Topics by name, each parsed when it is first needed. One that does not parse matches nothing.
 
     `synonyms` apply to topics given as text; a `Query` was parsed with its own, and a `Topic` has
     its own. Topics stay as they are given, and are parsed again when they are asked for.
@@ -68,10 +68,12 @@ class TopicIndex:
     def __init__(
         self, topics: Mapping[Hashable, str | Query | Topic], *, synonyms: Synonyms = NO_SYNONYMS
     ) -> None:
-        self.errors: dict[Hashable, QueryError] = {}
         self._names: list[Hashable] = []
         self._numbers: dict[Hashable, int] = {}
         self._topics: dict[Hashable, str | Query | Topic] = {}
+        self._errors: dict[Hashable, QueryError | None] = {}  # of topics that were parsed
+        self._outdated: dict[Hashable, None] = {}  # names to be put into the engine
+        self._current: tuple[Topic, ...] = ()
         self._parse = lru_cache(MAX_PARSED)(partial(_parse, synonyms))
         self._views = RecentViews()
         self._lock = RLock()
@@ -80,61 +82,91 @@ class TopicIndex:
 
     @cached_property
     def _engine(self) -> Engine:
-        """Made for the first topic: NumPy takes long to load, and often no topic has changed."""
+        """Made for the first batch: NumPy takes long to load, and often there is no batch."""
         from monitor.match.index.engine import Engine
 
         return Engine()
 
     def __len__(self) -> int:
         """Return how many topics can match."""
-        return len(self._numbers)
+        return len(self._topics) - len(self.errors)
+
+    def update(self, topics: tuple[Topic, ...]) -> None:
+        """Take these topics, by name, in place of all; only changed ones are parsed again."""
+        with self._lock:
+            if topics is self._current:
+                return
+            wanted = {topic.name: topic for topic in topics}
+            for name in self._topics.keys() - wanted.keys():
+                self.discard(name)
+            for name, topic in wanted.items():
+                if self._topics.get(name) != topic:
+                    self.replace(name, topic)
+            self._current = topics
 
     def replace(self, name: Hashable, topic: str | Query | Topic) -> None:
         """Add a topic, or change the one of this name, which keeps its place."""
         with self._lock:
-            try:
-                query = self._parse(topic)
-            except QueryError as error:
-                self.discard(name)
-                self.errors[name] = error
-                return
-            self.errors.pop(name, None)
-            number = self._numbers.setdefault(name, len(self._names))
-            if number == len(self._names):
+            self._remove(name)
+            if name not in self._numbers:
+                self._numbers[name] = len(self._names)
                 self._names.append(name)
-            else:
-                self._engine.remove(number)
-            self._engine.put(number, query)
             self._topics[name] = topic
+            self._outdated[name] = None
 
     def discard(self, name: Hashable) -> None:
         """Take a topic away; nothing happens where there is none of this name."""
         with self._lock:
-            self.errors.pop(name, None)
-            number = self._numbers.pop(name, None)
-            if number is not None:
-                self._names[number] = None
-                del self._topics[name]
-                self._engine.remove(number)
+            self._remove(name)
+            if name in self._numbers:
+                self._names[self._numbers.pop(name)] = None
+
+    def _remove(self, name: Hashable) -> None:
+        if self._topics.pop(name, None) is not None:
+            self._errors.pop(name, None)
+            if name in self._outdated:
+                del self._outdated[name]
+            else:
+                self._engine.remove(self._numbers[name])
+
+    def _fill_engine(self) -> None:
+        outdated, self._outdated = self._outdated, {}
+        for name in outdated:
+            if not self.error(name):
+                self._engine.put(self._numbers[name], self.query(name))
 
     def name(self, number: int) -> Hashable:
         """Return the name of a topic by its number in `pairs`."""
         return self._names[number]
 
     def query(self, name: Hashable) -> Query:
-        """Return a topic as it was parsed. Raises KeyError where there is none."""
+        """Return a topic as it was parsed. Raises KeyError and QueryError."""
         with self._lock:
             return self._parse(self._topics[name])
 
+    @property
+    def errors(self) -> Mapping[Hashable, QueryError]:
+        """Why topics cannot be parsed, by name: all are parsed, and made ready to match."""
+        with self._lock:
+            self._fill_engine()
+            return {name: error for name in self._topics if (error := self.error(name))}
+
     def error(self, name: Hashable) -> QueryError | None:
         """Return why a topic cannot be parsed, None for one that can."""
-        return self.errors.get(name)
+        with self._lock:
+            if name in self._topics and name not in self._errors:
+                self._errors[name] = None
+                try:
+                    self.query(name)
+                except QueryError as error:
+                    self._errors[name] = error
+            return self._errors.get(name)
 
     def why(
         self, topic: Hashable, paper: Paper, sources: Sequence[str] = ()
     ) -> tuple[MatchReason, ...]:
         """Return why `topic` matches `paper` now; empty when it does not, or cannot be parsed."""
-        if topic not in self._numbers:
+        if topic not in self._topics or self.error(topic):
             return ()
         return explain(self.query(topic), self._views.view(paper, sources))
 
@@ -146,7 +178,8 @@ class TopicIndex:
         `sources` names, for each paper, the sources it was seen in (for `source:`); ValueError
         when there are more or fewer than papers. Papers are read a thousand at a time.
         """
-        for first, views, at, topics in self._batches(papers, sources):
+        for first, views in _view_batches(papers, sources):
+            at, topics, _ = self._match_batch(views)
             for position, number in zip(at.tolist(), topics.tolist(), strict=True):
                 view = views[position]
                 yield Match(self._names[number], view.paper, first + position, self, view)
@@ -159,39 +192,47 @@ class TopicIndex:
         In the order of `match`, whose arguments it takes; `name` gives the name of a topic's
         number. Use it for very many matches of which few are looked at.
         """
-        import numpy as np
-
-        columns = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
-        for first, _, at, topics in self._batches(papers, sources):
-            columns.append((at + first, topics))
-        at, topics = (np.concatenate(column) for column in zip(*columns, strict=True))
+        at, topics, _ = self._columns(papers, sources, scored=False)
         return at, topics
 
     def scores(
         self, papers: Iterable[Paper], sources: Iterable[Sequence[str]] | None = None
     ) -> tuple[Numbers, Numbers, Numbers]:
         """Return `pairs`, and how well each paper matches its topic: `Match.score`, but faster."""
+        return self._columns(papers, sources, scored=True)
+
+    def _columns(
+        self,
+        papers: Iterable[Paper],
+        sources: Iterable[Sequence[str]] | None,
+        *,
+        scored: bool,
+    ) -> tuple[Numbers, Numbers, Numbers]:
         import numpy as np
 
         columns = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
         for first, views in _view_batches(papers, sources):
-            with self._lock:
-                at, topics, scores = self._engine.score(views)
-                for pair in np.flatnonzero(np.isnan(scores)).tolist():
-                    query = self.query(self._names[topics[pair]])
-                    scores[pair] = score(query, views[at[pair]])
+            at, topics, scores = self._match_batch(views, scored=scored)
             columns.append((at + first, topics, scores))
         at, topics, scores = (np.concatenate(column) for column in zip(*columns, strict=True))
         return at, topics, scores
 
-    def _batches(
-        self, papers: Iterable[Paper], sources: Iterable[Sequence[str]] | None
-    ) -> Iterator[tuple[int, list[View], Numbers, Numbers]]:
-        """Yield the number of papers before a batch, its papers, and its pairs."""
-        for first, views in _view_batches(papers, sources):
-            with self._lock:
-                at, topics = self._engine.match(views)
-            yield first, views, at, topics
+    def _match_batch(
+        self, views: Sequence[View], *, scored: bool = False
+    ) -> tuple[Numbers, Numbers, Numbers]:
+        """Return the pairs (paper, topic) of a batch, and their scores."""
+        with self._lock:
+            self._fill_engine()
+            at, topics, scores = self._engine.match(views, scored=scored)
+            for pair in (scores != scores).nonzero()[0].tolist():  # NaN: left to the definition
+                query = self.query(self._names[topics[pair]])
+                scores[pair] = score(query, views[at[pair]])
+        return at, topics, scores
+
+
+def build_index(topics: Iterable[Topic]) -> TopicIndex:
+    """Return an index of topics by name."""
+    return TopicIndex({topic.name: topic for topic in topics})
 
 
 def _parse(synonyms: Synonyms, topic: str | Query | Topic) -> Query:

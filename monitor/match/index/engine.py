@@ -79,30 +79,23 @@ class Engine:
         self._with_threshold.pop(topic, None)
         self._weighted.discard(topic)
 
-    def match(self, views: Sequence[View]) -> tuple[Numbers, Numbers]:
-        """Return the pairs (paper, topic), sorted: two columns."""
-        present, _ = self._leaves.find(views)
-        keys = [np.zeros(0, np.int64)]
-        for group, papers, rows in self._matching(present, len(views)):
-            keys.append(papers << 32 | group.columns[0][rows])
-        pairs = np.sort(np.concatenate(keys))
-        papers, topics = pairs >> 32, pairs & 0xFFFFFFFF
-        kept = self._above_threshold(papers, topics, views)
-        return papers[kept], topics[kept]
+    def match(self, views: Sequence[View], *, scored: bool) -> tuple[Numbers, Numbers, Numbers]:
+        """Return the pairs (paper, topic), sorted, and how well each matches: three columns.
 
-    def score(self, views: Sequence[View]) -> tuple[Numbers, Numbers, Numbers]:
-        """Return the pairs and how well each paper matches its topic: three columns.
-
-        NaN stands for what `explain.score` has to compute.
+        NaN stands for what `explain.score` has to compute. Unless `scored`, scores are 0.
         """
         present, hits = self._leaves.find(views)
-        counts = self._leaves.count(present, hits, views)
+        counts = self._leaves.count(present, hits, views) if scored else None
         columns = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
         for group, papers, rows in self._matching(present, len(views)):
-            scores = self._scores(group, papers, rows, present, counts)
+            scores = np.zeros(len(papers))
+            if counts:
+                scores = self._scores(group, papers, rows, present, counts)
             columns.append((papers, group.columns[0][rows], scores))
         papers, topics, scores = (np.concatenate(column) for column in zip(*columns, strict=True))
-        scores[np.isin(papers, list(counts.hard)) | np.isin(topics, list(self._weighted))] = np.nan
+        if counts:
+            plain = np.isin(papers, list(counts.hard)) | np.isin(topics, list(self._weighted))
+            scores[plain] = np.nan
         order = np.argsort(papers << 32 | topics)
         papers, topics, scores = papers[order], topics[order], scores[order]
         kept = self._above_threshold(papers, topics, views)
