@@ -7,26 +7,16 @@ search         searching stored papers
 unseen_words   words of topics that no paper has
 """
 
-from monitor.match.index import Match, TopicIndex, build_index
-from monitor.match.language.parts import QueryPart, split_parts
-from monitor.match.language.query import parse_query, parse_topic
-from monitor.match.language.synonyms import Synonyms
-from monitor.match.language.tree import Query
-from monitor.match.search import build_prefilter, paper_keywords, search_expression
-from monitor.match.unseen_words import find_unseen_words
-
-__all__ = [
-    "Match",
-    "Query",
-    "QueryPart",
-    "Synonyms",
-    "TopicIndex",
-    "build_index",
-    "build_prefilter",
-    "find_unseen_words",
-    "paper_keywords",
-    "parse_query",
-    "parse_topic",
-    "search_expression",
-    "split_parts",
-]
+from monitor.match.index import Match as Match
+from monitor.match.index import TopicIndex as TopicIndex
+from monitor.match.index import build_index as build_index
+from monitor.match.language.parts import QueryPart as QueryPart
+from monitor.match.language.parts import split_parts as split_parts
+from monitor.match.language.query import parse_query as parse_query
+from monitor.match.language.query import parse_topic as parse_topic
+from monitor.match.language.synonyms import Synonyms as Synonyms
+from monitor.match.language.tree import Query as Query
+from monitor.match.search import build_prefilter as build_prefilter
+from monitor.match.search import paper_keywords as paper_keywords
+from monitor.match.search import search_expression as search_expression
+from monitor.match.unseen_words import find_unseen_words as find_unseen_words

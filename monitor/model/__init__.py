@@ -9,172 +9,78 @@
 Every `datetime` is aware and in UTC unless its name says local.
 """
 
-from monitor.model.clock import (
-    Clock,
-    Json,
-)
-from monitor.model.delivery import (
-    Channel,
-    Delivery,
-    DeliveryState,
-    Outcome,
-    State,
-    Step,
-    Suppression,
-)
-from monitor.model.digests import (
-    AboutSubscription,
-    Digest,
-    DigestPaper,
-    DigestSection,
-    Formula,
-    Notice,
-    OtherTitle,
-    Placed,
-    Rendered,
-    SectionRule,
-    SourceLabel,
-    SourceReport,
-    SourceWarning,
-    Templates,
-    TopicWhy,
-    UnsentMatch,
-    best_papers,
-    share_places,
-)
-from monitor.model.identity import (
-    Candidate,
-    ChangeKind,
-    Decision,
-    EarlierText,
-    Effect,
-    IncomingPaper,
-    Revision,
-    Sighting,
-    SightingText,
-    StoredPaper,
-)
-from monitor.model.judgements import (
-    SAVED,
-    UNJUDGED,
-    UNWANTED,
-    WANTED,
-    Judgement,
-    Verdict,
-)
-from monitor.model.paper import (
-    COMMENT,
-    CONCERN,
-    CORRECTION,
-    RETRACTION,
-    Bound,
-    ListedDay,
-    Month,
-    Paper,
-    arxiv_month,
-    record_of,
-)
-from monitor.model.sources import (
-    DayCount,
-    Document,
-    Dump,
-    DumpChunk,
-    DumpCursor,
-    DumpReading,
-    FirstRun,
-    Reading,
-    Rejected,
-    Run,
-    RunOutcome,
-    SourceDay,
-    UndecidedRecord,
-    UsualCount,
-)
-from monitor.model.topics import (
-    Change,
-    Keyword,
-    Keywords,
-    MatchReason,
-    MatchRow,
-    PaperFilter,
-    SearchExpr,
-    Topic,
-)
-
-__all__ = [
-    "COMMENT",
-    "CONCERN",
-    "CORRECTION",
-    "RETRACTION",
-    "SAVED",
-    "UNJUDGED",
-    "UNWANTED",
-    "WANTED",
-    "AboutSubscription",
-    "Bound",
-    "Candidate",
-    "Change",
-    "ChangeKind",
-    "Channel",
-    "Clock",
-    "DayCount",
-    "Decision",
-    "Delivery",
-    "DeliveryState",
-    "Digest",
-    "DigestPaper",
-    "DigestSection",
-    "Document",
-    "Dump",
-    "DumpChunk",
-    "DumpCursor",
-    "DumpReading",
-    "EarlierText",
-    "Effect",
-    "FirstRun",
-    "Formula",
-    "IncomingPaper",
-    "Json",
-    "Judgement",
-    "Keyword",
-    "Keywords",
-    "ListedDay",
-    "MatchReason",
-    "MatchRow",
-    "Month",
-    "Notice",
-    "OtherTitle",
-    "Outcome",
-    "Paper",
-    "PaperFilter",
-    "Placed",
-    "Reading",
-    "Rejected",
-    "Rendered",
-    "Revision",
-    "Run",
-    "RunOutcome",
-    "SearchExpr",
-    "SectionRule",
-    "Sighting",
-    "SightingText",
-    "SourceDay",
-    "SourceLabel",
-    "SourceReport",
-    "SourceWarning",
-    "State",
-    "Step",
-    "StoredPaper",
-    "Suppression",
-    "Templates",
-    "Topic",
-    "TopicWhy",
-    "UndecidedRecord",
-    "UnsentMatch",
-    "UsualCount",
-    "Verdict",
-    "arxiv_month",
-    "best_papers",
-    "record_of",
-    "share_places",
-]
+from monitor.model.clock import Clock as Clock
+from monitor.model.clock import Json as Json
+from monitor.model.delivery import Channel as Channel
+from monitor.model.delivery import Delivery as Delivery
+from monitor.model.delivery import DeliveryState as DeliveryState
+from monitor.model.delivery import Outcome as Outcome
+from monitor.model.delivery import State as State
+from monitor.model.delivery import Step as Step
+from monitor.model.delivery import Suppression as Suppression
+from monitor.model.digests import AboutSubscription as AboutSubscription
+from monitor.model.digests import Digest as Digest
+from monitor.model.digests import DigestPaper as DigestPaper
+from monitor.model.digests import DigestSection as DigestSection
+from monitor.model.digests import Formula as Formula
+from monitor.model.digests import Notice as Notice
+from monitor.model.digests import OtherTitle as OtherTitle
+from monitor.model.digests import Placed as Placed
+from monitor.model.digests import Rendered as Rendered
+from monitor.model.digests import SectionRule as SectionRule
+from monitor.model.digests import SourceLabel as SourceLabel
+from monitor.model.digests import SourceReport as SourceReport
+from monitor.model.digests import SourceWarning as SourceWarning
+from monitor.model.digests import Templates as Templates
+from monitor.model.digests import TopicWhy as TopicWhy
+from monitor.model.digests import UnsentMatch as UnsentMatch
+from monitor.model.digests import best_papers as best_papers
+from monitor.model.digests import share_places as share_places
+from monitor.model.identity import Candidate as Candidate
+from monitor.model.identity import ChangeKind as ChangeKind
+from monitor.model.identity import Decision as Decision
+from monitor.model.identity import EarlierText as EarlierText
+from monitor.model.identity import Effect as Effect
+from monitor.model.identity import IncomingPaper as IncomingPaper
+from monitor.model.identity import Revision as Revision
+from monitor.model.identity import Sighting as Sighting
+from monitor.model.identity import SightingText as SightingText
+from monitor.model.identity import StoredPaper as StoredPaper
+from monitor.model.judgements import SAVED as SAVED
+from monitor.model.judgements import UNJUDGED as UNJUDGED
+from monitor.model.judgements import UNWANTED as UNWANTED
+from monitor.model.judgements import WANTED as WANTED
+from monitor.model.judgements import Judgement as Judgement
+from monitor.model.judgements import Verdict as Verdict
+from monitor.model.paper import COMMENT as COMMENT
+from monitor.model.paper import CONCERN as CONCERN
+from monitor.model.paper import CORRECTION as CORRECTION
+from monitor.model.paper import RETRACTION as RETRACTION
+from monitor.model.paper import Bound as Bound
+from monitor.model.paper import ListedDay as ListedDay
+from monitor.model.paper import Month as Month
+from monitor.model.paper import Paper as Paper
+from monitor.model.paper import arxiv_month as arxiv_month
+from monitor.model.paper import record_of as record_of
+from monitor.model.sources import DayCount as DayCount
+from monitor.model.sources import Document as Document
+from monitor.model.sources import Dump as Dump
+from monitor.model.sources import DumpChunk as DumpChunk
+from monitor.model.sources import DumpCursor as DumpCursor
+from monitor.model.sources import DumpReading as DumpReading
+from monitor.model.sources import FirstRun as FirstRun
+from monitor.model.sources import Reading as Reading
+from monitor.model.sources import Rejected as Rejected
+from monitor.model.sources import Run as Run
+from monitor.model.sources import RunOutcome as RunOutcome
+from monitor.model.sources import SourceDay as SourceDay
+from monitor.model.sources import UndecidedRecord as UndecidedRecord
+from monitor.model.sources import UsualCount as UsualCount
+from monitor.model.topics import Change as Change
+from monitor.model.topics import Keyword as Keyword
+from monitor.model.topics import Keywords as Keywords
+from monitor.model.topics import MatchReason as MatchReason
+from monitor.model.topics import MatchRow as MatchRow
+from monitor.model.topics import PaperFilter as PaperFilter
+from monitor.model.topics import SearchExpr as SearchExpr
+from monitor.model.topics import Topic as Topic

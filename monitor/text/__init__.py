@@ -10,57 +10,31 @@ sentence_ends   splits a text into sentences
 tables          reads the tables of this package
 """
 
-from monitor.text.cleaning import (
-    MAX_DIGITS,
-    PLACEHOLDERS,
-    clean,
-    whole_number,
-    without_next_fields,
-    without_placeholder,
-    without_withdrawal,
-)
-from monitor.text.folding import MAX_TEXT_LENGTH, is_plain, title_key
-from monitor.text.lattice import (
-    Word,
-    cut,
-    letters,
-    plain,
-    sign_pattern,
-    words,
-    words_of_piece,
-    written_in_piece,
-)
-from monitor.text.person_names import CYRILLIC, PARTICLES, SUFFIX, family_name, split_person
-from monitor.text.plurals import beginnings, form_of, singular, ways_to_write
-from monitor.text.sentence_ends import sentences
-
-__all__ = [
-    "CYRILLIC",
-    "MAX_DIGITS",
-    "MAX_TEXT_LENGTH",
-    "PARTICLES",
-    "PLACEHOLDERS",
-    "SUFFIX",
-    "Word",
-    "beginnings",
-    "clean",
-    "cut",
-    "family_name",
-    "form_of",
-    "is_plain",
-    "letters",
-    "plain",
-    "sentences",
-    "sign_pattern",
-    "singular",
-    "split_person",
-    "title_key",
-    "ways_to_write",
-    "whole_number",
-    "without_next_fields",
-    "without_placeholder",
-    "without_withdrawal",
-    "words",
-    "words_of_piece",
-    "written_in_piece",
-]
+from monitor.text.cleaning import MAX_DIGITS as MAX_DIGITS
+from monitor.text.cleaning import PLACEHOLDERS as PLACEHOLDERS
+from monitor.text.cleaning import clean as clean
+from monitor.text.cleaning import whole_number as whole_number
+from monitor.text.cleaning import without_next_fields as without_next_fields
+from monitor.text.cleaning import without_placeholder as without_placeholder
+from monitor.text.cleaning import without_withdrawal as without_withdrawal
+from monitor.text.folding import MAX_TEXT_LENGTH as MAX_TEXT_LENGTH
+from monitor.text.folding import is_plain as is_plain
+from monitor.text.folding import title_key as title_key
+from monitor.text.lattice import Word as Word
+from monitor.text.lattice import cut as cut
+from monitor.text.lattice import letters as letters
+from monitor.text.lattice import plain as plain
+from monitor.text.lattice import sign_pattern as sign_pattern
+from monitor.text.lattice import words as words
+from monitor.text.lattice import words_of_piece as words_of_piece
+from monitor.text.lattice import written_in_piece as written_in_piece
+from monitor.text.person_names import CYRILLIC as CYRILLIC
+from monitor.text.person_names import PARTICLES as PARTICLES
+from monitor.text.person_names import SUFFIX as SUFFIX
+from monitor.text.person_names import family_name as family_name
+from monitor.text.person_names import split_person as split_person
+from monitor.text.plurals import beginnings as beginnings
+from monitor.text.plurals import form_of as form_of
+from monitor.text.plurals import singular as singular
+from monitor.text.plurals import ways_to_write as ways_to_write
+from monitor.text.sentence_ends import sentences as sentences
