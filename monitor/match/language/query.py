@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import NoReturn
 
 from monitor.errors import QueryError
-from monitor.match.language.foreign import refuse_foreign
+from monitor.match.language.mistakes import find_warnings, refuse_foreign
 from monitor.match.language.synonyms import NO_SYNONYMS, Synonyms
 from monitor.match.language.terms import parse_leaf
 from monitor.match.language.tokens import Token, tokens
@@ -37,7 +37,6 @@ from monitor.match.language.tree import (
     negation,
     signed_leaves,
 )
-from monitor.match.language.warnings import find_warnings
 from monitor.match.meaning.evaluate import total_weight
 from monitor.match.meaning.idf import STOP_WORDS
 from monitor.model import Topic
