@@ -31,9 +31,9 @@ def distinct(numbers: Numbers) -> Numbers:
 
 
 def bit_rows(rows: Numbers, bits: Numbers, width: int) -> Numbers:
-    """Return rows of so many words of 64 bits, where row `rows[i]` has the bit `bits[i]`.
+    """Return rows of `width` words of 64 bits, where row `rows[i]` has the bit `bits[i]`.
 
-    Given by row, then by bit. Row 0 has no bits, and there are no rows after the last one given.
+    Sorted by row, then by bit. Row 0 has no bits, and there are no rows after the last of `rows`.
     """
     table = np.zeros((int(rows[-1]) + 1 if len(rows) else 1, width), np.uint64)
     if len(rows):

@@ -1,4 +1,4 @@
-"""Topics as logic over numbered leaves; all topics of one shape are evaluated together.
+"""Topics as logic over numbered leaves; all of one shape are evaluated and scored together.
 
 A tree is a leaf's number (negative: the paper must not have it) or a joint: "and", "or" or a
 least count, with its branches. A shape is a tree whose leaves are places; a topic is then one
@@ -11,7 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
+
+from monitor.match.index.arrays import Numbers
 from monitor.match.language.tree import And, AtLeast, Leaf, Node, Not, Or
+from monitor.match.meaning.explain import combine
 
 Tree: TypeAlias = int | tuple[Any, ...]
 
@@ -97,3 +101,43 @@ def _at_least(count: int, rows: Sequence[Any]) -> Any:
             reached[already] = reached[already] | (reached[already - 1] & row)
         reached[0] = reached[0] | row
     return reached[-1]
+
+
+def score_pairs(
+    shape: Tree,
+    leaves: Numbers,
+    has: Numbers,
+    counts: tuple[Numbers, Numbers],
+    information: Numbers,
+) -> Numbers:
+    """Return the scores of pairs of topics of one shape; NaN for what `explain.score` decides.
+
+    A row a pair: the `leaves` in the places of its topic, whether the paper `has` each, how often
+    it does (in the title, in all), and how informative that is.
+    """
+    positive = np.zeros(leaves.shape[1], bool)
+    counts_for = np.zeros(leaves.shape, bool)
+    _note_places(shape, has, np.ones(len(leaves), bool), counts_for, positive)
+    in_title = counts_for & (counts[0] > 0)
+    occurrences = (counts_for * counts[1]).sum(axis=1)
+    whole = (information * positive).sum(axis=1)
+    shares = (information * (2.0 * in_title + counts_for)).sum(axis=1) / whole
+    scores: Numbers = combine(in_title.any(axis=1), shares, np.maximum(occurrences, 1))
+    ordered = np.sort(leaves[:, positive], axis=1)
+    twice = ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] > 0)).any(axis=1)
+    scores[twice] = np.nan
+    return scores
+
+
+def _note_places(
+    tree: Tree, has: Numbers, within: Numbers, counts_for: Numbers, positive: Numbers
+) -> None:
+    """Mark the places that are not excluded, and those by which each pair matches."""
+    if isinstance(tree, int):
+        if tree > 0:
+            positive[tree - 1] = True
+            counts_for[:, tree - 1] = within & has[:, tree - 1]
+        return
+    for branch in tree[1:]:
+        matching = evaluate(branch, lambda place: has[:, abs(place) - 1] ^ (place < 0))
+        _note_places(branch, has, within & matching, counts_for, positive)
