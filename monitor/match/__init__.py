@@ -1,22 +1,22 @@
 """Topics: a language to write them in, and an index that finds the papers they match.
 
-language       text to tree
-meaning        what a tree means; the reference evaluation, explanations and scores
-index          thousands of topics on a batch of papers
-search         searching stored papers
-unseen_words   words of topics that no paper has
+language   text to tree
+meaning    what a tree means; the reference evaluation, explanations and scores
+index      thousands of topics on a batch of papers
+search     searching stored papers
+parts      the terms of a topic, and its words that no paper has
 """
 
 from monitor.match.index import Match as Match
 from monitor.match.index import TopicIndex as TopicIndex
 from monitor.match.index import build_index as build_index
-from monitor.match.language.parts import QueryPart as QueryPart
-from monitor.match.language.parts import split_parts as split_parts
 from monitor.match.language.query import parse_query as parse_query
 from monitor.match.language.query import parse_topic as parse_topic
 from monitor.match.language.synonyms import Synonyms as Synonyms
 from monitor.match.language.tree import Query as Query
+from monitor.match.parts import QueryPart as QueryPart
+from monitor.match.parts import find_unseen_words as find_unseen_words
+from monitor.match.parts import split_parts as split_parts
 from monitor.match.search import build_prefilter as build_prefilter
 from monitor.match.search import paper_keywords as paper_keywords
 from monitor.match.search import search_expression as search_expression
-from monitor.match.unseen_words import find_unseen_words as find_unseen_words

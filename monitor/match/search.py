@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, combinations
 from math import comb
 
-from monitor.kept import on_forget
+from monitor.kept import kept
 from monitor.match.language.tree import (
     And,
     AtLeast,
@@ -25,10 +25,10 @@ from monitor.match.language.tree import (
     Or,
     Words,
 )
-from monitor.match.meaning.abbreviations import find_definitions
 from monitor.match.meaning.evaluate import fold_label
 from monitor.match.meaning.idf import STOP_WORDS
 from monitor.match.meaning.names import spellings
+from monitor.match.meaning.occurrences import find_definitions
 from monitor.model import Keyword, Keywords, Paper, SearchExpr
 from monitor.text import beginnings, cut, form_of, letters, ways_to_write, words_of_piece
 
@@ -39,15 +39,14 @@ MAX_KEYWORD_LENGTH = 200
 # `2 of (a, b, c)` searches for every pair; with more combinations than this, for any one option.
 MAX_COMBINATIONS = 20
 
-_SHORT = 64  # bytes of a piece of which the keywords are kept
-_MOST_PIECES = 49_152
+_SHORT = 64  # bytes of a piece whose keywords are kept for further papers
 _UNHELD = re.compile("[\x00-\x20\"'\x7f]")
 
 
 def paper_keywords(paper: Paper) -> str:
     """Return the keywords of a paper, separated by spaces: each word as written and in its form.
 
-    Some stand there several times.
+    Some are repeated.
     """
     keywords = [_of_texts(paper.title, paper.abstract)]
     # Both sides of an abbreviation are cut out of the text, where they may be read differently.
@@ -66,23 +65,7 @@ def paper_keywords(paper: Paper) -> str:
 def _of_texts(*texts: str) -> str:
     pieces = set(b"".join(map(cut, texts)).lower().split(b" "))
     pieces.discard(b"")
-    return " ".join(map(_pieces.__getitem__, pieces))
-
-
-class _Pieces(dict[bytes, str]):
-    """The keywords of each piece of a text, worked out once for many papers: about 10 MB."""
-
-    def __missing__(self, piece: bytes) -> str:
-        keywords = _of_piece(piece)
-        if len(piece) <= _SHORT:
-            if len(self) >= _MOST_PIECES:
-                self.clear()
-            self[piece] = keywords
-        return keywords
-
-
-_pieces = _Pieces()
-on_forget(_pieces.clear)
+    return " ".join([(_of_short if len(p) <= _SHORT else _of_piece)(p) for p in pieces])
 
 
 def _of_piece(piece: bytes) -> str:
@@ -92,6 +75,10 @@ def _of_piece(piece: bytes) -> str:
         return word if word == form else f"{word} {form}"
     forms = {form for word in words_of_piece(piece) for form in (word.form, word.word)}
     return " ".join(map(_key, forms))
+
+
+# The papers of a day share most of their words. About 10 MB.
+_of_short = kept(49_152)(_of_piece)
 
 
 def _key(text: str) -> str:
@@ -171,7 +158,7 @@ def _spellings_of(space: str, edge: Edge) -> SearchExpr | None:
 # A search reads thousands of papers that have the words of a phrase, for a few in which they occur
 # together.
 MAX_CHAINS = 32
-# What may follow the beginning of a word: of `index` in "indices", `ind` and five more.
+# The rest of a word after its beginning: after `ind` of "indices", five letters.
 _REST = b"[^ \n]{0,6}"
 _ANY_REST = b"[^ \n]{0,60}"
 _GAP = b"[^a-z0-9\n]{0,60}"

@@ -8,9 +8,9 @@ from monitor.errors import QueryError
 from monitor.match import build_index, parse_query
 from monitor.match.language.synonyms import Synonyms
 from monitor.match.language.tree import And, AtLeast, Node, Or
-from monitor.match.meaning.abbreviations import find_definitions
 from monitor.match.meaning.evaluate import View, matches_topic, matching_leaves, points
 from monitor.match.meaning.explain import explain
+from monitor.match.meaning.occurrences import find_definitions
 from monitor.model import Paper, Topic
 
 

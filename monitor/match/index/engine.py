@@ -56,7 +56,7 @@ class Hits(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """By sorted keys, leaf << 32 | paper: how often a leaf occurs in the title, and in all fields."""
+    """By sorted keys, leaf << 32 | paper: how often the paper has it in its title, and in all."""
 
     keys: Numbers
     in_title: Numbers

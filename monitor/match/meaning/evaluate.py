@@ -23,9 +23,8 @@ from monitor.match.language.tree import (
     Query,
     Words,
 )
-from monitor.match.meaning.abbreviations import Definition, find_definitions
 from monitor.match.meaning.names import PersonName, same_person, spellings
-from monitor.match.meaning.occurrences import Lattice
+from monitor.match.meaning.occurrences import Definition, Lattice, find_definitions
 from monitor.model import Paper
 
 
