@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NoReturn
 
@@ -21,22 +21,19 @@ from monitor.match.language.synonyms import NO_SYNONYMS, Synonyms, Term
 from monitor.match.language.tokens import Token, tokens
 from monitor.match.language.tree import (
     TEXT_FIELDS,
-    And,
-    AtLeast,
     Author,
     Edge,
     Label,
     Leaf,
     Near,
     Node,
-    Not,
-    Or,
     Query,
     Words,
     at_least,
     conjunction,
     disjunction,
     every_leaf,
+    holds,
     leaves,
     negation,
     signed_leaves,
@@ -120,34 +117,19 @@ def _refuse_unreachable(root: Node, weights: Mapping[Leaf, float], threshold: fl
 
 
 def _refuse_too_broad(root: Node) -> None:
-    """Raise `QueryError` when a paper with none of the words, or stop words alone, would do."""
-    if _matches_if(root, lambda _: False):
+    """Raise `QueryError` when a paper with no word, or with stop words alone, would match."""
+    if holds(root, lambda _: False):
         raise QueryError(
             "the topic only says what a paper must not have, and would find nearly everything",
             next(leaf.position for leaf, is_excluded in signed_leaves(root) if is_excluded),
             "add a term that must match, and exclude from that",
         )
-    if _matches_if(root, _is_stop_words):
+    if holds(root, _is_stop_words):
         raise QueryError(
             "this topic contains only very common words and would match everything",
             next(leaf.position for leaf in every_leaf(root) if _is_stop_words(leaf)),
             "add a word that says what it is about",
         )
-
-
-def _matches_if(node: Node, leaf_matches: Callable[[Leaf], bool]) -> bool:
-    """Whether a tree matches a paper with only the leaves for which the test is true."""
-    match node:
-        case Not():
-            return True
-        case And(children):
-            return all(_matches_if(child, leaf_matches) for child in children)
-        case Or(children):
-            return any(_matches_if(child, leaf_matches) for child in children)
-        case AtLeast(count, children):
-            return sum(_matches_if(child, leaf_matches) for child in children) >= count
-        case _:
-            return leaf_matches(node)
 
 
 def _is_stop_words(leaf: Leaf) -> bool:

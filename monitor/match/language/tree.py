@@ -12,7 +12,7 @@ What a leaf matches is defined here and, exactly, by `monitor.match.meaning.eval
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -163,6 +163,21 @@ def negation(node: Node) -> Node:
             return at_least(len(children) - count + 1, [negation(child) for child in children])
         case _:
             return Not(node)
+
+
+def holds(node: Node, leaf_holds: Callable[[Leaf], bool]) -> bool:
+    """Whether a tree is true where `leaf_holds` says which of its leaves are."""
+    match node:
+        case And(children):
+            return all(holds(child, leaf_holds) for child in children)
+        case Or(children):
+            return any(holds(child, leaf_holds) for child in children)
+        case AtLeast(count, children):
+            return sum(holds(child, leaf_holds) for child in children) >= count
+        case Not(leaf):
+            return not leaf_holds(leaf)
+        case _:
+            return leaf_holds(node)
 
 
 def signed_leaves(node: Node) -> Iterator[tuple[Leaf, bool]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 
 from monitor.match.language.tree import (
     And,
@@ -16,12 +16,11 @@ from monitor.match.language.tree import (
     Author,
     Label,
     Leaf,
-    Near,
     Node,
     Not,
     Or,
     Query,
-    Words,
+    holds,
 )
 from monitor.match.meaning.names import PersonName, same_person, spellings
 from monitor.match.meaning.occurrences import Definition, Lattice, find_definitions
@@ -39,6 +38,7 @@ class View:
     def __init__(self, paper: Paper, sources: Iterable[str] = ()) -> None:
         self.paper = paper
         self.sources = tuple(sources)
+        self._lattices: dict[str, Lattice] = {}
 
     @cached_property
     def definitions(self) -> tuple[Definition, ...]:
@@ -46,24 +46,15 @@ class View:
         return find_definitions(self.paper.title, self.paper.abstract)
 
     @cached_property
-    def title(self) -> Lattice:
-        return Lattice(self.paper.title, self.definitions)
-
-    @cached_property
-    def abstract(self) -> Lattice:
-        return Lattice(self.paper.abstract, self.definitions)
-
-    @cached_property
-    def venue(self) -> Lattice:
-        return Lattice(self.paper.venue)
-
-    @cached_property
     def authors(self) -> tuple[tuple[str, tuple[PersonName, ...]], ...]:
         return tuple((written, spellings(written)) for written in self.paper.authors)
 
     def text(self, field: str) -> Lattice:
-        lattice: Lattice = getattr(self, field)
-        return lattice
+        """Return the words of the title, abstract or venue."""
+        if field not in self._lattices:
+            definitions = () if field == "venue" else self.definitions
+            self._lattices[field] = Lattice(getattr(self.paper, field), definitions)
+        return self._lattices[field]
 
     def labels(self, field: str) -> tuple[str, ...]:
         match field:
@@ -114,21 +105,17 @@ def matches_author(leaf: Author, names: Iterable[PersonName]) -> bool:
 
 def matches(node: Node, view: View) -> bool:
     """Whether `node` matches the paper. A phrase never spans two fields."""
-    match node:
-        case Words() | Near():
-            return any(view.text(field).occurrences(node) for field in node.fields)
-        case And(children):
-            return all(matches(child, view) for child in children)
-        case Or(children):
-            return any(matches(child, view) for child in children)
-        case AtLeast(least, children):
-            return sum(matches(child, view) for child in children) >= least
-        case Not(leaf):
-            return not matches(leaf, view)
+    return holds(node, partial(_leaf_matches, view))
+
+
+def _leaf_matches(view: View, leaf: Leaf) -> bool:
+    match leaf:
         case Author():
-            return bool(view.matching_authors(node))
+            return bool(view.matching_authors(leaf))
         case Label():
-            return bool(view.matching_labels(node))
+            return bool(view.matching_labels(leaf))
+        case _:
+            return any(view.text(field).occurrences(leaf) for field in leaf.fields)
 
 
 def matches_topic(query: Query, view: View) -> bool:
@@ -161,17 +148,12 @@ def matching_leaves(node: Node, view: View) -> list[Leaf]:
 
 
 def _collect_leaves(node: Node, view: View) -> list[Leaf]:
+    if not matches(node, view):
+        return []
     match node:
+        case And(children) | Or(children) | AtLeast(_, children):
+            return [leaf for child in children for leaf in _collect_leaves(child, view)]
         case Not():
             return []
-        case Or(children) | AtLeast(_, children):
-            if not matches(node, view):
-                return []
-            matched = [child for child in children if matches(child, view)]
-            return [leaf for child in matched for leaf in _collect_leaves(child, view)]
-        case And(children):
-            if not matches(node, view):
-                return []
-            return [leaf for child in children for leaf in _collect_leaves(child, view)]
         case _:
-            return [node] if matches(node, view) else []
+            return [node]

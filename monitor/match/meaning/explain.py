@@ -63,17 +63,21 @@ def _text_reason(
     all_spans: set[Span] = set()
     shown: list[str] = []
     formulas = [match.span() for match in _MATHS.finditer(lattice.text)]
+
+    def widen(span: Span) -> Span:
+        return _widen(lattice.text, span, formulas)
+
+    def written(span: Span) -> str:
+        return " ".join(lattice.text[slice(*span)].split())
+
     for term in terms:
         spans = _occurrences(term, lattice, whole and bool(view.definitions))
         all_spans.update(spans)
         if spans and term.position not in named:
             named.add(term.position)
-            shown.append(
-                _nearest(term, [_words_at(lattice.text, s, formulas) for s in spans], view)
-            )
-    widened = sorted(_widen(lattice.text, span, formulas) for span in sorted(all_spans))
-    words = _distinct(" ".join(lattice.text[start:end].split()) for start, end in widened)
-    return MatchReason(field, words, _merge(widened), _distinct(shown))
+            shown.append(_nearest(term, [written(span) for span in map(widen, spans)], view))
+    widened = sorted(map(widen, all_spans))
+    return MatchReason(field, _distinct(map(written, widened)), _merge(widened), _distinct(shown))
 
 
 def _occurrences(term: Words | Near, lattice: Lattice, whole: bool) -> list[Span]:
@@ -81,11 +85,6 @@ def _occurrences(term: Words | Near, lattice: Lattice, whole: bool) -> list[Span
     if isinstance(term, Near) or not whole:
         return lattice.occurrences(term)
     return sorted({hit.span for hit in lattice.find(term) if min(hit.start, hit.end) >= 0})
-
-
-def _words_at(text: str, span: Span, formulas: Sequence[Span]) -> str:
-    start, end = _widen(text, span, formulas)
-    return " ".join(text[start:end].split())
 
 
 def _nearest(term: Words | Near, written: Sequence[str], view: View) -> str:

@@ -65,12 +65,7 @@ def rarity(leaf: Leaf) -> float:
 
 
 def _edge_information(edge: Edge) -> float:
-    if edge.end - edge.start > 1:
-        return 0.0  # its parts are counted instead
-    return 0.5 if edge.prefix else _word_information(edge.key)
-
-
-def _word_information(form: str) -> float:
-    if form in STOP_WORDS:
+    # Of parts that are also joined, only the parts are counted.
+    if edge.end - edge.start > 1 or (edge.key in STOP_WORDS and not edge.prefix):
         return 0.0
-    return 0.5 if form in COMMON else 1.0
+    return 0.5 if edge.prefix or edge.key in COMMON else 1.0
