@@ -21,23 +21,12 @@ class Occurrences(NamedTuple):
     ends: Numbers
 
 
-_HASH_BITS = 20
-
-
-def _hash(keys: Numbers) -> Numbers:
-    mixed: Numbers = keys.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    return (mixed >> np.uint64(64 - _HASH_BITS)).view(np.int64)
-
-
 class _Table(NamedTuple):
-    """The children of a trie by sorted keys, with 0 before them; by form whether it is in a key,
-    and by hash whether one of the keys may have it: most of what is looked up is no key.
-    """
+    """The children of a trie by sorted keys, with 0 before them; by form whether a key has it."""
 
     keys: Numbers
     nodes: Numbers
     follows: Numbers
-    may_be_key: Numbers
 
 
 class Phrases:
@@ -75,14 +64,12 @@ class Phrases:
         order = np.argsort(keys)
         follows = np.zeros(len(self._firsts), bool)
         follows[keys & 0xFFFFFFFF] = True
-        may_be_key = np.zeros(1 << _HASH_BITS, bool)
-        may_be_key[_hash(keys)] = True
         nodes = np.fromiter([0, *self._children.values()], np.int32)
-        return _Table(keys[order], nodes[order], follows, may_be_key)
+        return _Table(keys[order], nodes[order], follows)
 
     def find(self, lattices: Lattices) -> Occurrences:
         """Return where phrases stand, in no order."""
-        keys, children, follows, may_be_key = self._table
+        keys, children, follows = self._table
         # Words that no topic asks for have higher numbers.
         known = np.flatnonzero(lattices.forms < len(self._firsts))
         forms, ends = lattices.forms[known], lattices.ends[known]
@@ -96,10 +83,9 @@ class Phrases:
             which, forms, ends = next_words.after(ends[going])
             going = going[which]
             wanted = nodes[going].astype(np.int64) << 32 | forms
-            maybe = np.flatnonzero(may_be_key[_hash(wanted)])
-            at = np.searchsorted(keys, wanted[maybe], "right") - 1
-            there = np.flatnonzero(keys[at] == wanted[maybe])
-            nodes, there = children[at[there]], maybe[there]
+            at = np.searchsorted(keys, wanted, "right") - 1
+            there = np.flatnonzero(keys[at] == wanted)
+            nodes = children[at[there]]
             ends, firsts = ends[there], firsts[going[there]]
             occurrences.append(Occurrences(nodes, firsts, ends))
         return Occurrences(*(np.concatenate(column) for column in zip(*occurrences, strict=True)))
