@@ -22,7 +22,7 @@ from monitor.digest.shown import shown
 from monitor.errors import QueryError
 from monitor.identity.authors import agreement
 from monitor.identity.features import gather
-from monitor.identity.other_titles import other_titles
+from monitor.identity.resolve import other_titles
 from monitor.match import TopicIndex, build_prefilter, parse_query
 from monitor.model import (
     ChangeKind,

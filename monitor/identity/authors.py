@@ -11,7 +11,7 @@ from itertools import chain, islice
 from rapidfuzz import fuzz
 
 from monitor.identity.mojibake import repair
-from monitor.identity.word_forms import DIGRAPH
+from monitor.identity.title_likeness import DIGRAPH
 from monitor.kept import kept
 from monitor.text import CYRILLIC, plain
 

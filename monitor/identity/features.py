@@ -13,11 +13,9 @@ from monitor.identity import authors, title_likeness, titles, venues
 from monitor.identity.authors import Agreement
 from monitor.identity.keys import LINK, identifiers
 from monitor.identity.mojibake import repair
-from monitor.identity.title_conventions import find_counts, numbers
-from monitor.identity.title_likeness import Likeness
-from monitor.identity.titles import Title
+from monitor.identity.title_likeness import Likeness, near
+from monitor.identity.titles import Title, find_counts, numbers
 from monitor.identity.venues import Venue
-from monitor.identity.word_forms import near
 from monitor.identity.word_rarity import rarity
 from monitor.model import Paper
 from monitor.text import plain

@@ -10,11 +10,14 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 from xxhash import xxh3_64_intdigest
 
 from monitor.identity.blocking import blocks
-from monitor.identity.identifiers import ARXIV_ID, DOI_PREFIX
 from monitor.kept import kept
 from monitor.model import IncomingPaper, Paper
 from monitor.text import PLACEHOLDERS, plain, title_key
 
+# 0704.0001 to 9912.99999, and before April 2007 archive[.class]/YYMMNNN; without the version.
+# https://info.arxiv.org/help/arxiv_identifier.html
+ARXIV_ID = r"\d{4}\.\d{4,5}|[a-z][a-z-]*(?:\.[a-z]{2})?/\d{7}"
+DOI_PREFIX = r"10\.\d{4,9}/"
 _ARXIV = re.compile(rf"(?P<id>{ARXIV_ID})(?:v\d+)?$", re.IGNORECASE)
 _SUBJECT_CLASS = re.compile(r"\.[a-z]{2}/")  # of an old arXiv id, which may be left out
 _ARXIV_PREFIX = re.compile(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,15 +24,19 @@ from monitor.identity.same_work import (
     same_work,
     texts_agree,
 )
-from monitor.model import Candidate, IncomingPaper, Paper
+from monitor.model import Candidate, IncomingPaper, OtherTitle, Paper, Sighting
 from monitor.text import plain, title_key
 
 # Titles this similar under one guid or link are the same title, corrected.
 CORRECTED_TITLE = 0.75
 # Less similar titles by other people are of different papers.
 MIN_TITLE = 0.75
-# What a work can be found by, strongest first.
+# The kinds of keys by which a work is found, strongest first.
 MATCHED_BY = ("key", "raw_id", "title", "block")
+# Further titles are not shown.
+MAX_OTHER_TITLES = 3
+# Titles are compared up to this length; the longest have some five hundred characters.
+MAX_TITLE_LENGTH = 2_000
 
 # The beginnings of reasons by identifier, entry or person; all others are by likeness.
 _BY_NAME = re.compile(r"someone ruled|same entry of its source|same (?!title\b)\S+ \S")
@@ -248,3 +252,29 @@ def may_be_same_work(a: Paper, b: Paper) -> bool:
 def _values(paper: Paper, scheme: str) -> set[str]:
     text = paper.keys[scheme]
     return {text} if isinstance(text, str) else set(text)
+
+
+def other_titles(title: str, sightings: Sequence[Sighting]) -> tuple[OtherTitle, ...]:
+    """Return other titles of records that were merged by likeness.
+
+    `sightings` are those of the paper, oldest first. Titles that differ only in case, punctuation
+    or markup are the same. Merges by identifier or by a person need no check.
+    """
+    titles = [
+        (_shown_key(sighting.text.title), sighting.text.title, sighting)
+        for sighting in sightings
+        if sighting.text
+    ]
+    shown = {_shown_key(title)}
+    # The title of a record merged by likeness may have replaced the first record's.
+    replaced = any(key in shown and by_likeness(sighting.why) for key, _, sighting in titles)
+    others = []
+    for key, other, sighting in titles:
+        if key not in shown and (by_likeness(sighting.why) or (replaced and not sighting.why)):
+            others.append(OtherTitle(other, sighting.source))
+            shown.add(key)
+    return tuple(others[:MAX_OTHER_TITLES])
+
+
+def _shown_key(title: str) -> str:
+    return title_key(title[:MAX_TITLE_LENGTH])

@@ -14,7 +14,7 @@ from monitor.digest.compose import compose as compose_digest
 from monitor.digest.draft import Draft, ListedPapers, draft
 from monitor.digest.schedule import Slot, late_before
 from monitor.errors import MonitorError, StoreBusyError, StoreError
-from monitor.identity.other_titles import other_titles
+from monitor.identity.resolve import other_titles
 from monitor.match import TopicIndex
 from monitor.model import AboutSubscription, Digest, DigestPaper, DigestSection, OtherTitle
 from monitor.pipeline import incidents

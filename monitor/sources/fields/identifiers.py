@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import unquote
 
-from monitor.identity.identifiers import ARXIV_ID, DOI_PREFIX
+from monitor.identity.keys import ARXIV_ID, DOI_PREFIX
 from monitor.sources.fields import markup
 from monitor.text import clean
 
