@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-_caches: list[_lru_cache_wrapper[Any]] = []
+_forgetters: list[Callable[[], object]] = []
 _times = 0
 
 
@@ -22,20 +22,28 @@ def kept(most: int) -> Callable[[Callable[..., T]], _lru_cache_wrapper[T]]:
 
     def decorate(function: Callable[..., Any]) -> _lru_cache_wrapper[T]:
         keeping = lru_cache(maxsize=most)(function)
-        _caches.append(keeping)
+        on_forget(keeping.cache_clear)
         return keeping
 
     return decorate
 
 
+def on_forget(let_go: Callable[[], object]) -> None:
+    """Have `forget` call `let_go`, for as long as the process lives."""
+    _forgetters.append(let_go)
+
+
 def forget() -> None:
     """Let go of everything kept. It is worked out again when it is asked for; threads may go on."""
     global _times
-    for cache in _caches:
-        cache.cache_clear()
+    for let_go in _forgetters:
+        let_go()
     _times += 1
 
 
 def times_forgotten() -> int:
-    """Return how often `forget` was called: an object with caches of its own compares it."""
+    """Return how often `forget` was called; an object compares it to let go when it is next used.
+
+    Objects that come and go would stay alive in the list of `on_forget`.
+    """
     return _times

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import pytest
 
 from monitor import kept as kept_module
-from monitor.kept import forget, kept, times_forgotten
-from monitor.match.search import _of_short, paper_keywords
+from monitor.kept import forget, kept, on_forget, times_forgotten
+from monitor.match.search import _pieces, paper_keywords
 from monitor.model import Paper
 
 
 @pytest.fixture(autouse=True)
-def caches(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(kept_module, "_caches", list(kept_module._caches))
+def forgetters(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(kept_module, "_forgetters", list(kept_module._forgetters))
     yield
 
 
@@ -42,11 +42,19 @@ def test_only_so_many_results_are_kept() -> None:
     assert double.cache_info().currsize == 2
 
 
+def test_what_keeps_in_another_way_is_asked_to_let_go() -> None:
+    before = times_forgotten()
+    own = {"agents": 6}
+    on_forget(own.clear)
+    forget()
+    assert not own
+    assert times_forgotten() == before + 1
+
+
 def test_keywords_are_the_same_after_forgetting() -> None:
     paper = Paper("Language agents that plan", "We let agents plan.")
     before = paper_keywords(paper)
-    calls, size = times_forgotten(), _of_short.cache_info().currsize
+    assert _pieces
     forget()
-    assert _of_short.cache_info().currsize == 0 < size
-    assert times_forgotten() == calls + 1
+    assert not _pieces
     assert paper_keywords(paper) == before
