@@ -27,7 +27,7 @@ from monitor.text import plain
 # How many words of a title make blocks: with two of them damaged, two are left.
 RAREST_WORDS = 4
 
-# What folding changes in ASCII text beside case: LaTeX, tags and entities.
+# LaTeX, tags and entities: folding changes them in ASCII text, beside case.
 _MARKED = re.compile(r"[\\${}<&]")
 # The signs before a subtitle.
 _SUBTITLE = re.compile(r"[:?!](?=\s)|\s[-\u2013\u2014]+(?=\s)")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain, pairwise
 
 from msgspec import structs
@@ -42,16 +43,16 @@ _PREPRINT_DOI = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What two records have in common; None where one of them does not say.
+    """The evidence for and against one work; None where one of two records gives no value.
 
-    `one_conference`: the places are of one series of conferences, `two_conferences`: of two;
+    `one_conference`: the venues are of one series of conferences, `two_conferences`: of two;
     `published`: neither may be a draft of the other; `no_place`: neither has a venue or the
-    identifier of a preprint; `cut`: the place was cut out of a citation. `abstract` is the share of
+    identifier of a preprint; `cut`: the venue was cut out of a citation. `abstract` is the share of
     the shorter abstract's pairs of words that the longer has, `terms` of its rare words,
     `new_passages` of its passages that the longer lacks, measured only with `no_place`;
-    `same_numbers`: they say the same numbers, asked only where the titles do not. `other_subject`:
-    each title has a rare word that its abstract says, too, and nothing in the other record does.
-    `conflict` is a scheme of which both have only different identifiers, else "".
+    `same_numbers`: their abstracts have the same numbers, compared only where the titles' differ.
+    `other_subject`: each title has a rare word that is in its abstract, too, and nowhere in the
+    other record. `conflict` is a scheme of which both have only different identifiers, else "".
     """
 
     title: Likeness
@@ -249,6 +250,7 @@ class _Shingles:
     terms: frozenset[str]
 
 
+@lru_cache(64)  # a record is compared with several candidates
 def _shingles(abstract: str) -> _Shingles:
     words = tuple(map(american, plain(abstract).split()))
     rare = frozenset(word for word in set(words) if rarity(word) > 1)

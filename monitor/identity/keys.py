@@ -1,4 +1,4 @@
-"""What a paper is recognised by: identifiers, its title, its source's own id."""
+"""Keys by which a paper is recognised: identifiers, its title, its source's own id."""
 
 from __future__ import annotations
 

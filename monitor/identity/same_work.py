@@ -16,8 +16,8 @@ from monitor.identity.notices import contradicts, is_about
 from monitor.identity.weights import balance
 from monitor.model import Paper
 
-# A wrong merge hides a paper for good, and so weighs ten misses: ln 10 = 2.3, less what the
-# rules below prevent already.
+# A wrong merge hides a paper permanently, and so weighs ten misses: ln 10 = 2.3, less the share
+# that the rules below prevent already.
 SURE = 0.6
 # Odds that a contradiction takes away.
 CONTRADICTED = -1.0
@@ -25,7 +25,7 @@ CONTRADICTED = -1.0
 TELLING_TITLE = 6.5
 # Titles this distinctive do not recur within a year.
 UNIQUE_TITLE = 8.5
-# What title and shared authors must weigh together: a rare word and two people.
+# The minimum weight of title and shared authors together: a rare word and two people.
 TELLING_TOGETHER = 4.0
 REVISED_TITLE = 0.8
 # Each title has a rare word of its own ("in Kenya", "in Ghana"); two of them; a common one.
@@ -155,7 +155,7 @@ def _never(evidence: Evidence) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What evidence may show, the words for it, and when it separates the records.
+    """A condition on the evidence, its reason, and when it separates the records.
 
     When it `vetoes`, they are not joined, however likely they are one work; when it `contradicts`,
     it also takes its weight off the odds. `words` are formatted with the evidence as `e`.
@@ -254,7 +254,7 @@ def _may_recur(e: Evidence) -> bool:
 
 
 def _has_other_title(e: Evidence) -> bool:
-    """Whether the titles differ in words, and the abstracts do not outweigh that."""
+    """Whether the titles have different words, and the abstracts do not outweigh that."""
     if e.title.equal:
         return False
     if e.abstract is not None:

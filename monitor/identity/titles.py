@@ -34,7 +34,7 @@ _COUNTING = (
     ("10", "ten tenth 10th"),
 )
 NUMBER = {word: number for number, words in _COUNTING for word in words.split()}
-# What numbers something wherever it stands, and what only counts the word that follows.
+# Words that number something anywhere, and words that only count the next one.
 _NUMBERING = {w: n for w, n in NUMBER.items() if w not in ("i", "v", "first") and w < "一"}
 _COUNTING_WORDS = frozenset("one two three four five six seven eight nine ten".split())  # noqa: SIM905
 _DIMENSIONAL = frozenset(("d", "dimension", "dimensions", "dimensional"))
@@ -77,7 +77,7 @@ COUNTED_OFF = re.compile(
     r"(?:[.:,] ?([ivx])|\s([ivx]{2,4}))\s?[.:]\s|\s([ivx]):\s|\s([ivx]{2,4}|[2-9])$"
     r"|[(（]([一二三四五六七八九])[)）]|\w[-\u2010\u2011]([ivx]{2,4})(?:\s?[.:]\s|$)"
 )
-# What only bounds something, and may be tightened by a revision: "<1MB model size".
+# A bound, which a revision may tighten: "<1MB model size".
 BOUND = re.compile(r"[<>≤≥]\s?(\d[\d.,]*\w*)")
 # Words of which one on each side makes another work of it.
 _CONTRARY = """
@@ -121,15 +121,15 @@ errata erratum rejoinder reply retracted retraction supplement supplemental supp
 ABOUT = frozenset(_ABOUT_WORDS.split())
 # A response is a reply only where a title begins so: an immune response is none.
 RESPONSE = re.compile(r"(?:the )?(?:authors?['\u2019]?s?['\u2019]? )?response(?: to\b|:)")
-# Nor does a work say so of itself that is not another one, unless it has the same abstract.
+# These words name another work, too, unless it has the same abstract.
 ANOTHER = frozenset("appendix not protocol revisited sequel supporting without".split())  # noqa: SIM905
-# What is noted behind a title: "(extended abstract)", "(slides available at ...)".
+# A note after a title: "(extended abstract)", "(slides available at ...)".
 NOTE = re.compile(
     r"[(\[][^()\[\]]{0,100}\b(?:abstract|available|demo|demonstration|draft|invited|keynote|panel"
     r"|paper|poster|preprint|report|slides|talk|tutorial|version)\b[^()\[\]]{0,100}[)\]][.\s]*$",
     re.IGNORECASE,
 )
-# What catalogues leave in a title: the form it was given in, and where it came from.
+# Words that catalogues leave in a title: its form ("poster"), and its origin.
 _LEFT_BEHIND_WORDS = """
 abstract acm addison almaden appear appendix april august award best c ca conf conference corp
 corporation corr december demo demonstration department dept description ed edbt eds experience

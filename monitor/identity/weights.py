@@ -1,4 +1,4 @@
-"""What each piece of evidence weighs. Positive speaks for one work, in natural logarithms of odds.
+"""The weight of each piece of evidence, in natural logarithms of odds; positive is for one work.
 
 Fitted to labelled pairs by `benchmarks/weigh.py`, which prints this table; a measure is never
 allowed to weigh less where it agrees more. A scale's steps are (from this value on, weight);
@@ -81,7 +81,7 @@ SCALES: Mapping[str, Scale] = {
     "covered": Scale(0.0, ((0.6, 1.09), (0.75, 1.52), (0.88, 2.26))),
     # How much they share, by rarity: five rare words in common are no chance.
     "shared": Scale(0.0, ((4.5, 0.68), (6.5, 1.04), (9, 1.49))),
-    # What one title says alone, and what both say against each other.
+    # The words of one title alone, and those that both have against each other.
     "alone": Scale(0.0, ((-4.1, 0.42), (-1.1, 0.7))),
     "either": Scale(0.0, ((-4.1, 0.3),)),
     # No column (Editorial, Chair's Message).

@@ -46,12 +46,6 @@ from monitor.model.identity import Revision as Revision
 from monitor.model.identity import Sighting as Sighting
 from monitor.model.identity import SightingText as SightingText
 from monitor.model.identity import StoredPaper as StoredPaper
-from monitor.model.judgements import SAVED as SAVED
-from monitor.model.judgements import UNJUDGED as UNJUDGED
-from monitor.model.judgements import UNWANTED as UNWANTED
-from monitor.model.judgements import WANTED as WANTED
-from monitor.model.judgements import Judgement as Judgement
-from monitor.model.judgements import Verdict as Verdict
 from monitor.model.paper import COMMENT as COMMENT
 from monitor.model.paper import CONCERN as CONCERN
 from monitor.model.paper import CORRECTION as CORRECTION
@@ -76,7 +70,12 @@ from monitor.model.sources import RunOutcome as RunOutcome
 from monitor.model.sources import SourceDay as SourceDay
 from monitor.model.sources import UndecidedRecord as UndecidedRecord
 from monitor.model.sources import UsualCount as UsualCount
+from monitor.model.topics import SAVED as SAVED
+from monitor.model.topics import UNJUDGED as UNJUDGED
+from monitor.model.topics import UNWANTED as UNWANTED
+from monitor.model.topics import WANTED as WANTED
 from monitor.model.topics import Change as Change
+from monitor.model.topics import Judgement as Judgement
 from monitor.model.topics import Keyword as Keyword
 from monitor.model.topics import Keywords as Keywords
 from monitor.model.topics import MatchReason as MatchReason
@@ -84,3 +83,4 @@ from monitor.model.topics import MatchRow as MatchRow
 from monitor.model.topics import PaperFilter as PaperFilter
 from monitor.model.topics import SearchExpr as SearchExpr
 from monitor.model.topics import Topic as Topic
+from monitor.model.topics import Verdict as Verdict

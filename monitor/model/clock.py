@@ -1,4 +1,4 @@
-"""What several boundaries share: the calendar and JSON."""
+"""Types that several boundaries share: the calendar and JSON."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Delivery:
 
     `handed_off_at` is when the last byte of its first hand-off without a clear result was sent: it
     may have arrived then. Sending it again by hand resets this. `resent` means that it is not
-    handed off once more automatically: that was done, or refused for good, or given up.
+    handed off once more automatically: that was done, refused permanently, or given up.
     `withheld_at` is since when its recipient does not want it.
     """
 
@@ -69,7 +69,7 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one attempt to send.
+    """The result of one attempt to send.
 
     `state` is SENT, RETRY, FAILED or UNKNOWN. `channel_down` means that the fault is the
     channel's, not this recipient's: its other deliveries wait and none is marked as failed.
@@ -83,9 +83,9 @@ class Outcome:
 
 
 class Suppression(msgspec.Struct, frozen=True):
-    """Somebody who is sent nothing of a subscription ("" for all), `until` then or for good.
+    """A recipient who opted out of a subscription ("" for all), until a date or permanently.
 
-    `how` says who asked for it, and in which way.
+    `how` names who opted out, and by which means.
     """
 
     recipient: str

@@ -1,4 +1,4 @@
-"""What a digest shows, and what a channel makes of it."""
+"""The contents of a digest, and its form on a channel."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ class Formula(msgspec.Struct, frozen=True):
 
 
 class Placed(msgspec.Struct, frozen=True):
-    """Where a paper stands in its group other than by its score, and why.
+    """The place of a paper in its group where ratings decide it, and why.
 
-    `standing` is the score whose place it takes, None where no other order is in use; `score` is
-    what readers' answers give it. It is `like` the title of a paper that was marked, by `words`
-    of its own. What is `likely` was mostly wanted so far; what is `folded` is listed by title.
+    `standing` is the score whose place it takes, None where ratings are not in use; `score` comes
+    from readers' ratings. It is `like` a rated paper of this title, because of `words` of its own.
+    `likely`: most papers with such a score were wanted; `folded`: it is listed by title only.
     """
 
     standing: float | None = None
@@ -96,7 +96,7 @@ class DigestPaper(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def standing(self) -> float:
-        """What its place among the papers of all groups is decided by."""
+        """The score that decides its place among the papers of all groups."""
         return self.score if self.placed.standing is None else self.placed.standing
 
     @property
@@ -112,7 +112,7 @@ class DigestPaper(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SourceLabel(msgspec.Struct, frozen=True):
-    """What people call a source, and the site on which its papers are searched for."""
+    """The title of a source, and the site on which its papers are searched for."""
 
     title: str = ""
     search: str = ""
@@ -147,7 +147,7 @@ class DigestSection:
 
 @dataclass(frozen=True, slots=True)
 class SourceWarning:
-    """What is wrong with a source although it answers: stale, thin, silent, a gap not filled."""
+    """A problem of a source that answers: stale, thin, silent, a gap not filled."""
 
     kind: str
     since: datetime
@@ -156,10 +156,10 @@ class SourceWarning:
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """What was read of one source between two digests.
+    """The readings of one source between two digests.
 
-    `failing_since` and `error` are set while the last attempts failed. `title` is what people call
-    it.
+    `failing_since` and `error` are set while the last attempts failed. `title` is shown as its
+    name.
     """
 
     source: str
@@ -174,12 +174,12 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True)
 class AboutSubscription:
-    """What a digest says of its subscription, and whom a reader asks to be removed from it.
+    """The subscription of a digest, and the contact that removes a reader from it.
 
-    `topics` are the titles of all its topics. `shares_recipients`: somebody who gets its digests
-    gets those of another subscription, too. `stop_url`, `view_url` and `rate_url` are pages where a
-    reader stops the digests, sees this one and answers, empty where there are none; `papers_url` is
-    what the address of each paper begins with, on pages alone.
+    `topics` are the titles of all its topics. `shares_recipients`: a recipient also gets the
+    digests of another subscription. `stop_url`, `view_url` and `rate_url` are pages where a reader
+    stops the digests, reads this one and rates papers, empty where there are none; `papers_url` is
+    the beginning of the address of each paper, on pages alone.
     """
 
     title: str = ""
@@ -272,7 +272,7 @@ class Rendered:
 
 
 class Templates(Protocol):
-    """What a channel's `render` is handed; raises `TemplateError`."""
+    """The templates that a channel's `render` is given; raises `TemplateError`."""
 
     def render(self, name: str, **values: object) -> str: ...
 

@@ -1,4 +1,4 @@
-"""What decides which paper a record is, and what changed: incoming, stored, candidate, decision."""
+"""Incoming and stored papers, candidates, and the decision which paper a record is."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class SightingText(msgspec.Struct, frozen=True):
 
 
 class Sighting(msgspec.Struct, frozen=True):
-    """What one source last reported of a paper, and the document that first did.
+    """The last report of a paper by one source, and the document of the first one.
 
     `past` are the last fingerprints before this one, the latest first; `why` is how the
     paper was recognised when this source first reported it. `text` is None where it was not
@@ -103,7 +103,7 @@ class ChangeKind(StrEnum):
 
 
 class Effect(msgspec.Struct, frozen=True):
-    """What a notice means for the papers it is about: withdrawn or revised, and the reason.
+    """The change that a notice means for the papers it is about: withdrawn or revised, and why.
 
     `papers` are those that are stored; without `news` it is noted silently.
     """
@@ -115,7 +115,7 @@ class Effect(msgspec.Struct, frozen=True):
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """What will be written for one incoming paper.
+    """The decision what to write for one incoming paper.
 
     `kind` is None when the paper is known and unchanged. `paper_id` is the stored paper it is,
     `earlier_in_chunk` the position of an earlier decision of the same chunk that it repeats;
@@ -144,7 +144,7 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 class EarlierText(msgspec.Struct, frozen=True):
-    """What a paper said before a revision."""
+    """The text of a paper before a revision."""
 
     title: str
     abstract: str
@@ -152,7 +152,7 @@ class EarlierText(msgspec.Struct, frozen=True):
 
 
 class Revision(msgspec.Struct, frozen=True):
-    """What a revision changed, as far as it is known.
+    """The changes of a revision, as far as they are known.
 
     `title_before` is empty where the title is the same; `sentences` counts those of the abstract
     that are new, gone or different, None where the text before is not kept.

@@ -1,4 +1,4 @@
-"""What a source returns: documents, readings, dumps, how a run ended, and what is usual."""
+"""Results of a source: documents, readings, dumps, how a run ended, and usual counts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was read from a document: nothing is dropped without a `Rejected`.
+    """The papers of a document, with a `Rejected` for each record that gave none.
 
     `error` is why the document as a whole could not be read; `complete` is false when it
     ends in the middle, so that nothing may be concluded from what is not there.
@@ -72,9 +72,9 @@ class DumpCursor:
 class Dump:
     """A document that may be larger than memory, and is read in chunks.
 
-    `open` gives its bytes as they lie there, packed or not; `size` is theirs. When `modified`
-    (nanoseconds since 1970; None: nobody knows) and `size` are as they were, so is the document.
-    The rest is as of a Document.
+    `open` gives its stored bytes, packed or not; `size` counts them. When `modified`
+    (nanoseconds since 1970; None: unknown) and `size` are unchanged, so is the document. The other
+    fields are as in a Document.
     """
 
     name: str
@@ -114,7 +114,7 @@ class DumpReading(Protocol):
 
 
 class RunOutcome(StrEnum):
-    """What became of a run. `RETRIED` read no document: it decided records again that it kept."""
+    """The result of a run. `RETRIED` read no document: it decided kept records again."""
 
     OK = "ok"
     UNCHANGED = "unchanged"
@@ -146,7 +146,7 @@ class Run(msgspec.Struct, frozen=True):
 
 
 class SourceDay(msgspec.Struct, frozen=True):
-    """What a source brought on one day.
+    """The answers and papers of a source on one day.
 
     `asked` counts its answers; `offered` says that one of them held papers, new or not;
     `fresh` counts the papers and revisions that it had not reported before.
@@ -158,7 +158,7 @@ class SourceDay(msgspec.Struct, frozen=True):
 
 
 class FirstRun(StrEnum):
-    """What the first reading of a source is worth."""
+    """How the papers of the first reading of a source are treated."""
 
     DELIVER = "deliver"
     RECENT = "recent"
@@ -194,7 +194,7 @@ class UsualCount(msgspec.Struct, frozen=True):
 
 
 class DayCount(msgspec.Struct, frozen=True):
-    """The papers of one day; None for a gap, a day on which nobody asked for papers.
+    """The papers of one day; None for a gap, a day without a request for papers.
 
     `usual` is what that weekday brings, None where it is not known; `is_thin` marks far fewer.
     """

@@ -1,9 +1,9 @@
-"""Topics, and why a paper matches one."""
+"""Topics, why a paper matches one, and how readers rate its papers."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
@@ -87,3 +87,23 @@ class PaperFilter(msgspec.Struct, frozen=True):
     kind: ChangeKind | None = None
     since: datetime | None = None
     until: datetime | None = None
+
+
+Verdict = Literal["wanted", "unwanted", "unjudged"]
+WANTED: Final = "wanted"
+UNWANTED: Final = "unwanted"
+UNJUDGED: Final = "unjudged"
+# The verdict of a row about a saved paper, which counts as wanted.
+SAVED = "saved"
+
+
+class Judgement(msgspec.Struct, frozen=True):
+    """A rating by a person of a paper of a topic; `how` is by which means, as "command line"."""
+
+    subscription: str
+    topic: str
+    paper_id: int
+    who: str
+    verdict: str
+    at: datetime
+    how: str

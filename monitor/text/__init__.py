@@ -1,4 +1,4 @@
-"""What the words of a text are: Unicode, LaTeX, mark-up, dashes, plurals and spellings.
+"""Reading the words of a text: Unicode, LaTeX, mark-up, dashes, plurals and spellings.
 
 cleaning        removes control characters, extra spaces and placeholders; reads whole numbers
 folding         folds case, accents, LaTeX and tags for comparing; the key of a title

@@ -57,7 +57,7 @@ def without_next_fields(title: str) -> str:
     return title[: field.start()].rstrip() if field else title
 
 
-# Numbers of so many digits fit into the 64 bits of a database.
+# Numbers of 18 digits fit into the 64 bits of a database.
 MAX_DIGITS = 18
 
 

@@ -73,8 +73,8 @@ _SPOT = re.compile(rf"[<&\\{{}}$]|[^\x00-\x7f{UNFOLDED_LETTERS}]")
 _APART = re.compile("[\u0300-\u036f\u3099\u309a]")
 
 
-# Words are read in so many characters of a text, so that none takes unbounded time; the longest
-# abstracts have a tenth of it.
+# The rest of a text is not read, so that none takes unbounded time; the longest abstracts have a
+# tenth of it.
 MAX_TEXT_LENGTH = 50_000
 
 
@@ -200,7 +200,7 @@ def title_key(title: str) -> str:
 _KEY_SIGN = re.compile(r"[+#]|\d[\W_]+\d")
 
 _NOT_ALPHANUMERIC = bytes(byte for byte in range(128) if not chr(byte).isalnum())
-# What a key keeps, and the gap between two numbers, which keeps them apart.
+# The characters of a key, and the gap between two numbers, which separates them.
 _KEY_PART = re.compile(
     r"(?P<kept>[^\W_]|[\u0900-\u0dff]|(?<=\d)\.(?=\d)|(?<=[^\W_])(?:\+\+|[+#](?!\w)))"
     r"|(?<=\d)[\W_]+(?=\d)"

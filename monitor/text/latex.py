@@ -74,7 +74,7 @@ MATH_SYMBOLS: Mapping[str, str] = {
     **dict.fromkeys(("quad", "qquad", "newline", "space", "enspace"), " "),
 }
 
-# What folding writes for a command: a letter or word, nothing, or a gap between words.
+# Commands that folding replaces by a letter or word, by nothing, or by a gap between words.
 FOLDED_LETTERS = pairs(
     "ae AE: ae, oe OE: oe, o O: o, l L: l, i: i, j: j, ss: ss, aa AA: a, dj DJ dh DH: d, "
     "th TH: th, ell: l, infty: infinity, times: x"

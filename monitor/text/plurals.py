@@ -103,8 +103,8 @@ def singular(word: str) -> str:
 
 
 _PLURALS: dict[str, list[str]] = {}
-for _plural, _one in _IRREGULAR.items():
-    _PLURALS.setdefault(_one, []).append(_plural)
+for _plural, _noun in _IRREGULAR.items():
+    _PLURALS.setdefault(_noun, []).append(_plural)
 _LONGEST_ONE = max(map(len, _PLURALS))
 
 

@@ -101,17 +101,17 @@ _DOUBLED = """
     trowel tunnel victual weasel yodel
 """
 
-# What ends with -re in British: centre, fibres, calibred, manoeuvring.
+# Stems that end with -re in British: centre, fibres, calibred, manoeuvring.
 _ENDS_IN_RE = """
     accout cadast calib cent diopt fib goit lit louv lust maneuv meag mit nit och reconnoit sab
     saltpet scept sepulch somb spect theat tit
 """
 _UNITS = "centi deca deci femto giga hecto kilo mega micro milli nano pico"
 
-# What ends with -logue in British. (Prolog is a language.)
+# Words that end with -logue in British. (Prolog is a language.)
 _ENDS_IN_LOGUE = "ana cata dia epi homo ideo mono ortho para trave"
 
-# What is written with -ise everywhere, and what ends like otherwise, denoise, equipoise and raise.
+# Stems written with -ise everywhere; those of otherwise, denoise, equipoise and raise by ending.
 _ALWAYS_ISE = """
     adv advert appr ass bru cerv cha chast chem circumc compr comprom conc cru dem desp dev
     disenfranch disgu enfranch enterpr exc exerc expert franch imprec improv inc lia mala marqu

@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from monitor.commands.heartbeat import SERVICE, sign_of_life
 from monitor.commands.status import status
-from monitor.model.judgements import WANTED, Judgement
+from monitor.model.topics import WANTED, Judgement
 from monitor.pipeline import shared_store
 from monitor.pipeline.shared_store import find_rivals
 from monitor.store.engine import schema

@@ -82,10 +82,10 @@ def readings_of(edges: Iterable[Edge], length: int) -> tuple[tuple[int, ...], ..
 
 
 class Vocabulary(dict[bytes, int]):
-    """By piece of a text: the number of the form that it is, or below zero what else it means.
+    """By piece of a text: the number of its form, or below zero the row of its several words.
 
     Forms are numbered from 1: those that topics ask for, and then those of texts, which are
-    numbered anew when a topic asks for another form. `agent*` is a form, too: a word that begins
+    numbered again when a topic asks for another form. `agent*` is a form, too: a word that begins
     so has it beside its own.
     """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-# What makes an item more than words: quotes, parentheses, a field, ~ and ^, or an operator.
+# Signs of an item in the language: quotes, parentheses, a field, ~ and ^, or an operator.
 _LANGUAGE = re.compile(
     r'["“”„«»()~^]|[^\W\d_]\w*:|(?:^|\s)[-\u2010-\u2015\u2212]|\b(?:AND|OR|NOT)\b'
 )

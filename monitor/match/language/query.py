@@ -186,7 +186,7 @@ class _Parser:
         return conjunction(parts)
 
     def _at_lone_sign(self) -> bool:
-        """Whether a lone `&` or `|` stands here with something to look for behind it."""
+        """Whether the next token is a lone `&` or `|`, followed by a term."""
         behind = self._tokens[self._at + 1].kind if self._next.text in _FOREIGN_SIGNS else "end"
         return behind not in ("AND", "OR", "close", "comma", "end")
 

@@ -13,7 +13,7 @@ MAX_WAYS = 32
 
 
 class Term(NamedTuple):
-    """What a word or phrase looks for: see `tree.Words`."""
+    """The lattice of a word or phrase: see `tree.Words`."""
 
     edges: tuple[Edge, ...]
     length: int
@@ -77,7 +77,7 @@ def _shift(edge: Edge, by: int) -> Edge:
 
 
 def _substitute(written: Term, start: int, member: Term, other: Term) -> Term:
-    """Put `other` where `one` stands; a word joined across its ends is no more."""
+    """Replace `member` at `start` by `other`; words joined across its ends are left out."""
     end, longer = start + member.length, other.length - member.length
     before = [edge for edge in written.edges if edge.end <= start]
     after = [edge for edge in written.edges if edge.start >= end]

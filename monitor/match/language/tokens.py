@@ -30,7 +30,7 @@ _TOKEN = re.compile(_PATTERN % (_MINUS, _WORD), _FLAGS)
 _TOKEN_OF_LIST = re.compile(_PATTERN % (_MINUS, _LISTED), _FLAGS)
 
 _BEHIND = re.compile(r"(?P<near>~(?P<distance>\d*))?(?P<raised>\^(?P<weight>\d*(?:\.\d+)?))?")
-# x^2, H^1 and 10^6 are formulas: a weight stands behind two letters or more.
+# x^2, H^1 and 10^6 are formulas: a weight follows two letters or more.
 _WEIGHED = re.compile(r"(?=[^$]*[^\W\d_])([^$]+[^\\$])\^(\d*(?:\.\d+)?)", re.DOTALL)
 _FUZZY = re.compile(r"[^\W_]~\d*")
 _OPERATORS = frozenset({"AND", "OR", "NOT"})
@@ -99,7 +99,7 @@ def _word(token: Token) -> Token:
 
 
 def _phrase(text: str, token: Token) -> tuple[Token, int]:
-    """Check the quotes of a phrase, and take up what stands behind it."""
+    """Check the quotes of a phrase, and read the distance and weight after it."""
     start, end = token.position, token.position + len(token.text)
     if len(token.text) < 2 or token.text[-1] not in QUOTES or token.text.endswith('\\"'):
         raise QueryError("this quote is never closed", start, 'close the phrase with another "')

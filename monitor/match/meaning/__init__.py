@@ -1,1 +1,1 @@
-"""What a topic's tree means: which papers match, by which words, and how well."""
+"""The meaning of a topic's tree: which papers match, by which words, and how well."""
