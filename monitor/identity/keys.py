@@ -32,8 +32,8 @@ _SIMPLE_LINK = re.compile(r"https?://(?:www\.)?+([a-z0-9-]+(?:\.[a-z0-9-]+)+(?:/
 _TRACKING = re.compile(r"^(?:utm_\w+|rss|ref|fbclid|gclid|mc_cid|mc_eid)$", re.IGNORECASE)
 
 FINGERPRINT_VERSION = "1"
-# Part of every `mark`. Raise it when identifiers change, so that all records are read again.
-MARK_VERSION = "3"
+# Part of every `record_hash`. Raise it when identifiers change, so that all records are read again.
+RECORD_HASH_VERSION = "3"
 LINK = "url"  # a link proves nothing: pages are reused and moved
 
 
@@ -204,7 +204,7 @@ def raw_id(paper: Paper) -> str:
     return paper.raw_id or link(paper.url) or f"text:{fingerprint(paper)}"
 
 
-def mark(paper: Paper) -> int:
+def record_hash(paper: Paper) -> int:
     """Return a hash of 63 bits of all that a record says.
 
     Of dates it counts only whether they are there: many sources give that of their own run. XXH3 is
@@ -218,7 +218,7 @@ def mark(paper: Paper) -> int:
         len(paper.authors),
     )
     parts = (
-        MARK_VERSION,
+        RECORD_HASH_VERSION,
         paper.title,
         paper.abstract,
         *paper.authors,
@@ -237,10 +237,10 @@ def mark(paper: Paper) -> int:
     return xxh3_64_intdigest(written) >> 1
 
 
-def with_keys(paper: Paper, name: str = "", number: int | None = None) -> IncomingPaper:
+def with_keys(paper: Paper, name: str = "", hash_: int | None = None) -> IncomingPaper:
     """Return a paper with everything that it is recognised by.
 
-    `name` is its `raw_id` and `number` its `mark`, where they are known already.
+    `name` is its `raw_id` and `hash_` its `record_hash`, where they are known already.
     """
     return IncomingPaper(
         paper=paper,
@@ -249,7 +249,7 @@ def with_keys(paper: Paper, name: str = "", number: int | None = None) -> Incomi
         raw_id=name or raw_id(paper),
         fingerprint=fingerprint(paper),
         blocks=blocks(paper.title, paper.authors),
-        mark=mark(paper) if number is None else number,
+        record_hash=record_hash(paper) if hash_ is None else hash_,
         about=about(paper),
     )
 

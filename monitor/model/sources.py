@@ -90,11 +90,11 @@ class Dump:
 
 @dataclass(frozen=True, slots=True)
 class DumpChunk:
-    """The next papers of a dump, and the rejected records between them, up to `mark`."""
+    """The next papers of a dump, and the rejected records between them, up to `cursor`."""
 
     papers: tuple[Paper, ...]
     rejected: tuple[Rejected, ...]
-    mark: DumpCursor
+    cursor: DumpCursor
 
 
 class DumpReading(Protocol):

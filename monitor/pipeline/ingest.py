@@ -281,7 +281,7 @@ def _read_parts(recorder: RunRecorder, dump: Dump, reading: DumpReading) -> Dump
             return cursor
         recorder.set_aside(part.rejected)
         if part.papers or cursor.offset:
-            cursor = part.mark
+            cursor = part.cursor
             papers = sandbox.with_distinct_authors(strip_withdrawal_marks(part.papers))
             recorder.store(papers, dump, _progress(recorder, dump, cursor))
         del part  # before the next is made

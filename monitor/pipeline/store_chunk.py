@@ -11,7 +11,7 @@ from datetime import datetime
 from monitor.diff.decide import DecisionContext, count_fresh, count_undated, decide_chunk, proven
 from monitor.diff.replayed_feed import NO_SUSPICION, Suspicion, suspect
 from monitor.errors import MonitorError, ValueRefusedError
-from monitor.identity.keys import LINK, mark, raw_id, with_keys
+from monitor.identity.keys import LINK, raw_id, record_hash, with_keys
 from monitor.identity.notices import attach, mark_retracted, subjects
 from monitor.identity.resolve import drop_shared_keys, may_match_cheaply
 from monitor.model import Candidate, ChangeKind, Decision, IncomingPaper, Paper, record_of
@@ -98,18 +98,18 @@ def decide(
 
     A record that is exactly what this source listed last time is recognized by its hash.
     """
-    names, marks = list(map(raw_id, incoming)), list(map(mark, incoming))
+    names, hashes = list(map(raw_id, incoming)), list(map(record_hash, incoming))
     _require_text(names)
     places = list(map(index_value, names))
-    last_marks = dict(zip(places, marks, strict=True))
-    other = paper_index.changed_records(tx, source, last_marks)
+    last_hashes = dict(zip(places, hashes, strict=True))
+    other = paper_index.changed_records(tx, source, last_hashes)
     # Of records under one name the last is looked up: the others are changed, or the same.
     changed = [
-        (record_of(incoming[at], source), names[at], marks[at])
+        (record_of(incoming[at], source), names[at], hashes[at])
         for at, place in enumerate(places)
-        if place in other or last_marks[place] != marks[at]
+        if place in other or last_hashes[place] != hashes[at]
     ]
-    unchanged_ids = tuple(name for name in last_marks if name not in other)
+    unchanged_ids = tuple(name for name in last_hashes if name not in other)
     unchanged = len(incoming) - len(changed)
     if not changed:
         return Decided((), (), unchanged_ids, unchanged, 0)

@@ -323,7 +323,7 @@ def test_what_another_release_stored_is_known_when_it_comes_again(
 ) -> None:
     """A record is marked by what it says, and releases may mark in other ways: that is no news."""
     with monkeypatch.context() as another:
-        another.setattr(keys, "MARK_VERSION", "0")
+        another.setattr(keys, "RECORD_HASH_VERSION", "0")
         read(store, "arxiv", PREPRINT, OTHER)
     assert tell(store) == [1, 2]
     again = read(store, "arxiv", PREPRINT, OTHER, now=NOW + DAY)

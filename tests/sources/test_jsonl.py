@@ -650,7 +650,7 @@ def taken(content: bytes, size: int, *marks: DumpCursor) -> list[tuple[list[str]
     with closing(source().begin(dump(content), marks)) as parts:
         found = []
         while part := parts.take(size):
-            found.append(([paper.title for paper in part.papers], part.mark))
+            found.append(([paper.title for paper in part.papers], part.cursor))
     return found
 
 

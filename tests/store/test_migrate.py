@@ -339,7 +339,7 @@ def _rows_of_before(paper: Paper) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "paper_key", {"scheme": "doi", "value": "10.1000/x", "paper_id": 1}
     yield "title_key", {"key": known.title_key, "paper_id": 1}
     seen = {"source": "s", "raw_id": "1", "paper_id": 1, "document": "", "announce": ""}
-    prints = {"fingerprint": known.fingerprint, "mark": known.mark}
+    prints = {"fingerprint": known.fingerprint, "mark": known.record_hash}
     yield "sighting", seen | prints | {"first_seen_at": at, "last_seen_at": at}
 
 

@@ -88,7 +88,7 @@ class Jsonl(Source):
             while part := parts.take(1_000):
                 papers += part.papers
                 rejected += part.rejected
-                if len(papers) + len(rejected) > MAX_SHOWN or part.mark.offset > MAX_SHOWN_BYTES:
+                if len(papers) + len(rejected) > MAX_SHOWN or part.cursor.offset > MAX_SHOWN_BYTES:
                     error = f"only the first {len(papers):,} papers are shown of such a dump"
                     return Reading(tuple(papers), tuple(rejected), error, complete=False)
         error = parts.error

@@ -162,7 +162,7 @@ def write(
             "first_seen_at": now,
             "last_seen_at": now,
             "why": decision.recognised or None,
-            "mark": keyed.mark,
+            "mark": keyed.record_hash,
         }
         texts[paper_id, raw_id] = place | _text_of(keyed)
     update = ("version", "announce", "fingerprint", "mark", "last_seen_at")
