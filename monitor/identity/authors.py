@@ -158,11 +158,11 @@ def _lone(word: str) -> bool:
 
 def same_person(a: Name, b: Name) -> bool:
     """Whether two names share a word and no given name differs, or nearly all letters agree."""
-    return a == b or (_one(a, b) if a < b else _one(b, a))
+    return a == b or (_similar(a, b) if a < b else _similar(b, a))
 
 
 @kept(8192)
-def _one(a: Name, b: Name) -> bool:
+def _similar(a: Name, b: Name) -> bool:
     whole = [word for word in a if len(word) > 1 and word in b]
     if whole and _no_contradiction(
         [word for word in a if word not in whole], [word for word in b if word not in whole]

@@ -162,7 +162,7 @@ def _restore_authors(record: Paper, other: Paper) -> Paper:
     if not met or 3 * len(met) < 2 * len(names):
         return record
     first, name = min(met)
-    last = max(place for place, _ in met)
+    last = max(position for position, _ in met)
     for given in reversed(name[:-1]):
         first -= first > 0 and words[first - 1][0] == given[0]
     unmatched = sum(len(name) for name in names if name[-1] not in words)
@@ -170,8 +170,8 @@ def _restore_authors(record: Paper, other: Paper) -> Paper:
         return record
     if words[first - 1] == "by":  # a review: "... by Ada Lovelace"
         return record
-    title, place = words[:first], words[last + 1 :]
-    venue = record.venue or " ".join(place)
+    title, after = words[:first], words[last + 1 :]
+    venue = record.venue or " ".join(after)
     return structs.replace(record, title=" ".join(title), authors=other.authors, venue=venue)
 
 

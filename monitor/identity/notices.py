@@ -48,7 +48,9 @@ _TITLES = (
     ),
     (CONCERN, r"(?:editorial )?expressions? of concern\b"),
 )
-_CALLED = tuple((type_, re.compile(rf"\W*(?:{said})", re.IGNORECASE)) for type_, said in _TITLES)
+_CALLED = tuple(
+    (type_, re.compile(rf"\W*(?:{pattern})", re.IGNORECASE)) for type_, pattern in _TITLES
+)
 
 Pair = tuple[str, str]
 

@@ -193,8 +193,8 @@ def _adds_beginning(longer: Title, shorter: Title, explained: Set[str]) -> bool:
     for count in range(1, min(5, len(longer.words))):
         if "".join(longer.words[count : count + 3]) == "".join(shorter.words[:3]):
             # Words that come later in the other title are not added: it is reordered.
-            said = _ARTICLES | shorter.distinct
-            added = [word for word in longer.words[:count] if word not in said]
+            ignored = _ARTICLES | shorter.distinct
+            added = [word for word in longer.words[:count] if word not in ignored]
             named = longer.words[count - 1] not in _LEADING and _set_off(longer.text, count)
             return _weight_of(added, explained) > 0 and not named
     return False
@@ -322,6 +322,6 @@ def initials(words: Sequence[str], firsts: str, short: Iterable[str]) -> set[str
     for word in short:
         letters = word.removesuffix("s") if len(word) > 3 else word
         letters = _TO.sub("t", letters)
-        if 2 < len(letters) < 7 and (place := firsts.find(letters)) >= 0:
-            expanded.update((word, *words[place : place + len(letters)]))
+        if 2 < len(letters) < 7 and (first := firsts.find(letters)) >= 0:
+            expanded.update((word, *words[first : first + len(letters)]))
     return expanded

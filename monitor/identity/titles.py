@@ -249,9 +249,9 @@ def pieces(title: str) -> tuple[str, ...]:
     """
     parts = [_trim(words) for part in SIGN.split(repair(title)) if (words := plain(part).split())]
     heads: dict[str, None] = {}
-    for place in range(min(MAX_SIGNS, len(parts))):
-        for some in (parts[: place + 1], parts[place:]):
-            words = [word for part in some for word in part]
+    for sign in range(min(MAX_SIGNS, len(parts))):
+        for side in (parts[: sign + 1], parts[sign:]):
+            words = [word for part in side for word in part]
             if fsum(map(rarity, set(words))) >= MIN_PIECE_WEIGHT:
                 heads["".join(words)] = None
     return tuple(heads)

@@ -208,14 +208,11 @@ class TopicIndex:
         *,
         scored: bool,
     ) -> tuple[Numbers, Numbers, Numbers]:
-        import numpy as np
-
-        columns = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
+        columns = []
         for first, views in _view_batches(papers, sources):
             at, topics, scores = self._match_batch(views, scored=scored)
             columns.append((at + first, topics, scores))
-        at, topics, scores = (np.concatenate(column) for column in zip(*columns, strict=True))
-        return at, topics, scores
+        return self._engine.concatenate(columns)
 
     def _match_batch(
         self, views: Sequence[View], *, scored: bool = False

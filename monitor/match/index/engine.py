@@ -362,13 +362,13 @@ class Engine:
         """
         present, hits = self._leaves.find(views)
         counts = self._leaves.count(present, hits, views) if scored else None
-        columns = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
+        columns = []
         for group, papers, rows in self._matching(present, len(views)):
             scores = np.zeros(len(papers))
             if counts:
                 scores = self._scores(group, papers, rows, present, counts)
             columns.append((papers, group.columns[0][rows], scores))
-        papers, topics, scores = (np.concatenate(column) for column in zip(*columns, strict=True))
+        papers, topics, scores = self.concatenate(columns)
         if counts:
             plain = np.isin(papers, list(counts.hard)) | np.isin(topics, list(self._weighted))
             scores[plain] = np.nan
@@ -376,6 +376,15 @@ class Engine:
         papers, topics, scores = papers[order], topics[order], scores[order]
         kept = self._above_threshold(papers, topics, views)
         return papers[kept], topics[kept], scores[kept]
+
+    @staticmethod
+    def concatenate(
+        columns: Iterable[tuple[Numbers, Numbers, Numbers]],
+    ) -> tuple[Numbers, Numbers, Numbers]:
+        """Return papers, topics and scores of several batches or groups as three columns."""
+        empty = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+        papers, topics, scores = map(np.concatenate, zip(empty, *columns, strict=True))
+        return papers, topics, scores
 
     def _matching(
         self, present: PresentLeaves, count: int
