@@ -14,7 +14,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
 from monitor import plugins
-from monitor.channels.base import Shared, open_channel
+from monitor.channels.base import Channel, Shared, open_channel
 from monitor.channels.email.channel import SMTP_SERVER, Mail, sender_address
 from monitor.channels.email.oauth import RefreshTokens, Tokens
 from monitor.channels.email.reader_links import ReaderLinks
@@ -25,7 +25,7 @@ from monitor.clocks import clock_ahead
 from monitor.config import Settings, synonyms_of, topics_of
 from monitor.config.settings import DestinationSettings, SubscriptionSettings
 from monitor.digest.schedule import parse_schedule
-from monitor.model import Channel, Clock, SectionRule, Templates
+from monitor.model import Clock, SectionRule, Templates
 from monitor.pipeline.active_config import InForce
 from monitor.pipeline.runtime import ConfiguredSource, Destination, Runtime, Subscription
 from monitor.signing import KeyRing

@@ -7,12 +7,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from shutil import disk_usage
 
+from monitor.channels.base import Channel
 from monitor.channels.email import sender_dns
 from monitor.channels.email.channel import SMTP_SERVER, sender_domain
 from monitor.channels.slack.settings import SlackSettings
 from monitor.commands.heartbeat import SERVICE, Check, service, store, workers
 from monitor.commands.status import is_sent_again
-from monitor.model import Channel, DeliveryState, Run, RunOutcome
+from monitor.model import DeliveryState, Run, RunOutcome
 from monitor.pipeline.runtime import Runtime
 from monitor.private_files import can_be_read_by_all
 from monitor.store.digests import deliveries

@@ -12,6 +12,7 @@ from pathlib import Path
 from msgspec import structs
 
 from monitor.app import DigestReport, open_app
+from monitor.channels.base import Channel
 from monitor.channels.email.channel import Mail, Mailbox
 from monitor.channels.email.reader_links import ReaderLinks
 from monitor.channels.email.settings import SmtpSettings
@@ -23,7 +24,7 @@ from monitor.commands.send_test import unrecorded_delivery
 from monitor.config import load
 from monitor.digest.compose import explain_again
 from monitor.errors import UsageError
-from monitor.model import Channel, DeliveryState, Digest, Rendered
+from monitor.model import DeliveryState, Digest, Rendered
 from monitor.pipeline.compose import rehearse
 from monitor.pipeline.freeze import OnFailure, log_failure
 from monitor.pipeline.runtime import Runtime

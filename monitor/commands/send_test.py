@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 
+from monitor.channels.base import Channel
 from monitor.channels.email.channel import message_id
-from monitor.model import Channel, Delivery, DeliveryState, Notice, Outcome, Rendered, Step
+from monitor.model import Delivery, DeliveryState, Notice, Outcome, Rendered, Step
 from monitor.pipeline.due import chosen
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests.suppressions import address_of, suppressed_addresses

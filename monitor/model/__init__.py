@@ -11,7 +11,6 @@ Every `datetime` is aware and in UTC unless its name says local.
 
 from monitor.model.clock import Clock as Clock
 from monitor.model.clock import Json as Json
-from monitor.model.delivery import Channel as Channel
 from monitor.model.delivery import Delivery as Delivery
 from monitor.model.delivery import DeliveryState as DeliveryState
 from monitor.model.delivery import Outcome as Outcome

@@ -1,16 +1,14 @@
-"""A delivery on its way, and what every channel offers."""
+"""A delivery on its way: its states, attempts and suppressions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Protocol
 
 import msgspec
 
-from monitor.model.digests import Digest, Notice, Rendered, Templates
+from monitor.model.digests import Rendered
 
 
 class DeliveryState(StrEnum):
@@ -101,27 +99,3 @@ class Step:
 
     name: str
     problem: str = ""
-
-
-class Channel(Protocol):
-    """A way out, as the pipeline uses it; `monitor.channels.base.Channel` explains each part."""
-
-    name: str
-    outage_group: str
-    min_interval: float
-
-    def recipients(self) -> tuple[str, ...]: ...
-
-    def render(self, digest: Digest, templates: Templates) -> tuple[Rendered, ...]: ...
-
-    def render_notice(self, notice: Notice, templates: Templates) -> tuple[Rendered, ...]: ...
-
-    def send(self, delivery: Delivery, commit_handoff: Callable[[], bool]) -> Outcome: ...
-
-    def reconcile(self, delivery: Delivery) -> Outcome | None: ...
-
-    def check(self) -> str: ...
-
-    def steps(self) -> tuple[Step, ...]: ...
-
-    def close(self) -> None: ...

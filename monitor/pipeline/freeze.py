@@ -14,10 +14,11 @@ from datetime import datetime
 
 import structlog
 
+from monitor.channels.base import Channel
 from monitor.channels.email.channel import message_id
 from monitor.channels.retry_policy import rest
 from monitor.errors import MonitorError, StoreError, TemplateError
-from monitor.model import Channel, Digest, Rendered
+from monitor.model import Digest, Rendered
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import ComposeContext, Destination, Subscription
 from monitor.store.digests import digests, freeze_digest

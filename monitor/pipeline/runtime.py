@@ -12,13 +12,14 @@ from functools import cached_property
 
 import msgspec
 
+from monitor.channels.base import Channel
 from monitor.channels.email.oauth import Tokens
 from monitor.channels.email.sender_dns import Lookup, ask
 from monitor.channels.retry_policy import DEFAULT_RETRY, RetrySettings
 from monitor.config.settings import RetentionSettings, SourceSettings, SubscriptionSettings
 from monitor.digest.schedule import Schedule
 from monitor.match.language.synonyms import NO_SYNONYMS, Synonyms
-from monitor.model import Channel, Clock, FirstRun, SectionRule, SourceLabel, Templates, Topic
+from monitor.model import Clock, FirstRun, SectionRule, SourceLabel, Templates, Topic
 from monitor.pipeline.active_config import InForce
 from monitor.signing import KeyRing
 from monitor.sources.base import Source

@@ -9,7 +9,8 @@ from typing import Literal
 import structlog
 
 from monitor.channels import retry_policy
-from monitor.model import Channel, Delivery, DeliveryState, Outcome
+from monitor.channels.base import Channel
+from monitor.model import Delivery, DeliveryState, Outcome
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import DeliverContext
 from monitor.store.digests import deliveries, outbox, suppressions
