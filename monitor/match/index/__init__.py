@@ -13,7 +13,7 @@ from monitor.errors import QueryError
 from monitor.match.language.query import parse_query, parse_topic
 from monitor.match.language.synonyms import NO_SYNONYMS, Synonyms
 from monitor.match.language.tree import Query
-from monitor.match.meaning.evaluate import RecentViews, View
+from monitor.match.meaning.evaluate import View
 from monitor.match.meaning.explain import explain, score
 from monitor.model import MatchReason, Paper, Topic
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 BATCH = 1_024
 # Topics that stay parsed, of about two kilobytes each.
 MAX_PARSED = 2_000
+# Papers whose words are kept for further topics: about 80 KB each for an abstract of 1.1 KB.
+MAX_VIEWS = 4
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class TopicIndex:
         self._outdated: dict[Hashable, None] = {}  # names to be put into the engine
         self._current: tuple[Topic, ...] = ()
         self._parse = lru_cache(MAX_PARSED)(partial(_parse, synonyms))
-        self._views = RecentViews()
+        self._views: tuple[View, ...] = ()
         self._lock = RLock()
         for name, topic in topics.items():
             self.replace(name, topic)
@@ -168,7 +170,15 @@ class TopicIndex:
         """Return why `topic` matches `paper` now; empty when it does not, or cannot be parsed."""
         if topic not in self._topics or self.error(topic):
             return ()
-        return explain(self.query(topic), self._views.view(paper, sources))
+        return explain(self.query(topic), self._view(paper, tuple(sources)))
+
+    def _view(self, paper: Paper, sources: tuple[str, ...]) -> View:
+        """Return a paper as it was read for the topic before: each matches several."""
+        for view in self._views:
+            if view.paper == paper and view.sources == sources:
+                return view
+        self._views = (View(paper, sources), *self._views[: MAX_VIEWS - 1])
+        return self._views[0]
 
     def match(
         self, papers: Iterable[Paper], sources: Iterable[Sequence[str]] | None = None

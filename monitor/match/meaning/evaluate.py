@@ -77,25 +77,6 @@ class View:
         return [value for value in values if fold_label(value) == leaf.value]
 
 
-# Papers whose words are kept for further topics: about 80 KB each for an abstract of 1.1 KB.
-MOST_VIEWS = 4
-
-
-class RecentViews:
-    """The papers that were asked for last, as they were read: each matches several topics."""
-
-    def __init__(self) -> None:
-        self._views: tuple[View, ...] = ()
-
-    def view(self, paper: Paper, sources: Iterable[str]) -> View:
-        seen_in = tuple(sources)
-        for view in self._views:
-            if view.paper == paper and view.sources == seen_in:
-                return view
-        self._views = (View(paper, seen_in), *self._views[: MOST_VIEWS - 1])
-        return self._views[0]
-
-
 def matches_author(leaf: Author, names: Iterable[PersonName]) -> bool:
     if leaf.prefix:
         beginning = leaf.names[0].family
