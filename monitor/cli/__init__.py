@@ -96,7 +96,6 @@ MODULES = {
     "check": ("config",),
     "work": ("run", "ingest", "digest"),
     "service": ("serve", "worker", "web"),
-    "ratings": ("papers rate", "papers save", "papers rated", "papers saved"),
     "doubtful": ("papers doubtful",),
     "previews": ("preview", "templates preview"),
     "mail": ("send-test",),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import typer
 import yaml
-from rich.markup import escape
+from rich.text import Text
 
 from monitor.cli.options import CONFIG, AsJson, Config, answer
 from monitor.cli.terminal import console, print_faults
-from monitor.commands.json_output import Answer, plain
+from monitor.commands.json_output import plain
 from monitor.config import load, masked
 from monitor.errors import ConfigError, Fault
 from monitor.store.engine.connect import is_missing
@@ -37,24 +37,15 @@ def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
     if faults and not as_json:
         print_faults(faults, "bold red")
     else:
-        answer(
-            as_json,
-            lambda: _json(faults, warnings),
-            lambda: console.print(f"[green]{escape(str(config))} is valid.[/]"),
-        )
+        document = {"ok": not faults, "faults": plain(faults), "warnings": plain(warnings)}
+        valid = Text(f"{config} is valid.", "green")
+        answer(as_json, document, lambda: console.print(valid))
     raise typer.Exit(2 if faults else 0)
-
-
-def _json(faults: tuple[Fault, ...], warnings: tuple[Fault, ...]) -> Answer:
-    return {"ok": not faults, "faults": plain(faults), "warnings": plain(warnings)}
 
 
 def config(config: Config = CONFIG, as_json: AsJson = False) -> None:
     from monitor.app import load_settings  # not for `check`, which does without SQLAlchemy
 
-    answer(as_json, dict, _show_settings, masked(load_settings(config)))
-
-
-def _show_settings(settings: Answer) -> None:
+    settings = masked(load_settings(config))
     text = yaml.safe_dump(settings, sort_keys=False, allow_unicode=True)
-    console.print(text, end="", markup=False)
+    answer(as_json, settings, lambda: console.print(text, end="", markup=False))

@@ -10,7 +10,7 @@ import typer
 from monitor.app import App
 from monitor.cli.opening import open_configured, open_to_read
 from monitor.cli.options import CONFIG, AsJson, Config, Now, answer, finish
-from monitor.cli.terminal import console, print_error, show_table, state_text
+from monitor.cli.terminal import console, print_error, show_table
 from monitor.commands.json_output import deliveries_json
 from monitor.model import Delivery, DeliveryState
 from monitor.pipeline.settle_deliveries import resolve
@@ -24,7 +24,7 @@ DeliveryId = Annotated[
 def deliveries_list(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
     with open_to_read(config, now) as app, app.runtime.database.reading() as tx:
         listed = deliveries.listing(tx)
-    answer(as_json, deliveries_json, _show, listed)
+    answer(as_json, deliveries_json(listed), _show, listed)
 
 
 def deliveries_retry(
@@ -57,7 +57,7 @@ def deliveries_resolve(
 def _report(app: App, id_: int, as_json: bool) -> None:
     with app.runtime.database.reading() as tx:
         delivery = deliveries.get(tx, id_)
-    answer(as_json, deliveries_json, _show, [delivery])
+    answer(as_json, deliveries_json([delivery]), _show, [delivery])
     finish(delivery.state is DeliveryState.SENT)
 
 
@@ -67,17 +67,13 @@ def _show(listed: Sequence[Delivery]) -> None:
         return
     columns = ("Id", "Subscription", "Period", "Channel", "Recipient", "State", "Tries")
     rows = [
-        (
-            str(delivery.id),
-            delivery.subscription,
-            delivery.period,
-            delivery.channel,
-            delivery.recipient + (f", part {delivery.part + 1}" if delivery.part else ""),
-            state_text(delivery.state),
-            str(delivery.attempts),
-        )
-        for delivery in listed
+        (d.id, d.subscription, d.period, d.channel, _recipient(d), d.state, d.attempts)
+        for d in listed
     ]
-    show_table(columns, rows, right=("Id", "Tries"))
+    show_table(columns, rows)
     for delivery in listed:
         print_error(f"delivery {delivery.id}", delivery.error)
+
+
+def _recipient(delivery: Delivery) -> str:
+    return delivery.recipient + (f", part {delivery.part + 1}" if delivery.part else "")

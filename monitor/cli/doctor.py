@@ -7,12 +7,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
-from rich.text import Text
-
 from monitor.cli.options import CONFIG, AsJson, Config, Now, answer, finish, flag
 from monitor.cli.terminal import console, with_mark
 from monitor.commands.heartbeat import Check, vital_signs
-from monitor.commands.json_output import Answer, pick
+from monitor.commands.json_output import pick
 from monitor.config import store_url
 from monitor.store.engine.database import Database
 from monitor.store.engine.opening import is_there
@@ -33,12 +31,14 @@ def doctor(
             checks = vital_signs(database)
     else:
         checks = _examine(config, now)
-    answer(as_json, _checks_json, _show_checks, checks)
-    finish(all(check.ok for check in checks))
+    ok = all(check.ok for check in checks)
+    document = {"ok": ok, "checks": [pick(check, "name ok message") for check in checks]}
+    answer(as_json, document, _show_checks, checks)
+    finish(ok)
 
 
 def _examine(config: Path, now: str | None) -> list[Check]:
-    # What opens a channel or runs a stage is not imported by the health check of every minute.
+    # The health check of every minute needs neither channels nor stages.
     from monitor.cli.opening import open_or_empty
     from monitor.commands import doctor
 
@@ -49,14 +49,8 @@ def _examine(config: Path, now: str | None) -> list[Check]:
         return doctor.before_first_run(app.runtime, str(Database(store)), files, slack)
 
 
-def _checks_json(checks: Sequence[Check]) -> Answer:
-    ok = all(check.ok for check in checks)
-    return {"ok": ok, "checks": [pick(check, "name ok message") for check in checks]}
-
-
 def _show_checks(checks: Sequence[Check]) -> None:
     for check in checks:
-        mark = Text("✓", "green") if check.ok else Text("✗", "bold red")
-        if check.ok and check.warning:
-            mark = Text("!", "bold yellow")
-        console.print(with_mark(mark, f"{check.name}: {check.message}"))
+        mark = ("!", "bold yellow") if check.warning else ("✓", "green")
+        mark = mark if check.ok else ("✗", "bold red")
+        console.print(with_mark(*mark, f"{check.name}: {check.message}"))

@@ -29,7 +29,7 @@ def papers_doubtful(config: Config = CONFIG, now: Now = None, as_json: AsJson = 
     command = "paper-monitor papers split"
     if config != CONFIG:
         command += f" --config {shlex.quote(str(config))}"
-    answer(as_json, _doubts_json, _show_doubts, doubts, command)
+    answer(as_json, _doubts_json(doubts, command), _show_doubts, doubts, command)
 
 
 def _doubts_json(doubts: Doubts, command: str) -> Answer:

@@ -22,9 +22,9 @@ from monitor.channels.email.oauth import (
     request_device_code,
 )
 from monitor.cli.opening import open_configured, open_or_empty
-from monitor.cli.options import CONFIG, AsJson, Config, Now, answer, emit, finish
-from monitor.cli.terminal import console, print_error, show_table, state_text
-from monitor.commands.json_output import Answer, pick
+from monitor.cli.options import CONFIG, AsJson, Config, Now, answer, argument, finish
+from monitor.cli.terminal import console, print_error, show_table
+from monitor.commands.json_output import pick
 from monitor.commands.send_test import SentTest
 from monitor.commands.send_test import send_test as send
 from monitor.errors import UsageError
@@ -40,10 +40,8 @@ def mail_login(config: Config = CONFIG, now: Now = None, as_json: AsJson = False
 
     with open_configured(config, now) as app:
         missing = log_in(app.runtime, say, ask)
-    if as_json:
-        emit({"ok": not missing, "missing": missing or None})
-    else:
-        typer.echo(f"Still missing: {missing}" if missing else "The mail server accepts the login.")
+    text = f"Still missing: {missing}" if missing else "The mail server accepts the login."
+    answer(as_json, {"ok": not missing, "missing": missing or None}, text)
     finish(not missing)
 
 
@@ -112,22 +110,17 @@ def _by_pasted_address(
 
 
 def send_test(
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="SUBSCRIPTION", show_default=False)
-    ] = None,
+    names: Annotated[list[str] | None, argument("SUBSCRIPTION")] = None,
     config: Config = CONFIG,
     now: Now = None,
     as_json: AsJson = False,
 ) -> None:
     with open_or_empty(config, now) as app:
         tests = send(app.runtime, names or ())
-    answer(as_json, _json, _show, tests)
+    names_shown = "subscription channel recipient state error"
+    document = {"deliveries": [pick(test, names_shown) for test in tests]}
+    answer(as_json, document, _show, tests)
     finish(all(test.state == "sent" for test in tests))
-
-
-def _json(tests: list[SentTest]) -> Answer:
-    names = "subscription channel recipient state error"
-    return {"deliveries": [pick(test, names) for test in tests]}
 
 
 def _show(tests: list[SentTest]) -> None:
@@ -136,7 +129,7 @@ def _show(tests: list[SentTest]) -> None:
         return
     show_table(
         ("Subscription", "Channel", "Recipient", "State"),
-        [(t.subscription, t.channel, t.recipient, state_text(t.state)) for t in tests],
+        [(t.subscription, t.channel, t.recipient, t.state) for t in tests],
     )
     for channel, steps in dict.fromkeys((test.channel, test.steps) for test in tests):
         for step in steps:

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from rich.text import Text
-
 from monitor.app import App, load_settings, open_app
 from monitor.cli.options import parse_now
 from monitor.cli.terminal import print_faults, stderr, with_mark
@@ -41,8 +39,7 @@ def open_to_read(config: Path, now: str | None = None) -> Iterator[App]:
     """
     settings, faults = load_for_reading(config, active_queries=queries_in_force)
     if faults:
-        mark = Text("!", "bold yellow")
-        stderr.print(with_mark(mark, "The configuration has errors; see below."))
+        stderr.print(with_mark("!", "bold yellow", "The configuration has errors; see below."))
         print_faults(faults, "bold yellow")
     set_up_logging()
     with _open(settings, now, create=False) as app:

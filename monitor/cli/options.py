@@ -1,8 +1,9 @@
-"""Options that several commands share, and how a command answers."""
+"""Options and arguments that several commands share, and how a command answers."""
 
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -22,6 +23,15 @@ def flag(name: str, summary: str) -> Any:
     return typer.Option(name, metavar="", help=summary)
 
 
+def option(name: str, metavar: str, summary: str) -> Any:
+    return typer.Option(name, metavar=metavar, show_default=False, help=summary)
+
+
+def argument(metavar: str, summary: str | None = None) -> Any:
+    return typer.Argument(metavar=metavar, show_default=False, help=summary)
+
+
+PAPER = "An id, identifier, link or title."
 CONFIG = Path("monitor.yaml")
 Config = Annotated[
     Path,
@@ -34,10 +44,7 @@ Config = Annotated[
     ),
 ]
 AsJson = Annotated[bool, flag("--json", "Print one JSON document to stdout.")]
-Now = Annotated[
-    str | None,
-    typer.Option("--now", metavar="ISO-8601", help="Act as if this were the current time."),
-]
+Now = Annotated[str | None, option("--now", "ISO-8601", "Act as if this were the current time.")]
 # Pieces of JSON written together: the JSON of a large store is never in memory as a whole.
 PIECES = 10_000
 # Schedules are worked out for some years around the current time.
@@ -60,15 +67,23 @@ def parse_now(now: str | None) -> datetime | None:
     return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
 
 
+def full_command(words: str, config: Path) -> str:
+    """Return a command of this program as a shell takes it, for the same configuration."""
+    file = "" if config == CONFIG else f" --config {shlex.quote(str(config))}"
+    return f"paper-monitor {words}{file}"
+
+
 def answer(
     as_json: bool,
-    document: Callable[[*Values], dict[str, Any]],
-    show: Callable[[*Values], None],
+    document: dict[str, Any],
+    show: Callable[[*Values], None] | str,
     *values: *Values,
 ) -> None:
-    """Write values as the JSON document of a command, or show them in the terminal."""
+    """Write the JSON document of a command, or else a sentence or what `show` makes of values."""
     if as_json:
-        emit(document(*values))
+        emit(document)
+    elif isinstance(show, str):
+        typer.echo(show)
     else:
         show(*values)
 

@@ -1,4 +1,4 @@
-"""Stored papers: searched, merged and split, and the records that could not be stored."""
+"""`papers`: stored papers, listed, corrected and rated."""
 
 from __future__ import annotations
 
@@ -6,34 +6,51 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Literal
 
 import typer
 
 from monitor.cli.opening import open_configured, open_to_read, pointing
-from monitor.cli.options import CONFIG, AsJson, Config, Now, answer, finish, flag
-from monitor.cli.terminal import at, console, count_of, reading, show_table
+from monitor.cli.options import (
+    CONFIG,
+    PAPER,
+    AsJson,
+    Config,
+    Now,
+    answer,
+    argument,
+    finish,
+    flag,
+    option,
+)
+from monitor.cli.terminal import console, count_of, reading, show_table
 from monitor.cli.work import runs_json, show_runs
+from monitor.commands import ratings
 from monitor.commands.export import MAX_PAPERS, export
 from monitor.commands.export import Format as ExportFormat
 from monitor.commands.identity import merge, split
-from monitor.commands.json_output import Answer, papers_json, pick
+from monitor.commands.json_output import Answer, papers_json, pick, rated_json
 from monitor.commands.paper_search import FoundPaper, find_all
+from monitor.commands.ratings import Rated, Whose
+from monitor.digest.wording import format_count
+from monitor.errors import UsageError
 from monitor.model import Run, UndecidedRecord
 from monitor.store.papers import undecided
 from monitor.text import clean
 
-PAPER = "An id, identifier, link or title."
 # Papers that a table shows without `--limit`.
 TABLE_LIMIT = 50
 Format = Annotated[
     ExportFormat | None,
     typer.Option("--format", show_default=False, help="Write them for other programs."),
 ]
+OfSubscription = Annotated[str, option("--subscription", "NAME", "Only for this subscription.")]
+OfTopic = Annotated[str, option("--topic", "NAME", "Only for this topic.")]
 
 
 def papers_search(
-    query: Annotated[str, typer.Argument(metavar="QUERY", show_default=False)] = "",
+    query: Annotated[str, argument("QUERY")] = "",
     limit: Annotated[
         int | None,
         typer.Option(
@@ -60,7 +77,7 @@ def papers_search(
             return
         listed = list(papers)
     shown, has_more = listed[:most], len(listed) > most
-    answer(as_json, lambda: papers_json(shown), lambda: show_papers(shown, has_more))
+    answer(as_json, papers_json(shown), show_papers, shown, has_more)
 
 
 def write_export(papers: Iterable[FoundPaper], format_: ExportFormat) -> None:
@@ -72,14 +89,14 @@ def show_papers(papers: Sequence[FoundPaper], has_more: bool = False) -> None:
     if papers:
         rows = [
             (
-                str(hit.stored.id),
+                hit.stored.id,
                 f"{hit.stored.first_seen.astimezone():%Y-%m-%d}",
                 hit.stored.paper.title,
                 ", ".join(dict.fromkeys(sighting.source for sighting in hit.sightings)),
             )
             for hit in papers
         ]
-        show_table(("Id", "First seen", "Title", "Source"), rows, right=("Id",))
+        show_table(("Id", "First seen", "Title", "Source"), rows)
     if has_more:
         console.print(f"The newest {len(papers):,}; use --limit to see more.")
     else:
@@ -87,34 +104,29 @@ def show_papers(papers: Sequence[FoundPaper], has_more: bool = False) -> None:
 
 
 def papers_merge(
-    references: Annotated[list[str], typer.Argument(metavar="PAPER", help=PAPER)],
+    references: Annotated[list[str], argument("PAPER", PAPER)],
     config: Config = CONFIG,
     now: Now = None,
     as_json: AsJson = False,
 ) -> None:
     with open_configured(config, now, create=False) as app:
         merged = merge(app.runtime, references)
-    answer(as_json, papers_json, show_papers, [merged])
+    answer(as_json, papers_json([merged]), show_papers, [merged])
 
 
 def papers_split(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help=PAPER)],
+    paper: Annotated[str, argument("PAPER", PAPER)],
     what: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="WHAT", help="An identifier, SOURCE/RAW-ID, or a source to separate."
-        ),
+        list[str], argument("WHAT", "An identifier, SOURCE/RAW-ID, or a source to separate.")
     ],
-    title: Annotated[
-        str, typer.Option("--title", metavar="TITLE", help="Title of the separated paper.")
-    ] = "",
+    title: Annotated[str, option("--title", "TITLE", "Title of the separated paper.")] = "",
     config: Config = CONFIG,
     now: Now = None,
     as_json: AsJson = False,
 ) -> None:
     with open_configured(config, now, create=False) as app:
         both = split(app.runtime, paper, what, title)
-    answer(as_json, papers_json, show_papers, both)
+    answer(as_json, papers_json(both), show_papers, both)
 
 
 def papers_undecided(
@@ -131,7 +143,7 @@ def papers_undecided(
             app.match()
         with app.runtime.database.reading() as tx:
             records = undecided.listing(tx)
-    answer(as_json, _undecided_json, _show_undecided, records, runs)
+    answer(as_json, _undecided_json(records, runs), _show_undecided, records, runs)
     finish(not (retry and records))
 
 
@@ -159,6 +171,97 @@ def _show_undecided(records: Sequence[UndecidedRecord], runs: Sequence[Run]) -> 
     rows = []
     for record in records:
         title = clean(str(json.loads(record.text).get("title", record.raw_id)))
-        rows.append((record.source, record.document, title, at(record.at), record.error))
+        rows.append((record.source, record.document, title, record.at, record.error))
     show_table(("Source", "Document", "Title", "Read", "Error"), rows)
     console.print(f"{count_of(len(records), 'record')} will be tried again after an upgrade.")
+
+
+def papers_rate(  # noqa: PLR0913 - the options of a command
+    paper: Annotated[str | None, argument("PAPER", PAPER)] = None,
+    verdict: Annotated[
+        Literal["up", "down", "none"] | None,
+        argument("VERDICT", "`up` for more like it, `down` for less, `none` takes it back."),
+    ] = None,
+    file: Annotated[
+        Path | None, option("--file", "FILE", "Rate the papers of a CSV or BibTeX file.")
+    ] = None,
+    topic: OfTopic = "",
+    subscription: OfSubscription = "",
+    config: Config = CONFIG,
+    now: Now = None,
+    as_json: AsJson = False,
+) -> None:
+    if file and paper:
+        raise UsageError("name a paper, or a file with --file, but not both")
+    if not file and not (paper and verdict):
+        raise UsageError("name a paper, and up, down or none", "or a file with --file")
+    whose = Whose(subscription, topic)
+    with open_configured(config, now, create=False) as app:
+        if not file:
+            rated = ratings.rate(app.runtime, paper or "", verdict or "", whose)
+            answer(as_json, rated_json(rated), _show_rated, rated)
+            return
+        result = ratings.rate_file(app.runtime, file, whose)
+    left_out = [{"paper": name, "why": why} for name, why in result.left_out]
+    document = {"rated": result.rated, "left_out": left_out}
+    answer(as_json, document, f"{format_count(result.rated, 'paper')} rated.")
+    for name, why in () if as_json else result.left_out:
+        typer.echo(f"{name}: {why}", err=True)
+
+
+def papers_save(
+    paper: Annotated[str, argument("PAPER", "As for `papers rate`.")],
+    topic: OfTopic = "",
+    subscription: OfSubscription = "",
+    config: Config = CONFIG,
+    now: Now = None,
+    as_json: AsJson = False,
+) -> None:
+    with open_configured(config, now, create=False) as app:
+        rated = ratings.rate(app.runtime, paper, "save", Whose(subscription, topic))
+    answer(as_json, rated_json(rated), _show_rated, rated)
+
+
+def papers_rated(
+    forget: Annotated[bool, flag("--forget", "Delete the answers of the subscription.")] = False,
+    topic: OfTopic = "",
+    subscription: OfSubscription = "",
+    config: Config = CONFIG,
+    now: Now = None,
+    as_json: AsJson = False,
+) -> None:
+    whose = Whose(subscription, topic)
+    if not forget:
+        with open_to_read(config, now) as app:
+            rated = ratings.rated(app.runtime, whose)
+        answer(as_json, rated_json(rated), _show_rated, rated)
+        return
+    with open_configured(config, now, create=False) as app:
+        count = ratings.forget(app.runtime, whose)
+    answer(as_json, {"forgotten": count}, f"{format_count(count, 'answer')} deleted.")
+
+
+def papers_saved(
+    subscription: OfSubscription = "",
+    format_: Format = None,
+    config: Config = CONFIG,
+    now: Now = None,
+    as_json: AsJson = False,
+) -> None:
+    with open_to_read(config, now) as app:
+        papers = ratings.saved(app.runtime, subscription)
+    if format_:
+        write_export(papers, format_)
+    else:
+        answer(as_json, papers_json(papers), show_papers, papers)
+
+
+def _show_rated(ratings: tuple[Rated, ...]) -> None:
+    if ratings:
+        columns = ("Id", "Title", "Verdict", "Topic", "Subscription", "Who")
+        rows = [
+            (r.paper_id, title, r.verdict, r.topic, r.subscription, r.who)
+            for r, title in ((rated.judgement, rated.title) for rated in ratings)
+        ]
+        show_table(columns, rows)
+    console.print(f"{format_count(len(ratings), 'answer')}.")

@@ -10,7 +10,17 @@ import typer
 
 from monitor.app import DigestReport
 from monitor.cli.opening import open_configured
-from monitor.cli.options import CONFIG, AsJson, Config, Now, answer, flag, parse_now
+from monitor.cli.options import (
+    CONFIG,
+    AsJson,
+    Config,
+    Now,
+    answer,
+    argument,
+    flag,
+    option,
+    parse_now,
+)
 from monitor.cli.terminal import open_pages
 from monitor.cli.work import show_rehearsals
 from monitor.commands import preview as previews
@@ -28,10 +38,9 @@ class Form(StrEnum):
 
 
 def preview(
-    subscription: Annotated[str, typer.Argument(metavar="SUBSCRIPTION", show_default=False)] = "",
+    subscription: Annotated[str, argument("SUBSCRIPTION")] = "",
     period: Annotated[
-        str,
-        typer.Option("--period", metavar="PERIOD", help="A past digest instead of the next one."),
+        str, option("--period", "PERIOD", "A past digest instead of the next one.")
     ] = "",
     channel: Annotated[
         Form, typer.Option("--channel", help="The form in which to write it.")
@@ -58,7 +67,7 @@ def templates_preview(
 
 
 def _answer(written: Sequence[DigestReport], browser: bool, as_json: bool) -> None:
-    answer(as_json, _json, show_rehearsals, written)
+    answer(as_json, _json(written), show_rehearsals, written)
     if browser and not as_json:
         open_pages(digest.deliveries[0].reference for digest in written)
 

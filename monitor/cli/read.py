@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.markup import escape
 
-from monitor.cli.options import CONFIG, AsJson, Config, Now, answer, finish, parse_now
+from monitor.cli.options import CONFIG, AsJson, Config, Now, argument, emit, finish, parse_now
 from monitor.cli.terminal import show_table, stderr
 from monitor.commands import read_files
 from monitor.commands.json_output import Answer, pick, read_paper
@@ -19,19 +18,17 @@ Readings = Sequence[tuple[Path, Reading]]
 
 
 def read(
-    kind: Annotated[
-        str,
-        typer.Argument(
-            metavar="KIND", help="A kind of source, or the name of a configured source."
-        ),
-    ],
-    files: Annotated[list[Path], typer.Argument(metavar="FILE")],
+    kind: Annotated[str, argument("KIND", "A kind of source, or the name of a configured source.")],
+    files: Annotated[list[Path], argument("FILE")],
     config: Config = CONFIG,
     now: Now = None,
     as_json: AsJson = False,
 ) -> None:
     readings = read_files.read(kind, files, config, parse_now(now))
-    answer(as_json, lambda: _json(kind, readings), lambda: _show(readings))
+    if as_json:
+        emit(_json(kind, readings))
+    else:
+        _show(readings)
     finish(not any(reading.error for _, reading in readings))
 
 
@@ -50,12 +47,11 @@ def _json(kind: str, readings: Readings) -> Answer:
 
 
 def _show(readings: Readings) -> None:
-    numbers = ("Papers", "Rejected")
     rows = [
-        (str(file), str(len(reading.papers)), str(len(reading.rejected)), reading.error)
+        (file, len(reading.papers), len(reading.rejected), reading.error)
         for file, reading in readings
     ]
-    show_table(("File", *numbers, "Error"), rows, right=numbers)
+    show_table(("File", "Papers", "Rejected", "Error"), rows)
     for file, reading in readings:
         for part in reading.rejected:
             stderr.print(f"{escape(str(file))}, {escape(part.where)}: {escape(part.why)}")

@@ -13,7 +13,17 @@ import typer
 
 from monitor.app import App
 from monitor.cli.opening import open_configured
-from monitor.cli.options import CONFIG, AsJson, Config, Now, emit, flag, parse_now
+from monitor.cli.options import (
+    CONFIG,
+    AsJson,
+    Config,
+    Now,
+    answer,
+    flag,
+    full_command,
+    option,
+    parse_now,
+)
 from monitor.cli.terminal import open_pages
 from monitor.clocks import clock_at
 from monitor.commands.web_login import login_address
@@ -46,11 +56,8 @@ def serve_pages(
     context: typer.Context,
     listen: Annotated[
         str,
-        typer.Option(
-            "--listen",
-            metavar="ADDRESS",
-            show_default=False,
-            help="HOST:PORT or unix:PATH, in place of the configured address.",
+        option(
+            "--listen", "ADDRESS", "HOST:PORT or unix:PATH, in place of the configured address."
         ),
     ] = "",
     config: Config = CONFIG,
@@ -80,10 +87,7 @@ def login(
     """Print an address that logs the operator in, once and within 15 minutes."""
     with open_configured(config, create=False) as app:
         address = login_address(app.settings, app.runtime.database, app.runtime.clock)
-    if as_json:
-        emit({"url": address})
-    else:
-        typer.echo(address)
+    answer(as_json, {"url": address}, address)
     if open_:
         open_pages([_write_redirect(address)])
 
@@ -109,5 +113,5 @@ def _offer_login(app: App) -> None:
         address = login_address(settings, app.runtime.database, app.runtime.clock)
         typer.echo(f"Open the pages, once and within 15 minutes: {address}")
     else:
-        file = "" if settings.file == CONFIG.absolute() else f" --config {settings.file}"
-        log.info("log in to the pages", command=f"paper-monitor web login{file}")
+        file = CONFIG if settings.file == CONFIG.absolute() else settings.file
+        log.info("log in to the pages", command=full_command("web login", file))

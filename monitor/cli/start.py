@@ -9,15 +9,8 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from monitor.cli.options import AsJson, Now, answer, emit, finish, flag, parse_now
-from monitor.cli.terminal import (
-    console,
-    file_link,
-    open_pages,
-    print_error,
-    reading,
-    show_table,
-)
+from monitor.cli.options import AsJson, Now, answer, finish, flag, full_command, parse_now
+from monitor.cli.terminal import console, file_link, open_pages, print_error, reading, show_table
 from monitor.config import starter
 from monitor.demo import Played
 from monitor.demo import demo as play
@@ -35,7 +28,7 @@ def demo(
     set_up_logging()
     with reading(quiet=as_json) as on_progress:
         played = play(directory, parse_now(now), on_progress)
-    answer(as_json, Played.json, _show, played)
+    answer(as_json, played.json(), _show, played)
     if open_:
         open_pages([str(played.index)])
     finish(played.ok)
@@ -44,21 +37,17 @@ def demo(
 def _show(played: Played) -> None:
     console.print()
     if played.new:
-        numbers = ("Seen", "New", "Known")
-        rows = [
-            (run.document or run.source, str(run.seen), str(run.new), str(run.known))
-            for run in played.runs
-        ]
-        show_table(("Dump", *numbers), rows, right=numbers)
+        rows = [(run.document or run.source, run.seen, run.new, run.known) for run in played.runs]
+        show_table(("Dump", "Seen", "New", "Known"), rows)
     else:
         console.print(f"No new papers: all {played.papers:,} were read before.\n")
     if played.sent:
-        pages = [(digest, played.page(digest)) for digest in played.sent]
-        digests = [
-            (d.subscription, str(d.papers), relpath(page, played.folder) if page else "–")
-            for d, page in pages
-        ]
-        show_table(("Subscription", "Papers", "Page"), digests, right=("Papers",))
+        digests = []
+        for digest in played.sent:
+            page = played.page(digest)
+            shown = relpath(page, played.folder) if page else None
+            digests.append((digest.subscription, digest.papers, shown))
+        show_table(("Subscription", "Papers", "Page"), digests)
     for name, error in played.failed:
         print_error(f"{name} failed", error)
     if played.index.exists():
@@ -77,8 +66,5 @@ def init(
     make_folder(directory / "dumps")
     with create_file(target) as file:
         file.write(starter().encode())
-    if as_json:
-        emit({"path": str(target)})
-    else:
-        typer.echo(f"Wrote {target}. Put a dump into {directory / 'dumps'}/ and then:")
-        typer.echo("  paper-monitor run" + ("" if directory == Path() else f" --config {target}"))
+    wrote = f"Wrote {target}. Put a dump into {directory / 'dumps'}/ and then:"
+    answer(as_json, {"path": str(target)}, f"{wrote}\n  {full_command('run', target)}")

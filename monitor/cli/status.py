@@ -15,7 +15,7 @@ from monitor.commands.status import status as read_status
 def status(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
     with open_to_read(config, now) as app:
         report = read_status(app.runtime)
-    answer(as_json, status_json, _show_status, report)
+    answer(as_json, status_json(report), _show_status, report)
     finish(report.ok)
 
 
@@ -34,7 +34,7 @@ def _show_status(report: Status) -> None:
         recipients = count_of(report.suppressions, "recipient")
         console.print(f"Suppressed: {recipients} (`paper-monitor suppressions`)")
     for problem in report.problems:
-        console.print(with_mark(Text("✗", "bold red"), problem))
+        console.print(with_mark("✗", "bold red", problem))
     if report.ok:
         console.print("[green]✓[/] No problems found.")
 
@@ -44,15 +44,14 @@ def _show_sources(report: Status) -> None:
     for source in report.sources:
         states = ", ".join([source.outcome, *(trouble.kind for trouble in source.troubles)])
         outcome = Text(states, "bold red" if source.failing_since or source.troubles else "")
-        counts = f"{source.seen:,}", f"{source.new:,}"
-        rows.append((source.name, at(source.last_run), outcome, *counts))
-    show_table(("Source", "Last run", "Outcome", "Seen", "New"), rows, right=("Seen", "New"))
+        rows.append((source.name, source.last_run, outcome, source.seen, source.new))
+    show_table(("Source", "Last run", "Outcome", "Seen", "New"), rows)
     console.print(" Seen and new: in the last 24 hours.", style="dim")
 
 
 def _show_subscriptions(report: Status) -> None:
     rows = [
-        (s.name, at(s.next_due, s.timezone) if s.next_due else "at once", f"{s.waiting:,}", s.why)
+        (s.name, at(s.next_due, s.timezone) if s.next_due else "at once", s.waiting, s.why)
         for s in report.subscriptions
     ]
-    show_table(("Subscription", "Next due", "Waiting", "Why"), rows, right=("Waiting",))
+    show_table(("Subscription", "Next due", "Waiting", "Why"), rows)

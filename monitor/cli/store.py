@@ -10,7 +10,7 @@ import typer
 
 from monitor.app import load_settings
 from monitor.cli.opening import open_to_read
-from monitor.cli.options import CONFIG, AsJson, Config, Now, emit, parse_now
+from monitor.cli.options import CONFIG, AsJson, Config, Now, answer, argument, emit, flag, parse_now
 from monitor.clocks import clock_at
 from monitor.store.digests import incidents, suppressions
 from monitor.store.engine.database import Database
@@ -18,9 +18,9 @@ from monitor.store.restore import restore as restore_store
 
 
 def backup(
-    target: Annotated[Path, typer.Argument(metavar="FILE")],
+    target: Annotated[Path, argument("FILE")],
     with_tokens: Annotated[
-        bool, typer.Option("--with-tokens", help="Include the refresh tokens of mail accounts.")
+        bool, flag("--with-tokens", "Include the refresh tokens of mail accounts.")
     ] = False,
     config: Config = CONFIG,
     now: Now = None,
@@ -29,14 +29,12 @@ def backup(
     with open_to_read(config, now) as app:
         app.runtime.database.backup(target, with_tokens=with_tokens)
     size = target.stat().st_size
-    if as_json:
-        emit({"path": str(target), "bytes": size})
-    else:
-        typer.echo(f"Wrote {target} ({size:,} bytes).")
+    document = {"path": str(target), "bytes": size}
+    answer(as_json, document, f"Wrote {target} ({size:,} bytes).")
 
 
 def restore(
-    source: Annotated[Path, typer.Argument(metavar="FILE")],
+    source: Annotated[Path, argument("FILE")],
     config: Config = CONFIG,
     now: Now = None,
     as_json: AsJson = False,

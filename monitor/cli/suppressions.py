@@ -7,27 +7,18 @@ from datetime import datetime
 from typing import Annotated
 from zoneinfo import ZoneInfo
 
-import typer
-
 from monitor.app import App
 from monitor.cli.opening import open_configured, open_to_read
-from monitor.cli.options import CONFIG, AsJson, Config, Now, answer, flag
-from monitor.cli.terminal import at, console, show_table
+from monitor.cli.options import CONFIG, AsJson, Config, Now, answer, argument, flag, option
+from monitor.cli.terminal import console, show_table
 from monitor.commands.json_output import suppressions_json
 from monitor.commands.suppressions import suppress as stop
 from monitor.errors import UsageError
 from monitor.model import Suppression
 from monitor.store.digests import suppressions
 
-Recipient = Annotated[
-    str, typer.Argument(metavar="RECIPIENT", help="An e-mail address, or a channel's recipient.")
-]
-OfSubscription = Annotated[
-    str,
-    typer.Option(
-        "--subscription", metavar="NAME", show_default=False, help="Only this one (default: all)."
-    ),
-]
+Recipient = Annotated[str, argument("RECIPIENT", "An e-mail address, or a channel's recipient.")]
+OfSubscription = Annotated[str, option("--subscription", "NAME", "Only this one (default: all).")]
 
 
 def suppressions_list(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
@@ -38,16 +29,8 @@ def suppressions_list(config: Config = CONFIG, now: Now = None, as_json: AsJson 
 def suppressions_add(
     recipient: Recipient,
     subscription: OfSubscription = "",
-    until: Annotated[
-        str,
-        typer.Option(
-            "--until", metavar="DATE", show_default=False, help="Only until then (ISO 8601)."
-        ),
-    ] = "",
-    force: Annotated[
-        bool,
-        flag("--force", "Also an address that is not configured yet."),
-    ] = False,
+    until: Annotated[str, option("--until", "DATE", "Only until then (ISO 8601).")] = "",
+    force: Annotated[bool, flag("--force", "Also an address that is not configured yet.")] = False,
     config: Config = CONFIG,
     now: Now = None,
     as_json: AsJson = False,
@@ -88,7 +71,7 @@ def suppressions_confirm(config: Config = CONFIG, now: Now = None, as_json: AsJs
 def _answer(app: App, recipient: str | None, as_json: bool) -> None:
     with app.runtime.database.reading() as tx:
         listed = suppressions.listing(tx, app.runtime.clock.now(), recipient)
-    answer(as_json, suppressions_json, _show, listed)
+    answer(as_json, suppressions_json(listed), _show, listed)
 
 
 def _show(listed: list[Suppression]) -> None:
@@ -96,14 +79,8 @@ def _show(listed: list[Suppression]) -> None:
         console.print("Nobody is suppressed.")
         return
     rows = [
-        (
-            row.recipient,
-            row.subscription or "all",
-            at(row.since),
-            at(row.until) if row.until else "permanently",
-            row.how,
-        )
-        for row in listed
+        (s.recipient, s.subscription or "all", s.since, s.until or "permanently", s.how)
+        for s in listed
     ]
     show_table(("Recipient", "Subscription", "Since", "Until", "How"), rows)
 

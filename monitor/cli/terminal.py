@@ -7,6 +7,7 @@ import webbrowser
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from enum import Enum
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -19,14 +20,16 @@ from rich.table import Table
 from rich.text import Text
 
 from monitor.errors import Fault
-from monitor.model import DeliveryState, MatchReason, Run
+from monitor.model import MatchReason, Run
 
 # Lines are not folded in a file or pipe, which has no width.
 UNWATCHED = 1_000
-STATE_STYLES = {
-    DeliveryState.SENT: "green",
-    DeliveryState.FAILED: "bold red",
-    DeliveryState.UNKNOWN: "yellow",
+# States of deliveries and outcomes of runs; others have no colour.
+STYLES = {
+    **dict.fromkeys(("sent", "ok", "retried"), "green"),
+    **dict.fromkeys(("unknown", "partial"), "yellow"),
+    "failed": "bold red",
+    "unchanged": "dim",
 }
 
 console = Console(highlight=False, width=None if sys.stdout.isatty() else UNWATCHED)
@@ -55,20 +58,31 @@ def reading(*, quiet: bool) -> Iterator[Callable[[Run], None]]:
         yield on_progress
 
 
-def show_table(
-    columns: Sequence[str], rows: Iterable[Sequence[str | Text]], right: Sequence[str] = ()
-) -> None:
-    """Print rows under a header, the columns of `right` aligned so."""
+def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print rows under a header; columns of numbers are aligned on the right."""
+    rows = list(rows)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(column, justify="right" if column in right else "left", overflow="fold")
+    for number, column in enumerate(columns):
+        is_number = any(isinstance(row[number], int) for row in rows)
+        table.add_column(column, justify="right" if is_number else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(escape(cell) if isinstance(cell, str) else cell for cell in row))
+        table.add_row(*map(_cell, columns, row))
     console.print(table)
 
 
-def state_text(state: DeliveryState) -> Text:
-    return Text(state.value, STATE_STYLES.get(state, ""))
+def _cell(column: str, value: object) -> Text | str:
+    """Return a value as text; an id is written as commands take it, without commas."""
+    match value:
+        case Text():
+            return value
+        case Enum():
+            return Text(str(value), STYLES.get(str(value), ""))
+        case int():
+            return str(value) if column == "Id" else f"{value:,}"
+        case datetime() | None:
+            return at(value)
+        case _:
+            return escape(str(value))
 
 
 def print_error(where: str, error: str) -> None:
@@ -84,10 +98,10 @@ def print_faults(faults: Iterable[Fault], style: str) -> None:
         stderr.print(position, Padding(Text(fault.message), (0, 0, 0, 4), expand=False))
 
 
-def with_mark(mark: Text, text: str) -> Table:
+def with_mark(mark: str, style: str, text: str) -> Table:
     """Return a sentence after a mark, its further lines indented like the first."""
     grid = Table.grid(padding=(0, 1))
-    grid.add_row(mark, Text(text))
+    grid.add_row(Text(mark, style), Text(text))
     return grid
 
 

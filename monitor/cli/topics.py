@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from monitor.cli.opening import open_or_empty, pointing
-from monitor.cli.options import CONFIG, AsJson, Config, Now, answer
+from monitor.cli.options import CONFIG, AsJson, Config, Now, answer, argument, option
 from monitor.cli.terminal import console, count_of, list_words, stderr, with_mark
 from monitor.commands.json_output import trial_json
 from monitor.commands.topic_trial import (
@@ -27,12 +27,9 @@ from monitor.commands.topic_trial import (
 
 
 def topics_try(
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="A query or a topic name.")],
+    query: Annotated[str, argument("QUERY", "A query or a topic name.")],
     compare: Annotated[
-        str | None,
-        typer.Option(
-            "--compare", metavar="OTHER", help="Another query or topic name to compare with."
-        ),
+        str | None, option("--compare", "OTHER", "Another query or topic name to compare with.")
     ] = None,
     threshold: Annotated[
         float,
@@ -53,7 +50,7 @@ def topics_try(
             other = read_query(app.runtime, compare) if compare is not None else None
         with pointing(topic.query if topic else query):
             trial = try_topic(app.runtime, topic or query, other, threshold)
-    answer(as_json, lambda: trial_json(trial), lambda: _show(query, trial))
+    answer(as_json, trial_json(trial), _show, query, trial)
 
 
 def _show(query: str, trial: Trial) -> None:
@@ -68,7 +65,7 @@ def _show(query: str, trial: Trial) -> None:
     if trial.compare:
         _show_comparison(trial.compare)
     for warning in trial.warnings:
-        stderr.print(with_mark(Text("!", "bold yellow"), warning))
+        stderr.print(with_mark("!", "bold yellow", warning))
 
 
 def _last_days(per_day: Sequence[Day]) -> list[tuple[str, int]]:

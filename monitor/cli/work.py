@@ -13,16 +13,18 @@ from rich.text import Text
 
 from monitor.app import DigestReport
 from monitor.cli.opening import open_configured
-from monitor.cli.options import CONFIG, AsJson, Config, Now, answer, emit, finish, flag
-from monitor.cli.terminal import (
-    console,
-    count_of,
-    file_link,
-    print_error,
-    reading,
-    show_table,
-    state_text,
+from monitor.cli.options import (
+    CONFIG,
+    AsJson,
+    Config,
+    Now,
+    answer,
+    argument,
+    finish,
+    flag,
+    full_command,
 )
+from monitor.cli.terminal import console, count_of, file_link, print_error, reading, show_table
 from monitor.commands.json_output import Answer, pick
 from monitor.commands.status import Upcoming, upcoming
 from monitor.errors import UsageError
@@ -30,14 +32,7 @@ from monitor.model import Delivery, DeliveryState, FirstRun, Run, RunOutcome
 
 # Subscriptions with waiting papers that are named.
 MAX_NAMED = 5
-OUTCOME_STYLES = {
-    RunOutcome.OK: "green",
-    RunOutcome.UNCHANGED: "dim",
-    RunOutcome.PARTIAL: "yellow",
-    RunOutcome.FAILED: "bold red",
-    RunOutcome.RETRIED: "green",
-}
-# What a delivery may be when a command ends well: another process may be sending it.
+# States of deliveries in which a command ends well: another process may be sending them.
 GOOD_STATES = (
     DeliveryState.SENT,
     DeliveryState.SUPPRESSED,
@@ -46,22 +41,15 @@ GOOD_STATES = (
 )
 
 
-class Failures:
-    """The subscriptions whose digests could not be composed, each with the reason."""
-
-    def __init__(self) -> None:
-        self.reasons: list[tuple[str, str]] = []
-
-    def add(self, subscription: str, fault: Exception) -> None:
-        self.reasons.append((subscription, str(fault) or type(fault).__name__))
+# The subscriptions whose digests could not be composed, each with the error.
+Failures = dict[str, Exception]
 
 
 def ingest(
-    names: Annotated[list[str] | None, typer.Argument(metavar="SOURCE", show_default=False)] = None,
+    names: Annotated[list[str] | None, argument("SOURCE")] = None,
     accept: Annotated[bool, flag("--accept", "Store a reading that was held back.")] = False,
     silently: Annotated[
-        bool,
-        flag("--silently", "Store its papers without announcing them."),
+        bool, flag("--silently", "Store its papers without announcing them.")
     ] = False,
     config: Config = CONFIG,
     now: Now = None,
@@ -75,21 +63,17 @@ def ingest(
     with open_configured(config, now) as app, reading(quiet=as_json) as on_progress:
         runs = app.ingest(names or (), on_progress, accepted_as if accept else None)
         app.match()
-    answer(as_json, runs_json, show_runs, runs)
+    answer(as_json, runs_json(runs), show_runs, runs)
     finish(_runs_ok(runs))
 
 
 def digest(
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="SUBSCRIPTION", show_default=False)
-    ] = None,
+    names: Annotated[list[str] | None, argument("SUBSCRIPTION")] = None,
     early: Annotated[
-        bool,
-        flag("--early", "Send the next digest of the named subscriptions now."),
+        bool, flag("--early", "Send the next digest of the named subscriptions now.")
     ] = False,
     dry_run: Annotated[
-        bool,
-        flag("--dry-run", "Write the digests as pages; send and store nothing."),
+        bool, flag("--dry-run", "Write the digests as pages; send and store nothing.")
     ] = False,
     order: Annotated[
         Literal["learned", "words", "newest"] | None,
@@ -103,37 +87,36 @@ def digest(
         raise UsageError("--early needs at least one subscription name")
     if order and not dry_run:
         raise UsageError("--order needs --dry-run", "`order:` of a subscription sets its order")
-    failures = Failures()
-    failed = failures.reasons
+    failed: Failures = {}
     with open_configured(config, now, create=not dry_run) as app:
         if dry_run:
             from monitor.commands.preview import dry_run as rehearse  # imports every channel
 
-            sent = rehearse(app.runtime, names or (), early, failures.add, order)
+            sent = rehearse(app.runtime, names or (), early, failed.__setitem__, order)
         else:
-            sent = app.digest(names or (), early, on_failure=failures.add)
+            sent = app.digest(names or (), early, on_failure=failed.__setitem__)
         waiting = [] if as_json or sent or failed else upcoming(app.runtime, names or ())
     answer(
         as_json,
-        lambda: _digests_json(sent, failed),
+        _digests_json(sent, failed),
         lambda: _show_digests(sent, failed, waiting, config, rehearsed=dry_run),
     )
     finish(_digests_ok(sent, failed, rehearsed=dry_run))
 
 
 def run(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
-    failures = Failures()
-    failed = failures.reasons
+    failed: Failures = {}
     with open_configured(config, now) as app:
         with reading(quiet=as_json) as on_progress:
             runs = app.ingest((), on_progress)
-        sent = app.digest(ignore_backoff=False, on_failure=failures.add)
+        sent = app.digest(ignore_backoff=False, on_failure=failed.__setitem__)
         waiting = [] if as_json or sent or failed else upcoming(app.runtime)
-        if as_json:
-            emit(runs_json(runs) | _digests_json(sent, failed))
-        else:
+
+        def show() -> None:
             show_runs(runs)
             _show_digests(sent, failed, waiting, config)
+
+        answer(as_json, runs_json(runs) | _digests_json(sent, failed), show)
         app.upkeep()
     finish(_runs_ok(runs) and _digests_ok(sent, failed))
 
@@ -147,14 +130,13 @@ def show_runs(runs: Sequence[Run]) -> None:
     if not runs:
         console.print("There are no sources yet.")
         return
-    numbers = ("Seen", "New", "Revised", "Known", "Rejected")
-    rows: list[tuple[str | Text, ...]] = []
+    rows = []
     for run in runs:
-        outcome = Text(run.outcome.value, OUTCOME_STYLES[run.outcome])
         counts = (run.seen, run.new, run.revised, run.known, run.rejected)
-        cells = [f"{count:,}" if count else "–" for count in counts]
-        rows.append((run.source, run.document or "–", outcome, *cells))
-    show_table(("Source", "Document", "Outcome", *numbers), rows, right=numbers)
+        cells = [count or None for count in counts]
+        rows.append((run.source, run.document or None, run.outcome, *cells))
+    numbers = ("Seen", "New", "Revised", "Known", "Rejected")
+    show_table(("Source", "Document", "Outcome", *numbers), rows)
     for run in runs:
         document = f"{run.source}, {run.document}" if run.document else run.source
         print_error(document, run.error)
@@ -169,20 +151,18 @@ def _runs_ok(runs: Sequence[Run]) -> bool:
     return all(run.outcome is not RunOutcome.FAILED for run in runs)
 
 
-def _digests_json(sent: Sequence[DigestReport], failed: Sequence[tuple[str, str]]) -> Answer:
+def _digests_json(sent: Sequence[DigestReport], failed: Failures) -> Answer:
     return {
         "digests": [
             pick(report, "subscription period papers")
             | {"deliveries": [pick(d, "channel recipient state error") for d in report.deliveries]}
             for report in sent
         ],
-        "failed": [{"subscription": name, "error": error} for name, error in failed],
+        "failed": [{"subscription": name, "error": reason(failed[name])} for name in failed],
     }
 
 
-def _digests_ok(
-    sent: Sequence[DigestReport], failed: Sequence[tuple[str, str]], *, rehearsed: bool = False
-) -> bool:
+def _digests_ok(sent: Sequence[DigestReport], failed: Failures, *, rehearsed: bool = False) -> bool:
     """Return whether everything was sent, or may just be being sent by another process."""
     good = (DeliveryState.PLANNED,) if rehearsed else GOOD_STATES
     return not failed and all(d.state in good for report in sent for d in report.deliveries)
@@ -190,7 +170,7 @@ def _digests_ok(
 
 def _show_digests(
     sent: Sequence[DigestReport],
-    failed: Sequence[tuple[str, str]],
+    failed: Failures,
     waiting: Sequence[Upcoming],
     config: Path,
     *,
@@ -201,18 +181,21 @@ def _show_digests(
         (show_rehearsals if rehearsed else _show_sent)(sent)
     elif not failed:
         _show_upcoming(waiting, config)
-    for name, error in failed:
-        print_error(f"{name} failed", error)
+    for name, fault in failed.items():
+        print_error(f"{name} failed", reason(fault))
+
+
+def reason(fault: Exception) -> str:
+    return str(fault) or type(fault).__name__
 
 
 def _show_upcoming(waiting: Sequence[Upcoming], config: Path) -> None:
     with_papers = [subscription for subscription in waiting if subscription.papers]
     ending = "" if with_papers else ", and no papers are waiting"
     console.print(f"Nothing is due{ending}.")
-    file = "" if config == CONFIG else f" --config {shlex.quote(str(config))}"
     for subscription in with_papers[:MAX_NAMED]:
         name = shlex.quote(subscription.subscription)
-        now = f" Send now: paper-monitor digest --early {name}{file}"
+        now = f" Send now: {full_command(f'digest --early {name}', config)}"
         console.print(escape(subscription.sentence + ("" if subscription.paused else now)))
     if more := len(with_papers[MAX_NAMED:]):
         console.print(f"{count_of(more, 'more subscription')}: paper-monitor status")
@@ -221,30 +204,29 @@ def _show_upcoming(waiting: Sequence[Upcoming], config: Path) -> None:
 def _show_sent(sent: Sequence[DigestReport]) -> None:
     columns = ("Subscription", "Period", "Papers", "Channel", "Recipient", "State")
     rows = [
-        (report.subscription, report.period, str(report.papers), *_cells(delivery))
+        (report.subscription, report.period, report.papers, *_cells(delivery))
         for report in sent
         for delivery in report.deliveries or (None,)
     ]
-    show_table(columns, rows, right=("Papers",))
+    show_table(columns, rows)
     for report in sent:
         for delivery in report.deliveries:
             by = f"{report.subscription} by {delivery.channel} to {delivery.recipient}"
             print_error(by, delivery.error)
 
 
-def _cells(delivery: Delivery | None) -> tuple[str | Text, ...]:
+def _cells(delivery: Delivery | None) -> tuple[object, ...]:
     if delivery is None:
-        return "–", "–", Text("nothing to send", "dim")
-    return delivery.channel, delivery.recipient, state_text(delivery.state)
+        return None, None, Text("nothing to send", "dim")
+    return delivery.channel, delivery.recipient, delivery.state
 
 
 def show_rehearsals(written: Sequence[DigestReport]) -> None:
     """Show digests that were written as pages: each has one delivery, to a page."""
-    columns, rows = ("Subscription", "Period", "Papers", "Page"), []
+    rows = []
     for report in written:
         [page] = report.deliveries
-        cells = report.subscription, report.period, str(report.papers)
-        rows.append((*cells, file_link(page.reference)))
+        rows.append((report.subscription, report.period, report.papers, file_link(page.reference)))
         print_error(report.subscription, page.error)
-    show_table(columns, rows, right=("Papers",))
+    show_table(("Subscription", "Period", "Papers", "Page"), rows)
     console.print("[dim]Nothing was sent.[/]")
