@@ -1,159 +1,138 @@
-"""Merges that today's rules would refuse: listed, and nothing is changed."""
+"""Merges that the current rules would reject: listed, and nothing is changed."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from rich.markup import escape
 from rich.text import Text
 
 from monitor.cli.opening import open_configured
-from monitor.cli.options import CONFIG, AsJson, Config, Now, answer
+from monitor.cli.options import CONFIG, AsJson, Config, Now, answer, full_command
 from monitor.cli.terminal import console, facts
-from monitor.commands.json_output import Answer
+from monitor.commands.json_output import Answer, pick
 from monitor.diff.doubtful_joins import Doubt, judge
-from monitor.model import Sighting
 from monitor.pipeline.runtime import Runtime
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import identity_rulings, papers, sightings
 
-# Papers that are judged at once.
+# Papers that are judged in one transaction.
 PAGE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Doubtful:
+    """Records of a paper that are doubtful."""
+
+    paper_id: int
+    title: str
+    doubt: Doubt
+
+    @property
+    def split(self) -> tuple[str, ...]:
+        """The arguments of `papers split` for them."""
+        if self.doubt.records:
+            return tuple(f"{record.source}/{record.raw_id}" for record in self.doubt.records)
+        return tuple(f"{scheme}:{value}" for scheme, value in self.doubt.keys)
+
+    def command(self, config: Path) -> str:
+        """Return the command that separates them, as a shell takes it."""
+        return f"{full_command('papers split', config)} {self.paper_id} {shlex.join(self.split)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Doubts:
+    """Which joins are doubtful, how many there are, and how many cannot be judged."""
+
+    listed: tuple[Doubtful, ...]
+    joins: int
+    unjudged: int
 
 
 def papers_doubtful(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
     with open_configured(config, now) as app:
         doubts = find_doubtful(app.runtime)
-    command = "paper-monitor papers split"
-    if config != CONFIG:
-        command += f" --config {shlex.quote(str(config))}"
-    answer(as_json, _doubts_json(doubts, command), _show_doubts, doubts, command)
+    document = {
+        "doubtful": [_json(doubtful, config) for doubtful in doubts.listed],
+        **pick(doubts, "joins unjudged"),
+    }
+    answer(as_json, document, _show, doubts, config)
 
 
-def _doubts_json(doubts: Doubts, command: str) -> Answer:
+def _json(doubtful: Doubtful, config: Path) -> Answer:
+    doubt = doubtful.doubt
+    records = [
+        pick(record, "source raw_id") | {"title": record.text.title if record.text else None}
+        for record in doubt.records
+    ]
     return {
-        "doubtful": [
-            {
-                "paper": doubtful.paper_id,
-                "title": doubtful.title,
-                "records": [
-                    {
-                        "source": record.source,
-                        "raw_id": record.raw_id,
-                        "title": record.text.title if record.text else None,
-                    }
-                    for record in doubtful.doubt.records
-                ],
-                "reason": doubtful.doubt.reason,
-                "recognised": doubtful.doubt.why or None,
-                "judged": doubtful.doubt.judged,
-                "split": doubtful.command(command),
-            }
-            for doubtful in doubts.found
-        ],
-        "joins": doubts.joins,
-        "unjudged": doubts.unjudged,
+        "paper": doubtful.paper_id,
+        "title": doubtful.title,
+        "records": records,
+        "reason": doubt.reason,
+        "recognised": doubt.why or None,
+        "judged": doubt.judged,
+        "split": doubtful.command(config),
     }
 
 
-def _show_doubts(doubts: Doubts, command: str) -> None:
-    for doubtful in doubts.found:
+def _show(doubts: Doubts, config: Path) -> None:
+    for doubtful in doubts.listed:
         console.print(f"[bold]{doubtful.paper_id}  {escape(doubtful.title)}[/]")
-        console.print(facts(_doubt(doubtful)))
-        console.print(Text(f"{doubtful.command(command)}\n"), soft_wrap=True)
+        console.print(facts(_facts(doubtful.doubt)))
+        console.print(Text(f"{doubtful.command(config)}\n"), soft_wrap=True)
     console.print(
-        f"{len(doubts.found):,} of {doubts.joins:,} merges are doubtful; {doubts.unjudged:,} "
+        f"{len(doubts.listed):,} of {doubts.joins:,} merges are doubtful; {doubts.unjudged:,} "
         "cannot be checked, because the texts of their records are not stored"
     )
 
 
-def _doubt(doubtful: Doubtful) -> Iterator[tuple[str, str]]:
-    for record in doubtful.doubt.records:
+def _facts(doubt: Doubt) -> Iterator[tuple[str, str]]:
+    for record in doubt.records:
         title = f", “{record.text.title}”" if record.text else ""
         yield "Record", f"{record.source}/{record.raw_id}{title}"
-    if doubtful.doubt.why:
-        yield "Joined by", doubtful.doubt.why
-    yield "Refused today" if doubtful.doubt.judged else "Doubtful", doubtful.doubt.reason
-
-
-@dataclass(frozen=True, slots=True)
-class Doubtful:
-    """Records of a paper that are doubtful; `split` are the arguments to split them off."""
-
-    paper_id: int
-    title: str
-    doubt: Doubt
-    split: tuple[str, ...]
-
-    def command(self, split: str) -> str:
-        """Return the command that parts them, as a shell takes it; `split` is how it begins."""
-        return f"{split} {self.paper_id} {shlex.join(self.split)}"
-
-
-@dataclass(frozen=True, slots=True)
-class Doubts:
-    """How many joins there are, which of them are doubtful, and how many cannot be judged."""
-
-    found: tuple[Doubtful, ...]
-    joins: int
-    unjudged: int
+    if doubt.why:
+        yield "Joined by", doubt.why
+    yield "Refused today" if doubt.judged else "Doubtful", doubt.reason
 
 
 def find_doubtful(runtime: Runtime) -> Doubts:
-    """Judge all joins of the store by today's rules, a page of papers at a time."""
-    doubtful: list[Doubtful] = []
-    joins = unjudged = 0
-    for page in _pages(runtime):
-        for papers_doubts, papers_joins, papers_unjudged in page:
-            doubtful += papers_doubts
-            joins += papers_joins
-            unjudged += papers_unjudged
-    return Doubts(tuple(doubtful), joins, unjudged)
-
-
-def _pages(runtime: Runtime) -> Iterator[list[tuple[list[Doubtful], int, int]]]:
-    after = 0
+    """Judge all joins of the store by the current rules, a page of papers at a time."""
+    listed: list[Doubtful] = []
+    joins = unjudged = after = 0
     while True:
         with runtime.database.reading() as tx:
             ids = sightings.papers_with_several(tx, after, PAGE)
-            page = list(_judge_page(tx, ids))
-        yield page
+            keys = papers.keys_of(tx, ids)
+            shared = papers.shared_keys_of(tx, ids)
+            seen = sightings.with_text(tx, ids)
+            for id, stored in sorted(papers.stored_of(tx, ids, keys).items()):
+                judged = judge(stored.paper, keys.get(id, ()), seen[id], shared.get(id, ()))
+                joins += judged.joins
+                unjudged += judged.unjudged
+                listed += [
+                    Doubtful(id, stored.paper.title, doubt)
+                    for doubt in judged.doubts
+                    if not _is_ruled_same(tx, id, doubt)
+                ]
         if len(ids) < PAGE:
-            return
+            return Doubts(tuple(listed), joins, unjudged)
         after = ids[-1]
 
 
-def _judge_page(tx: Transaction, ids: Iterable[int]) -> Iterator[tuple[list[Doubtful], int, int]]:
-    keys = papers.keys_of(tx, ids)
-    disowned = papers.shared_keys_of(tx, ids)
-    seen = sightings.with_text(tx, ids)
-    for id, stored in sorted(papers.stored_of(tx, ids, keys).items()):
-        judgement = judge(stored.paper, keys.get(id, ()), seen[id], disowned.get(id, ()))
-        doubts = [
-            Doubtful(id, stored.paper.title, doubt, _split_arguments(doubt))
-            for doubt in judgement.doubts
-            if not _is_ruled_same(tx, id, doubt)
-        ]
-        yield doubts, judgement.joins, judgement.unjudged
-
-
-def _split_arguments(doubt: Doubt) -> tuple[str, ...]:
-    if doubt.records:
-        return tuple(f"{record.source}/{record.raw_id}" for record in doubt.records)
-    return tuple(f"{scheme}:{value}" for scheme, value in doubt.keys)
-
-
 def _is_ruled_same(tx: Transaction, paper_id: int, doubt: Doubt) -> bool:
-    """Whether a person has said that the records are of this paper."""
-    ours = {identity_rulings.name(*key) for key in doubt.keys} | _names(doubt.records)
+    """Return whether the operator ruled that the records are of this paper."""
+    ours = set(_names(doubt))
     theirs = identity_rulings.names_of(tx, [paper_id])[paper_id] - ours
     return identity_rulings.of_records(tx, ours, theirs) == identity_rulings.SAME
 
 
-def _names(records: Iterable[Sighting]) -> set[str]:
-    names = {identity_rulings.raw_name(record.source, record.raw_id) for record in records}
-    return names | {
-        identity_rulings.name(*key) for record in records if record.text for key in record.text.keys
-    }
+def _names(doubt: Doubt) -> Iterator[str]:
+    yield from (identity_rulings.name(*key) for key in doubt.keys)
+    for record in doubt.records:
+        yield identity_rulings.raw_name(record.source, record.raw_id)
+        if record.text:
+            yield from (identity_rulings.name(*key) for key in record.text.keys)

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from monitor.app import App
 from monitor.cli.doubtful import find_doubtful
+from monitor.cli.options import CONFIG
 from monitor.commands.identity import merge, split
 from monitor.model import Paper
 from monitor.store.engine import schema
@@ -77,20 +78,20 @@ def test_a_join_that_is_right_is_not_listed(app: App) -> None:
     read(store, "list", replace(LIFT, raw_id="x", authors=("G. Hopper", "M. Shaw")))
     assert ids(store) == [1]
     result = find_doubtful(app.runtime)
-    assert (result.found, result.joins, result.unjudged) == ((), 1, 0)
+    assert (result.listed, result.joins, result.unjudged) == ((), 1, 0)
 
 
 def test_a_refused_join_is_listed_and_its_command_parts_it_for_good(app: App, house: House) -> None:
     store = app.runtime.database
     joined_by(store, LIFT, SOIL, "titles agree to 70%")
-    [one] = find_doubtful(app.runtime).found
+    [one] = find_doubtful(app.runtime).listed
     assert (one.paper_id, one.doubt.judged, one.doubt.why) == (1, True, "titles agree to 70%")
     assert "titles differ" in one.doubt.reason
-    command = one.command("paper-monitor papers split")
+    command = one.command(CONFIG)
     assert command == "paper-monitor papers split 1 list/conf/icra/2"
     assert len(house.command(*shlex.split(command)[1:], "--json").json["papers"]) == 2
     result = find_doubtful(app.runtime)
-    assert (result.found, result.joins) == ((), 0)
+    assert (result.listed, result.joins) == ((), 0)
     read(store, "list", SOIL, now=NOW + 2 * DAY)
     assert origin(store, 2).stored.paper.title == SOIL.title
     assert ids(store) == [1, 2]
@@ -107,7 +108,7 @@ def test_a_join_by_the_abstract_stands_although_abstracts_are_not_stored(
     )
     read(store, "b", other)
     assert ids(store) == [1]
-    assert find_doubtful(app.runtime).found == ()
+    assert find_doubtful(app.runtime).listed == ()
 
 
 def test_what_a_person_has_merged_is_not_listed(app: App) -> None:
@@ -116,7 +117,7 @@ def test_what_a_person_has_merged_is_not_listed(app: App) -> None:
     read(store, "list", SOIL)
     merge(app.runtime, ["1", "2"])
     assert ids(store) == [1]
-    assert find_doubtful(app.runtime).found == ()
+    assert find_doubtful(app.runtime).listed == ()
     split(app.runtime, "1", ["list"])
     assert find_doubtful(app.runtime).joins == 0
 
@@ -127,7 +128,7 @@ def test_a_join_by_a_doi_that_two_ids_contradict_is_listed(app: App) -> None:
     one = replace(LIFT, keys={"arxiv": "1602.01130"} | doi, raw_id="1")
     two = replace(SOIL, keys={"arxiv": "1602.01303"} | doi, raw_id="2")
     joined_by(store, one, two, "same doi 10.1000/journal")
-    [found] = find_doubtful(app.runtime).found
+    [found] = find_doubtful(app.runtime).listed
     assert (found.split, found.doubt.judged) == (("list/2",), True)
     assert found.doubt.reason == "titles differ, no author in common"
 
@@ -140,7 +141,7 @@ def test_older_joins_are_counted_and_shown_where_identifiers_contradict(app: App
     forget_texts(store)
     result = find_doubtful(app.runtime)
     assert (result.joins, result.unjudged) == (1, 1)
-    [one] = result.found
+    [one] = result.listed
     assert not one.doubt.judged
     assert one.doubt.reason == ("two identifiers of one scheme: arxiv 1602.01130 and 1602.01303")
     assert one.split == ("list/oai:arXiv.org:1602.01303",)
@@ -152,7 +153,7 @@ def test_an_older_join_without_a_contradiction_is_only_counted(app: App) -> None
     read(store, "list", replace(LIFT, raw_id="x"))
     forget_texts(store)
     result = find_doubtful(app.runtime)
-    assert (result.found, result.joins, result.unjudged) == ((), 1, 1)
+    assert (result.listed, result.joins, result.unjudged) == ((), 1, 1)
 
 
 def test_a_new_record_is_judged_against_a_paper_from_before_texts(app: App) -> None:
@@ -160,7 +161,7 @@ def test_a_new_record_is_judged_against_a_paper_from_before_texts(app: App) -> N
     joined_by(store, LIFT, SOIL, "titles agree to 70%")
     forget_texts(store, "dblp")
     result = find_doubtful(app.runtime)
-    assert ([one.split for one in result.found], result.unjudged) == ([("list/conf/icra/2",)], 0)
+    assert ([one.split for one in result.listed], result.unjudged) == ([("list/conf/icra/2",)], 0)
 
 
 def test_an_older_reason_that_speaks_against_the_join_is_shown(app: App) -> None:
@@ -168,7 +169,7 @@ def test_an_older_reason_that_speaks_against_the_join_is_shown(app: App) -> None
     why = "titles agree to 81%, authors agree to 100%, 1 year apart, abstracts not comparable"
     joined_by(store, LIFT, SOIL, why)
     forget_texts(store)
-    [one] = find_doubtful(app.runtime).found
+    [one] = find_doubtful(app.runtime).listed
     assert (one.doubt.reason, one.doubt.judged) == (why, False)
 
 
