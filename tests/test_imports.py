@@ -125,7 +125,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "rispy": ("commands/export.py", "sources/ris.py"),
     "secrets": (
         "cli/mail.py",
-        "commands/send_test.py",
+        "cli/previews.py",
         "commands/web_login.py",
         "pipeline/freeze.py",
         "store/engine/locks.py",
@@ -164,8 +164,8 @@ HOMES: dict[str, tuple[str, ...]] = {
         "channels/email/sendmail.py",
         "channels/file.py",
         "cli/opening.py",
+        "cli/previews.py",
         "cli/service.py",
-        "commands/preview.py",
         "http/client.py",
         "store/engine/connect.py",
         "wiring.py",

@@ -97,8 +97,7 @@ MODULES = {
     "work": ("run", "ingest", "digest"),
     "service": ("serve", "worker", "web"),
     "doubtful": ("papers doubtful",),
-    "previews": ("preview", "templates preview"),
-    "mail": ("send-test",),
+    "previews": ("preview", "templates preview", "send-test"),
     "store": ("backup", "restore"),
 }
 # The help of each group, and the command that it runs if none is named.

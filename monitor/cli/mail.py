@@ -1,15 +1,12 @@
-"""Sending mail: an account's login, and test messages by every channel."""
+"""`mail login`: the consent that lets the program send mail from an account."""
 
 from __future__ import annotations
 
 import secrets
 import time
 from collections.abc import Callable
-from typing import Annotated
 
 import typer
-from rich.markup import escape
-from rich.text import Text
 
 from monitor.channels.email.channel import SMTP_SERVER
 from monitor.channels.email.oauth import (
@@ -21,12 +18,8 @@ from monitor.channels.email.oauth import (
     redeem_address,
     request_device_code,
 )
-from monitor.cli.opening import open_configured, open_or_empty
-from monitor.cli.options import CONFIG, AsJson, Config, Now, answer, argument, finish
-from monitor.cli.terminal import console, print_error, show_table
-from monitor.commands.json_output import pick
-from monitor.commands.send_test import SentTest
-from monitor.commands.send_test import send_test as send
+from monitor.cli.opening import open_configured
+from monitor.cli.options import CONFIG, AsJson, Config, Now, answer, finish
 from monitor.errors import UsageError
 from monitor.pipeline.runtime import Runtime
 
@@ -107,33 +100,3 @@ def _by_pasted_address(
         f"with {REDIRECT}: that is as it should be. Copy the whole address from its address bar."
     )
     redeem_address(tokens, ask("The address"), verifier, state)
-
-
-def send_test(
-    names: Annotated[list[str] | None, argument("SUBSCRIPTION")] = None,
-    config: Config = CONFIG,
-    now: Now = None,
-    as_json: AsJson = False,
-) -> None:
-    with open_or_empty(config, now) as app:
-        tests = send(app.runtime, names or ())
-    names_shown = "subscription channel recipient state error"
-    document = {"deliveries": [pick(test, names_shown) for test in tests]}
-    answer(as_json, document, _show, tests)
-    finish(all(test.state == "sent" for test in tests))
-
-
-def _show(tests: list[SentTest]) -> None:
-    if not tests:
-        console.print("There are no recipients.")
-        return
-    show_table(
-        ("Subscription", "Channel", "Recipient", "State"),
-        [(t.subscription, t.channel, t.recipient, t.state) for t in tests],
-    )
-    for channel, steps in dict.fromkeys((test.channel, test.steps) for test in tests):
-        for step in steps:
-            outcome = Text("failed", "bold red") if step.problem else Text("ok", "green")
-            console.print(f"{escape(channel)}: {step.name}:", outcome)
-    for channel, error in dict.fromkeys((test.channel, test.error) for test in tests):
-        print_error(channel, error)

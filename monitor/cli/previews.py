@@ -1,15 +1,30 @@
-"""Digests as pages, mails and Slack messages, of a subscription or of a user's templates."""
+"""Messages that the store never records: previews of digests, and test messages."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from enum import StrEnum
-from typing import Annotated
+import json
+import secrets
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Literal
 
 import typer
+from msgspec import structs
+from rich.text import Text
 
-from monitor.app import DigestReport
-from monitor.cli.opening import open_configured
+from monitor.app import DigestReport, open_app
+from monitor.channels.base import Channel
+from monitor.channels.email.channel import Mail, Mailbox, message_id
+from monitor.channels.email.reader_links import ReaderLinks
+from monitor.channels.email.settings import SmtpSettings
+from monitor.channels.email.smtp import SmtpServer
+from monitor.channels.file import Pages, page_name
+from monitor.channels.slack.channel import Slack
+from monitor.cli.opening import open_configured, open_or_empty
 from monitor.cli.options import (
     CONFIG,
     AsJson,
@@ -17,24 +32,27 @@ from monitor.cli.options import (
     Now,
     answer,
     argument,
+    finish,
     flag,
     option,
     parse_now,
 )
-from monitor.cli.terminal import open_pages
+from monitor.cli.terminal import console, open_pages, print_error, show_table
 from monitor.cli.work import show_rehearsals
-from monitor.commands import preview as previews
-from monitor.commands.json_output import Answer, pick
+from monitor.clocks import clock_at
+from monitor.commands.json_output import pick
+from monitor.commands.shown_papers import past_digest
 from monitor.config import load
 from monitor.log import set_up_logging
+from monitor.model import Delivery, DeliveryState, Digest, Notice, Outcome, Rendered, Step
+from monitor.pipeline.compose import rehearse
+from monitor.pipeline.due import chosen
+from monitor.pipeline.freeze import OnFailure, log_failure
+from monitor.pipeline.runtime import Runtime
+from monitor.resources import resource
+from monitor.store.digests.suppressions import address_of, suppressed_addresses
 
-
-class Form(StrEnum):
-    """How a digest may be written."""
-
-    PAGE = "page"
-    EMAIL = "email"
-    SLACK = "slack"
+Form = Literal["page", "email", "slack"]
 
 
 def preview(
@@ -44,14 +62,14 @@ def preview(
     ] = "",
     channel: Annotated[
         Form, typer.Option("--channel", help="The form in which to write it.")
-    ] = Form.PAGE,
+    ] = "page",
     browser: Annotated[bool, flag("--open/--no-open", "Open the page in a browser.")] = True,
     config: Config = CONFIG,
     now: Now = None,
     as_json: AsJson = False,
 ) -> None:
     with open_configured(config, now, create=False) as app:
-        written = previews.preview(app.runtime, subscription, period, channel.value)
+        written = write_digests(app.runtime, subscription, period, channel)
     _answer(written, browser, as_json)
 
 
@@ -62,20 +80,237 @@ def templates_preview(
     as_json: AsJson = False,
 ) -> None:
     set_up_logging()
-    written = previews.preview_templates(load(config).templates, parse_now(now))
-    _answer(written, browser, as_json)
+    _answer(_write_samples(load(config).templates, parse_now(now)), browser, as_json)
 
 
 def _answer(written: Sequence[DigestReport], browser: bool, as_json: bool) -> None:
-    answer(as_json, _json(written), show_rehearsals, written)
+    digests = [
+        pick(digest, "subscription period papers") | {"path": digest.deliveries[0].reference}
+        for digest in written
+    ]
+    answer(as_json, {"digests": digests}, show_rehearsals, written)
     if browser and not as_json:
         open_pages(digest.deliveries[0].reference for digest in written)
 
 
-def _json(written: Sequence[DigestReport]) -> Answer:
-    return {
-        "digests": [
-            pick(digest, "subscription period papers") | {"path": digest.deliveries[0].reference}
-            for digest in written
+def dry_run(
+    runtime: Runtime,
+    names: Sequence[str] = (),
+    early: bool = False,
+    on_failure: OnFailure = log_failure,
+    order: str | None = None,
+) -> list[DigestReport]:
+    """Write what would be sent now as pages; send and store nothing.
+
+    `order` is another one than the subscriptions have.
+    """
+    folder = _temporary_folder()
+    if order:
+        ordered = [
+            structs.replace(s, settings=s.settings.model_copy(update={"order": order}))
+            for s in runtime.subscriptions
         ]
-    }
+        runtime = replace(runtime, subscriptions=tuple(ordered))
+    composed = rehearse(runtime, names, early=early, on_failure=on_failure)
+    return [_write_page(runtime, folder, digest) for digest in composed]
+
+
+def write_digests(
+    runtime: Runtime, name: str = "", period: str = "", form: Form = "page"
+) -> list[DigestReport]:
+    """Write a past digest, or the next one, of one subscription or of all, as a channel sends it.
+
+    Raises UsageError, and TemplateError for users' templates.
+    """
+    names = [name] if name else [s.name for s in runtime.subscriptions]
+    composed: Iterable[Digest] = (
+        [past_digest(runtime, name, period)] if period else rehearse(runtime, names, early=True)
+    )
+    folder = _temporary_folder()
+    return [FORMS[form](runtime, folder, digest) for digest in composed]
+
+
+def _write_samples(templates: Path | None, now: datetime | None) -> list[DigestReport]:
+    """Write the digests of the sample dumps in each form, by a user's templates."""
+    folder = _temporary_folder()
+    for seed in resource("seeds").glob("*.*"):
+        (folder / seed.name).write_bytes(seed.read_bytes())
+    settings = load(folder / "monitor.yaml").model_copy(update={"templates": templates})
+    with open_app(settings, clock_at(now)) as app:
+        app.ingest()
+        composed = rehearse(app.runtime, [], early=True)
+        return [
+            write(app.runtime, folder / form, digest)
+            for form, write in FORMS.items()
+            for digest in composed
+        ]
+
+
+def _temporary_folder() -> Path:
+    return Path(tempfile.mkdtemp(prefix="paper-monitor-"))
+
+
+def _write_mail(runtime: Runtime, folder: Path, digest: Digest) -> DigestReport:
+    """Write each mail of a digest as it goes to the server, and its HTML for a browser."""
+    sender = runtime.sender or "Papers <papers@example.org>"
+    server = SmtpServer(SmtpSettings(host="localhost", sender=sender))
+    links = ReaderLinks(runtime.public_url, runtime.keys) if runtime.public_url else None
+    mail = Mail("email", ("you@example.org",), server, links)
+    stem = _stem(folder, digest)
+    parts = mail.render(digest, runtime.templates)
+    for part in parts:
+        delivery = _delivery(digest.subscription, digest.period, mail, part)
+        number = f"-{part.part + 1}" if part.part else ""
+        message = mail.message(delivery, Mailbox.parse(delivery.recipient))
+        stem.with_name(f"{stem.name}{number}.eml").write_bytes(message)
+    page = stem.with_name(f"{stem.name}.html")
+    shown = links.fill(parts[0].body, mail.recipients()[0]) if links else parts[0].body
+    page.write_text(shown["html"], encoding="utf-8")
+    return _report(digest, mail, parts[0], Outcome(DeliveryState.SENT, reference=str(page)))
+
+
+def _write_slack(runtime: Runtime, folder: Path, digest: Digest) -> DigestReport:
+    """Write the messages of a digest as Slack gets them."""
+    slack = Slack("slack", channel="#preview", token="not used")
+    parts = slack.render(digest, runtime.templates)
+    stem = _stem(folder, digest)
+    file = stem.with_name(f"{stem.name}.json")
+    messages = [part.body for part in parts]
+    file.write_text(json.dumps(messages, ensure_ascii=False, indent=2), encoding="utf-8")
+    return _report(digest, slack, parts[0], Outcome(DeliveryState.SENT, reference=str(file)))
+
+
+def _stem(folder: Path, digest: Digest) -> Path:
+    """Return where the files of a digest go, without their endings."""
+    own = folder / page_name(digest.subscription).removesuffix(".html")
+    own.mkdir(parents=True, exist_ok=True)
+    return own / page_name(digest.period).removesuffix(".html")
+
+
+def _write_page(runtime: Runtime, folder: Path, digest: Digest) -> DigestReport:
+    pages = Pages("rehearsal", folder, runtime.templates)
+    [rendered] = pages.render(digest, runtime.templates)
+    delivery = _delivery(digest.subscription, digest.period, pages, rendered)
+    return _report(digest, pages, rendered, pages.send(delivery, lambda: True))
+
+
+def _report(digest: Digest, channel: Channel, part: Rendered, outcome: Outcome) -> DigestReport:
+    """Return what became of a digest that was written: its delivery is planned, or has failed."""
+    delivery = _delivery(digest.subscription, digest.period, channel, part)
+    written = replace(
+        delivery,
+        recipient=outcome.reference or delivery.recipient,
+        state=delivery.state if outcome.state is DeliveryState.SENT else outcome.state,
+        error=outcome.error,
+        reference=outcome.reference,
+    )
+    return DigestReport(digest.subscription, digest.period, digest.papers, (written,))
+
+
+FORMS: dict[Form, Callable[[Runtime, Path, Digest], DigestReport]] = {
+    "page": _write_page,
+    "email": _write_mail,
+    "slack": _write_slack,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SentTest:
+    """A test message and what became of it; `steps` are those on the way to its channel."""
+
+    subscription: str
+    channel: str
+    recipient: str
+    state: DeliveryState
+    error: str
+    steps: tuple[Step, ...]
+
+
+def send_test(
+    names: Annotated[list[str] | None, argument("SUBSCRIPTION")] = None,
+    config: Config = CONFIG,
+    now: Now = None,
+    as_json: AsJson = False,
+) -> None:
+    with open_or_empty(config, now) as app:
+        tests = send_tests(app.runtime, names or ())
+    listed = [pick(test, "subscription channel recipient state error") for test in tests]
+    answer(as_json, {"deliveries": listed}, _show_tests, tests)
+    finish(all(test.state is DeliveryState.SENT for test in tests))
+
+
+def _show_tests(tests: Sequence[SentTest]) -> None:
+    if not tests:
+        console.print("There are no recipients.")
+        return
+    rows = [(test.subscription, test.channel, test.recipient, test.state) for test in tests]
+    show_table(("Subscription", "Channel", "Recipient", "State"), rows)
+    for channel, steps in dict.fromkeys((test.channel, test.steps) for test in tests):
+        for step in steps:
+            outcome = Text("failed", "bold red") if step.problem else Text("ok", "green")
+            console.print(Text(f"{channel}: {step.name}:"), outcome)
+    for channel, error in dict.fromkeys((test.channel, test.error) for test in tests):
+        print_error(channel, error)
+
+
+def send_tests(runtime: Runtime, names: Sequence[str] = ()) -> list[SentTest]:
+    """Send a test message to every destination of the named subscriptions, all if none is.
+
+    A recipient who is suppressed gets none.
+    """
+    now = runtime.clock.now()
+    lines = ("This is a test. Digests will reach you this way.",)
+    notice = Notice("A test message from Paper Monitor", lines, now)
+    steps = cache(lambda channel: runtime.channels[channel].steps())
+    tests = []
+    for subscription in chosen(runtime, names):
+        with runtime.database.reading() as tx:
+            suppressed = suppressed_addresses(tx, subscription.name, now)
+        for destination in subscription.destinations:
+            name = destination.channel
+            for recipient in destination.recipients:
+                if address_of(recipient) not in suppressed:
+                    outcome = _send(runtime, subscription.name, name, recipient, notice)
+                    sent = subscription.name, name, recipient, outcome.state, outcome.error
+                    tests.append(SentTest(*sent, steps(name)))
+    return tests
+
+
+def _send(
+    runtime: Runtime, subscription: str, channel_name: str, recipient: str, notice: Notice
+) -> Outcome:
+    """Send a test once: if it neither arrived nor may have, it has failed."""
+    channel = runtime.channels[channel_name]
+    outcome = Outcome(DeliveryState.FAILED, "the test message has no text")
+    for part in channel.render_notice(notice, runtime.templates):
+        delivery = _delivery(subscription, "test", channel, part, recipient, runtime.sender)
+        outcome = channel.send(delivery, lambda: True)
+    if outcome.state in (DeliveryState.SENT, DeliveryState.UNKNOWN):
+        return outcome
+    return Outcome(DeliveryState.FAILED, outcome.error)
+
+
+def _delivery(
+    subscription: str,
+    period: str,
+    channel: Channel,
+    part: Rendered,
+    recipient: str = "",
+    sender: str = "",
+) -> Delivery:
+    """Return a delivery that is not in the store."""
+    return Delivery(
+        id=0,
+        digest_id=0,
+        subscription=subscription,
+        period=period,
+        channel=channel.name,
+        recipient=recipient or channel.recipients()[0],
+        part=part.part,
+        state=DeliveryState.PLANNED,
+        attempts=0,
+        message_id=message_id(secrets.token_hex(12), sender),
+        created_at=datetime.now(UTC),
+        next_attempt_at=None,
+        rendered=part,
+    )

@@ -90,7 +90,7 @@ def digest(
     failed: Failures = {}
     with open_configured(config, now, create=not dry_run) as app:
         if dry_run:
-            from monitor.commands.preview import dry_run as rehearse  # imports every channel
+            from monitor.cli.previews import dry_run as rehearse  # imports every channel
 
             sent = rehearse(app.runtime, names or (), early, failed.__setitem__, order)
         else:

@@ -1,4 +1,4 @@
-"""Stored papers as pages and feeds show them: like those of a digest."""
+"""Stored papers and past digests as pages and feeds show them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import structs
 
-from monitor.digest.compose import describe_revision
+from monitor.digest.compose import describe_revision, explain_again
 from monitor.digest.shown import formulas_of, shown
+from monitor.errors import UsageError
 from monitor.match import Query, build_index
 from monitor.match.meaning.evaluate import View
 from monitor.match.meaning.explain import explain
 from monitor.model import (
     ChangeKind,
+    Digest,
     DigestPaper,
     EarlierText,
     Revision,
@@ -21,6 +23,7 @@ from monitor.model import (
     TopicWhy,
 )
 from monitor.pipeline.runtime import Runtime
+from monitor.store.digests import digests
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import sightings
 
@@ -109,3 +112,17 @@ def describe_revisions(
         )
         for (number, before), now in zip(texts.items(), after, strict=True)
     }
+
+
+def past_digest(runtime: Runtime, name: str, period: str) -> Digest:
+    """Return a digest as it was frozen, its matches explained again where that was removed.
+
+    Raises UsageError where there is none.
+    """
+    with runtime.database.reading() as tx:
+        digest = digests.of_period(tx, name, period)
+    if digest is None:
+        raise UsageError(f"there is no digest of {name!r} for {period!r}")
+    if digests.TEXTS_REMOVED in digest.notes:
+        return explain_again(digest, runtime.in_force.explain(runtime.topics))
+    return digest

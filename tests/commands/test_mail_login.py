@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from monitor.cli.mail import log_in
-from monitor.commands.send_test import send_test
+from monitor.cli.previews import send_tests
 from monitor.errors import UsageError
 from monitor.pipeline.runtime import Runtime
 from tests.house import House
@@ -104,7 +104,7 @@ def test_the_address_at_which_the_browser_ends_is_pasted(
     browser = Browser(endpoint)
     with house.opened() as app:
         assert browser.log_in(app.runtime) == ""
-        assert [one.state for one in send_test(app.runtime)] == ["sent"]
+        assert [one.state for one in send_tests(app.runtime)] == ["sent"]
     assert CLIENT_SECRET not in browser.text
     assert "code_verifier" not in browser.text
 
@@ -194,9 +194,9 @@ def test_a_revoked_consent_is_shown_with_what_to_do_and_the_next_login_sends_the
     house.add("1.txt", PAPER)
     house.next_morning()
     with house.opened() as app:
-        [outcome] = [one.outcome for one in send_test(app.runtime)]
-        assert "the consent was revoked" in outcome.error
-        assert "mail login" in outcome.error
+        [test] = send_tests(app.runtime)
+        assert "the consent was revoked" in test.error
+        assert "mail login" in test.error
         Browser(endpoint).log_in(app.runtime)
     house.clock.move(hours=1)
     house.run()

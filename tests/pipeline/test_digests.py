@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from monitor.cli.previews import dry_run
 from monitor.clocks import clock_ahead
-from monitor.commands.preview import dry_run
 from monitor.commands.status import status
 from monitor.errors import UsageError
 from monitor.model import ChangeKind, DeliveryState, Digest, Revision, Topic

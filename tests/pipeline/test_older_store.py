@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from monitor.commands.preview import preview
+from monitor.cli.previews import write_digests
 from monitor.model import DeliveryState
 from monitor.store import retention
 from monitor.store.digests import deliveries, digests
@@ -68,7 +68,7 @@ def test_a_page_that_could_not_be_rendered_is_rendered_from_what_was_frozen(olde
 @pytest.mark.parametrize("period", [older_store.EMPTIED, older_store.SENT, older_store.OPEN])
 def test_each_digest_is_shown_as_it_was_composed(older: House, period: str) -> None:
     with older.opened() as app:
-        [report] = preview(app.runtime, "lab", period)
+        [report] = write_digests(app.runtime, "lab", period)
         with app.runtime.database.reading() as tx:
             digest = digests.of_period(tx, "lab", period)
     entries = [entry for group in digest.groups for entry in group.entries]
@@ -109,7 +109,7 @@ def test_bodies_of_the_old_version_are_deleted_when_their_time_has_come(older: H
             content = tx.scalars(sa.select(schema.digest.c.content).order_by(schema.digest.c.id))
             assert [bool(one) for one in content] == [False, False, True]
             [sent] = [one for one in deliveries.listing(tx) if one.state is DeliveryState.FAILED]
-        [report] = preview(app.runtime, "lab", older_store.SENT)
+        [report] = write_digests(app.runtime, "lab", older_store.SENT)
     page = Path(report.deliveries[0].recipient).read_text("utf-8")
     assert digests.TEXTS_REMOVED in page
     assert "<mark>" in page, "what was shown in full is explained again"

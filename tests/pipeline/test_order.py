@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from monitor.cli.previews import dry_run
 from monitor.commands.explain import explain
-from monitor.commands.preview import dry_run
 from monitor.config import load
 from monitor.model import SAVED, UNWANTED, WANTED, Digest, Judgement, Placed
 from monitor.pipeline.compose import rehearse

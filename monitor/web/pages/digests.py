@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from monitor.channels.email.render import render_digest
-from monitor.commands.preview import past_digest
+from monitor.commands.shown_papers import past_digest
 from monitor.digest.wording import format_count
 from monitor.model import Digest, DigestPaper, DigestSection, Templates
 from monitor.store.digests import digests
