@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from monitor.commands.read_files import read
+from monitor.cli.read import read_files
 from monitor.match import TopicIndex
 from monitor.model import Paper
 from monitor.resources import resource
@@ -64,9 +64,7 @@ def papers() -> list[Paper]:
     folder = resource("seeds")
     files = sorted(Path(str(file)) for file in folder.iterdir() if file.name.endswith(".txt"))
     records = [
-        paper
-        for _, reading in read("huggingface-page", files, Path("monitor.yaml"), None)
-        for paper in reading.papers
+        paper for _, reading in read_files("huggingface-page", files) for paper in reading.papers
     ]
     return list({paper.title: paper for paper in records}.values())
 

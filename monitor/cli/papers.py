@@ -24,6 +24,7 @@ from monitor.cli.options import (
     flag,
     option,
 )
+from monitor.cli.rating_files import rate_file
 from monitor.cli.terminal import console, count_of, reading, show_table
 from monitor.cli.work import runs_json, show_runs
 from monitor.commands import ratings
@@ -201,10 +202,11 @@ def papers_rate(  # noqa: PLR0913 - the options of a command
             rated = ratings.rate(app.runtime, paper or "", verdict or "", whose)
             answer(as_json, rated_json(rated), _show_rated, rated)
             return
-        result = ratings.rate_file(app.runtime, file, whose)
+        result = rate_file(app.runtime, file, whose)
     left_out = [{"paper": name, "why": why} for name, why in result.left_out]
-    document = {"rated": result.rated, "left_out": left_out}
-    answer(as_json, document, f"{format_count(result.rated, 'paper')} rated.")
+    count = len(result.ratings)
+    document = {"rated": count, "left_out": left_out}
+    answer(as_json, document, f"{format_count(count, 'paper')} rated.")
     for name, why in () if as_json else result.left_out:
         typer.echo(f"{name}: {why}", err=True)
 

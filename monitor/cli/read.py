@@ -1,18 +1,25 @@
-"""Documents as a kind of source reads them."""
+"""`read`: documents as a kind of source would read them; nothing is stored."""
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
 from rich.markup import escape
 
+from monitor import plugins
+from monitor.app import load_settings
 from monitor.cli.options import CONFIG, AsJson, Config, Now, argument, emit, finish, parse_now
 from monitor.cli.terminal import show_table, stderr
-from monitor.commands import read_files
+from monitor.clocks import clock_at
 from monitor.commands.json_output import Answer, pick, read_paper
+from monitor.errors import MonitorError, UsageError
 from monitor.model import Reading, record_of
+from monitor.sources import sandbox
+from monitor.sources.base import Source, SourceOptions, read_file
 
 Readings = Sequence[tuple[Path, Reading]]
 
@@ -24,25 +31,20 @@ def read(
     now: Now = None,
     as_json: AsJson = False,
 ) -> None:
-    readings = read_files.read(kind, files, config, parse_now(now))
+    readings = read_files(kind, files, config, parse_now(now))
     if as_json:
-        emit(_json(kind, readings))
+        emit({"documents": [_document(kind, *pair) for pair in readings]})
     else:
         _show(readings)
     finish(not any(reading.error for _, reading in readings))
 
 
-def _json(kind: str, readings: Readings) -> Answer:
+def _document(kind: str, file: Path, reading: Reading) -> Answer:
     return {
-        "documents": [
-            {
-                "file": str(file),
-                "error": reading.error or None,
-                "papers": [read_paper(record_of(paper, kind)) for paper in reading.papers],
-                "rejected": [pick(part, "where why") for part in reading.rejected],
-            }
-            for file, reading in readings
-        ]
+        "file": str(file),
+        "error": reading.error or None,
+        "papers": [read_paper(record_of(paper, kind)) for paper in reading.papers],
+        "rejected": [pick(part, "where why") for part in reading.rejected],
     }
 
 
@@ -55,3 +57,51 @@ def _show(readings: Readings) -> None:
     for file, reading in readings:
         for part in reading.rejected:
             stderr.print(f"{escape(str(file))}, {escape(part.where)}: {escape(part.why)}")
+
+
+def read_files(
+    kind: str, files: Sequence[Path], config: Path = CONFIG, now: datetime | None = None
+) -> Readings:
+    """Read each file as `kind`, or as the configured source of that name, would.
+
+    A file that cannot be had is a reading with an error, and the others go on. Raises
+    UsageError for what is neither a kind nor a source, ConfigError for a faulty configuration.
+    """
+    source = _source(kind, config, now)
+    gc.set_threshold(sandbox.GC_THRESHOLD)
+    return [(file, _read(source, file)) for file in files]
+
+
+def _read(source: Source, file: Path) -> Reading:
+    try:
+        return sandbox.read(source, read_file(file))
+    except MonitorError as fault:
+        return Reading(error=str(fault), complete=False)
+
+
+def _source(name: str, config: Path, now: datetime | None) -> Source:
+    clock, kinds = clock_at(now), plugins.source_kinds()
+    kind, _, preset = name.partition(":")
+    if kind in kinds:
+        source_class = plugins.source_class(kind)
+        return source_class(kind, _options(source_class, preset), None, clock.now)
+    if not config.exists():
+        hint = f"there are: {', '.join(sorted(kinds))}"
+        raise UsageError(f"{name!r} is not a kind of source", hint)
+    sources = load_settings(config).sources
+    if name not in sources:
+        hint = f"there are: {', '.join(sorted({*kinds, *sources}))}"
+        raise UsageError(f"{name!r} is neither a kind of source nor a source in {config}", hint)
+    source = sources[name]
+    return plugins.source_class(source.kind)(name, source.options, None, clock.now)
+
+
+def _options(kind: type[Source], preset: str) -> SourceOptions:
+    """Return the settings of a kind that is named alone, or with one of its presets."""
+    try:
+        return kind.Options.model_validate({"path": "-"} | ({"preset": preset} if preset else {}))
+    except ValueError:
+        if preset:
+            raise UsageError(f"the kind {kind.kind!r} has no preset {preset!r}") from None
+        hint = "configure a source of it, and name that source"
+        raise UsageError(f"the kind {kind.kind!r} needs settings to read with", hint) from None

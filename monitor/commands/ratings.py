@@ -1,26 +1,23 @@
-"""Readers' ratings: given on the command line, from a file or in a digest; listed and deleted."""
+"""Readers' ratings of papers: stored, listed and deleted."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 
 from monitor.commands.explain import find_paper
 from monitor.commands.paper_search import FoundPaper, load_found
-from monitor.commands.rating_files import VERDICTS, read_ratings
 from monitor.errors import UsageError
-from monitor.model import SAVED, Judgement
+from monitor.model import SAVED, UNWANTED, WANTED, Judgement
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import digests
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import merge_papers, papers
 from monitor.store.topics import judgements
 
-# Ratings stored in one transaction, which keeps other writers waiting.
-_BATCH = 500
+# The words for ratings on the command line, in files and on pages.
+VERDICTS = {"up": WANTED, "down": UNWANTED, "save": SAVED, "none": ""}
 # The rater on the command line.
 OPERATOR = "operator"
 
@@ -31,14 +28,6 @@ class Rated:
 
     judgement: Judgement
     title: str
-
-
-@dataclass(frozen=True, slots=True)
-class RatedFile:
-    """How many papers of a file were rated; `left_out` says which were not, and why."""
-
-    rated: int
-    left_out: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +45,7 @@ def rate(
     """Store an answer, or take one back; return the answers to the paper. Raises UsageError."""
     with runtime.database.writing() as tx:
         paper = find_paper(tx, reference)
-        name = _store(runtime, tx, paper.id, verdict, whose, how)
+        name = store_rating(runtime, tx, paper.id, verdict, whose, how)
         return tuple(
             Rated(rating, paper.paper.title)
             for rating in judgements.of_paper(tx, paper.id)
@@ -64,35 +53,12 @@ def rate(
         )
 
 
-def rate_file(runtime: Runtime, file: Path, whose: Whose) -> RatedFile:
-    """Store the answers of a CSV file, or "up" for each paper of a BibTeX library.
-
-    A line of CSV has a verdict ("up" where it has none), and a `topic` if it is to be another.
-    Raises UsageError for a file that cannot be read, and then stores nothing of it.
-    """
-    content = read_ratings(file)
-    ratings = [(row, replace(whose, topic=row.topic or whose.topic)) for row in content.ratings]
-    for own in {whose, *(own for _, own in ratings)}:
-        _topics_of(runtime, own)
-    left_out = list(content.unread)
-    for start in range(0, len(ratings), _BATCH):
-        with runtime.database.writing() as tx:
-            for row, own in ratings[start : start + _BATCH]:
-                try:
-                    paper_id = _find_stored(tx, row.references)
-                    _store(runtime, tx, paper_id, row.verdict, own, "file")
-                except UsageError as fault:
-                    left_out.append((row.references[-1], str(fault)))
-    failed = len(left_out) - len(content.unread)
-    return RatedFile(len(ratings) - failed, tuple(left_out))
-
-
 def is_of(rating: Judgement, who: str) -> bool:
     """Whether an answer is of a person: addresses are compared without case."""
     return rating.who.casefold() == who.casefold()
 
 
-def _store(
+def store_rating(
     runtime: Runtime, tx: Transaction, paper_id: int, verdict: str, whose: Whose, how: str
 ) -> str:
     """Store an answer, or take it back; return the subscription. Raises UsageError."""
@@ -100,7 +66,7 @@ def _store(
     if verdict == "none":
         withdrawn = _meant(own, whose)
         if not withdrawn:
-            _topics_of(runtime, whose)
+            target_topics(runtime, whose)
         judgements.take_back(tx, withdrawn)
         return withdrawn[0].subscription if withdrawn else whose.subscription
     name, topics = _find_targets(runtime, tx, paper_id, whose)
@@ -153,7 +119,7 @@ def rated(runtime: Runtime, whose: Whose) -> tuple[Rated, ...]:
         ]
         stored = papers.load(tx, {rating.paper_id for rating in ratings})
     if not ratings:
-        _topics_of(runtime, whose)
+        target_topics(runtime, whose)
     return tuple(Rated(rating, stored[rating.paper_id].paper.title) for rating in reversed(ratings))
 
 
@@ -174,7 +140,7 @@ def forget(runtime: Runtime, whose: Whose) -> int:
     with runtime.database.writing() as tx:
         count = judgements.forget(tx, whose.subscription, whose.topic or None)
     if not count:
-        _topics_of(runtime, whose)
+        target_topics(runtime, whose)
     return count
 
 
@@ -193,7 +159,7 @@ def saved(runtime: Runtime, subscription: str = "", who: str = "") -> tuple[Foun
         )
         found_papers = load_found(tx, ids)
     if not ids:
-        _topics_of(runtime, Whose(subscription))
+        target_topics(runtime, Whose(subscription))
     return tuple(found_papers)
 
 
@@ -201,7 +167,7 @@ def _find_targets(
     runtime: Runtime, tx: Transaction, paper_id: int, whose: Whose
 ) -> tuple[str, Sequence[str]]:
     """Return the subscription and the topics that an answer is for. Raises UsageError."""
-    by_name = _topics_of(runtime, whose)
+    by_name = target_topics(runtime, whose)
     matching = judgements.topics_of(tx, paper_id)
     candidates = {
         name: [whose.topic] if whose.topic else [t for t in matching.get(name, ()) if t in topics]
@@ -219,7 +185,7 @@ def _find_targets(
     return next(iter(matching_topics.items()))
 
 
-def _topics_of(runtime: Runtime, whose: Whose) -> dict[str, tuple[str, ...]]:
+def target_topics(runtime: Runtime, whose: Whose) -> dict[str, tuple[str, ...]]:
     """Return the topics of the subscriptions that an answer may be for. Raises UsageError."""
     by_name = {configured.name: configured.topics for configured in runtime.subscriptions}
     if whose.subscription:
@@ -239,14 +205,6 @@ def _topics_of(runtime: Runtime, whose: Whose) -> dict[str, tuple[str, ...]]:
                 f"there are: {', '.join(known)}",
             )
     return by_name
-
-
-def _find_stored(tx: Transaction, references: Sequence[str]) -> int:
-    """Return the id of the first paper that one of some references names. Raises UsageError."""
-    for reference in references[:-1]:
-        with suppress(UsageError):
-            return find_paper(tx, reference).id
-    return find_paper(tx, references[-1]).id
 
 
 # Answers are taken so long after the digest was due.

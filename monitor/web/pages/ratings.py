@@ -6,8 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from monitor.commands.rating_files import VERDICTS
-from monitor.commands.ratings import Whose, rate, saved
+from monitor.commands.ratings import VERDICTS, Whose, rate, saved
 from monitor.commands.shown_papers import show_papers
 from monitor.errors import UsageError
 from monitor.web.forms import form, who

@@ -15,8 +15,7 @@ from starlette.routing import Route
 
 from monitor.channels.email.reader_links import RATE, STOP, VIEW, ReaderLinks
 from monitor.channels.pages import render_pages
-from monitor.commands.rating_files import VERDICTS
-from monitor.commands.ratings import Asked, answer, ask
+from monitor.commands.ratings import VERDICTS, Asked, answer, ask
 from monitor.commands.shown_papers import past_digest
 from monitor.commands.suppressions import LINK, ONE_CLICK, Standing, Wish, grant, standing
 from monitor.digest.wording import format_count

@@ -1,27 +1,31 @@
-"""Files of ratings: a CSV file with verdicts, or a BibTeX library, whose papers are all wanted."""
+"""`papers rate --file`: a CSV file of ratings, or a BibTeX library, whose papers are all wanted."""
 
 from __future__ import annotations
 
 import csv
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from monitor.commands.read_files import read
+from monitor.cli.read import read_files
+from monitor.commands.explain import find_paper
+from monitor.commands.ratings import VERDICTS, Whose, store_rating, target_topics
 from monitor.errors import UsageError
 from monitor.identity.keys import identifiers
-from monitor.model import SAVED, UNWANTED, WANTED
+from monitor.pipeline.runtime import Runtime
+from monitor.store.engine.database import Transaction
 
-# What they are called on the command line, in files and on pages.
-VERDICTS = {"up": WANTED, "down": UNWANTED, "save": SAVED, "none": ""}
+# Ratings stored in one transaction, which keeps other writers waiting.
+_BATCH = 500
 _REFERENCES = ("paper", "id", "doi", "arxiv", "url", "title")
 _DELIMITERS = ",;\t"
 
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """What a file says of a paper, which any of the `references` may name."""
+    """A line of a file; any of its `references` may name the paper."""
 
     references: tuple[str, ...]
     verdict: str = "up"
@@ -30,13 +34,45 @@ class Rating:
 
 @dataclass(frozen=True, slots=True)
 class RatingFile:
-    """The ratings of a file, and the places that could not be read, each with the reason."""
+    """The ratings of a file, and the lines or entries left out, each with the reason."""
 
     ratings: tuple[Rating, ...]
-    unread: tuple[tuple[str, str], ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
 
 
-def read_ratings(file: Path) -> RatingFile:
+def rate_file(runtime: Runtime, file: Path, whose: Whose) -> RatingFile:
+    """Store the ratings of a CSV file, or "up" for each paper of a BibTeX library.
+
+    Returns what was stored and what was left out. Raises UsageError for a file that is faulty,
+    and then stores nothing of it.
+    """
+    content = _read(file)
+    scopes = [replace(whose, topic=row.topic or whose.topic) for row in content.ratings]
+    for scope in {whose, *scopes}:
+        target_topics(runtime, scope)
+    pairs = list(zip(content.ratings, scopes, strict=True))
+    stored, left_out = [], list(content.left_out)
+    for start in range(0, len(pairs), _BATCH):
+        with runtime.database.writing() as tx:
+            for row, scope in pairs[start : start + _BATCH]:
+                try:
+                    paper_id = _find_stored(tx, row.references)
+                    store_rating(runtime, tx, paper_id, row.verdict, scope, "file")
+                    stored.append(row)
+                except UsageError as fault:
+                    left_out.append((row.references[-1], str(fault)))
+    return RatingFile(tuple(stored), tuple(left_out))
+
+
+def _find_stored(tx: Transaction, references: Sequence[str]) -> int:
+    """Return the id of the first paper that one of some references names. Raises UsageError."""
+    for reference in references[:-1]:
+        with suppress(UsageError):
+            return find_paper(tx, reference).id
+    return find_paper(tx, references[-1]).id
+
+
+def _read(file: Path) -> RatingFile:
     """Read a file of ratings. Raises UsageError, with the line, for a table that is faulty."""
     if file.suffix.lower() in (".bib", ".bibtex"):
         return _read_library(file)
@@ -50,7 +86,7 @@ def read_ratings(file: Path) -> RatingFile:
 
 
 def _read_library(file: Path) -> RatingFile:
-    [(_, reading)] = read("bibtex", [file], Path(), None)
+    [(_, reading)] = read_files("bibtex", [file])
     if reading.error:
         raise UsageError(f"{file}: {reading.error}")
     ratings = []
