@@ -68,11 +68,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "fcntl": ("http/host_limits.py", "store/engine/locks.py"),
     "feedparser": ("sources/feed/xml_feed.py",),
     "h11": ("web/connections.py",),
-    "http": (
-        "channels/slack/api.py",
-        "http/exchange.py",
-        "testing/sources.py",
-    ),
+    "http": ("http/exchange.py", "testing/sources.py"),
     "httpcore": ("http/*",),
     "httpx": ("http/*",),
     "idna": ("channels/email/channel.py",),
@@ -133,10 +129,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     ),
     "shutil": ("commands/doctor.py", "commands/status.py", "demo.py", "store/restore.py"),
     "signal": ("channels/email/sendmail.py", "service/process.py"),
-    "slack_sdk": (
-        "channels/slack/api.py",
-        "channels/slack/socket_mode.py",
-    ),
+    "slack_sdk": ("channels/slack/socket_mode.py",),
     "smtplib": (
         "channels/email/connection.py",
         "channels/email/smtp.py",
@@ -154,7 +147,6 @@ HOMES: dict[str, tuple[str, ...]] = {
     "sqlite3": ("store/engine/database.py", "store/engine/connect.py"),
     "ssl": (
         "channels/email/connection.py",
-        "channels/slack/api.py",
         "http/dialing.py",
         "http/exchange.py",
     ),

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, cast
 
 from pydantic import BaseModel
 
-from monitor.channels.slack.settings import SlackSettings
+from monitor.channels.slack import SlackSettings
 from monitor.errors import UsageError
 from monitor.model import (
     Delivery,

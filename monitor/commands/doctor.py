@@ -10,7 +10,7 @@ from shutil import disk_usage
 from monitor.channels.base import Channel
 from monitor.channels.email import sender_dns
 from monitor.channels.email.channel import SMTP_SERVER, sender_domain
-from monitor.channels.slack.settings import SlackSettings
+from monitor.channels.slack import SlackSettings
 from monitor.commands.heartbeat import SERVICE, Check, service, store, workers
 from monitor.commands.status import is_sent_again
 from monitor.model import DeliveryState, Run, RunOutcome

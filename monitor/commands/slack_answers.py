@@ -10,10 +10,10 @@ import threading
 
 import structlog
 
+from monitor.channels.slack import SlackSettings
 from monitor.channels.slack.api import Bot
 from monitor.channels.slack.blocks import escape
 from monitor.channels.slack.menus import Press, read_press
-from monitor.channels.slack.settings import SlackSettings
 from monitor.commands.ratings import answer, ask
 from monitor.errors import StoreError, UsageError
 from monitor.pipeline.runtime import Runtime

@@ -30,7 +30,7 @@ from pydantic import (
 from monitor import plugins
 from monitor.channels.email.settings import SmtpSettings
 from monitor.channels.retry_policy import RetrySettings
-from monitor.channels.slack.settings import SlackSettings
+from monitor.channels.slack import SlackSettings
 from monitor.config.messages import WrongQueryError, nearest, suggest_zone
 from monitor.config.web_settings import Keys, PublicUrl, WebSettings
 from monitor.config.yaml_positions import Place

@@ -6,7 +6,7 @@ import re
 from fnmatch import fnmatchcase
 from ipaddress import ip_network
 
-from monitor.channels.slack.settings import BASE_URL
+from monitor.channels.slack import BASE_URL
 from monitor.config.files import Written
 from monitor.config.messages import pointed, suggest_host, suggest_token
 from monitor.config.settings import Settings, TopicSettings, topics_of

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 
 import structlog
 
-from monitor.channels.slack.settings import SlackSettings
+from monitor.channels.slack import SlackSettings
 from monitor.commands.slack_answers import SlackAnswers
 from monitor.errors import StoreError
 from monitor.pipeline import incidents

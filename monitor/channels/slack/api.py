@@ -1,27 +1,16 @@
-"""Slack's Web API and incoming webhooks: posting, looking in the history, what answers mean.
-
-The SDK's two clients follow redirects, by which urllib would take the token along to any other
-host, and have no setting for it: each client's one method that opens a request is replaced.
-"""
+"""Slack's Web API and incoming webhooks: posting, looking in the history, what answers mean."""
 
 from __future__ import annotations
 
-import logging
+import json
 import re
-import ssl
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
-from email.message import Message
-from http.client import HTTPException, HTTPResponse
-from typing import Any, NamedTuple, cast
-from urllib.error import URLError
-from urllib.request import HTTPRedirectHandler, HTTPSHandler, ProxyHandler, Request, build_opener
-
-from slack_sdk.errors import SlackApiError, SlackClientError
-from slack_sdk.signature import SignatureVerifier
-from slack_sdk.web.client import WebClient
-from slack_sdk.webhook import WebhookClient, WebhookResponse
+from typing import Any, NamedTuple
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlencode
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from monitor.model import Delivery, DeliveryState, Json, Outcome
 from monitor.text import clean
@@ -29,13 +18,15 @@ from monitor.text import clean
 # An answer has a few thousand bytes; a page of history some hundred thousand.
 MAX_ANSWER_BYTES = 16 * 1024 * 1024
 
-# The SDK logs whole requests, webhook URLs among them, at DEBUG: its logger is silenced.
-SILENT = logging.getLogger("monitor.channels.slack.api.sdk")
-SILENT.setLevel(logging.CRITICAL + 1)
+TIMEOUT = 30
+_CODE = re.compile(r"[a-z][a-z0-9_]{1,60}")
 
 
 class Answer(NamedTuple):
-    """What came back: `code` is Slack's word for an error, or whatever stood in its place."""
+    """An answer of Slack: `code` is the word for an error, or the one with which a webhook answers.
+
+    Names of headers are in lower case; `data` is empty where the answer is no JSON object.
+    """
 
     status: int
     headers: Mapping[str, str]
@@ -44,74 +35,62 @@ class Answer(NamedTuple):
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """Leave a redirect as it is: an HTTPError with its status, which the SDK returns."""
+    """Leave a redirect as it is: urllib would take the token along to any other host."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
 
 
-class _Opened(NamedTuple):
-    status: int
-    headers: Message
-    body: str
+def send_request(
+    url: str,
+    token: str = "",
+    *,
+    body: Json | None = None,
+    form: Json | None = None,
+    timeout: int = TIMEOUT,
+) -> Answer | Outcome:
+    """Post JSON or a form; without an answer, return what that means. A refusal is an answer.
+
+    urllib wraps errors up to the last byte of the request into URLError: Slack cannot have acted on
+    half a request. Anything later, and anything unforeseen, is unknown.
+    """
+    headers = {"User-Agent": "paper-monitor"}
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
+    if form is None:
+        headers["Content-Type"] = "application/json;charset=utf-8"
+    content = json.dumps(body) if form is None else urlencode(form)
+    try:
+        return _ask(Request(url, content.encode(), headers), timeout, is_webhook=not token)
+    except URLError as error:
+        reason = _describe(error.reason, token or url)
+        return Outcome(DeliveryState.RETRY, f"Slack cannot be reached: {reason}", channel_down=True)
+    except Exception as error:
+        problem = f"Slack did not respond: {_describe(error, token or url)}"
+        return Outcome(DeliveryState.UNKNOWN, problem)
 
 
-def _open(
-    request: Request, proxy: str | None, context: ssl.SSLContext | None, timeout: int
-) -> _Opened:
-    handlers = [_NoRedirects(), HTTPSHandler(context=context)]
-    if proxy:
-        handlers.append(ProxyHandler({"http": proxy, "https": proxy}))
-    with cast("HTTPResponse", build_opener(*handlers).open(request, timeout=timeout)) as response:
-        charset = response.headers.get_content_charset() or "utf-8"
-        body = response.read(MAX_ANSWER_BYTES).decode(charset)
-        return _Opened(response.status, response.headers, body)
+def _ask(request: Request, timeout: int, *, is_webhook: bool) -> Answer:
+    try:
+        response = build_opener(_NoRedirects()).open(request, timeout=timeout)
+    except HTTPError as refusal:
+        response = refusal
+    with response:
+        text = response.read(MAX_ANSWER_BYTES).decode("utf-8", "replace")
+    try:
+        data = json.loads(text)
+    except ValueError:
+        data = None
+    data = data if isinstance(data, dict) else {}
+    word = text.strip() if is_webhook else str(data.get("error", ""))
+    code = word if _CODE.fullmatch(word) else ""
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    return Answer(response.status, headers, code, data)
 
 
-class ApiClient(WebClient):
-    """slack_sdk's client of the Web API; a redirect is an answer with its status."""
-
-    def __init__(self, token: str, base_url: str, timeout: int) -> None:
-        super().__init__(
-            token, base_url=base_url, timeout=timeout, retry_handlers=[], logger=SILENT
-        )
-
-    def ask(
-        self,
-        method: str,
-        *,
-        json: dict[str, Any] | None = None,
-        params: dict[str, Any] | None = None,
-    ) -> Answer:
-        """Call a method with `json` or `params`; a refusal is an answer, too."""
-        try:
-            response = self.api_call(method, json=json, params=params)
-        except SlackApiError as error:
-            response = error.response
-        data = response.data if isinstance(response.data, dict) else {}
-        code = "" if data.get("ok") is True else str(data.get("error", ""))
-        return Answer(response.status_code, response.headers, code, data)
-
-    def _perform_urllib_http_request_internal(self, url: str, req: Request) -> dict[str, Any]:
-        return _open(req, self.proxy, self.ssl, self.timeout)._asdict()
-
-
-class HookClient(WebhookClient):
-    """slack_sdk's client of an incoming webhook; a redirect is an answer with its status."""
-
-    def __init__(self, url: str, timeout: int) -> None:
-        super().__init__(url, timeout, retry_handlers=[], logger=SILENT)
-
-    def ask(self, body: Json) -> Answer:
-        """Post a message; Slack answers with one word."""
-        response = self.send_dict(dict(body))
-        return Answer(response.status_code, response.headers, response.body.strip(), {})
-
-    def _perform_http_request_internal(self, url: str, req: Request) -> WebhookResponse:
-        answer = _open(req, self.proxy, self.ssl, self.timeout)
-        return WebhookResponse(
-            url=url, status_code=answer.status, body=answer.body, headers=dict(answer.headers)
-        )
+def _describe(error: object, secret: str) -> str:
+    message = clean(str(error)) or type(error).__name__
+    return message.replace(secret, "********")[:300]
 
 
 # ── posting ───────────────────────────────────────────────────────────────────────────
@@ -119,14 +98,23 @@ class HookClient(WebhookClient):
 
 # The header in which Slack lists what a token may do, and the permission to post.
 SCOPES_HEADER, POSTING_SCOPE = "x-oauth-scopes", "chat:write"
+NOT_UNFURLED = {"unfurl_links": False, "unfurl_media": False}
+
+METADATA_EVENT = "paper_monitor_delivery"
+# A post that was under way when a process died is in the history after this time, or never.
+SHOWN_AFTER = timedelta(minutes=2)
+
+_CHANNEL_ID = re.compile(r"[CGD][A-Z0-9]{7,}")
+_MAX_PAGES = 10
 
 
 class Bot:
-    """Slack's Web API: chat.postMessage, and auth.test as a check."""
+    """Slack's Web API: posting, checking the token, and looking for a message in the history."""
 
-    def __init__(self, token: str, base_url: str, timeout: int) -> None:
+    def __init__(self, token: str, base_url: str, timeout: int = TIMEOUT) -> None:
         self._token = token
-        self._client = ApiClient(token, base_url, timeout)
+        self._base_url = base_url
+        self._timeout = timeout
         # A thread that is gone, and the message that later parts reply to instead.
         self._new_threads: dict[str, str] = {}
 
@@ -147,7 +135,7 @@ class Bot:
             return answer.error
         if answer.data.get("ok") is not True:
             return read_refusal(answer).error
-        scopes = {name.lower(): value for name, value in answer.headers.items()}.get(SCOPES_HEADER)
+        scopes = answer.headers.get(SCOPES_HEADER)
         if scopes is not None and POSTING_SCOPE not in [s.strip() for s in scopes.split(",")]:
             return f"the app may not post: give it the scope {POSTING_SCOPE}, and install it again"
         return ""
@@ -162,13 +150,9 @@ class Bot:
         answer = self._call("chat.postEphemeral", channel=channel, user=user, text=text)
         return answer.error if isinstance(answer, Outcome) else answer.code
 
-    def find(self, delivery: Delivery) -> Outcome | None:
-        """Return SENT if the delivery is there, RETRY if it is not, None without an answer."""
-        thread = delivery.parent.rpartition(":")[2]
-        return find_delivery(self._client, delivery, self._new_threads.get(thread, thread))
-
     def _call(self, method: str, **arguments: Any) -> Answer | Outcome:
-        return send_request(lambda: self._client.ask(method, json=arguments), self._token)
+        url = f"{self._base_url}{method}"
+        return send_request(url, self._token, body=arguments, timeout=self._timeout)
 
     def _try_post(
         self, message: Json, delivery: Delivery, thread: str, last: bool
@@ -180,110 +164,97 @@ class Bot:
             "channel": delivery.parent.rpartition(":")[0] or delivery.recipient,
             "text": message["text"],
             "blocks": message["blocks"],
-            "unfurl_links": False,
-            "unfurl_media": False,
+            **NOT_UNFURLED,
             **({"thread_ts": thread} if thread else {}),
             **({"metadata": metadata} if last else {}),
         }
         answer = self._call("chat.postMessage", **arguments)
         if isinstance(answer, Outcome):
             return answer
-        if is_thread_gone(answer):
+        if answer.code in _THREAD_GONE_CODES:
             return None
         if answer.status == 200 and answer.data.get("ok") is True:
             return read_success(answer.data)
         return read_refusal(answer)
 
+    def find(self, delivery: Delivery) -> Outcome | None:
+        """Return SENT if the delivery is there, RETRY if it is not, None without an answer."""
+        try:
+            channel = self._channel_id(delivery)
+            messages = self._recent_messages(channel, delivery)
+            message = next((m for m in messages if _is_of(m, delivery)), None)
+        except (AttributeError, LookupError, TypeError):
+            return None
+        if message is not None:
+            return Outcome(DeliveryState.SENT, reference=f"{channel}:{message['ts']}")
+        error = "it is not in the channel's history"
+        return Outcome(DeliveryState.RETRY, error, retry_after=SHOWN_AFTER)
 
-class Webhook:
-    """An incoming webhook: no threads, no history, and errors as bare words."""
+    def _channel_id(self, delivery: Delivery) -> str:
+        """History takes no names. Raises LookupError for a channel that is not found."""
+        channel = delivery.parent.rpartition(":")[0] or delivery.recipient
+        if _CHANNEL_ID.fullmatch(channel):
+            return channel
+        form = {"types": "public_channel,private_channel", "exclude_archived": 1}
+        for row in self._items("conversations.list", "channels", form):
+            if row.get("name") == channel.lstrip("#"):
+                return str(row["id"])
+        raise LookupError(channel)
 
-    def __init__(self, url: str, timeout: int) -> None:
-        self._url = url
-        self._client = HookClient(url, timeout)
+    def _recent_messages(self, channel: str, delivery: Delivery) -> Iterator[Mapping[str, Any]]:
+        """Yield what was posted since the delivery was created: its thread, then the channel.
 
-    def post(self, message: Json, delivery: Delivery, thread: str, last: bool) -> Outcome:
-        body = {**message, "unfurl_links": False, "unfurl_media": False}
-        answer = send_request(lambda: self._client.ask(body), self._url)
-        if isinstance(answer, Outcome):
-            return answer
-        if answer.status == 200 and answer.code == "ok":
-            return Outcome(DeliveryState.SENT)
-        return read_refusal(answer, webhook=True)
+        Our calendar may have been moved, Slack's has not: hence the earlier of the two times.
+        """
+        oldest = str(min(delivery.created_at.timestamp(), time.time()) - 3600)
+        form = {"channel": channel, "oldest": oldest}
+        thread = delivery.parent.rpartition(":")[2]
+        if thread:
+            replies = {**form, "ts": self._new_threads.get(thread, thread)}
+            yield from self._items("conversations.replies", "messages", replies)
+        yield from self._items("conversations.history", "messages", form)
 
-
-# ── looking in the history ────────────────────────────────────────────────────────────
-
-METADATA_EVENT = "paper_monitor_delivery"
-# What was under way when a process died is in the history after this time, or never.
-SHOWN_AFTER = timedelta(minutes=2)
-
-_CHANNEL_ID = re.compile(r"[CGD][A-Z0-9]{7,}")
-_MAX_PAGES = 10
-
-
-def find_delivery(client: ApiClient, delivery: Delivery, thread: str) -> Outcome | None:
-    """Return SENT if the delivery is there, RETRY if it is not, None without an answer."""
-    try:
-        channel = _channel_id(client, delivery)
-        messages = _recent_messages(client, channel, delivery, thread)
-        message = next((m for m in messages if _is_of(m, delivery)), None)
-    except (SlackClientError, OSError, HTTPException, ValueError, LookupError, AttributeError):
-        return None
-    if message is not None:
-        return Outcome(DeliveryState.SENT, reference=f"{channel}:{message['ts']}")
-    error = "it is not in the channel's history"
-    return Outcome(DeliveryState.RETRY, error, retry_after=SHOWN_AFTER)
-
-
-def _channel_id(client: ApiClient, delivery: Delivery) -> str:
-    """History takes no names. Raises LookupError for a channel that is not found."""
-    channel = delivery.parent.rpartition(":")[0] or delivery.recipient
-    if _CHANNEL_ID.fullmatch(channel):
-        return channel
-    params = {"types": "public_channel,private_channel", "exclude_archived": True}
-    for row in _items(client, "conversations.list", "channels", params):
-        if row.get("name") == channel.lstrip("#"):
-            return str(row["id"])
-    raise LookupError(channel)
-
-
-def _recent_messages(
-    client: ApiClient, channel: str, delivery: Delivery, thread: str
-) -> Iterator[Mapping[str, Any]]:
-    """Yield what was posted since the delivery was created: its thread, then the channel.
-
-    Our calendar may have been moved, Slack's has not: hence the earlier of the two times.
-    """
-    oldest = str(min(delivery.created_at.timestamp(), time.time()) - 3600)
-    params: dict[str, Any] = {"channel": channel, "oldest": oldest}
-    if thread:
-        replies = {**params, "ts": thread}
-        yield from _items(client, "conversations.replies", "messages", replies)
-    yield from _items(client, "conversations.history", "messages", params)
-
-
-def _items(client: ApiClient, method: str, key: str, params: Json) -> Iterator[Mapping[str, Any]]:
-    """Yield all items. Raises LookupError on any error, and when there are too many pages."""
-    cursor = ""
-    for _ in range(_MAX_PAGES):
-        page = {**params, "limit": 200, "cursor": cursor, "include_all_metadata": True}
-        # The methods that read take no JSON.
-        answer = client.ask(method, params={k: v for k, v in page.items() if v != ""})
-        if is_thread_gone(answer):
-            return
-        if answer.data.get("ok") is not True:
-            raise LookupError(answer.code)
-        yield from answer.data.get(key, ())
-        cursor = (answer.data.get("response_metadata") or {}).get("next_cursor", "")
-        if not cursor:
-            return
-    raise LookupError(method)
+    def _items(self, method: str, key: str, form: Json) -> Iterator[Mapping[str, Any]]:
+        """Yield all items. Raises LookupError on any error, and when there are too many pages."""
+        cursor: Json = {}
+        for _ in range(_MAX_PAGES):
+            # The methods that read take no JSON.
+            page = {**form, "limit": 200, "include_all_metadata": 1, **cursor}
+            url = f"{self._base_url}{method}"
+            answer = send_request(url, self._token, form=page, timeout=self._timeout)
+            if isinstance(answer, Outcome):
+                raise LookupError(method)
+            if answer.code in _THREAD_GONE_CODES:
+                return
+            if answer.data.get("ok") is not True:
+                raise LookupError(answer.code)
+            yield from answer.data.get(key, ())
+            following = (answer.data.get("response_metadata") or {}).get("next_cursor", "")
+            if not following:
+                return
+            cursor = {"cursor": following}
+        raise LookupError(method)
 
 
 def _is_of(message: Mapping[str, Any], delivery: Delivery) -> bool:
     payload = (message.get("metadata") or {}).get("event_payload") or {}
     return payload.get("message_id") == delivery.message_id
+
+
+class Webhook:
+    """An incoming webhook: no threads, no history, and errors as bare words."""
+
+    def __init__(self, url: str, timeout: int = TIMEOUT) -> None:
+        self._url = url
+        self._timeout = timeout
+
+    def post(self, message: Json, delivery: Delivery, thread: str, last: bool) -> Outcome:
+        answer = send_request(self._url, body={**message, **NOT_UNFURLED}, timeout=self._timeout)
+        if isinstance(answer, Outcome):
+            return answer
+        if answer.status == 200 and answer.code == "ok":
+            return Outcome(DeliveryState.SENT)
+        return read_refusal(answer, webhook=True)
 
 
 # ── what answers mean: the codes are those of chat.postMessage ────────────────────────
@@ -319,33 +290,12 @@ _HINTS = {
 }
 # The request was not carried out where it arrived (RFC 9110, 15.4); 303 may follow one that was.
 _REDIRECT_STATUSES = (301, 302, 307, 308)
-_CODE = re.compile(r"[a-z][a-z0-9_]{2,60}")
 _DEFAULT_RETRY_AFTER = timedelta(seconds=30)
 _SECONDS = re.compile(r"[0-9]{1,9}")
 
 
 class TooLongError(Exception):
     """Slack refused the message for its size: nothing was posted."""
-
-
-def is_thread_gone(answer: Answer) -> bool:
-    """Return whether the thread to reply to no longer exists."""
-    return answer.code in _THREAD_GONE_CODES
-
-
-def send_request(request: Callable[[], Answer], secret: str) -> Answer | Outcome:
-    """Send a request; where no answer came, return what that means.
-
-    urllib wraps what fails up to the last byte of the request into URLError: Slack cannot have
-    acted on half a request. Anything later, and anything unforeseen, is unknown.
-    """
-    try:
-        return request()
-    except URLError as error:
-        reason = _describe(error.reason, secret)
-        return Outcome(DeliveryState.RETRY, f"Slack cannot be reached: {reason}", channel_down=True)
-    except Exception as error:
-        return Outcome(DeliveryState.UNKNOWN, f"Slack did not respond: {_describe(error, secret)}")
 
 
 def read_success(data: Mapping[str, Any]) -> Outcome:
@@ -361,7 +311,7 @@ def read_refusal(answer: Answer, *, webhook: bool = False) -> Outcome:
 
     Raises TooLongError.
     """
-    code = answer.code if _CODE.fullmatch(answer.code) else ""
+    code = answer.code
     reason = f"{code} ({_HINTS[code]})" if code in _HINTS else code or f"HTTP {answer.status}"
     if code in _TOO_LONG_CODES:
         raise TooLongError
@@ -381,27 +331,7 @@ def read_refusal(answer: Answer, *, webhook: bool = False) -> Outcome:
 
 
 def _retry_after(answer: Answer) -> timedelta:
-    headers = {name.lower(): value for name, value in answer.headers.items()}
-    seconds = headers.get("retry-after", "").strip()
+    seconds = answer.headers.get("retry-after", "").strip()
     if not _SECONDS.fullmatch(seconds):
         return _DEFAULT_RETRY_AFTER
     return timedelta(seconds=max(int(seconds), 1))
-
-
-def _describe(error: object, secret: str) -> str:
-    message = clean(str(error)) or type(error).__name__
-    return message.replace(secret, "********")[:300]
-
-
-# ── requests from Slack ───────────────────────────────────────────────────────────────
-
-
-def is_signed(secret: str, body: bytes, headers: Mapping[str, str]) -> bool:
-    """Return whether the signature is that of these bytes; never raises.
-
-    The SDK raises for a time that is not a number or a huge one, and for bytes that are not UTF-8.
-    """
-    try:
-        return SignatureVerifier(secret).is_valid_request(body, dict(headers))
-    except (OverflowError, TypeError, ValueError):
-        return False

@@ -14,9 +14,8 @@ from typing import Protocol
 from pydantic import ValidationInfo, model_validator
 
 from monitor.channels.base import TAKEN_OVER, Channel, ChannelOptions, Shared
-from monitor.channels.slack import blocks
+from monitor.channels.slack import BASE_URL, blocks
 from monitor.channels.slack.api import Bot, TooLongError, Webhook
-from monitor.channels.slack.settings import BASE_URL
 from monitor.model import (
     Delivery,
     DeliveryState,

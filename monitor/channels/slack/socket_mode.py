@@ -1,28 +1,29 @@
-"""Socket Mode: a connection that we open, on which Slack says what was chosen in a menu.
+"""Choices made in Slack's menus: by a connection that we open (Socket Mode), or by signed requests.
 
-So nothing of ours needs a public address. The SDK speaks the protocol; when to connect again is
-decided by `monitor.service.slack_listener`.
+With Socket Mode no address of ours need be public. The SDK speaks its protocol; when to connect
+again is decided by `monitor.service.slack_listener`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import structlog
-from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.errors import SlackClientError
+from slack_sdk.signature import SignatureVerifier
 from slack_sdk.socket_mode.builtin.client import SocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 
-from monitor.channels.slack.api import SILENT, ApiClient, send_request
+from monitor.channels.slack.api import send_request
 from monitor.channels.slack.menus import TAKEN_WITHIN
 from monitor.model import Outcome
 
 log = structlog.get_logger()
 
-TIMEOUT = 30
 # Requests that may wait, each for `TAKEN_WITHIN`, until what was pressed is stored.
 _ACKNOWLEDGING = 4
 _HINTS = {
@@ -34,19 +35,45 @@ _HINTS = {
 }
 
 
+# The SDK logs addresses that let anyone listen: its logger is silenced.
+_SILENT = logging.getLogger("monitor.channels.slack.socket_mode.sdk")
+_SILENT.setLevel(logging.CRITICAL + 1)
+
+
 def check(app_token: str, base_url: str) -> str:
     """Ask for an address to connect to, and return the problem, or "".
 
     No connection is made: Slack would send it answers that the service waits for.
     """
-    client = ApiClient(app_token, base_url, TIMEOUT)
-    answer = send_request(lambda: client.ask("apps.connections.open", json={}), app_token)
+    return _ask_for_address(app_token, base_url)[1]
+
+
+def _ask_for_address(app_token: str, base_url: str) -> tuple[str, str]:
+    """Return an address to connect to, and the problem where there is none."""
+    answer = send_request(f"{base_url}apps.connections.open", app_token, body={})
     if isinstance(answer, Outcome):
-        return answer.error
+        return "", answer.error
     if answer.data.get("ok") is True:
-        return ""
+        return str(answer.data.get("url", "")), ""
     reason = answer.code or f"HTTP {answer.status}"
-    return f"{reason} ({_HINTS[reason]})" if reason in _HINTS else reason
+    return "", f"{reason} ({_HINTS[reason]})" if reason in _HINTS else reason
+
+
+class _Client(SocketModeClient):
+    """The SDK's client; it connects again by itself where Slack ends a connection."""
+
+    def __init__(self, app_token: str, base_url: str) -> None:
+        super().__init__(
+            app_token, logger=_SILENT, auto_reconnect_enabled=False, concurrency=_ACKNOWLEDGING
+        )
+        self._base_url = base_url
+
+    def issue_new_wss_url(self) -> str:
+        """Ask without the SDK, which would follow a redirect with the token, and sleep."""
+        address, problem = _ask_for_address(self.app_token, self._base_url)
+        if problem:
+            raise SlackClientError(problem)
+        return address
 
 
 class SocketMode:
@@ -59,13 +86,7 @@ class SocketMode:
     def __init__(self, app_token: str, base_url: str, take: Callable[[Any], None]) -> None:
         self._take = take
         self._taking = ThreadPoolExecutor(1, thread_name_prefix="slack answers")
-        self._client = SocketModeClient(
-            app_token,
-            logger=SILENT,
-            web_client=ApiClient("", base_url, TIMEOUT),
-            auto_reconnect_enabled=False,
-            concurrency=_ACKNOWLEDGING,
-        )
+        self._client = _Client(app_token, base_url)
         self._client.socket_mode_request_listeners.append(self._on_request)
 
     @property
@@ -76,8 +97,6 @@ class SocketMode:
         """Connect, and return why that failed, or ""."""
         try:
             self._client.connect_to_new_endpoint()
-        except SlackApiError as error:
-            return str(error.response.get("error", "refused"))
         except (OSError, SlackClientError, ValueError) as error:
             return str(error) or type(error).__name__
         return "" if self.is_connected else "the connection could not be made"
@@ -102,3 +121,17 @@ class SocketMode:
             self._take(payload)
         except Exception as error:  # it stops no later rating, and has no caller to report to
             log.error("slack answer failed", error=str(error), exc_info=error)
+
+
+# ── signed requests ─────────────────────────────────────────────────────────────────
+
+
+def is_signed(secret: str, body: bytes, headers: Mapping[str, str]) -> bool:
+    """Return whether the signature is that of these bytes; never raises.
+
+    The SDK raises for a time that is not a number or a huge one, and for bytes that are not UTF-8.
+    """
+    try:
+        return SignatureVerifier(secret).is_valid_request(body, dict(headers))
+    except (OverflowError, TypeError, ValueError):
+        return False

@@ -13,8 +13,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from monitor.channels.slack.api import is_signed
 from monitor.channels.slack.menus import TAKEN_WITHIN
+from monitor.channels.slack.socket_mode import is_signed
 from monitor.web.site import site_of
 
 
