@@ -130,12 +130,9 @@ HOMES: dict[str, tuple[str, ...]] = {
     "shutil": ("commands/doctor.py", "commands/status.py", "demo.py", "store/restore.py"),
     "signal": ("channels/email/sendmail.py", "service/process.py"),
     "slack_sdk": ("channels/slack/socket_mode.py",),
-    "smtplib": (
-        "channels/email/connection.py",
-        "channels/email/smtp.py",
-    ),
+    "smtplib": ("channels/email/smtp.py",),
     "socket": (
-        "channels/email/connection.py",
+        "channels/email/smtp.py",
         "commands/heartbeat.py",
         "http/dialing.py",
         "service/pages_process.py",
@@ -146,7 +143,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "sqlalchemy": ("store/*",),
     "sqlite3": ("store/engine/database.py", "store/engine/connect.py"),
     "ssl": (
-        "channels/email/connection.py",
+        "channels/email/smtp.py",
         "http/dialing.py",
         "http/exchange.py",
     ),

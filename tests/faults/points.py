@@ -277,7 +277,7 @@ def _no_room(database: Any) -> NoReturn:
 
 
 def _smtp(points: Points) -> None:
-    from monitor.channels.email.connection import Session
+    from monitor.channels.email.smtp import Session
 
     session: Any = Session
     connect, send, getreply = session._get_socket, smtplib.SMTP.send, smtplib.SMTP.getreply

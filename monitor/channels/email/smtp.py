@@ -4,14 +4,17 @@
     RCPT, DATA, the text        this recipient's fault, or a passing one: safe to try again
     hand-off, dot, answer       2yz sent, 4yz again, 5yz failed; no answer: unknown
 
-`smtplib` opens the connection and reads the replies. Its `sendmail` is not used: the hand-off has
+`smtplib` writes the commands and reads the replies. Its `sendmail` is not used: the hand-off has
 to be committed between the last line of the text and the dot that ends it.
 """
 
 from __future__ import annotations
 
+import base64
 import re
 import smtplib
+import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -23,29 +26,25 @@ from queue import LifoQueue
 from typing import Protocol
 
 from monitor.channels.base import TAKEN_OVER
-from monitor.channels.email.connection import (
-    Account,
-    NotSentError,
-    Reply,
-    Session,
-    connect,
-    describe,
-)
-from monitor.channels.email.oauth import Tokens
+from monitor.channels.email.oauth import PERMISSION, TokenError, Tokens
 from monitor.channels.email.settings import SmtpSettings
 from monitor.model import DeliveryState, Outcome, Step
+from monitor.setting_types import is_loopback
+from monitor.text import clean
 
-# So many refusals by policy (5.7.x) in a row, for different recipients, concern us, not them.
+# Refusals by policy (5.7.x) in a row, for different recipients, that concern us, not them.
 POLICY_LIMIT = 3
 
 # Exchange checks after the text whether the account may send as the sender.
 _SENDER = re.compile(r"\b5\.2\.252\b|\b5\.7\.60\b|SendAsDenied")
 _POLICY = re.compile(r"(?:^|\s)5\.7\.\d+")
+# Bytes of a block in which the text is sent; each block has its own timeout.
+_BLOCK_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """What goes to the server: ASCII or, with `utf8`, SMTPUTF8 (RFC 6531) addresses."""
+    """A message and its envelope: ASCII or, with `utf8`, SMTPUTF8 (RFC 6531) addresses."""
 
     sender: str
     recipient: str
@@ -54,7 +53,7 @@ class Letter:
 
 
 class MailServer(Protocol):
-    """What takes letters: a server by SMTP or LMTP, or a program of this machine."""
+    """A server by SMTP or LMTP, or a program of this machine, that takes letters."""
 
     sender: str
 
@@ -142,15 +141,8 @@ class SmtpServer:
                 raise
 
     def check(self) -> str:
-        """Connect and log in, sending nothing; return the problem, or ""."""
-        with self._lock:
-            self._leave()
-            try:
-                self._session = connect(self._account)
-            except NotSentError as stop:
-                return stop.outcome.error
-            self._leave()
-            return ""
+        """Take the steps on the way to sending; return the problem, or ""."""
+        return next((step.problem for step in self.steps() if step.problem), "")
 
     def steps(self) -> tuple[Step, ...]:
         """Connect, log in and ask whether mail may be sent as the sender, up to the first failure.
@@ -164,21 +156,12 @@ class SmtpServer:
             try:
                 self._session = connect(self._account, begun.append)
                 begun.append("sender")
-                self._ask_for_sender(self._session)
+                self._ask_for_sender(self._session, Letter(parseaddr(self.sender)[1], "", b""))
             except NotSentError as stop:
                 problem = stop.outcome.error
             self._leave()
         last = len(begun) - 1
         return tuple(Step(name, problem if at == last else "") for at, name in enumerate(begun))
-
-    def _ask_for_sender(self, session: Session) -> None:
-        address = parseaddr(self.sender)[1]
-        try:
-            reply = session.ask("MAIL", f"FROM:<{address}>")
-        except (smtplib.SMTPException, OSError) as error:
-            raise self._down_error(f"broke off at MAIL: {describe(error)}") from error
-        if reply.kind != 2:
-            raise self._down_error(f"refused the sender {address}: {reply}")
 
     def close(self) -> None:
         """Say goodbye, whatever the server answers. The next letter opens a new connection."""
@@ -197,13 +180,16 @@ class SmtpServer:
         self._leave()
         self._session = session = connect(self._account)
         self._messages = 0
+        self._ask_for_sender(session, letter)
+        return session
+
+    def _ask_for_sender(self, session: Session, letter: Letter) -> None:
         try:
             reply = self._mail(session, letter)
         except (smtplib.SMTPException, OSError) as error:
             raise self._down_error(f"broke off at MAIL: {describe(error)}") from error
         if reply.kind != 2:
             raise self._down_error(f"refused the sender {letter.sender}: {reply}")
-        return session
 
     def _mail(self, session: Session, letter: Letter) -> Reply:
         self._used_at = time.monotonic()
@@ -322,3 +308,233 @@ def _double_dots(content: bytes) -> bytes:
     """Double the dot at the start of a line (RFC 5321 4.5.2)."""
     doubled = content.replace(b"\n.", b"\n..")
     return b"." + doubled if doubled.startswith(b".") else doubled
+
+
+# ── a connection: greeting, TLS and login, commands and replies ─────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    code: int
+    text: str
+
+    @property
+    def kind(self) -> int:
+        """The first digit, which is all that is acted on (RFC 5321 4.2.1)."""
+        return self.code // 100
+
+    def __str__(self) -> str:
+        return clean(f"{self.code} {self.text}")[:300]
+
+
+class NotSentError(Exception):
+    """Ends an attempt before the hand-off, with its outcome."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(outcome.error)
+        self.outcome = outcome
+
+
+class Session(smtplib.SMTP):
+    """An SMTP connection with its own timeout for connecting, and TLS from the start or not.
+
+    By LMTP it greets as RFC 2033 wants, and a host that begins with / is the path of a socket.
+    Small writes leave at once (TCP_NODELAY): the dot must not wait for an acknowledgement.
+    """
+
+    def __init__(self, settings: SmtpSettings, tls: ssl.SSLContext | None) -> None:
+        self._timeouts = settings.timeouts
+        self._tls = tls
+        if settings.lmtp:
+            self.ehlo_msg = "lhlo"
+        super().__init__(*settings.address)
+        self.command_encoding = "utf-8"
+
+    def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
+        if host.startswith("/"):
+            return self._local_socket(host)
+        plain = socket.create_connection((host, port), self._timeouts.connect.total_seconds())
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        wrapped = self._tls.wrap_socket(plain, server_hostname=host) if self._tls else plain
+        wrapped.settimeout(self._timeouts.greeting.total_seconds())
+        return wrapped
+
+    def _local_socket(self, path: str) -> socket.socket:
+        local = socket.socket(socket.AF_UNIX)
+        local.settimeout(self._timeouts.connect.total_seconds())
+        try:
+            local.connect(path)
+        except OSError:
+            local.close()
+            raise
+        local.settimeout(self._timeouts.greeting.total_seconds())
+        return local
+
+    def ask(self, command: str, arguments: str = "") -> Reply:
+        return self.decode(*self.docmd(command, arguments))
+
+    def ask_within(self, timeout: timedelta, command: str, arguments: str = "") -> Reply:
+        self.set_timeout(timeout)
+        return self.ask(command, arguments)
+
+    def send_text(self, content: bytes, timeout: timedelta) -> None:
+        """Send all of it; the timeout is for each block, so that a slow connection gets through."""
+        self.set_timeout(timeout)
+        whole = memoryview(content)
+        for start in range(0, len(whole), _BLOCK_BYTES):
+            self.send(whole[start : start + _BLOCK_BYTES])
+
+    def read_reply(self) -> Reply:
+        return self.decode(*self.getreply())
+
+    def set_timeout(self, timeout: timedelta) -> None:
+        seconds = timeout.total_seconds()
+        if self.sock is not None and self.sock.gettimeout() != seconds:
+            self.sock.settimeout(seconds)
+
+    @staticmethod
+    def decode(code: int, text: bytes) -> Reply:
+        return Reply(code, text.decode("utf-8", "replace"))
+
+
+def describe(error: Exception) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return clean(f"certificate refused, {error.verify_message}")
+    return clean(str(error)) or type(error).__name__
+
+
+# ── opening one ─────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Where mail is handed in, and as whom; `tokens` are those of an account without a password."""
+
+    settings: SmtpSettings
+    tokens: Tokens | None = None
+
+    @property
+    def name(self) -> str:
+        host, port = self.settings.address
+        return host if host.startswith("/") else f"{host}:{port}"
+
+    def down_error(self, problem: str) -> NotSentError:
+        error = f"the mail server {self.name} {problem}"
+        return NotSentError(Outcome(DeliveryState.RETRY, error, channel_down=True))
+
+
+def connect(account: Account, begin: Callable[[str], object] = bool) -> Session:
+    """Return a connection that is ready for MAIL. Raises NotSentError.
+
+    `begin` gets the name of each step as it begins.
+    """
+    token = _access_token(account, begin)
+    begin("connection")
+    try:
+        session = _open_session(account)
+    except smtplib.SMTPConnectError as error:
+        text = error.smtp_error
+        reply = Session.decode(error.smtp_code, text if isinstance(text, bytes) else text.encode())
+        raise account.down_error(f"does not take mail now: {reply}") from error
+    except (smtplib.SMTPException, OSError, ValueError) as error:
+        raise account.down_error(f"cannot be reached: {describe(error)}") from error
+    try:
+        if account.settings.tls == "starttls":
+            begin("TLS")
+            _start_tls(session, account)
+        if account.settings.username:
+            begin("login")
+        if not account.settings.username or _log_in(session, account, token):
+            return session
+    except (smtplib.SMTPException, OSError, ValueError) as error:
+        session.close()
+        raise account.down_error(f"broke off: {describe(error)}") from error
+    except BaseException:
+        session.close()
+        raise
+    session.close()
+    return connect(account)
+
+
+def _open_session(account: Account) -> Session:
+    context = _tls_context(account) if account.settings.tls == "implicit" else None
+    session = Session(account.settings, context)
+    session.ehlo_or_helo_if_needed()
+    return session
+
+
+def _tls_context(account: Account) -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=account.settings.ca_file)
+
+
+def _start_tls(session: Session, account: Account) -> None:
+    """STARTTLS is required: without it, or with another server's certificate, no mail is sent."""
+    if not session.has_extn("starttls"):
+        is_local = is_loopback(account.settings.address[0])
+        here = " (of this machine: smtp.tls: none)" if is_local else ""
+        raise account.down_error(f"offers no STARTTLS, and mail is not sent in the clear{here}")
+    try:
+        session.starttls(context=_tls_context(account))
+    except ssl.SSLError as error:
+        raise account.down_error(f"could not be trusted: {describe(error)}") from error
+    session.ehlo()
+
+
+def _access_token(account: Account, begin: Callable[[str], object]) -> str:
+    """Return a token, asked for before the server is, which would not wait for it."""
+    if account.tokens is None:
+        return ""
+    begin("token endpoint")
+    try:
+        token = account.tokens.token()
+    except TokenError as error:
+        if error.code:  # the endpoint answered
+            begin("token")
+        problem = f"no mail can be sent to {account.name}: {error}"
+        raise NotSentError(Outcome(DeliveryState.RETRY, problem, channel_down=True)) from error
+    begin("token")
+    return token
+
+
+def _log_in(session: Session, account: Account, token: str) -> bool:
+    """Log in by one attempt with one mechanism, so that a wrong password locks no account.
+
+    A refusal may come as a challenge with its reason, to which an answer has to be sent. Returns
+    False if the server refuses a token that it took before: a new one is worth an attempt.
+    """
+    username, tokens = account.settings.username, account.tokens
+    secret = account.settings.password
+    password = secret.reveal() if secret else ""
+    logins: dict[str, tuple[str, ...]] = (
+        {
+            "XOAUTH2": (f"user={username}\1auth=Bearer {token}\1\1", ""),
+            "OAUTHBEARER": (f"n,a={username},\1auth=Bearer {token}\1\1", "\1"),
+        }
+        if tokens
+        else {"PLAIN": (f"\0{username}\0{password}",), "LOGIN": ("", f"{username}", password)}
+    )
+    offered = session.esmtp_features.get("auth", "").upper().split()
+    mechanism = next((name for name in logins if name in offered), None)
+    if mechanism is None:
+        raise account.down_error(f"offers no login by {' or '.join(logins)}")
+    first, *answers = map(_base64, logins[mechanism])
+    reply = session.ask("AUTH", f"{mechanism} {first}".rstrip())
+    for answer in answers:
+        reply = session.ask(answer) if reply.kind == 3 else reply
+    if reply.kind == 2:
+        if tokens:
+            tokens.accept(token)
+        return True
+    shown = str(reply)
+    for secret_text in filter(None, (first, *answers, _base64(password), password, token)):
+        shown = shown.replace(secret_text, "********")  # some servers repeat the command
+    if tokens is None or reply.kind != 5:
+        raise account.down_error(f"refused the login: {shown}")
+    if tokens.refuse(token):
+        return False
+    cause = tokens.clock_problem or PERMISSION[tokens.settings.provider]
+    raise account.down_error(f"refused a token that was just issued: {shown} ({cause})")
+
+
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode("ascii")
