@@ -81,7 +81,7 @@ def _by_device(tokens: Tokens, say: Callable[[str], None], sleep: Callable[[floa
         "SMTP.Send and `Allow public client flows`."
     )
     code = request_device_code(tokens)
-    say(f"Open {code.address}\nand enter the code {code.user_code}")
+    say(f"Open {code.verification_uri}\nand enter the code {code.user_code}")
     say(f"Log in as {tokens.mailbox}. Waiting ...")
     await_device_login(tokens, code, sleep)
 

@@ -20,10 +20,11 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from urllib.parse import parse_qs, urlencode, urlsplit
+
+import msgspec
 
 from monitor.channels.email.settings import OAuthSettings
 from monitor.errors import FetchError
@@ -32,7 +33,7 @@ from monitor.setting_types import Secret
 if TYPE_CHECKING:
     from monitor.http.response import Response
 
-# A token is renewed so many seconds before its end, or at the end of 9/10 of a short life.
+# Seconds before its end at which a token is renewed; one of a short life after 9/10 of it.
 _RENEWED_BEFORE = 300.0
 _USUAL_LIFE = 3600.0
 _ASSERTION_LIFE = 3600
@@ -221,16 +222,16 @@ def sign_assertion(settings: OAuthSettings, mailbox: str, now: int) -> str:
         "sub": mailbox,
         "scope": settings.requested_scope,
         "aud": settings.endpoint,
+        "iat": now,
+        "exp": now + _ASSERTION_LIFE,
     }
-    header = {"alg": "RS256", "typ": "JWT"}
-    times = {"iat": now, "exp": now + _ASSERTION_LIFE}
-    signed = f"{_encode(header)}.{_encode({**claims, **times})}"
-    signature = key.sign(signed.encode(), PKCS1v15(), SHA256())
-    return f"{signed}.{base64.urlsafe_b64encode(signature).rstrip(b'=').decode()}"
+    parts = ({"alg": "RS256", "typ": "JWT"}, claims)
+    signed = ".".join(_base64(json.dumps(part).encode()) for part in parts)
+    return f"{signed}.{_base64(key.sign(signed.encode(), PKCS1v15(), SHA256()))}"
 
 
-def _encode(part: Mapping[str, Any]) -> str:
-    return base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode()
+def _base64(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
 
 
 # ── the first login ─────────────────────────────────────────────────────────────────
@@ -242,15 +243,14 @@ _DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 _SLOWER = 5.0  # seconds more between two questions, where the endpoint asks for it
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceCode:
-    """Where to enter which code, and how to ask whether that was done."""
+class DeviceCode(msgspec.Struct, frozen=True):
+    """The code to enter at an address (RFC 8628, 3.2); the endpoint is asked with `device_code`."""
 
-    address: str
+    verification_uri: str
     user_code: str
-    device_code: str = field(repr=False)
-    interval: float
-    seconds: float
+    device_code: str
+    interval: float = 5
+    expires_in: float = 900
 
 
 def request_device_code(tokens: Tokens) -> DeviceCode:
@@ -258,21 +258,15 @@ def request_device_code(tokens: Tokens) -> DeviceCode:
     url = tokens.settings.endpoint.removesuffix("/token") + "/devicecode"
     answer = tokens.ask({"scope": tokens.settings.requested_scope}, url)
     try:
-        return DeviceCode(
-            str(answer["verification_uri"]),
-            str(answer["user_code"]),
-            str(answer["device_code"]),
-            float(answer.get("interval", 5)),
-            float(answer.get("expires_in", 900)),
-        )
-    except (KeyError, TypeError, ValueError):
+        return msgspec.convert(answer, DeviceCode, strict=False)
+    except msgspec.ValidationError:
         raise TokenError(tokens.settings, "answered without a code for the login") from None
 
 
 def await_device_login(tokens: Tokens, code: DeviceCode, sleep: Callable[[float], None]) -> None:
     """Ask until the code is entered, and keep the refresh token. Raises TokenError."""
     waited, interval = 0.0, max(code.interval, 1.0)
-    while waited < code.seconds:
+    while waited < code.expires_in:
         try:
             answer = tokens.ask({"grant_type": _DEVICE_GRANT, "device_code": code.device_code})
         except TokenError as error:
@@ -288,13 +282,12 @@ def await_device_login(tokens: Tokens, code: DeviceCode, sleep: Callable[[float]
 
 def consent_address(tokens: Tokens, verifier: str, state: str) -> str:
     """Return the address of the consent page. The verifier itself is not in it."""
-    challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest())
     query = {
         "client_id": tokens.settings.client_id,
         "redirect_uri": REDIRECT,
         "response_type": "code",
         "scope": tokens.settings.requested_scope,
-        "code_challenge": challenge.rstrip(b"=").decode(),
+        "code_challenge": _base64(hashlib.sha256(verifier.encode()).digest()),
         "code_challenge_method": "S256",
         "state": state,
         "access_type": "offline",
@@ -403,10 +396,8 @@ def explain(settings: OAuthSettings, answer: Mapping[str, Any], clock: str = "")
     if number and number not in _AADSTS:
         page = f"see https://login.microsoftonline.com/error?code={number}"
         advice = f"{advice}; {page}" if advice else page
-    if clock:
-        advice = clock
     shown = f"{error}, AADSTS{number}" if number else error
-    return TokenError(settings, f"refused ({shown})", advice, error)
+    return TokenError(settings, f"refused ({shown})", clock or advice, error)
 
 
 def clock_problem(date: str, now: float) -> str:
