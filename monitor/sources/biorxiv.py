@@ -25,10 +25,8 @@ from monitor.sources.api.values import (
     given_name_first,
     limited,
     names_of,
-    paper_date,
     plain_text,
     terms,
-    title_of,
 )
 from monitor.sources.api.windows import ApiOptions, ApiSource, PageRequest
 from monitor.sources.feed.source import Feed
@@ -64,6 +62,7 @@ class BioRxiv(ApiSource):
     options: PreprintOptions
     service = "bioRxiv"
     lists = ("collection",)
+    cursor_path = ""
     address = "https://api.biorxiv.org"
 
     def read(self, document: Document) -> Reading:
@@ -75,39 +74,35 @@ class BioRxiv(ApiSource):
 
     def listing(self, response: Record) -> Listing:
         """Find the rows; "no posts found" is an empty response, any other status an error."""
-        message = next(iter(response.items("messages")), Record(None))
+        rows = super().listing(response)
+        message = next(iter(response.items("messages")), response)
         status = message.text("status")
-        rows = response.at("collection").value
-        if not isinstance(rows, list):
+        if rows.error or (not rows.items and _NOTHING_FOUND.search(status)):
+            return rows
+        if not rows.items and status.lower() != "ok":
             return Listing(error=self.describe_error(response))
-        if _NOTHING_FOUND.search(status) and not rows:
-            return Listing()
-        if not rows and status.lower() != "ok":
-            return Listing(error=self.describe_error(response))
-        total = message.number("total")
-        begin = message.number("cursor") or 0
-        return Listing(rows, total, begin, cursor=str(begin + len(rows)))
+        return Listing(rows.items, message.number("total"), message.number("cursor") or 0)
 
-    def paper(self, record: Record, now: datetime) -> Paper:
+    def paper(self, record: Record) -> Paper:
         """Turn a row, which is one version of a preprint, into a paper."""
-        title = title_of(*_values(record, "title"))
+        title = record.title(*_names("title"))
         doi = _doi(record, "doi", "biorxiv_doi", "preprint_doi", "rel_doi")
         if not doi:
             raise NoPaperError("record has no DOI")
         version = record.number("version")
-        at = paper_date(next(_values(record, "date"), ""), now)
+        at = record.date(*_names("date"))
         published = _first_day(doi, version, at)
         journal = _doi(record, "published", "published_doi")
         return Paper(
             title=title,
-            abstract=_abstract(next(_values(record, "abstract", "rel_abs"), "")),
+            abstract=_abstract(record.text(*_names("abstract"), "rel_abs")),
             authors=names_of(_authors(record)),
-            venue=plain_text(record.text("published_journal")),
+            venue=record.plain("published_journal"),
             published=published,
             updated=at,
             url=self._page_of(record, doi, version),
             keys=keys_of((("doi", doi), ("doi", journal))),
-            categories=terms(_values(record, "category")),
+            categories=terms(map(record.text, _names("category"))),
             version=version,
             withdrawn=_is_withdrawn(record, title),
             raw_id=doi,
@@ -126,8 +121,7 @@ class BioRxiv(ApiSource):
         )
 
     def _page_of(self, record: Record, doi: str, version: int | None) -> str:
-        names = ("server", "preprint_platform", "rel_site")
-        platform = next(filter(None, (record.text(name) for name in names)), self.kind)
+        platform = record.text("server", "preprint_platform", "rel_site") or self.kind
         server = "medrxiv" if platform.lower() == "medrxiv" else "biorxiv"
         return f"https://www.{server}.org/content/{quote(doi)}" + (f"v{version}" if version else "")
 
@@ -154,16 +148,14 @@ class MedRxiv(BioRxiv):
     service = "medRxiv"
 
 
-def _values(record: Record, name: str, *others: str) -> Iterator[str]:
-    """Yield the values of a field under the names that the three services use."""
-    names = (name, f"preprint_{name}", f"rel_{name}", *others)
-    return filter(None, (record.text(field) for field in names))
+def _names(field: str) -> tuple[str, ...]:
+    """Return the names of a field in the responses of /details, /pubs and /covid19."""
+    return field, f"preprint_{field}", f"rel_{field}"
 
 
 def _authors(record: Record) -> Iterator[str]:
     """Read last names first, separated by semicolons; of /covid19 a list of natural names."""
-    line = limited(next(_values(record, "authors"), ""))
-    for name in line.split(";"):
+    for name in limited(record.text(*_names("authors"))).split(";"):
         yield given_name_first(name.strip(" ,"))  # a group is "Group, "
     yield from (author.text("author_name") for author in record.items("rel_authors"))
 

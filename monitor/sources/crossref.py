@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from urllib.parse import urlencode
 
 from monitor.model import COMMENT, RETRACTION, Month, Paper
 from monitor.sources.api.records import Listing
@@ -19,7 +18,6 @@ from monitor.sources.api.values import (
     doi_page,
     limited,
     names_of,
-    number,
     plain_text,
     terms,
     title_of,
@@ -27,7 +25,6 @@ from monitor.sources.api.values import (
 from monitor.sources.api.windows import ApiSource, FilterOptions, PageRequest
 from monitor.sources.fields.dates import day_of, long_over, within_print_era
 from monitor.sources.fields.identifiers import Keys, identifier_pairs, keys_of
-from monitor.sources.fields.links import http_link
 from monitor.sources.fields.markup import unescape_tags
 from monitor.sources.fields.publication_types import NOTICES, type_and_subject, type_of
 from monitor.text import plain, without_placeholder
@@ -66,30 +63,27 @@ class Crossref(ApiSource):
     Options = FilterOptions
     options: FilterOptions
     service = "Crossref"
-    lists = ("items",)
+    lists = ("message.items",)
+    total_path = "message.total-results"
+    begin_path = "message.query.start-index"
+    cursor_path = "message.next-cursor"
+    single = ("DOI",)
     address = "https://api.crossref.org"
     preset = "crossref"
 
     def listing(self, response: Record) -> Listing:
         """Find the works; /works/DOI returns a single one, and doi.org one without an envelope."""
-        message = response if response.text("DOI") else response.at("message")
-        if message.text("DOI"):
-            return Listing((message.value,))
-        works = message.at("items").value
-        if not isinstance(works, list):
-            return Listing(error=self.describe_error(response))
-        total = message.number("total-results")
-        begin = message.number("query", "start-index") or 0
-        return Listing(works, total, begin, message.text("next-cursor"))
+        message = response.at("message")
+        return super().listing(message if message.has("DOI") else response)
 
-    def paper(self, record: Record, now: datetime) -> Paper:
+    def paper(self, record: Record) -> Paper:
         """Turn a work into a paper."""
         doi = record.text("DOI").lower()
         if not doi:
             raise NoPaperError("record has no DOI")
         titles = map(_unescape_once_more, record.texts("title") + record.texts("original-title"))
         title = _with_subtitle(record, title_of(*titles))
-        year, published = _publication_date(record, now)
+        year, published = _publication_date(record)
         updates = list(_updates(record))
         notices = [(mark, [("doi", of)]) for mark, of in updates if of not in ("", doi)]
         types = (record.text("subtype"), record.text("type"))
@@ -102,8 +96,8 @@ class Crossref(ApiSource):
             authors=names_of(_authors(record)),
             venue=plain_text(_unescape_once_more(_venue(record))),
             year=year,
-            published=published or long_over(year, now),
-            url=http_link(record.text("URL"), "") or doi_page(doi),
+            published=published or long_over(year, record.now),
+            url=record.link("URL") or doi_page(doi),
             pdf_url=_pdf(record),
             keys=_keys(record, doi),
             categories=terms(_subjects(record)),
@@ -117,15 +111,14 @@ class Crossref(ApiSource):
         """Return the address of a page of works."""
         first, last = request.window.days
         window = f"from-created-date:{first},until-created-date:{last}"
-        more, query = self.options.filter, self.options.query
         parameters = {
-            "filter": f"{window},{more}" if more else window,
+            "filter": ",".join(filter(None, (window, self.options.filter))),
             "rows": PAGE,
             "cursor": request.cursor or "*",
+            "query.bibliographic": self.options.query,
+            "mailto": self.contact,
         }
-        optional = {"query.bibliographic": query} if query else {}
-        optional |= {"mailto": self.contact} if self.contact else {}
-        return f"{self.base}/works?{urlencode(parameters | optional)}"
+        return self.address_of("/works", parameters)
 
 
 def _with_subtitle(record: Record, title: str) -> str:
@@ -160,19 +153,17 @@ def _one_form(match: re.Match[str]) -> str:
 
 def _authors(record: Record) -> Iterator[str]:
     """Yield people and groups; the editors of a work without authors."""
-    for person in record.items("author") or record.items("editor"):
+    for person in record.items("author", "editor"):
         parts = (person.text("given"), person.text("family"), person.text("suffix"))
-        whole = person.text("name") or person.text("literal") or parts[0]
-        yield " ".join(filter(None, parts)) if parts[1] else whole
+        yield " ".join(filter(None, parts)) if parts[1] else person.text("name", "literal", "given")
 
 
 def _venue(record: Record) -> str:
     """Return where a work is published; of a preprint the server."""
-    institution = next((place.text("name") for place in record.items("institution")), "")
+    institution = next((server.text("name") for server in record.items("institution")), "")
     own = institution if record.text("subtype") == "preprint" else ""
-    paths = (("container-title",), ("event", "name"), ("institution",))
-    names = (record.text(*path) for path in paths)
-    return next(filter(None, names), "") or own or record.text("group-title") or institution
+    venue = record.text("container-title", "event.name", "institution")
+    return venue or own or record.text("group-title") or institution
 
 
 def _subjects(record: Record) -> Iterator[str]:
@@ -181,27 +172,26 @@ def _subjects(record: Record) -> Iterator[str]:
         yield record.text("group-title")
 
 
-def _publication_date(record: Record, now: datetime) -> tuple[int | None, datetime | None]:
-    """The earliest year that is given, and its first day; a year alone is no date of publication.
+def _publication_date(record: Record) -> tuple[int | None, datetime | None]:
+    """Return the earliest year of a record and its first day; a year alone has no day.
 
     An article of 1981 that went online in 2003 is of 1981. `created`, when the DOI was
-    registered, stands in where it is not later, or nothing else is given.
+    registered, is used if it is not later, or the only date.
     """
     dates = [parts for name in _DATES if (parts := _parts(record, name))]
     created = _parts(record, "created")
     year = min((parts[0] for parts in dates), default=created[0] if created else None)
-    days = [at for parts in dates if parts[0] == year and (at := _date(parts, now))]
+    days = [at for parts in dates if parts[0] == year and (at := _date(parts, record.now))]
     days.sort(key=lambda at: (at.month, isinstance(at, Month), at))  # a day before its month alone
     if not days and created and year and created[0] <= year:
-        days = [at for at in (_date(created, now),) if at]
+        days = [at for at in (_date(created, record.now),) if at]
     return year, days[0] if days else None
 
 
 def _parts(record: Record, name: str) -> tuple[int, ...]:
     """Return [[2021, 7, 8]] as (2021, 7, 8); parts may be missing or null."""
-    dates = record.items(name, "date-parts")
-    first = dates[0].value if dates else None
-    parts = [number(part) for part in first] if isinstance(first, list) else []
+    dates = record.items(f"{name}.date-parts")
+    parts = [part.number() for part in dates[0].items()] if dates else []
     whole = parts[: parts.index(None)] if None in parts else parts
     numbers = tuple(part for part in whole[:3] if part is not None)
     return numbers if numbers and 1500 <= numbers[0] < 2200 else ()
@@ -215,18 +205,18 @@ def _keys(record: Record, doi: str) -> Keys:
     """Return the DOI, and those of the preprint or journal article that is the same work."""
     arxiv = [pair for pair in identifier_pairs((doi,)) if pair[0] == "arxiv"]
     own = arxiv or [("doi", doi)]  # arXiv's DOI has no other information
-    same = (related for relation in _SAME_WORK for related in record.items("relation", relation))
+    same = (related for relation in _SAME_WORK for related in record.items(f"relation.{relation}"))
     return keys_of((*own, *identifier_pairs(related.text("id") for related in same)))
 
 
 def _pdf(record: Record) -> str:
     links = (
-        entry for entry in record.items("link") if entry.text("content-type") == "application/pdf"
+        entry.link("URL")
+        for entry in record.items("link")
+        if entry.text("content-type") == "application/pdf"
+        and entry.text("intended-application") != "text-mining"
     )
-    free = (
-        entry.text("URL") for entry in links if entry.text("intended-application") != "text-mining"
-    )
-    return http_link(next(free, ""), "")
+    return next(links, "")
 
 
 def _is_withdrawn(record: Record, updates: Sequence[tuple[str, str]], doi: str) -> bool:
@@ -240,6 +230,6 @@ def _updates(record: Record) -> Iterator[tuple[str, str]]:
     for work in record.items("update-to"):
         yield type_of([work.text("type")]), work.text("DOI").lower()
     for relation in _COMMENTS:
-        for work in record.items("relation", relation):
+        for work in record.items(f"relation.{relation}"):
             if work.text("id-type") in ("", "doi"):
                 yield COMMENT, work.text("id").lower()

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
-from urllib.parse import urlencode
+from datetime import timedelta
 from xml.etree.ElementTree import Element
 
 from pydantic import Field
@@ -22,7 +21,6 @@ from monitor.sources.api.values import (
     names_of,
     plain_text,
     terms,
-    title_of,
     year_of,
 )
 from monitor.sources.api.windows import ApiSource, PageRequest, QueryOptions
@@ -73,6 +71,7 @@ class Dblp(ApiSource):
     dated = False
     service = "dblp's search"
     lists = ("hit",)
+    cursor_path = ""
     address = "https://dblp.org/search/publ/api"
     longest = timedelta(days=36_500)  # each year is one list
     max_records = 10_000  # of one query, by its documentation
@@ -95,7 +94,7 @@ class Dblp(ApiSource):
         head = heads.get("hits")
         hits = {**(head if isinstance(head, dict) else {}), "hit": records}
         response = {"result": {"status": heads.get("status"), "hits": hits}}
-        if whole and (error := self._check(self.listing(Record(response))).error):
+        if whole and (error := self._check(self.listing(Record(response, now))).error):
             return failure(error)
         return reading(records, whole)
 
@@ -120,40 +119,39 @@ class Dblp(ApiSource):
             "c": 0,
             "format": "json",
         }
-        return f"{self.base}?{urlencode(parameters)}"
+        return self.address_of("", parameters)
 
     def listing(self, response: Record) -> Listing:
         """Find the hits; an error has HTTP status 200."""
-        result = response.at("result")
-        code, hits = result.text("status", "@code"), result.at("hits")
+        code, hits = response.text("result.status.@code"), response.at("result.hits")
         if code not in ("", "200"):
-            words = plain_text(f"{code} {result.text('status', 'text')}")[:200]
+            words = plain_text(f"{code} {response.text('result.status.text')}")[:200]
             return Listing(error=f"{self.service} answered with an error: {words}")
         if not hits.is_object:
             return Listing(error=self.describe_error(response))
-        items, begin = get_list(hits.value, "hit"), hits.number("@first") or 0
-        return Listing(items, hits.number("@total"), begin, str(begin + len(items)))
+        items = get_list(hits.value, "hit")
+        return Listing(items, hits.number("@total"), hits.number("@first") or 0)
 
-    def paper(self, record: Record, now: datetime) -> Paper:
+    def paper(self, record: Record) -> Paper:
         """Turn a hit of the search, or a record of dblp.xml, into a paper."""
-        info = record.at("info") if record.at("info").value is not None else record
-        type_, key = info.text("type"), plain_text(info.text("key") or info.text("@key"))
+        info = record.at("info") if record.has("info") else record
+        type_, key = info.text("type"), info.plain("key", "@key")
         if type_ == TYPES["www"]:
             raise NoPaperError("record is a home page, not a paper")
-        title = _without_stop(title_of(_word(info.at("title"))))
+        title = _without_stop(info.title("title", "title.text"))
         if not title:
             raise NoPaperError("record has no title")
-        people = info.items("authors", "author") or info.items("author") or info.items("editor")
-        places = [*info.items("venue"), *info.items("journal")]
-        places = places or info.items("booktitle") or info.items("school")
+        people = info.items("authors.author", "author", "editor")
+        venues = [*info.items("venue"), *info.items("journal")]
+        venues = venues or info.items("booktitle", "school")
         links = [_word(link) for link in (*info.items("ee"), *info.items("url"))]
         own_page = f"https://dblp.org/rec/{key}" if re.fullmatch(r"[\w/.:-]+", key) else ""
         return Paper(
             title=title,
             authors=tuple(_HOMONYM.sub("", name) for name in names_of(map(_word, people))),
-            venue=", ".join(filter(None, (plain_text(_word(place)) for place in places))),
+            venue=", ".join(filter(None, (plain_text(_word(venue)) for venue in venues))),
             year=year_of(info.text("year")),
-            updated=within_reason(parse_date(info.text("@mdate")), now),
+            updated=within_reason(parse_date(info.text("@mdate")), record.now),
             url=first_link([*links, own_page]),  # links are relative in dblp.xml
             keys=keys_of([("dblp", key), *_identifiers(info, links)]),
             categories=terms((type_,)),
@@ -178,7 +176,7 @@ def _value_of(element: Element) -> object:
 
 def _word(value: Record) -> str:
     """Return a value that is a text, or an object with a text."""
-    return value.text("text") if value.is_object else value.text()
+    return value.text("", "text")
 
 
 def _without_stop(title: str) -> str:

@@ -7,26 +7,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import datetime
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from monitor.model import Paper
 from monitor.sources.api.records import Listing
 from monitor.sources.api.values import (
     Record,
-    abstract_of,
     doi_page,
     limited,
     names_of,
-    paper_date,
     plain_text,
     terms,
-    title_of,
     year_of,
 )
 from monitor.sources.api.windows import ApiOptions, ApiSource, PageRequest
 from monitor.sources.fields.identifiers import keys_of
-from monitor.sources.fields.links import http_link
 from monitor.sources.fields.publication_types import NOTICES, type_and_subject, type_of
 
 PAGE = 200
@@ -34,6 +29,9 @@ PAGE = 200
 _LAST_NAME_FIRST = re.compile(
     r"^(?P<last>\S.*?) (?P<initials>[^\W\d_a-z]{1,4})(?P<suffix> (?:[JS]r|I{2,3}|IV|2nd|3rd))?$"
 )
+_VENUES = ("journalInfo.journal.title", "journalTitle", "bookOrReportDetails.publisher")
+_COMMENTS = "commentCorrectionList.commentCorrection"
+_SCHEMES = {"MED": "pmid", "PMC": "pmcid"}
 _WITHDRAWN = ("retracted publication", "preprint withdrawal", "preprint removal")
 
 
@@ -52,42 +50,34 @@ class EuropePmc(ApiSource):
     Options = EuropePmcOptions
     options: EuropePmcOptions
     service = "Europe PMC"
-    lists = ("result",)
+    lists = ("resultList.result",)
+    total_path = "hitCount"
+    cursor_path = "nextCursorMark"
     address = "https://www.ebi.ac.uk/europepmc/webservices/rest"
 
     def listing(self, response: Record) -> Listing:
-        """Find the results, their number and the cursor of the next page."""
-        results = response.at("resultList", "result").value
-        count = response.number("hitCount")
-        if results is None and count == 0 and not response.text("errMsg"):
-            results = []
-        if results is None and response.at("result").is_object:
-            results = [response.at("result").value]  # the response for a single article
-        if not isinstance(results, list):
-            return Listing(error=self.describe_error(response))
-        return Listing(results, count, cursor=response.text("nextCursorMark"))
+        """Find the results; the response for an article has a single one."""
+        article = response.at("result")
+        return Listing((article.value,)) if article.is_object else super().listing(response)
 
-    def paper(self, record: Record, now: datetime) -> Paper:
+    def paper(self, record: Record) -> Paper:
         """Turn a result, core or lite, into a paper."""
         doi = record.text("doi").lower()
-        published = paper_date(record.text("firstPublicationDate"), now)
+        published = record.date("firstPublicationDate")
         source, name = record.text("source"), record.text("id")
-        year = record.text("pubYear") or record.text("journalInfo", "yearOfPublication")
-        journal = record.text("journalInfo", "journal", "title") or record.text("journalTitle")
-        book = record.text("bookOrReportDetails", "publisher")
         type_, about = type_and_subject(list(_notices(record)), _types(record))
         return Paper(
-            title=title_of(record.text("title")),
-            abstract=abstract_of(record.text("abstractText")),
+            title=record.title("title"),
+            abstract=record.abstract("abstractText"),
             authors=names_of(_authors(record)),
-            venue=plain_text(journal or book),
-            year=year_of(year, published),
+            venue=record.plain(*_VENUES),
+            year=year_of(record.text("pubYear", "journalInfo.yearOfPublication"), published),
             published=published,
-            updated=paper_date(record.text("dateOfRevision"), now),
+            updated=record.date("dateOfRevision"),
             url=_page(doi, source, name),
             pdf_url=_pdf(record),
             keys=keys_of(_keys(record, doi)),
-            categories=terms(record.texts("keywordList", "keyword")),
+            categories=terms(record.texts("keywordList.keyword")),
             version=record.number("versionNumber"),
             withdrawn=_is_withdrawn(record),
             raw_id=plain_text(f"{source}/{name}") if name else "",
@@ -104,15 +94,16 @@ class EuropePmc(ApiSource):
             "format": "json",
             "pageSize": PAGE,
             "cursorMark": request.cursor or "*",
-        } | ({"email": self.contact} if self.contact else {})
-        return f"{self.base}/search?{urlencode(parameters)}"
+            "email": self.contact,
+        }
+        return self.address_of("/search", parameters)
 
 
 def _authors(record: Record) -> Iterator[str]:
     """Yield first names first; the lite form has only "Doe J, Roe R." in one text."""
-    people = record.items("authorList", "author")
+    people = record.items("authorList.author")
     for person in people:
-        first = person.text("firstName") or person.text("initials")
+        first = person.text("firstName", "initials")
         family = person.text("lastName")
         whole = person.text("collectiveName") or _given_first(person.text("fullName"))
         yield f"{first} {family}" if first and family else whole or family
@@ -127,25 +118,22 @@ def _given_first(name: str) -> str:
 
 def _is_withdrawn(record: Record) -> bool:
     """Whether its type or a retraction notice shows that it is withdrawn."""
-    notes = record.items("commentCorrectionList", "commentCorrection")
+    notes = record.items(_COMMENTS)
     retracted = any(note.text("type").lower() == "retraction in" for note in notes)
     return retracted or any(kind in _WITHDRAWN for kind in _types(record))
 
 
 def _notices(record: Record) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     """Yield the type of a notice ("Erratum for"), and the identifier of its subject."""
-    for comment in record.items("commentCorrectionList", "commentCorrection"):
+    for comment in record.items(_COMMENTS):
         relation, scheme = comment.text("type").lower(), _SCHEMES.get(comment.text("source"), "")
         mark = type_of([relation]) if relation.endswith((" of", " for", " on")) else ""
         if mark in NOTICES:
             yield mark, [(scheme, comment.text("id"))] if scheme else []
 
 
-_SCHEMES = {"MED": "pmid", "PMC": "pmcid"}
-
-
 def _types(record: Record) -> Iterator[str]:
-    for name in record.texts("pubTypeList", "pubType") or record.text("pubType").split(";"):
+    for name in record.texts("pubTypeList.pubType") or record.text("pubType").split(";"):
         yield name.lower().replace("-", " ").strip()
 
 
@@ -155,7 +143,7 @@ def _keys(record: Record, doi: str) -> Iterator[tuple[str, str]]:
     name = record.text("id") if record.text("source") == "MED" else ""
     yield "pmid", record.text("pmid") or name
     yield "pmcid", record.text("pmcid")
-    for comment in record.items("commentCorrectionList", "commentCorrection"):
+    for comment in record.items(_COMMENTS):
         if comment.text("type").lower() == "preprint of" and comment.text("source") == "MED":
             yield "pmid", comment.text("id")
 
@@ -167,7 +155,6 @@ def _page(doi: str, source: str, name: str) -> str:
 
 
 def _pdf(record: Record) -> str:
-    links = record.items("fullTextUrlList", "fullTextUrl")
+    links = record.items("fullTextUrlList.fullTextUrl")
     free = (link for link in links if link.text("availabilityCode") in ("OA", "F"))
-    addresses = (link.text("url") for link in free if link.text("documentStyle") == "pdf")
-    return http_link(next(addresses, ""), "")
+    return next((link.link("url") for link in free if link.text("documentStyle") == "pdf"), "")

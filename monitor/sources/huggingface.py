@@ -6,22 +6,14 @@ is the arXiv id. A day without papers is an empty list.
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
-from urllib.parse import quote, urlencode
+from datetime import timedelta
+from urllib.parse import quote
 
 from monitor.model import FirstRun, Paper
 from monitor.sources.api.records import Listing
-from monitor.sources.api.values import (
-    NoPaperError,
-    Record,
-    names_of,
-    paper_date,
-    plain_text,
-    title_of,
-)
+from monitor.sources.api.values import NoPaperError, Record, names_of, plain_text
 from monitor.sources.api.windows import ApiOptions, ApiSource, PageRequest
 from monitor.sources.fields.identifiers import arxiv_id, keys_of
-from monitor.sources.fields.links import http_link
 
 PAGE_SIZE = 100
 # As many as a column of the store takes.
@@ -38,35 +30,30 @@ class HuggingFace(ApiSource):
     default_first_run = FirstRun.DELIVER
     service = "Hugging Face"
     lists = ("papers", "dailyPapers")
+    single = ("id", "title")
     address = "https://huggingface.co"
     longest = timedelta(days=1)
 
     def listing(self, response: Record) -> Listing:
-        """Find the papers: a list, or the object of a single paper."""
+        """Find the papers: a response is a list, empty on a day without papers."""
         if isinstance(response.value, list):
             return Listing(response.value)
-        if response.text("id") and response.text("title"):
-            return Listing((response.value,))
         return super().listing(response)
 
-    def paper(self, record: Record, now: datetime) -> Paper:
+    def paper(self, record: Record) -> Paper:
         """Turn an entry of a list, or a paper alone, into a paper."""
         fields = record.at("paper") if record.at("paper").is_object else record
-        title = title_of(fields.text("title"), record.text("title"))
+        title = record.title("paper.title", "title")
         name = fields.text("id")
         if not name:
             raise NoPaperError("record has no id")
         arxiv = arxiv_id(name)
-        links = {
-            "code": http_link(fields.text("githubRepo"), ""),
-            "project": http_link(fields.text("projectPage"), ""),
-        }
-        published = fields.text("publishedAt") or record.text("publishedAt")
+        links = {"code": fields.link("githubRepo"), "project": fields.link("projectPage")}
         return Paper(
             title=title,
-            abstract=plain_text(fields.text("summary") or record.text("summary")),
+            abstract=record.plain("paper.summary", "summary"),
             authors=names_of(author.text("name") for author in fields.items("authors")),
-            published=paper_date(published, now),
+            published=record.date("paper.publishedAt", "publishedAt"),
             url=f"https://arxiv.org/abs/{arxiv}" if arxiv else f"{PAGES}{quote(name)}",
             keys=keys_of((("arxiv", arxiv),)),
             raw_id=plain_text(name),
@@ -80,6 +67,5 @@ class HuggingFace(ApiSource):
 
     def page_url(self, request: PageRequest) -> str:
         """Return the address of the list of one day."""
-        query = {"date": request.window.days[1], "limit": PAGE_SIZE}
-        more = {"p": request.cursor} if request.cursor else {}
-        return f"{self.base}/api/daily_papers?{urlencode(query | more)}"
+        parameters = {"date": request.window.days[1], "limit": PAGE_SIZE, "p": request.cursor}
+        return self.address_of("/api/daily_papers", parameters)

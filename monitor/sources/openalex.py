@@ -6,30 +6,23 @@ https://developers.openalex.org: /works with cursor paging; any field may be nul
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
-from urllib.parse import urlencode
 
 from pydantic import Field, SecretStr
 
 from monitor.model import RETRACTION, Paper
 from monitor.sources.api.records import Listing
-from monitor.sources.api.values import (
-    Record,
-    abstract_of,
-    in_order,
-    names_of,
-    paper_date,
-    plain_text,
-    terms,
-    title_of,
-    year_of,
-)
+from monitor.sources.api.values import Record, in_order, names_of, plain_text, terms, year_of
 from monitor.sources.api.windows import ApiSource, FilterOptions, PageRequest
 from monitor.sources.fields.identifiers import identifier_pairs, keys_of
-from monitor.sources.fields.links import first_link
 from monitor.sources.fields.publication_types import type_of
+from monitor.text import without_placeholder
 
 PAGE = 100
+_VENUES = (
+    "primary_location.source.display_name",
+    "primary_location.raw_source_name",
+    "host_venue.display_name",
+)
 
 
 class OpenAlexOptions(FilterOptions):
@@ -48,40 +41,33 @@ class OpenAlex(ApiSource):
     service = "OpenAlex"
     preset = "openalex"
     lists = ("results",)
+    total_path = "meta.count"
+    cursor_path = "meta.next_cursor"
     address = "https://api.openalex.org"
 
     def listing(self, response: Record) -> Listing:
         """Find the works; /works/ID returns a single one."""
-        works = response.at("results").value
-        if not isinstance(works, list):
-            alone = _name(response.text("id")) and response.at("error").value is None
-            return (
-                Listing((response.value,))
-                if alone
-                else Listing(error=self.describe_error(response))
-            )
-        page, size = response.number("meta", "page"), response.number("meta", "per_page")
-        begin = (page - 1) * (size or 0) if page else 0
-        total = response.number("meta", "count")
-        return Listing(works, total, begin, response.text("meta", "next_cursor"))
+        is_work = _name(response.text("id")) and not response.has("error")
+        return Listing((response.value,)) if is_work else super().listing(response)
 
-    def paper(self, record: Record, now: datetime) -> Paper:
+    def paper(self, record: Record) -> Paper:
         """Turn a work into a paper."""
-        name = _name(record.text("id") or record.text("ids", "openalex"))
-        published = paper_date(record.text("publication_date"), now)
-        location = record.at("primary_location")
+        name = _name(record.text("id", "ids.openalex"))
+        published = record.date("publication_date")
         type_ = type_of([record.text("type")])
-        topics = record.items("topics") or record.items("primary_topic") or record.items("concepts")
-        links = (record.text("doi"), location.text("landing_page_url"), record.text("id"))
+        topics = record.items("topics", "primary_topic", "concepts")
+        people = record.items("authorships")
         return Paper(
-            title=title_of(record.text("title"), record.text("display_name")),
-            abstract=abstract_of(in_order(record.at("abstract_inverted_index").value)),
-            authors=names_of(_authors(record)),
-            venue=plain_text(_venue(record)),
+            title=record.title("title", "display_name"),
+            abstract=without_placeholder(
+                plain_text(in_order(record.at("abstract_inverted_index").value))
+            ),
+            authors=names_of(p.text("author.display_name", "raw_author_name") for p in people),
+            venue=record.plain(*_VENUES),
             year=year_of(record.text("publication_year"), published),
             published=published,
-            url=first_link(links),
-            pdf_url=_pdf(record),
+            url=record.link("doi", "primary_location.landing_page_url", "id"),
+            pdf_url=record.link("best_oa_location.pdf_url", "primary_location.pdf_url"),
             keys=keys_of(_keys(record, name)),
             categories=terms(topic.text("display_name") for topic in topics),
             withdrawn=record.at("is_retracted").value is True and type_ != RETRACTION,
@@ -94,16 +80,16 @@ class OpenAlex(ApiSource):
         first, last = request.window.days
         options = self.options
         window = f"from_publication_date:{first},to_publication_date:{last}"
-        more, key = options.filter, options.api_key.get_secret_value()
+        key = options.api_key.get_secret_value()
         parameters = {
-            "filter": f"{window},{more}" if more else window,
+            "filter": ",".join(filter(None, (window, options.filter))),
             "search": options.query,
-            "per_page": str(PAGE),
+            "per_page": PAGE,
             "cursor": request.cursor or "*",
             "api_key": key,
             "mailto": "" if key else self.contact,
         }
-        return f"{self.base}/works?{urlencode({k: v for k, v in parameters.items() if v})}"
+        return self.address_of("/works", parameters)
 
 
 def _name(address: str) -> str:
@@ -112,30 +98,12 @@ def _name(address: str) -> str:
     return name if name[:1] == "W" and name[1:].isdigit() else ""
 
 
-def _authors(record: Record) -> Iterator[str]:
-    for authorship in record.items("authorships"):
-        yield authorship.text("author", "display_name") or authorship.text("raw_author_name")
-
-
-def _venue(record: Record) -> str:
-    location = record.at("primary_location") or record.at("host_venue")
-    names = (location.text("source", "display_name"), location.text("raw_source_name"))
-    return next(filter(None, names), "") or record.text("host_venue", "display_name")
-
-
 def _keys(record: Record, name: str) -> Iterator[tuple[str, str]]:
     """Yield its identifiers, and the arXiv id of any of its locations."""
     yield "openalex", name
-    yield "pmid", record.text("ids", "pmid").rstrip("/").rsplit("/", 1)[-1]
-    central = record.text("ids", "pmcid").rstrip("/").rsplit("/", 1)[-1].upper()
+    yield "pmid", record.text("ids.pmid").rstrip("/").rsplit("/", 1)[-1]
+    central = record.text("ids.pmcid").rstrip("/").rsplit("/", 1)[-1].upper()
     yield "pmcid", f"PMC{central}" if central.isdigit() else central
-    yield from identifier_pairs([record.text("doi") or record.text("ids", "doi")])
-    places = identifier_pairs(
-        location.text("landing_page_url") for location in record.items("locations")
-    )
-    yield from (pair for pair in places if pair[0] == "arxiv")
-
-
-def _pdf(record: Record) -> str:
-    links = (record.text(place, "pdf_url") for place in ("best_oa_location", "primary_location"))
-    return first_link(links)
+    yield from identifier_pairs([record.text("doi", "ids.doi")])
+    pages = (location.text("landing_page_url") for location in record.items("locations"))
+    yield from (pair for pair in identifier_pairs(pages) if pair[0] == "arxiv")

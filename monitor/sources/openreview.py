@@ -8,24 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
-from urllib.parse import quote, urlencode
+from datetime import UTC, datetime, timedelta
+from urllib.parse import quote
 
 from pydantic import Field
 
 from monitor.model import Paper
 from monitor.sources.api.records import Listing
-from monitor.sources.api.values import (
-    NoPaperError,
-    Record,
-    abstract_of,
-    at_milliseconds,
-    names_of,
-    plain_text,
-    terms,
-    title_of,
-)
+from monitor.sources.api.values import NoPaperError, Record, names_of, plain_text, terms
 from monitor.sources.api.windows import ApiOptions, ApiSource, PageRequest
+from monitor.sources.fields.dates import within_reason
 from monitor.sources.fields.identifiers import identifier_pairs, keys_of
 from monitor.sources.fields.links import http_link
 from monitor.sources.fields.names import authors
@@ -55,36 +47,31 @@ class OpenReview(ApiSource):
     options: OpenReviewOptions
     service = "OpenReview"
     lists = ("notes",)
+    total_path = "count"
+    cursor_path = ""
+    single = ("id", "content")
     address = "https://api2.openreview.net"
     longest = timedelta(days=36_500)  # one list, newest first
 
-    def listing(self, response: Record) -> Listing:
-        """Find the notes and their total number; a document may be a single note."""
-        if response.text("id") and response.at("content").is_object:
-            return Listing((response.value,))
-        notes = super().listing(response)
-        return notes if notes.error else Listing(notes.items, response.number("count"))
-
-    def paper(self, record: Record, now: datetime) -> Paper:
+    def paper(self, record: Record) -> Paper:
         """Turn a note into a paper; reviews and comments are not papers."""
-        name, forum = record.text("id"), record.text("forum") or record.text("id")
+        name, forum = record.text("id"), record.text("forum", "id")
         if record.text("replyto") and name != forum:
             raise NoPaperError("record is a reply to a paper")
         content = record.at("content")
-        title = title_of(_word(content, "title"))
-        dates = (at_milliseconds(record.at(name).value, now) for name in _DATES)
-        published = next((at for at in dates if at), None)
-        words = [*_list(content, "keywords"), _word(content, "primary_area")]
+        title = content.title(*_paths("title"))
+        published = _first_date(record, *_DATES)
+        words = [*_list(content, "keywords"), content.text(*_paths("primary_area"))]
         return Paper(
             title=title,
-            abstract=abstract_of(_word(content, "abstract")),
+            abstract=content.abstract(*_paths("abstract")),
             authors=names_of(_authors(content)),
-            venue=plain_text(_word(content, "venue")),
+            venue=content.plain(*_paths("venue")),
             year=published.year if published else None,
             published=published,
-            updated=at_milliseconds(record.at("mdate").value or record.at("tmdate").value, now),
+            updated=_first_date(record, "mdate", "tmdate"),
             url=f"{SITE}/forum?id={quote(forum, safe='')}" if forum else "",
-            pdf_url=http_link(_word(content, "pdf"), SITE),
+            pdf_url=http_link(content.text(*_paths("pdf")), SITE),
             keys=keys_of(_keys(record, content, forum)),
             categories=terms(words),
             withdrawn=_is_withdrawn(record, content),
@@ -98,14 +85,12 @@ class OpenReview(ApiSource):
         return (*venues, *invitations)
 
     def following(self, listing: Listing, request: PageRequest) -> str:
-        """Return where the next page begins; "" once notes are older than the window."""
-        seen = request.before + len(listing.items)
-        if not listing.items or (listing.total is not None and seen >= listing.total):
-            return ""
-        last = Record(listing.items[-1])
+        """Return the offset of the next page; "" once notes are older than the window."""
+        last = Record(listing.items[-1] if listing.items else None, request.window.end)
         changed = last.number("tmdate") or last.number("tcdate")
         begin = request.window.begin.timestamp() * 1000
-        return "" if changed is not None and changed < begin else str(seen)
+        is_old = changed is not None and changed < begin
+        return "" if is_old else super().following(listing, request)
 
     def page_url(self, request: PageRequest) -> str:
         """Return the address of a page of notes, the last modified first."""
@@ -116,22 +101,28 @@ class OpenReview(ApiSource):
             "limit": PAGE,
             "offset": request.cursor or 0,
         }
-        return f"{self.base}/notes?{urlencode(parameters)}"
+        return self.address_of("/notes", parameters)
 
 
-def _value(content: Record, name: str) -> Record:
-    """Return a field of either API: {"value": ...} or the value itself."""
-    field = content.at(name).value
-    return Record(field["value"] if isinstance(field, dict) and "value" in field else field)
+def _paths(field: str) -> tuple[str, str]:
+    """Return the paths of a field of `content`, in API 2 and in API 1."""
+    return f"{field}.value", field
 
 
-def _word(content: Record, name: str) -> str:
-    return _value(content, name).text()
+def _first_date(record: Record, *names: str) -> datetime | None:
+    """Return the first date that a paper may have, of milliseconds since 1970."""
+    for name in names:
+        value = record.at(name).value
+        if isinstance(value, (int, float)) and 0 < value < 1e14:
+            at = datetime.fromtimestamp(value / 1000, UTC)
+            if within_reason(at, record.now):
+                return at
+    return None
 
 
 def _list(content: Record, name: str) -> list[str]:
     """Return a list of words, also from one text with commas or semicolons."""
-    items = _value(content, name).items()
+    items = content.items(*_paths(name))
     if len(items) == 1 and isinstance(items[0].value, str):
         return [part.strip() for part in re.split(r"[,;]", items[0].value)]
     return [item.text() for item in items]
@@ -139,7 +130,7 @@ def _list(content: Record, name: str) -> list[str]:
 
 def _authors(content: Record) -> Iterator[str]:
     """Yield names from texts or objects, or from one text; none of anonymous authors."""
-    people = _value(content, "authors").items()
+    people = content.items(*_paths("authors"))
     line = [person.value for person in people if isinstance(person.value, str)]
     for name in authors(line) if line and len(people) == 1 else map(_name_of, people):
         if name.lower() not in ("anonymous", "anonymous authors"):
@@ -147,18 +138,16 @@ def _authors(content: Record) -> Iterator[str]:
 
 
 def _name_of(author: Record) -> str:
-    if isinstance(author.value, str):
-        return author.value.strip()
     parts = " ".join(filter(None, (author.text("first"), author.text("last"))))
-    return author.text("fullname") or author.text("name") or parts or author.text()
+    return author.text("fullname", "name") or parts or author.text()
 
 
 def _keys(record: Record, content: Record, forum: str) -> Iterator[tuple[str, str]]:
     """Yield the id of the forum, and the DOI and arXiv id that the note names."""
     yield "openreview", forum
-    bibtex = _BIBTEX_DOI.search(_word(content, "_bibtex"))
+    bibtex = _BIBTEX_DOI.search(content.text(*_paths("_bibtex")))
     texts = record.texts("externalIds")
-    texts += [_word(content, "html"), _word(content, "pdf"), _word(content, "doi")]
+    texts += [content.text(*_paths(name)) for name in ("html", "pdf", "doi")]
     yield from identifier_pairs((*texts, bibtex["doi"] if bibtex else ""))
     yield from (("dblp", text.removeprefix("dblp:")) for text in texts if text.startswith("dblp:"))
 
@@ -168,9 +157,9 @@ def _is_withdrawn(record: Record, content: Record) -> bool:
 
     If that is missing, the venue's name and the invitations show it.
     """
-    place = _word(content, "venueid")
-    texts = [place, _word(content, "withdrawal"), record.text("invitation")]
-    if not place:
-        texts += [_word(content, "venue"), *record.texts("invitations")]
+    venue_id = content.text(*_paths("venueid"))
+    texts = [venue_id, content.text(*_paths("withdrawal")), record.text("invitation")]
+    if not venue_id:
+        texts += [content.text(*_paths("venue")), *record.texts("invitations")]
     moved = any(_WITHDRAWN.search(text) for text in texts)
     return moved or record.at("ddate").value is not None

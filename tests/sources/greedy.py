@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import resource
 import signal
-from datetime import datetime
 from pathlib import Path
 from typing import ClassVar
 
@@ -56,5 +55,5 @@ class DeadlyOai(Oai):
 class DeadlyApi(Crossref):
     """Ends the process that reads a record."""
 
-    def paper(self, record: Record, now: datetime) -> Paper:
+    def paper(self, record: Record) -> Paper:
         os._exit(3)

@@ -14,7 +14,7 @@ NOW = datetime(2026, 11, 21, tzinfo=UTC)
 def read(**fields: Any) -> Paper:
     source = HuggingFace("daily", ApiOptions(url="https://huggingface.co"), None, lambda: NOW)
     record = {"paper": {"id": "2505.00001", "title": "Agents"} | fields}
-    return source.paper(Record(record), NOW)
+    return source.paper(Record(record, NOW))
 
 
 def test_code_project_page_and_upvotes_are_read() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar
@@ -23,7 +23,7 @@ from monitor.sources.fields.encoding import decode, looks_binary
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_RECORDS = 50_000
-# What a document may cost once it is parsed: some 200 bytes an object, 70 a list.
+# Memory of a parsed document: some 200 bytes an object, 70 a list.
 MAX_PARSED = 300 * 1024 * 1024
 
 _MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml|\w)", re.IGNORECASE)
@@ -54,12 +54,17 @@ class Listing:
 class JsonSource(Source):
     """A kind whose documents are JSON responses of one service.
 
-    `lists` are the names under which responses hold records; `preset` is that of the kind `jsonl`
-    for dumps of the same records.
+    `lists`, `total_path`, `begin_path` and `cursor_path` say where a response has the values of a
+    Listing. A response with all of the fields `single` is a record by itself. `preset` is that of
+    the kind `jsonl` for dumps of the same records.
     """
 
     service: ClassVar[str]
     lists: ClassVar[tuple[str, ...]]
+    total_path: ClassVar[str] = "total"
+    begin_path: ClassVar[str] = "offset"
+    cursor_path: ClassVar[str] = "next"
+    single: ClassVar[tuple[str, ...]] = ()
     preset: ClassVar[str] = ""
 
     def read(self, document: Document) -> Reading:
@@ -71,23 +76,27 @@ class JsonSource(Source):
             return failure(f"the document is larger than {MAX_BYTES:,} bytes")
         if content.count(b"{") * 200 + content.count(b"[") * 70 > MAX_PARSED:
             return failure("the JSON has more objects and lists than any answer")
-        text, _ = decode(content)
-        response, cut = _parse(text, self.lists)
-        listing = self._find_listing(response, cut, text)
+        listing, whole = self._find_listing(decode(content)[0])
         if listing.error:
             return failure(listing.error + self._other_kind(content))
         now = self._clock()
         records = [self._record(item, n, now) for n, item in enumerate(listing.items, start=1)]
-        return reading(records, whole=cut is None)
+        return reading(records, whole)
 
     def listing(self, response: Record) -> Listing:
         """Find the records of a whole response."""
-        lists = (response.at(name).value for name in self.lists)
+        if self.single and all(map(response.has, self.single)):
+            return Listing((response.value,))
+        lists = (response.at(path).value for path in self.lists)
         items = next((value for value in lists if isinstance(value, list)), None)
-        return Listing(error=self.describe_error(response)) if items is None else Listing(items)
+        total = response.number(self.total_path)
+        if items is None and (total != 0 or _error_words(response.value)):
+            return Listing(error=self.describe_error(response))
+        begin, cursor = response.number(self.begin_path) or 0, response.text(self.cursor_path)
+        return Listing(items or (), total, begin, cursor)
 
     @abstractmethod
-    def paper(self, record: Record, now: datetime) -> Paper:
+    def paper(self, record: Record) -> Paper:
         """Turn one record into a paper; raises NoPaperError with the reason if it is none."""
 
     def _other_kind(self, content: bytes) -> str:
@@ -98,18 +107,23 @@ class JsonSource(Source):
 
     def describe_error(self, response: Record) -> str:
         """Explain what is wrong with a response that holds no list."""
-        words = _error_words(response.value, 0)
-        if words:
+        if words := _error_words(response.value):
             return f"{self.service} answered with an error: {words}"
         return f"the JSON is not a response of {self.service}: it has no list of records"
 
-    def _find_listing(self, response: object, cut: Sequence[object] | None, text: str) -> Listing:
-        if cut is not None:
-            return self._check(Listing(cut)) if cut else Listing(error=_unreadable(text))
+    def _find_listing(self, text: str) -> tuple[Listing, bool]:
+        """Return the records of a document, and whether it is whole."""
+        try:
+            response = json.loads(text)
+        except (ValueError, RecursionError) as fault:
+            names = "|".join(re.escape(path.rpartition(".")[2]) for path in self.lists)
+            begins = re.compile(rf'"(?:{names})"\s*:\s*\[|^\s*\[')
+            cut = () if isinstance(fault, RecursionError) else tuple(salvage(text, begins))
+            return (self._check(Listing(cut)) if cut else Listing(error=_unreadable(text))), False
         # Client programs of the services save a list of records alone.
         if isinstance(response, list) and response:
-            return self._check(Listing(response))
-        return self._check(self.listing(Record(response)))
+            return self._check(Listing(response)), True
+        return self._check(self.listing(Record(response, self._clock()))), True
 
     def _check(self, listing: Listing) -> Listing:
         """Return a listing, as an error if it has too many records, or none where it should."""
@@ -125,12 +139,9 @@ class JsonSource(Source):
         if not isinstance(item, Mapping):
             return Rejected(where, "record is not an object")
         try:
-            return self.paper(Record(item), now)
+            return self.paper(Record(item, now))
         except NoPaperError as why:
             return Rejected(where, str(why))
-
-
-# ── documents ───────────────────────────────────────────────────────────────────────
 
 
 def value_of(content: bytes) -> object:
@@ -141,17 +152,6 @@ def value_of(content: bytes) -> object:
         return None
 
 
-def _parse(text: str, lists: Iterable[str]) -> tuple[object, Sequence[object] | None]:
-    """Return the value of a whole document, or else the records before the cut."""
-    try:
-        return json.loads(text), None
-    except RecursionError:
-        return None, ()
-    except ValueError:
-        names = "|".join(map(re.escape, lists))
-        return None, tuple(salvage(text, re.compile(rf'"(?:{names})"\s*:\s*\[|^\s*\[')))
-
-
 def _unreadable(text: str) -> str:
     if _MARKUP.match(text):
         return "the document is HTML or XML, not JSON"
@@ -160,7 +160,7 @@ def _unreadable(text: str) -> str:
     return "the JSON cannot be read"
 
 
-def _error_words(value: object, depth: int) -> str:
+def _error_words(value: object, depth: int = 0) -> str:
     """Return the text of an error, wherever services put it."""
     if isinstance(value, str):
         words = markup.text(value[:1000])[:200]

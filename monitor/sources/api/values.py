@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import islice
 from urllib.parse import quote
 
 from monitor.sources.fields import MAX_CATEGORIES, MAX_ENTRY, markup
-from monitor.sources.fields.dates import parse_date, within_print_era, within_reason
+from monitor.sources.fields.dates import parse_date, within_print_era
 from monitor.sources.fields.identifiers import Keys, values_of
+from monitor.sources.fields.links import first_link
 from monitor.text import SUFFIX, clean, without_placeholder
 
 MAX_NAMES = 10_000
@@ -20,22 +21,22 @@ class NoPaperError(Exception):
     """The reason why a record is not a paper; it never leaves a reading."""
 
 
-def get_path(value: object, *path: str) -> object:
-    """Return the value at a path of names, or None."""
-    for name in path:
+def get_path(value: object, path: str) -> object:
+    """Return the value at a path of names with dots between them, or None."""
+    for name in path.split(".") if path else ():
         value = value.get(name) if isinstance(value, Mapping) else None
     return value
 
 
-def get_list(value: object, *path: str) -> list[object]:
+def get_list(value: object, path: str = "") -> list[object]:
     """Return the list at a path; a single value as a list, and an empty list for none."""
-    items = get_path(value, *path)
+    items = get_path(value, path)
     return items if isinstance(items, list) else [] if items is None else [items]
 
 
-def get_text(value: object, *path: str) -> str:
+def get_text(value: object, path: str = "") -> str:
     """Return the text or number at a path as text, or the first of a list; else ""."""
-    for part in get_list(value, *path):
+    for part in get_list(value, path):
         if isinstance(part, (str, int, float)) and not isinstance(part, bool):
             word = str(part).strip() if isinstance(part, str) or abs(part) < 1e18 else ""
             if word and (word.isprintable() or (word := clean(word))):
@@ -43,41 +44,61 @@ def get_text(value: object, *path: str) -> str:
     return ""
 
 
-def number(value: object, *path: str) -> int | None:
-    """Return a whole number at a path, also one written as text."""
-    word = get_text(value, *path)
-    return int(word) if word.isascii() and word.isdigit() and len(word) < 19 else None
-
-
 class Record:
-    """A value of JSON: what it has not is empty."""
+    """A value of JSON, read at `now`; missing values are empty.
 
-    __slots__ = ("value",)
+    Paths have dots between names, and "" is the value itself. Of several paths, the first with a
+    value counts.
+    """
 
-    def __init__(self, value: object) -> None:
+    __slots__ = ("now", "value")
+
+    def __init__(self, value: object, now: datetime) -> None:
         self.value = value
-
-    def __bool__(self) -> bool:
-        return bool(self.value)
+        self.now = now
 
     @property
     def is_object(self) -> bool:
         return isinstance(self.value, Mapping)
 
-    def at(self, *path: str) -> Record:
-        return Record(get_path(self.value, *path))
+    def has(self, path: str) -> bool:
+        return bool(get_path(self.value, path))
 
-    def items(self, *path: str) -> list[Record]:
-        return [Record(item) for item in get_list(self.value, *path)]
+    def at(self, path: str) -> Record:
+        return Record(get_path(self.value, path), self.now)
 
-    def text(self, *path: str) -> str:
-        return get_text(self.value, *path)
+    def items(self, *paths: str) -> list[Record]:
+        lists = (get_list(self.value, path) for path in paths or ("",))
+        return [Record(item, self.now) for item in next(filter(None, lists), ())]
 
-    def texts(self, *path: str) -> list[str]:
-        return [get_text(item) for item in get_list(self.value, *path)]
+    def text(self, *paths: str) -> str:
+        return next(filter(None, (get_text(self.value, path) for path in paths or ("",))), "")
 
-    def number(self, *path: str) -> int | None:
-        return number(self.value, *path)
+    def texts(self, path: str) -> list[str]:
+        return [get_text(item) for item in get_list(self.value, path)]
+
+    def number(self, path: str = "") -> int | None:
+        """Return a whole number, also one written as text."""
+        word = get_text(self.value, path)
+        return int(word) if word.isascii() and word.isdigit() and len(word) < 19 else None
+
+    def plain(self, *paths: str) -> str:
+        """Return the first text that has words, without mark-up."""
+        return next(filter(None, (plain_text(get_text(self.value, path)) for path in paths)), "")
+
+    def title(self, *paths: str) -> str:
+        return title_of(*(get_text(self.value, path) for path in paths))
+
+    def abstract(self, *paths: str) -> str:
+        """Return an abstract without mark-up; "" for a placeholder such as "N/A"."""
+        return without_placeholder(self.plain(*paths))
+
+    def date(self, *paths: str) -> datetime | None:
+        """Return a date that a paper may have."""
+        return within_print_era(parse_date(self.text(*paths)), self.now)
+
+    def link(self, *paths: str) -> str:
+        return first_link(get_text(self.value, path) for path in paths)
 
 
 def limited(marked: str) -> str:
@@ -90,11 +111,6 @@ def limited(marked: str) -> str:
 def plain_text(marked: str) -> str:
     """Return a text field without mark-up."""
     return markup.text(limited(marked))
-
-
-def abstract_of(marked: str) -> str:
-    """Return an abstract without mark-up; "" for a placeholder such as "N/A"."""
-    return without_placeholder(plain_text(marked))
 
 
 def in_order(index: object) -> str:
@@ -114,22 +130,10 @@ def in_order(index: object) -> str:
 
 def title_of(*titles: str) -> str:
     """Return the first title that has words; raises NoPaperError if there is none."""
-    title = next((words for written in titles if (words := plain_text(written))), "")
+    title = next(filter(None, map(plain_text, titles)), "")
     if not title:
         raise NoPaperError("record has no title")
     return title
-
-
-def paper_date(text: str, now: datetime) -> datetime | None:
-    """Read a date that a paper may have."""
-    return within_print_era(parse_date(text), now)
-
-
-def at_milliseconds(value: object, now: datetime) -> datetime | None:
-    """Read a date given as milliseconds since 1970."""
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 < value < 1e14:
-        return None
-    return within_reason(datetime.fromtimestamp(value / 1000, UTC), now)
 
 
 def year_of(text: str, at: datetime | None = None) -> int | None:

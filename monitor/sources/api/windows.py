@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import ClassVar, cast
+from urllib.parse import urlencode
 
 from pydantic import Field, model_validator
 
@@ -54,7 +55,7 @@ class ApiOptions(SourceOptions):
     @model_validator(mode="after")
     def _check_query(self) -> ApiOptions:
         """Of the settings `query_settings`, one at least must say what to ask the service for."""
-        asks = any(getattr(self, name) for name in self.query_settings)
+        asks = any(self.model_dump(include=set(self.query_settings)).values())
         if self.query_settings and not (asks or self.path or one_document(self.url)):
             named = " or ".join(f"`{name}:`" for name in self.query_settings)
             raise ValueError(f"needs {named}")
@@ -123,14 +124,14 @@ class PageRequest:
 class Outline:
     """Whether a page is `whole`, how many records it has, and the cursor of the `following` page.
 
-    `total` is the number of records on all pages, if the service reports it; `mark` is the same
-    for a page that is repeated; `expired` means that the service has forgotten the cursor;
+    `total` is the number of records on all pages, if the service reports it; `page_hash` tells
+    whether a page is repeated; `expired` means that the service has forgotten the cursor;
     `responded` is the service's own time; `error` explains why the page is no response at all.
     """
 
     whole: bool = False
     records: int = 0
-    mark: str = ""
+    page_hash: str = ""
     following: str = ""
     total: int = 0
     error: str = ""
@@ -195,6 +196,11 @@ class WindowSource(Source):
     def base(self) -> str:
         return (self.options.url or self.address).rstrip("/")
 
+    def address_of(self, path: str, parameters: Mapping[str, object]) -> str:
+        """Return an address of the service, with the parameters that are not empty."""
+        used = {name: value for name, value in parameters.items() if value != ""}
+        return f"{self.base}{path}?{urlencode(used)}"
+
     @property
     def overlap(self) -> timedelta:
         return WEEK
@@ -214,7 +220,7 @@ class WindowSource(Source):
         """Find the pages of each window; a page that fails ends the run."""
         if self.reads_documents:
             return super().find(validators)
-        return _Run(self, validators).find()
+        return _Walk(self, validators).find()
 
     def fetch_page(self, request: PageRequest, name: str) -> Document:
         """Fetch one page; raises FetchError with the service's own message."""
@@ -228,84 +234,48 @@ class WindowSource(Source):
 
 
 @dataclass(slots=True)
-class _Run:
-    """A walk through windows, targets and pages; `state` is that of the windows that are read."""
+class _Walk:
+    """A walk through windows, targets and pages; `state` is that of the windows that are read.
+
+    `outline` is that of the page loaded last, and `seen` marks the pages of the target before it.
+    """
 
     source: WindowSource
     state: Mapping[str, str]
-    window: Window = field(init=False)
+    request: PageRequest = field(init=False)
+    is_last: bool = False  # of the targets of a window that was read whole so far
+    outline: Outline = Outline()
+    seen: set[str] = field(default_factory=set)
+    restarted: bool = False
     pages: int = 0  # of the window
     responded: datetime | None = None  # to the first request of the window
 
     def find(self) -> Iterator[Found]:
         pages = 0
         for window in self.source.windows(self.state):
-            self.window, self.pages, self.responded, whole = window, 0, None, True
+            self.pages, self.responded, whole = 0, None, True
             for number, target in enumerate(window.targets, start=1):
-                is_last = whole and number == len(window.targets)
-                listing = _Pages(self, PageRequest(window, target), is_last)
-                yield from listing.find()
-                whole = whole and listing.outline.whole and not listing.outline.following
+                self.is_last = whole and number == len(window.targets)
+                self.request = PageRequest(window, target)
+                yield from self._find_pages()
+                whole = whole and self.outline.whole and not self.outline.following
                 if not (whole or self.source.independent_targets):
                     return
             pages += self.pages
             if not whole or pages >= self.source.enough_pages:
                 return
-            self.state = self.done
+            self.state = self._done(window)
 
-    @property
-    def done(self) -> dict[str, str]:
-        """The state after this window."""
-        end = self.window.end
-        if self.window.is_last:
-            before = {k: v for k, v in self.state.items() if k not in (FROM, DAYS)}
-            until = self.responded or end
-            return {**before, **self.source.last_state, UNTIL: until.isoformat()}
-        until = max(end, parse_date(self.state.get(UNTIL, "")) or end)
-        state = {**self.state, UNTIL: until.isoformat()}
-        if self.source.dates_changes:
-            state[FROM] = end.isoformat()
-        if days := self.state.get(DAYS):
-            state[DAYS] = str(min(2 * int(days), WEEK.days))
-        return state
-
-    @property
-    def half(self) -> Mapping[str, str] | None:
-        """The state that requests half of this window; None if it cannot be halved."""
-        days = (self.window.end - self.window.begin).days
-        if not self.source.dates_changes or days < 2:
-            return None
-        return {**self.state, FROM: self.window.begin.isoformat(), DAYS: str(days // 2)}
-
-    def state_after(self, outline: Outline, is_last: bool) -> Mapping[str, str]:
-        """Return the state that a page carries, of the last target if `is_last`."""
-        if outline.whole and is_last and not outline.following:
-            return self.done
-        is_long = outline.whole and outline.following and self.pages >= self.source.max_pages
-        return (self.half if is_long else None) or self.state
-
-
-@dataclass(slots=True)
-class _Pages:
-    """The pages of one target in one window; `outline` is that of the page loaded last."""
-
-    run: _Run
-    request: PageRequest
-    is_last: bool
-    outline: Outline = Outline()
-    restarted: bool = False
-    _seen: set[str] = field(default_factory=set)
-
-    def find(self) -> Iterator[Found]:
-        """Yield the pages; DocumentError if the list has no end."""
-        source = self.run.source
+    def _find_pages(self) -> Iterator[Found]:
+        """Yield the pages of a target; DocumentError if the list has no end."""
+        self.seen, self.restarted = set(), False
         while True:
             self.outline = Outline()
-            name = f"{redact_url(source.base)} {source.page_name(self.request)}"
+            name = f"{redact_url(self.source.base)} {self.source.page_name(self.request)}"
             yield Found(name, partial(self._load, name))
             if not self.outline.whole or not self._goes_on(name):
                 return
-            self._seen.add(self.outline.mark)
+            self.seen.add(self.outline.page_hash)
             self.request = replace(
                 self.request,
                 cursor=self.outline.following,
@@ -315,11 +285,11 @@ class _Pages:
 
     def _goes_on(self, name: str) -> bool:
         """Whether to request the next page; DocumentError for more than can be read."""
-        source, outline = self.run.source, self.outline
-        if outline.following and outline.mark in self._seen:
+        source, outline = self.source, self.outline
+        if outline.following and outline.page_hash in self.seen:
             raise DocumentError(f"{source.service} gives the same page again and again: {name}")
-        is_long = outline.following and self.run.pages >= source.max_pages
-        if is_long and not self.run.half:
+        is_long = outline.following and self.pages >= source.max_pages
+        if is_long and not self._half:
             why = f"{source.service} has more than {source.max_pages} pages between {name}"
             raise DocumentError(why, "narrow the request")
         if source.max_records and outline.total > source.max_records:
@@ -331,21 +301,51 @@ class _Pages:
         document, outline = self._fetch(name)
         if outline.expired and self.request.cursor:
             if self.restarted:
-                raise DocumentError(f"{self.run.source.service} rejected its own resumption token")
+                raise DocumentError(f"{self.source.service} rejected its own resumption token")
             self.restarted, self.request = True, replace(self.request, cursor="", before=0)
-            self._seen.clear()
+            self.seen.clear()
             document, outline = self._fetch(name)
         if outline.error:
             raise DocumentError(outline.error)
         self.outline = outline
-        self.run.pages += outline.whole
-        self.run.responded = self.run.responded or outline.responded
-        return replace(document, validators=dict(self.run.state_after(outline, self.is_last)))
+        self.pages += outline.whole
+        self.responded = self.responded or outline.responded
+        return replace(document, validators=dict(self._state_after_page()))
 
     def _fetch(self, name: str) -> tuple[Document, Outline]:
-        document = self.run.source.fetch_page(self.request, name)
-        outline = sandbox.ask(self.run.source, "outline", document, self.request)
+        document = self.source.fetch_page(self.request, name)
+        outline = sandbox.ask(self.source, "outline", document, self.request)
         return document, cast("Outline", outline)
+
+    def _state_after_page(self) -> Mapping[str, str]:
+        """Return the state to store with the page that was loaded last."""
+        if self.outline.whole and self.is_last and not self.outline.following:
+            return self._done(self.request.window)
+        is_long = self.outline.following and self.pages >= self.source.max_pages
+        return (self._half if is_long else None) or self.state
+
+    def _done(self, window: Window) -> dict[str, str]:
+        """Return the state after a window."""
+        if window.is_last:
+            before = {k: v for k, v in self.state.items() if k not in (FROM, DAYS)}
+            until = self.responded or window.end
+            return {**before, **self.source.last_state, UNTIL: until.isoformat()}
+        until = max(window.end, parse_date(self.state.get(UNTIL, "")) or window.end)
+        state = {**self.state, UNTIL: until.isoformat()}
+        if self.source.dates_changes:
+            state[FROM] = window.end.isoformat()
+        if days := self.state.get(DAYS):
+            state[DAYS] = str(min(2 * int(days), WEEK.days))
+        return state
+
+    @property
+    def _half(self) -> Mapping[str, str] | None:
+        """The state that requests half of this window; None if it cannot be halved."""
+        window = self.request.window
+        days = (window.end - window.begin).days
+        if not self.source.dates_changes or days < 2:
+            return None
+        return {**self.state, FROM: window.begin.isoformat(), DAYS: str(days // 2)}
 
 
 class ApiSource(JsonSource, WindowSource):
@@ -357,17 +357,17 @@ class ApiSource(JsonSource, WindowSource):
         return timedelta(days=options.overlap_days) if isinstance(options, ApiOptions) else WEEK
 
     def following(self, listing: Listing, request: PageRequest) -> str:
-        """Return the cursor of the next page; "" if this is the last."""
+        """Return the cursor of the next page, or else its offset; "" if this is the last."""
         seen = request.before + len(listing.items)
         ended = not listing.items or (listing.total is not None and seen >= listing.total)
-        return "" if ended else listing.cursor
+        return "" if ended else listing.cursor if self.cursor_path else str(seen)
 
     def outline(self, document: Document, request: PageRequest) -> Outline:
         """Outline a page by the list in it."""
         reading = self.read(document)
         if not (document.complete and reading.complete):
             return Outline()
-        listing = self.listing(Record(value_of(document.content)))
-        mark = hashlib.sha256(json.dumps(listing.items).encode()).hexdigest()
+        listing = self.listing(Record(value_of(document.content), self._clock()))
+        page_hash = hashlib.sha256(json.dumps(listing.items).encode()).hexdigest()
         following = self.following(listing, request)
-        return Outline(True, len(listing.items), mark, following, listing.total or 0)
+        return Outline(True, len(listing.items), page_hash, following, listing.total or 0)

@@ -97,7 +97,7 @@ def _service(module: str, name: str) -> Convert:
 
     kind: Any = getattr(import_module(module), name)
     source = kind(name, kind.Options(path="-"), None, datetime.now)
-    return lambda record, now: cast("Paper", source.paper(Record(record), now))
+    return lambda record, now: cast("Paper", source.paper(Record(record, now)))
 
 
 # ── arXiv's metadata snapshot ───────────────────────────────────────────────────────

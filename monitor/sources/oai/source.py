@@ -72,7 +72,7 @@ class Harvester(WindowSource):
             return Outline(expired=envelope.expired)
         responded = min(envelope.responded or document.at, document.at + timedelta(days=1))
         token = envelope.token
-        return Outline(True, mark=token, following=token, responded=responded)
+        return Outline(True, page_hash=token, following=token, responded=responded)
 
     def fetch_page(self, request: PageRequest, name: str) -> Document:
         """Fetch a response; some repositories send errors of the protocol with a status of failure.
