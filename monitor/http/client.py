@@ -44,7 +44,6 @@ from monitor.http.response import Response
 from monitor.http.server_memory import CONFIRMED, Memory, NoMemory
 
 TEMPORARY_PREFIX = "paper-monitor-"
-GET_DEADLINE = timedelta(seconds=60)
 SAVE_DEADLINE = timedelta(hours=12)
 MAX_RESUMPTIONS = 10  # of the transfer of one file
 
@@ -99,7 +98,7 @@ class HttpClient:
         headers: Mapping[str, str] | None = None,
         allow_private: bool = False,
         max_bytes: int = MAX_BYTES,
-        deadline: timedelta = GET_DEADLINE,
+        deadline: timedelta = timedelta(seconds=60),
         apart: timedelta = timedelta(0),
     ) -> Response:
         """Fetch a page, following at most 5 redirects.
@@ -132,16 +131,8 @@ class HttpClient:
 
         Redirects are not followed: a form may hold secrets. Raises FetchError as `get` does.
         """
-        request = Request(
-            parse_url(url),
-            {},
-            {"Accept": "application/json"},
-            allow_private,
-            MAX_BYTES,
-            GET_DEADLINE.total_seconds(),
-            0.0,
-            form=form,
-        )
+        headers = {"Accept": "application/json"}
+        request = Request(parse_url(url), headers=headers, allow_private=allow_private, form=form)
         return self._follow_redirects(request)[0]
 
     def download_file(self) -> BinaryIO:
@@ -200,7 +191,7 @@ class HttpClient:
             except NotTheRestError:
                 return self._fetch(rest)
             except FetchError:
-                break  # what came so far is kept
+                break  # keep the bytes before the fault
         return response
 
     def _fetch(self, request: Request) -> Response:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import ssl
 import urllib.request
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,36 +118,3 @@ def core_url(url: httpx.URL) -> httpcore.URL:
     return httpcore.URL(
         scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
     )
-
-
-class Transport(httpx.BaseTransport):
-    """Joins httpx to a connection pool that dials through the guard."""
-
-    def __init__(self, pool: httpcore.ConnectionPool) -> None:
-        self._pool = pool
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        answer = self._pool.handle_request(
-            httpcore.Request(
-                request.method,
-                core_url(request.url),
-                headers=request.headers.raw,
-                content=request.read(),
-                extensions=request.extensions,
-            )
-        )
-        return httpx.Response(answer.status, headers=answer.headers, stream=_Body(answer))
-
-    def close(self) -> None:
-        self._pool.close()
-
-
-class _Body(httpx.SyncByteStream):
-    def __init__(self, answer: httpcore.Response) -> None:
-        self._answer = answer
-
-    def __iter__(self) -> Iterator[bytes]:
-        yield from self._answer.iter_stream()
-
-    def close(self) -> None:
-        self._answer.close()

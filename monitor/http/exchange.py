@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ssl
+from base64 import b64encode
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, timedelta
 from functools import cached_property
 from http import HTTPStatus
+from urllib.parse import urlencode
 
 import httpcore
 import httpx
@@ -16,18 +17,19 @@ import httpx
 from monitor.errors import FetchError
 from monitor.http.addresses import public_addresses
 from monitor.http.cache_headers import LEAST, retry_after
-from monitor.http.dialing import Guard, TooLateError, Transport, Watch, core_url, proxy_for
+from monitor.http.dialing import Guard, TooLateError, Watch, core_url, proxy_for
 from monitor.http.request import Redirect, Request, port_of, server_of
 from monitor.http.response import (
     NETWORK_ERRORS,
     Response,
+    headers_of,
     is_rest,
     read_refusal_body,
     read_response,
 )
 from monitor.http.server_memory import Memory, Wait
 
-TIMEOUT = httpx.Timeout(connect=10, read=20, write=20, pool=5)
+TIMEOUTS = {"connect": 10.0, "read": 20.0, "write": 20.0, "pool": 5.0}
 ACCEPT = "application/atom+xml, application/rss+xml, application/feed+json, */*;q=0.8"
 
 # Statuses whose body is the answer to a form (RFC 6749, 5.2).
@@ -57,10 +59,17 @@ class Exchanger:
     dialler: httpcore.NetworkBackend
 
     def exchange(self, request: Request, watch: Watch) -> Response | Redirect:
+        form = request.form
         try:
             with (
-                httpx.Client(transport=self._transport(request, watch), timeout=TIMEOUT) as client,
-                self._stream(client, request) as response,
+                self._pool(request, watch) as pool,
+                pool.stream(
+                    "GET" if form is None else "POST",
+                    core_url(request.url),
+                    headers=self._headers(request),
+                    content=None if form is None else urlencode(form).encode(),
+                    extensions={"timeout": TIMEOUTS},
+                ) as response,
             ):
                 return self._read_answer(request, response, watch)
         except TooLateError as late:
@@ -68,32 +77,33 @@ class Exchanger:
         except NETWORK_ERRORS as error:
             raise FetchError(f"{request.url.host}: {describe(error)}") from error
 
-    def _stream(
-        self, client: httpx.Client, request: Request
-    ) -> AbstractContextManager[httpx.Response]:
-        headers = self._headers(request)
-        if request.form is None:
-            return client.stream("GET", request.url, headers=headers)
-        return client.stream("POST", request.url, headers=headers, data=dict(request.form))
-
-    def _headers(self, request: Request) -> dict[str, str]:
-        names = {"If-None-Match": "etag", "If-Modified-Since": "last_modified"}
-        values = {name: request.validators.get(key, "") for name, key in names.items()}
-        fixed = {
+    def _headers(self, request: Request) -> list[tuple[str, bytes]]:
+        url = request.url
+        headers = {
+            "Host": url.netloc.decode(),
             "User-Agent": self.user_agent,
             "Accept": ACCEPT,
             "Accept-Encoding": "identity" if request.file else "gzip",
+            "If-None-Match": request.validators.get("etag", ""),
+            "If-Modified-Since": request.validators.get("last_modified", ""),
         }
-        conditions = {name: value for name, value in values.items() if value}
-        rest = {"Range": f"bytes={request.begin}-", "If-Range": request.tag}
-        return {**fixed, **conditions, **(rest if request.begin else {}), **request.headers}
+        if request.begin:
+            headers |= {"Range": f"bytes={request.begin}-", "If-Range": request.tag}
+        if request.form is not None:
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
+        if url.userinfo:
+            account = b64encode(f"{url.username}:{url.password}".encode()).decode()
+            headers["Authorization"] = f"Basic {account}"
+        headers |= request.headers
+        return [(name, value.encode()) for name, value in headers.items() if value]
 
     def _read_answer(
-        self, request: Request, response: httpx.Response, watch: Watch
+        self, request: Request, response: httpcore.Response, watch: Watch
     ) -> Response | Redirect:
         if request.form is not None:
             return self._read_form_answer(request, response, watch)
-        match response.status_code:
+        headers = headers_of(response)
+        match response.status:
             case 200:
                 return read_response(request, response, watch, self.wall())
             case 206 | 416 if request.begin:
@@ -104,30 +114,30 @@ class Exchanger:
                 return Response(
                     304, str(request.url), validators=request.validators, not_modified=True
                 )
-            case 301 | 302 | 303 | 307 | 308 as status if "location" in response.headers:
-                return Redirect(response.headers["location"], permanent=status in (301, 308))
+            case 301 | 302 | 303 | 307 | 308 as status if "location" in headers:
+                return Redirect(headers["location"], permanent=status in (301, 308))
         raise self._refusal_error(request, response, watch)
 
     def _read_form_answer(
-        self, request: Request, response: httpx.Response, watch: Watch
+        self, request: Request, response: httpcore.Response, watch: Watch
     ) -> Response:
-        if response.status_code not in _FORM_ANSWERS:
+        if response.status not in _FORM_ANSWERS:
             raise self._refusal_error(request, response, watch)
         return Response(
-            response.status_code,
+            response.status,
             str(request.url),
             content=read_refusal_body(response, watch),
-            date=response.headers.get("date", ""),
+            date=headers_of(response).get("date", ""),
         )
 
     def _refusal_error(
-        self, request: Request, response: httpx.Response, watch: Watch
+        self, request: Request, response: httpcore.Response, watch: Watch
     ) -> FetchError:
-        status = response.status_code
+        status = response.status
         phrase = HTTPStatus(status).phrase if status in _KNOWN_STATUSES else "no known status"
         message = f"{request.url.host} answered {status} {phrase}"
         body = read_refusal_body(response, watch)
-        left = retry_after(response.headers, self.wall()) if status in (429, 503) else None
+        left = retry_after(headers_of(response), self.wall()) if status in (429, 503) else None
         if left is None and status == 429:
             left = LEAST  # the server does not say for how long
         if left is None:
@@ -137,18 +147,16 @@ class Exchanger:
             message, f"it will not be asked again before {show_minute(wait)}", left, body
         )
 
-    def _transport(self, request: Request, watch: Watch) -> Transport:
+    def _pool(self, request: Request, watch: Watch) -> httpcore.ConnectionPool:
         proxy = proxy_for(request.url)
         if proxy is None:
             guard = Guard(self.dialler, self.resolve, watch, request.allow_private)
-            return Transport(httpcore.ConnectionPool(self._tls, network_backend=guard))
+            return httpcore.ConnectionPool(self._tls, network_backend=guard)
         self._check_behind_proxy(request)
         # The operator chose the proxy, so it may be in a private network.
         guard = Guard(self.dialler, self.resolve, watch, allow_private=True)
-        return Transport(
-            httpcore.HTTPProxy(
-                core_url(proxy.url), proxy.raw_auth, ssl_context=self._tls, network_backend=guard
-            )
+        return httpcore.HTTPProxy(
+            core_url(proxy.url), proxy.raw_auth, ssl_context=self._tls, network_backend=guard
         )
 
     def _check_behind_proxy(self, request: Request) -> None:
@@ -172,6 +180,6 @@ def show_minute(wait: Wait) -> str:
 
 def describe(error: Exception) -> str:
     """Describe an error in plain words, without addresses."""
-    if isinstance(error, (httpcore.TimeoutException, httpx.TimeoutException)):
+    if isinstance(error, httpcore.TimeoutException):
         return "no answer in time"
     return getattr(error, "strerror", None) or str(error) or type(error).__name__

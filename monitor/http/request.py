@@ -9,6 +9,7 @@ from typing import BinaryIO
 import httpx
 
 from monitor.errors import FetchError
+from monitor.http import MAX_BYTES
 from monitor.http.addresses import PERMITTED_BY, redact_url, same_server
 from monitor.http.host_limits import gate_of
 
@@ -17,19 +18,18 @@ MAX_REDIRECTS = 5
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What one `get` or `save` asks for, from redirect to redirect.
+    """A GET from redirect to redirect, or a POST of a `form`, whose redirects are not followed.
 
-    With `form` it is a POST, whose redirects are not followed.
     `file` already has the first `begin` bytes of what the server calls `tag`.
     """
 
     url: httpx.URL
-    validators: Mapping[str, str]
-    headers: Mapping[str, str]
-    allow_private: bool
-    max_bytes: int
-    seconds: float
-    apart: float
+    validators: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    allow_private: bool = False
+    max_bytes: int = MAX_BYTES
+    seconds: float = 60.0
+    apart: float = 0.0
     file: BinaryIO | None = None
     begin: int = 0
     tag: str = ""
@@ -48,10 +48,7 @@ def check_address(request: Request) -> None:
     if url.scheme not in ("http", "https") or not url.host:
         raise FetchError(f"{redact_url(str(url))} is not an http or https address")
     if not request.allow_private and port_of(url) not in (80, 443):
-        raise FetchError(
-            f"{redact_url(str(url))} uses a port other than 80 and 443",
-            PERMITTED_BY,
-        )
+        raise FetchError(f"{redact_url(str(url))} uses a port other than 80 and 443", PERMITTED_BY)
 
 
 def port_of(url: httpx.URL) -> int:
@@ -76,7 +73,11 @@ class Redirect:
 
 def follow(request: Request, moved: Redirect) -> Request:
     """Return the request for where a redirect leads."""
-    target = request.url.join(moved.location)  # httpx has refused invalid addresses
+    try:
+        target = request.url.join(moved.location)
+    except httpx.InvalidURL as fault:
+        message = f"{request.url.host}: Invalid URL in location header: {fault}."
+        raise FetchError(message) from fault
     if request.url.scheme == "https" and target.scheme == "http":
         raise FetchError(f"{request.url.host} redirects from https to http, which is refused")
     return redirect_request(request, target)
@@ -91,7 +92,7 @@ def redirect_request(request: Request, target: httpx.URL) -> Request:
 
 
 def stored_address(url: httpx.URL) -> str:
-    """Return an address as it is remembered: without user, password, query and fragment."""
+    """Return an address to store: without user, password, query and fragment."""
     return str(url.copy_with(userinfo=b"", query=None, fragment=None))
 
 

@@ -82,7 +82,6 @@ RATE_CHECKED_AFTER = 10  # seconds
 MAX_REFUSAL_BYTES = 64 * 1024  # of the body of a refusal
 
 NETWORK_ERRORS = (
-    httpx.HTTPError,
     httpcore.NetworkError,
     httpcore.ProtocolError,
     httpcore.ProxyError,
@@ -116,39 +115,47 @@ class Response:
     date: str = ""
 
 
-def is_rest(request: Request, response: httpx.Response) -> bool:
+def headers_of(response: httpcore.Response) -> httpx.Headers:
+    return httpx.Headers(response.headers)
+
+
+def is_rest(request: Request, response: httpcore.Response) -> bool:
     """Return whether an answer begins where the file ends: not every server respects Range."""
-    span = _content_range(response)
-    same = response.headers.get("etag", request.tag) == request.tag or request.tag[:1] != '"'
-    plain = response.headers.get("content-encoding", "identity") == "identity"
+    headers = headers_of(response)
+    span = _content_range(headers)
+    same = headers.get("etag", request.tag) == request.tag or request.tag[:1] != '"'
+    plain = headers.get("content-encoding", "identity") == "identity"
     return bool(span and int(span["begin"]) == request.begin and same and plain)
 
 
-def _content_range(response: httpx.Response) -> re.Match[str] | None:
-    return _CONTENT_RANGE.fullmatch(response.headers.get("content-range", "").strip())
+def _content_range(headers: Mapping[str, str]) -> re.Match[str] | None:
+    return _CONTENT_RANGE.fullmatch(headers.get("content-range", "").strip())
 
 
-def read_response(request: Request, response: httpx.Response, watch: Watch, now: float) -> Response:
-    begin = request.begin if response.status_code == 206 else 0
+def read_response(
+    request: Request, response: httpcore.Response, watch: Watch, now: float
+) -> Response:
+    headers = headers_of(response)
+    begin = request.begin if response.status == 206 else 0
     if request.file:
         request.file.seek(begin)
         request.file.truncate()
-    encoding = response.headers.get("content-encoding", "")
+    encoding = headers.get("content-encoding", "")
     body = Decoder(encoding, request.max_bytes - begin, request.file)
     complete = _read_body(response, body, watch)
-    if begin and (span := _content_range(response)) and span["size"] != "*":
+    if begin and (span := _content_range(headers)) and span["size"] != "*":
         complete = complete and begin + body.size == int(span["size"])
     if not complete and not body.size and not begin:
         raise FetchError(f"{request.url.host} closed the connection before it had answered")
     return Response(
-        status=response.status_code,
+        status=response.status,
         url=str(request.url.copy_with(userinfo=b"")),
         content=bytes(body.content),
-        content_type=response.headers.get("content-type", ""),
-        validators=_validators(response.headers) if complete else {},
+        content_type=headers.get("content-type", ""),
+        validators=_validators(headers) if complete else {},
         complete=complete,
-        lifetime=lifetime(response.headers, now) if complete else timedelta(0),
-        tag="" if encoding not in ("", "identity") else _tag(response.headers),
+        lifetime=lifetime(headers, now) if complete else timedelta(0),
+        tag="" if encoding not in ("", "identity") else _tag(headers),
     )
 
 
@@ -158,11 +165,11 @@ def _tag(headers: Mapping[str, str]) -> str:
     return etag if etag.startswith('"') else "" if etag else headers.get("last-modified", "")
 
 
-def _read_body(response: httpx.Response, body: Decoder, watch: Watch) -> bool:
+def _read_body(response: httpcore.Response, body: Decoder, watch: Watch) -> bool:
     """Read to the end; return False when the connection ended before the body did."""
     began = watch.monotonic()
     try:
-        for chunk in response.iter_raw():
+        for chunk in response.iter_stream():
             body.feed(chunk)
             elapsed = watch.monotonic() - began
             if elapsed > RATE_CHECKED_AFTER and body.received < LEAST_RATE * elapsed:
@@ -176,17 +183,14 @@ def _validators(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the validators to keep: none where `Expires: 0` says that the answer is stale."""
     if headers.get("expires", "").strip() == "0":
         return {}
-    validators = {
-        "etag": headers.get("etag", ""),
-        "last_modified": headers.get("last-modified", ""),
-    }
-    return {name: value for name, value in validators.items() if value}
+    values = {"etag": headers.get("etag"), "last_modified": headers.get("last-modified")}
+    return {name: value for name, value in values.items() if value}
 
 
-def read_refusal_body(response: httpx.Response, watch: Watch) -> bytes:
+def read_refusal_body(response: httpcore.Response, watch: Watch) -> bytes:
     """Return the beginning of the body that came with a refusal, b"" where it cannot be read."""
     try:
-        body = Decoder(response.headers.get("content-encoding", ""), MAX_REFUSAL_BYTES)
+        body = Decoder(headers_of(response).get("content-encoding", ""), MAX_REFUSAL_BYTES)
         _read_body(response, body, watch)
     except (FetchError, TooLateError, *NETWORK_ERRORS):
         return b""
