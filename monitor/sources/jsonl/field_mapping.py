@@ -12,8 +12,6 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, NamedTuple
 
-from msgspec import structs
-
 from monitor.kept import kept
 from monitor.model import Paper
 from monitor.sources.api.values import (
@@ -42,8 +40,7 @@ _VERSION_WORD = re.compile(r"[vV]?(\d{1,4})$")
 _HTTP = re.compile(r"https?://[A-Za-z0-9.-]+(?::\d+)?(?:[/?#][!-~]*)?$")
 _RFC = re.compile(r"(?:\w{3}, )?\d{1,2} \w{3} \d{4} ")
 _NO = frozenset(("", "0", "false", "no", "n", "none", "null", "nan", "0.0"))
-_TEXT_NAMES = ("value", "raw", "name")  # of the text in an object
-_TERM_NAMES = ("display_name", "name", "category", "term", "label")
+_TEXT_NAMES = ("value", "raw", "display_name", "name", "category", "term", "label")
 _DATE_NAMES = ("date-parts", "$date", "date", "value", "raw", "timestamp", "year")
 # As Semantic Scholar calls them; Microsoft's graph no longer exists.
 _SCHEMES = {"pubmed": "pmid", "pubmedcentral": "pmcid", "mag": ""}
@@ -163,12 +160,8 @@ def _categories(value: Any) -> tuple[str, ...]:
         parsed = parse_cell(value) if value[:1] == "[" else value
         value = parsed if isinstance(parsed, list) else _split_categories(value)
     terms = value[:MAX_NAMES] if isinstance(value, list) else [value]
-    words = [_text(term) if type(term) is str else _term(term) for term in terms]
+    words = [_text(term) for term in terms]
     return tuple(dict.fromkeys([word for word in words if 0 < len(word) <= 100]))[:MAX_CATEGORIES]
-
-
-def _term(value: object) -> str:
-    return plain_text(get_text(value) or _first_text(value, _TERM_NAMES))
 
 
 def _split_categories(text: str) -> list[str]:
@@ -351,22 +344,12 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 
 Path = tuple[str, ...]
 
-_SLOTS = {name: place for place, name in enumerate(Paper.__struct_fields__)}
-_YEAR, _VERSION, _KEYS = (_SLOTS[name] for name in ("year", "version", "keys"))
-_LINKS = (_SLOTS["url"], _SLOTS["pdf_url"])
-_DATES = (_SLOTS["published"], _SLOTS["updated"], _SLOTS["announced"])
-_EMPTY = list(structs.astuple(Paper("")))
-
 
 class _Shape(NamedTuple):
-    """Where the fields of records with the same names are.
+    """The paths of each field of a paper, and of identifiers by scheme, in similar records."""
 
-    For each field of a paper its slot, the first name to try, the others in order, and its
-    converter; for identifiers, their scheme and paths.
-    """
-
-    fields: tuple[tuple[int, str, tuple[Path, ...], Convert], ...]
-    keys: tuple[tuple[str, tuple[Path, ...]], ...]
+    fields: Sequence[tuple[str, Sequence[Path], Convert]]
+    keys: Sequence[tuple[str, Path]]
 
 
 class Fields:
@@ -388,21 +371,18 @@ class Fields:
     def paper(self, record: Mapping[str, object], now: datetime) -> Paper:
         """Turn a record into a paper; raises NoPaperError with the reason if it is none."""
         shape = self._shapes.get(names := tuple(record)) or self._find_shape(names)
-        values = _EMPTY.copy()
-        for slot, name, others, convert in shape.fields:
-            first = record[name]
-            if first is not None and (value := convert(first)):
-                values[slot] = value
-            elif others:
-                converted = (convert(_value_at(record, path)) for path in others)
-                values[slot] = next(filter(None, converted), values[slot])
-        if not values[0]:
+        values: dict[str, Any] = {}
+        for field, paths, convert in shape.fields:
+            for path in paths:
+                value = _value_at(record, path)
+                if value is not None and (converted := convert(value)):
+                    values[field] = converted
+                    break
+        if "title" not in values:
             raise NoPaperError("record has no title")
         _set_dates(values, now)
-        _set_keys(
-            values, [(s, _value_at(record, path)) for s, paths in shape.keys for path in paths]
-        )
-        return Paper(*values)
+        _set_keys(values, [(scheme, _value_at(record, path)) for scheme, path in shape.keys])
+        return Paper(**values)
 
     def _find_shape(self, names: tuple[str, ...]) -> _Shape:
         if len(self._shapes) >= MAX_SHAPES:  # every record has other names
@@ -410,20 +390,10 @@ class Fields:
         normalized: dict[str, str] = {}
         for name in names:
             normalized.setdefault(normalize_name(name), name)
-        every = {f: tuple(self._paths(f, names, normalized)) for f in (*NAMES, *self._names)}
-        paths = {field: existing for field, existing in every.items() if existing}
+        paths = {f: tuple(self._paths(f, names, normalized)) for f in (*NAMES, *self._names)}
         self._shapes[names] = shape = _Shape(
-            tuple(
-                (
-                    _SLOTS[field],
-                    existing[0][0],
-                    existing[len(existing[0]) == 1 :],
-                    CONVERTERS[field],
-                )
-                for field, existing in paths.items()
-                if field in CONVERTERS
-            ),
-            tuple((f[5:], existing) for f, existing in paths.items() if f.startswith("keys")),
+            [(f, paths[f], convert) for f, convert in CONVERTERS.items() if paths[f]],
+            [(f[5:], path) for f in paths if f.startswith("keys") for path in paths[f]],
         )
         return shape
 
@@ -443,7 +413,7 @@ class Fields:
 def _value_at(record: object, path: Path) -> object:
     """Return the value at a path of names and positions, or None."""
     for name in path:
-        if isinstance(record, Mapping):
+        if isinstance(record, dict):
             record = record.get(name)
         elif isinstance(record, list) and name.isascii() and name.isdigit():
             record = record[int(name)] if len(name) < 9 and int(name) < len(record) else None
@@ -452,39 +422,30 @@ def _value_at(record: object, path: Path) -> object:
     return record
 
 
-def _set_dates(values: list[Any], now: datetime) -> None:
+def _set_dates(values: dict[str, Any], now: datetime) -> None:
     """Keep only the year of a date without a month, and drop dates that no paper can have."""
-    for slot in _DATES:
-        at = values[slot]
+    for field in ("published", "updated", "announced"):
+        at = values.get(field)
         if isinstance(at, int):
-            values[_YEAR] = values[_YEAR] or at
-            values[slot] = None
+            values.setdefault("year", at)
+            del values[field]
         elif at is not None:
-            values[slot] = within_reason(at, now)
-    if values[_YEAR] is None and values[_DATES[0]]:
-        values[_YEAR] = values[_DATES[0]].year
+            values[field] = within_reason(at, now)
+    if "year" not in values and values.get("published"):
+        values["year"] = values["published"].year
 
 
-def _set_keys(values: list[Any], fields: Sequence[tuple[str, object]]) -> None:
+def _set_keys(values: dict[str, Any], fields: Sequence[tuple[str, object]]) -> None:
     """Collect identifiers by scheme; arXiv ids and DOIs from links, too, if no field has one."""
-    values[_KEYS] = {}
-    if not (fields or values[_LINKS[0]] or values[_LINKS[1]]):
+    triples = [triple for field in fields for triple in identifiers_of(*field)]
+    schemes = {scheme for scheme, _, _ in triples}
+    for link in (values.get("url", ""), values.get("pdf_url", "")):
+        if "10." in link or "arxiv" in link:
+            more = [triple for triple in identifiers_in(link) if triple[0] not in schemes]
+            triples += more
+            schemes |= {scheme for scheme, _, _ in more}
+    if not triples:
         return
-    by_scheme: dict[str, dict[str, None]] = {}
-    version = None
-    for scheme, value in fields:
-        for name, identifier, number in identifiers_of(scheme, value):
-            by_scheme.setdefault(name, {})[identifier] = None
-            version = version or number
-    for slot in _LINKS:
-        link = values[slot]
-        if link and ("10." in link or "arxiv" in link):
-            for name, identifier, number in identifiers_in(link):
-                if name not in by_scheme:
-                    by_scheme[name] = {identifier: None}
-                    version = version or number
-    values[_KEYS] = {
-        name: v[0] if len(v := tuple(identifiers)) == 1 else v
-        for name, identifiers in by_scheme.items()
-    }
-    values[_VERSION] = values[_VERSION] or version
+    values["keys"] = keys_of((scheme, identifier) for scheme, identifier, _ in triples)
+    if version := next((number for _, _, number in triples if number), None):
+        values.setdefault("version", version)

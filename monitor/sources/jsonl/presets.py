@@ -13,20 +13,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from importlib import import_module
 from itertools import islice
 from typing import Any, cast
 
 from monitor.model import Paper
-from monitor.sources.api.values import (
-    MAX_NAMES,
-    NoPaperError,
-    Record,
-    get_list,
-    get_text,
-    plain_text,
-    terms,
-    title_of,
-)
+from monitor.sources.api.values import MAX_NAMES, NoPaperError, Record, arxiv_link, terms
 from monitor.sources.fields.arxiv_text import says_withdrawn, without_affiliations
 from monitor.sources.fields.dates import parse_date, within_reason
 from monitor.sources.fields.identifiers import identifiers
@@ -93,8 +85,6 @@ def converter_for(preset: str, names: Mapping[str, Sequence[str]]) -> tuple[Conv
 
 def _service(module: str, name: str) -> Convert:
     """Records in the format of an API are read by the kind for that API."""
-    from importlib import import_module
-
     kind: Any = getattr(import_module(module), name)
     source = kind(name, kind.Options(path="-"), None, datetime.now)
     return lambda record, now: cast("Paper", source.paper(Record(record, now)))
@@ -106,45 +96,44 @@ _INITIAL = re.compile(r"\. (?=-)")
 _NUMBER = re.compile(r"v?(\d{1,4})$")
 
 
-def _arxiv(record: Mapping[str, object], now: datetime) -> Paper:
-    name = get_text(record, "id")
-    keys, version = identifiers((f"arXiv:{name}", *re.split(r"[\s,;]+", get_text(record, "doi"))))
+def _arxiv(fields: Mapping[str, object], now: datetime) -> Paper:
+    record = Record(fields, now)
+    name = record.text("id")
+    keys, version = identifiers((f"arXiv:{name}", *re.split(r"[\s,;]+", record.text("doi"))))
     if "arxiv" not in keys:
         raise NoPaperError("record has no arXiv id")
-    abstract, comments = plain_text(get_text(record, "abstract")), get_text(record, "comments")
+    abstract, comments = record.plain("abstract"), record.plain("comments")
     versions = sorted(_versions(record), key=lambda numbered: numbered[0])
-    identifier = keys["arxiv"] if isinstance(keys["arxiv"], str) else keys["arxiv"][0]
     published = within_reason(versions[0][1] if versions else None, now)
-    updated = versions[-1][1] if versions else parse_date(get_text(record, "update_date"))
+    updated = versions[-1][1] if versions else parse_date(record.text("update_date"))
     return Paper(
-        title=title_of(get_text(record, "title")),
+        title=record.title("title"),
         abstract=abstract,
         authors=tuple(islice(_authors(record), MAX_NAMES)),
-        venue=plain_text(get_text(record, "journal-ref")),
+        venue=record.plain("journal-ref"),
         published=published,
         updated=within_reason(updated, now) or published,
-        url=f"https://arxiv.org/abs/{identifier}",
+        url=arxiv_link(keys),
         keys=keys,
-        categories=terms(get_text(record, "categories").split()),
+        categories=terms(record.text("categories").split()),
         version=versions[-1][0] if versions else version,
-        withdrawn=says_withdrawn(abstract, plain_text(comments)),
+        withdrawn=says_withdrawn(abstract, comments),
         raw_id=name,
     )
 
 
-def _versions(record: Mapping[str, object]) -> Iterator[tuple[int, datetime | None]]:
-    for entry in get_list(record, "versions"):
-        match = _NUMBER.match(get_text(entry, "version"))
-        if match:
-            yield int(match[1]), parse_date(get_text(entry, "created"))
+def _versions(record: Record) -> Iterator[tuple[int, datetime | None]]:
+    for entry in record.items("versions"):
+        if match := _NUMBER.match(entry.text("version")):
+            yield int(match[1]), parse_date(entry.text("created"))
 
 
-def _authors(record: Mapping[str, object]) -> Iterator[str]:
+def _authors(record: Record) -> Iterator[str]:
     """Read [last, first, suffix, ...affiliations] in Unicode, or else one text with TeX."""
-    parsed = [part for part in get_list(record, "authors_parsed") if isinstance(part, list)]
+    parsed = [name.items() for name in record.items("authors_parsed") if type(name.value) is list]
     for parts in parsed:
-        last, first, suffix, *_ = *(plain_text(get_text(part)) for part in parts[:3]), "", "", ""
+        last, first, suffix, *_ = *(part.plain("") for part in parts[:3]), "", "", ""
         if name := " ".join(filter(None, (_INITIAL.sub(".", first), last, suffix))):
             yield accents(name)
     if not parsed:
-        yield from authors([accents(without_affiliations(get_text(record, "authors")))])
+        yield from authors([accents(without_affiliations(record.text("authors")))])

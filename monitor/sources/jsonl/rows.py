@@ -14,7 +14,7 @@ import io
 import json
 import re
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -33,8 +33,6 @@ from monitor.sources.fields.encoding import (
 from monitor.sources.jsonl.decompress import Tape
 
 MAX_RECORD_BYTES = 8 * 1024 * 1024
-MAX_EMPTY_LINES = 9_999  # that are read one by one
-_EMPTY_LINES = re.compile(rb"((?:(?<=\n)|\A)(?:\r?\n){%d,})" % MAX_EMPTY_LINES)
 
 
 class Row(NamedTuple):
@@ -52,91 +50,50 @@ class Row(NamedTuple):
 
 
 class Unreadable(NamedTuple):
-    """Stands in for a record that cannot be read."""
+    """The reason why there is no record."""
 
     reason: str
 
 
+_EMPTY = (b"", b"\r")
 TOO_LARGE = Unreadable(f"record is larger than {MAX_RECORD_BYTES:,} bytes")
 
 
 def read_lines(tape: Tape, number: int) -> Iterator[Row]:
-    """Yield each line without its end; runs of thousands of empty lines are skipped at once."""
-    follows_nulls = False
-    for begin, end, block, precedes_nulls in _read_blocks(tape):
-        if isinstance(block, Unreadable):
-            yield Row(number + 1, begin, end, block)
-            number += block is TOO_LARGE
-            follows_nulls = block is not TOO_LARGE
-            continue
-        rows = _cut_into_lines(block, number, begin, end)
-        if follows_nulls or precedes_nulls:
-            rows = _mark_cut(rows, follows_nulls, precedes_nulls)
-        yield from rows
-        number += block.count(b"\n")
-        follows_nulls = False
-
-
-def _cut_into_lines(block: bytes, number: int, begin: int, end: int) -> Iterator[Row]:
-    many = block.count(b"\n") >= MAX_EMPTY_LINES
-    for index, part in enumerate(_EMPTY_LINES.split(block) if many else [block]):
-        if index % 2:  # the empty lines
-            number += part.count(b"\n")
-            begin += len(part)
-            continue
-        for line in part.removesuffix(b"\n").split(b"\n") if part else ():
-            number += 1
-            line_end = min(begin + len(line) + 1, end)
-            yield Row(number, begin, line_end, line)
-            begin = line_end
-
-
-def _mark_cut(rows: Iterable[Row], first: bool, last: bool) -> Iterator[Row]:
-    """Yield rows, and mark the first or the last, which has NUL bytes in place of a part."""
-    marked = list(rows)
-    for index in (0, -1):
-        if marked and (first, last)[index]:
-            marked[index] = marked[index]._replace(is_cut=True)
-    yield from marked
-
-
-def _read_blocks(tape: Tape) -> Iterator[tuple[int, int, bytes | Unreadable, bool]]:
-    """Yield (begin, end, lines), or what is in place of a line; and whether NUL bytes follow.
+    """Yield each line without its end, but for empty ones, and each run of NUL bytes.
 
     NUL bytes end the line before them. At the end of a document they end where they begin: a
     program that reserves space for its file writes the next records there.
     """
-    begin, held, dropped, nulls = tape.offset, b"", 0, 0
+    begin, held, dropped, nulls, is_cut = tape.offset, b"", 0, 0, False
     for piece in _split_at_nulls(tape):
         if is_null(piece):
             nulls += len(piece)
             continue
         if nulls:
-            cut, begin = begin, begin + len(held) + dropped + nulls
+            end = begin + dropped + len(held)
             if held or dropped:
-                yield cut, begin, held or TOO_LARGE, True
-            yield begin - nulls, begin, Unreadable(describe_nulls(nulls)), False
-            held, dropped, nulls = b"", 0, 0
-        if dropped:
-            behind = piece.find(b"\n") + 1
-            dropped += behind or len(piece)
-            if not behind:
+                yield Row(number + 1, begin, end + 1, held or TOO_LARGE, is_cut=True)
+            begin = end + nulls
+            yield Row(number + 1, end, begin, Unreadable(describe_nulls(nulls)))
+            held, dropped, nulls, is_cut = b"", 0, 0, True
+        *lines, held = (held + piece).split(b"\n")
+        for line in lines:
+            number += 1
+            if line in _EMPTY and not dropped:  # there may be millions
+                begin += len(line) + 1
                 continue
-            yield begin, begin + dropped, TOO_LARGE, False
-            begin, piece, dropped = begin + dropped, piece[behind:], 0
-        if behind := piece.rfind(b"\n") + 1:
-            lines, held = b"".join((held, memoryview(piece)[:behind])), piece[behind:]
-            yield begin, begin + len(lines), lines, False
-            begin += len(lines)
-        else:
-            held += piece
-        if len(held) > MAX_RECORD_BYTES:
-            held, dropped = b"", len(held)
-    end = begin + len(held) + dropped
+            end = begin + dropped + len(line) + 1
+            too_large = dropped or len(line) > MAX_RECORD_BYTES
+            yield Row(number, begin, end, TOO_LARGE if too_large else line, is_cut)
+            begin, dropped, is_cut = end, 0, False
+        if dropped or len(held) > MAX_RECORD_BYTES:
+            held, dropped = b"", dropped + len(held)
+    end = begin + dropped + len(held)
     if held or dropped:
-        yield begin, end, held or TOO_LARGE, nulls > 0
+        yield Row(number + 1, begin, end, held or TOO_LARGE, is_cut or nulls > 0)
     if nulls:
-        yield end, end, Unreadable(describe_nulls(nulls)), False
+        yield Row(number + 1, end, end, Unreadable(describe_nulls(nulls)))
 
 
 def _split_at_nulls(tape: Tape) -> Iterator[bytes]:
@@ -146,15 +103,15 @@ def _split_at_nulls(tape: Tape) -> Iterator[bytes]:
         rest = piece.lstrip(b"\0") if follows_nulls else piece
         if len(rest) < len(piece):
             yield piece[: len(piece) - len(rest)]
-        if not rest:
-            continue
-        parts = RUN.split(rest) if b"\0" * MIN_RUN in rest else [rest]
-        yield from filter(None, parts)
-        follows_nulls = not parts[-1]
+        if rest:
+            # The search for a constant is a hundred times as fast as the expression.
+            parts = RUN.split(rest) if b"\0" * MIN_RUN in rest else [rest]
+            yield from filter(None, parts)
+            follows_nulls = not parts[-1]
 
 
 HEAD_BYTES = 64 * 1024
-# What a record may cost once it is parsed: some 200 bytes an object, 70 a list.
+# Memory of a parsed record: some 200 bytes an object, 70 a list.
 MAX_PARSED_BYTES = 100 * 1024 * 1024
 MAX_EXCERPT = 60
 
@@ -285,71 +242,50 @@ def _next_object(text: str, at: int) -> int:
 # ── a table ─────────────────────────────────────────────────────────────────────────
 
 
-class _TableLines:
-    """Lines for a csv reader, which takes as many as a record has; all but one can be returned."""
-
-    def __init__(self, tape: Tape, number: int) -> None:
-        self._lines = read_lines(tape, number)
-        self._returned: deque[Row] = deque()
-        self.lines: list[Row] = []
-        self.ended = self.is_cut = False
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        row = self._returned.popleft() if self._returned else next(self._lines, None)
-        if row is None:
-            self.ended = True
-            raise StopIteration
-        self.lines.append(row)
-        if isinstance(row.record, Unreadable):
-            raise csv.Error(row.record.reason)
-        self.is_cut = self.is_cut or row.is_cut
-        assert isinstance(row.record, bytes)
-        return decode_line(row.record).replace("\0", "") + "\n"
-
-    def return_all_but_first(self) -> None:
-        """Read all lines but the first again: a quote in the first was never closed."""
-        self._returned.extendleft(reversed(self.lines[1:]))
-        del self.lines[1:]
-
-    def end_without_line_end(self) -> bool:
-        last = self.lines[-1]
-        return isinstance(last.record, bytes) and last.end == last.begin + len(last.record)
-
-    def end_inside_quotes(self) -> bool:
-        lines = (row.record for row in self.lines)
-        quotes = sum(line.count(b'"') for line in lines if isinstance(line, bytes))
-        return self.ended and quotes % 2 == 1
-
-
 def read_table(tape: Tape, number: int, header: Sequence[str], delimiter: str) -> Iterator[Row]:
-    header_read = number > 0
-    lines = _TableLines(tape, number)
-    reader = csv.reader(lines, delimiter=delimiter)
+    rows = read_lines(tape, number)
+    again: deque[Row] = deque()
+    lines: list[Row] = []  # of the record
+    ended, header_read = False, number > 0
+
+    def next_lines() -> Iterator[str]:
+        nonlocal ended
+        while row := again.popleft() if again else next(rows, None):
+            lines.append(row)
+            if not isinstance(row.record, bytes):
+                raise csv.Error(row.record.reason if isinstance(row.record, Unreadable) else "")
+            yield decode_line(row.record).replace("\0", "") + "\n"
+        ended = True
+
     while True:
-        lines.lines.clear()
-        lines.is_cut = False
+        lines.clear()
         try:
-            record = _table_record(header, next(reader), lines)
-        except StopIteration:
-            return
+            cells = next(csv.reader(next_lines(), delimiter=delimiter), None)
+            if cells is None:
+                return
+            record = _table_record(header, cells, lines)
         except csv.Error as fault:
-            lines.return_all_but_first()
+            # A quote in the first line may never be closed.
+            again.extendleft(reversed(lines[1:]))
+            del lines[1:]
             record = Unreadable(f"not a row of the table: {fault}")
-        if lines.end_inside_quotes() or (record is CUT_BY_NULLS and lines.end_without_line_end()):
+        first, last = lines[0], lines[-1]
+        quotes = sum(row.record.count(b'"') for row in lines if isinstance(row.record, bytes))
+        if (ended and quotes % 2) or (record is CUT_BY_NULLS and not _ends_with_line_end(last)):
             record = CUT
         if record is None:
             continue
         if header_read:
-            first, last = lines.lines[0], lines.lines[-1]
             yield Row(first.number, first.begin, last.end, record)
         header_read = True
 
 
-def _table_record(header: Sequence[str], cells: Sequence[str], lines: _TableLines) -> object:
-    if lines.is_cut and cells and len(cells) != len(header):
+def _ends_with_line_end(row: Row) -> bool:
+    return not isinstance(row.record, bytes) or row.end > row.begin + len(row.record)
+
+
+def _table_record(header: Sequence[str], cells: Sequence[str], lines: Sequence[Row]) -> object:
+    if cells and len(cells) != len(header) and any(row.is_cut for row in lines):
         return CUT_BY_NULLS
     if any(cells[len(header) :]):
         return Unreadable(f"row has {len(cells)} cells, and the table {len(header)} columns")
