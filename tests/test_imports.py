@@ -50,7 +50,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "web/pages/slack.py",
     ),
     "backports": ("sources/fields/compression.py", "store/digests/packed.py"),
-    "bibtexparser": ("commands/export.py", "sources/bibtex_entries.py"),
+    "bibtexparser": ("commands/export.py", "sources/bibtex.py"),
     "ctypes": ("service/process.py",),
     "compression": ("sources/fields/compression.py", "store/digests/packed.py"),
     "concurrent": (

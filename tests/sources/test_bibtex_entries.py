@@ -11,7 +11,7 @@ import pytest
 from bibtexparser.middlewares.names import split_multiple_persons_names
 
 from monitor.model import Rejected
-from monitor.sources import bibtex_entries as entries
+from monitor.sources import bibtex as entries
 from monitor.sources.bibtex import BibTex
 from tests.sources.scenario import read
 
@@ -52,7 +52,7 @@ def by_the_library(content: str) -> Iterator[tuple[str, str, dict[str, str], int
 @pytest.mark.parametrize("seed", range(200))
 def test_entries_are_those_of_bibtexparser(seed: int) -> None:
     content = generated(seed)
-    found = entries.read(content).entries
+    found = entries.read_entries(content).entries
     assert [e for e in found if not isinstance(e, Rejected)] == list(by_the_library(content))
 
 
