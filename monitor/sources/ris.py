@@ -5,25 +5,42 @@
     ER  -              a reference ends
 
 Each reference is parsed separately by rispy, so that one without an end does not swallow the next.
+
+    PMID- 38000001               a record of .nbib begins
+    TI  - Sand moves, and so     a tag of up to four letters, a hyphen, a space, a value
+          do dunes.              a continuation line
+
+https://www.nlm.nih.gov/bsd/mms/medlineelements.html names the tags.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from monitor.model import Document, FirstRun, Paper, Reading, Rejected
-from monitor.sources import nbib
+from monitor.model import (
+    COMMENT,
+    CONCERN,
+    CORRECTION,
+    RETRACTION,
+    Document,
+    FirstRun,
+    Paper,
+    Reading,
+    Rejected,
+)
 from monitor.sources.api.values import doi_link, given_name_first, names_of, terms
 from monitor.sources.base import Source, failure, reading
 from monitor.sources.fields import MAX_ENTRY
-from monitor.sources.fields.dates import partial_date, within_print_era
+from monitor.sources.fields.dates import parse_date, partial_date, within_print_era
 from monitor.sources.fields.encoding import SAMPLE, decode, find_fault, numbered_parts
-from monitor.sources.fields.identifiers import identifiers
+from monitor.sources.fields.identifiers import identifier_pairs, identifiers, keys_of
 from monitor.sources.fields.links import first_link
 from monitor.sources.fields.markup import text
+from monitor.sources.fields.publication_types import type_and_subject
 from monitor.text import without_placeholder
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -31,22 +48,15 @@ MAX_REFERENCES = 80_000
 
 _BEGINS = re.compile(r"^[ \t]*TY {1,3}-", re.MULTILINE)
 _ENDS = re.compile(r"^[ \t]*ER {1,3}-", re.MULTILINE)
-# What some programs write instead of two spaces, a hyphen and a space.
+# Some programs write fewer or more spaces around the hyphen.
 _TAG = re.compile(r"^[ \t]*([A-Z][A-Z0-9]) {1,3}-[ \t]?", re.MULTILINE)
 _LINES = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 _TITLES = ("TI", "T1", "CT", "BT", "ST", "TT")
-_ABSTRACTS = ("AB", "N2")
-_AUTHORS = ("AU", "A1")
-_EDITORS = ("A2", "ED", "A3")
 _VENUES = ("JF", "T2", "JO", "JA", "J2", "SO", "BT", "T3", "PB")
 _DATES = ("DA", "PY", "Y1", "YR")
 _OWN = ("SO", "YR", "XR", "U1")  # tags of Cochrane and of PMC, for venue, year and PMID
-_OTHERS = {
-    "%0 ": "EndNote (.enw)",
-    "FN ": "Web of Science",
-    "@": "BibTeX",
-}
+_OTHERS = {"%0 ": "EndNote (.enw)", "FN ": "Web of Science", "@": "BibTeX"}
 _LISTS = (
     *("AU", "A1", "A2", "A3", "ED", "KW", "UR", "L1", "L2", "L3", "LK"),
     *("ID", "AN", "DO", "M3", "XR", "U1", "C2"),
@@ -62,7 +72,22 @@ _NUMBERS = (
 _NUMBER = re.compile(r"\d{1,9}")
 _NAMES_PAPER = re.compile(r"10\.\d{4,9}/|arxiv", re.IGNORECASE)
 
+_NBIB_BEGINS = re.compile(r"^PMID- *\d", re.MULTILINE)
+_NBIB_FIELD = re.compile(r"^([A-Z]{2,4}) *- ?(.*(?:\n {6}.*)*)", re.MULTILINE)
+_NBIB_ID = re.compile(r"(\S+) \[(doi|pmc)\]$")
+# Tags of references to the paper of a notice: "Author. Journal. doi: 10.1000/1. PMID: 1".
+_NOTICES = {
+    "ROF": RETRACTION,
+    "PROF": CORRECTION,
+    "EFR": CORRECTION,
+    "ECF": CONCERN,
+    "CON": COMMENT,
+}
+_BEFORE_PMID = re.compile(r"\s(?=PMID:)")
+_SUFFIXED = re.compile(r"([^,]+), ([^,]+) (Jr|Sr|[IV]+|\d(?:st|nd|rd|th))$")
+
 Fields = Mapping[str, Any]
+NbibFields = Mapping[str, Sequence[str]]
 
 
 class Ris(Source):
@@ -80,15 +105,15 @@ class Ris(Source):
         if len(document.content) > MAX_BYTES:
             return failure(f"the document is larger than {MAX_BYTES:,} bytes")
         content = _LINES.sub("\n", content.replace("\0", ""))
-        is_nbib = bool(nbib.BEGINS.match(content.lstrip()))
-        begins = nbib.BEGINS if is_nbib else _BEGINS
+        is_nbib = bool(_NBIB_BEGINS.match(content.lstrip()))
+        begins = _NBIB_BEGINS if is_nbib else _BEGINS
         starts = [match.start() for match in begins.finditer(content)]
         if not starts:
             return failure(_no_reference(content))
         if len(starts) > MAX_REFERENCES:
             return failure(f"the document has more than {MAX_REFERENCES:,} references")
         if is_nbib:
-            return reading(list(nbib.references(content, starts, self._clock())), whole)
+            return reading(list(_nbib_references(content, starts, self._clock())), whole)
         ended = bool(_ENDS.search(content, starts[-1]))
         records = list(_references(content, starts, self._clock()))
         return reading(records, whole and ended)
@@ -133,8 +158,8 @@ def _paper(fields: Fields, where: str, now: datetime) -> Paper | Rejected:
     keys, version = _identifiers(fields)
     return Paper(
         title=title,
-        abstract=_abstract(fields),
-        authors=_people(fields, _AUTHORS) or _people(fields, _EDITORS),
+        abstract=without_placeholder(_text(fields, ("AB", "N2"))),
+        authors=_people(fields, ("AU", "A1")) or _people(fields, ("A2", "ED", "A3")),
         venue=_text(fields, _VENUES),
         year=year,
         published=within_print_era(published, now),
@@ -153,10 +178,6 @@ def _all(fields: Fields, tags: Sequence[str]) -> list[str]:
 
 def _text(fields: Fields, tags: Sequence[str]) -> str:
     return next(filter(None, (text(str(fields.get(tag, ""))) for tag in tags)), "")
-
-
-def _abstract(fields: Fields) -> str:
-    return without_placeholder(_text(fields, _ABSTRACTS))
 
 
 def _people(fields: Fields, tags: Sequence[str]) -> tuple[str, ...]:
@@ -188,14 +209,78 @@ def _identifiers(fields: Fields) -> tuple[dict[str, str | tuple[str, ...]], int 
 
 def _numbers(fields: Fields) -> Iterator[tuple[str, str]]:
     if "pubmed" in str(fields.get("DB", "")).lower():
-        yield from (
-            ("pmid", value) for value in _all(fields, ("AN", "ID")) if _NUMBER.fullmatch(value)
-        )
+        values = _all(fields, ("AN", "ID"))
+        yield from (("pmid", value) for value in values if _NUMBER.fullmatch(value))
     for scheme, pattern, tags in _NUMBERS:
         matches = map(pattern.search, _all(fields, tags))
         yield from ((scheme, match[1]) for match in matches if match)
 
 
 def _link(fields: Fields, keys: Mapping[str, str | tuple[str, ...]]) -> str:
-    own = first_link(_all(fields, ("UR", "LK", "L2")))
-    return own or doi_link(keys)
+    return first_link(_all(fields, ("UR", "LK", "L2"))) or doi_link(keys)
+
+
+# ── .nbib ───────────────────────────────────────────────────────────────────────────
+
+
+def _nbib_references(
+    content: str, starts: Sequence[int], now: datetime
+) -> Iterator[Paper | Rejected]:
+    """Read the records that begin at `starts`; lines end with a line feed."""
+    for line, start, end in numbered_parts(content, starts):
+        where = f"line {line}"
+        if end - start > MAX_ENTRY:
+            yield Rejected(where, f"reference is larger than {MAX_ENTRY:,} characters")
+            continue
+        fields: dict[str, list[str]] = defaultdict(list)
+        for tag, value in _NBIB_FIELD.findall(content[start:end]):
+            fields[tag].append(" ".join(value.split()))
+        yield _nbib_paper(fields, where, now)
+
+
+def _nbib_paper(fields: NbibFields, where: str, now: datetime) -> Paper | Rejected:
+    title = text(_first(fields, "TI", "BTI", "TT"))
+    if not title:
+        return Rejected(where, "reference has no title")
+    pmid = _first(fields, "PMID").split()[0]
+    year, issued = partial_date(_first(fields, "DP"))
+    type_, about = type_and_subject(list(_nbib_notices(fields)), fields.get("PT", ()))
+    people = next(filter(None, map(fields.get, ("FAU", "AU", "FED", "ED"))), ())
+    return Paper(
+        title=title,
+        abstract=without_placeholder(text(_first(fields, "AB", "OAB"))),
+        authors=tuple(map(_nbib_name, names_of(people))) or names_of(fields.get("CN", ())),
+        venue=text(_first(fields, "JT", "TA")),
+        year=year,
+        published=within_print_era(parse_date(_first(fields, "DEP")) or issued, now),
+        updated=within_print_era(parse_date(_first(fields, "LR")), now),
+        url=f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/",
+        keys=keys_of((("pmid", pmid), *_nbib_keys(fields))),
+        categories=terms(word.lstrip("*") for word in fields.get("OT", ())),
+        withdrawn="Retracted Publication" in fields.get("PT", ()) or "RIN" in fields,
+        raw_id=pmid,
+        type=type_,
+        about=about,
+    )
+
+
+def _nbib_notices(fields: NbibFields) -> Iterator[tuple[str, Iterator[tuple[str, str]]]]:
+    for tag, mark in _NOTICES.items():
+        for reference in fields.get(tag, ()):
+            yield mark, identifier_pairs(_BEFORE_PMID.split(reference))
+
+
+def _nbib_name(name: str) -> str:
+    suffixed = _SUFFIXED.match(name)
+    return "{1} {0} {2}".format(*suffixed.groups()) if suffixed else given_name_first(name)
+
+
+def _first(fields: NbibFields, *tags: str) -> str:
+    return next((value for tag in tags for value in fields.get(tag, ()) if value), "")
+
+
+def _nbib_keys(fields: NbibFields) -> Iterator[tuple[str, str]]:
+    """Yield DOI and PMC number; each value has its type."""
+    matches = [_NBIB_ID.match(value) for tag in ("LID", "AID") for value in fields.get(tag, ())]
+    yield from identifier_pairs(value[1] for value in matches if value and value[2] == "doi")
+    yield "pmcid", _first(fields, "PMC")
