@@ -21,8 +21,8 @@ from monitor.channels.email.sendmail import Sendmail
 from monitor.channels.email.settings import SmtpSettings
 from monitor.channels.email.smtp import Connections, SmtpServer
 from monitor.channels.file import Pages
-from monitor.channels.slack.channel import Slack
 from monitor.channels.slack import SlackSettings
+from monitor.channels.slack.channel import Slack
 from monitor.digest.render import JinjaTemplates
 from monitor.errors import UsageError
 from monitor.model import DeliveryState, Outcome, Rendered
