@@ -516,7 +516,11 @@ def _log_in(session: Session, account: Account, token: str) -> bool:
     offered = session.esmtp_features.get("auth", "").upper().split()
     mechanism = next((name for name in logins if name in offered), None)
     if mechanism is None:
-        raise account.down_error(f"offers no login by {' or '.join(logins)}")
+        raise account.down_error(
+            "offers no login by XOAUTH2 or OAUTHBEARER"
+            if tokens
+            else "offers no login by PLAIN or LOGIN"
+        )
     first, *answers = map(_base64, logins[mechanism])
     reply = session.ask("AUTH", f"{mechanism} {first}".rstrip())
     for answer in answers:
