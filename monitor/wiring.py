@@ -17,7 +17,7 @@ from monitor import plugins
 from monitor.channels.base import Channel, Shared, open_channel
 from monitor.channels.email.channel import SMTP_SERVER, Mail, sender_address
 from monitor.channels.email.oauth import RefreshTokens, Tokens
-from monitor.channels.email.reader_links import ReaderLinks
+from monitor.channels.email.render import ReaderLinks
 from monitor.channels.email.sendmail import Sendmail
 from monitor.channels.email.settings import SmtpSettings
 from monitor.channels.email.smtp import Connections, MailServer, SmtpServer

@@ -212,7 +212,6 @@ ANYWHERE = {
 # Packages and files that decide: they read no file, no clock and no chance.
 PURE = (
     "channels/email/render.py",
-    "channels/pages.py",
     "channels/retry_policy.py",
     "channels/slack/blocks.py",
     "channels/slack/menus.py",

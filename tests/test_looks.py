@@ -13,7 +13,7 @@ from monitor.app import open_app
 from monitor.channels.email.channel import Mail
 from monitor.channels.email.settings import SmtpSettings
 from monitor.channels.email.smtp import SmtpServer
-from monitor.channels.pages import render_pages
+from monitor.channels.file import render_pages
 from monitor.clocks import clock_at
 from monitor.config import load
 from monitor.demo import demo

@@ -46,7 +46,7 @@ class Shared:
 
     `smtp` is a `monitor.channels.email.smtp.Connections`, `slack` the settings of the bot.
     `slack_answers` is whether the service receives what is chosen in menus of Slack. `links` are a
-    `monitor.channels.email.reader_links.ReaderLinks`, None without pages to link to.
+    `monitor.channels.email.render.ReaderLinks`, None without pages to link to.
     """
 
     templates: Templates

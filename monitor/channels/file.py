@@ -14,17 +14,28 @@ import stat
 import tempfile
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from monitor.channels.base import TAKEN_OVER, Channel, ChannelOptions, Shared
-from monitor.channels.pages import numbered, render_pages
+from monitor.digest.layout import left_out, most_that_fit, shorten
 from monitor.errors import MonitorError
-from monitor.model import Delivery, DeliveryState, Digest, Notice, Outcome, Rendered, Templates
+from monitor.model import (
+    Delivery,
+    DeliveryState,
+    Digest,
+    DigestPaper,
+    DigestSection,
+    Notice,
+    Outcome,
+    Rendered,
+    Templates,
+)
 from monitor.private_files import FILE, create_file, make_folder
 from monitor.setting_types import FilePath, Mode
 from monitor.text import clean
@@ -96,7 +107,7 @@ class Pages(Channel):
         """
         page = self.page(delivery)
         try:
-            for further, content in _further(page, delivery):
+            for further, content in _further_files(page, delivery):
                 _write(further, content, lambda: True, self._page_mode())
             if not _write(page, _content(delivery), commit_handoff, self._page_mode()):
                 return TAKEN_OVER
@@ -199,7 +210,7 @@ def _sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def _further(page: Path, delivery: Delivery) -> Iterator[tuple[Path, bytes]]:
+def _further_files(page: Path, delivery: Delivery) -> Iterator[tuple[Path, bytes]]:
     for number, html in enumerate(delivery.rendered.body.get("more", ()), 2):
         yield page.with_name(numbered(page.name, number)), html.encode("utf-8", "replace")
 
@@ -247,3 +258,85 @@ def _file_name(name: str) -> str:
     if plain and plain == name and name != "index.html":
         return plain
     return f"{plain or 'page'}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+# ── a digest as pages that link to each other, none longer than its limit ───────────
+
+PAGE_LIMIT = 250_000
+# Of some 60 KB together, and easy to look through.
+TITLES_A_PAGE = 100
+# Of a further page, this share is lines: the rest is its layout. Each may have a heading before it.
+LINES_SHARE, HEADING_SIZE = 0.8, 1_000
+
+
+def render_pages(
+    digest: Digest, templates: Templates, name: str, limit: int = PAGE_LIMIT
+) -> list[str]:
+    """Return the pages of a digest, of `limit` bytes at most; the first is the file `name`."""
+
+    @cache
+    def first(full: int, titles: int) -> str:
+        shown = shorten(digest, full, titles)
+        further = bool(digest.papers - sum(len(group.entries) for group in shown.groups))
+        next_page = numbered(name, 2) if further else ""
+        return templates.render("web/digest.html.j2", digest=shown, full=full, next_page=next_page)
+
+    def fits(full: int, titles: int) -> bool:
+        return len(first(full, titles).encode("utf-8", "replace")) <= limit
+
+    full, titles = most_that_fit(fits, min(digest.full, digest.papers), digest.titles)
+    rest = left_out(digest, shorten(digest, full, titles))
+    return [first(full, titles), *_further(digest, rest, templates, name, int(limit * LINES_SHARE))]
+
+
+def _further(
+    digest: Digest, rest: Sequence[DigestSection], templates: Templates, name: str, lines: int
+) -> list[str]:
+    chunks = list(_chunks(digest, rest, templates, lines))
+    last = len(chunks) + 1
+    return [
+        templates.render(
+            "web/more.html.j2",
+            digest=digest,
+            groups=_sections(chunk),
+            page=number,
+            last_page=last,
+            first_page=name,
+            earlier_page=name if number == 2 else numbered(name, number - 1),
+            next_page=numbered(name, number + 1) if number < last else "",
+        )
+        for number, chunk in enumerate(chunks, 2)
+    ]
+
+
+def _chunks(
+    digest: Digest, rest: Sequence[DigestSection], templates: Templates, limit: int
+) -> Iterator[list[tuple[DigestSection, DigestPaper]]]:
+    """Yield what each further page lists."""
+    chunk: list[tuple[DigestSection, DigestPaper]] = []
+    size = 0
+    for group in rest:
+        for entry in group.entries:
+            line = templates.render("web/title_line.html.j2", entry=entry, digest=digest)
+            size += len(line.encode("utf-8", "replace")) + HEADING_SIZE
+            if chunk and (len(chunk) == TITLES_A_PAGE or size > limit):
+                yield chunk
+                chunk, size = [], len(line.encode("utf-8", "replace"))
+            chunk.append((group, entry))
+    if chunk:
+        yield chunk
+
+
+def _sections(
+    chunk: Sequence[tuple[DigestSection, DigestPaper]],
+) -> list[tuple[DigestSection, list[DigestPaper]]]:
+    """Return the papers of a page under their sections."""
+    sections: dict[str, tuple[DigestSection, list[DigestPaper]]] = {}
+    for group, entry in chunk:
+        sections.setdefault(group.topic, (group, []))[1].append(entry)
+    return list(sections.values())
+
+
+def numbered(name: str, page: int) -> str:
+    """Return the file of a further page: `2026-11-21-page-2.html`."""
+    return f"{name.removesuffix('.html')}-page-{page}.html"

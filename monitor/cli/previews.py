@@ -19,7 +19,7 @@ from rich.text import Text
 from monitor.app import DigestReport, open_app
 from monitor.channels.base import Channel
 from monitor.channels.email.channel import Mail, Mailbox, message_id
-from monitor.channels.email.reader_links import ReaderLinks
+from monitor.channels.email.render import ReaderLinks
 from monitor.channels.email.settings import SmtpSettings
 from monitor.channels.email.smtp import SmtpServer
 from monitor.channels.file import Pages, page_name

@@ -19,7 +19,7 @@ from monitor.channels.email import render as mail
 from monitor.channels.email.channel import Mail, Mailbox
 from monitor.channels.email.settings import SmtpSettings
 from monitor.channels.email.smtp import SmtpServer
-from monitor.channels.pages import PAGE_LIMIT, render_pages
+from monitor.channels.file import PAGE_LIMIT, render_pages
 from monitor.channels.slack.blocks import render_digest as render_slack
 from monitor.digest.render import JinjaTemplates
 from monitor.errors import Fault

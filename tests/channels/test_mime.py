@@ -13,7 +13,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from monitor.channels.email.mime import multipart
+from monitor.channels.email import channel
+from monitor.channels.email.channel import multipart
 
 BOUNDARY = "=_0123456789abcdef0123456789abcdef"
 # What `Mail` hands over: printable, and no carriage returns.
@@ -92,11 +93,9 @@ def test_a_text_is_encode_as_little_as_it_needs(text: str, encoding: str) -> Non
     assert ours.partition("Content-Transfer-Encoding: ")[2].startswith(f"{encoding}\r\n")
 
 
-def test_a_part_that_many_get_is_encode_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from monitor.channels.email import mime
-
+def test_a_part_that_many_get_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     encoded: list[str] = []
-    monkeypatch.setattr(mime, "_encode", lambda text: (encoded.append(text), ("7bit", b"x"))[1])
+    monkeypatch.setattr(channel, "_encode", lambda text: (encoded.append(text), ("7bit", b"x"))[1])
     text, html = "a text of this test alone", "its <b>page</b>"
     mails = {multipart("s", text, html, f"=_{number}") for number in range(20)}
     assert len(mails) == 20

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from monitor.channels.email.render import HTML_LIMIT, TEXT_LIMIT, render_digest
-from monitor.channels.pages import render_pages
+from monitor.channels.file import render_pages
 from monitor.digest.render import JinjaTemplates
 from tests.digest.samples import digest, news
 

@@ -9,7 +9,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from monitor.channels.email.reader_links import VIEW
+from monitor.channels.email.render import VIEW
 from monitor.commands.ratings import Whose, rate
 from monitor.model import DeliveryState
 from monitor.signing import KeyRing

@@ -13,8 +13,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from monitor.channels.email.reader_links import RATE, STOP, VIEW, ReaderLinks
-from monitor.channels.pages import render_pages
+from monitor.channels.email.render import RATE, STOP, VIEW, ReaderLinks
+from monitor.channels.file import render_pages
 from monitor.commands.ratings import VERDICTS, Asked, answer, ask
 from monitor.commands.shown_papers import past_digest
 from monitor.commands.suppressions import LINK, ONE_CLICK, Standing, Wish, grant, standing
