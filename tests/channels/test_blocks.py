@@ -10,14 +10,13 @@ from monitor.channels.slack.blocks import (
     context,
     cut,
     escape,
-    fits,
     halve,
     header,
     join_lines,
     message,
     messages,
+    paginate,
     text_of,
-    thread,
 )
 
 mrkdwn = st.lists(
@@ -81,19 +80,19 @@ def test_L03_every_message_keeps_every_limit(sections: list[str]) -> None:
 
 
 def test_replies_begin_a_message_of_their_own_and_dividers_stand_between_things() -> None:
-    found = thread([header("ada"), "best", DIVIDER], [DIVIDER, "more", DIVIDER, "last"], "ada")
+    found = messages([header("ada"), "best", DIVIDER], "ada", [DIVIDER, "more", DIVIDER, "last"])
     assert [[b["type"] for b in m["blocks"]] for m in found] == [
         ["header", "section"],
         ["section", "divider", "section"],
     ]
     assert [m["text"] for m in found] == ["ada (1 of 2)", "ada (2 of 2)"]
-    assert len(thread(["best"], [], "ada")) == 1
+    assert len(messages(["best"], "ada", [])) == 1
 
 
 def test_L03_headers_and_small_print_count_too() -> None:
     small = [context("x" * 2_700)] * 3
-    assert fits([header("y" * 200), *small])
-    assert not fits([header("y"), *small, "z" * 2_000])
+    assert len(paginate([header("y" * 200), *small])) == 1
+    assert len(paginate([header("y"), *small, "z" * 2_000])) == 2
     assert len(text_of(header("y" * 200))) == 135
 
 

@@ -9,6 +9,7 @@ which Slack does not document, so one message holds at most 10,000.
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ _MIN_SPLIT_LENGTH = 200
 
 def escape(text: str) -> str:
     """Escape what Slack would take for its own markup, and nothing else."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return html.escape(text, quote=False)
 
 
 def section(text: str) -> Json:
@@ -61,60 +62,40 @@ def message(blocks: Iterable[Piece], text: str) -> Json:
     return {"text": text[:TEXT_LIMIT], "blocks": whole}
 
 
-def messages(pieces: Iterable[Piece], text: str) -> list[Json]:
-    """Return as many messages as the pieces need, in order; at least one. Texts are sections."""
-    return _number(_paginate(pieces), text)
+def messages(parent: Iterable[Piece], text: str, replies: Iterable[Piece] = ()) -> list[Json]:
+    """Return as many messages as the pieces need, at least one; replies begin a new one.
 
-
-def thread(parent: Iterable[Piece], replies: Iterable[Piece], text: str) -> list[Json]:
-    """Return messages of which the replies begin with one of their own."""
-    return _number([*_paginate(parent), *filter(None, _paginate(replies))], text)
-
-
-def fits(pieces: Iterable[Piece]) -> bool:
-    """Return whether some pieces are one message."""
-    return len(_paginate(pieces)) == 1
-
-
-def _paginate(pieces: Iterable[Piece]) -> list[list[Json]]:
-    pages: list[list[Json]] = [[]]
-    for block in _blocks(pieces):
-        if _is_full(pages[-1], block):
-            pages.append([])
-        if pages[-1] or block != DIVIDER:
-            pages[-1].append(block)
-    return [_without_last_divider(page) for page in pages]
-
-
-def _blocks(pieces: Iterable[Piece]) -> Iterator[Json]:
-    for piece in pieces:
-        if isinstance(piece, str):
-            yield from map(section, cut(piece, SECTION_LIMIT))
-        else:
-            yield piece
-
-
-def _without_last_divider(page: list[Json]) -> list[Json]:
-    return page[:-1] if page and page[-1] == DIVIDER else page
-
-
-def _number(pages: Sequence[Sequence[Json]], text: str) -> list[Json]:
+    Texts become sections.
+    """
+    pages = [*paginate(parent), *filter(None, paginate(replies))]
     if len(pages) == 1:
         return [message(pages[0], text)]
-    count = len(pages)
-    return [message(page, f"{text} ({n} of {count})") for n, page in enumerate(pages, 1)]
+    return [message(page, f"{text} ({n} of {len(pages)})") for n, page in enumerate(pages, 1)]
+
+
+def paginate(pieces: Iterable[Piece]) -> list[list[Json]]:
+    """Share pieces among messages, as blocks; a divider neither begins nor ends one."""
+    pages: list[list[Json]] = [[]]
+    for piece in pieces:
+        blocks = map(section, cut(piece, SECTION_LIMIT)) if isinstance(piece, str) else [piece]
+        for block in blocks:
+            if _is_full(pages[-1], block):
+                pages.append([])
+            if pages[-1] or block != DIVIDER:
+                pages[-1].append(block)
+    return [page[:-1] if page[-1:] == [DIVIDER] else page for page in pages]
 
 
 def join_lines(lines: Iterable[str], limit: int = SECTION_LIMIT) -> Iterator[str]:
     """Join short lines into sections, so that 400 titles do not take 400 blocks."""
-    section = ""
+    joined = ""
     for line in lines:
-        if section and len(section) + len(line) + 1 > limit:
-            yield section
-            section = ""
-        section = f"{section}\n{line}" if section else line
-    if section:
-        yield section
+        if joined and len(joined) + len(line) + 1 > limit:
+            yield joined
+            joined = ""
+        joined = f"{joined}\n{line}" if joined else line
+    if joined:
+        yield joined
 
 
 def cut(mrkdwn: str, limit: int) -> list[str]:
@@ -158,9 +139,7 @@ def _atoms(mrkdwn: str, limit: int) -> Iterator[str]:
     for atom in _ATOM.findall(mrkdwn):
         if len(atom) <= limit:
             yield atom
-            continue
-        link = _LINK.fullmatch(atom)
-        if link:
+        elif link := _LINK.fullmatch(atom):
             yield from cut(link[1], limit)
         else:
             yield from (atom[at : at + limit] for at in range(0, len(atom), limit))
@@ -206,9 +185,9 @@ def render_digest(
     for count in range(len(best), -1, -1):
         shown = best[:count]
         first = list(_first_message(papers, shown, threaded))
-        if fits(first):
+        if len(paginate(first)) == 1:
             break
-    return _parts(thread(first, _others(papers, shown), text))
+    return _parts(messages(first, text, _others(papers, shown)))
 
 
 def render_notice(notice: Notice, templates: Templates) -> tuple[Rendered, ...]:
@@ -227,8 +206,7 @@ def _first_message(
         yield from papers.in_full(entry)
     yield DIVIDER
     below = digest.papers - len(shown)
-    values = {"digest": digest, "below": below, "threaded": threaded}
-    yield templates.render("slack/contents.j2", **values)
+    yield templates.render("slack/contents.j2", digest=digest, below=below, threaded=threaded)
     footer = templates.render("slack/footer.j2", digest=digest)
     yield from map(context, cut(footer, SECTION_LIMIT))
 
