@@ -74,9 +74,8 @@ HOMES: dict[str, tuple[str, ...]] = {
     "idna": ("channels/email/channel.py",),
     "itsdangerous": ("signing.py",),
     "jinja2": ("digest/render.py",),
-    "latex2mathml": ("digest/mathml.py",),
+    "latex2mathml": ("digest/render.py",),
     "markupsafe": (
-        "digest/mathml.py",
         "digest/render.py",
         "web/pages/digests.py",
         "web/plots.py",

@@ -49,7 +49,7 @@ class Link:
 @kept(4_096)  # asked several times for each paper that a digest shows
 def web_url(url: str) -> str:
     """Return `url` when it is one that may be linked to (http or https, one word), or nothing."""
-    if len(url) > _LONGEST_URL or not url.isprintable() or any(letter.isspace() for letter in url):
+    if len(url) > _LONGEST_URL or not url.isprintable() or " " in url:
         return ""
     try:
         parts = urlsplit(url)

@@ -11,14 +11,16 @@ markup is escaped, including that of macros and `{% set %}` blocks:
 from __future__ import annotations
 
 import difflib
+import html
+import re
 import traceback
-from collections.abc import Callable, Collection, Hashable, Iterator, MutableMapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, MutableMapping
 from functools import cached_property, partial
 from operator import attrgetter
 from pathlib import Path
 from types import CodeType
 from typing import Any, TypeAlias
+from xml.etree import ElementTree
 
 import css_inline
 from jinja2 import (
@@ -35,17 +37,25 @@ from jinja2 import (
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup, escape
-from msgspec import Struct
 
 from monitor.digest import about, links, wording
 from monitor.digest.excerpt import Passage, excerpt, headline, whole_abstract
 from monitor.digest.links import Link
-from monitor.digest.mathml import put_formulas
 from monitor.digest.wording import Found
 from monitor.errors import Fault, TemplateError
-from monitor.model import AboutSubscription, Digest, DigestPaper, DigestSection, OtherTitle, Paper
+from monitor.kept import kept
+from monitor.model import (
+    AboutSubscription,
+    Digest,
+    DigestPaper,
+    DigestSection,
+    Formula,
+    OtherTitle,
+    Paper,
+)
 from monitor.resources import resource
 from monitor.text import clean
+from monitor.text.tables import word_set
 
 Escape = Callable[[str], str]
 
@@ -61,6 +71,8 @@ _INPUTS = attrgetter(
 # A title line has about 250 characters.
 _MOST_KEPT = 16_384
 _SHIPPED = resource("templates")
+# The parts of a template that name another one.
+_NAMING = (nodes.Extends, nodes.Include, nodes.Import, nodes.FromImport)
 _Kept: TypeAlias = dict[tuple[Hashable, ...], tuple[tuple[object, ...], str]]
 
 
@@ -117,37 +129,40 @@ class JinjaTemplates:
         # The pages of the service are no templates of users.
         shipped = {n for n in _templates_in(_SHIPPED) if not n.startswith("pages/")}
         own = set(_templates_in(self._user_dir))
-        all_faults, named = list[Fault](), set[str]()
+        faults, named = list[Fault](), set[str]()
         for name in sorted(own):
-            wanted, faults = self._compile(name)
-            named |= {include.name for include in wanted}
-            all_faults += faults
-            all_faults += [
-                self._fault(name, include.line, f"there is no template “{include.name}”{near}")
-                for include in wanted
-                if not include.optional
-                and include.name.removeprefix("shipped/") not in shipped | own
-                for near in [_nearest(include.name, shipped)]
-            ]
-        all_faults += [
+            try:
+                for target, line, is_optional in self._compile(name):
+                    named.add(target)
+                    if not is_optional and target.removeprefix("shipped/") not in shipped | own:
+                        problem = f"there is no template “{target}”{_nearest(target, shipped)}"
+                        faults.append(self._fault(name, line, problem))
+            except TemplateSyntaxError as error:
+                problem = error.message or "cannot be compiled"
+                faults.append(self._fault(name, error.lineno, problem))
+            except (OSError, UnicodeDecodeError) as error:
+                faults.append(self._fault(name, 1, f"cannot be read: {error}"))
+        faults += [
             self._fault(name, 1, f"no template has this name{_nearest(name, shipped)}")
             for name in sorted(own - shipped - named)
         ]
-        return all_faults
+        return faults
 
-    def _compile(self, name: str) -> tuple[list[_Named], list[Fault]]:
-        """Return the templates that one of the user's templates names, and its faults."""
+    def _compile(self, name: str) -> list[tuple[str, int, bool]]:
+        """Compile one of the user's templates; return those that it extends, includes or imports.
+
+        Each has the line that names it, and whether it may be missing.
+        """
         assert self._user_dir is not None
-        try:
-            text = (self._user_dir / name).read_text(encoding="utf-8")
-            environment = self._environment_of(name)
-            named = list(_named_in(environment.parse(text, name)))
-            environment.compile(text, name)
-        except TemplateSyntaxError as error:
-            return [], [self._fault(name, error.lineno, error.message or "cannot be compiled")]
-        except (OSError, UnicodeDecodeError) as error:
-            return [], [self._fault(name, 1, f"cannot be read: {error}")]
-        return named, []
+        text = (self._user_dir / name).read_text(encoding="utf-8")
+        environment = self._environment_of(name)
+        environment.compile(text, name)
+        return [
+            (target.value, node.lineno, getattr(node, "ignore_missing", False))
+            for node in environment.parse(text, name).find_all(_NAMING)
+            for target in [getattr(node, "template", None)]
+            if isinstance(target, nodes.Const) and isinstance(target.value, str)
+        ]
 
     def _fault(self, name: str, line: int, message: str) -> Fault:
         return Fault(str((self._user_dir or Path()) / name), line, "templates", message)
@@ -168,23 +183,6 @@ def _templates_in(folder: Path) -> Iterator[str]:
             yield name
 
 
-@dataclass(frozen=True, slots=True)
-class _Named:
-    """A template that another one extends, includes or imports."""
-
-    name: str
-    line: int
-    optional: bool
-
-
-def _named_in(parsed: nodes.Template) -> Iterator[_Named]:
-    kinds = (nodes.Extends, nodes.Include, nodes.Import, nodes.FromImport)
-    for node in parsed.find_all(kinds):
-        target = getattr(node, "template", None)
-        if isinstance(target, nodes.Const) and isinstance(target.value, str):
-            yield _Named(target.value, node.lineno, getattr(node, "ignore_missing", False))
-
-
 def _nearest(name: str, names: Collection[str]) -> str:
     nearest = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     return f"; did you mean “{nearest[0]}”?" if nearest else ""
@@ -192,7 +190,7 @@ def _nearest(name: str, names: Collection[str]) -> str:
 
 def slack_escape(text: str) -> str:
     """Escape as Slack's formatting page asks: `&`, `<` and `>`, and nothing else."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return html.escape(text, quote=False)
 
 
 def slack_link(text: str | Passage, url: str) -> Markup:
@@ -273,6 +271,62 @@ def _lines(text: str | Passage, width: int = 78, indent: str = "", first: str = 
     lines = wording.wrap(whole, width, indent) or [indent]
     return Markup("\n".join([(first or indent) + lines[0][len(indent) :], *lines[1:]]))
 
+
+# ── formulas: MathML on pages; mails show readable Unicode ──────────────────────────
+
+# A digest stores its texts with formulas in Unicode, and beside them where each came from. A page
+# puts MathML where the Unicode of a formula stands, and leaves the others as they are.
+
+_LONGEST_FORMULA = 300
+# The presentation elements and attributes of MathML Core that the converter writes. It escapes no
+# text and keeps addresses: all others are refused.
+_ELEMENTS = word_set(
+    "math mrow mi mn mo mtext mspace mstyle mpadded mphantom msup msub msubsup mover munder "
+    "munderover mfrac msqrt mroot mtable mtr mtd"
+)
+_ATTRIBUTES = word_set(
+    "stretchy fence form accent accentunder mathvariant displaystyle scriptlevel linethickness "
+    "columnalign lspace rspace width height depth minsize maxsize movablelimits"
+)
+_NAMESPACE = "{http://www.w3.org/1998/Math/MathML}"
+_TAGS = re.compile(r"(<[^>]*>)")
+
+
+def put_formulas(text: str, formulas: Iterable[Formula]) -> Markup:
+    """Return text or HTML with its formulas as MathML, but for those that marks or tags cut."""
+    whole = text if isinstance(text, Markup) else escape(clean(text))
+    known = {str(escape(formula.text)): formula.tex for formula in formulas}
+    if not known:
+        return whole
+    longest_first = sorted(known, key=len, reverse=True)
+    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
+    pieces = _TAGS.split(whole)
+    for at in range(0, len(pieces), 2):
+        pieces[at] = pattern.sub(lambda match: to_mathml(known[match[0]]) or match[0], pieces[at])
+    return Markup("".join(pieces))
+
+
+@kept(4_096)
+def to_mathml(tex: str) -> str:
+    """Return a formula as MathML, "" if it cannot be converted, or not to MathML alone."""
+    if len(tex) > _LONGEST_FORMULA:
+        return ""
+    from latex2mathml.converter import convert  # its tables take long to import
+
+    try:
+        math = ElementTree.fromstring(convert(tex))
+    except Exception:  # the converter raises errors of many kinds; the formula stays in Unicode
+        return ""
+    for element in math.iter():
+        name = element.tag.removeprefix(_NAMESPACE)
+        if name not in _ELEMENTS or "\\" in (element.text or ""):
+            return ""
+        element.tag = name
+        element.attrib = {k: v for k, v in element.attrib.items() if k in _ATTRIBUTES}
+    return ElementTree.tostring(math, encoding="unicode")
+
+
+# ── the filters ─────────────────────────────────────────────────────────────────────
 
 _FILTERS: dict[str, Callable[..., Any]] = {
     "authors": wording.shorten_authors,
@@ -387,14 +441,8 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         return super().getitem(obj, argument)
 
 
-def _fields_of(value: Any) -> frozenset[str]:
-    if issubclass(value, Struct):
-        return frozenset(value.__struct_fields__)
-    return frozenset(field.name for field in fields(value))
-
-
-_VALUES = (
+_VALUES: tuple[Any, ...] = (
     *(Digest, DigestSection, DigestPaper, Paper, OtherTitle, AboutSubscription),
     *(Passage, Found, Link),
 )
-_FIELDS = {value: _fields_of(value) for value in _VALUES}
+_FIELDS = {value: frozenset(value.__match_args__) for value in _VALUES}
