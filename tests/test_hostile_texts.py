@@ -17,8 +17,7 @@ import pytest
 from monitor.channels.slack import blocks
 from monitor.diff import same_work
 from monitor.digest import excerpt
-from monitor.digest.latex_to_text import to_readable_text
-from monitor.digest.shown import shown
+from monitor.digest.shown import shown, to_readable_text
 from monitor.errors import QueryError
 from monitor.identity.authors import agreement
 from monitor.identity.features import gather

@@ -219,7 +219,6 @@ PURE = (
     "digest/compose.py",
     "digest/draft.py",
     "digest/excerpt.py",
-    "digest/latex_to_text.py",
     "digest/layout.py",
     "digest/links.py",
     "digest/schedule.py",

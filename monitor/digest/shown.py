@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+
 from msgspec import structs
 
-from monitor.digest.latex_to_text import find_formulas, to_readable_text
 from monitor.kept import kept
 from monitor.model import Formula, Paper
 from monitor.text import clean
+from monitor.text.latex import (
+    LETTERS,
+    MATH_ACCENTS,
+    MATH_SYMBOLS,
+    SIGN_ACCENTS,
+    TEXT_SYMBOLS,
+    WORD_ACCENTS,
+)
+from monitor.text.tables import word_set
 
 # A digest shows two sentences of an abstract, and looks for them in this many characters.
 MAX_ABSTRACT_LENGTH = 20_000
@@ -59,3 +71,290 @@ def formulas_of(title: str, abstract: str) -> tuple[Formula, ...]:
     """Return the formulas of a paper that more than one sign stands for in the text shown."""
     formulas = find_formulas(clean(f"{title[:MAX_TITLE_LENGTH]} {abstract[:MAX_ABSTRACT_LENGTH]}"))
     return tuple(Formula(text, tex) for text, tex in formulas if len(text) > 1)
+
+
+# ── LaTeX as readable Unicode: `$x^2 \leq \beta$` is `x² ≤ β` ──────────────────────
+
+# Made for what authors write in abstracts, not for typesetting. What is not recognised stays close
+# to its source; nothing raises, and the time is linear in the length of the text.
+
+_SIGNS = re.compile(r"[\\$<]|``|--|\w~\w")
+# Most texts have none of these, which is seen five times as fast as that the pattern finds none.
+_LETTERS_OF_SIGNS = ("\\", "$", "<", "``", "--", "~")
+_TAG = re.compile(
+    r"<(?P<script>sub|sup)>(?P<inside>[^<>]{1,40})</(?P=script)>"
+    r"|</?(?:b|bold|em|i|italic|scp|strong|sub|sup|tt)>",
+    re.IGNORECASE,
+)
+_MATHS = re.compile(
+    r"\$\$(?P<display>(?:\\.|[^$\\])+)\$\$"
+    r"|\$(?P<inline>(?:\\.|[^$\\])+)\$"
+    r"|\\\((?P<round>.{1,500}?)\\\)"
+    r"|\\\[(?P<square>.{1,500}?)\\\]",
+    re.DOTALL,
+)
+_TOKEN = re.compile(r"\\[A-Za-z]+\*?|\\.|[{}^_~]|[^\\{}^_~]+|\\", re.DOTALL)
+_LATEX = re.compile(r"[\\^_{}=<>]")
+_WORDS = re.compile(r"[A-Za-z]{3,}\s|\s[A-Za-z]{3,}")
+_ONE_THING = re.compile(r"√?[\w.∞]+")
+_OPERATOR = re.compile(r"[ ]*([=<>≤≥≈≠≡∼→←↦⇒∈∉⊂⊆∪∩≪≫∝×·±∓∘])[ ]*")
+_MAX_DEPTH = 40
+
+
+def to_readable_text(text: str) -> str:
+    """Return `text` with its formulas, accents and commands as plain Unicode."""
+    if not any(sign in text for sign in _LETTERS_OF_SIGNS) or not _SIGNS.search(text):
+        return text
+    return "".join(_prose(prose) + _formula(formula) for prose, formula in _split(text))
+
+
+def find_formulas(text: str) -> list[tuple[str, str]]:
+    """Return the formulas of `text`, each as readable Unicode and in LaTeX."""
+    formulas = dict.fromkeys(formula for _, formula in _split(text) if formula)
+    return [(_formula(formula), formula) for formula in formulas]
+
+
+def _split(text: str) -> Iterator[tuple[str, str]]:
+    """Yield pieces of prose, each with the formula behind it; the last has none."""
+    start = at = 0
+    while formula := _MATHS.search(text, at):
+        inner = (
+            formula["display"] or formula["inline"] or formula["round"] or formula["square"] or ""
+        )
+        if formula["inline"] and not _is_maths(inner, text[formula.end() : formula.end() + 1]):
+            at = formula.start() + 1
+            continue
+        yield text[start : formula.start()], inner
+        start = at = formula.end()
+    yield text[start:], ""
+
+
+def _is_maths(inner: str, following: str) -> bool:
+    """Tell `$n$` from the money in `between $5 and $10`."""
+    if _LATEX.search(inner):
+        return True
+    return inner == inner.strip() and not following.isdigit() and not _WORDS.search(inner)
+
+
+def _prose(source: str) -> str:
+    text = _TAG.sub(_strip_tag, source)
+    if "\\" in text:
+        text = _Reader(text, maths=False).read_all()
+    text = text.replace("``", "“").replace("''", "”").replace("---", "—")
+    text = re.sub(r"(?<=\w)--(?=\w)|(?<= )--(?= )", "–", text)
+    return re.sub(r"(?<=[\w.])~(?=\w)", " ", text)
+
+
+def _strip_tag(tag: re.Match[str]) -> str:
+    if not tag["script"]:
+        return ""
+    return _script(tag["inside"], "^" if tag["script"].lower() == "sup" else "_")
+
+
+def _formula(source: str) -> str:
+    text = _OPERATOR.sub(_even_spaces, _Reader(source, maths=True).read_all())
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def _even_spaces(operator: re.Match[str]) -> str:
+    """A space on one side of an operator is a space on both."""
+    return f" {operator[1]} " if " " in operator[0] else operator[1]
+
+
+class _Reader:
+    """Reads one stretch of LaTeX, in prose or in maths, from left to right."""
+
+    def __init__(self, source: str, *, maths: bool) -> None:
+        self.tokens: list[str] = _TOKEN.findall(source)
+        self.at = 0
+        self.depth = 0
+        self.maths = maths
+
+    def read_all(self) -> str:
+        parts = []
+        while self.at < len(self.tokens):
+            parts.append(self.read_sequence())
+            self.at += 1  # past a brace that closes nothing
+        return "".join(parts)
+
+    def read_sequence(self) -> str:
+        """Everything up to a closing brace, which is left to the caller."""
+        parts: list[str] = []
+        while self.at < len(self.tokens) and self.tokens[self.at] != "}":
+            token = self.take()
+            if token in _FUNCTIONS:
+                parts.append(self.read_function(token, "".join(parts[-1:])))
+            else:
+                parts.append(self.read_piece(token))
+        return "".join(parts)
+
+    def take(self) -> str:
+        self.at += 1
+        return self.tokens[self.at - 1]
+
+    def ahead(self) -> str:
+        return self.tokens[self.at] if self.at < len(self.tokens) else ""
+
+    def read_piece(self, token: str) -> str:
+        if token == "{":
+            return self.read_braces()
+        if token.startswith("\\"):
+            return self.read_command(token)
+        if not self.maths:
+            return token
+        if token in "^_":
+            return _script(self.read_argument(), token)
+        return " " if token == "~" else token.replace("'", "′")
+
+    def read_braces(self) -> str:
+        read_styled = self.ahead().startswith("\\")
+        text = self.read_group()
+        # In prose, braces that only protect a name go; {0, 1} keeps them.
+        plain = self.maths or read_styled or not text or text.replace("-", "").isalnum()
+        return text if plain else f"{{{text}}}"
+
+    def read_group(self) -> str:
+        text = self.read_nested(self.read_sequence)
+        if self.ahead() == "}":
+            self.at += 1
+        return text
+
+    def read_nested(self, read: Callable[[], str]) -> str:
+        if self.depth >= _MAX_DEPTH:
+            return ""
+        self.depth += 1
+        text = read()
+        self.depth -= 1
+        return text
+
+    def read_argument(self) -> str:
+        """What a command applies to: a group, a command, or one character."""
+        while self.ahead().isspace():
+            self.at += 1
+        token = self.ahead().lstrip()
+        if token in ("", "}"):
+            return ""
+        if token == "{" or token.startswith("\\"):
+            self.at += 1
+            return (
+                self.read_group()
+                if token == "{"
+                else self.read_nested(lambda: self.read_command(token))
+            )
+        self.leave(token[1:])
+        return token[0]
+
+    def leave(self, rest: str) -> None:
+        """Put what is not used of the token ahead back in its place."""
+        self.tokens[self.at : self.at + 1] = [rest] if rest else []
+
+    def read_command(self, token: str) -> str:
+        name = token[1:].rstrip("*")
+        if name in _ACCENTS or (name in WORD_ACCENTS and not self.maths):
+            return self.read_accent(name)
+        if not name.isalpha():
+            return _SIGNS_WRITTEN.get(name, "")
+        if name in _SYMBOLS:
+            return self.read_symbol(name)
+        if name in _DROPPED:
+            self.read_argument()
+            return ""
+        if name in ("frac", "dfrac", "tfrac"):
+            return f"{_parenthesize(self.read_argument())}/{_parenthesize(self.read_argument())}"
+        if name == "sqrt":
+            return self.read_root()
+        if name in _LOOKS or self.ahead() == "{":
+            return self.read_styled(name)
+        return name
+
+    def read_symbol(self, name: str) -> str:
+        if name in _OF_WORDS and not self.maths:
+            self.leave(self.ahead().lstrip())  # TeX swallows the space behind a letter's name
+        return _SYMBOLS[name]
+
+    def read_styled(self, name: str) -> str:
+        """The text that a command only makes look different; a name with no text is the text."""
+        if self.ahead() != "{" and name in _LOOKS:
+            self.leave(self.ahead().lstrip())
+            return ""
+        text = self.read_argument()
+        if name == "mathbb":
+            return text.translate(_DOUBLE)
+        return text or name
+
+    def read_accent(self, name: str) -> str:
+        letter = self.read_argument().translate(_DOTLESS)
+        mark = _ACCENTS.get(name) or WORD_ACCENTS[name]
+        is_letter = len(letter) == 1 and letter.isalpha()
+        return unicodedata.normalize("NFC", letter + mark) if is_letter else letter
+
+    def read_root(self) -> str:
+        degree = ""
+        if option := _OPTION.match(self.ahead()):
+            degree = option[1].strip()
+            self.leave(self.ahead()[option.end() :])
+        sign = "√" if degree in ("", "2") else f"{degree.translate(_RAISED)}√"
+        return sign + _parenthesize(self.read_argument())
+
+    def read_function(self, token: str, before: str) -> str:
+        """`n\\log n` is three words, not one."""
+        after = self.ahead()
+        left = " " if before[-1:].isalnum() or before.endswith((")", "√")) else ""
+        right = (
+            " " if after[:1].isalnum() or (after.startswith("\\") and after[1:].isalpha()) else ""
+        )
+        return f"{left}{token[1:]}{right}"
+
+
+def _script(text: str, sign: str) -> str:
+    table = _RAISED if sign == "^" else _LOWERED
+    if text in _AS_THEY_ARE:
+        return text
+    word = text.isalpha() and len(text) > 2
+    if not word and all(ord(letter) in table for letter in text):
+        return text.translate(table)
+    return sign + (text if text.isalnum() else f"({text})")
+
+
+def _parenthesize(text: str) -> str:
+    return text if _ONE_THING.fullmatch(text) else f"({text})"
+
+
+# ── tables ──────────────────────────────────────────────────────────────────────────
+
+
+_FUNCTIONS = word_set(
+    "\\arg \\argmax \\argmin \\cos \\cosh \\deg \\det \\dim \\exp \\gcd \\inf \\ker \\lim \\liminf "
+    "\\limsup \\ln \\log \\max \\min \\mod \\polylog \\poly \\Pr \\sin \\sinh \\sup \\tan \\tanh"
+)
+# Letters that words are made of. Of what should stand in formulas the space is kept in prose, where
+# authors forget the signs of a formula: "\pi\pi phase shifts".
+_OF_WORDS = word_set("o O l L ss ae AE oe OE aa AA i j")
+_LOOKS = word_set(
+    "left right mleft mright middle big Big bigg Bigg bigl bigr Bigl Bigr displaystyle textstyle "
+    "limits nolimits rm it bf em sl sc tt sf cal normalfont small large item protect ensuremath "
+    "mathcal mathbb mathbf mathrm mathsf mathit mathtt mathfrak mathscr boldsymbol bm text mbox "
+    "textbf textit textsc texttt textrm emph underline overline operatorname xspace noindent"
+)
+_DROPPED = word_set(
+    "cite citep citet citeauthor ref eqref label begin end footnote vspace hspace color href"
+)
+_SIGNS_WRITTEN = {
+    **dict.fromkeys(" ,;:\\\n\t", " "),
+    **{sign: sign for sign in "%&#_${}/-"},
+    "|": "‖",
+}
+_SYMBOLS = {**LETTERS, **TEXT_SYMBOLS, **MATH_SYMBOLS}
+_ACCENTS = {**SIGN_ACCENTS, **MATH_ACCENTS}
+_DOUBLE = str.maketrans("CEHNPQRZ", "ℂ𝔼ℍℕℙℚℝℤ")
+_DOTLESS = str.maketrans("ıȷ", "ij")
+_OPTION = re.compile(r"\s*\[([^\]]*)\]")
+_AS_THEY_ARE = frozenset(("*", "′", "″", "†", "‡", "°", "⋆", ""))
+_RAISED = str.maketrans(
+    "0123456789+-=()abcdefghijklmnoprstuvwxyzTN∘⊤",
+    "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᵀᴺ°ᵀ",
+)
+_LOWERED = str.maketrans(
+    "0123456789+-=()aehijklmnoprstuvx",
+    "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ",
+)

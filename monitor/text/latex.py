@@ -1,6 +1,6 @@
 """The LaTeX of records: the commands of titles, abstracts and names, and their text in Unicode.
 
-Mathematics stays as its source: `digest/latex_to_text.py` writes it for readers, and `folding.py`
+Mathematics stays as its source: `digest/shown.py` writes it for readers, and `folding.py`
 writes commands as searchable words, all with these tables. Why no library does it:
 docs/decisions/0015-latex.md.
 """

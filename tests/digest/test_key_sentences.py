@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.digest.key_sentences import sentence_value
+from monitor.digest.excerpt import sentence_value
 
 BACKGROUND = (
     "Recent advances in language models have attracted much attention.",

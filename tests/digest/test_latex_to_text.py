@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.digest.latex_to_text import to_readable_text
+from monitor.digest.shown import to_readable_text
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 from markupsafe import Markup
 from msgspec import structs
 
-from monitor.digest.latex_to_text import find_formulas, to_readable_text
 from monitor.digest.render import JinjaTemplates, put_formulas, to_mathml
+from monitor.digest.shown import find_formulas, to_readable_text
 from monitor.model import Formula
 from tests.digest.test_render import PAPER, digest, news
 
