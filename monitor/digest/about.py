@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
-from monitor.digest.wording import format_count, format_moment, shorten_text
+from monitor.digest.wording import format_count, format_moment, shorten_text, since, with_more
 from monitor.model import Digest, SourceReport, SourceWarning
 from monitor.text import clean
 
@@ -69,8 +69,7 @@ def _counts(digest: Digest, most: int, longest: int, between: str) -> str:
         f"{shorten_text(clean(group.heading), longest)} {group.papers:,}"
         for group in digest.groups[:most]
     ]
-    more = len(digest.groups) - most
-    return between.join([*parts, format_count(more, "more topic")] if more > 0 else parts)
+    return between.join(with_more(parts, len(digest.groups)))
 
 
 # ── what was read ───────────────────────────────────────────────────────────────────
@@ -81,8 +80,6 @@ def what_was_read(digest: Digest) -> str:
     read = [source.last_read for source in digest.report if source.last_read]
     if not read:
         return "No source has been read yet."
-    covers = digest.covers_from
-    since = f" since {format_moment(covers, digest.timezone)}" if covers else ""
     papers = format_count(sum(source.seen for source in digest.report), "paper")
     new = sum(source.new for source in digest.report)
     names = [_title(source) for source in digest.report]
@@ -90,7 +87,7 @@ def what_was_read(digest: Digest) -> str:
         join_words(names) if len(names) <= _NAMED_SOURCES else format_count(len(names), "source")
     )
     return (
-        f"Read: {papers} from {sources}{since}, {new:,} new; "
+        f"Read: {papers} from {sources}{since(digest)}, {new:,} new; "
         f"last on {format_moment(max(read), digest.timezone)} ({digest.timezone})."
     )
 
@@ -100,15 +97,8 @@ def source_notes(digest: Digest) -> list[str]:
     notes = [note for source in digest.report for note in _notes(source, digest)]
     more = len(notes) - _MOST_NOTES
     if more > 0:
-        return [
-            *notes[:_MOST_NOTES],
-            f"The same kind of trouble {_stand(more)} with other sources.",
-        ]
+        return [*notes[:_MOST_NOTES], f"And {format_count(more, 'more source problem')}."]
     return notes
-
-
-def _stand(more: int) -> str:
-    return "exists once more" if more == 1 else f"exists {more} times more"
 
 
 def _notes(source: SourceReport, digest: Digest) -> Iterator[str]:
@@ -157,15 +147,13 @@ def because(digest: Digest) -> str:
     if not about.topics:
         return ""
     named = [_short(topic) for topic in about.topics[:_NAMED_TOPICS]]
-    more = len(about.topics) - len(named)
-    if more:
-        named.append(format_count(more, "more topic"))
+    topics = join_words(with_more(named, len(about.topics)))
     who = (
         f"of the subscription “{_short(about.title)}” to"
         if about.title
         else (f"{_short(digest.subscription)} is subscribed to")
     )
-    return f"You get this because {who} {join_words(named)}, {about.schedule} {digest.timezone}."
+    return f"You get this because {who} {topics}, {about.schedule} {digest.timezone}."
 
 
 def stop_link(digest: Digest) -> str:

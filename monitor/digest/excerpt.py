@@ -56,15 +56,10 @@ def excerpt(entry: DigestPaper) -> Passage:
 
 def shown_text(entry: DigestPaper) -> tuple[str, str]:
     """Return the words of the headline and of the excerpt."""
-    return _shown_text(entry.paper.title, entry.paper.abstract, entry.reasons)
+    return headline(entry).text, excerpt(entry).text
 
 
 # A paper is shown to several subscribers, each in several forms.
-@kept(1_024)
-def _shown_text(title: str, abstract: str, reasons: tuple[MatchReason, ...]) -> tuple[str, str]:
-    return _headline(title, reasons).text, _excerpt(abstract, reasons).text
-
-
 @kept(1_024)
 def _headline(title: str, reasons: tuple[MatchReason, ...]) -> Passage:
     title, places = _mark("title", title, reasons)
@@ -78,7 +73,8 @@ def _excerpt(abstract: str, reasons: tuple[MatchReason, ...]) -> Passage:
     abstract, places = _mark("abstract", abstract, reasons)
     bounds, alone = _value_sentences(abstract)
     words = [len(_words_in(abstract, places, span)) for span in bounds]
-    values = [_value(value, hits) for value, hits in zip(alone, words, strict=True)]
+    pairs = zip(alone, words, strict=True)
+    values = [value + min(hits, 2) if value > 0 else value for value, hits in pairs]
     if max(values, default=0.0) <= 0:
         return _cut(abstract, places, _best_window(abstract, places), EXCERPT_LIMIT)
     first = values.index(max(values))
@@ -102,11 +98,6 @@ def _value_sentences(text: str) -> tuple[tuple[Span, ...], tuple[float, ...]]:
     """Return the sentences of a text, and how much each says of what the authors did."""
     bounds = tuple(sentences(text)[:_MOST_READ])
     return bounds, tuple(sentence_value(text[a:b][:_LONGEST_READ]) for a, b in bounds)
-
-
-def _value(value: float, words: int) -> float:
-    """Return the value of a sentence in which so many words matched."""
-    return value + min(words, 2) if value > 0 else value
 
 
 def _second(first: int, values: Sequence[float], words: Sequence[int]) -> int | None:
@@ -134,12 +125,8 @@ def _join(first: Passage, second: Passage, gap: str) -> Passage:
 
 def _mark(field: str, text: str, reasons: Sequence[MatchReason]) -> tuple[str, tuple[Span, ...]]:
     """A field as one clean line; its marks hold only when it was that already."""
-    line = _clean(text)
+    line = clean(text)
     return line, _places(field, len(line), reasons) if line == text else ()
-
-
-# A paper's title and abstract are asked for in each form of each digest that shows it in full.
-_clean = kept(2_048)(clean)
 
 
 def _places(field: str, length: int, reasons: Sequence[MatchReason]) -> tuple[Span, ...]:

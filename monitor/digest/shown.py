@@ -118,9 +118,7 @@ def _split(text: str) -> Iterator[tuple[str, str]]:
     """Yield pieces of prose, each with the formula behind it; the last has none."""
     start = at = 0
     while formula := _MATHS.search(text, at):
-        inner = (
-            formula["display"] or formula["inline"] or formula["round"] or formula["square"] or ""
-        )
+        inner = formula[formula.lastgroup or 0]
         if formula["inline"] and not _is_maths(inner, text[formula.end() : formula.end() + 1]):
             at = formula.start() + 1
             continue
@@ -232,15 +230,14 @@ class _Reader:
         while self.ahead().isspace():
             self.at += 1
         token = self.ahead().lstrip()
+        if token == "{":
+            self.at += 1
+            return self.read_group()
+        if token.startswith("\\"):
+            self.at += 1
+            return self.read_nested(lambda: self.read_command(token))
         if token in ("", "}"):
             return ""
-        if token == "{" or token.startswith("\\"):
-            self.at += 1
-            return (
-                self.read_group()
-                if token == "{"
-                else self.read_nested(lambda: self.read_command(token))
-            )
         self.leave(token[1:])
         return token[0]
 
@@ -255,7 +252,9 @@ class _Reader:
         if not name.isalpha():
             return _SIGNS_WRITTEN.get(name, "")
         if name in _SYMBOLS:
-            return self.read_symbol(name)
+            if name in _OF_WORDS and not self.maths:
+                self.leave(self.ahead().lstrip())  # TeX swallows the space behind a letter's name
+            return _SYMBOLS[name]
         if name in _DROPPED:
             self.read_argument()
             return ""
@@ -266,11 +265,6 @@ class _Reader:
         if name in _LOOKS or self.ahead() == "{":
             return self.read_styled(name)
         return name
-
-    def read_symbol(self, name: str) -> str:
-        if name in _OF_WORDS and not self.maths:
-            self.leave(self.ahead().lstrip())  # TeX swallows the space behind a letter's name
-        return _SYMBOLS[name]
 
     def read_styled(self, name: str) -> str:
         """The text that a command only makes look different; a name with no text is the text."""
@@ -298,11 +292,8 @@ class _Reader:
 
     def read_function(self, token: str, before: str) -> str:
         """`n\\log n` is three words, not one."""
-        after = self.ahead()
         left = " " if before[-1:].isalnum() or before.endswith((")", "√")) else ""
-        right = (
-            " " if after[:1].isalnum() or (after.startswith("\\") and after[1:].isalpha()) else ""
-        )
+        right = " " if re.match(r"\w|\\[^\W\d_]", self.ahead()) else ""
         return f"{left}{token[1:]}{right}"
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
@@ -68,8 +67,7 @@ def why_line(entry: DigestPaper) -> str:
     `language agents: LLM, agent in title; tool use in abstract · RL`
     """
     named = [_why(matched) for matched in entry.matched[:_MOST_TOPICS]]
-    more = len(entry.matched) - len(named)
-    return " · ".join([*named, format_count(more, "more topic")] if more else named)
+    return " · ".join(with_more(named, len(entry.matched)))
 
 
 def _why(matched: TopicWhy) -> str:
@@ -200,6 +198,18 @@ def format_count(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def with_more(named: list[str], count: int) -> list[str]:
+    """Return the first of `count` topics, as they are named, and how many are left out."""
+    more = count - len(named)
+    return [*named, format_count(more, "more topic")] if more > 0 else named
+
+
+def since(digest: Digest) -> str:
+    """Return ` since Thu 19 Nov 08:00`, or nothing for a first digest."""
+    covers = digest.covers_from
+    return f" since {format_moment(covers, digest.timezone)}" if covers else ""
+
+
 # ── what was read ───────────────────────────────────────────────────────────────────
 
 
@@ -210,20 +220,15 @@ def summary(digest: Digest) -> str:
         what = f"{format_count(digest.papers, 'paper')} in {topics}"
     else:
         what = "No new papers for your topics"
-    return what + (
-        f" since {format_moment(digest.covers_from, digest.timezone)}" if digest.covers_from else ""
-    )
+    return what + since(digest)
 
 
 def reading(digest: Digest) -> str:
     """`Read since Thu 19 Nov 08:00: 298 papers in 1 source; 229 new`."""
-    since = (
-        f" since {format_moment(digest.covers_from, digest.timezone)}" if digest.covers_from else ""
-    )
     seen = sum(source.seen for source in digest.report)
     new = sum(source.new for source in digest.report)
     sources = format_count(len(digest.report), "source")
-    return f"Read{since}: {format_count(seen, 'paper')} in {sources}; {new:,} new"
+    return f"Read{since(digest)}: {format_count(seen, 'paper')} in {sources}; {new:,} new"
 
 
 def source_line(source: SourceReport, zone: str) -> str:
@@ -255,10 +260,7 @@ def waiting(digest: Digest) -> str:
     """Return the sentence about papers that did not fit, or nothing."""
     if not digest.waiting:
         return ""
-    stand = "stands" if digest.waiting == 1 else "stand"
-    return (
-        f"{format_count(digest.waiting, 'more paper')} did not fit and {stand} in the next digest."
-    )
+    return f"{format_count(digest.waiting, 'more paper')} will be in the next digest."
 
 
 # ── plain text ──────────────────────────────────────────────────────────────────────
@@ -270,17 +272,9 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
     Wide letters take two columns; a word longer than a line is broken; no-break spaces hold.
     """
     room = width - len(indent)
-    is_plain = bool(text) and not (_MAY_BE_WIDE.search(text) or text[0] == " " or "  " in text)
-    lines = _wrap_narrow(text, room) if is_plain else None
-    if lines is not None:
-        return [indent + line for line in lines]
-    words = text.split(" ")
-    widths = list(map(_columns, words))
-    if max(widths) > room:
-        words = _pieces(words, room)
-        widths = list(map(_columns, words))
     lines, line, used = [], "", 0
-    for word, columns in zip(words, widths, strict=True):
+    for word in _break_words(text.split(" "), room):
+        columns = _columns(word)
         if line and used + 1 + columns > room:
             lines.append(indent + line)
             line, used = "", 0
@@ -288,32 +282,15 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
     return [*lines, indent + line] if line else lines
 
 
-# Unicode's East_Asian_Width (UAX 11) has no wide letter among these. (The others, named one range
-# after another, take ten times as long to compile.)
-_MAY_BE_WIDE = re.compile("[^\0-\u10ff\u2000-\u22ff]")
-
-
-def _wrap_narrow(text: str, room: int) -> list[str] | None:
-    """Break a text of letters of one column each; None where a word is longer than a line."""
-    lines = []
-    while len(text) > room:
-        end = text.rfind(" ", 0, room + 1)
-        if end <= 0:
-            return None
-        lines.append(text[:end])
-        text = text[end + 1 :]
-    return [*lines, text]
-
-
-def _pieces(words: Collection[str], room: int) -> list[str]:
-    pieces = []
+def _break_words(words: Iterable[str], room: int) -> Iterator[str]:
+    """Yield words, those longer than a line in pieces."""
     for word in words:
-        while _columns(word) > room:
-            cut = next(i for i in range(room, 0, -1) if _columns(word[:i]) <= room)
-            pieces.append(word[:cut])
-            word = word[cut:]
-        pieces.append(word)
-    return pieces
+        rest = word
+        while _columns(rest) > room:
+            end = next(i for i in range(room, 0, -1) if _columns(rest[:i]) <= room)
+            yield rest[:end]
+            rest = rest[end:]
+        yield rest
 
 
 def _columns(text: str) -> int:

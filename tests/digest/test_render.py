@@ -126,7 +126,7 @@ def test_silence_is_explained(name: str) -> None:
     assert "HTTP 503" not in text, "details are for the operator"
     assert "arxiv could not be read since Wednesday" in text
     assert "The topic “x” is parked." in text
-    assert "3 more papers did not fit" in text
+    assert "3 more papers will be in the next digest" in text
 
 
 def test_an_empty_digest_is_one_line_and_what_was_read() -> None:

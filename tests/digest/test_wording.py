@@ -147,8 +147,8 @@ def test_a_quiet_source_and_a_broken_one_never_look_alike(source: SourceReport, 
 
 def test_papers_that_wait_are_said() -> None:
     assert wording.waiting(digest([])) == ""
-    assert wording.waiting(replace(digest([]), waiting=1)).startswith("1 more paper did not fit")
-    assert "12 more papers did not fit and stand" in wording.waiting(
+    assert wording.waiting(replace(digest([]), waiting=1)).startswith("1 more paper will be")
+    assert "12 more papers will be in the next digest." in wording.waiting(
         replace(digest([]), waiting=12)
     )
 
