@@ -1,20 +1,17 @@
-"""Composing a digest from a draft: what is shown in full is explained."""
+"""The papers of a digest explained: why topics match them, and the changes of a revision."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from difflib import SequenceMatcher
 
 from msgspec import structs
 
 from monitor.digest.draft import Draft
 from monitor.digest.excerpt import LONG_TITLE
-from monitor.digest.schedule import Slot
 from monitor.digest.shown import formulas_of, readable_title, shown, shown_title
 from monitor.model import (
-    AboutSubscription,
     ChangeKind,
     Digest,
     DigestPaper,
@@ -24,60 +21,25 @@ from monitor.model import (
     OtherTitle,
     Paper,
     Revision,
-    SourceReport,
 )
 from monitor.text import clean, sentences
 
 Explain = Callable[[str, Paper, Sequence[str]], tuple[MatchReason, ...]]
 
 
-def compose(  # noqa: PLR0913 - all that a digest is made from
+def explain_papers(
     draft: Draft,
-    *,
-    subscription: str,
-    slot: Slot,
-    timezone: str,
-    covers_from: datetime | None,
-    composed_at: datetime,
     explain: Explain,
-    report: Sequence[SourceReport],
-    notes: Sequence[str],
-    full: int,
     other_titles: Mapping[int, tuple[OtherTitle, ...]],
     earlier: Mapping[int, EarlierText] = {},
-    titles: int = 60,
-    about: AboutSubscription = AboutSubscription(),
-) -> Digest:
-    """Compose a digest of the papers of a draft.
-
-    `explain(topic, paper, sources)` returns why the topic matches a paper in full, or one with a
-    long title, as the digest shows it: its spans are positions in the text shown. `other_titles`
-    are those under which papers were seen, and `earlier` what revised papers said before, by paper
-    id.
-    """
-    return Digest(
-        subscription=subscription,
-        period=slot.period,
-        due_at=slot.due_at,
-        timezone=timezone,
-        covers_from=covers_from,
-        composed_at=composed_at,
-        groups=_explain_groups(draft, explain, other_titles, earlier),
-        report=tuple(report),
-        full=full,
-        waiting=draft.waiting,
-        notes=tuple(notes),
-        titles=titles,
-        about=about,
-    )
-
-
-def _explain_groups(
-    draft: Draft,
-    explain: Explain,
-    other_titles: Mapping[int, tuple[OtherTitle, ...]],
-    earlier: Mapping[int, EarlierText],
 ) -> tuple[DigestSection, ...]:
+    """Return the papers of a draft, those in full or with a long title explained.
+
+    `explain(topic, paper, sources)` returns why the topic matches a paper as the digest shows it:
+    its spans are positions in the text shown. `other_titles` are those under which papers were
+    seen, and `earlier` the texts of revised papers before, by paper id.
+    """
+
     def entry(listed: DigestPaper) -> DigestPaper:
         in_full = listed.paper_id in draft.in_full
         if not in_full and len(listed.paper.title) <= LONG_TITLE:

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from monitor.channels.retry_policy import rest
-from monitor.digest.compose import compose as compose_digest
+from monitor.digest.compose import explain_papers
 from monitor.digest.draft import Draft, ListedPapers, draft
 from monitor.digest.schedule import Slot, late_before
 from monitor.errors import MonitorError, StoreBusyError, StoreError
@@ -235,19 +235,20 @@ def _digest(
         report = known.reports.read(tx, context.sources, _reported_from(state, now), now)
         also = _other_titles(tx, drafted)
         earlier = write_papers.texts_before(tx, drafted.revisions)
-    composed = compose_digest(
-        drafted,
+    composed = Digest(
         subscription=subscription.name,
-        slot=slot,
+        period=slot.period,
+        due_at=slot.due_at,
         timezone=subscription.settings.timezone,
         covers_from=state.last_composed_at,
         composed_at=now,
-        explain=context.in_force.explain(context.topics),
-        report=[replace(source, title=context.labels[source.source].title) for source in report],
-        notes=_notes_on_parked_topics(context.in_force.index(context.topics), subscription),
+        groups=explain_papers(drafted, context.in_force.explain(context.topics), also, earlier),
+        report=tuple(
+            replace(source, title=context.labels[source.source].title) for source in report
+        ),
         full=subscription.settings.max,
-        other_titles=also,
-        earlier=earlier,
+        waiting=drafted.waiting,
+        notes=_notes_on_parked_topics(context.in_force.index(context.topics), subscription),
         titles=subscription.settings.titles,
         about=_about(context, subscription),
     )

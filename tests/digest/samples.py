@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from monitor.digest.compose import compose
+from monitor.digest.compose import explain_papers
 from monitor.digest.draft import draft
-from monitor.digest.schedule import Slot
 from monitor.model import (
     Change,
     ChangeKind,
@@ -73,17 +72,15 @@ def find(*words: str) -> object:
 def digest(
     items: Sequence[UnsentMatch] = (), *, words: Sequence[str] = ("policy",), **changes: object
 ) -> Digest:
-    made = compose(
-        draft(items, full=25),
+    drafted = draft(items, full=25)
+    made = Digest(
         subscription="ada",
-        slot=Slot("2026-11-21", NOW),
+        period="2026-11-21",
+        due_at=NOW,
         timezone="Asia/Tokyo",
         covers_from=NOW - timedelta(days=2),
         composed_at=NOW,
-        explain=find(*words),  # type: ignore[arg-type]
+        groups=explain_papers(drafted, find(*words), {}),  # type: ignore[arg-type]
         report=REPORT,
-        notes=(),
-        full=25,
-        other_titles={},
     )
     return replace(made, **changes)  # type: ignore[arg-type]

@@ -5,9 +5,8 @@ from datetime import timedelta
 import pytest
 from msgspec import structs
 
-from monitor.digest.compose import compose
+from monitor.digest.compose import explain_papers
 from monitor.digest.draft import draft
-from monitor.digest.schedule import Slot
 from monitor.model import ChangeKind, Digest, MatchReason, Paper, TopicWhy
 from tests.digest.samples import NOW, PAPER, REPORT, digest, find, news
 
@@ -39,21 +38,11 @@ def test_groups_and_papers_come_best_first_and_of_equals_the_newest() -> None:
 
 
 def test_what_does_not_fit_waits_and_the_best_go_first() -> None:
-    made = compose(
-        draft([news(number=number, score=number) for number in range(10)], full=3, capacity=4),
-        subscription="ada",
-        slot=Slot("2026-11-21", NOW),
-        timezone="UTC",
-        covers_from=None,
-        composed_at=NOW,
-        explain=lambda topic, paper, sources: (),
-        report=REPORT,
-        notes=["a note"],
-        full=3,
-        other_titles={},
-    )
-    assert order(made) == {"marl": [9, 8, 7, 6]}
-    assert (made.waiting, made.full, made.notes) == (6, 3, ("a note",))
+    items = [news(number=number, score=number) for number in range(10)]
+    drafted = draft(items, full=3, capacity=4)
+    [group] = drafted.groups
+    assert [entry.paper_id for entry in group.entries] == [9, 8, 7, 6]
+    assert (drafted.waiting, drafted.in_full) == (6, {9, 8, 7})
 
 
 @pytest.mark.parametrize(
@@ -114,21 +103,9 @@ def test_only_papers_in_full_are_explained_and_keep_their_abstract() -> None:
         news(structs.replace(PAPER, title=f"Number {number}"), number=number, score=-number)
         for number in range(5)
     ]
-    made = compose(
-        draft(items, full=1, capacity=2),
-        subscription="ada",
-        slot=Slot("2026-11-21", NOW),
-        timezone="UTC",
-        covers_from=None,
-        composed_at=NOW,
-        explain=whys,
-        report=(),
-        notes=(),
-        full=1,
-        other_titles={},
-    )
+    [group] = explain_papers(draft(items, full=1, capacity=2), whys, {})
     assert asked == ["Number 0", "Number 0"]  # as it is shown, then as it came
-    first, second = made.groups[0].entries
+    first, second = group.entries
     assert (first.paper.abstract, second.paper.abstract) == (PAPER.abstract, "")
     assert second.paper.authors == PAPER.authors
     assert second.matched == (TopicWhy("marl", ()),)
