@@ -32,7 +32,7 @@ from monitor.model import (
 from monitor.setting_types import Section
 from monitor.text import clean
 
-# What a class must define itself.
+# The members that a class must define itself.
 REQUIRED = ("Options", "render", "send")
 
 
@@ -42,7 +42,7 @@ class ChannelOptions(Section):
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What channels of one configuration share: templates, the mail server, the Slack bot.
+    """The templates, mail server and Slack bot that channels of one configuration share.
 
     `smtp` is a `monitor.channels.email.smtp.Connections`, `slack` the settings of the bot.
     `slack_answers` is whether the service receives what is chosen in menus of Slack. `links` are a

@@ -72,7 +72,7 @@ class Pages(Channel):
     def __init__(
         self, name: str, folder: Path, templates: Templates, mode: int | None = None
     ) -> None:
-        """`templates` render the index, which is made anew after each page.
+        """`templates` render the index, which is written again after each page.
 
         New pages have the permissions `mode`, or else those of the index that is there; without
         either only their owner reads them. Who may read pages may also enter new folders.

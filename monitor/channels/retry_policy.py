@@ -3,9 +3,9 @@
 An answer is waited for in the queue, never in a sleeping thread. The waits follow RFC 5321
 4.5.4.1 in form, but end sooner, since a digest goes stale: the first retry comes after 5 to
 30 minutes, the later ones back off to 2 to 3 hours, and all end after 48 hours of trying, unless
-the configuration says otherwise. What reached nobody by the subscription's next slot moves into
-the next digest before that. A delivery whose hand-off had no clear end may have arrived: it never
-moves, is handed off once more at most, and in the end a person says what became of it.
+the configuration says otherwise. If no recipient has a digest by the subscription's next slot, it
+moves into the next digest before that. A delivery whose hand-off had no clear end may have arrived:
+it never moves, is handed off once more at most, and then the operator settles it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ASK_AFTER = timedelta(minutes=15)
 # Hand-offs in a row without a clear answer after which an outage group rests.
 UNCLEAR_LIMIT = 3
 
-# What a server may ask for: less would hammer it, more would outlive the digest.
+# The shortest and longest wait that a server may ask for: within a digest's life.
 _LEAST_ASKED = timedelta(seconds=1)
 _MOST_ASKED = timedelta(hours=6)
 
@@ -59,8 +59,7 @@ class RetrySettings(Section):
     def attempts(self) -> int:
         """How many attempts lie within `give_up` even when each wait is the longest.
 
-        So many are made in any case: a channel that is down stops the clock, and no attempts are
-        counted then.
+        These are made in any case: while a channel is down, time passes without attempts.
         """
         *first, last = (most for _, most in self.waits)
         made, left = 1, self.give_up

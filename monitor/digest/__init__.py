@@ -1,1 +1,1 @@
-"""What goes in a digest, when it is due, and how it is written out."""
+"""The content of digests, when they are due, and their templates."""

@@ -1,4 +1,4 @@
-"""What a digest says of itself: its subject, its contents, what was read, why a reader gets it."""
+"""The sentences of a digest about itself: subject, contents, sources, and why a reader gets it."""
 
 from __future__ import annotations
 

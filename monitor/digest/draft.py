@@ -96,7 +96,7 @@ class ListedPapers:
 
 
 class _Labels:
-    """What topics and sources are called in a digest, looked up once for all of its papers."""
+    """The titles of topics and sources in a digest, looked up once for all of its papers."""
 
     def __init__(
         self, rules: Mapping[str, SectionRule], sources: Mapping[str, SourceLabel]

@@ -49,7 +49,7 @@ def excerpt(entry: DigestPaper) -> Passage:
 
     The second says most of the others; when nothing matched in the first, it is one in which
     something did. Where no sentence says what was done, they are the two neighbours that hold most
-    of what matched. An ellipsis stands in each gap, and where a sentence was cut.
+    of what matched. An ellipsis marks each gap, and where a sentence was cut.
     """
     return _excerpt(entry.paper.abstract, entry.reasons)
 

@@ -34,7 +34,7 @@ _FORMS = (
     "write daily 08:00, weekdays 08:00, mon+thu 08:00, monthly 1 08:00, immediately, "
     "or a cron line such as 30 9 * * mon-fri"
 )
-# What people write instead, and what they mean by it.
+# Words that people write instead, with the schedule that they mean.
 _USUAL = {
     "daily": "daily 08:00",
     "weekly": "mon 08:00",
@@ -216,7 +216,7 @@ def _walls(schedule: Schedule, start: datetime, reverse: bool = False) -> Iterat
 
 
 def _wall(now: datetime, tz: ZoneInfo) -> datetime:
-    """What a clock that was not set back would show: no wall-clock time beyond it has come."""
+    """Return the time on a clock that was not set back: no wall-clock time beyond it has come."""
     local = now.astimezone(tz)
     first, second = local.replace(fold=0).utcoffset(), local.replace(fold=1).utcoffset()
     assert first is not None and second is not None

@@ -226,7 +226,7 @@ class _Reader:
         return text
 
     def read_argument(self) -> str:
-        """What a command applies to: a group, a command, or one character."""
+        """Read the argument of a command: a group, a command, or one character."""
         while self.ahead().isspace():
             self.at += 1
         token = self.ahead().lstrip()

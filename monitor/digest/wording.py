@@ -30,7 +30,7 @@ _TEXTS = ("title", "abstract", "venue")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What one topic found in a paper: `fields` are pairs of a field and its words."""
+    """The words of a paper that one topic matched: `fields` are pairs of a field and its words."""
 
     topic: str
     fields: tuple[tuple[str, str], ...]

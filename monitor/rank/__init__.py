@@ -1,4 +1,4 @@
-"""Ranking by feedback: a linear model of words, learned anew from the ratings of readers.
+"""Ranking by feedback: a linear model of words, learned for each digest from ratings.
 
 features   a paper as weights of its words
 learn      a ranking from judged papers; what it says of a paper, and why

@@ -60,7 +60,7 @@ def features(paper: Paper) -> Features:
 @lru_cache(maxsize=MAX_KEPT)
 def features_of(title: str, abstract: str) -> Features:
     """Return the words of a paper as weights, by its title and abstract."""
-    # What has signs under a title without any is a translation.
+    # An abstract with such signs under a title without any has a translation in it.
     if not (abstract.isascii() or sign_pattern().search(title)):
         abstract = sign_pattern().sub(" ", abstract)
     return weigh(places_of((title, title, abstract)))

@@ -97,7 +97,7 @@ class Reason(NamedTuple):
 
 
 class Why(NamedTuple):
-    """What a score is made of: the shares of papers, topic and base add up to f, as do those
+    """The parts of a score: the shares of papers, topic and base add up to f, as do those
     of words and base; the largest come first."""
 
     papers: tuple[PaperShare, ...]
@@ -136,7 +136,7 @@ class _Scale(NamedTuple):
 
 
 class Ranking:
-    """What was learned from the ratings of one topic's readers."""
+    """A ranking learned from the ratings of one topic's readers."""
 
     def __init__(self, judged: Sequence[Judged], topic_words: Sequence[str]) -> None:
         by_verdict = [[paper for paper in judged if paper.verdict == v] for v in _WEIGHTS]
@@ -217,7 +217,7 @@ class Ranking:
     ) -> list[Reason]:
         """Return what speaks most for each paper, by `why`.
 
-        `words` are at most so many of those that are `shown`, by `written_words`.
+        `words` are the `most` weighty of those that are `shown`, by `written_words`.
         """
         if not self.wanted:
             return [Reason(None, ()) for _ in papers]
@@ -282,7 +282,7 @@ class Ranking:
 
     @cached_property
     def _left_out(self) -> Numbers:
-        """What each rated paper scores without its rating, the wanted ones first.
+        """The score of each rated paper without its rating, the wanted ones first.
 
         In closed form: yᵢ - aᵢ / (A⁻¹)ᵢᵢ, with A the matrix that was solved.
         """

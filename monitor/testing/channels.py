@@ -80,7 +80,7 @@ def a_digest(titles: tuple[str, ...] = TITLES) -> Digest:
 
 
 class ChannelContract:
-    """What a kind of channel keeps to. A class derived from it names the kind and its settings.
+    """The contract of a kind of channel. A class derived from it names the kind and its settings.
 
     `settings` are those of one channel as monitor.yaml has them; `{folder}` in a text is a folder
     of the test. Override `working` and `failing` to have sending tested: each is a context manager

@@ -61,7 +61,7 @@ class Mailbox:
 
     @classmethod
     def parse(cls, address: str) -> Mailbox:
-        """Read `local@domain`. Raises ValueError, in words, for what is no address."""
+        """Read `local@domain`. Raises ValueError, which explains what is wrong."""
         local, at, domain = address.strip().rpartition("@")
         if not at or not _LOCAL_PART.fullmatch(local):
             raise ValueError(f"{address!r} is not an e-mail address")
@@ -156,10 +156,10 @@ class Mail(Channel):
         self._server.close()
 
     def message(self, delivery: Delivery, recipient: Mailbox) -> bytes:
-        """Return the message in full, CRLF at each end of line: nothing in it is left to chance.
+        """Return the whole message, with CRLF at each end of line.
 
-        What machines read stands in one unfolded ASCII line each (RFC 5322 allows 998 octets),
-        since `EmailMessage` would encode a long one.
+        Headers that programs read are single ASCII lines, not folded (RFC 5322 allows 998 octets):
+        `EmailMessage` would encode a long one.
         """
         body = delivery.rendered.body
         if self._links:
@@ -252,10 +252,10 @@ BASE64_LINE = 76
 ENCODED_LINE = 76  # of a header with encoded words (RFC 2047, 2)
 # A digest to many has a few parts of up to some 100 KB each; several may be under way at once.
 KEPT = 32
-# Where UTF-8 takes so many bytes more than there are characters, a share of all, base64 is shorter.
+# Base64 is shorter where this share of the bytes of UTF-8 are beyond one a character.
 _BASE64_FROM = 1 / 10
 
-# Encoded paragraphs of at most so many bytes are kept.
+# The longest paragraph, in bytes, whose encoding is kept.
 _SHORT = 1_000
 
 _PLAIN_SUBJECT = re.compile(r"[!-~](?:[ -~]{0,66}[!-~])?")

@@ -1,4 +1,4 @@
-"""Whether receivers can tell that mail from a domain is really from it: SPF, DKIM and DMARC.
+"""Checks of the DNS records by which receivers verify mail from a domain: SPF, DKIM and DMARC.
 
 Gmail, Yahoo and Outlook ask for all three; they stand in the DNS of the domain in `smtp.from`,
 where only its owner can put them (RFC 7208, RFC 6376, RFC 7489).

@@ -23,7 +23,7 @@ from monitor.model import DeliveryState, Outcome, Step
 from monitor.text import clean
 
 # Statuses that concern one message. EX_DATAERR is "the input data was incorrect in some way": msmtp
-# ends with it when the server refuses the recipient, the sender or the message for good.
+# ends with it when the server refuses the recipient, the sender or the message permanently.
 _REFUSED = {65: "the message or an address was refused", 67: "the recipient is unknown"}
 # Not taken, perhaps because of this recipient alone.
 _LATER = {

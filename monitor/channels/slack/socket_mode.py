@@ -60,7 +60,7 @@ def _ask_for_address(app_token: str, base_url: str) -> tuple[str, str]:
 
 
 class _Client(SocketModeClient):
-    """The SDK's client; it connects again by itself where Slack ends a connection."""
+    """The SDK's client; it connects again when Slack announces the end of a connection."""
 
     def __init__(self, app_token: str, base_url: str) -> None:
         super().__init__(
