@@ -195,10 +195,8 @@ def _revealed(secret: Secret | None) -> str:
 def sign_assertion(settings: OAuthSettings, mailbox: str, now: int) -> str:
     """Return the statement (RFC 7523) by which a service account acts for the mailbox."""
     try:
-        from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
-        from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
-        from cryptography.hazmat.primitives.hashes import SHA256
-        from cryptography.hazmat.primitives.serialization import load_pem_private_key
+        from cryptography.hazmat.primitives import hashes, serialization
+        from cryptography.hazmat.primitives.asymmetric import padding, rsa
     except ImportError as error:
         install = "pip install 'paper-monitor[google]'"
         problem = "needs a signature, and cryptography is missing"
@@ -206,9 +204,9 @@ def sign_assertion(settings: OAuthSettings, mailbox: str, now: int) -> str:
     assert settings.key_file
     try:
         stored = json.loads(settings.key_file.read_text("utf-8"))
-        key = load_pem_private_key(stored["private_key"].encode(), None)
+        key = serialization.load_pem_private_key(stored["private_key"].encode(), None)
         issuer = str(stored["client_email"])
-        if not isinstance(key, RSAPrivateKey):
+        if not isinstance(key, rsa.RSAPrivateKey):
             raise ValueError
     except OSError as error:
         problem = f"needs {settings.key_file}, which cannot be read: {error.strerror}"
@@ -227,7 +225,7 @@ def sign_assertion(settings: OAuthSettings, mailbox: str, now: int) -> str:
     }
     parts = ({"alg": "RS256", "typ": "JWT"}, claims)
     signed = ".".join(_base64(json.dumps(part).encode()) for part in parts)
-    return f"{signed}.{_base64(key.sign(signed.encode(), PKCS1v15(), SHA256()))}"
+    return f"{signed}.{_base64(key.sign(signed.encode(), padding.PKCS1v15(), hashes.SHA256()))}"
 
 
 def _base64(content: bytes) -> str:

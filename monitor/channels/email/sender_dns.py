@@ -44,23 +44,28 @@ def look(domain: str, lookup: Lookup) -> list[Finding]:
 def _spf(domain: str, lookup: Lookup) -> Finding:
     records = [text for text in lookup(domain) or () if _begins(text, "v=spf1")]
     if not records:
-        what = f"{domain} has none: publish a TXT record that names the servers that send for you,"
-        return Finding("SPF", False, f'{what} such as "v=spf1 include:_spf.example.net -all"')
-    if len(records) > 1:
-        return Finding("SPF", False, f"{domain} has {len(records)}, so none counts: leave one")
-    if "+all" in records[0].split() or "all" in records[0].split():
-        return Finding("SPF", False, f"“{records[0]}” lets anybody send for you: end it with -all")
-    return Finding("SPF", True, f"“{records[0]}”: see that it names the server that sends for you")
+        problem = (
+            f"{domain} has none: publish a TXT record that names the servers that send for you, "
+            'such as "v=spf1 include:_spf.example.net -all"'
+        )
+    elif len(records) > 1:
+        problem = f"{domain} has {len(records)}, so none counts: leave one"
+    elif {"+all", "all"} & {*records[0].split()}:
+        problem = f"“{records[0]}” lets anybody send for you: end it with -all"
+    else:
+        found = f"“{records[0]}”: see that it names the server that sends for you"
+        return Finding("SPF", True, found)
+    return Finding("SPF", False, problem)
 
 
 def _dkim(domain: str, lookup: Lookup) -> Finding:
-    """A key stands below `_domainkey`; where that is not there, nothing is below it (RFC 8020)."""
+    """A key is below `_domainkey`; where that name is missing, nothing is below it (RFC 8020)."""
     name = f"_domainkey.{domain}"
     if lookup(name) is None:
-        what = f"there is no key below {name}: let your mail server sign, and publish its key"
-        return Finding("DKIM", False, what)
-    what = f"{name} is there: look for “dkim=pass” in the source of a mail of `send-test`"
-    return Finding("DKIM", True, what)
+        problem = f"there is no key below {name}: let your mail server sign, and publish its key"
+        return Finding("DKIM", False, problem)
+    found = f"{name} is there: look for “dkim=pass” in the source of a mail of `send-test`"
+    return Finding("DKIM", True, found)
 
 
 def _dmarc(domain: str, lookup: Lookup) -> Finding:
@@ -68,11 +73,11 @@ def _dmarc(domain: str, lookup: Lookup) -> Finding:
     labels = domain.split(".")
     for above in range(len(labels) - 1):
         name = f"_dmarc.{'.'.join(labels[above:])}"
-        records = [text for text in lookup(name) or () if _begins(text, "v=DMARC1")]
-        if records:
-            return Finding("DMARC", True, f"“{records[0]}” at {name}")
-    what = f'publish a TXT record at _dmarc.{domain}, at least "v=DMARC1; p=none"'
-    return Finding("DMARC", False, f"{domain} has none: {what}")
+        for text in lookup(name) or ():
+            if _begins(text, "v=DMARC1"):
+                return Finding("DMARC", True, f"“{text}” at {name}")
+    advice = f'publish a TXT record at _dmarc.{domain}, at least "v=DMARC1; p=none"'
+    return Finding("DMARC", False, f"{domain} has none: {advice}")
 
 
 def _begins(text: str, word: str) -> bool:
@@ -84,19 +89,17 @@ def ask(name: str, server: tuple[str, int] | None = None) -> Sequence[str] | Non
 
     Raises NoAnswerError.
     """
-    from dns.exception import DNSException
-    from dns.rdatatype import TXT
-    from dns.resolver import NXDOMAIN, NoAnswer, Resolver
+    from dns import exception, resolver  # asked by `doctor` alone
 
     try:
-        resolver = Resolver(configure=server is None)
+        asking = resolver.Resolver(configure=server is None)
         if server:
-            resolver.nameservers, resolver.port = [server[0]], server[1]
-        answer = resolver.resolve(name, TXT, lifetime=PATIENCE, search=False)
-    except NXDOMAIN:
+            asking.nameservers, asking.port = [server[0]], server[1]
+        answer = asking.resolve(name, "TXT", lifetime=PATIENCE, search=False)
+    except resolver.NXDOMAIN:
         return None
-    except NoAnswer:
+    except resolver.NoAnswer:
         return ()
-    except (DNSException, OSError) as fault:
+    except (exception.DNSException, OSError) as fault:
         raise NoAnswerError(str(fault)) from fault
     return ["".join(part.decode("utf-8", "replace") for part in row.strings) for row in answer]
