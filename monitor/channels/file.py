@@ -290,51 +290,45 @@ def render_pages(
 
 
 def _further(
-    digest: Digest, rest: Sequence[DigestSection], templates: Templates, name: str, lines: int
+    digest: Digest, rest: Sequence[DigestSection], templates: Templates, name: str, limit: int
 ) -> list[str]:
-    chunks = list(_chunks(digest, rest, templates, lines))
-    last = len(chunks) + 1
+    pages = list(_share_titles(digest, rest, templates, limit))
+    last = len(pages) + 1
     return [
         templates.render(
             "web/more.html.j2",
             digest=digest,
-            groups=_sections(chunk),
+            groups=sections,
             page=number,
             last_page=last,
             first_page=name,
             earlier_page=name if number == 2 else numbered(name, number - 1),
             next_page=numbered(name, number + 1) if number < last else "",
         )
-        for number, chunk in enumerate(chunks, 2)
+        for number, sections in enumerate(pages, 2)
     ]
 
 
-def _chunks(
+def _share_titles(
     digest: Digest, rest: Sequence[DigestSection], templates: Templates, limit: int
-) -> Iterator[list[tuple[DigestSection, DigestPaper]]]:
-    """Yield what each further page lists."""
-    chunk: list[tuple[DigestSection, DigestPaper]] = []
-    size = 0
+) -> Iterator[list[tuple[DigestSection, list[DigestPaper]]]]:
+    """Yield the sections of each further page, with their papers."""
+    page: list[tuple[DigestSection, list[DigestPaper]]] = []
+    count = size = 0
     for group in rest:
         for entry in group.entries:
             line = templates.render("web/title_line.html.j2", entry=entry, digest=digest)
-            size += len(line.encode("utf-8", "replace")) + HEADING_SIZE
-            if chunk and (len(chunk) == TITLES_A_PAGE or size > limit):
-                yield chunk
-                chunk, size = [], len(line.encode("utf-8", "replace"))
-            chunk.append((group, entry))
-    if chunk:
-        yield chunk
-
-
-def _sections(
-    chunk: Sequence[tuple[DigestSection, DigestPaper]],
-) -> list[tuple[DigestSection, list[DigestPaper]]]:
-    """Return the papers of a page under their sections."""
-    sections: dict[str, tuple[DigestSection, list[DigestPaper]]] = {}
-    for group, entry in chunk:
-        sections.setdefault(group.topic, (group, []))[1].append(entry)
-    return list(sections.values())
+            line_size = len(line.encode("utf-8", "replace"))
+            size += line_size + HEADING_SIZE
+            if page and (count == TITLES_A_PAGE or size > limit):
+                yield page
+                page, count, size = [], 0, line_size
+            if not page or page[-1][0] is not group:
+                page.append((group, []))
+            page[-1][1].append(entry)
+            count += 1
+    if page:
+        yield page
 
 
 def numbered(name: str, page: int) -> str:

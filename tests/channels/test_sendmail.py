@@ -118,7 +118,7 @@ def test_a_program_that_dies_may_have_sent_it(mta: SendmailProgram) -> None:
     mta.does(signal=signal.SIGKILL)
     outcome = sendmail(mta.path).send(letter(), Commit())
     assert outcome.state is DeliveryState.UNKNOWN
-    assert "was ended by SIGKILL" in outcome.error
+    assert "was ended by signal 9" in outcome.error
 
 
 def test_a_program_that_hangs_is_stopped(mta: SendmailProgram) -> None:

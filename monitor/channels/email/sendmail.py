@@ -22,27 +22,27 @@ from monitor.channels.email.smtp import Letter
 from monitor.model import DeliveryState, Outcome, Step
 from monitor.text import clean
 
-# Statuses that concern one message. EX_DATAERR is "the input data was incorrect in some way": msmtp
-# ends with it when the server refuses the recipient, the sender or the message permanently.
-_REFUSED = {65: "the message or an address was refused", 67: "the recipient is unknown"}
-# Not taken, perhaps because of this recipient alone.
-_LATER = {
+_MEANINGS = {
+    64: "it does not understand its arguments",
+    65: "the message or an address was refused",
+    66: "it cannot open a file",
+    67: "the recipient is unknown",
     68: "a host is unknown",
     69: "a service is unavailable",
-    75: "a temporary failure",
-}
-# Not taken, and nothing else will be.
-_UNUSABLE = {
-    64: "it does not understand its arguments",
-    66: "it cannot open a file",
     71: "a fault of the operating system",
     72: "a file of the system is missing",
     73: "it cannot create a file",
+    75: "a temporary failure",
     77: "it has no permission",
     78: "its configuration is wrong",
     126: "it cannot be run",
     127: "a program was not found",
 }
+# Statuses that concern one message. EX_DATAERR is "the input data was incorrect in some way": msmtp
+# ends with it when the server refuses the recipient, the sender or the message permanently.
+_REFUSED = (65, 67)
+# Not taken, perhaps because of this recipient alone; with the others no message would be.
+_LATER = (68, 69, 75)
 # The program gets these variables only: ours may hold secrets.
 _ENVIRONMENT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ")
 _SHOWN_BYTES = 300
@@ -96,7 +96,14 @@ class Sendmail:
         it started is stopped with it.
         """
         try:
-            process = self._start(letter, message, output)
+            process = subprocess.Popen(
+                [str(self.program), "-i", "-odb", "-f", letter.sender, "--", letter.recipient],
+                stdin=message,
+                stdout=output,
+                stderr=output,
+                env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+                start_new_session=True,
+            )
         except OSError as error:
             problem = f"{self.program} cannot be run: {error.strerror}"
             return Outcome(DeliveryState.RETRY, problem, channel_down=True)
@@ -108,35 +115,21 @@ class Sendmail:
             return Outcome(DeliveryState.UNKNOWN, problem)
         return self._read_status(status, letter, _read_reason(output))
 
-    def _start(
-        self, letter: Letter, message: IO[bytes], output: IO[bytes]
-    ) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            [str(self.program), "-i", "-odb", "-f", letter.sender, "--", letter.recipient],
-            stdin=message,
-            stdout=output,
-            stderr=output,
-            env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
-            start_new_session=True,
-        )
-
     def _read_status(self, status: int, letter: Letter, reason: str) -> Outcome:
         if status == 0:
             return Outcome(DeliveryState.SENT)
         more = f": {reason}" if reason else ""
         if status < 0:
-            ended = f"{self.program} was ended by {_signal_name(-status)}{more}"
+            ended = f"{self.program} was ended by signal {-status}{more}"
             return Outcome(DeliveryState.UNKNOWN, ended)
-        meaning = _REFUSED.get(status) or _LATER.get(status) or _UNUSABLE.get(status, "unclear")
+        meaning = _MEANINGS.get(status, "unclear")
         error = f"{self.program} ended with status {status} ({meaning})"
-        if status in _UNUSABLE:
+        if status in _MEANINGS and status not in (*_REFUSED, *_LATER):
             return Outcome(DeliveryState.RETRY, f"{error}{more}", channel_down=True)
-        error += f" for {letter.recipient}{more}"
+        state = DeliveryState.RETRY if status in _LATER else DeliveryState.UNKNOWN
         if status in _REFUSED:
-            return Outcome(DeliveryState.FAILED, error)
-        if status in _LATER:
-            return Outcome(DeliveryState.RETRY, error)
-        return Outcome(DeliveryState.UNKNOWN, error)
+            state = DeliveryState.FAILED
+        return Outcome(state, f"{error} for {letter.recipient}{more}")
 
 
 def _write_file(content: bytes) -> IO[bytes]:
@@ -150,12 +143,6 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-
-
-def _signal_name(number: int) -> str:
-    with suppress(ValueError):
-        return signal.Signals(number).name
-    return f"signal {number}"
 
 
 def _read_reason(output: IO[bytes]) -> str:

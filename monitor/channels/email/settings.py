@@ -92,10 +92,6 @@ class OAuthSettings(Section):
             raise ValueError("provider: other needs token_url: and scope:")
         if self.provider == "other" and not (self.client_secret or self.refresh_token):
             raise ValueError("provider: other needs client_secret:, or else refresh_token:")
-        return self
-
-    @model_validator(mode="after")
-    def _check_key(self) -> OAuthSettings:
         if not self.key_file and not self.client_id:
             raise ValueError("client_id: is missing")
         others = self.client_id or self.client_secret or self.refresh_token

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol
 
 from pydantic import ValidationInfo, model_validator
 
@@ -30,12 +29,6 @@ from monitor.setting_types import Line, SecretUrl, context_of
 
 # Slack takes one message a second for each channel, and more only in short bursts.
 SECONDS_BETWEEN_MESSAGES = 1.0
-
-
-class Poster(Protocol):
-    """One of the two ways to post; raises TooLongError."""
-
-    def post(self, message: Json, delivery: Delivery, thread: str, last: bool) -> Outcome: ...
 
 
 class SlackOptions(ChannelOptions):
@@ -76,17 +69,10 @@ class Slack(Channel):
         """With `menus`, papers in full have one to rate with: `serve` must receive the ratings."""
         self.name = name
         self._menus = menus
-        self._bot: Bot | None = None
-        self._poster: Poster
-        if webhook:
-            self.outage_group = f"slack webhook {name}"
-            self._recipient = name
-            self._poster = Webhook(webhook, timeout)
-        else:
-            self.outage_group = "slack"
-            self._recipient = channel
-            self._bot = Bot(token, base_url, timeout)
-            self._poster = self._bot
+        self._bot = None if webhook else Bot(token, base_url, timeout)
+        self._poster = self._bot or Webhook(webhook, timeout)
+        self._recipient = name if webhook else channel
+        self.outage_group = f"slack webhook {name}" if webhook else "slack"
 
     @classmethod
     def open(cls, name: str, options: SlackOptions, shared: Shared) -> Slack:
