@@ -162,23 +162,17 @@ def _cut(text: str, places: Sequence[Span], window: Span, limit: int) -> Passage
     if end - start > limit:
         first = next((place for place in places if start <= place[0] < end), window)
         if first[1] - start > limit - _LEAD_IN and first != window:
-            start = _word_start(text, max(start, first[0] - _LEAD_IN))
-        end = _word_end(text, start, start + limit) if end - start > limit else end
+            start = max(start, first[0] - _LEAD_IN)
+            space = text.find(" ", start, start + _LEAD_IN // 2)
+            start = start if space < 0 else space + 1
+        if end - start > limit:
+            space = text.rfind(" ", start + 1, start + limit + 1)
+            end = start + limit if space < 0 else space
     before = _BEFORE_CUT if start > window[0] else ""
     after = _AFTER_CUT if end < window[1] else ""
     shift = len(before) - start
     kept = tuple((a + shift, b + shift) for a, b in places if start <= a and b <= end)
     return Passage(f"{before}{text[start:end]}{after}", kept)
-
-
-def _word_start(text: str, at: int) -> int:
-    space = text.find(" ", at, at + _LEAD_IN // 2)
-    return at if space < 0 else space + 1
-
-
-def _word_end(text: str, start: int, at: int) -> int:
-    space = text.rfind(" ", start + 1, at + 1)
-    return at if space < 0 else space
 
 
 # ── which sentence of an abstract says what the authors did ─────────────────────────

@@ -39,7 +39,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup, escape
 
 from monitor.digest import about, links, wording
-from monitor.digest.excerpt import Passage, excerpt, headline, whole_abstract
+from monitor.digest.excerpt import Passage, Span, excerpt, headline, whole_abstract
 from monitor.digest.links import Link
 from monitor.digest.wording import Found
 from monitor.errors import Fault, TemplateError
@@ -229,23 +229,20 @@ def _environment(
 # ── marks ───────────────────────────────────────────────────────────────────────────
 
 
-def _pieces(passage: Passage) -> Iterator[tuple[str, bool]]:
-    """The text of a passage in order, each piece with whether it is marked."""
-    done = 0
-    for start, end in passage.spans:
-        yield passage.text[done:start], False
-        yield passage.text[start:end], True
+def _mark_spans(
+    passage: Passage, spans: Iterable[Span], write: Escape, before: str, after: str
+) -> Markup:
+    """Return a passage with signs around its spans; `write` escapes the pieces of its text."""
+    parts, done = [], 0
+    for start, end in spans:
+        parts += [write(passage.text[done:start]), before, write(passage.text[start:end]), after]
         done = end
-    yield passage.text[done:], False
+    return Markup("".join([*parts, write(passage.text[done:])]))
 
 
 def _mark_html(passage: Passage, tag: str = "mark") -> Markup:
     tag = escape(tag)
-    parts = [
-        (f"<{tag}>{escape(text)}</{tag}>" if hit else escape(text))
-        for text, hit in _pieces(passage)
-    ]
-    return Markup("".join(parts))
+    return _mark_spans(passage, passage.spans, escape, f"<{tag}>", f"</{tag}>")
 
 
 def _mark_nothing(passage: Passage) -> Markup:
@@ -260,9 +257,7 @@ def _mark_slack(passage: Passage) -> Markup:
         for start, end in passage.spans
         if not text[start].isalnum() and not text[end + 1].isalnum()
     ]
-    pieces = _pieces(Passage(passage.text, tuple(whole)))
-    parts = [f"*{slack_escape(part)}*" if hit else slack_escape(part) for part, hit in pieces]
-    return Markup("".join(parts))
+    return _mark_spans(passage, whole, slack_escape, "*", "*")
 
 
 def _lines(text: str | Passage, width: int = 78, indent: str = "", first: str = "") -> Markup:
