@@ -58,12 +58,6 @@ def test_L03_51_sections_become_two_messages() -> None:
     assert [m["text"] for m in found] == ["ada (1 of 2)", "ada (2 of 2)"]
 
 
-def test_L03_a_section_of_3001_characters_becomes_two() -> None:
-    [only] = messages(["word " * 600 + "x"], "ada")
-    assert len(only["blocks"]) == 2
-    assert all(len(block["text"]["text"]) <= 2700 for block in only["blocks"])
-
-
 def test_L03_14000_characters_become_two_messages() -> None:
     found = messages(["x" * 1000] * 14, "ada")
     assert [size for _, size in sizes(found)] == [10_000, 4_000]

@@ -210,13 +210,6 @@ def test_a_full_disk_is_the_channels_fault_and_leaves_the_old_page(tmp_path: Pat
     assert len(list((tmp_path / "ada").iterdir())) == 1
 
 
-def test_a_folder_that_cannot_be_written_is_the_channels_fault(tmp_path: Path) -> None:
-    (tmp_path / "out").write_text("a file, not a folder")
-    outcome = send(pages(tmp_path / "out"))
-    assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, True)
-    assert "out" in outcome.error
-
-
 def test_a_page_stands_even_when_the_index_cannot_be_made(tmp_path: Path) -> None:
     class Broken(PlainTemplates):
         def render(self, name: str, **values: Any) -> str:

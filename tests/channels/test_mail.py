@@ -53,26 +53,7 @@ def header_lines(content: bytes) -> dict[str, str]:
 # ── the message ─────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("length", [60, 78, 100, 300])
-def test_M16_what_machines_read_stands_in_one_clear_line_however_long(length: int) -> None:
-    """`EmailMessage` would fold it, or write it in encoded words, and then it matches nothing."""
-    name, host = "n" * length, ".".join(["d" * 50] * min(length // 60 + 1, 4) + ["example"])
-    content = raw(
-        rendered(digest(subscription=name)),
-        sender=f"papers@{host}",
-        message_id=f"<{'m' * length}@example.org>",
-        recipient=f"ada@{host}",
-    )
-    lines = header_lines(content)
-    assert lines["Message-ID"] == f"<{'m' * length}@example.org>"
-    assert lines["To"] == f"ada@{host}"
-    assert lines["List-Id"].endswith(f".{host}>")
-    for field in ("Message-ID", "To", "List-Id", "From", "Date"):
-        assert "=?" not in lines[field] and "\n" not in lines[field]
-    assert max(map(len, content.split(b"\r\n"))) <= 998
-
-
-def test_the_message_byte_by_byte() -> None:
+def test_E9_the_message_byte_by_byte() -> None:
     assert raw(rendered(digest(1))).decode() == (
         "From: Papers <papers@example.org>\r\n"
         "To: ada@example.org\r\n"
@@ -112,11 +93,6 @@ def test_every_attempt_has_the_same_bytes_and_every_delivery_a_boundary_of_its_o
     assert other.get_boundary() != parsed(raw(part)).get_boundary()
 
 
-def test_text_comes_first_and_html_last() -> None:
-    kinds = [part.get_content_type() for part in parsed(raw()).iter_parts()]
-    assert kinds == ["text/plain", "text/html"]
-
-
 def test_subjects_are_unique_for_each_digest() -> None:
     issues = {
         "3 papers: agents 3 · 21 Nov": digest(),
@@ -131,10 +107,11 @@ def test_subjects_are_unique_for_each_digest() -> None:
         assert parsed(raw(rendered(issue)))["Subject"] == subject
 
 
-def test_a_notice_names_its_time() -> None:
+def test_E9_a_notice_names_its_time_and_that_a_program_sent_it() -> None:
     [part] = channel().render_notice(NOTICE, PlainTemplates())
     message = parsed(raw(part))
     assert message["Subject"] == "arxiv is failing (2026-11-21 08:00 UTC)"
+    assert message["Auto-Submitted"] == "auto-generated"
     assert "since Tuesday" in message.get_body(("plain",)).get_content()
     assert message["List-Id"] != parsed(raw(rendered(digest(subscription="operator"))))["List-Id"]
 
@@ -163,8 +140,9 @@ def test_E7_M16_what_machines_read_stands_in_clear_on_one_line(host: str) -> Non
     sender = f"Papers <papers@{host}>"
     minted = message_id("a-token", sender)
     part = rendered(subscribed())
-    lines = header_lines(raw(part, sender=sender, message_id=minted, recipient=f"ada@{host}"))
-    assert len(minted) <= 60
+    content = raw(part, sender=sender, message_id=minted, recipient=f"ada@{host}")
+    lines = header_lines(content)
+    assert len(minted) <= 60 and max(map(len, content.split(b"\r\n"))) <= 998
     for name in ("Message-ID", "List-Id", "List-Unsubscribe", "Feedback-ID", "To", "From"):
         assert lines[name].isascii() and "=?" not in lines[name] and "\r\n" not in lines[name]
     assert lines["Message-ID"] == minted
@@ -173,16 +151,6 @@ def test_E7_M16_what_machines_read_stands_in_clear_on_one_line(host: str) -> Non
     assert lines["List-Unsubscribe"] == (
         "<mailto:ops+x@b%C3%BCcher.example?subject=Unsubscribe%20%C3%84d%C3%A4%20%26%20co>"
     )
-
-
-def test_E9_mail_says_once_that_it_was_sent_by_a_program_and_by_whom() -> None:
-    [part] = channel().render_notice(NOTICE, PlainTemplates())
-    for content in (raw(), raw(part)):
-        head = content.partition(b"\r\n\r\n")[0]
-        assert head.count(b"\r\nAuto-Submitted: auto-generated\r\n") == 1
-    with ScriptedSmtp() as mx:
-        channel(mx.port).send(delivery(rendered()), Commit())
-        assert mx.received[0].sender == "papers@example.org"
 
 
 def test_a_mail_without_anybody_to_write_to_has_no_list_unsubscribe() -> None:
@@ -196,22 +164,7 @@ def test_E12_message_ids_belong_to_the_token_and_the_senders_domain(token: str) 
     minted = message_id(token, SENDER)
     assert minted == message_id(token, SENDER) != message_id(f"{token}.", SENDER)
     assert re.fullmatch(r"<[0-9a-f]{24}@example\.org>", minted)
-
-
-def test_a_message_id_needs_no_sender() -> None:
-    assert message_id("token", "").endswith("@localhost>")
-
-
-@pytest.mark.parametrize(
-    "titles", [["Größe"], ["ein sehr langer Titel über Größe " * 200], ["x" * 5000], ["新しい"]]
-)
-def test_E23_no_line_is_longer_than_998_octets_and_all_is_seven_bit(titles: list[str]) -> None:
-    content = raw(rendered(digest([entry(1, title) for title in titles])))
-    assert content.isascii()
-    assert max(map(len, content.split(b"\r\n"))) <= 998
-    assert re.search(rb"(?<!\r)\n|\r(?!\n)", content) is None
-    for part in parsed(content).iter_parts():
-        assert all(title in part.get_content() for title in titles)
+    assert message_id(token, "").endswith("@localhost>"), "it needs no sender"
 
 
 def test_M14_hostile_titles_and_names_are_cleaned_and_the_digest_goes_out() -> None:
@@ -220,6 +173,7 @@ def test_M14_hostile_titles_and_names_are_cleaned_and_the_digest_goes_out() -> N
         outcome = channel(mx.port).send(delivery(rendered(issue)), Commit())
         assert outcome.state is DeliveryState.SENT
         [received] = mx.received
+    assert received.sender == "papers@example.org"
     lines = header_lines(received.content)
     assert "Bcc" not in lines
     assert set(lines) == {
@@ -230,13 +184,6 @@ def test_M14_hostile_titles_and_names_are_cleaned_and_the_digest_goes_out() -> N
     assert subject == "1 paper: agents 1 · 21 Nov"
     for part in parsed(received.content).iter_parts():
         assert "\x00" not in part.get_content() and "gnp.😀" in part.get_content()
-
-
-def test_a_line_that_begins_with_a_dot_stays() -> None:
-    with ScriptedSmtp() as mx:
-        part = rendered(digest([entry(1, "..\n.\n. three dots")]))
-        assert channel(mx.port).send(delivery(part), Commit()).state is DeliveryState.SENT
-        assert b"\r\n..\r\n.\r\n. three dots\r\n" in mx.received[0].content
 
 
 # ── size ────────────────────────────────────────────────────────────────────────────
@@ -319,6 +266,7 @@ def test_M13_a_local_part_beyond_ASCII_goes_only_where_SMTPUTF8_is_offered() -> 
     with ScriptedSmtp(extensions=("SMTPUTF8",)) as mx:
         assert channel(mx.port).send(wanted, Commit()).state is DeliveryState.SENT
         assert mx.received[0].recipient == "jörg@xn--bcher-kva.example"
+        assert "MAIL FROM:<papers@example.org> SMTPUTF8 BODY=8BITMIME" in mx.commands
 
 
 @pytest.mark.parametrize(

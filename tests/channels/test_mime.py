@@ -68,7 +68,7 @@ def test_a_folded_subject_has_no_space_more_or_less(subject: str) -> None:
 
 
 @given(SUBJECT, TEXT, TEXT)
-def test_the_wire_has_short_lines_of_ascii(subject: str, text: str, html: str) -> None:
+def test_E23_the_wire_has_short_lines_of_ascii(subject: str, text: str, html: str) -> None:
     """RFC 5322 2.1.1 and 2.3, RFC 2045 6.7 and 6.8: no line over 78, no bare CR or LF, 7 bits."""
     ours = multipart(subject, text, html, BOUNDARY)
     assert ours.isascii()
@@ -88,7 +88,7 @@ def test_the_wire_has_short_lines_of_ascii(subject: str, text: str, html: str) -
         ("Результаты опытов\n" * 40, "base64"),
     ],
 )
-def test_a_text_is_encode_as_little_as_it_needs(text: str, encoding: str) -> None:
+def test_a_text_is_encoded_as_little_as_it_needs(text: str, encoding: str) -> None:
     ours = multipart("s", text, "<p>", BOUNDARY).decode()
     assert ours.partition("Content-Transfer-Encoding: ")[2].startswith(f"{encoding}\r\n")
 

@@ -114,24 +114,20 @@ def assert_no_secrets(text: str) -> None:
     assert not any(secret in text for secret in SECRETS)
 
 
+@pytest.mark.parametrize(
+    ("offered", "begins"),
+    [("LOGIN XOAUTH2", b"user=papers@example.org"), ("OAUTHBEARER", b"n,a=papers@example.org,")],
+)
 def test_a_mail_is_sent_with_a_token_in_place_of_a_password(
-    endpoint: TokenServer, mx: ScriptedSmtp, tokens: Tokens
+    endpoint: TokenServer, mx: ScriptedSmtp, tokens: Tokens, offered: str, begins: bytes
 ) -> None:
+    mx.extensions = (f"AUTH {offered}",)
     assert send(server(mx, tokens)).state is DeliveryState.SENT
     [asked] = endpoint.asked
     assert asked["grant_type"] == "client_credentials"
     assert asked["scope"] == "https://outlook.office365.com/.default"
     login = base64.b64decode(logins(mx)[0].split()[2])
-    assert login == b"user=papers@example.org\1auth=Bearer access-token-1\1\1"
-
-
-def test_a_server_with_oauthbearer_alone_gets_that(
-    endpoint: TokenServer, mx: ScriptedSmtp, tokens: Tokens
-) -> None:
-    mx.extensions = ("AUTH OAUTHBEARER",)
-    assert send(server(mx, tokens)).state is DeliveryState.SENT
-    login = base64.b64decode(logins(mx)[0].split()[2])
-    assert login == b"n,a=papers@example.org,\1auth=Bearer access-token-1\1\1"
+    assert login == begins + b"\1auth=Bearer access-token-1\1\1"
 
 
 def test_M11_a_token_that_ends_in_the_middle_of_a_round_is_renewed_once(

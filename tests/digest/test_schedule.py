@@ -260,17 +260,3 @@ def test_latest_and_next_agree_and_slots_only_go_forward(
     following = next_due(schedule, zone, coming.due_at)
     assert following.due_at > coming.due_at
     assert following.period > coming.period
-
-
-@settings(max_examples=60, deadline=None)
-@given(zones, instants, st.integers(1, 47))
-def test_every_local_date_has_one_digest_however_often_it_is_asked(
-    zone: str, start: datetime, hours: int
-) -> None:
-    last, periods = start, []
-    for now in (start + step * timedelta(hours=hours) for step in range(1, 240 // hours)):
-        slot = latest_due(parse_schedule("daily 02:30"), zone, last, now)
-        if slot:
-            last = slot.due_at
-            periods.append(slot.period)
-    assert periods == sorted(set(periods))
