@@ -12,17 +12,28 @@ import sys
 from collections.abc import Iterator
 from random import Random
 
+from hypothesis import strategies as st
+
 from monitor.errors import QueryError
 from monitor.match import Query, TopicIndex, parse_query
 from monitor.match.language.synonyms import Synonyms
 from monitor.model import Paper
-from tests.match.grammar import ANNOUNCED, CATEGORIES, NAMES, SOURCES, WORDS
 from tests.match.reference import ReferenceIndex
 
 TOPICS, PAPERS = 250, 40
 SYNONYMS = Synonyms([["RAG", "retrieval-augmented generation"], ["GNN", "agent network", "4"]])
 
 _VOCABULARY = r"""
+    agent agents Agent policy policies multi-agent multiagent multi end-to-end end to RAG rag
+    β-VAE $\beta$-VAE beta VAE GPT-4 4 the of C++ C 深度 度 Schr\"odinger Schrödinger in-formation
+    GNN GNNs graph neural networks
+"""
+WORDS = tuple(_VOCABULARY.split())
+NAMES = ("Bengio", "Y. Bengio", "Yoshua Bengio", "Bengio, Y.", "Xiao-Ming Wang", "Wang Xiaoming")
+CATEGORIES = ("cs.LG", "cs.AI", "stat.ML", "Machine Learning")
+SOURCES = ("arxiv", "daily-page")
+ANNOUNCED = ("new", "cross")
+_TEXT_ONLY = r"""
     retrieval-augmented generation retrieval augmented LLM LLMs llm large language model models
     GPT GPT-4 state-of-the-art SOTA sota U-Net unet 3.5 10,000 3-5 e.g. agents, (agent) agent.
     $G$-NN GN{}N “agent” agent—policy GNN's \textbf{GNN} <b>RAG</b> &beta; naïve naive
@@ -34,9 +45,9 @@ _SPELLINGS = r"""
     neuro-behavioral fibre-optic \oe{}strogen check cheque prise prize submatrices matrix
 """
 SPELLINGS = tuple(_SPELLINGS.split())
-TEXT = (*WORDS, *_VOCABULARY.split(), *SPELLINGS)
+TEXT = (*WORDS, *_TEXT_ONLY.split(), *SPELLINGS)
 _TOPIC_WORDS = (*WORDS, *SPELLINGS)
-_DEFINED = (
+DEFINED = (
     "graph neural networks (GNNs)",
     "Graph Neural Network (GNN)",
     "GNN (graph neural network)",
@@ -176,8 +187,14 @@ def paper(random: Random) -> Paper:
 def _some(random: Random, most: int) -> str:
     words = random.choices(TEXT, k=random.randint(0, most))
     if random.random() < 0.5:
-        words.insert(random.randint(0, len(words)), random.choice(_DEFINED))
+        words.insert(random.randint(0, len(words)), random.choice(DEFINED))
     return random.choice((" ", " ", " ", "  ", ", ")).join(words)
+
+
+_seeds = st.integers(0, 1 << 32).map(Random)
+topics = _seeds.map(topic)
+papers = _seeds.map(paper)
+seen_in = st.lists(st.sampled_from(SOURCES), max_size=2, unique=True).map(tuple)
 
 
 def duel(pairs: int, seed: int) -> Iterator[str]:

@@ -12,7 +12,7 @@ from monitor.match.meaning.evaluate import View
 from monitor.match.meaning.explain import explain, score
 from monitor.match.meaning.occurrences import Lattice
 from monitor.model import MatchReason, Paper
-from tests.match import grammar
+from tests.match import duel
 
 
 def why(topic: str, title: str, abstract: str = "", **fields: object) -> tuple[MatchReason, ...]:
@@ -146,7 +146,7 @@ def test_a_mark_never_cuts_a_formula() -> None:
 
 
 @settings(max_examples=300, deadline=None)
-@given(grammar.topics, grammar.papers, grammar.seen_in)
+@given(duel.topics, duel.papers, duel.seen_in)
 def test_each_span_holds_what_was_asked_for(
     topic: str, paper: Paper, seen: tuple[str, ...]
 ) -> None:

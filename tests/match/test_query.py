@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from monitor.errors import QueryError
 from monitor.match import parse_query
 from monitor.match.language.tree import And, Not, Or, Query, Words
-from tests.match import grammar
 
 
 def tree(topic: str) -> object:
@@ -29,7 +28,7 @@ def tree(topic: str) -> object:
         ("Title:agent", "title:agent"),
         ("title: agent", "title:agent"),
         ("title:(agent OR policy)", "title:agent OR title:policy"),
-        ("Agents", "agent"),
+        ("  Agents", "agent"),
         ("β-VAE", r"$\beta$-VAE"),
         ("  agent \n policy ", "agent policy"),
         ("agents,", "agent"),
@@ -60,10 +59,6 @@ def test_negation_stands_on_leaves() -> None:
     assert isinstance(either, Or)
     assert isinstance(either.children[0], Not)
     assert isinstance(either.children[1], Words)
-
-
-def test_equal_topics_are_equal_wherever_they_stand() -> None:
-    assert tree("agent") == tree("  agent")
 
 
 @pytest.mark.parametrize(
@@ -169,16 +164,6 @@ def test_any_text_is_read_or_refused_with_a_position_inside_it(text: str) -> Non
     except QueryError as error:
         assert 0 <= error.position <= len(text)
         assert error.message
-
-
-@settings(max_examples=200, deadline=None)
-@given(grammar.topics)
-def test_what_the_grammar_makes_is_refused_only_for_what_it_promises(topic: str) -> None:
-    try:
-        parse_query(topic)
-    except QueryError as error:
-        allowed = ("must not have", "very common words", "same option", "different words")
-        assert any(promise in error.message for promise in allowed)
 
 
 def test_a_small_not_before_a_word_is_doubted_and_an_and_before_one_is_not() -> None:
