@@ -25,18 +25,12 @@ EXAMPLES: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = [
         (f"GNNs at work / {AT_WORK}",),
         (f"Work at GNNs / {AT_WORK}",),
     ),
-    ("agent policy", ("A policy for agents",), ("Agents",)),
-    ("agent -robot", ("Agents",), ("Robot agents",)),
-    ("agent AND policy", ("A policy for agents",), ("Agents",)),
-    ("agent OR policy", ("A policy", "Agents"), ("Rewards",)),
     (
         'author:"Yoshua Bengio"',
         ("author=Bengio, Yoshua", "author=Y. Bengio", "author=Bengio Yoshua"),
         ("author=Yann Bengio",),
     ),
     ("author:beng*", ("author=Yoshua Bengio",), ("author=Ben Recht",)),
-    ("source:arxiv", ("source=arxiv",), ("source=arxiv-cs",)),
-    ("announce:new", ("announce=new",), ("announce=cross",)),
     ("title:(agent -robot)", ("Agents",), ("Robot agents",)),
 ]
 
