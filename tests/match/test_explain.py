@@ -38,11 +38,6 @@ def test_one_why_a_field_with_the_words_as_the_paper_writes_them() -> None:
     )
 
 
-def test_a_word_that_differs_in_case_only_is_listed_once() -> None:
-    assert why("agent", "Agent agent AGENT")[0].words == ("Agent",)
-    assert len(why("agent", "Agent agent AGENT")[0].spans) == 3
-
-
 def test_words_are_shown_and_marked_in_the_spelling_of_the_paper() -> None:
     paper = Paper("Modelling Tumour Behaviours", "Behavior of an an\u00e6mic tumor, modeled.")
     index = TopicIndex(
@@ -59,7 +54,6 @@ def test_words_are_shown_and_marked_in_the_spelling_of_the_paper() -> None:
         ),
         "exact": (MatchReason("abstract", ("Behavior",), ((0, 8),)),),
     }
-    assert marked("anaemic", "An\u00e6mic or anemic") == ["An\u00e6mic", "anemic"]
 
 
 def test_each_part_of_a_topic_has_one_term_the_rarest_first_and_nearest_to_what_it_asks() -> None:
@@ -89,26 +83,46 @@ def test_an_abbreviation_is_not_marked_where_only_a_part_of_its_long_form_matche
     ]
 
 
-def test_what_is_excluded_is_never_listed() -> None:
-    assert why("agent -robot", "Agents") == (MatchReason("title", ("Agents",), ((0, 6),)),)
-    assert why("agent OR (policy -robot)", "Agent robot policy")[0].words == ("Agent",)
-    assert why("-(robot OR -agent)", "An agent")[0].words == ("agent",)
+def test_a_word_that_differs_in_case_only_is_listed_once() -> None:
+    assert why("agent", "Agent agent AGENT")[0].words == ("Agent",)
 
 
-def test_words_of_a_branch_that_is_not_met_are_not_listed() -> None:
-    assert why("agent OR (policy AND reward)", "Agent policy")[0].words == ("Agent",)
-
-
-def test_nothing_is_said_of_a_paper_that_does_not_meet_the_topic() -> None:
-    assert why("agent policy", "Agent") == ()
-
-
-def test_a_phrase_is_one_span_and_overlaps_are_merged() -> None:
-    assert marked('"language model"', "Large language\nmodels") == ["language\nmodels"]
-    assert marked('"language model" OR "large language"', "A large language model") == [
-        "large language model"
-    ]
-    assert marked("multi agent multi-agent", "Multi-agent") == ["Multi-agent"]
+@pytest.mark.parametrize(
+    ("topic", "title", "spans"),
+    [
+        ("agent policy", "Agent", []),
+        ("agent", "Agent agent AGENT", ["Agent", "agent", "AGENT"]),
+        ("anaemic", "Anæmic or anemic", ["Anæmic", "anemic"]),
+        # What is excluded, or in a branch that does not match, is not marked.
+        ("agent -robot", "Agents", ["Agents"]),
+        ("agent OR (policy -robot)", "Agent robot policy", ["Agent"]),
+        ("-(robot OR -agent)", "An agent", ["agent"]),
+        ("agent OR (policy AND reward)", "Agent policy", ["Agent"]),
+        # A phrase is one span, and spans that overlap are one.
+        ('"language model"', "Large language\nmodels", ["language\nmodels"]),
+        (
+            '"language model" OR "large language"',
+            "A large language model",
+            ["large language model"],
+        ),
+        ("multi agent multi-agent", "Multi-agent", ["Multi-agent"]),
+        # Folding changes these texts.
+        ("agent", "ﬁne Ｓｔｒａßｅ e\u0301t agents", ["agents"]),
+        ("etude", "L'e\u0301tude", ["e\u0301tude"]),
+        ("schrodinger", r"Of Schr{\"o}dinger", [r"Schr{\"o}dinger"]),
+        ("poincare", r"Poincar{\'e} maps", [r"Poincar{\'e}"]),
+        ("rlhf", "{RLHF} now", ["RLHF"]),
+        ("multi-agent", "A multi–agent game", ["multi–agent"]),
+        ("深度", "基于深度学习", ["深度"]),
+        ("h2o", "Of H<sub>2</sub>O", ["H<sub>2</sub>O"]),
+        # A formula is never cut.
+        ("β-VAE", r"A $\beta$-VAE", [r"$\beta$-VAE"]),
+        ("log", r"In $O(n \log n)$ steps", [r"$O(n \log n)$"]),
+        ("agent", "From $5 for agents to $7", ["agents"]),
+    ],
+)
+def test_the_spans_of_a_title(topic: str, title: str, spans: list[str]) -> None:
+    assert marked(topic, title) == spans
 
 
 def test_names_and_labels_have_words_without_spans() -> None:
@@ -126,23 +140,6 @@ def test_names_and_labels_have_words_without_spans() -> None:
         MatchReason("category", ("cs.LG",)),
         MatchReason("announce", ("new",)),
     )
-
-
-def test_spans_are_right_in_texts_that_folding_changes() -> None:
-    assert marked("agent", "ﬁne Ｓｔｒａßｅ e\u0301t agents") == ["agents"]
-    assert marked("etude", "L'e\u0301tude") == ["e\u0301tude"]
-    assert marked("schrodinger", r"Of Schr{\"o}dinger") == [r"Schr{\"o}dinger"]
-    assert marked("poincare", r"Poincar{\'e} maps") == [r"Poincar{\'e}"]
-    assert marked("rlhf", "{RLHF} now") == ["RLHF"]
-    assert marked("multi-agent", "A multi–agent game") == ["multi–agent"]
-    assert marked("深度", "基于深度学习") == ["深度"]
-    assert marked("h2o", "Of H<sub>2</sub>O") == ["H<sub>2</sub>O"]
-
-
-def test_a_mark_never_cuts_a_formula() -> None:
-    assert marked("β-VAE", r"A $\beta$-VAE") == [r"$\beta$-VAE"]
-    assert marked("log", r"In $O(n \log n)$ steps") == [r"$O(n \log n)$"]
-    assert marked("agent", "From $5 for agents to $7") == ["agents"]
 
 
 @settings(max_examples=300, deadline=None)
@@ -167,39 +164,37 @@ def test_each_span_holds_what_was_asked_for(
 # ── ranking ─────────────────────────────────────────────────────────────────────────
 
 
-def rank(topic: str, *papers: Paper) -> list[int]:
+@pytest.mark.parametrize(
+    ("topic", "better", "worse"),
+    [
+        # A match in the title comes first, however many an abstract has.
+        (
+            "agent OR policy OR reward OR robot OR tree",
+            Paper("Agent"),
+            Paper("None", "agent policy reward robot tree " * 50),
+        ),
+        # More clauses, and rarer ones.
+        ("agent OR policy OR reward", Paper("", "agent policy reward"), Paper("", "agent")),
+        ("agent OR policy OR reward", Paper("Agent policy"), Paper("Agent agent agent")),
+        ("agent OR policy", Paper("Agent policy"), Paper("Agent of it")),
+        ("model OR hypergraph", Paper("A hypergraph"), Paper("A model")),
+        ("agent OR ag*", Paper("Agent"), Paper("Agony")),
+        ('policy OR "policy gradient"', Paper("Policy gradient"), Paper("Policy")),
+        (
+            "category:cs.LG OR author:hinton",
+            Paper("", authors=("Geoffrey Hinton",)),
+            Paper("", categories=("cs.LG",)),
+        ),
+        # Weights, and a little for repetition.
+        ("agent^5 OR robot OR tree", Paper("Agent"), Paper("Robot")),
+        ("agent OR robot^5 OR tree", Paper("Robot"), Paper("Agent")),
+        ("agent", Paper("Agent"), Paper("", "agent agents")),
+        ("agent", Paper("", "agent agents"), Paper("", "agent")),
+    ],
+)
+def test_the_better_paper_has_the_higher_score(topic: str, better: Paper, worse: Paper) -> None:
     query = parse_query(topic)
-    scores = [score(query, View(paper)) for paper in papers]
-    assert len(set(scores)) == len(scores)
-    return sorted(range(len(papers)), key=lambda i: -scores[i])
-
-
-def test_a_title_comes_before_any_abstract() -> None:
-    topic = "agent OR policy OR reward OR robot OR tree"
-    abstract = "agent policy reward robot tree " * 50
-    assert rank(topic, Paper("None", abstract), Paper("Agent")) == [1, 0]
-
-
-def test_more_clauses_come_before_fewer() -> None:
-    topic = "agent OR policy OR reward"
-    assert rank(topic, Paper("", "agent"), Paper("", "agent policy reward")) == [1, 0]
-    assert rank(topic, Paper("Agent agent agent"), Paper("Agent policy")) == [1, 0]
-
-
-def test_rarer_words_come_before_common_ones() -> None:
-    assert rank("model OR hypergraph", Paper("A model"), Paper("A hypergraph")) == [1, 0]
-    assert rank("agent OR ag*", Paper("Agony"), Paper("Agent")) == [1, 0]
-    assert rank('policy OR "policy gradient"', Paper("Policy"), Paper("Policy gradient")) == [1, 0]
-    assert rank("category:cs.LG OR author:hinton", *LABELLED) == [1, 0]
-
-
-LABELLED = Paper("", categories=("cs.LG",)), Paper("", authors=("Geoffrey Hinton",))
-
-
-def test_weights_count_in_the_ranking() -> None:
-    assert rank("agent OR policy", Paper("Agent of it"), Paper("Agent policy")) == [1, 0]
-    assert rank("agent^5 OR robot OR tree", Paper("Robot"), Paper("Agent")) == [1, 0]
-    assert rank("agent OR robot^5 OR tree", Paper("Robot"), Paper("Agent")) == [0, 1]
+    assert score(query, View(better)) > score(query, View(worse))
 
 
 def test_a_word_and_its_synonyms_rank_as_one_clause() -> None:
@@ -215,10 +210,6 @@ def test_a_score_is_of_the_paper_and_the_topic_alone() -> None:
     for position, paper in enumerate(papers):
         [alone] = TopicIndex({"t": "agent OR policy", "u": "robot"}).match([paper])
         assert alone.score == whole[position]
-
-
-def test_repetition_counts_a_little() -> None:
-    assert rank("agent", Paper("", "agent"), Paper("", "agent agents"), Paper("Agent")) == [2, 1, 0]
 
 
 def test_the_score_is_as_documented() -> None:
