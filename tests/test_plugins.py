@@ -89,14 +89,9 @@ mute = diaries:Mute
 """
 
 
-@pytest.mark.parametrize("kind", plugins.SOURCES)
-def test_each_built_in_source_is_there_and_knows_its_name(kind: str) -> None:
-    assert plugins.source_class(kind).kind == kind
-
-
-@pytest.mark.parametrize("kind", plugins.CHANNELS)
-def test_each_built_in_channel_is_there(kind: str) -> None:
-    assert callable(plugins.channel_class(kind))
+def test_each_built_in_kind_is_there() -> None:
+    assert [plugins.source_class(kind).kind for kind in plugins.SOURCES] == [*plugins.SOURCES]
+    assert all(callable(plugins.channel_class(kind)) for kind in plugins.CHANNELS)
 
 
 @pytest.mark.parametrize(
@@ -115,17 +110,12 @@ def test_an_unknown_kind_is_refused_with_the_nearest(
     assert raised.value.hint == hint
 
 
-def test_a_package_brings_kinds(install: Install) -> None:
+def test_a_package_brings_kinds_and_replaces_none(install: Install) -> None:
     install(BRINGS)
 
     assert plugins.source_class("diary").kind == "diary"
     assert plugins.source_kinds()["diary"] == "diaries:Diary"
     assert plugins.channel_kinds()["pigeon"] == "diaries:Pigeon"
-
-
-def test_a_package_does_not_replace_what_is_built_in(install: Install) -> None:
-    install(BRINGS)
-
     assert plugins.source_class("feed").kind == "feed"
 
 
