@@ -53,8 +53,7 @@ from monitor.store.engine.opening import open_store
 from monitor.text import clean
 from tests.channels import limits
 from tests.channels.samples import digest
-from tests.match.duel import WORDS
-from tests.match.reference import ReferenceIndex
+from tests.match.duel import WORDS, ReferenceIndex
 
 NOW = datetime(2026, 11, 21, 6, tzinfo=UTC)
 # Even the longest record, on a machine with much else to do.

@@ -59,6 +59,10 @@ SAME = {
         by("Lovelace, A.", "Turing, A. M.", "Hopper, G."),
     ),
     "authors in another order": (by(*AUTHORS), by(*reversed(AUTHORS))),
+    "authors as one string, family names first": (
+        by(*AUTHORS),
+        by("Lovelace, A.; Turing, A.M.; Hopper, G."),
+    ),
     "authors cut by et al.": (by(*AUTHORS), by("A. Lovelace et al.")),
     "names transliterated": (
         by("Jürgen Müller", "Søren Østergård"),

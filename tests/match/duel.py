@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from random import Random
 
 from hypothesis import strategies as st
@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from monitor.errors import QueryError
 from monitor.match import Query, TopicIndex, parse_query
 from monitor.match.language.synonyms import Synonyms
+from monitor.match.meaning.evaluate import View, matches_topic
+from monitor.match.meaning.explain import score
 from monitor.model import Paper
-from tests.match.reference import ReferenceIndex
 
 TOPICS, PAPERS = 250, 40
 SYNONYMS = Synonyms([["RAG", "retrieval-augmented generation"], ["GNN", "agent network", "4"]])
@@ -195,6 +196,38 @@ _seeds = st.integers(0, 1 << 32).map(Random)
 topics = _seeds.map(topic)
 papers = _seeds.map(paper)
 seen_in = st.lists(st.sampled_from(SOURCES), max_size=2, unique=True).map(tuple)
+
+
+class ReferenceIndex:
+    """Every topic evaluated on every paper: slow, and obviously correct."""
+
+    def __init__(
+        self, topics: Mapping[Hashable, str | Query], *, synonyms: Synonyms | None = None
+    ) -> None:
+        self.errors: dict[Hashable, QueryError] = {}
+        self._queries: dict[Hashable, Query] = {}
+        for name, topic in topics.items():
+            try:
+                is_text = isinstance(topic, str)
+                query = parse_query(topic, synonyms or Synonyms()) if is_text else topic
+            except QueryError as error:
+                self.errors[name] = error
+            else:
+                self._queries[name] = query
+
+    def scores(
+        self, papers: Iterable[Paper], sources: Iterable[Sequence[str]] | None = None
+    ) -> dict[tuple[int, Hashable], float]:
+        """Return the score of each pair of a paper's position and a topic that match, in order."""
+        batch = list(papers)
+        seen_in = [()] * len(batch) if sources is None else list(sources)
+        views = [View(paper, seen) for paper, seen in zip(batch, seen_in, strict=True)]
+        return {
+            (position, name): score(query, view)
+            for position, view in enumerate(views)
+            for name, query in self._queries.items()
+            if matches_topic(query, view)
+        }
 
 
 def duel(pairs: int, seed: int) -> Iterator[str]:

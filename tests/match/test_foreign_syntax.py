@@ -97,7 +97,10 @@ DOUBTED = [
     ("agent XOR robot", 6, "'XOR' is looked for as a word", "(a OR b) NOT (a b)"),
     ("agent UND robot", 6, "'UND' is looked for as a word", "AND"),
     ("agent and/or robot", 6, "'and/or' is looked for as a word", "OR"),
-    ("agent not robot", 6, "'not' is looked for as a word", "NOT"),
+    ("agent not robot", 6, "'not' is looked for as a word", "NOT in capitals"),
+    ("not agent policy", 0, "'not' is looked for as a word", "NOT in capitals"),
+    ("agent And policy", 6, "'And' is looked for as a word", "AND in capitals"),
+    ("agent or robot", 6, "'or' is looked for as a word", "OR in capitals"),
     ("'language model'", 0, "'language model' is looked for word by word", '"language model"'),
     ("‘language model’ agent", 0, "‘language model’ is looked", '"language model"'),
     ("「language model」", 0, "「language model」 is looked", '"language model"'),
@@ -114,7 +117,8 @@ OURS = (
     '"what is an agent?"', "source:arxiv", "agent (policy OR reward)", "LLM (agent OR policy)",
     r"\mathbb{R}^{2,3}", "1,2-dichloroethane", "N,N-dimethylformamide", "p<0.05", "near agent",
     'author:"Bengio, Y."', "author:bengio,yoshua", "2 of (agent, policy, reward)", "the same agent",
-    "2 of (category:cs.*, agent, policy)",
+    "2 of (category:cs.*, agent, policy)", "agent AND policy", '"search and rescue"',
+    "android oracle", "and agent policy",
     "H$_2$O", "K$_3$C$_{60}$ film", "K-means", '"agent, llm, robot"',
 )  # fmt: skip
 

@@ -20,7 +20,6 @@ from monitor.match.language.tree import Edge, Not, Words
 from monitor.model import Paper
 from monitor.text import cut, words, words_of_piece
 from tests.match import duel
-from tests.match.reference import ReferenceIndex
 
 BATCH = st.lists(st.tuples(duel.papers, duel.seen_in), max_size=5)
 TOPICS = st.lists(duel.topics, max_size=8)
@@ -128,7 +127,7 @@ def test_a_duel_that_forgets_what_it_read_again_and_again(
     monkeypatch.setattr(texts, "MAX_PIECES", most)
     random_ = random.Random(12)
     topics = {i: one for i in range(200) if isinstance(one := duel.draw_topic(random_), str)}
-    index, oracle = TopicIndex(topics), ReferenceIndex(topics)
+    index, oracle = TopicIndex(topics), duel.ReferenceIndex(topics)
     for _ in range(10):
         batch = [duel.paper(random_) for _ in range(5)]
         if at_will:
@@ -260,4 +259,4 @@ def test_an_abbreviation_of_two_words_means_what_it_was_defined_as() -> None:
     paper = Paper("Generative Policy Agent 4 (GPA 4)", "With GPA 4 we plan.")
     for topic in ("abstract:policy", "abstract:poli*", 'abstract:"policy agent"'):
         assert found(TopicIndex({"t": topic}), [paper]) == [(0, "t")], topic
-        assert list(ReferenceIndex({"t": topic}).scores([paper])) == [(0, "t")], topic
+        assert list(duel.ReferenceIndex({"t": topic}).scores([paper])) == [(0, "t")], topic

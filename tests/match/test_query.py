@@ -63,23 +63,6 @@ def test_negation_stands_on_leaves() -> None:
 
 
 @pytest.mark.parametrize(
-    ("topic", "words"),
-    [
-        ("agent and policy", [("and", 6)]),
-        ("agent or policy not robot", [("or", 6), ("not", 16)]),
-        ("agent And policy", [("And", 6)]),
-        ("agent AND policy", []),
-        ('"search and rescue"', []),
-        ("android oracle", []),
-    ],
-)
-def test_operators_written_small_are_doubted(topic: str, words: list[tuple[str, int]]) -> None:
-    doubts = parse_query(topic).warnings
-    assert [(doubt.message.split("'")[1], doubt.position) for doubt in doubts] == words
-    assert all("capitals" in doubt.hint for doubt in doubts)
-
-
-@pytest.mark.parametrize(
     ("topic", "position"),
     [
         ("", 0),
@@ -153,12 +136,3 @@ def test_any_text_is_read_or_refused_with_a_position_inside_it(text: str) -> Non
     except QueryError as error:
         assert 0 <= error.position <= len(text)
         assert error.message
-
-
-def test_a_small_not_before_a_word_is_doubted_and_an_and_before_one_is_not() -> None:
-    [doubt] = parse_query("not agent policy").warnings
-    assert (doubt.position, doubt.hint) == (
-        0,
-        "write NOT in capitals if it is meant to join or exclude",
-    )
-    assert parse_query("and agent policy").warnings == ()
