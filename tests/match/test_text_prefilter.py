@@ -48,3 +48,8 @@ def test_no_paper_that_meets_a_topic_is_left_out() -> None:
                     assert passed, (query.text, paper)
     assert matched > 100
     assert out > 1_000
+
+
+def test_signs_within_words_do_not_matter() -> None:
+    assert may('"10,000 agents"', "10000 agents")
+    assert may('"10000 agents"', "10,000 agents")
