@@ -186,7 +186,7 @@ def insert_new(tx: sa.Connection, table: sa.Table, rows: Sequence[Row]) -> int:
     return _execute(tx, _insert_new(tx.dialect.name, table), rows)
 
 
-@cache  # every digest runs some, and SQLAlchemy takes longer to build than to run them
+@cache
 def _insert_new(dialect: str, table: sa.Table) -> Any:
     return _insert_into(dialect, table).on_conflict_do_nothing()
 
@@ -224,6 +224,7 @@ def insert_or_update(
     _execute(tx, upsert, list(last.values()))
 
 
+@cache  # every digest runs some, and SQLAlchemy takes longer to build than to run them
 def _insert_into(dialect: str, table: sa.Table) -> Any:
     if dialect == "sqlite":
         return sqlite.insert(table)

@@ -39,10 +39,14 @@ def of_keys(tx: Transaction, pairs: Iterable[Key]) -> dict[Key, int]:
     """Return the paper of each normalised identifier that is stored."""
     papers: dict[Key, int] = {}
     for scheme, values in _by_scheme(pairs).items():
-        query = sa.select(_key.value, _key.paper_id).filter_by(scheme=scheme)
-        rows = tx.execute(query.where(among(_key.value, values)))
+        rows = tx.execute(_OF_KEYS, {"scheme": scheme, "values": values})
         papers.update(((scheme, value), paper_id) for value, paper_id in rows)
     return papers
+
+
+_OF_KEYS = sa.select(_key.value, _key.paper_id).where(
+    _key.scheme == sa.bindparam("scheme"), one_of(_key.value)
+)
 
 
 def of_papers(tx: Transaction, table: sa.Table, ids: Iterable[int]) -> dict[int, list[Key]]:
@@ -107,8 +111,15 @@ def of_raw_ids(tx: Transaction, source: str, raw_ids: Iterable[str]) -> dict[str
 def _of_records(
     tx: Transaction, column: sa.Column[Any], source: str, raw_ids: Iterable[str]
 ) -> Iterable[Any]:
-    query = sa.select(_sighting.raw_id, column).filter_by(source=source)
-    return tx.execute(query.where(among(_sighting.raw_id, raw_ids)))
+    return tx.execute(_OF_RECORDS[column], {"source": source, "values": raw_ids})
+
+
+_OF_RECORDS = {
+    column: sa.select(_sighting.raw_id, column).where(
+        _sighting.source == sa.bindparam("source"), one_of(_sighting.raw_id)
+    )
+    for column in (_sighting.mark, _sighting.paper_id)
+}
 
 
 def of_titles(tx: Transaction, keys: Iterable[str]) -> Mapping[str, list[int]]:
