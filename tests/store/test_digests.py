@@ -575,13 +575,6 @@ def listed(store: Database) -> dict[str, tuple[DeliveryState, str]]:
         return {one.channel: (one.state, one.message_id) for one in deliveries.listing(tx)}
 
 
-def test_what_could_not_be_rendered_is_failed_and_never_claimed(store: Database):
-    without_pages(store)
-    assert listed(store)["pages"][0] is DeliveryState.FAILED
-    with store.writing() as tx:
-        assert [one.channel for one in outbox.claim(tx, "me", NOW, limit=9)] == ["email"]
-
-
 def test_it_is_rendered_once_however_many_are_at_it(store: Database):
     one = without_pages(store)
     pages = [Rendered(n, {"html": f"page {n}"}) for n in range(2)]

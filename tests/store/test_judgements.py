@@ -48,18 +48,6 @@ def test_twice_is_once_and_another_verdict_replaces_it(store: Database) -> None:
     assert verdicts(store) == {paper: UNWANTED}
 
 
-def test_taking_back_deletes(store: Database) -> None:
-    [paper] = arrive(store, "1")
-    answer(store, paper, WANTED)
-    answer(store, paper, SAVED)
-    answer(store, paper, WANTED, who="bob")
-    with store.writing() as tx:
-        own = [one for one in judgements.of_paper(tx, paper) if one.who == "ada"]
-        assert [one.verdict for one in own] == [SAVED, WANTED]
-        judgements.take_back(tx, own)
-        assert [one.who for one in judgements.listing(tx)] == ["bob"]
-
-
 def test_the_sum_of_several_people_counts_and_a_tie_is_unjudged(store: Database) -> None:
     one, other, third = arrive(store, "1", "2", "3")
     for who, verdict in (("ada", WANTED), ("bob", UNWANTED), ("eve", WANTED)):

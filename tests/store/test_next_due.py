@@ -24,14 +24,6 @@ def set_next_due(store: Database, at: datetime, schedule: str = "daily 08:00") -
             subscriptions.set_next_due(tx, [(state, schedule, "UTC", at)])
 
 
-def test_a_subscription_is_looked_at_until_its_next_time_is_known(store: Database) -> None:
-    subscribe(store, "ada", "lab")
-    assert looked_at(store, NOW) == {"ada", "lab"}
-    set_next_due(store, NOW + MOMENT)
-    assert looked_at(store, NOW) == set()
-    assert looked_at(store, NOW + MOMENT) == {"ada", "lab"}
-
-
 def test_all_are_looked_at_again_after_any_of_them_changed(store: Database) -> None:
     subscribe(store, "ada", "lab")
     set_next_due(store, NOW + MOMENT)

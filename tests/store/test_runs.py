@@ -5,9 +5,9 @@ from msgspec.structs import replace
 
 from monitor.model import Run, RunOutcome, SourceReport, SourceWarning
 from monitor.store.digests import incidents
-from monitor.store.engine import processes, schema
+from monitor.store.engine import schema
 from monitor.store.engine.database import Database
-from monitor.store.sources import reading_state, runs
+from monitor.store.sources import runs
 from tests.store.scenes import DAY, HOUR, NOW
 
 OPEN = Run("feed", None, RunOutcome.FAILED, NOW)
@@ -57,18 +57,6 @@ def test_a_run_with_nothing_to_do_is_discarded_only_while_open(store: Database) 
         assert runs.since(tx, NOW - DAY, NOW + DAY) == [kept]
 
 
-def test_a_run_found_open_is_closed_as_interrupted(store: Database) -> None:
-    with store.writing() as tx:
-        runs.start(tx, OPEN)
-        runs.start(tx, replace(OPEN, source="other"))
-    with store.writing() as tx:
-        assert runs.close_interrupted(tx, "feed", NOW + HOUR) == 1
-        assert runs.close_interrupted(tx, "feed", NOW + HOUR) == 0
-    with store.reading() as tx:
-        [run] = runs.since(tx, NOW, NOW + DAY)
-    assert (run.outcome, run.error) == (RunOutcome.FAILED, "interrupted")
-
-
 def test_a_first_reading_is_over_when_it_is_said_to_be_and_for_good(store: Database) -> None:
     ran(store)
     for at in (NOW, NOW + DAY):
@@ -110,21 +98,3 @@ def test_the_report_counts_what_finished_in_between(store: Database) -> None:
         ),
         SourceReport("down", 0, 0, None, failing_since=NOW, error="no answer"),
     )
-
-
-def test_how_far_a_document_is_read(store: Database) -> None:
-    with store.writing() as tx:
-        assert reading_state.of_document(tx, "feed", "aa") is None
-        reading_state.set_document(tx, "feed", "aa", "a.txt", 1000, False, NOW)
-        assert reading_state.of_document(tx, "feed", "aa") == (1000, False)
-        reading_state.set_document(tx, "feed", "aa", "a.txt", 1200, True, NOW)
-        assert reading_state.of_document(tx, "feed", "aa") == (1200, True)
-        assert reading_state.of_document(tx, "other", "aa") is None
-
-
-def test_the_last_sign_of_life(store: Database) -> None:
-    with store.writing() as tx:
-        assert processes.last_beat(tx, "serve") is None
-        processes.beat(tx, "serve", NOW)
-        processes.beat(tx, "serve", NOW + HOUR)
-        assert processes.last_beat(tx, "serve") == NOW + HOUR
