@@ -80,6 +80,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "web/pages/digests.py",
         "web/plots.py",
     ),
+    "multiprocessing": ("sources/sandbox.py", "sources/sandbox_worker.py"),
     "nh3": ("sources/fields/markup.py",),
     "numpy": (
         "commands/topic_width.py",
@@ -100,7 +101,6 @@ HOMES: dict[str, tuple[str, ...]] = {
         "sources/base.py",
         "sources/files.py",
         "sources/sandbox.py",
-        "sources/sandbox_worker.py",
         "store/engine/processes.py",
         "store/engine/database.py",
         "store/engine/locks.py",
@@ -188,7 +188,6 @@ HOMES: dict[str, tuple[str, ...]] = {
         "service/scheduler.py",
         "service/slack_listener.py",
         "sources/feed/xml_feed.py",
-        "sources/sandbox.py",
         "web/guesses.py",
     ),
     "typer": ("cli/*",),

@@ -15,12 +15,12 @@ import os
 import pickle
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from threading import Lock, Timer
-from typing import IO, cast
+from multiprocessing import Pipe
+from threading import Lock
+from typing import cast
 
 import structlog
 from msgspec import structs
@@ -134,48 +134,42 @@ class Worker:
     """A process that reads one document at a time."""
 
     def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "monitor.sources.sandbox_worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            start_new_session=True,  # Ctrl-C is for this process, which ends its workers
-        )
+        self._connection, other_end = Pipe()
+        with other_end:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "monitor.sources.sandbox_worker", str(other_end.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                start_new_session=True,  # Ctrl-C is for this process, which ends its workers
+                pass_fds=[other_end.fileno()],
+            )
         self.documents = 0
-        self.requests = cast("IO[bytes]", self._process.stdin)
-        self.responses = cast("IO[bytes]", self._process.stdout)
-        with suppress(EOFError):  # the first request shows that it cannot start
-            receive(self.responses)  # it has begun: that is not the document's time
+        with suppress(EOFError, OSError):  # the first request shows that it cannot start
+            self._connection.recv_bytes()  # it has begun: that is not the document's time
 
     def ask(self, message: bytes, seconds: float, memory: int) -> object:
         """Return the response to a message, or a Failure."""
         self.documents += 1
-        late = Timer(seconds, self._process.kill)
-        late.daemon = True
-        until = time.monotonic() + seconds  # before the timer starts: it must not fire before this
-        late.start()
         try:
-            send(self.requests, memory.to_bytes(8, "big"))
-            send(self.requests, message)
-            return pickle.loads(receive(self.responses))
+            self._connection.send(memory)
+            self._connection.send_bytes(message)
+            if self._connection.poll(seconds):
+                return self._connection.recv()
+            failure = Failure(f"the document gave no papers within {seconds:.0f} s")
         except (EOFError, OSError):
-            self.end()
-            if time.monotonic() < until:
-                return Failure("the document broke its reader, or needs more memory than it may")
-            return Failure(f"the document gave no papers within {seconds:.0f} s")
-        finally:
-            late.cancel()
+            failure = Failure("the document broke its reader, or needs more memory than it may")
+        self.end()
+        return failure
 
     def lives(self) -> bool:
         return self._process.poll() is None
 
     def end(self) -> None:
-        with suppress(OSError):
-            self.requests.close()
+        self._connection.close()
         self._process.kill()
         self._process.wait()
-        self.responses.close()
 
 
 class _Workers:
@@ -205,26 +199,6 @@ class _Workers:
             idle, self._idle = self._idle, []
         for worker in idle:
             worker.end()
-
-
-def send(pipe: IO[bytes], message: bytes) -> None:
-    """Write a message, its length in eight bytes before it."""
-    pipe.write(len(message).to_bytes(8, "big"))
-    pipe.write(message)
-    pipe.flush()
-
-
-def receive(pipe: IO[bytes]) -> bytes:
-    """Read a message; EOFError when the other end is gone."""
-    size = int.from_bytes(_read_exactly(pipe, 8), "big")
-    return _read_exactly(pipe, size)
-
-
-def _read_exactly(pipe: IO[bytes], size: int) -> bytes:
-    content = pipe.read(size)
-    if len(content) < size:
-        raise EOFError
-    return content
 
 
 _workers = _Workers()

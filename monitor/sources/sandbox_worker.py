@@ -7,16 +7,15 @@ memory and its processor time for each document, in case the caller is killed wh
 from __future__ import annotations
 
 import gc
-import os
 import pickle
 import resource
 import sys
 import traceback
 from contextlib import suppress
-from typing import IO
+from multiprocessing.connection import Connection
 
 from monitor.sources import sandbox
-from monitor.sources.sandbox import Failure, describe_fault, receive, send
+from monitor.sources.sandbox import Failure, describe_fault
 
 CPU_SECONDS = 120  # for one document
 OUT_OF_MEMORY = "the document needs more memory than it may"
@@ -43,27 +42,25 @@ def _set_limits(memory: int) -> None:
             resource.setrlimit(name, (limit, resource.getrlimit(name)[1]))
 
 
-def _serve(requests: IO[bytes], responses: IO[bytes]) -> None:
-    send(responses, b"")  # it has begun
+def _serve(connection: Connection) -> None:
+    connection.send_bytes(b"")  # it has begun
     while True:
-        _set_limits(int.from_bytes(receive(requests), "big"))
-        result = answer(receive(requests))
+        _set_limits(connection.recv())
+        result = answer(connection.recv_bytes())
         try:
-            send(responses, pickle.dumps(result, pickle.HIGHEST_PROTOCOL))
+            connection.send(result)
         except MemoryError:
-            send(responses, pickle.dumps(Failure(OUT_OF_MEMORY)))
+            connection.send(Failure(OUT_OF_MEMORY))
         del result
         gc.collect()  # a fault that was caught may hold the document
 
 
 def main() -> None:
-    """Answer until there are no more requests. What libraries print stays out of the responses."""
+    """Answer on the connection whose descriptor is the argument, until it is closed."""
     gc.freeze()
     gc.set_threshold(sandbox.GC_THRESHOLD)
-    responses = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    with suppress(EOFError, BrokenPipeError):
-        _serve(sys.stdin.buffer, responses)
+    with suppress(EOFError, ConnectionError):
+        _serve(Connection(int(sys.argv[1])))
 
 
 if __name__ == "__main__":
