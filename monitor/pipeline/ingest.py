@@ -32,7 +32,6 @@ from monitor.pipeline.runtime import ConfiguredSource, IngestContext
 from monitor.pipeline.source_health import judge, note_gap
 from monitor.sources import sandbox
 from monitor.sources.base import Found
-from monitor.sources.fields.publication_types import strip_withdrawal_marks
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine import locks
 from monitor.store.engine.database import Transaction
@@ -282,7 +281,7 @@ def _read_parts(recorder: RunRecorder, dump: Dump, reading: DumpReading) -> Dump
         recorder.set_aside(part.rejected)
         if part.papers or cursor.offset:
             cursor = part.cursor
-            papers = sandbox.with_distinct_authors(strip_withdrawal_marks(part.papers))
+            papers = sandbox.normalise(part.papers)
             recorder.store(papers, dump, _progress(recorder, dump, cursor))
         del part  # before the next is made
         size.adapt(time.thread_time() - started_at)

@@ -28,7 +28,6 @@ from monitor.sources.fields.encoding import SAMPLE, decode, find_fault, numbered
 from monitor.sources.fields.identifiers import arxiv_id, identifiers
 from monitor.sources.fields.links import first_link
 from monitor.sources.fields.markup import text
-from monitor.text import without_placeholder
 from monitor.text.latex import bare, unlatex
 
 if TYPE_CHECKING:
@@ -225,7 +224,7 @@ def _paper(key: str, fields: Fields, where: str, now: datetime) -> Paper | Rejec
     keys, version = _identifiers(fields)
     return Paper(
         title=f"{title}: {subtitle}" if subtitle else title,
-        abstract=without_placeholder(_text(fields, "abstract")),
+        abstract=_text(fields, "abstract"),
         authors=_names(fields.get("author", "")) or _names(fields.get("editor", "")),
         venue=_venue(fields),
         year=year,

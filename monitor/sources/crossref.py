@@ -27,7 +27,7 @@ from monitor.sources.fields.dates import day_of, long_over, within_print_era
 from monitor.sources.fields.identifiers import Keys, identifier_pairs, keys_of
 from monitor.sources.fields.markup import unescape_tags
 from monitor.sources.fields.publication_types import NOTICES, type_and_subject, type_of
-from monitor.text import plain, without_placeholder
+from monitor.text import plain
 
 PAGE = 200
 
@@ -137,8 +137,7 @@ def _letters(words: str) -> str:
 def _abstract(jats: str) -> str:
     """Remove the heading "Abstract", and keep one form of each formula."""
     text = _ALTERNATIVES.sub(_one_form, _JATS_HEADING.sub(" ", _unescape_once_more(jats)))
-    abstract = _HEADING.sub("", plain_text(_TEX_DOCUMENT.sub(r"\g<tex>", text)))
-    return without_placeholder(abstract)
+    return _HEADING.sub("", plain_text(_TEX_DOCUMENT.sub(r"\g<tex>", text)))
 
 
 def _unescape_once_more(text: str) -> str:

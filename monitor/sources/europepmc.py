@@ -68,7 +68,7 @@ class EuropePmc(ApiSource):
         type_, about = type_and_subject(list(_notices(record)), _types(record))
         return Paper(
             title=record.title("title"),
-            abstract=record.abstract("abstractText"),
+            abstract=record.plain("abstractText"),
             authors=names_of(_authors(record)),
             venue=record.plain(*_VENUES),
             year=year_of(record.text("pubYear", "journalInfo.yearOfPublication"), published),

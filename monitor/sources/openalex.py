@@ -15,7 +15,6 @@ from monitor.sources.api.values import Record, in_order, names_of, plain_text, t
 from monitor.sources.api.windows import ApiSource, FilterOptions, PageRequest
 from monitor.sources.fields.identifiers import identifier_pairs, keys_of
 from monitor.sources.fields.publication_types import type_of
-from monitor.text import without_placeholder
 
 PAGE = 100
 _VENUES = (
@@ -59,9 +58,7 @@ class OpenAlex(ApiSource):
         people = record.items("authorships")
         return Paper(
             title=record.title("title", "display_name"),
-            abstract=without_placeholder(
-                plain_text(in_order(record.at("abstract_inverted_index").value))
-            ),
+            abstract=plain_text(in_order(record.at("abstract_inverted_index").value)),
             authors=names_of(p.text("author.display_name", "raw_author_name") for p in people),
             venue=record.plain(*_VENUES),
             year=year_of(record.text("publication_year"), published),

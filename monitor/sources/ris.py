@@ -41,7 +41,6 @@ from monitor.sources.fields.identifiers import identifier_pairs, identifiers, ke
 from monitor.sources.fields.links import first_link
 from monitor.sources.fields.markup import text
 from monitor.sources.fields.publication_types import type_and_subject
-from monitor.text import without_placeholder
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_REFERENCES = 80_000
@@ -158,7 +157,7 @@ def _paper(fields: Fields, where: str, now: datetime) -> Paper | Rejected:
     keys, version = _identifiers(fields)
     return Paper(
         title=title,
-        abstract=without_placeholder(_text(fields, ("AB", "N2"))),
+        abstract=_text(fields, ("AB", "N2")),
         authors=_people(fields, ("AU", "A1")) or _people(fields, ("A2", "ED", "A3")),
         venue=_text(fields, _VENUES),
         year=year,
@@ -248,7 +247,7 @@ def _nbib_paper(fields: NbibFields, where: str, now: datetime) -> Paper | Reject
     people = next(filter(None, map(fields.get, ("FAU", "AU", "FED", "ED"))), ())
     return Paper(
         title=title,
-        abstract=without_placeholder(text(_first(fields, "AB", "OAB"))),
+        abstract=text(_first(fields, "AB", "OAB")),
         authors=tuple(map(_nbib_name, names_of(people))) or names_of(fields.get("CN", ())),
         venue=text(_first(fields, "JT", "TA")),
         year=year,

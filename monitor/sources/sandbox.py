@@ -15,7 +15,7 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing import Pipe
@@ -26,10 +26,10 @@ import structlog
 from msgspec import structs
 
 from monitor.errors import DocumentError
-from monitor.model import Document, Paper, Reading, Rejected
+from monitor.model import CONCERN, CORRECTION, RETRACTION, Document, Paper, Reading, Rejected
 from monitor.sources.base import Source
 from monitor.sources.fields.encoding import drop_nulls
-from monitor.sources.fields.publication_types import strip_withdrawal_marks
+from monitor.text import without_placeholder, without_withdrawal
 
 MAX_BYTES_HERE = 32 * 1024
 SECONDS = 8.0  # of ten that a command at a terminal may take
@@ -42,6 +42,8 @@ MAX_IDLE_WORKERS = 2
 # no cycles; and there are a hundred thousand of them, which each run would visit again.
 GC_THRESHOLD = 200_000
 MAX_DOCUMENTS_PER_WORKER = 200  # frees what libraries hold on to
+
+NOTICES = (RETRACTION, CORRECTION, CONCERN)
 
 log = structlog.get_logger()
 
@@ -59,17 +61,27 @@ def read(
         content, nulls = drop_nulls(document.content)
         document = replace(document, content=content) if nulls else document
     reading = cast("Reading", ask(source, "read", document, seconds=seconds, memory=memory))
-    papers = with_distinct_authors(strip_withdrawal_marks(reading.papers))
+    papers = normalise(reading.papers)
     return replace(reading, papers=papers, rejected=(*nulls, *reading.rejected))
 
 
-def with_distinct_authors(papers: Sequence[Paper]) -> tuple[Paper, ...]:
-    """Return papers without the second mention of an author."""
-    return tuple(
-        structs.replace(paper, authors=tuple(dict.fromkeys(paper.authors)))
-        if len(set(paper.authors)) < len(paper.authors)
-        else paper
-        for paper in papers
+def normalise(papers: Iterable[Paper]) -> tuple[Paper, ...]:
+    """Return papers of any source with each author once, and no placeholder for an abstract.
+
+    "RETRACTED: Title" becomes "Title", withdrawn.
+    """
+    return tuple(map(_normalise, papers))
+
+
+def _normalise(paper: Paper) -> Paper:
+    title, abstract = without_withdrawal(paper.title), without_placeholder(paper.abstract)
+    authors = tuple(dict.fromkeys(paper.authors))
+    if (title, abstract, authors) == (paper.title, paper.abstract, paper.authors):
+        return paper
+    # A notice may have the title of its paper with the mark before it, and is not withdrawn itself.
+    withdrawn = paper.withdrawn if title == paper.title else paper.type not in NOTICES
+    return structs.replace(
+        paper, title=title, abstract=abstract, authors=authors, withdrawn=withdrawn
     )
 
 

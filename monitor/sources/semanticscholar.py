@@ -65,7 +65,7 @@ class SemanticScholar(ApiSource):
         studies += [part.text("category") for part in inner.items("s2FieldsOfStudy")]
         return Paper(
             title=inner.title("title"),
-            abstract=inner.abstract("abstract"),
+            abstract=inner.plain("abstract"),
             authors=names_of(part.text("name", "") for part in inner.items("authors")),
             venue=inner.plain("venue", "journal.name", "publicationVenue.name"),
             year=year,

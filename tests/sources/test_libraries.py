@@ -122,11 +122,6 @@ def test_numbers_of_pubmed_central_in_ris(line: str, keys: dict[str, str]) -> No
     assert read(Ris, content).papers[0].keys == keys
 
 
-def test_a_heading_is_no_abstract() -> None:
-    reference = b"TY  - JOUR\nTI  - Sand\nAB  - Abstract\nER  - \n"
-    assert not read(Ris, reference).papers[0].abstract
-
-
 @pytest.mark.parametrize("macro", [r"\apj", r"{\apj}", r"\apj{}"])
 def test_a_journal_that_astronomers_name_by_a_macro(macro: str) -> None:
     entry = f"@article{{a, title={{T}}, journal={{{macro}}}}}".encode()

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from monitor.sources import sandbox
 from monitor.sources.base import Source
 from monitor.sources.bibtex import BibTex
 from monitor.sources.crossref import Crossref
@@ -73,9 +74,12 @@ DOCUMENTS: list[tuple[type[Source], str]] = [
 
 
 @pytest.mark.parametrize(("kind", "document"), DOCUMENTS)
-@pytest.mark.parametrize(("written", "abstract"), [("N/A", ""), (".", ""), ("Sand.", "Sand.")])
+@pytest.mark.parametrize(
+    ("written", "abstract"), [("N/A", ""), ("Abstract", ""), (".", ""), ("Sand.", "Sand.")]
+)
 def test_a_placeholder_is_no_abstract(
     kind: type[Source], document: str, written: str, abstract: str
 ) -> None:
-    [paper] = read(kind, document.replace("WORDS", written).encode()).papers
+    reading = read(kind, document.replace("WORDS", written).encode())
+    [paper] = sandbox.normalise(reading.papers)
     assert (paper.title.rstrip("."), paper.abstract) == ("Sand", abstract)

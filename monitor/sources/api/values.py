@@ -12,7 +12,7 @@ from monitor.sources.fields import MAX_CATEGORIES, MAX_ENTRY, markup
 from monitor.sources.fields.dates import parse_date, within_print_era
 from monitor.sources.fields.identifiers import Keys, values_of
 from monitor.sources.fields.links import first_link
-from monitor.text import SUFFIX, clean, without_placeholder
+from monitor.text import SUFFIX, clean
 
 MAX_NAMES = 10_000
 
@@ -88,10 +88,6 @@ class Record:
 
     def title(self, *paths: str) -> str:
         return title_of(*(get_text(self.value, path) for path in paths))
-
-    def abstract(self, *paths: str) -> str:
-        """Return an abstract without mark-up; "" for a placeholder such as "N/A"."""
-        return without_placeholder(self.plain(*paths))
 
     def date(self, *paths: str) -> datetime | None:
         """Return a date that a paper may have."""

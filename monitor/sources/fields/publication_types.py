@@ -9,11 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from msgspec import structs
-
-from monitor.model import COMMENT, CONCERN, CORRECTION, RETRACTION, Paper
+from monitor.model import COMMENT, CONCERN, CORRECTION, RETRACTION
 from monitor.sources.fields.identifiers import Keys, keys_of
-from monitor.text import without_withdrawal
 
 _WORDS = {
     RETRACTION: """
@@ -58,20 +55,3 @@ def type_and_subject(
     """
     type_ = type_of([*(mark for mark, _ in notices), *types])
     return type_, keys_of(pair for mark, about in notices if mark == type_ for pair in about)
-
-
-# A notice may have the title of its paper with the mark before it, and is not withdrawn itself.
-_NOTICES = (RETRACTION, CORRECTION, CONCERN)
-
-
-def strip_withdrawal_marks(papers: Sequence[Paper]) -> Sequence[Paper]:
-    """Return papers with "RETRACTED: Title" as "Title", withdrawn; whatever their source."""
-    titles = [without_withdrawal(paper.title) for paper in papers]
-    if all(title is paper.title for title, paper in zip(titles, papers, strict=True)):
-        return papers
-    return [
-        paper
-        if title is paper.title
-        else structs.replace(paper, title=title, withdrawn=paper.type not in _NOTICES)
-        for title, paper in zip(titles, papers, strict=True)
-    ]
