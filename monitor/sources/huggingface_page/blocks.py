@@ -6,9 +6,9 @@ import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from monitor.model import Rejected
-from monitor.sources.huggingface_page.block_shape import continues
 from monitor.sources.huggingface_page.furniture import TEXT, Kind, Sign, find_sign
 from monitor.sources.huggingface_page.links import END, NUMBER, START, MarkedText
 from monitor.text import clean
@@ -35,6 +35,8 @@ _NO_PICTURE = re.compile(r"\[(?:IMG|INLINE|EMBED)?\]\s*(?=\w)")
 _ESCAPED = re.compile(r"\\([\\`*_\[\]#+.!|<>~\"'^@-])")
 _LINE_BREAK = re.compile(r"\\{1,4}(?=\s|$)")  # in Markdown
 _EMPHASIS = re.compile(r"(\*\*|__|\*|_)(?=\S)(.+)(?<=\S)\1", re.DOTALL)
+_SENTENCE_END = re.compile(r"""[.!?。！？…]["'”’)\]]*$""")
+_LINK = re.compile(r"https?://|www\.")
 _SPACES = " \t\f\v\xa0\u200b\u200c\u200d\u2009\u2060\u3000\ufeff"
 
 
@@ -85,7 +87,7 @@ class _Splitter:
         self.in_link = False
         self.heading = 0  # of this line, which may have its text in a link
 
-    def add_line(self, number: int, line: str, next_line: str) -> None:
+    def add_line(self, number: int, line: str, before_dot: bool) -> None:
         self.heading = 0
         if not line and not self.in_link:
             self.joins = False
@@ -96,7 +98,7 @@ class _Splitter:
             elif piece == END:
                 self.in_link = self.joins = False
             elif text := piece.strip(_SPACES):
-                self._add_text(number, text, next_line.startswith("·"), piece[0] in " \t")
+                self._add_text(number, text, before_dot, piece[0] in " \t")
 
     def _add_text(self, number: int, text: str, before_dot: bool, is_indented: bool) -> None:
         prefix = _PREFIX.match(text)
@@ -105,7 +107,9 @@ class _Splitter:
         self.heading = level or self.heading
         last = self.drafts[-1] if self.drafts else None
         if self.in_link and last:
-            self._add_to_link(last, number, bare)
+            if not last.lines:
+                last.line, last.heading = number, self.heading or last.heading
+            last.lines.append(bare)
             return
         if not bare:
             self.joins = False
@@ -125,16 +129,11 @@ class _Splitter:
         if last and last.heading:  # a title of several lines
             joins = joins and (is_indented or len(before) >= WRAPPED_LINE)
         alone = _is_alone(bare, before_dot, joins, before)
-        if before and last and ((joins and not alone) or continues(before, text)):
+        if before and last and ((joins and not alone) or _continues(before, text)):
             last.lines.append(text)
         else:
             self.drafts.append(_Draft(number, [bare], level))
             self.joins = not alone
-
-    def _add_to_link(self, draft: _Draft, number: int, text: str) -> None:
-        if not draft.lines:
-            draft.line, draft.heading = number, self.heading or draft.heading
-        draft.lines.append(text)
 
     def _add_address(self, last: _Draft | None, address: str) -> None:
         """An address on a line of its own belongs to the text before it, or to a picture."""
@@ -168,13 +167,22 @@ def _is_alone(text: str, before_dot: bool, joins: bool, before: str) -> bool:
     return kind is not Kind.TEXT or (len(_split_at_dot(text)) > 1 and text[-1] != ",")
 
 
+def is_unfinished(text: str) -> bool:
+    """Whether a text ends neither as a sentence nor with a link."""
+    return not (_SENTENCE_END.search(text) or _LINK.search(text.rsplit(maxsplit=1)[-1]))
+
+
+def _continues(before: str, text: str) -> bool:
+    """Whether a sentence that a blank line broke goes on here, as no title would."""
+    return min(len(before), len(text)) > 160 and text[0].islower() and is_unfinished(before)
+
+
 def split_blocks(marked: MarkedText) -> list[Block]:
     """Split a text into blocks; what has no text, such as a picture, is left out."""
     splitter = _Splitter(marked)
-    lines = [line.strip(_SPACES) for line in marked.text.split("\n")]
-    for number, line in enumerate(marked.text.split("\n"), start=1):
-        next_line = lines[number] if number < len(lines) else ""
-        splitter.add_line(number, line.rstrip(_SPACES), next_line)
+    lines = [line.rstrip(_SPACES) for line in marked.text.split("\n")]
+    for number, (line, next_line) in enumerate(pairwise([*lines, ""]), start=1):
+        splitter.add_line(number, line, next_line.lstrip(_SPACES).startswith("·"))
     return [
         block
         for draft in splitter.drafts

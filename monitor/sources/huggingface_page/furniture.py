@@ -14,7 +14,7 @@ MAX_CHARS = 100
 
 
 class Kind(Enum):
-    """What a short text is.
+    """The kind of a short text.
 
     CLOSING is only after the title of a paper, COUNT before or after it; after SUBMITTED follows
     the name of a person, which SUBMITTER has.

@@ -13,7 +13,6 @@ import re
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum, auto
 from typing import NamedTuple
 
 from monitor.sources.huggingface_page.furniture import Kind, find_sign
@@ -62,17 +61,10 @@ _SCHEME = re.compile(r"[ \t](https?)$")
 _URL_TEXT = re.compile(r"\s*(?:https?://|www\.)\S+\s*")
 
 
-class Notation(Enum):
-    """Where the number of a link is."""
-
-    NONE = auto()
-    BEFORE = auto()
-    AFTER = auto()
-
-
+# Whether numbers are before their links.
 _TOKEN = {
-    notation: re.compile(_TOKEN_FORM.replace("NUMBERED", form), re.IGNORECASE)
-    for notation, form in zip(Notation, (_LABEL, _NUMBER, _LABEL), strict=True)
+    numbered: re.compile(_TOKEN_FORM.replace("NUMBERED", form), re.IGNORECASE)
+    for numbered, form in ((True, _NUMBER), (False, _LABEL))
 }
 
 
@@ -128,22 +120,16 @@ def _normal(label: str) -> str:
     return " ".join(label.split()).casefold()
 
 
-def _notation(text: str, by_label: Mapping[str, str]) -> Notation:
-    after, before = (len(set(form.findall(text))) for form in (_NUMBER_AFTER, _NUMBER_BEFORE))
-    if after > before:
-        return Notation.AFTER if after >= MIN_NUMBERS_AFTER else Notation.NONE
-    has_list = any(label.isdigit() for label in by_label)
-    return Notation.BEFORE if before >= MIN_NUMBERS or has_list else Notation.NONE
-
-
 class _Scan:
     """One pass over the brackets, tags and addresses of a text."""
 
     def __init__(self, text: str, by_label: Mapping[str, str]) -> None:
         self.text = text
         self.by_label = by_label
-        self.notation = _notation(text, by_label)
-        self.is_markdown = self.notation is Notation.AFTER
+        after, before = (len(set(form.findall(text))) for form in (_NUMBER_AFTER, _NUMBER_BEFORE))
+        has_list = before >= MIN_NUMBERS or any(map(str.isdigit, by_label))
+        self.numbered_before = before >= after and has_list
+        self.numbered_after = self.is_markdown = after > before and after >= MIN_NUMBERS_AFTER
         self.open: deque[_Opener] = deque(maxlen=MAX_OPEN)
         self.links: list[_Link] = []
         self.edits: list[_Edit] = []
@@ -151,7 +137,7 @@ class _Scan:
         self.last_number = 0
 
     def marked(self) -> MarkedText:
-        for token in _TOKEN[self.notation].finditer(self.text):
+        for token in _TOKEN[self.numbered_before].finditer(self.text):
             self._take(token)
         self._mark_links()
         parts: list[str] = []
@@ -227,7 +213,7 @@ class _Scan:
         if not label and self.open:
             label = self.text[self.open[-1].end : start]
         address = self.by_label.get(_normal(label[:MAX_LINK_CHARS]))
-        if address is not None or self.notation is Notation.AFTER:
+        if address is not None or self.numbered_after:
             self._close(start, end, address or "")
         else:
             self._close_bracket(start, end)

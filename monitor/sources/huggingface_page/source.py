@@ -4,31 +4,61 @@
               └───────────────────────────┬──────────────────────────────┴─────────────┘
                                        links        marked in one way
                                        blocks       lines that belong together, with their kind
-                                       listings     parted by headers, each with its date
+                                       lists        parted by headers, each with its date
                                        cards        titles, abstracts and dates
 
 Every block is a part of a paper, known furniture, or rejected with its line.
+
+    Submitted by                        Every paper is a card. Furniture parts the texts into runs:
+    taesiri                             a title, an abstract or none, an organisation or none.
+    57                                  What is a title is decided by its link or its heading,
+    A title                             in doubt by its shape.
+    Its abstract.
+    8 authors · May 30                  A date belongs to the card that it ends.
+
+A list without any such furniture has titles and abstracts in turn.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from datetime import UTC, date
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
 
-from monitor.model import Document, FirstRun, ListedDay, Reading, Rejected
+from monitor.model import Document, FirstRun, ListedDay, Paper, Reading, Rejected, arxiv_month
 from monitor.sources.base import Source, failure
+from monitor.sources.fields.dates import day_of, end_of_month
 from monitor.sources.fields.encoding import decode, find_fault
-from monitor.sources.huggingface_page.blocks import LONG_LINE, Block, split_blocks
-from monitor.sources.huggingface_page.cards import Card, Listing, ListingReader, has_cards, to_date
+from monitor.sources.huggingface_page.blocks import (
+    LONG_LINE,
+    MAX_NAME_CHARS,
+    Block,
+    is_unfinished,
+    split_blocks,
+)
 from monitor.sources.huggingface_page.furniture import MAX_CHARS, Kind
 from monitor.sources.huggingface_page.links import mark_links
+from monitor.text import clean
 
+PAGES = "https://huggingface.co/papers/"
 MAX_LINES = 500_000
 MAX_BLOCKS = 200_000
 MAX_LINKS = 200_000
 HEADER_TEXTS = 8  # of other words in a header
 REJECTED_IN_TEN = 10
+SHORT_ABSTRACT = 120  # characters; a shorter one ends with a sentence
+TEXTS_OF_A_CARD = 10  # at most
+
+# To call a title an abstract can save two odd neighbours (4.0) where several abstracts are missing
+# in a row: what has the shape of a title must cost more than that as an abstract.
+COST_OF_REPETITION = 2.0  # two titles, or two abstracts, in a row
+COST_OF_FIRST_ABSTRACT = 1.0
+COST_OF_LAST_TITLE = 2.0
+IMPOSSIBLE = 1000.0
+
+_NEXT_SENTENCE = re.compile(r"""\w{3}[.!?]["'”’)\]]*\s+["'“(\[]?[A-Z]""")
+_LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 
 
 class HuggingFacePage(Source):
@@ -44,83 +74,61 @@ class HuggingFacePage(Source):
         text, whole = decode(document.content)
         if error := find_fault(text, "the text of a page"):
             return failure(error)
-        if max(text.count("\n"), text.count("\r")) > MAX_LINES:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        if text.count("\n") > MAX_LINES:
             return failure(f"the document has more than {MAX_LINES:,} lines")
         if max(map(text.count, ("[", "]", "<", "://"))) > MAX_LINKS:
             return failure(f"the document has more than {MAX_LINKS:,} brackets or addresses")
+        blocks = split_blocks(mark_links(text))
+        if len(blocks) > MAX_BLOCKS:
+            return failure(f"the document has more than {MAX_BLOCKS:,} titles and abstracts")
         latest = min(document.at, self._clock()).astimezone(UTC).date()
-        reading = read_text(text, latest)
-        return replace(reading, complete=reading.complete and whole)
+        with_cards = has_cards(blocks)
+        readers = [
+            ListReader(day, run, latest, with_cards)
+            for day, run in split_lists(blocks, latest, with_cards)
+        ]
+        papers = tuple(card.paper() for card in unite_repeats(readers))
+        rejected = tuple(rejected for reader in readers for rejected in reader.rejected)
+        if not papers and not with_cards:
+            # It may be any other file, whose words must not show in a message.
+            rejected = tuple(Rejected(r.where, r.why.partition(": ")[0]) for r in rejected)
+        error, first = "", f"{rejected[0].where}: {rejected[0].why}" if rejected else ""
+        if not papers:
+            error = "no paper in the document" + (f" is sure: {first}" if first else "")
+        elif len(rejected) * REJECTED_IN_TEN > len(blocks):
+            error = f"{len(rejected):,} of {len(blocks):,} blocks cannot be read: {first}"
+        complete = whole and readers[-1].ends_whole and not error
+        return Reading(papers, rejected, error, complete=complete)
 
 
-def read_text(text: str, latest: date) -> Reading:
-    """Read the text of one or more lists that are no later than `latest`."""
-    blocks = split_blocks(mark_links(text.replace("\r\n", "\n").replace("\r", "\n")))
-    if len(blocks) > MAX_BLOCKS:
-        return failure(f"the document has more than {MAX_BLOCKS:,} titles and abstracts")
-    with_cards = has_cards(blocks)
-    listings = split_listings(blocks, latest, with_cards)
-    readers = [ListingReader(listing, latest, with_cards) for listing in listings]
-    for reader in readers:
-        reader.read()
-    cards = unite_repeats(card for reader in readers for card in reader.cards)
-    papers = tuple(card.paper() for card in cards)
-    rejected = tuple(rejected for reader in readers for rejected in reader.rejected)
-    if not papers:
-        if not with_cards:  # it may be any other file, whose words are no business of a message
-            rejected = tuple(
-                Rejected(block.where, block.why.partition(": ")[0]) for block in rejected
-            )
-        return Reading((), rejected, _no_paper(rejected), complete=False)
-    if len(rejected) * REJECTED_IN_TEN > len(blocks):
-        error = f"{len(rejected):,} of {len(blocks):,} blocks cannot be read"
-        return Reading(papers, rejected, f"{error}: {_first(rejected)}", complete=False)
-    return Reading(papers, rejected, complete=readers[-1].ends_whole)
+# ── lists, and their headers ────────────────────────────────────────────────────────
 
 
-def _no_paper(rejected: Sequence[Rejected]) -> str:
-    error = "no paper in the document"
-    return f"{error} is sure: {_first(rejected)}" if rejected else error
+def split_lists(
+    blocks: Sequence[Block], latest: date, with_cards: bool
+) -> Iterator[tuple[ListedDay | None, Sequence[Block]]]:
+    """Split blocks at headers, which may be repeated where files were joined.
 
-
-def _first(rejected: Sequence[Rejected]) -> str:
-    return f"{rejected[0].where}: {rejected[0].why}"
-
-
-def unite_repeats(cards: Iterable[Card]) -> Iterable[Card]:
-    """Keep a paper once that the page lists twice, with what either of the places has of it."""
-    by_key: dict[object, Card] = {}
-    for card in cards:
-        abstract = card.abstract.text if card.abstract else ""
-        first = by_key.setdefault(card.title.paper or (card.title.text, abstract), card)
-        first.abstract = first.abstract or card.abstract
-        first.published = first.published or card.published
-    return by_key.values()
-
-
-# ── headers ─────────────────────────────────────────────────────────────────────────
-
-
-def split_listings(blocks: Sequence[Block], latest: date, with_cards: bool) -> Iterator[Listing]:
-    """Split blocks at headers, which may be repeated where files were joined."""
+    Yields the date of each list, and its blocks.
+    """
     day: ListedDay | None = None
     run: list[Block] = []
     position = last_end = 0
     while position < len(blocks):
         end, header_day = position, None
-        follows_header = position == last_end
-        if _may_begin_header(blocks, position, with_cards, follows_header):
+        if _may_begin_header(blocks, position, with_cards, position == last_end):
             end, header_day = _header_at(blocks, position, latest)
         if end == position:
             run.append(blocks[position])
             position += 1
             continue
         if run:
-            yield Listing(day, tuple(run))
+            yield day, run
             run = []
         day = header_day or day
         position = last_end = end
-    yield Listing(day, tuple(run))
+    yield day, run
 
 
 def _may_begin_header(
@@ -156,7 +164,8 @@ def _header_at(blocks: Sequence[Block], start: int, latest: date) -> tuple[int, 
         elif kind is Kind.TEXT:
             texts += 1
             are_short = are_short and len(block.text) <= MAX_CHARS
-            if texts > HEADER_TEXTS or _ends_header(block):
+            is_paper = len(block.text) >= LONG_LINE or block.paper or block.is_title
+            if texts > HEADER_TEXTS or is_paper:
                 break
         elif kind in (Kind.CLOSING, Kind.SUBMITTED, Kind.SUBMITTER, Kind.DATE):
             break
@@ -164,10 +173,248 @@ def _header_at(blocks: Sequence[Block], start: int, latest: date) -> tuple[int, 
 
 
 def _listed_day(block: Block, latest: date) -> ListedDay | None:
-    date_match = block.sign.date
-    day = to_date(date_match, latest) if date_match else None
-    return ListedDay(day, year_guessed=not date_match["year"]) if date_match and day else None
+    match = block.sign.date
+    day = to_date(match, latest) if match else None
+    return ListedDay(day, year_guessed=not match["year"]) if match and day else None
 
 
-def _ends_header(block: Block) -> bool:
-    return len(block.text) >= LONG_LINE or bool(block.paper) or block.is_title
+def to_date(match: re.Match[str], latest: date) -> date | None:
+    """Return a date; one without a year is in the latest year that makes it no later than `latest`.
+
+    A 29 February is found within eight years, also around 2100.
+    """
+    if match["year"]:
+        at = day_of(match["year"], match["month"], match["day"])
+        return at.date() if at and at.date() <= latest + timedelta(days=2) else None
+    for year in range(latest.year, max(latest.year - 9, 0), -1):
+        at = day_of(str(year), match["month"], match["day"])
+        if at and at.date() <= latest:
+            return at.date()
+    return None
+
+
+# ── cards ───────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(slots=True)
+class Card:
+    """A paper of a list of a day."""
+
+    day: ListedDay | None
+    title: Block
+    abstract: Block | None = None
+    published: date | None = None
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether more than what follows its title shows that it is a paper."""
+        return bool(self.abstract or self.title.paper or self.title.is_title)
+
+    def paper(self) -> Paper:
+        """Return it as a record of the source."""
+        identifier = self.title.paper
+        return Paper(
+            title=clean(self.title.text),
+            abstract=clean(self.abstract.text) if self.abstract else "",
+            published=datetime.combine(self.published, time(), UTC) if self.published else None,
+            url=f"{PAGES}{identifier}" if identifier else "",
+            keys={"arxiv": identifier} if identifier else {},
+            raw_id=identifier,
+            listed=(self.day,) if self.day else (),
+        )
+
+
+class ListReader:
+    """Reads the blocks of a list in order; with `has_cards`, only what furniture shows counts.
+
+    `ends_whole` if the last text is whole.
+    """
+
+    def __init__(
+        self, day: ListedDay | None, blocks: Sequence[Block], latest: date, has_cards: bool
+    ) -> None:
+        self.day, self.blocks, self.latest, self.has_cards = day, blocks, latest, has_cards
+        self.cards: list[Card] = []
+        self._refused: list[tuple[Block, str]] = []
+        self._run: list[Block] = []
+        self._open: Card | None = None  # that a date or an organisation may belong to
+        self._expects_name = False
+        self._ends_with_title = False
+        for block in blocks:
+            self._add(block)
+        last_run = self._run
+        self._end_run(None)
+        self._refuse_names()
+        self._refused.sort(key=lambda refused: refused[0].line)
+        self.rejected = [block.reject(reason) for block, reason in self._refused]
+        self.ends_whole = has_cards
+        if last_run:
+            self.ends_whole = not (self._ends_with_title or is_unfinished(last_run[-1].text))
+
+    def _add(self, block: Block) -> None:
+        kind = block.sign.kind
+        if kind in (Kind.TEXT, Kind.HEADER):
+            if not (_may_be_name(block) and (block.leads_elsewhere or self._expects_name)):
+                self._run.append(block)
+            self._expects_name = False
+        elif kind is not Kind.OTHER:
+            self._end_run(block)
+            self._expects_name = kind is Kind.SUBMITTED
+            if kind is Kind.DATE:
+                self._add_date(block)
+
+    def _refuse_names(self) -> None:
+        """Refuse texts that only authors or a date show, where other papers have abstracts."""
+        if sum(card.abstract is not None for card in self.cards) * 2 <= len(self.cards):
+            return
+        names = [card.title for card in self.cards if not card.is_sure]
+        self._refused += ((title, "title without an abstract") for title in names)
+        self.cards = [card for card in self.cards if card.is_sure]
+
+    def _end_run(self, after: Block | None) -> None:
+        """Read the texts since the last furniture as title, abstract and organisation."""
+        run, self._run = self._run, []
+        if not run:
+            return
+        closes = after is not None and after.sign.kind in (Kind.CLOSING, Kind.DATE)
+        if after and closes and self.has_cards:
+            follows_name = after.text.startswith("·") or after.sign.kind is Kind.DATE
+            if len(run) > 1 and follows_name and _may_be_name(run[-1]):
+                run.pop()  # an organisation
+        self._open = None
+        are_titles = find_titles(run)
+        self._ends_with_title = are_titles[-1]
+        self._pair(run, are_titles, closes)
+
+    def _pair(self, run: Sequence[Block], are_titles: Sequence[bool], closes: bool) -> None:
+        """Give each title the abstract right after it; what no card shows is refused."""
+        card: Card | None = None
+        for block, is_title in zip(run, are_titles, strict=True):
+            if is_title:
+                self._finish(card, False)
+                card = Card(self.day, block)
+            elif card and not card.abstract and (block.paper or self._is_abstract(block)):
+                card.abstract = block
+            else:
+                self._refused.append((block, "abstract without a title"))
+        self._finish(card, closes)
+
+    def _finish(self, card: Card | None, closes: bool) -> None:
+        """Keep a card whose link, heading, authors or date shows that it is one."""
+        if not card:
+            return
+        is_shown = bool(card.title.paper) or closes or (card.title.is_title and card.abstract)
+        if is_shown or (card.abstract and not self.has_cards):
+            self.cards.append(card)
+            self._open = card
+            return
+        reason = "title without an abstract"
+        if self.has_cards:
+            reason = "neither a link, authors nor a date shows that this is a paper"
+        self._refused.append((card.title, reason))
+        if card.abstract:
+            self._refused.append((card.abstract, "abstract without a title"))
+
+    def _is_abstract(self, block: Block) -> bool:
+        """Whether a text after a title reads like an abstract, which the end of a file may cut."""
+        is_last = block is self.blocks[-1]
+        return is_last or len(block.text) >= SHORT_ABSTRACT or not is_unfinished(block.text)
+
+    def _add_date(self, block: Block) -> None:
+        if self._open is None or self._open.published:
+            self._refused.append((block, "date that belongs to no paper"))
+        elif block.sign.date:
+            month = arxiv_month(self._open.title.paper)
+            list_day = self.day.day if self.day else self.latest
+            latest = end_of_month(month) if month else list_day
+            self._open.published = to_date(block.sign.date, min(latest, self.latest))
+
+
+def unite_repeats(readers: Iterable[ListReader]) -> Iterable[Card]:
+    """Keep a paper once that the page lists twice, with what either of its cards has."""
+    by_key: dict[object, Card] = {}
+    for card in (card for reader in readers for card in reader.cards):
+        abstract = card.abstract.text if card.abstract else ""
+        first = by_key.setdefault(card.title.paper or (card.title.text, abstract), card)
+        first.abstract = first.abstract or card.abstract
+        first.published = first.published or card.published
+    return by_key.values()
+
+
+def has_cards(blocks: Sequence[Block]) -> bool:
+    """Whether furniture, links or headings show where papers are, in more than a stray block."""
+    texts = sum(block.sign.kind is Kind.TEXT for block in blocks)
+    return 0 < sum(map(_shows_a_card, blocks)) * TEXTS_OF_A_CARD >= texts
+
+
+def _shows_a_card(block: Block) -> bool:
+    if block.sign.kind is Kind.TEXT:
+        return bool(block.paper) or block.is_title
+    return block.sign.kind is Kind.CLOSING or block.sign.is_own
+
+
+def _may_be_name(block: Block) -> bool:
+    return (
+        len(block.text) <= MAX_NAME_CHARS
+        and not (block.paper or block.is_title)
+        and not block.text.endswith((".", "。"))
+    )
+
+
+# ── title or abstract? ──────────────────────────────────────────────────────────────
+
+
+def find_titles(run: Sequence[Block]) -> list[bool]:
+    """Return whether each block is a title, in the cheapest reading of the whole run.
+
+    Every block has a cost as a title and one as an abstract: how surprising its shape would be.
+    Two titles or two abstracts in a row cost too, so that a missing block is left missing, instead
+    of shifting all that follows.
+    """
+    costs = [(_as_title(block.text), _as_abstract(block.text)) for block in run]
+    as_title, as_abstract = costs[-1]  # a document that was cut may end anywhere
+    costs[-1] = as_title, as_abstract - _as_stub(run[-1].text)
+    linked = ""
+    for number, block in enumerate(run):  # the first text that leads to a paper is its title
+        if block.is_title or (block.paper and block.paper != linked):
+            linked, costs[number] = block.paper, (0.0, IMPOSSIBLE)
+        elif block.paper:
+            costs[number] = (IMPOSSIBLE, 0.0)
+    title, abstract = costs[0]  # cost so far, if the last is a title or an abstract
+    abstract += COST_OF_FIRST_ABSTRACT
+    steps: list[tuple[bool, bool]] = []  # whether a title precedes a title, an abstract
+    for as_title, as_abstract in costs[1:]:
+        again_title, again_abstract = title + COST_OF_REPETITION, abstract + COST_OF_REPETITION
+        steps.append((again_title <= abstract, title <= again_abstract))
+        title, abstract = (
+            as_title + min(again_title, abstract),
+            as_abstract + min(title, again_abstract),
+        )
+    are_titles = [title + COST_OF_LAST_TITLE <= abstract]
+    for before_title, before_abstract in reversed(steps):
+        are_titles.append(before_title if are_titles[-1] else before_abstract)
+    return are_titles[::-1]
+
+
+def _as_title(text: str) -> float:
+    """Titles are short, of one sentence, and without a full stop."""
+    cost = 1.0 * (len(text) > 160) + 1.0 * (len(text) > 250) + 4.0 * (len(text) > 350)
+    cost += 1.0 * text.endswith((".", "。"))
+    return cost + 1.0 * (text.endswith(".") and bool(_NEXT_SENTENCE.search(text)))
+
+
+def _as_abstract(text: str) -> float:
+    """Abstracts are long, end as sentences do, and do not capitalise every word."""
+    cost = 1.0 * (len(text) < 250) + 1.0 * (len(text) < 120)
+    return cost + 1.0 * is_unfinished(text) + 1.5 * _is_title_case(text) + _as_stub(text)
+
+
+def _as_stub(text: str) -> float:
+    """Short and without a full stop: hardly ever an abstract."""
+    return 2.5 if len(text) < 250 and not text.endswith((".", "。", ".)")) else 0.0
+
+
+def _is_title_case(text: str) -> bool:
+    """Most longer words begin with a capital (a text of capitals only counts too)."""
+    words = _LONG_WORD.findall(text[:400])
+    return len(words) > 1 and sum(word[0].isupper() for word in words) > 0.6 * len(words)
