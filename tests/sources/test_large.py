@@ -18,7 +18,7 @@ from monitor.sources.crossref import Crossref
 from monitor.sources.dblp import Dblp
 from monitor.sources.huggingface_page.source import MAX_BLOCKS, MAX_LINES, HuggingFacePage
 from monitor.sources.jsonl.source import Jsonl
-from monitor.sources.oai.envelope import Record, read_envelope
+from monitor.sources.oai.envelope import Envelope, Record
 from monitor.sources.oai.source import Oai
 from monitor.sources.openalex import OpenAlex
 from monitor.sources.ris import Ris
@@ -98,7 +98,7 @@ def test_F06_no_record_before_a_fault_is_read_twice(faults: dict[int, str]) -> N
         return Paper(title="T", raw_id=record.identifier)
 
     content = OAI.format("".join(RECORD.format(n, faults.get(n, "")) for n in range(1000)))
-    found = read_envelope(content.encode(), paper).records
+    found = Envelope(content.encode(), paper).records
     good = [one.raw_id for one in found if isinstance(one, Paper)]
     assert good == [f"oai:x:{n}" for n in range(1000)]
     assert len(read_ids) <= len(good) + 2  # the last before each fault

@@ -21,6 +21,7 @@ from monitor.sources.fields import MAX_ENTRY, markup
 from monitor.sources.fields.dates import parse_date
 from monitor.sources.xml.repair import read_elements
 from monitor.sources.xml.safe_input import XmlError
+from monitor.text import whole_number
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_TAGS = 3_000_000
@@ -60,122 +61,99 @@ Convert = Callable[[Record], Paper | str]
 """Turns a record into a paper, or returns the reason why it is none."""
 
 
-@dataclass(frozen=True, slots=True)
 class Envelope:
-    """A response. `token` requests the next page; it is "" on the last.
+    """A response, with the records that can be read. `token` requests the next page.
 
-    `error` explains why there are no records; `expired` means that the repository does not know the
-    token of the request (any more); `fault` is where the document is truncated or broken.
+    `token` is "" on the last page; `fault` is where the document is truncated or broken; `error`
+    explains why there are no records, and is "" if there are some, or none are expected.
     """
 
-    records: tuple[Paper | Rejected, ...] = ()
-    responded: datetime | None = None
-    token: str = ""
-    error: str = ""
-    expired: bool = False
-    fault: str = ""
+    def __init__(self, content: bytes, convert: Convert) -> None:
+        self.records: list[Paper | Rejected] = []
+        self.responded: datetime | None = None
+        self.token = self.fault = self.error = ""
+        self._convert = convert
+        self._verb = ""
+        self._total = self._before = 0
+        self._errors: dict[str, str] = {}
+        if len(content) > MAX_BYTES:
+            self.error = f"the document is larger than {MAX_BYTES:,} bytes"
+        elif content.count(b"<") > MAX_TAGS:
+            self.error = f"the document has more than {MAX_TAGS:,} tags"
+        else:
+            self._read(content)
+            self.error = self._find_error()
+
+    @property
+    def expired(self) -> bool:
+        """Whether the repository does not know the token of the request (any more)."""
+        return _BAD_TOKEN in self._errors
 
     def reading(self) -> Reading:
-        papers = tuple(entry for entry in self.records if isinstance(entry, Paper))
-        rejected = tuple(entry for entry in self.records if isinstance(entry, Rejected))
+        papers = tuple(record for record in self.records if isinstance(record, Paper))
+        rejected = tuple(record for record in self.records if isinstance(record, Rejected))
         error = self.error
         if not error and not papers:
-            bad = next((entry.why for entry in rejected if entry.why not in _POOR), "")
+            bad = next((record.why for record in rejected if record.why not in _POOR), "")
             error = f"no record is a paper: {bad}" if bad else self.fault
         return Reading(papers, rejected, error, complete=not (error or self.fault))
 
+    def _read(self, content: bytes) -> None:
+        for element in read_elements(content, _PARTS, _VERBS, spaces=_SPACES):
+            if not isinstance(element, XmlError):
+                self._take(element)
+            elif not self.fault:
+                self.fault = str(element)
+            else:
+                self.records.append(Rejected(f"record {len(self.records) + 1}", str(element)))
 
-def says_error(content: bytes) -> bool:
-    """Whether a document is an OAI-PMH response with an error, whatever its HTTP status."""
-    return bool(_ERROR.search(content))
-
-
-def read_envelope(content: bytes, convert: Convert) -> Envelope:
-    """Read a response; if it is truncated or broken, the records that can be read."""
-    if len(content) > MAX_BYTES:
-        return Envelope(error=f"the document is larger than {MAX_BYTES:,} bytes")
-    if content.count(b"<") > MAX_TAGS:
-        return Envelope(error=f"the document has more than {MAX_TAGS:,} tags")
-    response = _Response(convert)
-    fault = ""
-    for element in read_elements(content, _PARTS, _VERBS, spaces=_SPACES):
-        if not isinstance(element, XmlError):
-            response.take(element)
-        elif not fault:
-            fault = str(element)
-        else:
-            response.records.append(Rejected(f"record {len(response.records) + 1}", str(element)))
-    return response.envelope(fault)
-
-
-class _Response:
-    """What was read of a response so far."""
-
-    def __init__(self, convert: Convert) -> None:
-        self.convert = convert
-        self.records: list[Paper | Rejected] = []
-        self.verb = self.token = ""
-        self.total = 0
-        self.before = 0
-        self.responded: datetime | None = None
-        self.errors: dict[str, str] = {}
-
-    def take(self, element: Element) -> None:
+    def _take(self, element: Element) -> None:
         match local(element):
             case "record":
-                self.records.append(self.record(element))
+                self.records.append(self._record(element))
             case "responseDate":
                 self.responded = parse_date(words(element))
             case "error":
-                self.errors[element.get("code", "error")] = words(element)
+                self._errors[element.get("code", "error")] = words(element)
             case "resumptionToken":
                 self.token = (element.text or "").strip()
-                self.total = _count(element.get("completeListSize", ""))
-                self.before = _count(element.get("cursor", ""))
+                self._total = whole_number(element.get("completeListSize", "")) or 0
+                self._before = whole_number(element.get("cursor", "")) or 0
             case verb:
-                self.verb = verb
+                self._verb = verb
 
-    def record(self, element: Element) -> Paper | Rejected:
+    def _record(self, element: Element) -> Paper | Rejected:
         where = f"record {len(self.records) + 1}"
         header = element.find("{*}header")
         identifier = first(header, "identifier")
         if not identifier:
             return Rejected(where, "record has no identifier")
         deleted = header is not None and header.get("status") == "deleted"
-        record = Record(
-            identifier,
-            deleted,
-            element.find("{*}metadata/*"),
-        )
-        outcome = _find_fault(element, record) or self.convert(record)
+        record = Record(identifier, deleted, element.find("{*}metadata/*"))
+        outcome = _find_fault(element, record) or self._convert(record)
         return (
             outcome if isinstance(outcome, Paper) else Rejected(f"{where} ({identifier})", outcome)
         )
 
-    def envelope(self, fault: str) -> Envelope:
-        return Envelope(
-            tuple(self.records),
-            self.responded,
-            self.token,
-            self.error(fault),
-            _BAD_TOKEN in self.errors,
-            fault,
-        )
-
-    def error(self, fault: str) -> str:
-        """Explain why a response has no records; "" if it has some, or there are none."""
-        bad = {code: why for code, why in self.errors.items() if code != _NO_RECORDS}
+    def _find_error(self) -> str:
+        bad = {code: reason for code, reason in self._errors.items() if code != _NO_RECORDS}
         if bad and not self.records:
-            code, why = next(iter(bad.items()))
-            return f"the repository answered {code}" + (f": {why[:200]}" if why else "")
-        if self.records or self.errors or fault:
+            code, reason = next(iter(bad.items()))
+            return f"the repository answered {code}" + (f": {reason[:200]}" if reason else "")
+        if self.records or self._errors or self.fault:
             return ""
-        if self.verb == "ListRecords":
-            missing = self.total > self.before and not self.token
-            return f"the list is empty although it says {self.total:,} records" if missing else ""
-        if self.verb:
-            return f"the answer to {self.verb} holds no records"
+        if self._verb == "ListRecords":
+            is_missing = self._total > self._before and not self.token
+            error = f"the list is empty although it says {self._total:,} records"
+            return error if is_missing else ""
+        if self._verb:
+            return f"the answer to {self._verb} holds no records"
         return "the document is not an OAI-PMH response"
+
+
+def says_error(content: bytes) -> bool:
+    """Whether a document is an OAI-PMH response with an error, whatever its HTTP status."""
+    return bool(_ERROR.search(content))
 
 
 def deleted_paper(record: Record, keys: Mapping[str, str], url: str = "") -> Paper:
@@ -196,10 +174,6 @@ def _find_fault(element: Element, record: Record) -> str:
     if sum(len(text) for text in element.itertext()) > MAX_ENTRY:
         return f"record is larger than {MAX_ENTRY:,} characters"
     return "" if record.deleted or record.metadata is not None else NO_METADATA
-
-
-def _count(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
 # ── elements ────────────────────────────────────────────────────────────────────────

@@ -24,7 +24,7 @@ from monitor.sources import arxiv_records
 from monitor.sources.api.windows import WEEK, Outline, PageRequest, WindowSource
 from monitor.sources.base import SourceOptions
 from monitor.sources.oai import dublin_core
-from monitor.sources.oai.envelope import Record, local, read_envelope, says_error
+from monitor.sources.oai.envelope import Envelope, Record, local, says_error
 
 
 class Harvester(WindowSource):
@@ -50,7 +50,7 @@ class Harvester(WindowSource):
 
     def read(self, document: Document) -> Reading:
         """Read all records; deleted ones are withdrawn papers."""
-        return read_envelope(document.content, self.convert).reading()
+        return Envelope(document.content, self.convert).reading()
 
     def page_url(self, request: PageRequest) -> str:
         """Return the address of a list, which the last window leaves open, or of its next page."""
@@ -67,7 +67,7 @@ class Harvester(WindowSource):
 
     def outline(self, document: Document, request: PageRequest) -> Outline:
         """Outline a response by its token and date; the date is never far ahead of our clock."""
-        envelope = read_envelope(document.content, self.convert)
+        envelope = Envelope(document.content, self.convert)
         if envelope.error or envelope.fault or not document.complete:
             return Outline(expired=envelope.expired)
         responded = min(envelope.responded or document.at, document.at + timedelta(days=1))
