@@ -49,10 +49,10 @@ HOMES: dict[str, tuple[str, ...]] = {
         "web/guesses.py",
         "web/pages/slack.py",
     ),
-    "backports": ("sources/fields/compression.py", "store/digests/packed.py"),
+    "backports": ("sources/fields/encoding.py", "store/digests/packed.py"),
     "bibtexparser": ("commands/export.py", "sources/bibtex.py"),
     "ctypes": ("service/process.py",),
-    "compression": ("sources/fields/compression.py", "store/digests/packed.py"),
+    "compression": ("sources/fields/encoding.py", "store/digests/packed.py"),
     "concurrent": (
         "channels/slack/socket_mode.py",
         "pipeline/deliver.py",

@@ -16,10 +16,10 @@ from msgspec.structs import replace
 from monitor.model import Paper
 from monitor.sources.api.values import MAX_NAMES, arxiv_link
 from monitor.sources.fields import MAX_CATEGORIES
-from monitor.sources.fields.arxiv_text import says_withdrawn, without_affiliations
 from monitor.sources.fields.dates import parse_date, within_reason
 from monitor.sources.fields.identifiers import arxiv_id, identifiers
-from monitor.sources.fields.names import authors
+from monitor.sources.fields.names import authors, without_affiliations
+from monitor.sources.fields.publication_types import says_withdrawn
 from monitor.sources.oai import dublin_core
 from monitor.sources.oai.envelope import (
     NO_TITLE,

@@ -29,7 +29,7 @@ from monitor.sources.fields.dates import parse_date, within_reason
 from monitor.sources.fields.identifiers import identifier_pairs, keys_of, openreview_id
 from monitor.sources.fields.links import first_link
 from monitor.sources.xml.repair import read_elements
-from monitor.sources.xml.safe_input import XmlError
+from monitor.sources.xml.stream import XmlError
 
 PAGE_RECORDS = 1_000  # the maximum of the search
 

@@ -64,7 +64,7 @@ class OpenReview(ApiSource):
         words = [*_list(content, "keywords"), content.text(*_paths("primary_area"))]
         return Paper(
             title=title,
-            abstract=content.abstract(*_paths("abstract")),
+            abstract=content.plain(*_paths("abstract")),
             authors=names_of(_authors(content)),
             venue=content.plain(*_paths("venue")),
             year=published.year if published else None,

@@ -183,7 +183,7 @@ def test_F12_what_no_document_of_records_holds_is_refused(
 
 
 def test_F12_a_value_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("monitor.sources.xml.safe_input.PIECE_BYTES", 1024)
+    monkeypatch.setattr("monitor.sources.xml.stream.PIECE_BYTES", 1024)
     content = b"<dblp><article><title>" + b"sand " * 9_000 + b"</title></article></dblp>"
     assert "one value of the document is larger" in read(Dblp, content).error
 
@@ -198,7 +198,7 @@ def test_F12_a_record_is_let_go_when_the_next_one_comes() -> None:
 def test_F12_a_gap_between_records_is_no_value_however_long(
     gap: bytes, found: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("monitor.sources.xml.safe_input.PIECE_BYTES", 1024)
+    monkeypatch.setattr("monitor.sources.xml.stream.PIECE_BYTES", 1024)
     record = b"<article><title>T</title><year>2026</year></article>"
     reading = read(Dblp, b"<dblp>" + record + gap * 40_000 + record + b"</dblp>")
     assert len(reading.papers) == found

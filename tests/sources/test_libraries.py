@@ -84,7 +84,7 @@ def test_F02_a_cut_update_file_is_partial() -> None:
 
 
 def test_a_compression_bomb_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("monitor.sources.fields.compression.RATIO_CHECKED_FROM_BYTES", 1_000_000)
+    monkeypatch.setattr("monitor.sources.fields.encoding.RATIO_CHECKED_FROM_BYTES", 1_000_000)
     bomb = gzip.compress(b"<PubmedArticleSet>" + b"<a/>" * 1_000_000)
     assert "unpacks to over 100 times" in read(PubMed, bomb).error
 

@@ -12,7 +12,8 @@ from monitor import plugins
 from monitor.model import Reading
 from monitor.sources.arxiv import Arxiv
 from monitor.sources.base import Source
-from monitor.sources.fields.arxiv_text import says_withdrawn, without_affiliations
+from monitor.sources.fields.names import without_affiliations
+from monitor.sources.fields.publication_types import says_withdrawn
 from monitor.sources.oai.source import Oai
 from monitor.text.latex import accents
 from tests.sources.scenario import FIXTURES, read

@@ -24,12 +24,12 @@ from monitor.sources.feed.publisher_cards import (
     without_heading,
 )
 from monitor.sources.fields import MAX_ENTRY, MAX_TITLE, markup
-from monitor.sources.fields.arxiv_text import says_withdrawn, without_affiliations
 from monitor.sources.fields.dates import within_reason
 from monitor.sources.fields.identifiers import identifiers
 from monitor.sources.fields.links import absolute_link, http_link, normalise_link, without_tracking
 from monitor.sources.fields.markup import text, unescape_tags
-from monitor.sources.fields.names import split_names
+from monitor.sources.fields.names import split_names, without_affiliations
+from monitor.sources.fields.publication_types import says_withdrawn
 from monitor.text import clean, without_placeholder
 from monitor.text.latex import accents
 

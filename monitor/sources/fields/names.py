@@ -13,10 +13,13 @@ _AND = re.compile(r",?\s+(?:and|&)\s+")
 _COMMA = re.compile(r"\s*,\s*")
 _BETWEEN_NAMES = re.compile(r",|\s(?:and|&)\s|(?<=ollaboration):")
 _CHINESE_SEPARATORS = str.maketrans("；、，", ";;,")
-# What after a comma is no other name: a suffix, or initials.
+# After a comma, part of the name before it: a suffix, or initials.
 _OF_NAME_BEFORE = re.compile(r"(?:(?i:jr|sr|ii|iii|iv|phd|md)\.?|(?:[^\W\d_]{1,2}\.[ -]?)+)$")
 # One word, or particles before it.
 _FAMILY_NAME = re.compile(rf"(?:(?i:{'|'.join(sorted(PARTICLES))})\s+)*[^\W\d_][\w'’.-]*$")
+_PARENTHESES = re.compile(r"([()])")
+_GAP = re.compile(r"\s+(?=[,;]|$)")
+_AFFILIATION = re.compile(r"\s*\([^()]*\)")
 _INITIAL = re.compile(r"(?:^|[\s.-])[^\W\d_]\.?(?=$|[\s.-])")
 
 
@@ -84,3 +87,18 @@ def _family_names_first(line: str) -> list[str]:
 def _is_turned(parts: Sequence[str]) -> bool:
     """Whether a name is in two parts, or three with a suffix: "Doe, Jane, Jr."."""
     return all(parts) and (len(parts) == 2 or (len(parts) == 3 and bool(SUFFIX.match(parts[2]))))
+
+
+def without_affiliations(names: str) -> str:
+    """Drop what arXiv has in parentheses after names, nested ones too."""
+    if "(" not in names and ")" not in names:
+        return _GAP.sub("", names)
+    pieces, depth = [], 0
+    for part in _PARENTHESES.split(names):
+        depth += {"(": 1, ")": -1}.get(part, 0)
+        if depth == 0 and part != ")":
+            pieces.append(part)
+        depth = max(depth, 0)
+    if depth:  # one that is never closed may hold names
+        return _AFFILIATION.sub("", names)
+    return _GAP.sub("", "".join(pieces))

@@ -1,4 +1,4 @@
-"""What type of publication a record is, in the words of any source.
+"""Types of publications in the words of any source, and notes of withdrawal.
 
 https://www.nlm.nih.gov/mesh/pubtypes.html lists those of PubMed and Europe PMC,
 https://www.crossref.org/documentation/register-maintain-records/maintaining-your-metadata/registering-updates/
@@ -7,6 +7,7 @@ those of Crossref.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from monitor.model import COMMENT, CONCERN, CORRECTION, RETRACTION
@@ -31,6 +32,15 @@ NOTICES = (RETRACTION, CONCERN, CORRECTION, COMMENT)
 # Types of papers that a notice is about, and of anything: they say nothing else.
 _EMPTY = ("retracted publication", "other", "unknown")
 MAX_TYPE_CHARS = 60
+_WITHDRAWN_TEXT = re.compile(
+    r"\W*(?:this|the|our) (?:\w+ )?(?:paper|article|submission|manuscript|preprint|e-?print|work"
+    r"|version|note|letter|draft)\b[^.]{0,40}? (?:has|have|had|is|was|will) (?:\w+ ){0,3}?"
+    r"withdrawn\b",
+    re.IGNORECASE,
+)
+_WITHDRAWN_COMMENT = re.compile(
+    r"\W*(?:paper|article|submission|manuscript|version)? ?withdrawn\b", re.IGNORECASE
+)
 
 
 def type_of(words: Iterable[str]) -> str:
@@ -55,3 +65,12 @@ def type_and_subject(
     """
     type_ = type_of([*(mark for mark, _ in notices), *types])
     return type_, keys_of(pair for mark, about in notices if mark == type_ for pair in about)
+
+
+def says_withdrawn(abstract: str, comment: str) -> bool:
+    """Whether an abstract or a comment begins by saying that the paper is withdrawn."""
+    if _WITHDRAWN_TEXT.match(abstract):
+        return True
+    if "withdrawn" not in comment.lower():
+        return False
+    return bool(_WITHDRAWN_TEXT.match(comment) or _WITHDRAWN_COMMENT.match(comment))

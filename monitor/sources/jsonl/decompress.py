@@ -12,8 +12,13 @@ from collections import deque
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from monitor.sources.fields.compression import ENDS_IN_THE_MIDDLE, CompressionError, decompress
-from monitor.sources.fields.encoding import encoding_of, is_null
+from monitor.sources.fields.encoding import (
+    ENDS_IN_THE_MIDDLE,
+    CompressionError,
+    decompress,
+    encoding_of,
+    is_null,
+)
 
 PIECE_BYTES = 128 * 1024  # fits into caches, and allocators reuse it
 # Lists of papers pack 3 to 30 times; a higher ratio is an attempt to fill the disk.

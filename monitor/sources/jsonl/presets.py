@@ -19,10 +19,10 @@ from typing import Any, cast
 
 from monitor.model import Paper
 from monitor.sources.api.values import MAX_NAMES, NoPaperError, Record, arxiv_link, terms
-from monitor.sources.fields.arxiv_text import says_withdrawn, without_affiliations
 from monitor.sources.fields.dates import parse_date, within_reason
 from monitor.sources.fields.identifiers import identifiers
-from monitor.sources.fields.names import authors
+from monitor.sources.fields.names import authors, without_affiliations
+from monitor.sources.fields.publication_types import says_withdrawn
 from monitor.sources.jsonl.field_mapping import Fields
 from monitor.text.latex import accents
 

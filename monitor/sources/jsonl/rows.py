@@ -21,8 +21,8 @@ from typing import NamedTuple
 import msgspec
 
 from monitor.sources.api.values import limited
-from monitor.sources.fields.compression import ENDS_IN_THE_MIDDLE
 from monitor.sources.fields.encoding import (
+    ENDS_IN_THE_MIDDLE,
     MIN_RUN,
     RUN,
     decode_line,

@@ -22,8 +22,7 @@ from pydantic import BeforeValidator, Field, field_validator
 from monitor.model import Document, Dump, DumpChunk, DumpCursor, FirstRun, Paper, Reading, Rejected
 from monitor.sources.api.values import NoPaperError
 from monitor.sources.base import Found, Source, SourceOptions, documents_in
-from monitor.sources.fields.compression import ENDS_IN_THE_MIDDLE
-from monitor.sources.fields.encoding import describe_nulls
+from monitor.sources.fields.encoding import ENDS_IN_THE_MIDDLE, describe_nulls
 from monitor.sources.jsonl.decompress import Tape
 from monitor.sources.jsonl.field_mapping import NAMES
 from monitor.sources.jsonl.presets import PRESETS, converter_for, detect_preset

@@ -16,8 +16,7 @@ from xml.sax.saxutils import quoteattr, unescape
 
 from monitor.sources.fields import MAX_ENTRY
 from monitor.sources.fields.encoding import decode, is_xml_character
-from monitor.sources.xml.safe_input import XmlError
-from monitor.sources.xml.stream import records
+from monitor.sources.xml.stream import XmlError, records
 
 MAX_ESCAPES = 1_000_000
 MAX_REPAIRED_BYTES = 64 * 1024 * 1024
