@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.model import Paper, Reading
-from monitor.sources.feed.entry import Entry, paper
-from monitor.sources.feed.source import Feed
+from monitor.sources.feed.source import Feed, to_paper
+from monitor.sources.feed.xml_feed import Entry
 from monitor.sources.fields.dates import parse_date
 from monitor.sources.fields.identifiers import identifiers
 from monitor.sources.fields.markup import text
@@ -752,7 +752,7 @@ def test_the_bytes_of_a_document_are_never_taken_for_a_path(tmp_path: Path) -> N
 
 
 def test_the_cap_of_an_entry_is_on_all_its_text() -> None:
-    huge = paper(Entry(title="x", categories=("y" * 300_000,)), "", NOW)
+    huge = to_paper(Entry(title="x", categories=("y" * 300_000,)), "", NOW)
     assert not isinstance(huge, Paper)
 
 

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from monitor.sources.feed.entry import Entry, FeedEntries
-from monitor.sources.feed.xml_feed import MAX_ENTRIES
+from monitor.sources.feed.xml_feed import MAX_ENTRIES, Entry, FeedEntries, FeedError
 from monitor.sources.fields.dates import parse_any_date
 from monitor.sources.fields.encoding import decode
 
@@ -22,28 +21,29 @@ _UPDATES = ("date_modified", "updated", "updated_at")
 _LINKS = ("url", "link", "external_url", "canonical", "alternate")
 _IDENTIFIERS = ("id", "guid", *_LINKS, "doi", "arxiv", "arxiv_id")
 _PDF = "application/pdf"
-_NO_LIST = "the JSON is not a feed: it has no list of items"
 _BETWEEN_ITEMS = re.compile(r"[ \t\r\n,]*")
 _LIST_BEGINS = re.compile(rf'"(?:{"|".join(_LISTS)})"\s*:\s*\[|^\s*\[')
 
 
 def read_json(content: bytes) -> FeedEntries:
-    """Read the list of items; of a document that is cut off, the items before the cut."""
+    """Read the list of items; of a document that is cut off, the items before the cut.
+
+    Raises FeedError.
+    """
     text, _ = decode(content)
     try:
         feed = json.loads(text)
     except RecursionError:
-        return FeedEntries(error="the JSON is nested too deeply", complete=False)
+        raise FeedError("the JSON is nested too deeply") from None
     except ValueError:
-        salvaged = list(salvage(text, _LIST_BEGINS))
-        error = "" if salvaged else "the JSON cannot be read"
-        return _feed_entries(salvaged, error, complete=False)
-    if isinstance(feed, list):
-        return _feed_entries(feed, "" if feed else _NO_LIST, complete=bool(feed))
+        if salvaged := list(salvage(text, _LIST_BEGINS)):
+            return _feed_entries(salvaged, complete=False)
+        raise FeedError("the JSON cannot be read") from None
+    feed = {_LISTS[0]: feed} if isinstance(feed, list) else feed
     items = next((feed[key] for key in _LISTS if isinstance(feed.get(key), list)), None)
     # An empty answer without a version may be any service's way to say that it failed.
     if items is None or not (items or "jsonfeed.org" in str(feed.get("version", ""))):
-        return FeedEntries(error=_NO_LIST, complete=False)
+        raise FeedError("the JSON is not a feed: it has no list of items")
     return _feed_entries(items, home=_text(feed, ("feed_url", "home_page_url")))
 
 
@@ -66,16 +66,13 @@ def _skip_gap(text: str, position: int) -> int:
     return gap.end() if gap else position
 
 
-def _feed_entries(
-    items: list[Any], error: str = "", complete: bool = True, home: str = ""
-) -> FeedEntries:
+def _feed_entries(items: list[Any], complete: bool = True, home: str = "") -> FeedEntries:
     if len(items) > MAX_ENTRIES:
-        error = f"the feed has more than {MAX_ENTRIES:,} entries"
-        return FeedEntries(error=error, complete=False)
+        raise FeedError(f"the feed has more than {MAX_ENTRIES:,} entries")
     entries = tuple(
         _entry(item) if isinstance(item, Mapping) else "entry is not an object" for item in items
     )
-    return FeedEntries(entries, error, complete, home)
+    return FeedEntries(entries, complete, home)
 
 
 # ── items, of whatever types their values are ───────────────────────────────────────

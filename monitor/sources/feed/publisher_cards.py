@@ -1,4 +1,4 @@
-"""What publishers' feeds write around an abstract, or in its place.
+"""Cards of publishers: texts in their feeds around an abstract, or in its place.
 
 Elsevier gives a card of date, journal and authors; Wiley, Science, PNAS and Taylor & Francis
 begin with the issue, Wiley and Oxford give a heading; the American Chemical Society gives journal
@@ -82,6 +82,7 @@ class Card(msgspec.Struct, frozen=True, gc=False):
     venue: str = ""
     published: datetime | None = None
     doi: str = ""
+    announce: str = ""
 
 
 def read_card(text: str, names: Sequence[str], title: str = "") -> Card:

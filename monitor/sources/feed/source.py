@@ -6,15 +6,49 @@ bytes ── begins with { or [ ──> json_feed ────┐
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from textwrap import shorten
 
 from monitor.model import Document, Paper, Reading, Rejected
+from monitor.sources.api.values import terms
 from monitor.sources.base import Source, failure
-from monitor.sources.feed.entry import FeedEntries, paper
 from monitor.sources.feed.json_feed import read_json
-from monitor.sources.feed.xml_feed import read_xml
+from monitor.sources.feed.publisher_cards import (
+    SENTENCE_END,
+    Card,
+    bare_title,
+    card_of_items,
+    card_of_labels,
+    card_of_lines,
+    pubmed_abstract,
+    read_card,
+    without_heading,
+)
+from monitor.sources.feed.xml_feed import Entry, FeedError, read_xml
+from monitor.sources.fields import MAX_ENTRY, MAX_TITLE, markup
+from monitor.sources.fields.dates import within_reason
+from monitor.sources.fields.identifiers import identifiers
+from monitor.sources.fields.links import absolute_link, http_link, normalise_link, without_tracking
+from monitor.sources.fields.markup import text, unescape_tags
+from monitor.sources.fields.names import split_names, without_affiliations
+from monitor.sources.fields.publication_types import says_withdrawn
+from monitor.text import clean, without_placeholder
+from monitor.text.latex import accents
 
 MAX_BYTES = 64 * 1024 * 1024
+MAX_OPENING = 100  # characters of a text that replace a missing title
+MAX_ARXIV_NAME = 40  # characters of "arXiv:2508.13426v1" at the start of a summary
+
+# arXiv's feeds before 2024: "Title. (arXiv:2107.03419v1 [hep-ex] UPDATED)"
+_OLD_ARXIV_TITLE = re.compile(
+    r"\.?\s*\((?P<id>arXiv:[^\s()]{1,40})\s+\[(?P<category>[\w.-]+)\](?:\s+(?P<how>[A-Z ]+))?\)$"
+)
+_OLD_ANNOUNCE = {None: "new", "UPDATED": "replace", "CROSS LISTED": "cross"}
+# arXiv's feeds since: "arXiv:2508.13426v1 Announce Type: cross Abstract: As large ..."
+_ARXIV_SUMMARY = re.compile(r"^(?P<id>arXiv:\S+) Announce Type: (?P<how>[\w-]+) Abstract: ")
+_CUT_OFF = ("...", "…", "[…]", "[...]")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -34,23 +68,123 @@ class Feed(Source):
             return failure("the document is empty")
         if len(content) > MAX_BYTES:
             return failure(f"the document is larger than {MAX_BYTES:,} bytes")
-        if content.lstrip()[:1] in (b"{", b"["):
-            feed = read_json(content)
-        else:
-            feed = read_xml(content, document.url, document.content_type)
-        return _read_entries(feed, document.url or feed.home, self._clock())
+        try:
+            if content.lstrip()[:1] in (b"{", b"["):
+                feed = read_json(content)
+            else:
+                feed = read_xml(content, document.url, document.content_type)
+        except FeedError as fault:
+            return failure(str(fault))
+        papers: list[Paper] = []
+        rejected: list[Rejected] = []
+        for number, entry in enumerate(feed.entries, start=1):
+            base, now = document.url or feed.home, self._clock()
+            result = entry if isinstance(entry, str) else to_paper(entry, base, now)
+            if isinstance(result, Paper):
+                papers.append(result)
+            else:
+                rejected.append(Rejected(f"entry {number}", result))
+        error = f"no entry is a paper: {rejected[0].why}" if rejected and not papers else ""
+        return Reading(tuple(papers), tuple(rejected), error, feed.complete and not error)
 
 
-def _read_entries(feed: FeedEntries, base: str, now: datetime) -> Reading:
-    papers: list[Paper] = []
-    rejected: list[Rejected] = []
-    for number, entry in enumerate(feed.entries, start=1):
-        result = entry if isinstance(entry, str) else paper(entry, base, now)
-        if isinstance(result, Paper):
-            papers.append(result)
-        else:
-            rejected.append(Rejected(f"entry {number}", result))
-    error = feed.error
-    if not error and rejected and not papers:
-        error = f"no entry is a paper: {rejected[0].why}"
-    return Reading(tuple(papers), tuple(rejected), error, complete=feed.complete and not error)
+def to_paper(entry: Entry, base: str, now: datetime) -> Paper | str:
+    """Turn an entry into a paper, or return why it is none; `base` is the base of its links."""
+    if entry.size() > MAX_ENTRY:
+        return f"entry is larger than {MAX_ENTRY:,} characters"
+    marked = text(unescape_tags(entry.title[:MAX_TITLE]))
+    title, old_id, old_category, old_announce = _split_title(marked)
+    title, byline = bare_title(title, entry.names)
+    card = _card(entry, title)
+    abstract = without_placeholder(card.abstract)
+    # RSS 2.0 and JSON Feed permit entries without a title, if they have a text.
+    title = title or shorten(abstract, MAX_OPENING, placeholder=" …")
+    if not title:
+        return "entry has no title and no text"
+    announce = entry.announce or card.announce or old_announce
+    address = absolute_link(entry.link, base)  # names the entry, so no part of it is cut
+    url = without_tracking(address)
+    keys, version = _identify(entry, (url, card.doi, old_id))
+    venue = text(entry.venue) or card.venue
+    # arXiv's old feeds date the day, not its entries.
+    published = entry.published or card.published or (entry.issued if old_id else None)
+    published = within_reason(published, now)
+    return Paper(
+        title=title,
+        abstract=abstract,
+        authors=_authors(entry.names or (card.names or byline,), "arxiv" in keys),
+        venue="" if venue == title else venue,  # Taylor & Francis give the article's title
+        published=published,
+        updated=within_reason(entry.updated, now),
+        announced=published if announce else None,
+        url=url,
+        pdf_url=http_link(entry.pdf, base),
+        keys=keys,
+        categories=terms((*entry.categories, old_category)),
+        announce=announce,
+        version=version,
+        withdrawn="arxiv" in keys and says_withdrawn(abstract, text(entry.comment)),
+        raw_id=clean(entry.id) or normalise_link(address),
+    )
+
+
+def _split_title(title: str) -> tuple[str, str, str, str]:
+    """Return a title without what arXiv's old feeds add to it: identifier, category, how."""
+    note = _OLD_ARXIV_TITLE.search(title) if title.endswith(")") else None
+    if not note:
+        return title, "", "", ""
+    how = _OLD_ANNOUNCE.get(note["how"], "")
+    return title[: note.start()], note["id"], note["category"], how
+
+
+def _identify(
+    entry: Entry, more: tuple[str, ...]
+) -> tuple[Mapping[str, str | tuple[str, ...]], int | None]:
+    """Return keys and version; arXiv names the version at the start of a summary, at the latest."""
+    values = (*entry.identifiers, *more)
+    keys, version = identifiers(values)
+    if version is None and entry.summary.startswith("arXiv:"):
+        return identifiers((*values, entry.summary[:MAX_ARXIV_NAME]))
+    return keys, version
+
+
+def _authors(names: Sequence[str], is_arxiv: bool) -> tuple[str, ...]:
+    names = markup.names(names)
+    if is_arxiv:
+        names = [accents(without_affiliations(name)) for name in names]
+    return tuple(split_names(names))
+
+
+def _card(entry: Entry, title: str) -> Card:
+    """Return the abstract, apart from what feeds put before it."""
+    summary, content = entry.summary, text(without_heading(entry.content))
+    if card := (card_of_lines(summary, title) or card_of_items(summary) or card_of_labels(summary)):
+        return card
+    summary = text(without_heading(summary))
+    if arxiv := _ARXIV_SUMMARY.match(summary):
+        return Card(summary[arxiv.end() :], announce=arxiv["how"])
+    if abstract := pubmed_abstract(content):
+        return Card(abstract)
+    card = read_card(summary, entry.names, title)
+    if summary.endswith(_CUT_OFF) and len(content) > len(summary):
+        card = Card("")
+    if content and not (card.abstract or card.venue):
+        card = (
+            card_of_items(entry.content)
+            or card_of_labels(entry.content)
+            or read_card(_prose(content, title), entry.names)
+        )
+    return card
+
+
+def _prose(content: str, title: str) -> str:
+    """Leave out the heading of a content that is a whole page, and all of it if it has no sentence.
+
+    Some feeds carry the card of an overview page instead: title, names, kind, day.
+    """
+    if not f"{content} ".startswith(f"{title} "):
+        return content
+    rest = content.removeprefix(title).strip()
+    if not SENTENCE_END.search(rest):
+        return ""
+    return rest if rest[0].isupper() else content  # else the title is how a sentence begins

@@ -6,13 +6,15 @@ import io
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from time import struct_time
 from typing import Any
 from xml.parsers import expat
 from xml.sax import SAXException
 
-from monitor.sources.feed.entry import Entry, FeedEntries
+import msgspec
+
 from monitor.sources.fields.dates import parse_any_date, parse_date
 from monitor.sources.fields.encoding import is_xml_character
 
@@ -20,7 +22,6 @@ MAX_ENTRIES = 5_000
 MAX_DEPTH = 256
 MAX_ENTRY_ELEMENTS = 20_000  # papers have up to some 5,000 authors
 MAX_ILL_FORMED_BYTES = 2 * 1024 * 1024  # the tolerant parser is slow
-
 
 _ENTRY = re.compile(rb"<(?:\w{1,20}:)?(?:item|entry)[\s>]")
 _HTML = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL)
@@ -47,21 +48,61 @@ _ENDLESS_WORD = re.compile(rb"(?<![\w.+-])[\w.+-]{1000,}")
 _WORD_PIECE_BYTES = 500
 
 
+class FeedError(Exception):
+    """The reason why a document has no entries to read."""
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """The fields of one entry, still as mark-up.
+
+    `names` are the values of its author fields, `identifiers` of all fields that may name one
+    (never running text); `published` and `updated` are aware or None; `issued` is the date of
+    the whole feed.
+    """
+
+    title: str = ""
+    summary: str = ""
+    content: str = ""
+    names: tuple[str, ...] = ()
+    id: str = ""
+    link: str = ""
+    pdf: str = ""
+    identifiers: tuple[str, ...] = ()
+    published: datetime | None = None
+    updated: datetime | None = None
+    issued: datetime | None = None
+    categories: tuple[str, ...] = ()
+    announce: str = ""
+    venue: str = ""
+    comment: str = ""
+
+    def size(self) -> int:
+        short = (self.title, self.id, self.link, self.venue, *self.names, *self.categories)
+        return len(self.summary) + len(self.content) + len("".join(short))
+
+
+@dataclass(frozen=True, slots=True)
+class FeedEntries:
+    """The entries of a document, or the reason why an entry is none.
+
+    `complete` is false when the document was cut off or is ill-formed; `home` is the address that
+    the feed says it has, else that of its page.
+    """
+
+    entries: tuple[Entry | str, ...]
+    complete: bool = True
+    home: str = ""
+
+
 def read_xml(content: bytes, url: str, content_type: str) -> FeedEntries:
-    """Read any XML feed as far as it can be read."""
+    """Read any XML feed as far as it can be read; raises FeedError."""
     if b"\0" not in content:
         content = _GAP.sub(b"\n", content.translate(None, _CONTROLS))
         content = _ENDLESS_WORD.sub(_split_word, content)
-    if refusal := _find_refusal(content):
-        return FeedEntries(error=refusal, complete=False)
-    try:
-        plain = _CHARACTER_NUMBER.sub(_drop_illegal_number, _DOCTYPE.sub(b"", content, count=1))
-        feed = _parse(plain, url, content_type)
-    except Exception as fault:  # feedparser may fail anywhere on broken feeds
-        error = f"the feed broke its reader: {type(fault).__name__}: {fault}"[:200]
-        return FeedEntries(error=error, complete=False)
-    if error := _find_error(feed):
-        return FeedEntries(error=error, complete=False)
+    _check_document(content)
+    plain = _CHARACTER_NUMBER.sub(_drop_illegal_number, _DOCTYPE.sub(b"", content, count=1))
+    feed = _parse(plain, url, content_type)
+    _check_answer(feed)
     issued = _date(feed.feed, "updated")
     entries: list[Entry | str] = [_entry(item, feed.version, issued) for item in feed.entries]
     is_cut = not _ROOT_END.search(content[-4096:])
@@ -71,12 +112,11 @@ def read_xml(content: bytes, url: str, content_type: str) -> FeedEntries:
         if not _ENTRY_END.search(plain, last):
             entries[-1] = "the document ends inside this entry"
     complete = not (is_cut or isinstance(feed.get("bozo_exception"), SAXException))
-    error = ""
     if not (entries or complete):
-        error = "the document is cut off or broken before its first entry"
+        raise FeedError("the document is cut off or broken before its first entry")
     own = _href(feed.feed, lambda link: link.get("rel") == "self")
     home = own or _href(feed.feed, lambda link: link.get("rel") == "alternate")
-    return FeedEntries(tuple(entries), error, complete, home)
+    return FeedEntries(tuple(entries), complete, home)
 
 
 def _split_word(match: re.Match[bytes]) -> bytes:
@@ -107,57 +147,48 @@ def _parse(content: bytes, url: str, content_type: str) -> Any:
         )
 
     try:
-        return parse(content)
-    except Exception:
-        if not _OTHER_MODULES.search(content):
-            raise
+        with suppress(Exception):
+            return parse(content)
         return parse(_OTHER_MODULES.sub(b"", content))
+    except Exception as fault:  # it may fail anywhere on broken feeds
+        error = f"the feed broke its reader: {type(fault).__name__}: {fault}"[:200]
+        raise FeedError(error) from fault
 
 
-def _find_error(feed: Any) -> str:
-    """Return why a document is no feed, or no answer to the request; "" when it is one."""
+def _check_answer(feed: Any) -> None:
+    """Raise FeedError if a document is not a feed, or not an answer to the request."""
     if not feed.get("version"):
-        return "the document is neither RSS, Atom nor JSON Feed"
+        raise FeedError("the document is neither RSS, Atom nor JSON Feed")
     first = feed.entries[0] if feed.entries else {}
     if "arxiv.org/api/errors" in _text(first, "id"):
-        return f"arXiv answered with an error: {_text(first, 'summary')[:200]}"
+        raise FeedError(f"arXiv answered with an error: {_text(first, 'summary')[:200]}")
     if str(feed.feed.get("title", "")).startswith("Feed error for query:"):
-        return f"arXiv answered with an error: {feed.feed.get('subtitle', '')[:200]}"
+        raise FeedError(f"arXiv answered with an error: {feed.feed.get('subtitle', '')[:200]}")
     total = str(feed.feed.get("opensearch_totalresults", "0"))
     begin = str(feed.feed.get("opensearch_startindex", "0"))
     if not feed.entries and total.isdigit() and begin.isdigit() and int(total) > int(begin):
-        return f"the feed is empty although it says that there are {total} entries"
-    return ""
+        raise FeedError(f"the feed is empty although it says that there are {total} entries")
 
 
 # ── what a parser may read ────────────────────────────────────────────────────────────
 
 
-def _find_refusal(content: bytes) -> str:
-    """Return why a document must not reach the parser, or "" when it may."""
+def _check_document(content: bytes) -> None:
+    """Raise FeedError if a document must not reach the parser."""
     plain = content.replace(b"\0", b"")  # of UTF-16, the letters
     if _HTML.match(plain):
-        return "the document is an HTML page, not a feed"
+        raise FeedError("the document is an HTML page, not a feed")
     root = _PROLOG_END.search(plain)
     if _ENTITIES.search(plain, 0, root.start() if root else len(plain)):
-        return "the document declares entities, which no feed needs"
+        raise FeedError("the document declares entities, which no feed needs")
     if sum(1 for _ in _ENTRY.finditer(plain)) > MAX_ENTRIES:
-        return f"the feed has more than {MAX_ENTRIES:,} entries"
-    try:
-        well_formed = _is_xml(content)
-    except _RefusedError as reason:
-        return str(reason)
-    if not well_formed and len(content) > MAX_ILL_FORMED_BYTES:
-        return "the document is large and not well-formed XML"
-    return ""
-
-
-class _RefusedError(Exception):
-    pass
+        raise FeedError(f"the feed has more than {MAX_ENTRIES:,} entries")
+    if not _is_xml(content) and len(content) > MAX_ILL_FORMED_BYTES:
+        raise FeedError("the document is large and not well-formed XML")
 
 
 def _is_xml(content: bytes) -> bool:
-    """Whether a document is well-formed; _RefusedError for more or deeper elements than allowed."""
+    """Whether a document is well-formed; FeedError for more or deeper elements than allowed."""
     depth = elements = 0
 
     def on_start(name: str, _attributes: object) -> None:
@@ -165,9 +196,9 @@ def _is_xml(content: bytes) -> bool:
         depth += 1
         elements = 0 if name.endswith(("item", "entry")) else elements + 1
         if depth > MAX_DEPTH:
-            raise _RefusedError(f"the document is nested deeper than {MAX_DEPTH} levels")
+            raise FeedError(f"the document is nested deeper than {MAX_DEPTH} levels")
         if elements > MAX_ENTRY_ELEMENTS:
-            raise _RefusedError(f"an entry has more than {MAX_ENTRY_ELEMENTS:,} elements")
+            raise FeedError(f"an entry has more than {MAX_ENTRY_ELEMENTS:,} elements")
 
     def on_end(_name: str) -> None:
         nonlocal depth
