@@ -23,6 +23,9 @@ from monitor.sources.fields.dates import partial_date
 from monitor.sources.fields.markup import text
 from monitor.text import without_placeholder
 
+# arXiv's feeds since 2024: "arXiv:2508.13426v1 Announce Type: cross Abstract: As large ..."
+_ARXIV = re.compile(r"arXiv:\S+ Announce Type: (?P<how>[\w-]+) Abstract: ")
+_CUT_OFF = ("...", "…", "[…]", "[...]")
 _ONLINE = re.compile(r"[\w ]{1,99}, Published online: [^;]{0,40}; ?doi: ?10\.\S+\s*")
 _ELSEVIER = re.compile(
     r"(?:Publication date: (?P<date>.{4,60}?) )?Source: (?P<venue>.{1,300}?)"
@@ -48,7 +51,6 @@ MAX_LABEL = 40  # characters of mark-up in which the first label begins
 _TEXT_TAG = re.compile(r"</?text>")  # of RSSHub; no tag of HTML
 _FOOTNOTES = re.compile(r"\d+(?:[,，]\d+)*")
 _BETWEEN_CHINESE_NAMES = re.compile(r"[;；,，、]")
-_PREFIXES = (_ONLINE, _ISSUE, _HEADING)
 MAX_PREFIX = 200  # characters within which an issue before an abstract is named
 _HEADING_FIRST = re.compile(r"\s*<(h\d|b|strong|p)>\s*abstract[\s:.]*</\1>", re.IGNORECASE)
 # The text before a heading of its own is a teaser.
@@ -63,7 +65,7 @@ _JOURNAL_LINE = re.compile(
 _SIGNS_OF_LINES = ("10.1039/", "10.5194/", "Abstract: ")
 _LABELLED_LINE = re.compile(r"(DOI|Authors|Abstract): (.+)")
 _JOURNAL_AND_VOLUME = re.compile(r"(\D{3,80}?) \d+(?:\(\d+\))?: e?\d[\w–-]*$")
-SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*$")
+_SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*$")
 _LINE_ENDS = re.compile(r"<br\s*/?>|</?(?:div|p)\b[^<>]{0,200}>", re.IGNORECASE)
 _NOTICE = re.compile(
     r"\W*(?:open access$|this article is licensed|to cite this article|the content of this rss feed"
@@ -85,8 +87,46 @@ class Card(msgspec.Struct, frozen=True, gc=False):
     announce: str = ""
 
 
-def read_card(text: str, names: Sequence[str], title: str = "") -> Card:
-    """Part an abstract from what its publisher put around it; `names` are those of the authors."""
+def read_card(summary: str, content: str, names: Sequence[str], title: str) -> Card:
+    """Part the abstract of an entry from what its publisher put around it.
+
+    `summary` and `content` are mark-up, `names` those of the authors.
+    """
+    if card := (
+        _card_of_lines(summary, title) or _card_of_items(summary) or _card_of_labels(summary)
+    ):
+        return card
+    line, page = text(_without_heading(summary)), text(_without_heading(content))
+    if arxiv := _ARXIV.match(line):
+        return Card(line[arxiv.end() :], announce=arxiv["how"])
+    if pubmed := _PUBMED.match(page):
+        return Card(pubmed["abstract"])
+    card = _card_of_text(line, names, title)
+    if line.endswith(_CUT_OFF) and len(page) > len(line):
+        card = Card("")
+    if page and not (card.abstract or card.venue):
+        card = (
+            _card_of_items(content)
+            or _card_of_labels(content)
+            or _card_of_text(_prose(page, title), names)
+        )
+    return card
+
+
+def _prose(content: str, title: str) -> str:
+    """Leave out the heading of a content that is a whole page, and all of it if it has no sentence.
+
+    Some feeds carry the card of an overview page instead: title, names, kind, day.
+    """
+    if not f"{content} ".startswith(f"{title} "):
+        return content
+    rest = content.removeprefix(title).strip()
+    if not _SENTENCE_END.search(rest):
+        return ""
+    return rest if rest[0].isupper() else content  # else the title is how a sentence begins
+
+
+def _card_of_text(text: str, names: Sequence[str], title: str = "") -> Card:
     if card := _elsevier_card(text):
         return card
     if names and title and text.startswith(f"{title} {names[0]}"):
@@ -94,7 +134,7 @@ def read_card(text: str, names: Sequence[str], title: str = "") -> Card:
     text = _without_byline(text, names)
     if _JOURNAL_AND_DOI.match(text):
         return Card("")
-    for prefix in _PREFIXES:
+    for prefix in (_ONLINE, _ISSUE, _HEADING):
         if match := prefix.match(text, 0, 400):
             text = text[match.end() :]
     if ", Vol. " in text[:MAX_PREFIX] and (match := _MDPI.match(text)):
@@ -127,7 +167,7 @@ def _without_byline(text: str, names: Sequence[str]) -> str:
     return _ISSUE_OF_APS.sub("", text)
 
 
-def without_heading(markup: str) -> str:
+def _without_heading(markup: str) -> str:
     """Drop the heading "Abstract", and a teaser before it."""
     if "<" not in markup:
         return markup
@@ -154,7 +194,7 @@ def bare_title(title: str, names: Sequence[str] = ()) -> tuple[str, str]:
 # ── texts of lines, and of marked items ─────────────────────────────────────────────
 
 
-def card_of_lines(markup: str, title: str) -> Card | None:
+def _card_of_lines(markup: str, title: str) -> Card | None:
     """Read a text of lines: title, journal with DOI, authors, abstract; None for any other."""
     if "<" not in markup or not any(map(markup.__contains__, _SIGNS_OF_LINES)):
         return None
@@ -169,7 +209,10 @@ def _labelled_card(lines: Sequence[str], title: str) -> Card | None:
         return None
     journal = _JOURNAL_AND_VOLUME.match(lines[0]) if lines[0] != title else None
     venue = journal[1] if journal else ""
-    return Card(_paragraphs(lines), labelled["Authors"], venue, doi=labelled.get("DOI", ""))
+    begin = next(at for at, line in enumerate(lines) if line.startswith("Abstract: "))
+    more = takewhile(_SENTENCE_END.search, lines[begin + 1 :])
+    abstract = " ".join((lines[begin].removeprefix("Abstract: "), *more))
+    return Card(abstract, labelled["Authors"], venue, doi=labelled.get("DOI", ""))
 
 
 def _card_around_journal(lines: Sequence[str], title: str) -> Card | None:
@@ -178,7 +221,7 @@ def _card_around_journal(lines: Sequence[str], title: str) -> Card | None:
         (at, match) for at, line in enumerate(lines) if (match := _JOURNAL_LINE.match(line))
     )
     at, journal = next(journals, (0, None))
-    if not journal or any(SENTENCE_END.search(line) for line in lines[:at] if line != title):
+    if not journal or any(_SENTENCE_END.search(line) for line in lines[:at] if line != title):
         return None  # the DOI is another's, or its own after its text
     rest = [line for line in lines[at + 1 :] if not _NOTICE.match(line)]
     line_before = lines[at - 1] if at and lines[at - 1] != title else ""
@@ -189,7 +232,7 @@ def _card_around_journal(lines: Sequence[str], title: str) -> Card | None:
     return Card(" ".join(rest), names, venue, doi=journal["doi"])
 
 
-def card_of_labels(markup: str) -> Card | None:
+def _card_of_labels(markup: str) -> Card | None:
     """Read labels of CNKI: "作者：李明;王芳<br/>摘要：……"; None for any other text."""
     if _AUTHORS_LABEL not in markup[:MAX_LABEL]:
         return None
@@ -212,7 +255,7 @@ def _chinese_names(line: str) -> str:
     return "; ".join(filter(None, names))
 
 
-def card_of_items(markup: str) -> Card | None:
+def _card_of_items(markup: str) -> Card | None:
     """Read a card of HTML that marks its authors or description as such; None for any other."""
     if "itemprop" not in markup:
         return None
@@ -231,16 +274,3 @@ def card_of_items(markup: str) -> Card | None:
     if not (names or abstracts):
         return None
     return Card(" ".join(filter(None, abstracts)), "; ".join(names))
-
-
-def _paragraphs(lines: Sequence[str]) -> str:
-    """Return the abstract after its label, and the lines after it that are sentences."""
-    begin = next(at for at, line in enumerate(lines) if line.startswith("Abstract: "))
-    more = takewhile(SENTENCE_END.search, lines[begin + 1 :])
-    return " ".join((lines[begin].removeprefix("Abstract: "), *more))
-
-
-def pubmed_abstract(content: str) -> str:
-    """Return the abstract of an article's page in PubMed's feeds, or ""."""
-    page = _PUBMED.match(content) if "ABSTRACT " in content[:600] else None
-    return page["abstract"] if page else ""

@@ -15,17 +15,7 @@ from monitor.model import Document, Paper, Reading, Rejected
 from monitor.sources.api.values import terms
 from monitor.sources.base import Source, failure
 from monitor.sources.feed.json_feed import read_json
-from monitor.sources.feed.publisher_cards import (
-    SENTENCE_END,
-    Card,
-    bare_title,
-    card_of_items,
-    card_of_labels,
-    card_of_lines,
-    pubmed_abstract,
-    read_card,
-    without_heading,
-)
+from monitor.sources.feed.publisher_cards import bare_title, read_card
 from monitor.sources.feed.xml_feed import Entry, FeedError, read_xml
 from monitor.sources.fields import MAX_ENTRY, MAX_TITLE, markup
 from monitor.sources.fields.dates import within_reason
@@ -46,9 +36,6 @@ _OLD_ARXIV_TITLE = re.compile(
     r"\.?\s*\((?P<id>arXiv:[^\s()]{1,40})\s+\[(?P<category>[\w.-]+)\](?:\s+(?P<how>[A-Z ]+))?\)$"
 )
 _OLD_ANNOUNCE = {None: "new", "UPDATED": "replace", "CROSS LISTED": "cross"}
-# arXiv's feeds since: "arXiv:2508.13426v1 Announce Type: cross Abstract: As large ..."
-_ARXIV_SUMMARY = re.compile(r"^(?P<id>arXiv:\S+) Announce Type: (?P<how>[\w-]+) Abstract: ")
-_CUT_OFF = ("...", "…", "[…]", "[...]")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -95,7 +82,7 @@ def to_paper(entry: Entry, base: str, now: datetime) -> Paper | str:
     marked = text(unescape_tags(entry.title[:MAX_TITLE]))
     title, old_id, old_category, old_announce = _split_title(marked)
     title, byline = bare_title(title, entry.names)
-    card = _card(entry, title)
+    card = read_card(entry.summary, entry.content, entry.names, title)
     abstract = without_placeholder(card.abstract)
     # RSS 2.0 and JSON Feed permit entries without a title, if they have a text.
     title = title or shorten(abstract, MAX_OPENING, placeholder=" …")
@@ -153,38 +140,3 @@ def _authors(names: Sequence[str], is_arxiv: bool) -> tuple[str, ...]:
     if is_arxiv:
         names = [accents(without_affiliations(name)) for name in names]
     return tuple(split_names(names))
-
-
-def _card(entry: Entry, title: str) -> Card:
-    """Return the abstract, apart from what feeds put before it."""
-    summary, content = entry.summary, text(without_heading(entry.content))
-    if card := (card_of_lines(summary, title) or card_of_items(summary) or card_of_labels(summary)):
-        return card
-    summary = text(without_heading(summary))
-    if arxiv := _ARXIV_SUMMARY.match(summary):
-        return Card(summary[arxiv.end() :], announce=arxiv["how"])
-    if abstract := pubmed_abstract(content):
-        return Card(abstract)
-    card = read_card(summary, entry.names, title)
-    if summary.endswith(_CUT_OFF) and len(content) > len(summary):
-        card = Card("")
-    if content and not (card.abstract or card.venue):
-        card = (
-            card_of_items(entry.content)
-            or card_of_labels(entry.content)
-            or read_card(_prose(content, title), entry.names)
-        )
-    return card
-
-
-def _prose(content: str, title: str) -> str:
-    """Leave out the heading of a content that is a whole page, and all of it if it has no sentence.
-
-    Some feeds carry the card of an overview page instead: title, names, kind, day.
-    """
-    if not f"{content} ".startswith(f"{title} "):
-        return content
-    rest = content.removeprefix(title).strip()
-    if not SENTENCE_END.search(rest):
-        return ""
-    return rest if rest[0].isupper() else content  # else the title is how a sentence begins
