@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,13 +27,11 @@ from monitor.model import (
 )
 from monitor.sources.calendar import Calendar
 from monitor.sources.files import Found, documents_in, read_dump, read_file
+from monitor.text import whole_number
 
 if TYPE_CHECKING:
     from monitor.http.client import HttpClient
     from monitor.http.response import Response
-
-
-import re
 
 __all__ = [
     "Found",
@@ -251,26 +250,17 @@ def reading(records: Sequence[Paper | Rejected], whole: bool) -> Reading:
 
 HEAD_BYTES = 64 * 1024  # in which the channel's own elements are
 
-_FIRST_ENTRY = re.compile(rb"<(?:\w{1,20}:)?(?:item|entry)[\s>]")
-_TTL = re.compile(rb"<ttl>\s*(\d{1,6})\s*</ttl>")
-_PERIOD = re.compile(rb"<\w{1,20}:updatePeriod>\s*(\w{1,10})\s*</")
-_FREQUENCY = re.compile(rb"<\w{1,20}:updateFrequency>\s*(\d{1,6})\s*</")
-_PERIODS = {
-    b"hourly": timedelta(hours=1),
-    b"daily": timedelta(days=1),
-    b"weekly": timedelta(days=7),
-    b"monthly": timedelta(days=30),
-    b"yearly": timedelta(days=365),
-}
+_FIRST_ENTRY = re.compile(r"<(?:\w{1,20}:)?(?:item|entry)[\s>]")
+_HINT = re.compile(
+    r"<(?:\w{1,20}:)?(ttl|updatePeriod|updateFrequency)>\s*(\d{1,6}|[A-Za-z]{1,10})\s*</"
+)
+_PERIODS = {"hourly": 1, "daily": 24, "weekly": 7 * 24, "monthly": 30 * 24, "yearly": 365 * 24}
 
 
 def requested_interval(content: bytes) -> timedelta:
     """Return how long a feed asks to wait between readings; zero where it does not say."""
-    head = content[:HEAD_BYTES].replace(b"\0", b"")
-    entry = _FIRST_ENTRY.search(head)
-    head = head[: entry.start()] if entry else head
-    minutes, period = _TTL.search(head), _PERIOD.search(head)
-    frequency = _FREQUENCY.search(head)
-    length = _PERIODS.get(period[1].lower(), timedelta(0)) if period else timedelta(0)
-    times = max(int(frequency[1]), 1) if frequency else 1
-    return max(timedelta(minutes=int(minutes[1]) if minutes else 0), length / times)
+    head = content[:HEAD_BYTES].replace(b"\0", b"").decode(errors="replace")
+    hints = dict(reversed(_HINT.findall(_FIRST_ENTRY.split(head, maxsplit=1)[0])))
+    minutes, times = (whole_number(hints.get(name, "")) for name in ("ttl", "updateFrequency"))
+    hours = _PERIODS.get(hints.get("updatePeriod", "").lower(), 0)
+    return max(timedelta(minutes=minutes or 0), timedelta(hours=hours) / (times or 1))

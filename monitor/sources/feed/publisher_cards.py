@@ -186,8 +186,8 @@ def bare_title(title: str, names: Sequence[str] = ()) -> tuple[str, str]:
     """
     byline = _BYLINE.search(title) if " -- by " in title and not names else None
     title = title[: byline.start()] if byline else title
-    place = _ISSUE_BEFORE_TITLE.match(title) if ", Vol. " in title[:MAX_PREFIX] else None
-    bare = title[place.end() :] if place else title.removeprefix("[ASAP] ")
+    issue = _ISSUE_BEFORE_TITLE.match(title) if ", Vol. " in title[:MAX_PREFIX] else None
+    bare = title[issue.end() :] if issue else title.removeprefix("[ASAP] ")
     return bare, byline["names"] if byline else ""
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from operator import itemgetter
 from urllib.parse import unquote
 
 from monitor.identity.keys import ARXIV_ID, DOI_PREFIX
@@ -37,14 +38,10 @@ _PREPRINT_VERSION = re.compile(r"^(?P<doi>10\.(?:1101|64898)/.*\d)v(?P<version>\
 
 def identifiers(values: Iterable[str]) -> tuple[Keys, int | None]:
     """Return keys (arxiv without version, doi in lower case, pmid) and the version named."""
-    by_scheme: dict[str, list[str]] = {"arxiv": [], "doi": [], "pmid": []}
-    version: int | None = None
-    for value in filter(None, values):
-        scheme, identifier, number = _find_identifier(value)
-        if identifier:
-            by_scheme[scheme].append(identifier)
-            version = version or number
-    return {scheme: _one_or_all(names) for scheme, names in by_scheme.items() if names}, version
+    named = [_find_identifier(value) for value in values if value]
+    version = next((version for _, identifier, version in named if identifier and version), None)
+    pairs = sorted(((scheme, identifier) for scheme, identifier, _ in named), key=itemgetter(0))
+    return keys_of(pairs), version
 
 
 def identifier_pairs(values: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -108,8 +105,3 @@ def _split_doi(doi: str) -> tuple[str, int | None]:
         bare = bare[:-1].rstrip(".,;/")
     match = _PREPRINT_VERSION.match(bare)
     return (match["doi"], int(match["version"])) if match else (bare, None)
-
-
-def _one_or_all(values: list[str]) -> str | tuple[str, ...]:
-    several = tuple(dict.fromkeys(values))
-    return several if len(several) > 1 else several[0]
