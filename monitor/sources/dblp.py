@@ -28,8 +28,7 @@ from monitor.sources.base import failure, reading
 from monitor.sources.fields.dates import parse_date, within_reason
 from monitor.sources.fields.identifiers import identifier_pairs, keys_of, openreview_id
 from monitor.sources.fields.links import first_link
-from monitor.sources.xml.repair import read_elements
-from monitor.sources.xml.stream import XmlError
+from monitor.sources.xml_records import XmlError, read_elements
 
 PAGE_RECORDS = 1_000  # the maximum of the search
 

@@ -43,8 +43,7 @@ from monitor.sources.fields.dates import day_of, parse_date, partial_date, withi
 from monitor.sources.fields.identifiers import Keys, identifier_pairs, keys_of
 from monitor.sources.fields.markup import text
 from monitor.sources.fields.publication_types import type_and_subject
-from monitor.sources.xml.repair import read_elements
-from monitor.sources.xml.stream import XmlError
+from monitor.sources.xml_records import XmlError, read_elements
 from monitor.text import without_placeholder
 
 MAX_FILE_BYTES = 128 * 1024 * 1024  # of a daily update file, compressed

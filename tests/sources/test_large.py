@@ -22,8 +22,7 @@ from monitor.sources.oai.envelope import Envelope, Record
 from monitor.sources.oai.source import Oai
 from monitor.sources.openalex import OpenAlex
 from monitor.sources.ris import Ris
-from monitor.sources.xml.repair import cut_with_namespaces, repair_escapes
-from monitor.sources.xml.stream import records
+from monitor.sources.xml_records import cut_with_namespaces, records, repair_escapes
 from tests.sources.scenario import read
 
 OAI = (
@@ -175,15 +174,15 @@ def test_an_entry_larger_than_any_is_rejected_and_the_next_read() -> None:
 def test_F12_what_no_document_of_records_holds_is_refused(
     content: str, error: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("monitor.sources.xml.stream.MAX_ELEMENTS", 100)
-    monkeypatch.setattr("monitor.sources.xml.stream.MAX_RECORDS", 50)
+    monkeypatch.setattr("monitor.sources.xml_records.MAX_ELEMENTS", 100)
+    monkeypatch.setattr("monitor.sources.xml_records.MAX_RECORDS", 50)
     reading = read(Dblp, f"<dblp>{content}</dblp>".encode())
     assert error in [reading.error, *(one.why for one in reading.rejected)]
     assert not reading.complete
 
 
 def test_F12_a_value_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("monitor.sources.xml.stream.PIECE_BYTES", 1024)
+    monkeypatch.setattr("monitor.sources.xml_records.PIECE_BYTES", 1024)
     content = b"<dblp><article><title>" + b"sand " * 9_000 + b"</title></article></dblp>"
     assert "one value of the document is larger" in read(Dblp, content).error
 
@@ -198,7 +197,7 @@ def test_F12_a_record_is_let_go_when_the_next_one_comes() -> None:
 def test_F12_a_gap_between_records_is_no_value_however_long(
     gap: bytes, found: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("monitor.sources.xml.stream.PIECE_BYTES", 1024)
+    monkeypatch.setattr("monitor.sources.xml_records.PIECE_BYTES", 1024)
     record = b"<article><title>T</title><year>2026</year></article>"
     reading = read(Dblp, b"<dblp>" + record + gap * 40_000 + record + b"</dblp>")
     assert len(reading.papers) == found
@@ -239,8 +238,8 @@ HITS = b'{"result": {"hits": {"hit": [{"info": {"title": "A"}}, {"info": {"title
             "the document is larger than 20 bytes",
         ),
         ("api.records.MAX_RECORDS", Crossref, b"[%s1]" % (b"1," * 20), "more than 20 records"),
-        ("xml.repair.MAX_REPAIRED_BYTES", Dblp, BROKEN, "not well-formed"),
-        ("xml.repair.MAX_REPAIRED_ESCAPES", Dblp, BROKEN + b"&lt;" * 30, "not well-formed"),
+        ("xml_records.MAX_REPAIRED_BYTES", Dblp, BROKEN, "not well-formed"),
+        ("xml_records.MAX_REPAIRED_ESCAPES", Dblp, BROKEN + b"&lt;" * 30, "not well-formed"),
     ],
 )
 def test_F12_caps_are_kept_to(
@@ -258,7 +257,7 @@ def test_F12_more_hits_than_any_search_gives_are_refused(monkeypatch: pytest.Mon
 
 def test_F12_a_text_of_escapes_is_not_mended(monkeypatch: pytest.MonkeyPatch) -> None:
     assert repair_escapes(b"<a>&uuml;</a>") == "<a>\u00fc</a>"
-    monkeypatch.setattr("monitor.sources.xml.repair.MAX_ESCAPES", 1)
+    monkeypatch.setattr("monitor.sources.xml_records.MAX_ESCAPES", 1)
     assert repair_escapes(b"<a>&uuml;&uuml;</a>") == "<a>&uuml;&uuml;</a>"
 
 

@@ -19,8 +19,7 @@ from xml.etree.ElementTree import Element
 from monitor.model import Paper, Reading, Rejected
 from monitor.sources.fields import MAX_ENTRY, markup
 from monitor.sources.fields.dates import parse_date
-from monitor.sources.xml.repair import read_elements
-from monitor.sources.xml.stream import XmlError
+from monitor.sources.xml_records import XmlError, read_elements
 from monitor.text import whole_number
 
 MAX_BYTES = 64 * 1024 * 1024
