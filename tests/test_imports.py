@@ -167,7 +167,6 @@ HOMES: dict[str, tuple[str, ...]] = {
         "pipeline/deliver.py",
         "pipeline/runtime.py",
         "service/*",
-        "sources/sandbox.py",
         "store/engine/group_commit.py",
         "testing/sources.py",
         "web/guesses.py",

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing import Pipe
-from threading import Lock
+from queue import Empty, Full, LifoQueue
 from typing import cast
 
 import structlog
@@ -106,14 +106,10 @@ def ask(
     if len(document.content) <= MAX_BYTES_HERE:
         return _call(source, method, document, arguments)
     call = (type(source), source.name, source.options, source._clock(), method, document, arguments)
-    try:
-        message = pickle.dumps(call, pickle.HIGHEST_PROTOCOL)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        # A kind that is no class of a module.
-        return _call(source, method, document, arguments)
+    message = pickle.dumps(call, pickle.HIGHEST_PROTOCOL)
     excess = max(len(document.content) - LARGE_BYTES, 0)
     seconds += SECONDS_PER_MB * excess / 2**20
-    result = _workers.ask(message, seconds, memory + 8 * excess)
+    result = _ask_worker(message, seconds, memory + 8 * excess)
     if not isinstance(result, Failure):
         return result
     if result.trace:
@@ -184,39 +180,30 @@ class Worker:
         self._process.wait()
 
 
-class _Workers:
-    """The idle workers; each thread that reads takes one, or starts one."""
+_idle: LifoQueue[Worker] = LifoQueue(MAX_IDLE_WORKERS)
 
-    def __init__(self) -> None:
-        self._idle: list[Worker] = []
-        self._lock = Lock()
 
-    def ask(self, message: bytes, seconds: float, memory: int) -> object:
-        with self._lock:
-            worker = self._idle.pop() if self._idle else None
-        if worker is None or not worker.lives():
-            worker = Worker()
-        response = worker.ask(message, seconds, memory)
-        with self._lock:
-            is_fit = worker.lives() and worker.documents < MAX_DOCUMENTS_PER_WORKER
-            keep = is_fit and len(self._idle) < MAX_IDLE_WORKERS
-            if keep:
-                self._idle.append(worker)
-        if not keep:
+def _ask_worker(message: bytes, seconds: float, memory: int) -> object:
+    """Return the response of an idle worker, or of one that is started for it."""
+    worker = None
+    with suppress(Empty):
+        worker = _idle.get_nowait()
+    if worker is None or not worker.lives():
+        worker = Worker()
+    response = worker.ask(message, seconds, memory)
+    try:
+        if worker.lives() and worker.documents < MAX_DOCUMENTS_PER_WORKER:
+            _idle.put_nowait(worker)
+        else:
             worker.end()
-        return response
-
-    def end(self) -> None:
-        with self._lock:
-            idle, self._idle = self._idle, []
-        for worker in idle:
-            worker.end()
-
-
-_workers = _Workers()
+    except Full:
+        worker.end()
+    return response
 
 
 @atexit.register
 def end() -> None:
     """End the idle workers; the next document starts another."""
-    _workers.end()
+    with suppress(Empty):
+        while True:
+            _idle.get_nowait().end()

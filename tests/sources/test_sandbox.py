@@ -110,14 +110,6 @@ def test_F06_one_document_that_is_slow_holds_up_no_other(tmp_path: Path) -> None
     os.close(end)
 
 
-def test_a_kind_that_cannot_be_sent_is_read_here() -> None:
-    class Local(Greedy):
-        pass
-
-    (paper,) = sandbox.read(opened(Local), Document("x", FILL * 2, NOW)).papers
-    assert paper.title == f"read by {os.getpid()}"
-
-
 OAI_PAGE = (
     b'<OAI-PMH xmlns="http://www.openarchives.org/OAI/2.0/"><ListRecords><record><header>'
     b"<identifier>oai:x:1</identifier></header><metadata><dc><title>T</title></dc></metadata>"

@@ -1,4 +1,4 @@
-"""Dates as sources write them: by a standard, or in part, in words, as a span.
+"""Dates as sources write them: as a standard has them, in part, with names of months, as a span.
 
 Nothing is made up. A month counts from its first day; a season or a bare year names no day, so it
 gives the year.
