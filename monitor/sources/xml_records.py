@@ -40,13 +40,9 @@ MAX_RATIO = 100
 _GZIP = b"\x1f\x8b"
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r"))
 _BLANK = b" \t\r\n"
-_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
-OTHER_ENCODING = re.compile(
+_OTHER_ENCODING = re.compile(
     rb"<\?xml[^>]{0,200}?encoding\s*=\s*[\"'](?!utf-?8[\"'])", re.IGNORECASE
-)
-_DECLARED_UTF8 = re.compile(
-    r"\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']utf-?8[\"'][^>]{0,100}>", re.I
 )
 _HTML_NAME = re.compile(rb"&([A-Za-z][A-Za-z0-9]{1,31});")
 _XML_NAMES = (b"amp", b"lt", b"gt", b"quot", b"apos")
@@ -241,14 +237,11 @@ _UNFINISHED = {
 
 def prepare(content: bytes) -> Iterator[bytes]:
     """Yield pieces that a parser may see: decompressed, with legal characters and known names."""
-    is_gzip = content.startswith(_GZIP)
-    pieces = _decompress(content) if is_gzip else _slice(_repair_encoding(content))
+    pieces = _decompress(content) if content.startswith(_GZIP) else _slice(_to_utf8(content))
     first = next(pieces, b"").lstrip(_BLANK)
     _check(first)
-    wide = first.startswith(_UTF16_MARKS) or b"\0" in first[:200]
-    pieces = chain((first,), pieces)
-    for piece in pieces if wide else _replace_html_names(pieces):
-        yield piece if wide else piece.translate(None, _CONTROLS)
+    for piece in _replace_html_names(chain((first,), pieces)):
+        yield piece.translate(None, _CONTROLS)
 
 
 def _slice(content: bytes) -> Iterator[bytes]:
@@ -256,20 +249,19 @@ def _slice(content: bytes) -> Iterator[bytes]:
         yield content[start : start + PIECE_BYTES]
 
 
-def _repair_encoding(content: bytes) -> bytes:
-    """Return a document that declares or implies UTF-8 and has other bytes in it as UTF-8."""
-    content = content.removeprefix(b"\xef\xbb\xbf")
-    start = content[:600].decode("utf-16", errors="replace")
-    if content.startswith(_UTF16_MARKS) and (declaration := _DECLARED_UTF8.match(start)):
-        text = content.decode("utf-16", errors="replace")  # the declaration is wrong
-        return text[declaration.end() :].encode(errors="replace")
-    if content.startswith(_UTF16_MARKS) or OTHER_ENCODING.match(content.lstrip()[:300]):
-        return content
-    try:
-        content.decode()
-    except UnicodeDecodeError:
-        return decode(content)[0].encode(errors="replace")
-    return content
+def _to_utf8(content: bytes) -> bytes:
+    """Return a document as UTF-8, without the declaration of another encoding."""
+    content = content.removeprefix(codecs.BOM_UTF8)
+    if not (b"\0" in content[:200] or _OTHER_ENCODING.match(content.lstrip()[:300])):
+        with suppress(UnicodeDecodeError):
+            content.decode()
+            return content
+    text = ""
+    if declared := _ENCODING.match(content):
+        with suppress(LookupError, ValueError, TypeError):
+            text = codecs.decode(content, declared[1].decode())
+    text = text or decode(content)[0]
+    return _DECLARATION.sub("", text.lstrip("\ufeff")).encode(errors="replace")
 
 
 def _decompress(content: bytes) -> Iterator[bytes]:
@@ -331,7 +323,7 @@ def _to_number(match: re.Match[bytes]) -> bytes:
 
 def repair_escapes(content: bytes) -> str:
     """Return the text of a document with escapes that XML knows, and without a declaration."""
-    text = _decode(content).lstrip("\ufeff").replace("\0", "")
+    text = _to_utf8(content).decode(errors="replace").replace("\0", "")
     if text.count("&") > MAX_ESCAPES:
         return text
     return _ESCAPE.sub(_repair_escape, _DECLARATION.sub("", text))
@@ -350,16 +342,6 @@ def cut_with_namespaces(text: str, names: Iterable[str]) -> Iterator[bytes]:
         if last >= 0:
             part = text[start : last + len(name) + 3]
             yield f"{opening}{part}{closing}".encode(errors="replace")
-
-
-def _decode(content: bytes) -> str:
-    declared = _ENCODING.match(content)
-    if declared:
-        try:
-            return codecs.decode(content, declared[1].decode())
-        except (LookupError, ValueError, TypeError):
-            return decode(content)[0]
-    return decode(content)[0]
 
 
 def _repair_escape(match: re.Match[str]) -> str:
