@@ -11,8 +11,8 @@ window of time after the other.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from urllib.parse import urlencode
 
@@ -118,8 +118,9 @@ class Arxiv(Source):
             yield from super().find(validators)
             return
         feeds = f"{options.base}/rss/" if options.base else FEEDS
-        today = _FeedOfToday(self, feeds + "+".join(options.categories), validators)
-        yield Found(today.name, today.load)
+        page = self._page(feeds + "+".join(options.categories), validators)
+        today = _FeedOfToday(page, validators, self._clock)
+        yield Found(page.name, today.load)
         if today.was_fetched and today.has_gap():
             archive = ArxivArchive(self.name, options, self._client, self._clock)
             archive.last_state = {"day": f"{today.day}"} if today.day else {}
@@ -198,20 +199,19 @@ class ArxivQuery(Feed, WindowSource):
         return Outline(True, records, f"up to {seen}", following, int(total[1]))
 
 
+@dataclass(slots=True)
 class _FeedOfToday:
     """The feed of the day; `was_fetched` once it was tried, whatever the result."""
 
-    def __init__(self, source: Arxiv, url: str, state: Mapping[str, str]) -> None:
-        self.source = source
-        self.state = state
-        self.was_fetched = False
-        self.day: date | None = None
-        self._page = source._page(url, state)
-        self.name = self._page.name
+    page: Found
+    state: Mapping[str, str]
+    clock: Callable[[], datetime]
+    was_fetched: bool = False
+    day: date | None = None
 
     def load(self) -> Document | None:
         self.was_fetched = True
-        document = self._page.load()
+        document = self.page.load()
         if document is None:
             self.day = _day(self.state)
             return None
@@ -222,7 +222,7 @@ class _FeedOfToday:
         return replace(document, validators={**document.validators, **state})
 
     def has_gap(self) -> bool:
-        return is_gap(self.state, self.day, self.source._clock())
+        return is_gap(self.state, self.day, self.clock())
 
 
 def is_gap(state: Mapping[str, str], day: date | None, now: datetime) -> bool:
@@ -254,12 +254,11 @@ def feed_day(content: bytes) -> date | None:
 
 def sets(categories: Sequence[str]) -> tuple[str, ...]:
     """Return the sets that hold categories: cs.LG is cs:cs:LG, hep-th is physics:hep-th."""
-    sets = []
-    for name in categories:
-        archive, _, part = name.partition(".")
-        group = archive if archive in _GROUPS else "physics"
-        sets.append(":".join(filter(None, (group, archive, part))))
-    return tuple(sets)
+    parts = (name.split(".") for name in categories)
+    return tuple(
+        ":".join([archive if archive in _GROUPS else "physics", archive, *part])
+        for archive, *part in parts
+    )
 
 
 def _limit_announced(paper: Paper) -> Paper:
