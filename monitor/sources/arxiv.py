@@ -58,7 +58,7 @@ class ArxivOptions(SourceOptions):
     it is filled; a query reads at least seven again.
     """
 
-    places_needed = False
+    needs_address = False
 
     categories: tuple[str, ...] = ()
     query: str = ""

@@ -54,11 +54,11 @@ class SourceOptions(BaseModel):
     `path` is a glob (`**` for folders in folders), each file one document; `follow_links` reads
     files that a wildcard finds and that are links out of its folder. `allow_private` permits
     addresses of private networks and ports other than 80 and 443. A kind that has its
-    service's address needs neither (`places_needed` is False): `url` replaces that address.
+    service's address needs neither (`needs_address` is False): `url` replaces that address.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    places_needed: ClassVar[bool] = True
+    needs_address: ClassVar[bool] = True
 
     url: str | None = None
     path: str | None = None
@@ -66,8 +66,8 @@ class SourceOptions(BaseModel):
     allow_private: bool = False
 
     @model_validator(mode="after")
-    def _one_place(self) -> SourceOptions:
-        if (self.url and self.path) or (self.places_needed and not (self.url or self.path)):
+    def _one_address(self) -> SourceOptions:
+        if (self.url and self.path) or (self.needs_address and not (self.url or self.path)):
             raise ValueError("give either `url:` or `path:`")
         if self.url and not self.url.lower().startswith(("http://", "https://")):
             raise ValueError("`url:` must begin with http:// or https://; use `path:` for files")

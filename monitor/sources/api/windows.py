@@ -47,7 +47,7 @@ class ApiOptions(SourceOptions):
     `overlap_days` is by how many days a run overlaps with the previous one.
     """
 
-    places_needed: ClassVar[bool] = False
+    needs_address: ClassVar[bool] = False
     query_settings: ClassVar[tuple[str, ...]] = ()
 
     overlap_days: int = Field(default=7, ge=1, le=365)
@@ -74,7 +74,7 @@ class FilterOptions(ApiOptions):
 class QueryOptions(SourceOptions):
     """A `query` in the service's own syntax, or the files of a `path` or of a `url`."""
 
-    places_needed: ClassVar[bool] = False
+    needs_address: ClassVar[bool] = False
 
     query: str = ""
 
