@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from monitor.model import Paper, Reading
 from monitor.sources.feed.source import Feed, to_paper
 from monitor.sources.feed.xml_feed import Entry
 from monitor.sources.fields.dates import parse_date
 from monitor.sources.fields.identifiers import identifiers
-from monitor.sources.fields.markup import text
 from monitor.sources.fields.names import authors
 from tests.sources import scenario
 from tests.sources.scenario import NOW
@@ -192,10 +189,16 @@ def test_json_of_other_readers_is_read_as_a_feed() -> None:
     assert [paper.abstract for paper in read(json.dumps(scraped)).papers] == ["Sand moves."]
 
 
-def test_arxiv_says_how_it_announced() -> None:
+@pytest.mark.parametrize(
+    "fields",
+    [
+        "<guid>oai:arXiv.org:2508.13426v3</guid><arxiv:announce_type>replace</arxiv:announce_type>",
+        "",  # the summary says it, too
+    ],
+)
+def test_arxiv_says_how_it_announced(fields: str) -> None:
     found = one(
-        "<title>Agents</title><link>https://arxiv.org/abs/2508.13426</link>"
-        "<guid>oai:arXiv.org:2508.13426v3</guid><arxiv:announce_type>replace</arxiv:announce_type>"
+        f"<title>Agents</title><link>https://arxiv.org/abs/2508.13426</link>{fields}"
         "<description>arXiv:2508.13426v3 Announce Type: replace \nAbstract: They act.</description>"
         "<pubDate>Wed, 12 Mar 2025 00:00:00 -0400</pubDate>"
     )
@@ -216,39 +219,6 @@ def test_the_suffix_of_old_arxiv_titles_is_read_and_left_out(
 
 
 # ── text ────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize(
-    ("markup", "plain"),
-    [
-        ("p<0.05 and a<b holds", "p<0.05 and a<b holds"),
-        ("a <b and c> d", "a <b and c> d"),
-        ("$x<y$ and $z>w$", "$x<y$ and $z>w$"),
-        ("<p>One.</p><p>Two.</p>", "One. Two."),
-        ("H<sub>2</sub>O in <i>C. elegans</i>", "H2O in C. elegans"),
-        ("<jats:p>Text</jats:p>", "Text"),
-        ("AT&amp;T, R&D, &alpha;", "AT&T, R&D, α"),
-        ("&amp;lt;b&amp;gt;", "&lt;b&gt;"),
-        ("&lt;script&gt;", "<script>"),
-        ("<script>alert(1)</script>safe", "safe"),
-        ("<img src=x onerror=alert(1)>safe", "safe"),
-        ("<svg/onload=alert(1)>safe", "safe"),
-        ("<a href='javascript:x'>name</a>", "name"),
-        ("x<!-- hidden -->y", "xy"),
-        ("<i title='<b>'>z</i>", "z"),
-        ("", ""),
-    ],
-)
-def test_F17_markup_goes_and_text_that_looks_like_it_stays(markup: str, plain: str) -> None:
-    assert text(markup) == plain
-
-
-@pytest.mark.parametrize(
-    "piece", ["<div>", "<", "<i a=b ", "<i a a ", "<!--", "<a ='\"", "<p/", "<i a='<i a=\"' "]
-)
-def test_F06_hostile_markup_is_read_in_linear_time(piece: str) -> None:
-    """Quadratic patterns take minutes on this; the test would not come back."""
-    assert isinstance(text((piece * 100_000)[:262_144]), str)
 
 
 def test_F06_a_word_without_end_is_read_in_linear_time() -> None:
@@ -291,17 +261,13 @@ def test_a_cut_summary_gives_way_to_the_content() -> None:
         ("<p>Agents2 act</p>", "Agents2 act"),
         ("<p>They act</p>", "They act"),
         ("Agents", ""),
+        # the card of an overview page
+        ("<h3>Agents</h3><li>Ada Lovelace</li><span>Article</span><time>21 Nov 2022</time>", ""),
     ],
 )
 def test_the_heading_of_a_whole_page_is_left_out(content: str, abstract: str) -> None:
     item = f"<title>Agents</title><content:encoded><![CDATA[{content}]]></content:encoded>"
     assert one(item).abstract == abstract
-
-
-def test_the_card_of_an_overview_page_is_no_abstract() -> None:
-    card = "<h3>Agents</h3><li>Ada Lovelace</li><span>Article</span><time>21 Nov 2022</time>"
-    item = f"<title>Agents</title><content:encoded><![CDATA[{card}]]></content:encoded>"
-    assert one(item).abstract == ""
 
 
 # ── names, identifiers, links, dates ────────────────────────────────────────────────
@@ -352,56 +318,6 @@ def test_author_fields_are_parted_into_names(value: list[str], names: list[str])
     assert list(authors(value)) == names
 
 
-NAME_PARTS = st.sampled_from(
-    [
-        "Ada",
-        "Bo",
-        "van",
-        "Çelik",
-        "Al",
-        "al",
-        "AL",
-        "Jr",
-        "III",
-        "R.",
-        "O-Neill",
-        "and",
-        "et",
-        "Et al",
-        "Roe",
-        "  Wide",
-        "\u212bkesson",  # the sign of the unit, which is stored as the letter
-        "Chen\u0301",
-        "\u1112\u1161\u11ab",
-    ]
-)
-NAMES = st.lists(st.lists(NAME_PARTS, min_size=1, max_size=3).map(" ".join), min_size=1, max_size=4)
-
-
-@given(NAMES, st.sampled_from([", ", ",", " , "]))
-@settings(deadline=None, max_examples=400)
-def test_plain_lines_of_names_are_parted_as_all_others(names: list[str], comma: str) -> None:
-    line = comma.join(names)
-    assert list(one(f"<title>T</title><dc:creator>{line}</dc:creator>").authors) == list(
-        authors([line])
-    )
-
-
-@pytest.mark.parametrize("reader", ["fast", "tolerant"])
-def test_a_link_that_is_broken_over_lines_is_whole(reader: str) -> None:
-    unusual = "<body/>" if reader == "tolerant" else ""
-    found = one(f"<title>T</title><link>https:\n//example.org/a\n/b\r\n/c</link>{unusual}")
-    assert found.url == "https://example.org/a/b/c"
-
-
-def test_a_version_is_known_from_the_summary_alone() -> None:
-    found = one(
-        "<title>T</title><link>https://arxiv.org/abs/2508.13426</link>"
-        "<description>arXiv:2508.13426v3 Announce Type: replace \nAbstract: They act.</description>"
-    )
-    assert (found.keys, found.version) == ({"arxiv": "2508.13426"}, 3)
-
-
 @pytest.mark.parametrize(
     ("value", "keys", "version"),
     [
@@ -417,7 +333,15 @@ def test_a_version_is_known_from_the_summary_alone() -> None:
         ("https://www.frontiersin.org/articles/10.3389/fnins.2023.1/full",
          {"doi": "10.3389/fnins.2023.1"}, None),
         ("https://doi.org/10.1002%2Fabc", {"doi": "10.1002/abc"}, None),
+        ("pubmed:38000001", {"pmid": "38000001"}, None),
+        ("https://pubmed.ncbi.nlm.nih.gov/38000001/?utm_source=x", {"pmid": "38000001"}, None),
+        ("10.1130/0091-7613(1995)023<0967:AM>2.3.CO;2",
+         {"doi": "10.1130/0091-7613(1995)023<0967:am>2.3.co;2"}, None),
+        ("(doi:10.1016/0160-4120(81))", {"doi": "10.1016/0160-4120(81)"}, None),
+        ("https://doi.org/10.1000/x<br>", {"doi": "10.1000/x"}, None),
         ("https://example.org/10/2", {}, None),
+        # Brackets that are taken off its end one by one take minutes of this.
+        ("10.1000/" + ")" * 200_000, {}, None),
         ("", {}, None),
     ],
 )  # fmt: skip
@@ -427,16 +351,13 @@ def test_F13_identifiers_lose_their_version(
     assert identifiers([value]) == (keys, version)
 
 
-def test_several_identifiers_of_one_scheme_are_kept() -> None:
-    keys, _ = identifiers(["doi:10.1000/a", "doi:10.1000/b", "https://doi.org/10.1000/A"])
-    assert keys == {"doi": ("10.1000/a", "10.1000/b")}
-
-
 @pytest.mark.parametrize(
     ("link", "url"),
     [
         ("/p/1", "https://example.org/p/1"),
         ("  https://example.org/p\n ", "https://example.org/p"),
+        ("https:\n//example.org/a\n/b\r\n/c", "https://example.org/a/b/c"),
+        (f"https://example.org/{'9' * 3_000}", ""),
         ("//other.example/p", "https://other.example/p"),
         ("javascript:alert(1)", ""),
         ("data:text/html,x", ""),
@@ -473,42 +394,32 @@ def test_F13_an_entry_is_named_by_guid_else_link_else_nothing(item: str, raw_id:
 
 
 @pytest.mark.parametrize(
-    ("value", "year"),
+    ("value", "day"),
     [
-        ("Wed, 12 Mar 2025 00:00:00 GMT", 2025),
+        ("Wed, 12 Mar 2025 00:00:00 GMT", "2025-03-12"),
         ("Mon, 01 Jan 0001 00:00:00 GMT", None),
         ("Fri, 31 Dec 1989 00:00:00 GMT", None),
         ("Thu, 01 Jan 2099 00:00:00 GMT", None),
-        ("Tue, 03 Jun 2025 00:00:00 GMT", 2025),
+        ("Tue, 03 Jun 2025 00:00:00 GMT", "2025-06-03"),
         ("Wed, 04 Jun 2025 00:00:00 GMT", None),
         ("Wed, 99 Mar 2025 00:00:00 GMT", None),
         ("soon", None),
-    ],
-)
-def test_F15_dates_that_cannot_be_meant_are_dropped(value: str, year: int | None) -> None:
-    published = one(f"<title>T</title><pubDate>{value}</pubDate>").published
-    assert (published and published.year) == year
-
-
-@pytest.mark.parametrize(
-    ("value", "day"),
-    [
         ("THU , 21 MAR 2024 09:16:55 -0400", "2024-03-21"),
         ("Thu, 21 Mar 2024 09:16:55", "2024-03-21"),
         ("2024/03/21", "2024-03-21"),
         ("March 21, 2024", "2024-03-21"),
         ("Mar 2024", "2024-03-01"),
         ("2024-03", "2024-03-01"),
+        ("2024", None),
+        ("2024-00-00", None),
+        ("Spring 2024", None),
     ],
 )
-def test_dates_are_read_as_people_write_them(value: str, day: str) -> None:
+def test_F15_dates_are_read_as_people_write_them_if_they_can_be_meant(
+    value: str, day: str | None
+) -> None:
     published = one(f"<title>T</title><pubDate>{value}</pubDate>").published
-    assert published and f"{published:%Y-%m-%d}" == day
-
-
-@pytest.mark.parametrize("value", ["2024", "2024-00-00", "Spring 2024"])
-def test_a_year_alone_is_no_date(value: str) -> None:
-    assert one(f"<title>T</title><dc:date>{value}</dc:date>").published is None
+    assert (published and f"{published:%Y-%m-%d}") == day
 
 
 def test_the_time_of_a_scrape_is_never_a_date_of_publication() -> None:
@@ -547,29 +458,28 @@ def test_F3_a_feed_without_entries_is_a_success() -> None:
         ("[" * 100_000, "cannot be read|too deeply"),
         ('<rss version="2.0"><channel><title>c', "before its first entry"),
         (rss("<pubDate>x</pubDate>"), "no entry is a paper: entry has no title and no text"),
+        (
+            '<feed xmlns="http://www.w3.org/2005/Atom" '
+            'xmlns:opensearch="http://a9.com/-/spec/opensearch/1.1/"><title>t</title>'
+            "<opensearch:totalResults>314</opensearch:totalResults></feed>",
+            "314 entries",
+        ),
+        (
+            '<feed xmlns="http://www.w3.org/2005/Atom"><title>t</title><entry>'
+            "<id>http://arxiv.org/api/errors#bad_id</id><title>Error</title>"
+            "<summary>incorrect id format</summary></entry></feed>",
+            "arXiv answered with an error: incorrect id format",
+        ),
+        (
+            "<rss version='2.0'><channel><title>Feed error for query: /rss/cs.ZZ</title>"
+            "<description>Invalid archive cs.ZZ</description></channel></rss>",
+            "arXiv answered with an error: Invalid archive cs.ZZ",
+        ),
     ],
 )
 def test_F01_an_answer_that_is_no_feed_is_an_error(content: str, why: str) -> None:
     reading = read(content)
     assert re.search(why, reading.error) and not reading.complete and reading.papers == ()
-
-
-def test_F6_an_empty_answer_that_says_there_is_more_is_an_error() -> None:
-    reading = read(
-        '<feed xmlns="http://www.w3.org/2005/Atom" '
-        'xmlns:opensearch="http://a9.com/-/spec/opensearch/1.1/"><title>t</title>'
-        "<opensearch:totalResults>314</opensearch:totalResults></feed>"
-    )
-    assert "314 entries" in reading.error
-
-
-def test_F6_an_error_of_arxiv_in_the_form_of_a_feed_is_an_error() -> None:
-    reading = read(
-        '<feed xmlns="http://www.w3.org/2005/Atom"><title>t</title><entry>'
-        "<id>http://arxiv.org/api/errors#bad_id</id><title>Error</title>"
-        "<summary>incorrect id format</summary></entry></feed>"
-    )
-    assert reading.error == "arXiv answered with an error: incorrect id format"
 
 
 def items(count: int) -> list[str]:
@@ -694,10 +604,8 @@ def test_F12_what_a_doctype_might_define_is_not_lost() -> None:
     assert paper.title == "Poincaré"
 
 
-@pytest.mark.parametrize("unusual", ["", "<media:title>x</media:title>"])
-def test_a_feed_about_entities_is_not_refused(unusual: str) -> None:
-    item = f"<title>The <![CDATA[<!ENTITY x]]> of XML</title>{unusual}"
-    assert read(rss(item)).error == ""
+def test_a_feed_about_entities_is_not_refused() -> None:
+    assert read(rss("<title>The <![CDATA[<!ENTITY x]]> of XML</title>")).error == ""
 
 
 def test_F06_a_feed_larger_than_any_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -756,11 +664,6 @@ def test_the_cap_of_an_entry_is_on_all_its_text() -> None:
     assert not isinstance(huge, Paper)
 
 
-def test_a_date_is_kept_up_to_two_days_ahead() -> None:
-    value = (NOW + timedelta(days=2)).strftime("%a, %d %b %Y %H:%M:%S GMT")
-    assert one(f"<title>T</title><pubDate>{value}</pubDate>").published == NOW + timedelta(days=2)
-
-
 def test_F12_identifiers_and_links_hold_nothing_that_cannot_be_stored_or_shown() -> None:
     found = one(
         "<title>T</title><guid>a\u200b\u202eb</guid><link>https://example.org/a\u007f\u200bb?x</link>"
@@ -770,10 +673,6 @@ def test_F12_identifiers_and_links_hold_nothing_that_cannot_be_stored_or_shown()
     )
     assert (found.raw_id, found.url) == ("ab", "https://example.org/ab?x")
     assert found.keys == {"arxiv": "2401.01234", "doi": "10.1000/ab"} and found.version is None
-
-
-def test_F06_a_link_without_end_is_none() -> None:
-    assert one(f"<title>T</title><link>https://example.org/{'9' * 3_000}</link>").url == ""
 
 
 @pytest.mark.parametrize(
@@ -812,11 +711,6 @@ def test_a_version_in_one_identifier_hides_none_of_the_others() -> None:
     keys, version = identifiers(value)
     assert keys["doi"] == ("10.1101/2026.01.02.345678", "10.1016/j.cell.2026.05.001")
     assert (keys["pmid"], version) == ("12345678", 2)
-
-
-def test_F06_an_identifier_without_end_is_none() -> None:
-    """Brackets that are taken off its end one by one take minutes of this."""
-    assert identifiers(["10.1000/" + ")" * 200_000]) == ({}, None)
 
 
 @pytest.mark.parametrize(

@@ -135,12 +135,6 @@ def test_F01_F06_what_is_no_response_is_reported(content: bytes, error: str) -> 
     assert error in read(Oai, content).error
 
 
-def test_an_error_of_arxiv_s_feeds_is_reported() -> None:
-    feed = b"<rss version='2.0'><channel><title>Feed error for query: /rss/cs.ZZ</title>"
-    feed += b"<description>Invalid archive cs.ZZ</description></channel></rss>"
-    assert read(Arxiv, feed).error == "arXiv answered with an error: Invalid archive cs.ZZ"
-
-
 # ── documents with faults ───────────────────────────────────────────────────────────
 
 

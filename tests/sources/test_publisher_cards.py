@@ -10,7 +10,6 @@ import pytest
 
 from monitor.model import Paper
 from monitor.sources.feed.source import Feed
-from monitor.sources.fields.identifiers import identifiers
 from tests.sources.scenario import read
 from tests.sources.test_feed import rss
 
@@ -312,23 +311,6 @@ def test_authors_behind_a_title_are_none_of_it() -> None:
 def test_numbers_of_notes_are_no_part_of_names() -> None:
     names = "Ada Byron&lt;sup>1&lt;/sup>, Jane Roe&lt;sup>2,3&lt;/sup>"
     assert entry(f"<dc:creator>{names}</dc:creator>").authors == ("Ada Byron", "Jane Roe")
-
-
-@pytest.mark.parametrize(
-    ("value", "keys"),
-    [
-        ("pubmed:38000001", {"pmid": "38000001"}),
-        ("https://pubmed.ncbi.nlm.nih.gov/38000001/?utm_source=x", {"pmid": "38000001"}),
-        (
-            "10.1130/0091-7613(1995)023<0967:AM>2.3.CO;2",
-            {"doi": "10.1130/0091-7613(1995)023<0967:am>2.3.co;2"},
-        ),
-        ("(doi:10.1016/0160-4120(81))", {"doi": "10.1016/0160-4120(81)"}),
-        ("https://doi.org/10.1000/x<br>", {"doi": "10.1000/x"}),
-    ],
-)
-def test_identifiers_in_the_forms_they_have(value: str, keys: dict[str, str]) -> None:
-    assert identifiers((value,))[0] == keys
 
 
 CARD = (
