@@ -65,6 +65,7 @@ def test_a_paper_has_title_abstract_and_the_day_of_its_list() -> None:
     first = read(page(*whole())).papers[0]
     listed = (ListedDay(date(2025, 3, 12), year_guessed=True),)
     assert first == Paper(title=TITLES[0], abstract=ABSTRACTS[0], listed=listed)
+    assert not HuggingFacePage.dated  # the date of a list is not that of its papers
 
 
 SEED_PAIRS = pairs(read(SEED))
