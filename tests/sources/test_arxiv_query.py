@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from pydantic import ValidationError
 
 from monitor.http.client import HttpClient
 from monitor.sources import arxiv
@@ -79,6 +78,17 @@ def test_all_pages_of_a_query_are_read_and_the_last_moves_the_state(
         "(all:root AND cat:cs.LG) AND submittedDate:[202505260000 TO 202506022359]"
     )
     assert found.state == {"until": NOW.isoformat()}
+    longer = reader(web, door, overlap_days=14)
+    longer.state = found.state
+    longer.run()
+    assert "submittedDate:[202505190000 TO" in api.asked[-1]["search_query"]
+
+
+def test_no_results_are_a_success(web: MisbehavingServer, door: HttpClient) -> None:
+    web.decides("*", Api().answer)
+    found = reader(web, door)
+    assert found.run() == [] and not found.errors
+    assert found.state == {"until": NOW.isoformat()}
 
 
 def test_an_outage_of_weeks_is_filled_in_pieces(web: MisbehavingServer, door: HttpClient) -> None:
@@ -119,15 +129,6 @@ def test_F01_an_empty_or_false_page_in_the_middle_moves_nothing(
     assert found.state == {"until": NOW.isoformat()}
 
 
-def test_no_results_are_a_success_where_the_first_page_says_so(
-    web: MisbehavingServer, door: HttpClient
-) -> None:
-    web.decides("*", lambda _: Answer(body=page([], 0)))
-    found = reader(web, door)
-    assert found.run() == [] and not found.errors
-    assert found.state == {"until": NOW.isoformat()}
-
-
 def test_more_results_than_can_be_asked_for_are_refused(
     web: MisbehavingServer, door: HttpClient
 ) -> None:
@@ -135,22 +136,6 @@ def test_more_results_than_can_be_asked_for_are_refused(
     found = reader(web, door)
     found.run()
     assert "narrow the query" in found.errors[0] and found.state == {}
-
-
-@pytest.mark.parametrize(
-    "settings", [{"query": "x", "categories": ["cs.LG"]}, {"query": "x", "path": "y"}]
-)
-def test_a_query_stands_alone(settings: dict[str, object]) -> None:
-    with pytest.raises(ValidationError, match="either"):
-        ArxivOptions.model_validate(settings)
-
-
-def test_a_longer_overlap_begins_a_query_earlier(web: MisbehavingServer, door: HttpClient) -> None:
-    api = Api("20250520", "20250528")
-    web.decides("*", api.answer)
-    found = reader(web, door, overlap_days=14)
-    found.state = {"until": NOW.isoformat()}
-    assert found.run() == ["Paper 0", "Paper 1"]
 
 
 @pytest.mark.parametrize(
