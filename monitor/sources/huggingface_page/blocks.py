@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from monitor.model import Rejected
 from monitor.sources.huggingface_page.furniture import TEXT, Kind, Sign, find_sign
-from monitor.sources.huggingface_page.links import END, NUMBER, START, MarkedText
+from monitor.sources.huggingface_page.links import AFTER_ADDRESS, END, NUMBER, START
 from monitor.text import clean
 
 LONG_LINE = 300  # characters; lines this long are not wrapped: each is a block of its own
@@ -20,7 +20,7 @@ MAX_QUOTED_CHARS = 60
 MAX_NAME_CHARS = 80  # of an organisation, or the person who submitted a paper
 TITLE_HEADING = 3  # level; those of the page's own titles are lower
 
-_MARKS = re.compile(f"([{START}{END}{NUMBER}])")
+_MARKS = re.compile(f"([{START}{NUMBER}][^{AFTER_ADDRESS}]*{AFTER_ADDRESS}|{END})")
 _PREFIX = re.compile(r"(?:(?P<heading>#{1,6})(?:\s+|$)|[>*+•](?:\s+|$)|-(?:\s+|$)(?=.)){0,9}")
 _ADDRESS = re.compile(r"[<(]?(https?://[^\s<>()]+)[>)]?")
 _OF_A_CARD = re.compile(r"(?:huggingface\.co|hf\.co)/(?:papers/|login\b)")
@@ -80,8 +80,7 @@ class _Draft:
 class _Splitter:
     """Splits at blank lines and links; furniture and very long lines always are alone."""
 
-    def __init__(self, marked: MarkedText) -> None:
-        self.addresses = iter(marked.addresses)
+    def __init__(self) -> None:
         self.drafts: list[_Draft] = []
         self.joins = False  # whether this line may continue the block of the line before
         self.in_link = False
@@ -92,9 +91,9 @@ class _Splitter:
         if not line and not self.in_link:
             self.joins = False
         for piece in _MARKS.split(line) if _MARKS.search(line) else (line,):
-            if piece in (START, NUMBER):
-                self.drafts.append(_Draft(number, [], self.heading, next(self.addresses)))
-                self.in_link, self.joins, self.heading = piece == START, True, 0
+            if piece.startswith((START, NUMBER)):
+                self.drafts.append(_Draft(number, [], self.heading, piece[1:-1]))
+                self.in_link, self.joins, self.heading = piece[0] == START, True, 0
             elif piece == END:
                 self.in_link = self.joins = False
             elif text := piece.strip(_SPACES):
@@ -177,18 +176,14 @@ def _continues(before: str, text: str) -> bool:
     return min(len(before), len(text)) > 160 and text[0].islower() and is_unfinished(before)
 
 
-def split_blocks(marked: MarkedText) -> list[Block]:
-    """Split a text into blocks; what has no text, such as a picture, is left out."""
-    splitter = _Splitter(marked)
-    lines = [line.rstrip(_SPACES) for line in marked.text.split("\n")]
+def split_blocks(text: str, is_markdown: bool) -> list[Block]:
+    """Split a text with marked links into blocks; what has no text, such as a picture, goes."""
+    splitter = _Splitter()
+    lines = [line.rstrip(_SPACES) for line in text.split("\n")]
     for number, (line, next_line) in enumerate(pairwise([*lines, ""]), start=1):
         splitter.add_line(number, line, next_line.lstrip(_SPACES).startswith("·"))
-    return [
-        block
-        for draft in splitter.drafts
-        if draft.lines
-        for block in _blocks_of(draft, marked.is_markdown)
-    ]
+    drafts = (draft for draft in splitter.drafts if draft.lines)
+    return [block for draft in drafts for block in _blocks_of(draft, is_markdown)]
 
 
 def _blocks_of(draft: _Draft, is_markdown: bool) -> Iterator[Block]:

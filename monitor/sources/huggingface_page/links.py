@@ -12,13 +12,12 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from monitor.sources.huggingface_page.furniture import Kind, find_sign
 
 # Unicode reserves these characters for use inside a program.
-START, END, NUMBER = "\ufdd0", "\ufdd1", "\ufdd2"
+START, END, NUMBER, AFTER_ADDRESS = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3"
 MAX_OPEN = 100  # brackets that may still be closed
 MAX_LINK_CHARS = 20_000
 MAX_SHORT_CHARS = 40  # in brackets that are no link: "[Re]", "[IMG]"
@@ -68,19 +67,6 @@ _TOKEN = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class MarkedText:
-    """A text with START and END around each link, or NUMBER before one whose end is unknown.
-
-    `addresses` are those of START and NUMBER in their order, "" where unknown. Lines are counted
-    as in the document.
-    """
-
-    text: str
-    addresses: tuple[str, ...]
-    is_markdown: bool
-
-
 class _Opener(NamedTuple):
     start: int
     end: int
@@ -100,12 +86,16 @@ class _Edit(NamedTuple):
     start: int
     end: int
     text: str
-    address: str | None = None  # of START and NUMBER
 
 
-def mark_links(text: str) -> MarkedText:
-    """Replace the notation of links by marks; images, tags and the list of addresses go."""
-    for mark in (START, END, NUMBER):
+def mark_links(text: str) -> tuple[str, bool]:
+    """Replace the notation of links by marks; images, tags and the list of addresses go.
+
+    START and END are around each link, NUMBER before one whose end is unknown; START and NUMBER
+    have the address behind them ("" if unknown) up to AFTER_ADDRESS. Returns whether the text is
+    Markdown, too. Lines are counted as in the document.
+    """
+    for mark in (START, END, NUMBER, AFTER_ADDRESS):
         text = text.replace(mark, " ")
     by_label: dict[str, str] = {}
 
@@ -118,6 +108,10 @@ def mark_links(text: str) -> MarkedText:
 
 def _normal(label: str) -> str:
     return " ".join(label.split()).casefold()
+
+
+def _mark(mark: str, address: str) -> str:
+    return f"{mark}{''.join(address.split())}{AFTER_ADDRESS}"
 
 
 class _Scan:
@@ -136,22 +130,18 @@ class _Scan:
         self.end_of_last = 0  # of a link
         self.last_number = 0
 
-    def marked(self) -> MarkedText:
+    def marked(self) -> tuple[str, bool]:
         for token in _TOKEN[self.numbered_before].finditer(self.text):
             self._take(token)
         self._mark_links()
         parts: list[str] = []
-        addresses: list[str] = []
         position = 0
-        for start, end, mark, address in sorted(self.edits, key=lambda edit: edit[:2]):
-            if start < position:
-                continue
-            lines = "\n" * self.text.count("\n", start, end)
-            parts += (self.text[position:start], mark, lines)
-            addresses += () if address is None else (address,)
-            position = end
-        parts.append(self.text[position:])
-        return MarkedText("".join(parts), tuple(addresses), self.is_markdown)
+        for start, end, mark in sorted(self.edits, key=lambda edit: edit[:2]):
+            if start >= position:
+                lines = "\n" * self.text.count("\n", start, end)
+                parts += (self.text[position:start], mark, lines)
+                position = end
+        return "".join((*parts, self.text[position:])), self.is_markdown
 
     def _take(self, token: re.Match[str]) -> None:
         start, end = token.span()
@@ -191,15 +181,14 @@ class _Scan:
         """
         if not self.open or self.open[-1].begins_line:
             return self.open.pop() if self.open else None
-        alone = self._begins_line(end)
-        for count, opener in enumerate(reversed(self.open), start=1):
+        for opener in reversed(self.open):
             if end - opener.end > MAX_LINK_CHARS:
                 break
             if opener.begins_line:
-                if not alone and "\n\n" in self.text[opener.end : end]:
+                if "\n\n" in self.text[opener.end : end] and not self._begins_line(end):
                     break
-                for _ in range(count):
-                    self.open.pop()
+                while self.open.pop() is not opener:
+                    continue
                 return opener
         return self.open.pop()
 
@@ -249,7 +238,7 @@ class _Scan:
         if 0 < step <= MAX_NUMBER_STEP or not self.last_number:
             self.last_number = int(digits)
             self.end_of_last = end
-            self.edits.append(_Edit(start, end, NUMBER, self.by_label.get(digits, "")))
+            self.edits.append(_Edit(start, end, _mark(NUMBER, self.by_label.get(digits, ""))))
 
     def _bare_address(self, colon: int, end: int) -> None:
         if scheme := _SCHEME.search(self.text, max(0, colon - 6), colon):
@@ -278,9 +267,10 @@ class _Scan:
         """Mark links; of one inside another, only the notation goes."""
         outer_end = 0
         for opener, start, end, address in sorted(self.links):
-            if opener.start < outer_end:
-                marks = (_Edit(opener.start, opener.end, ""), _Edit(start, end, ""))
-            else:
-                marks = (_Edit(opener.start, opener.end, START, address), _Edit(start, end, END))
-                outer_end = end
-            self.edits += marks
+            marks = "", ""
+            if opener.start >= outer_end:
+                marks, outer_end = (_mark(START, address), END), end
+            self.edits += (
+                _Edit(opener.start, opener.end, marks[0]),
+                _Edit(start, end, marks[1]),
+            )

@@ -79,7 +79,7 @@ class HuggingFacePage(Source):
             return failure(f"the document has more than {MAX_LINES:,} lines")
         if max(map(text.count, ("[", "]", "<", "://"))) > MAX_LINKS:
             return failure(f"the document has more than {MAX_LINKS:,} brackets or addresses")
-        blocks = split_blocks(mark_links(text))
+        blocks = split_blocks(*mark_links(text))
         if len(blocks) > MAX_BLOCKS:
             return failure(f"the document has more than {MAX_BLOCKS:,} titles and abstracts")
         latest = min(document.at, self._clock()).astimezone(UTC).date()
