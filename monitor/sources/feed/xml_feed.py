@@ -30,7 +30,7 @@ _ENTITIES = re.compile(rb"<!(?:ENTITY|DOCTYPE[^>\[]{0,1000}\[)", re.IGNORECASE)
 
 _DOCTYPE = re.compile(rb"<!DOCTYPE[^>\[]{0,1000}>", re.IGNORECASE)
 _ENTRY_END = re.compile(rb"</(?:\w{1,20}:)?(?:item|entry)\s*>")
-_ROOT_END = re.compile(rb"</(?:\w{1,20}:)?(?:rss|feed|RDF)\s*>(?:\s|<!--.*?-->|\0)*$", re.DOTALL)
+_ROOT_END = re.compile(rb"</(?:\w{1,20}:)?(?:rss|feed|RDF)\s*>(?:\s|<!--.*?-->)*$", re.DOTALL)
 # Places, pictures and sounds: feedparser 6.0.14 breaks at a gml:pos outside a georss:where.
 _OTHER_MODULES = re.compile(rb"</?(?:gml|georss|geo|media|itunes|psc):[^<>]{1,2000}>")
 _CHARACTER_NUMBER = re.compile(rb"&#(\d{1,9}|[xX][0-9a-fA-F]{1,8});?")
@@ -105,7 +105,7 @@ def read_xml(content: bytes, url: str, content_type: str) -> FeedEntries:
     _check_answer(feed)
     issued = _date(feed.feed, "updated")
     entries: list[Entry | str] = [_entry(item, feed.version, issued) for item in feed.entries]
-    is_cut = not _ROOT_END.search(content[-4096:])
+    is_cut = not _ROOT_END.search(content[-4096:].replace(b"\0", b""))
     if is_cut and entries:
         plain = content.replace(b"\0", b"")
         last = max((match.start() for match in _ENTRY.finditer(plain)), default=0)
