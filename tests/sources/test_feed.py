@@ -12,13 +12,11 @@ from typing import Any
 import pytest
 
 from monitor.model import Paper, Reading
-from monitor.sources.feed.source import Feed, to_paper
-from monitor.sources.feed.xml_feed import Entry
+from monitor.sources.feed.source import Feed
 from monitor.sources.fields.dates import parse_date
 from monitor.sources.fields.identifiers import identifiers
 from monitor.sources.fields.names import authors
 from tests.sources import scenario
-from tests.sources.scenario import NOW
 
 
 def read(content: str | bytes, **how: Any) -> Reading:
@@ -39,6 +37,9 @@ def rss(*items: str, version: str = "2.0") -> str:
 def one(item: str, **how: Any) -> Paper:
     (found,) = read(rss(item), **how).papers
     return found
+
+
+GML = 'xmlns:gml="http://www.opengis.net/gml"'
 
 
 def json_feed(*items: Mapping[str, Any]) -> str:
@@ -140,22 +141,25 @@ def test_json_feed() -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        [{"title": "Agents", "link": "https://example.org/", "author": "Ada L."}],
+        [{"title": "Agents", "link": "https://e.org/", "author": "Ada L.", "summary": "Act."}],
         {"entries": [
-            {"name": "Agents", "url": "https://example.org/", "author": {"name": "Ada L."}}
+            {"name": "Agents", "url": "https://e.org/", "author": {"name": "Ada L."},
+             "summary": {"content": "<p>Act.</p>"}}
         ]},
         {"papers": [
-            {"title": "Agents", "external_url": "https://example.org/", "authors": ["Ada L."]}
+            {"title": "Agents", "external_url": "https://e.org/", "authors": ["Ada L."],
+             "abstract": "Act."}
+        ]},
+        {"elements": [
+            {"title": "Agents", "link": "https://e.org/", "authors": ["Ada L."],
+             "contents": "<p>Act.</p>"}
         ]},
     ],
 )  # fmt: skip
 def test_json_that_looks_like_a_feed_is_read_as_one(content: Any) -> None:
     (found,) = read(json.dumps(content)).papers
-    assert (found.title, found.url, found.authors) == (
-        "Agents",
-        "https://example.org/",
-        ("Ada L.",),
-    )
+    assert (found.title, found.url) == ("Agents", "https://e.org/")
+    assert (found.authors, found.abstract) == (("Ada L.",), "Act.")
 
 
 def test_json_of_other_readers_is_read_as_a_feed() -> None:
@@ -166,7 +170,6 @@ def test_json_of_other_readers_is_read_as_a_feed() -> None:
             {
                 "title": "B",
                 "published": 1711012615000,
-                "summary": {"content": "<p>Text</p>"},
                 "alternate": [{"href": "https://doi.org/10.1000/b", "type": "text/html"}],
             },
             {
@@ -182,11 +185,7 @@ def test_json_of_other_readers_is_read_as_a_feed() -> None:
         ("03-21 09", "https://doi.org/10.1000/b", ""),
         ("03-01 00", "", "https://e.org/c.pdf"),
     ]
-    assert papers[1].abstract == "Text" and papers[1].keys == {"doi": "10.1000/b"}
-    scraped = {
-        "elements": [{"title": "A", "contents": "<p>Sand moves.</p>", "link": "https://e.org"}]
-    }
-    assert [paper.abstract for paper in read(json.dumps(scraped)).papers] == ["Sand moves."]
+    assert papers[1].keys == {"doi": "10.1000/b"}
 
 
 @pytest.mark.parametrize(
@@ -224,19 +223,6 @@ def test_the_suffix_of_old_arxiv_titles_is_read_and_left_out(
 def test_F06_a_word_without_end_is_read_in_linear_time() -> None:
     """feedparser alone takes minutes to look for a mail address in it."""
     assert one(f"<title>T</title><author>{'a' * 200_000}</author>").title == "T"
-
-
-def test_W04_hostile_fields_are_inert() -> None:
-    found = one(
-        "<title>&lt;img src=x onerror=alert(1)&gt;Agents</title>"
-        "<link>javascript:alert(1)</link><guid isPermaLink='false'>x</guid>"
-        "<dc:creator>&lt;script&gt;x&lt;/script&gt;Ada L.</dc:creator>"
-        "<description>&lt;svg onload=x&gt;They act.</description>"
-        "<prism:publicationName>&lt;b onclick='x'&gt;Sand&lt;/b&gt;</prism:publicationName>"
-        "<category>&lt;i&gt;dunes&lt;/i&gt;</category>"
-    )
-    assert (found.title, found.url, found.authors) == ("Agents", "", ("Ada L.",))
-    assert (found.abstract, found.venue, found.categories) == ("They act.", "Sand", ("dunes",))
 
 
 def test_labels_are_few_and_short() -> None:
@@ -516,13 +502,6 @@ def test_F10_ill_formed_xml_is_read_as_far_as_it_goes_and_incomplete() -> None:
     assert len(reading.papers) == 3 and not reading.complete
 
 
-def test_one_entry_without_a_title_or_text_does_not_stop_the_others() -> None:
-    reading = read(rss(items(1)[0], "<pubDate>x</pubDate>", items(1)[0]))
-    assert len(reading.papers) == 2 and reading.complete
-    why = "entry has no title and no text"
-    assert [(r.where, r.why) for r in reading.rejected] == [("entry 2", why)]
-
-
 @pytest.mark.parametrize(
     "content",
     [
@@ -548,11 +527,6 @@ def test_a_page_that_counts_its_readers_is_not_the_one_that_is_meant() -> None:
     assert found.url == "https://doi.org/10.1000/x" and found.keys == {"doi": "10.1000/x"}
 
 
-def test_an_element_of_authors_is_read_as_the_feeds_of_ieee_have_it() -> None:
-    reading = read(rss("<title>T</title><authors>Ada Byron;Jane Roe;</authors>"))
-    assert reading.papers[0].authors == ("Ada Byron", "Jane Roe")
-
-
 def test_an_entry_without_a_title_is_called_by_how_its_text_begins() -> None:
     reading = read(
         json_feed({"content_html": "<p>Hello, world!</p>"}, {"content_text": "ab " * 99})
@@ -574,60 +548,59 @@ def test_an_entry_without_a_title_is_called_by_how_its_text_begins() -> None:
         (json_feed(*[{"title": "x"}] * 5_001), "more than 5,000 entries"),
         (rss("<title>x</title>" + "<dc:creator>Ada</dc:creator>" * 40_000), "than 20,000 elements"),
         ("<rss version='2.0'>" + "a<b " * 600_000, "large and not well-formed"),
+        ('<!DOCTYPE r [<!ENTITY a "x">]><rss/>'.encode("utf-16"), "declares entities"),
     ],
 )  # fmt: skip
-def test_F06_documents_that_would_hurt_are_refused(content: str, why: str) -> None:
+def test_F06_documents_that_would_hurt_are_refused(content: str | bytes, why: str) -> None:
     assert why in read(content).error
 
 
-def test_F06_refusals_hold_in_other_encodings() -> None:
-    assert "declares" in read('<!DOCTYPE r [<!ENTITY a "x">]><rss/>'.encode("utf-16")).error
+HUGE = "<![CDATA[<div>]]>" * 60_000
 
 
-@pytest.mark.parametrize("name", ["description", "prism:publicationName"])
-def test_F06_one_huge_entry_is_rejected_and_the_others_are_kept(name: str) -> None:
-    huge = f"<title>T</title><{name}>{'<![CDATA[<div>]]>' * 60_000}</{name}>"
-    reading = read(rss(items(1)[0], huge, items(1)[0]))
-    assert len(reading.papers) == 2
-    assert reading.rejected[0].why == "entry is larger than 262,144 characters"
+@pytest.mark.parametrize(
+    ("item", "why"),
+    [
+        ("<pubDate>x</pubDate>", "entry has no title and no text"),
+        *(
+            (f"<title>T</title><{name}>{HUGE}</{name}>", "entry is larger than 262,144 characters")
+            for name in ("description", "prism:publicationName", "category")
+        ),
+    ],
+)
+def test_F06_one_entry_that_is_no_paper_is_rejected_and_the_others_are_kept(
+    item: str, why: str
+) -> None:
+    reading = read(rss(items(1)[0], item, items(1)[0]))
+    assert len(reading.papers) == 2 and reading.complete
+    assert [(r.where, r.why) for r in reading.rejected] == [("entry 2", why)]
 
 
-def test_F12_a_bare_doctype_is_dropped() -> None:
-    doctype = '<!DOCTYPE rss PUBLIC "-//Netscape//DTD RSS 0.91//EN" "http://example.org/x.dtd">'
-    assert len(read(doctype + rss(*items(2), version="0.91")).papers) == 2
-
-
-def test_F12_what_a_doctype_might_define_is_not_lost() -> None:
-    """Behind a DOCTYPE that is never fetched, XML lets names of characters fall away."""
-    doctype = '<?xml version="1.0"?><!DOCTYPE rss SYSTEM "http://example.org/rss-0.91.dtd">'
-    [paper] = read(doctype + rss("<title>Poincar&eacute;</title>", version="0.91")).papers
-    assert paper.title == "Poincaré"
-
-
-def test_a_feed_about_entities_is_not_refused() -> None:
-    assert read(rss("<title>The <![CDATA[<!ENTITY x]]> of XML</title>")).error == ""
+@pytest.mark.parametrize(
+    ("content", "complete"),
+    [
+        (rss("<title>Poincaré</title>").encode("utf-8-sig"), True),
+        (rss("<title>Poincaré</title>").encode("utf-16"), True),
+        (rss("<title>Poin\x0bcar\x01é</title>"), True),
+        # Behind a DOCTYPE that is never fetched, XML lets names of characters fall away.
+        (
+            '<!DOCTYPE rss SYSTEM "http://e.org/rss.dtd">' + rss("<title>Poincar&eacute;</title>"),
+            False,
+        ),
+        (rss("<title>Poincaré</title><description><![CDATA[<!ENTITY x]]></description>"), True),
+        # feedparser breaks at this.
+        (rss(f"<title>Poincaré</title><gml:Point {GML}><gml:pos>1 2</gml:pos></gml:Point>"), True),
+    ],
+)
+def test_F12_unusual_feeds_are_read(content: str | bytes, complete: bool) -> None:
+    reading = read(content)
+    assert [paper.title for paper in reading.papers] == ["Poincaré"]
+    assert reading.complete == complete
 
 
 def test_F06_a_feed_larger_than_any_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("monitor.sources.feed.source.MAX_BYTES", 100)
     assert "larger than 100 bytes" in read(rss(*items(2))).error
-
-
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
-def test_F12_encodings_of_feeds(encoding: str) -> None:
-    content = rss("<title>Poincaré</title>").encode(encoding)
-    assert read(content).papers[0].title == "Poincaré"
-
-
-def test_F12_control_characters_do_not_break_a_feed() -> None:
-    reading = read(rss("<title>A\x0b\x00b</title>").replace("\x00", "\x01"))
-    assert reading.papers[0].title == "Ab" and reading.complete
-
-
-def test_a_feed_in_which_its_reader_breaks_is_read_without_what_breaks_it() -> None:
-    gml = 'xmlns:gml="http://www.opengis.net/gml"'
-    reading = read(rss(f"<title>T</title><gml:Point {gml}><gml:pos>1 2</gml:pos></gml:Point>"))
-    assert [paper.title for paper in reading.papers] == ["T"] and reading.complete
 
 
 def test_F06_a_feed_that_breaks_its_reader_is_an_error() -> None:
@@ -657,11 +630,6 @@ def test_a_field_in_another_form_costs_itself_only(field: str) -> None:
 def test_the_bytes_of_a_document_are_never_taken_for_a_path(tmp_path: Path) -> None:
     (tmp_path / "feed.xml").write_text(rss(*items(2)))
     assert "neither RSS" in read(str(tmp_path / "feed.xml")).error
-
-
-def test_the_cap_of_an_entry_is_on_all_its_text() -> None:
-    huge = to_paper(Entry(title="x", categories=("y" * 300_000,)), "", NOW)
-    assert not isinstance(huge, Paper)
 
 
 def test_F12_identifiers_and_links_hold_nothing_that_cannot_be_stored_or_shown() -> None:

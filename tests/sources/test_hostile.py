@@ -99,6 +99,14 @@ AS_JSON: list[tuple[type[Source], str]] = [
 ]
 AS_XML: list[tuple[type[Source], str]] = [
     (
+        Feed,
+        '<rss version="2.0" xmlns:dc="http://purl.org/dc/elements/1.1/" '
+        'xmlns:prism="http://prismstandard.org/namespaces/basic/2.0/"><channel><item>'
+        "<title>EVIL</title><link>LINK</link><guid>NAME</guid><dc:creator>EVIL</dc:creator>"
+        "<description>EVIL</description><prism:publicationName>EVIL</prism:publicationName>"
+        "<category>EVIL</category></item></channel></rss>",
+    ),
+    (
         Oai,
         OAI
         % (
