@@ -91,15 +91,6 @@ def test_no_results_are_a_success(web: MisbehavingServer, door: HttpClient) -> N
     assert found.state == {"until": NOW.isoformat()}
 
 
-def test_an_outage_of_weeks_is_filled_in_pieces(web: MisbehavingServer, door: HttpClient) -> None:
-    api = Api("20250412", "20250430", "20250515", "20250601")
-    web.decides("*", api.answer)
-    found = reader(web, door)
-    found.state = {"until": (NOW - 45 * DAY).isoformat()}
-    assert set(found.run()) == {f"Paper {n}" for n in range(4)}
-    assert len(api.asked) == 4 and found.state == {"until": NOW.isoformat()}
-
-
 @pytest.mark.parametrize(
     ("body", "content_type"),
     [

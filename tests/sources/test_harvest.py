@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -16,7 +15,6 @@ from monitor.http.client import HttpClient
 from monitor.sources.arxiv import Arxiv, ArxivOptions, is_gap, publishes_between, sets
 from monitor.sources.base import Source
 from monitor.sources.oai.source import Harvester, Oai
-from tests.house import House
 from tests.servers.web import Answer, Asked, MisbehavingServer
 
 MONDAY = datetime(2025, 6, 2, 12, tzinfo=UTC)
@@ -181,28 +179,6 @@ def test_seven_days_down_then_the_gap_is_filled(followed: tuple[Shelf, Reader]) 
     assert reader.run() == numbered(18, 20) and shelf.asked == []
 
 
-def test_the_pipeline_stores_each_paper_of_a_gap_once(
-    web: MisbehavingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
-    shelf = month()
-    arxiv(shelf, web, door=None)
-    house = House(tmp_path)
-    source = {"kind": "arxiv", "categories": ["cs.LG"], "url": web.url(""), "allow_private": True}
-    house.settings["sources"] = {"arxiv": source}
-    house.clock.at = shelf.now
-    first = house.ingest()
-    assert sum(run.new for run in first) == 3 and not [run for run in first if run.error]
-    house.clock.move(days=8)
-    shelf.now = house.clock.at
-    runs = house.ingest()
-    assert sum(run.new for run in runs) == 18 and not [run for run in runs if run.error]
-    again = house.ingest()
-    assert sum(run.new + run.revised for run in again) == 0
-
-
 @pytest.mark.parametrize("status", [200, 500])
 def test_oai_stands_in_for_a_feed_that_is_down_or_stays_the_same(
     web: MisbehavingServer, door: HttpClient, followed: tuple[Shelf, Reader], status: int
@@ -229,20 +205,6 @@ def test_a_failing_archive_leaves_the_gap_open(
     assert "503" in reader.errors[0] and reader.state == before
     web.decides("*", shelf.oai)
     assert set(reader.run()) >= set(numbered(3, 11)) and not reader.errors
-
-
-def test_a_long_outage_is_filled_in_pieces_that_survive_a_restart(
-    followed: tuple[Shelf, Reader], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Harvester, "enough_pages", 1)
-    shelf, reader = followed
-    shelf.now += 23 * DAY
-    runs = 0
-    while reader.state["day"] != "2025-06-25":
-        reader.run()
-        runs += 1
-        assert runs < 10
-    assert runs > 2 and set(reader.papers) == set(numbered(0, 53))
 
 
 def test_an_unchanged_feed_is_no_gap(

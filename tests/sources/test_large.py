@@ -67,14 +67,9 @@ def cards(papers: int) -> bytes:
 
 @pytest.mark.parametrize("document", [page, cards])
 def test_a_page_of_twice_the_size_is_twice_the_work(document: Callable[[int], bytes]) -> None:
-    assert len(read(HuggingFacePage, document(5)).papers) == 5
+    assert len(read(HuggingFacePage, document(2_000)).papers) == 2_000
     once, twice = (calls(lambda n=n: read(HuggingFacePage, document(n))) for n in (500, 1000))  # type: ignore[misc]
     assert once * 1.9 < twice < once * 2.1
-
-
-def test_a_page_of_megabytes_gives_its_papers() -> None:
-    reading = read(HuggingFacePage, page(10_000))
-    assert len(reading.papers) == 10_000 and reading.complete
 
 
 @pytest.mark.parametrize(
