@@ -598,11 +598,6 @@ def test_F12_unusual_feeds_are_read(content: str | bytes, complete: bool) -> Non
     assert reading.complete == complete
 
 
-def test_F06_a_feed_larger_than_any_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("monitor.sources.feed.source.MAX_BYTES", 100)
-    assert "larger than 100 bytes" in read(rss(*items(2))).error
-
-
 def test_F06_a_feed_that_breaks_its_reader_is_an_error() -> None:
     """Nobody writes this; but whatever feedparser does not expect must come out as an error."""
     licence = "<creativecommons_license>x<channel/></creativecommons_license>"

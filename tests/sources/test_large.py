@@ -16,7 +16,8 @@ from monitor.sources.base import Source
 from monitor.sources.bibtex import BibTex
 from monitor.sources.crossref import Crossref
 from monitor.sources.dblp import Dblp
-from monitor.sources.huggingface_page.source import MAX_BLOCKS, MAX_LINES, HuggingFacePage
+from monitor.sources.feed.source import Feed
+from monitor.sources.huggingface_page.source import HuggingFacePage
 from monitor.sources.jsonl.source import Jsonl
 from monitor.sources.oai.envelope import Envelope, Record
 from monitor.sources.oai.source import Oai
@@ -70,17 +71,6 @@ def test_a_page_of_twice_the_size_is_twice_the_work(document: Callable[[int], by
     assert len(read(HuggingFacePage, document(2_000)).papers) == 2_000
     once, twice = (calls(lambda n=n: read(HuggingFacePage, document(n))) for n in (500, 1000))  # type: ignore[misc]
     assert once * 1.9 < twice < once * 2.1
-
-
-@pytest.mark.parametrize(
-    ("content", "error"),
-    [
-        (b"ab\n" * (MAX_LINES + 1), f"more than {MAX_LINES:,} lines"),
-        (b"ab\n\n" * (MAX_BLOCKS + 1), f"more than {MAX_BLOCKS:,} titles"),
-    ],
-)
-def test_F12_a_page_of_far_too_many_lines_is_refused_early(content: bytes, error: str) -> None:
-    assert error in read(HuggingFacePage, content).error
 
 
 @pytest.mark.parametrize("faults", [{900: "&"}, {900: "<"}, {500: "&", 900: "<"}, {0: "<"}])
@@ -207,31 +197,24 @@ def test_F12_json_that_would_not_fit_into_memory_is_refused_unread(piece: bytes)
 
 ONE = RECORD.format(1, "<a/>" * 30)
 BROKEN = b"<dblp><article><title>A</b></title></article><article><title>B</title></article></dblp>"
-HITS = b'{"result": {"hits": {"hit": [{"info": {"title": "A"}}, {"info": {"title": "B"}}]}}}'
+HITS = b'{"result": {"hits": {"hit": [%s]}}}' % b",".join([b'{"info": {"title": "A"}}'] * 21)
 
 
 @pytest.mark.parametrize(
     ("cap", "kind", "content", "error"),
     [
-        (
-            "oai.envelope.MAX_TAGS",
-            Oai,
-            OAI.format(ONE).encode(),
-            "the document has more than 20 tags",
+        ("huggingface_page.source.MAX_LINES", HuggingFacePage, b"a\n" * 21, "more than 20 lines"),
+        ("huggingface_page.source.MAX_BLOCKS", HuggingFacePage, b"a\n\n" * 21, "than 20 titles"),
+        *(
+            ("huggingface_page.source.MAX_LINKS", HuggingFacePage, b"a " + sign * 21, "20 brackets")
+            for sign in (b"[", b"]", b"<", b" https://x.org")
         ),
-        (
-            "oai.envelope.MAX_BYTES",
-            Oai,
-            OAI.format(ONE).encode(),
-            "the document is larger than 20 bytes",
-        ),
+        ("feed.source.MAX_BYTES", Feed, b"<rss version='2.0'/>" * 2, "larger than 20 bytes"),
+        ("oai.envelope.MAX_TAGS", Oai, OAI.format(ONE).encode(), "more than 20 tags"),
+        ("oai.envelope.MAX_BYTES", Oai, OAI.format(ONE).encode(), "larger than 20 bytes"),
         ("oai.envelope.MAX_PARTS", Oai, OAI.format(ONE).encode(), "more than 20 elements"),
-        (
-            "api.records.MAX_BYTES",
-            Crossref,
-            b" " * 20 + b"{}",
-            "the document is larger than 20 bytes",
-        ),
+        ("api.records.MAX_BYTES", Crossref, b" " * 20 + b"{}", "larger than 20 bytes"),
+        ("api.records.MAX_RECORDS", Dblp, HITS, "the answer has more than 20 records"),
         ("api.records.MAX_RECORDS", Crossref, b"[%s1]" % (b"1," * 20), "more than 20 records"),
         ("xml_records.MAX_REPAIRED_BYTES", Dblp, BROKEN, "not well-formed"),
         ("xml_records.MAX_REPAIRED_ESCAPES", Dblp, BROKEN + b"&lt;" * 30, "not well-formed"),
@@ -243,11 +226,6 @@ def test_F12_caps_are_kept_to(
     monkeypatch.setattr(f"monitor.sources.{cap}", 20)
     reading = read(kind, content)
     assert not (reading.papers or reading.complete) and error in reading.error
-
-
-def test_F12_more_hits_than_any_search_gives_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("monitor.sources.api.records.MAX_RECORDS", 1)
-    assert read(Dblp, HITS).error == "the answer has more than 1 records"
 
 
 def test_F12_a_text_of_escapes_is_not_mended(monkeypatch: pytest.MonkeyPatch) -> None:
