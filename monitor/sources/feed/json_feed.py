@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from monitor.sources.feed.xml_feed import MAX_ENTRIES, Entry, FeedEntries, FeedError
+import msgspec
+
 from monitor.sources.fields.dates import parse_any_date
 from monitor.sources.fields.encoding import decode
 
+MAX_ENTRIES = 5_000
 MAX_NAME_DEPTH = 8  # objects around a name
 _LISTS = ("items", "entries", "papers", "articles", "elements")
 _SUMMARIES = ("abstract", "summary", "description")
@@ -23,6 +26,52 @@ _IDENTIFIERS = ("id", "guid", *_LINKS, "doi", "arxiv", "arxiv_id")
 _PDF = "application/pdf"
 _BETWEEN_ITEMS = re.compile(r"[ \t\r\n,]*")
 _LIST_BEGINS = re.compile(rf'"(?:{"|".join(_LISTS)})"\s*:\s*\[|^\s*\[')
+
+
+class FeedError(Exception):
+    """The reason why a document has no entries to read."""
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """The fields of one entry, still as mark-up.
+
+    `names` are the values of its author fields, `identifiers` of all fields that may name one
+    (never running text); `published` and `updated` are aware or None; `issued` is the date of
+    the whole feed.
+    """
+
+    title: str = ""
+    summary: str = ""
+    content: str = ""
+    names: tuple[str, ...] = ()
+    id: str = ""
+    link: str = ""
+    pdf: str = ""
+    identifiers: tuple[str, ...] = ()
+    published: datetime | None = None
+    updated: datetime | None = None
+    issued: datetime | None = None
+    categories: tuple[str, ...] = ()
+    announce: str = ""
+    venue: str = ""
+    comment: str = ""
+
+    def size(self) -> int:
+        short = (self.title, self.id, self.link, self.venue, *self.names, *self.categories)
+        return len(self.summary) + len(self.content) + len("".join(short))
+
+
+@dataclass(frozen=True, slots=True)
+class FeedEntries:
+    """The entries of a document, or the reason why an entry is none.
+
+    `complete` is false when the document was cut off or is ill-formed; `home` is the address that
+    the feed says it has, else that of its page.
+    """
+
+    entries: tuple[Entry | str, ...]
+    complete: bool = True
+    home: str = ""
 
 
 def read_json(content: bytes) -> FeedEntries:

@@ -14,9 +14,9 @@ from textwrap import shorten
 from monitor.model import Document, Paper, Reading, Rejected
 from monitor.sources.api.values import terms
 from monitor.sources.base import Source, failure
-from monitor.sources.feed.json_feed import read_json
+from monitor.sources.feed.json_feed import Entry, FeedError, read_json
 from monitor.sources.feed.publisher_cards import bare_title, read_card
-from monitor.sources.feed.xml_feed import Entry, FeedError, read_xml
+from monitor.sources.feed.xml_feed import read_xml
 from monitor.sources.fields import MAX_ENTRY, MAX_TITLE, markup
 from monitor.sources.fields.dates import within_reason
 from monitor.sources.fields.identifiers import identifiers

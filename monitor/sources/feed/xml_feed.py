@@ -6,19 +6,18 @@ import io
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from time import struct_time
 from typing import Any
 from xml.parsers import expat
 from xml.sax import SAXException
 
-import msgspec
+import feedparser
 
+from monitor.sources.feed.json_feed import MAX_ENTRIES, Entry, FeedEntries, FeedError
 from monitor.sources.fields.dates import parse_any_date, parse_date
 from monitor.sources.fields.encoding import is_xml_character
 
-MAX_ENTRIES = 5_000
 MAX_DEPTH = 256
 MAX_ENTRY_ELEMENTS = 20_000  # papers have up to some 5,000 authors
 MAX_ILL_FORMED_BYTES = 2 * 1024 * 1024  # the tolerant parser is slow
@@ -46,52 +45,6 @@ _GAP = re.compile(rb"(?<!\s)\s{1000,}")
 # It looks for mail addresses in authors, in a time that grows with the square of a word's length.
 _ENDLESS_WORD = re.compile(rb"(?<![\w.+-])[\w.+-]{1000,}")
 _WORD_PIECE_BYTES = 500
-
-
-class FeedError(Exception):
-    """The reason why a document has no entries to read."""
-
-
-class Entry(msgspec.Struct, frozen=True, gc=False):
-    """The fields of one entry, still as mark-up.
-
-    `names` are the values of its author fields, `identifiers` of all fields that may name one
-    (never running text); `published` and `updated` are aware or None; `issued` is the date of
-    the whole feed.
-    """
-
-    title: str = ""
-    summary: str = ""
-    content: str = ""
-    names: tuple[str, ...] = ()
-    id: str = ""
-    link: str = ""
-    pdf: str = ""
-    identifiers: tuple[str, ...] = ()
-    published: datetime | None = None
-    updated: datetime | None = None
-    issued: datetime | None = None
-    categories: tuple[str, ...] = ()
-    announce: str = ""
-    venue: str = ""
-    comment: str = ""
-
-    def size(self) -> int:
-        short = (self.title, self.id, self.link, self.venue, *self.names, *self.categories)
-        return len(self.summary) + len(self.content) + len("".join(short))
-
-
-@dataclass(frozen=True, slots=True)
-class FeedEntries:
-    """The entries of a document, or the reason why an entry is none.
-
-    `complete` is false when the document was cut off or is ill-formed; `home` is the address that
-    the feed says it has, else that of its page.
-    """
-
-    entries: tuple[Entry | str, ...]
-    complete: bool = True
-    home: str = ""
 
 
 def read_xml(content: bytes, url: str, content_type: str) -> FeedEntries:
@@ -134,8 +87,6 @@ def _drop_illegal_number(match: re.Match[bytes]) -> bytes:
 
 def _parse(content: bytes, url: str, content_type: str) -> Any:
     """Let feedparser read a feed; where it breaks, without the modules in which it does."""
-    import feedparser  # slow to load, and not needed to read other kinds
-
     headers = {"content-type": content_type, "content-location": url}
 
     def parse(content: bytes) -> Any:
