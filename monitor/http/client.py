@@ -41,7 +41,7 @@ from monitor.http.request import (
     stored_address,
 )
 from monitor.http.response import Response
-from monitor.http.server_memory import CONFIRMED, Memory, NoMemory
+from monitor.http.server_memory import CONFIRMED, Memory
 
 TEMPORARY_PREFIX = "paper-monitor-"
 SAVE_DEADLINE = timedelta(hours=12)
@@ -73,7 +73,7 @@ class HttpClient:
     ) -> None:
         self.contact = contact
         self._downloads = downloads
-        self._memory = memory or NoMemory()
+        self._memory = memory or Memory()
         self._own_gates: tempfile.TemporaryDirectory[str] | None = None
         if gate_dir is None:
             self._own_gates = tempfile.TemporaryDirectory(prefix=TEMPORARY_PREFIX)

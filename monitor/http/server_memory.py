@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Protocol
 
 import msgspec
 
-CONFIRMED = 2  # permanent redirects to one place, before it is asked instead
+CONFIRMED = 2  # permanent redirects to the same address, before it is requested instead
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """Until when a server asked to be left alone, how long that still is, and what it said."""
+    """Until when a server asked for a pause, the time left, and the reason."""
 
     until: datetime
     left: timedelta
@@ -19,39 +18,29 @@ class Wait(msgspec.Struct, frozen=True):
 
 
 class Move(msgspec.Struct, frozen=True):
-    """Where an address redirects to for good (301, 308), and in how many answers it did."""
+    """Where an address redirects to permanently (301, 308), and how many responses showed it."""
 
     target: str
     seen: int
 
 
-class Memory(Protocol):
-    """Servers are `host` or `host:port`; addresses are without user, password and query."""
+class Memory:
+    """The memory of servers, which forgets everything unless a subclass stores it.
+
+    Servers are `host` or `host:port`; addresses are without user, password and query.
+    """
 
     def wait(self, server: str) -> Wait | None:
-        """Return what a server asked for, if its time has not come."""
-
-    def record_wait(self, server: str, left: timedelta, why: str) -> Wait:
-        """Note that a server asked to be left alone."""
-
-    def move(self, address: str) -> Move | None:
-        """Return where an address was seen to redirect to for good."""
-
-    def record_move(self, address: str, target: str) -> None:
-        """Note where an address redirected to for good; "": it did not, or not any more."""
-
-
-class NoMemory:
-    """For a client that keeps nothing between requests."""
-
-    def wait(self, server: str) -> Wait | None:
+        """Return the pause that a server asked for, unless it is over."""
         return None
 
     def record_wait(self, server: str, left: timedelta, why: str) -> Wait:
+        """Record that a server asked for a pause."""
         return Wait(datetime.now().astimezone() + left, left, why)
 
     def move(self, address: str) -> Move | None:
+        """Return where an address redirects to permanently."""
         return None
 
     def record_move(self, address: str, target: str) -> None:
-        pass
+        """Record where an address redirects to permanently; "": nowhere, or not any more."""

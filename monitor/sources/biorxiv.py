@@ -17,7 +17,7 @@ from msgspec import structs
 from pydantic import Field
 
 from monitor.model import Bound, Document, Paper, Reading
-from monitor.sources.api.records import Listing
+from monitor.sources.api.records import ApiSource, Listing
 from monitor.sources.api.values import (
     NoPaperError,
     Record,
@@ -28,7 +28,7 @@ from monitor.sources.api.values import (
     plain_text,
     terms,
 )
-from monitor.sources.api.windows import ApiOptions, ApiSource, PageRequest
+from monitor.sources.api.windows import ApiOptions, PageRequest
 from monitor.sources.feed.source import Feed
 from monitor.sources.fields.dates import partial_date
 from monitor.sources.fields.identifiers import keys_of

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from monitor.model import COMMENT, RETRACTION, Month, Paper
-from monitor.sources.api.records import Listing
+from monitor.sources.api.records import ApiSource, Listing
 from monitor.sources.api.values import (
     NoPaperError,
     Record,
@@ -22,7 +22,7 @@ from monitor.sources.api.values import (
     terms,
     title_of,
 )
-from monitor.sources.api.windows import ApiSource, FilterOptions, PageRequest
+from monitor.sources.api.windows import FilterOptions, PageRequest
 from monitor.sources.fields.dates import day_of, long_over, within_print_era
 from monitor.sources.fields.identifiers import Keys, identifier_pairs, keys_of
 from monitor.sources.fields.markup import unescape_tags

@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element
 from pydantic import Field
 
 from monitor.model import Document, Paper, Reading, Rejected
-from monitor.sources.api.records import Listing
+from monitor.sources.api.records import ApiSource, Listing
 from monitor.sources.api.values import (
     NoPaperError,
     Record,
@@ -23,7 +23,7 @@ from monitor.sources.api.values import (
     terms,
     year_of,
 )
-from monitor.sources.api.windows import ApiSource, PageRequest, QueryOptions
+from monitor.sources.api.windows import PageRequest, QueryOptions
 from monitor.sources.base import failure, reading
 from monitor.sources.fields.dates import parse_date, within_reason
 from monitor.sources.fields.identifiers import identifier_pairs, keys_of, openreview_id

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from urllib.parse import quote
 
 from monitor.model import Paper
-from monitor.sources.api.records import Listing
+from monitor.sources.api.records import ApiSource, Listing
 from monitor.sources.api.values import (
     Record,
     doi_page,
@@ -20,7 +20,7 @@ from monitor.sources.api.values import (
     terms,
     year_of,
 )
-from monitor.sources.api.windows import ApiOptions, ApiSource, PageRequest
+from monitor.sources.api.windows import ApiOptions, PageRequest
 from monitor.sources.fields.identifiers import keys_of
 from monitor.sources.fields.publication_types import NOTICES, type_and_subject, type_of
 

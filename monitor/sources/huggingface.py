@@ -10,9 +10,9 @@ from datetime import timedelta
 from urllib.parse import quote
 
 from monitor.model import FirstRun, Paper
-from monitor.sources.api.records import Listing
+from monitor.sources.api.records import ApiSource, Listing
 from monitor.sources.api.values import NoPaperError, Record, names_of, plain_text
-from monitor.sources.api.windows import ApiOptions, ApiSource, PageRequest
+from monitor.sources.api.windows import ApiOptions, PageRequest
 from monitor.sources.fields.identifiers import arxiv_id, keys_of
 
 PAGE_SIZE = 100

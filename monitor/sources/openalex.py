@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pydantic import Field, SecretStr
 
 from monitor.model import RETRACTION, Paper
-from monitor.sources.api.records import Listing
+from monitor.sources.api.records import ApiSource, Listing
 from monitor.sources.api.values import Record, in_order, names_of, plain_text, terms, year_of
-from monitor.sources.api.windows import ApiSource, FilterOptions, PageRequest
+from monitor.sources.api.windows import FilterOptions, PageRequest
 from monitor.sources.fields.identifiers import identifier_pairs, keys_of
 from monitor.sources.fields.publication_types import type_of
 

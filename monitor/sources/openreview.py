@@ -14,9 +14,9 @@ from urllib.parse import quote
 from pydantic import Field
 
 from monitor.model import Paper
-from monitor.sources.api.records import Listing
+from monitor.sources.api.records import ApiSource, Listing
 from monitor.sources.api.values import NoPaperError, Record, names_of, plain_text, terms
-from monitor.sources.api.windows import ApiOptions, ApiSource, PageRequest
+from monitor.sources.api.windows import ApiOptions, PageRequest
 from monitor.sources.fields.dates import within_reason
 from monitor.sources.fields.identifiers import identifier_pairs, keys_of
 from monitor.sources.fields.links import http_link

@@ -253,15 +253,13 @@ def _article(record: Element, where: str, now: datetime) -> Paper | Rejected:
     identifiers = [*article.iter("ELocationID"), *record.iterfind("PubmedData/ArticleIdList/*")]
     return Paper(
         title=title,
-        **_identity(citation.find("PMID"), identifiers, citation.findall("KeywordList/Keyword")),
+        **_common_fields(record, citation, identifiers, now),
         abstract=_sections(article.find("Abstract")) or _other_abstract(citation),
         authors=_authors(article.find("AuthorList")),
         venue=_text_at(article, "Journal/Title")
         or _text_at(citation, "MedlineJournalInfo/MedlineTA"),
         year=year or online_year,
         published=within_print_era(published or issued, now),
-        updated=within_print_era(_date(citation.find("DateRevised"))[1], now),
-        announced=within_print_era(_entry_day(record), now),
         withdrawn=_is_retracted(citation),
         type=type_,
         about=about,
@@ -286,29 +284,30 @@ def _book(record: Element, where: str, now: datetime) -> Paper | Rejected:
     ]
     return Paper(
         title=title,
-        **_identity(book.find("PMID"), identifiers, book.findall("KeywordList/Keyword")),
+        **_common_fields(record, book, identifiers, now),
         abstract=_sections(book.find("Abstract")),
         authors=_authors(writers if writers is not None else book.find("Book/AuthorList")),
         venue=_text_at(book, "Book/BookTitle"),
         year=contributed_year or year,  # a chapter may be decades newer than its book
         published=within_print_era(contributed or issued, now),
-        updated=within_print_era(_date(book.find("DateRevised"))[1], now),
-        announced=within_print_era(_entry_day(record), now),
     )
 
 
-def _identity(
-    pmid_element: Element | None, identifiers: list[Element], keywords: list[Element]
+def _common_fields(
+    record: Element, inner: Element, identifiers: list[Element], now: datetime
 ) -> dict[str, Any]:
     """Return the fields of a paper that articles and books have in the same form."""
-    pmid = text(_all(pmid_element))
-    version = pmid_element.get("Version", "") if pmid_element is not None else ""
+    pmid, version = _text_at(inner, "PMID"), inner.find("PMID[@Version]")
+    number = "" if version is None else version.get("Version", "")
+    keywords = (text(_all(word)) for word in inner.iterfind("KeywordList/Keyword"))
     return {
         "raw_id": pmid,
         "url": f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/" if pmid.isdigit() else "",
         "keys": {**({"pmid": pmid} if pmid else {}), **_keys(identifiers)},
-        "categories": tuple(dict.fromkeys(filter(None, (text(_all(word)) for word in keywords)))),
-        "version": int(version) if version.isdigit() and len(version) < 4 else None,
+        "categories": tuple(dict.fromkeys(filter(None, keywords))),
+        "version": int(number) if number.isdigit() and len(number) < 4 else None,
+        "updated": within_print_era(_date(inner.find("DateRevised"))[1], now),
+        "announced": within_print_era(_entry_day(record), now),
     }
 
 

@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr
 
 from monitor.model import Paper
-from monitor.sources.api.records import Listing
+from monitor.sources.api.records import ApiSource, Listing
 from monitor.sources.api.values import Record, names_of, plain_text, terms, year_of
-from monitor.sources.api.windows import ApiOptions, ApiSource, PageRequest
+from monitor.sources.api.windows import ApiOptions, PageRequest
 from monitor.sources.base import Terms
 from monitor.sources.fields.dates import long_over
 from monitor.sources.fields.identifiers import identifier_pairs, keys_of

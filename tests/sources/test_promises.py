@@ -12,7 +12,7 @@ from monitor.errors import DocumentError
 from monitor.http.client import HttpClient
 from monitor.model import Paper, record_of
 from monitor.sources import pubmed as pubmed_kind
-from monitor.sources.api.windows import ApiSource
+from monitor.sources.api.records import ApiSource
 from monitor.sources.base import Source
 from monitor.sources.biorxiv import BioRxiv
 from monitor.sources.crossref import Crossref

@@ -14,7 +14,8 @@ from pydantic import ValidationError
 from monitor.errors import DocumentError, FetchError, MonitorError
 from monitor.http.client import HttpClient
 from monitor.model import Document
-from monitor.sources.api.windows import ApiSource, PageRequest, Window, windows
+from monitor.sources.api.records import ApiSource
+from monitor.sources.api.windows import PageRequest, Window, windows
 from monitor.sources.base import Source
 from monitor.sources.biorxiv import BioRxiv, MedRxiv
 from monitor.sources.crossref import Crossref

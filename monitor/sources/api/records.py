@@ -6,27 +6,28 @@ bytes ── decoded ──> JSON ──> Listing (of the kind) ──> each rec
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import ClassVar
 
 from monitor.model import Document, Paper, Reading, Rejected
 from monitor.sources.api.values import NoPaperError, Record
-from monitor.sources.base import Source, failure, reading
+from monitor.sources.api.windows import WEEK, ApiOptions, Outline, PageRequest, WindowSource
+from monitor.sources.base import failure, reading
 from monitor.sources.feed.json_feed import salvage
 from monitor.sources.fields import markup
-from monitor.sources.fields.encoding import decode, looks_binary
+from monitor.sources.fields.encoding import decode, find_fault
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_RECORDS = 50_000
 # Memory of a parsed document: some 200 bytes an object, 70 a list.
 MAX_PARSED = 300 * 1024 * 1024
 
-_MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml|\w)", re.IGNORECASE)
 # A compressed file, a file of items alone, or a record a line: dumps, not responses.
 _DUMP = re.compile(
     rb"\A(?:\x1f\x8b|BZh|\xfd7zXZ|\x28\xb5\x2f\xfd|\s*\{\s*\"items\"\s*:)|\}\s*\n\s*\{"
@@ -51,15 +52,14 @@ class Listing:
     error: str = ""
 
 
-class JsonSource(Source):
-    """A kind whose documents are JSON responses of one service.
+class ApiSource(WindowSource):
+    """A kind that fetches JSON from its service.
 
     `lists`, `total_path`, `begin_path` and `cursor_path` say where a response has the values of a
     Listing. A response with all of the fields `single` is a record by itself. `preset` is that of
     the kind `jsonl` for dumps of the same records.
     """
 
-    service: ClassVar[str]
     lists: ClassVar[tuple[str, ...]]
     total_path: ClassVar[str] = "total"
     begin_path: ClassVar[str] = "offset"
@@ -119,7 +119,11 @@ class JsonSource(Source):
             names = "|".join(re.escape(path.rpartition(".")[2]) for path in self.lists)
             begins = re.compile(rf'"(?:{names})"\s*:\s*\[|^\s*\[')
             cut = () if isinstance(fault, RecursionError) else tuple(salvage(text, begins))
-            return (self._check(Listing(cut)) if cut else Listing(error=_unreadable(text))), False
+            return (
+                self._check(Listing(cut))
+                if cut
+                else Listing(error=find_fault(text, "JSON") or "the JSON cannot be read")
+            ), False
         # Client programs of the services save a list of records alone.
         if isinstance(response, list) and response:
             return self._check(Listing(response)), True
@@ -143,21 +147,26 @@ class JsonSource(Source):
         except NoPaperError as why:
             return Rejected(where, str(why))
 
+    @property
+    def overlap(self) -> timedelta:
+        options = self.options
+        return timedelta(days=options.overlap_days) if isinstance(options, ApiOptions) else WEEK
 
-def value_of(content: bytes) -> object:
-    """Return the JSON value of a whole document, and None of anything else."""
-    try:
-        return json.loads(decode(content)[0])
-    except (ValueError, RecursionError):
-        return None
+    def following(self, listing: Listing, request: PageRequest) -> str:
+        """Return the cursor of the next page, or else its offset; "" if this is the last."""
+        seen = request.before + len(listing.items)
+        ended = not listing.items or (listing.total is not None and seen >= listing.total)
+        return "" if ended else listing.cursor if self.cursor_path else str(seen)
 
-
-def _unreadable(text: str) -> str:
-    if _MARKUP.match(text):
-        return "the document is HTML or XML, not JSON"
-    if looks_binary(text):
-        return "the document is not text"
-    return "the JSON cannot be read"
+    def outline(self, document: Document, request: PageRequest) -> Outline:
+        """Outline a page by the list in it."""
+        reading = self.read(document)
+        if not (document.complete and reading.complete):
+            return Outline()
+        listing, _ = self._find_listing(decode(document.content)[0])
+        page_hash = hashlib.sha256(json.dumps(listing.items).encode()).hexdigest()
+        following = self.following(listing, request)
+        return Outline(True, len(listing.items), page_hash, following, listing.total or 0)
 
 
 def _error_words(value: object, depth: int = 0) -> str:

@@ -15,8 +15,6 @@ worker process if it is large.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,8 +29,6 @@ from monitor.errors import DocumentError, FetchError
 from monitor.http.addresses import redact_url
 from monitor.model import Document
 from monitor.sources import sandbox
-from monitor.sources.api.records import JsonSource, Listing, value_of
-from monitor.sources.api.values import Record
 from monitor.sources.base import Found, Source, SourceOptions
 from monitor.sources.fields.dates import parse_date
 
@@ -346,28 +342,3 @@ class _Walk:
         if not self.source.dates_changes or days < 2:
             return None
         return {**self.state, FROM: window.begin.isoformat(), DAYS: str(days // 2)}
-
-
-class ApiSource(JsonSource, WindowSource):
-    """A kind that fetches JSON from its service."""
-
-    @property
-    def overlap(self) -> timedelta:
-        options = self.options
-        return timedelta(days=options.overlap_days) if isinstance(options, ApiOptions) else WEEK
-
-    def following(self, listing: Listing, request: PageRequest) -> str:
-        """Return the cursor of the next page, or else its offset; "" if this is the last."""
-        seen = request.before + len(listing.items)
-        ended = not listing.items or (listing.total is not None and seen >= listing.total)
-        return "" if ended else listing.cursor if self.cursor_path else str(seen)
-
-    def outline(self, document: Document, request: PageRequest) -> Outline:
-        """Outline a page by the list in it."""
-        reading = self.read(document)
-        if not (document.complete and reading.complete):
-            return Outline()
-        listing = self.listing(Record(value_of(document.content), self._clock()))
-        page_hash = hashlib.sha256(json.dumps(listing.items).encode()).hexdigest()
-        following = self.following(listing, request)
-        return Outline(True, len(listing.items), page_hash, following, listing.total or 0)

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 import sqlalchemy as sa
 
 from monitor.http.cache_headers import MOST
-from monitor.http.server_memory import Move, Wait
+from monitor.http.server_memory import Memory, Move, Wait
 from monitor.model import Clock, Dump, DumpCursor
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database, Transaction
@@ -141,8 +141,8 @@ _wait = schema.server_wait.c
 _moved = schema.moved_address.c
 
 
-class Servers:
-    """The memory of all processes of a store (see `monitor.http.server_memory.Memory`)."""
+class Servers(Memory):
+    """The memory of all processes of a store."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
