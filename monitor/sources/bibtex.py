@@ -14,9 +14,15 @@ import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import cache
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
+
+from bibtexparser import model
+from bibtexparser.entrypoint import parse_string
+from bibtexparser.middlewares.names import (
+    parse_single_name_into_parts,
+    split_multiple_persons_names,
+)
 
 from monitor.kept import kept
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
@@ -30,8 +36,7 @@ from monitor.sources.fields.links import first_link
 from monitor.sources.fields.markup import text
 from monitor.text.latex import bare, unlatex
 
-if TYPE_CHECKING:
-    from bibtexparser.model import Block
+logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)  # faults are part of the reading
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_NAMES = 10_000
@@ -343,14 +348,6 @@ def _read_start(written: str, line: int, strings: dict[str, str]) -> list[Entry 
     return [block for block in blocks if isinstance(block, Entry)]
 
 
-@cache
-def _parser() -> Any:
-    import bibtexparser  # slow to load, and only this kind needs it
-
-    logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)  # faults are part of the reading
-    return bibtexparser
-
-
 _BRACE = re.compile(r"[{}]")
 _UNESCAPED_BRACE = re.compile(r"(?<!\\)[{}]")
 _ESCAPED_BRACE = re.compile(r"\\([{}])")
@@ -380,7 +377,7 @@ def _read_blocks(
     written: str, line: int, strings: dict[str, str], *, is_last: bool
 ) -> Iterator[Entry | Rejected]:
     """Read blocks of any form; abbreviations go to `strings`."""
-    library = _parser().parse_string(_count_escaped_braces(written), parse_stack=())
+    library = parse_string(_count_escaped_braces(written), parse_stack=())
     for name, string in library.strings_dict.items():
         strings.setdefault(name.lower(), string.value.replace(_NOT_ESCAPED, ""))
     for block in library.blocks:
@@ -416,16 +413,16 @@ def _rest(written: str, line: int) -> Entry | None:
     )
 
 
-def _entry(block: Block) -> Any:
+def _entry(block: model.Block) -> model.Entry | None:
     """Return the entry of a block, even if its key or a field is repeated."""
-    model = _parser().model
+    inner: model.Block | None = block
     if isinstance(block, (model.DuplicateBlockKeyBlock, model.DuplicateFieldKeyBlock)):
-        block = block.ignore_error_block
-    return block if isinstance(block, model.Entry) else None
+        inner = block.ignore_error_block
+    return inner if isinstance(inner, model.Entry) else None
 
 
-def _describe_fault(block: Block) -> str:
-    if not isinstance(block, _parser().model.ParsingFailedBlock):
+def _describe_fault(block: model.Block) -> str:
+    if not isinstance(block, model.ParsingFailedBlock):
         return ""
     why = str(getattr(block.error, "abort_reason", block.error)).rstrip(". ")
     return f"entry is broken: {why[:1].lower()}{why[1:200]}"
@@ -438,10 +435,10 @@ def split_names(names: str) -> list[str]:
         "\\{" in names or "\\}" in names
     ):
         return parts
-    return list(_parser().middlewares.names.split_multiple_persons_names(names))
+    return list(split_multiple_persons_names(names))
 
 
 def first_name_first(name: str) -> str:
     """Return a name as `First von Last Jr`, whatever the order of its parts."""
-    parts = _parser().middlewares.names.parse_single_name_into_parts(name, strict=False)
+    parts = parse_single_name_into_parts(name, strict=False)
     return str(parts.merge_first_name_first)

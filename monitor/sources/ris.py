@@ -21,6 +21,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+import rispy
+
 from monitor.model import (
     COMMENT,
     CONCERN,
@@ -129,8 +131,6 @@ def _no_reference(content: str) -> str:
 
 
 def _references(content: str, starts: Sequence[int], now: datetime) -> Iterator[Paper | Rejected]:
-    import rispy  # only this kind needs it
-
     tags = {tag: tag for tag in (*rispy.TAG_KEY_MAPPING, "CT", "BT", "ED", "L3", "LK", *_OWN)}
     parser = rispy.RisParser(
         mapping=tags, list_tags=list(_LISTS), delimiter_tags_mapping={}, skip_unknown_tags=True

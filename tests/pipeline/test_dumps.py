@@ -204,7 +204,7 @@ def test_F13_a_log_that_was_truncated_while_it_was_written_is_read_after_its_gap
     put(dumped, b"\0" * len(lines(range(1_000))) + lines([1_000]))
     [run] = dumped.ingest()
     assert (run.outcome, run.seen, run.new, run.rejected) == (RunOutcome.OK, 1, 1, 1)
-    assert run.set_aside[0].where == "byte 0"
+    assert run.set_aside[0].where == "line 1, byte 0"
     put(dumped, b"\0" * len(lines(range(1_000))) + lines([1_000, 1_001]))
     assert summarise(dumped.ingest()) == [("a.jsonl", "ok", 1, 1, 0)]
 

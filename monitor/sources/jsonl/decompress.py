@@ -12,6 +12,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from xxhash import xxh3_128
+
 from monitor.sources.fields.encoding import (
     ENDS_IN_THE_MIDDLE,
     CompressionError,
@@ -34,8 +36,6 @@ class Tape:
     """
 
     def __init__(self, file: BinaryIO) -> None:
-        from xxhash import xxh3_128  # only dumps need it
-
         self.offset = 0
         self.fault = ""
         self._pieces = _as_utf8(decompress(file, PIECE_BYTES, MAX_RATIO))

@@ -2,7 +2,7 @@
 
 bytes ── Tape: decompressed, digested ──> rows ──> field mapping or a preset ──> papers
 
-A dump of any size is read in parts. Each part ends with a mark (an offset and the digest of all
+A dump of any size is read in parts. Each part ends with a cursor (an offset and the digest of all
 bytes before it), from which reading resumes after a crash, or when lines were appended to the file.
 """
 
@@ -15,6 +15,7 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from itertools import chain
 from typing import Annotated, BinaryIO, ClassVar
 
 from pydantic import BeforeValidator, Field, field_validator
@@ -98,10 +99,9 @@ class Jsonl(Source):
             error = ""
         return Reading(tuple(papers), tuple(rejected), error, whole)
 
-    def begin(self, dump: Dump, marks: Sequence[DumpCursor]) -> DumpReader:
-        """Begin to read a dump after the furthest of `marks` whose digest it still has."""
-        options = self.options
-        return DumpReader(dump.open, marks, options.preset, options.fields, self._clock())
+    def begin(self, dump: Dump, cursors: Sequence[DumpCursor]) -> DumpReader:
+        """Begin to read a dump after the furthest of `cursors` whose digest it still has."""
+        return DumpReader(dump.open, cursors, self.options, self._clock())
 
     def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
         """Find dumps; FetchError when there is no place to look."""
@@ -121,9 +121,8 @@ class DumpReader:
     def __init__(
         self,
         open_file: Callable[[], BinaryIO],
-        marks: Sequence[DumpCursor],
-        preset: str,
-        fields: Mapping[str, Sequence[str]],
+        cursors: Sequence[DumpCursor],
+        options: JsonlOptions,
         now: datetime,
     ) -> None:
         self._file = open_file()
@@ -133,11 +132,10 @@ class DumpReader:
         self._first = self._tape.offset
         head = self._tape.peek(HEAD_BYTES)
         self._start = head[:START_BYTES]
-        self._convert, titles = converter_for(
-            preset or ("" if fields else detect_preset(head)), fields
-        )
+        preset = options.preset or ("" if options.fields else detect_preset(head))
+        self._convert, titles = converter_for(preset, options.fields)
         form = detect_form(head, titles)
-        self.begin = self._find_resume_mark(marks)
+        self.begin = self._find_resume_cursor(cursors)
         if self._tape.offset != self.begin.offset:
             self.close()
             self._file = open_file()
@@ -147,14 +145,14 @@ class DumpReader:
         self._rows = form.rows(self._tape, self.begin.number)
         self._unit = form.unit
         self.error = form.error or ("" if head else self._tape.fault)
-        self._leading: list[Rejected] = []
         if self._first and not (self.begin.offset or form.error):
-            self._leading = [Rejected("byte 0", describe_nulls(self._first))]
+            leading = Row(1, 0, 0, Unreadable(describe_nulls(self._first)))
+            self._rows = chain((leading,), self._rows)
 
     def take(self, most: int) -> DumpChunk | None:
-        """Return the next part, of at most so many records; None at the end."""
+        """Return the next part, of at most `most` records; None at the end."""
         papers: list[Paper] = []
-        rejected, self._leading = self._leading, []
+        rejected: list[Rejected] = []
         offset, number = self._last.offset, self._last.number
         enough = offset + PART_BYTES
         for row in self._rows:
@@ -175,7 +173,8 @@ class DumpReader:
             self.error = self.error or self._tape.fault
         if not papers and not rejected:
             return None
-        self._last = self._mark(offset, number)
+        digest, start = self._tape.digest(offset), self._start_digest(offset)
+        self._last = DumpCursor(offset, number, digest, start)
         return DumpChunk(tuple(papers), tuple(rejected), self._last)
 
     def close(self) -> None:
@@ -194,20 +193,17 @@ class DumpReader:
     def _reject(self, row: Row, reason: str) -> Rejected:
         return Rejected(f"{self._unit} {row.number}, byte {row.begin}", reason)
 
-    def _mark(self, offset: int, number: int) -> DumpCursor:
-        return DumpCursor(offset, number, self._tape.digest(offset), self._start_digest(offset))
-
     def _start_digest(self, offset: int) -> str:
         """Return the digest of the first bytes before `offset`, without NUL bytes at the start."""
         return hashlib.sha256(self._start[: max(offset - self._first, 0)]).hexdigest()
 
-    def _find_resume_mark(self, marks: Sequence[DumpCursor]) -> DumpCursor:
-        """Find the furthest mark whose digest is that of the same bytes of this dump."""
+    def _find_resume_cursor(self, cursors: Sequence[DumpCursor]) -> DumpCursor:
+        """Find the furthest cursor whose digest is that of the same bytes of this dump."""
         best = DumpCursor()
-        alike = (mark for mark in marks if mark.start == self._start_digest(mark.offset))
-        for mark in sorted(alike, key=lambda mark: mark.offset):
-            if not self._tape.skip(mark.offset):
+        alike = (cursor for cursor in cursors if cursor.start == self._start_digest(cursor.offset))
+        for cursor in sorted(alike, key=lambda cursor: cursor.offset):
+            if not self._tape.skip(cursor.offset):
                 break
-            if self._tape.digest(mark.offset) == mark.digest:
-                best = mark
+            if self._tape.digest(cursor.offset) == cursor.digest:
+                best = cursor
         return best
