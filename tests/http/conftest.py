@@ -9,6 +9,8 @@ import pytest
 import trustme
 
 from monitor.http.client import HttpClient
+from tests.http.doors import Site
+from tests.servers.web import MisbehavingServer
 
 
 @pytest.fixture(autouse=True)
@@ -21,6 +23,11 @@ def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def door(tmp_path: Path) -> HttpClient:
     return HttpClient(version="1.2", contact="ops@example.org", gate_dir=tmp_path / "gates")
+
+
+@pytest.fixture
+def site(web: MisbehavingServer, door: HttpClient) -> Site:
+    return Site(web, door)
 
 
 @pytest.fixture

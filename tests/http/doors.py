@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import httpcore
 
 from monitor.http.client import HttpClient
+from monitor.http.response import Response
 from tests.servers.web import MisbehavingServer
 
 PUBLIC = "93.184.216.34"
@@ -32,6 +34,22 @@ def public_door(
     resolve = lambda host, _port: names(host)  # noqa: E731
     door = HttpClient(version="1", gate_dir=gate_dir, resolve=resolve, dialler=dialler, **how)  # type: ignore[arg-type]
     return door, dialler
+
+
+class Site:
+    """A server on loopback, and a client that may reach it."""
+
+    def __init__(self, web: MisbehavingServer, door: HttpClient) -> None:
+        self.web = web
+        self.door = door
+        self.answers = web.answers
+
+    def get(self, path: str = "/", **limits: Any) -> Response:
+        return self.door.get(self.web.url(path), allow_private=True, **limits)
+
+    def headers(self, number: int = 0) -> dict[str, str]:
+        """Return the headers of a request that it received."""
+        return dict(self.web.requests[number].headers)
 
 
 class Time:

@@ -48,10 +48,6 @@ def test_a_date_counts_from_the_answers_own() -> None:
     assert retry_after(headers, now=NOVEMBER) == timedelta(hours=2)
 
 
-def test_no_retry_after_is_no_wish() -> None:
-    assert retry_after({}, now=NOVEMBER) is None
-
-
 @given(st.text(), st.text())
 def test_lifetimes_never_raise(control: str, expires: str) -> None:
     headers = {"cache-control": control, "expires": expires, "age": control}

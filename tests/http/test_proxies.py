@@ -8,7 +8,7 @@ import pytest
 
 from monitor.errors import FetchError
 from monitor.http.client import HttpClient
-from tests.http.doors import PUBLIC, public_door
+from tests.http.doors import PUBLIC, Site, public_door
 from tests.servers.web import MisbehavingServer
 
 
@@ -32,13 +32,11 @@ def test_behind_a_proxy_private_names_are_refused_before_it_is_asked(
     assert web.requests == []
 
 
-def test_hosts_in_no_proxy_are_dialled(
-    web: MisbehavingServer, door: HttpClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hosts_in_no_proxy_are_dialled(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    web.answers("/", body=b"x")
-    assert door.get(web.url("/"), allow_private=True).content == b"x"
+    site.answers("/", body=b"x")
+    assert site.get().content == b"x"
 
 
 def test_a_socks_proxy_is_refused_in_words(

@@ -9,25 +9,23 @@ import pytest
 
 from monitor.errors import FetchError
 from monitor.http.client import HttpClient
-from tests.http.doors import PUBLIC, public_door
+from tests.http.doors import PUBLIC, Site, public_door
 from tests.servers.web import MisbehavingServer, misbehaving_server
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_redirects_are_followed_to_a_relative_place(
-    web: MisbehavingServer, door: HttpClient, status: int
-) -> None:
-    web.answers("/a/b", status=status, headers={"Location": "../c"})
-    web.answers("/c", body=b"there")
-    answer = door.get(web.url("/a/b"), allow_private=True)
-    assert (answer.content, answer.url) == (b"there", web.url("/c"))
+def test_redirects_are_followed_to_a_relative_place(site: Site, status: int) -> None:
+    site.answers("/a/b", status=status, headers={"Location": "../c"})
+    site.answers("/c", body=b"there")
+    answer = site.get("/a/b")
+    assert (answer.content, answer.url) == (b"there", site.web.url("/c"))
 
 
-def test_F05_a_redirect_loop_ends_after_five(web: MisbehavingServer, door: HttpClient) -> None:
-    web.answers("/loop", status=302, headers={"Location": "/loop"})
+def test_F05_a_redirect_loop_ends_after_five(site: Site) -> None:
+    site.answers("/loop", status=302, headers={"Location": "/loop"})
     with pytest.raises(FetchError, match="redirects more than 5 times"):
-        door.get(web.url("/loop"), allow_private=True)
-    assert len(web.requests) == 6
+        site.get("/loop")
+    assert len(site.web.requests) == 6
 
 
 @pytest.mark.parametrize(
@@ -68,14 +66,14 @@ def test_credentials_stay_with_their_host(web: MisbehavingServer, tmp_path: Path
 
 @pytest.mark.parametrize("elsewhere", ["http://127.0.0.1:{port}/", "http://localhost:{port}/"])
 def test_F05_permission_for_a_private_server_ends_where_it_redirects_to(
-    web: MisbehavingServer, door: HttpClient, elsewhere: str
+    site: Site, elsewhere: str
 ) -> None:
     with misbehaving_server() as other:
         other.answers("/", body=b"internal")
         location = elsewhere.format(port=other.port)
-        web.answers("/", status=302, headers={"Location": location})
+        site.answers("/", status=302, headers={"Location": location})
         with pytest.raises(FetchError, match="uses a port other than 80 and 443"):
-            door.get(web.url("/"), allow_private=True)
+            site.get()
     assert other.requests == []
 
 
@@ -111,13 +109,13 @@ def test_keys_in_headers_stay_with_their_server(
 
 
 def test_passwords_of_the_machines_user_are_not_sent(
-    web: MisbehavingServer, door: HttpClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "netrc").write_text("machine 127.0.0.1 login ada password hush")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
-    web.answers("/", body=b"x")
-    door.get(web.url("/"), allow_private=True)
-    assert "authorization" not in web.requests[0].headers
+    site.answers("/", body=b"x")
+    site.get()
+    assert "authorization" not in site.headers()
 
 
 def test_https_to_http_is_refused(

@@ -155,19 +155,6 @@ def test_F04_a_file_that_is_taken_up_again_has_no_more_time(
     assert not answer.complete and len(web.requests) == 2
 
 
-def test_F04_a_transfer_into_a_file_has_a_least_rate(
-    web: MisbehavingServer, tmp_path: Path
-) -> None:
-    seconds = iter(range(0, 10_000, 20))  # however few pieces it comes in
-    door = HttpClient(version="1", gate_dir=tmp_path, monotonic=lambda: float(next(seconds)))
-    web.answers("/", body=b"x" * 1000, piece=200)
-    with (
-        (tmp_path / "saved").open("w+b") as file,
-        pytest.raises(FetchError, match="less than 200 bytes a second"),
-    ):
-        door.save(web.url("/"), file, max_bytes=9999, allow_private=True)
-
-
 def test_a_disk_that_cannot_hold_an_answer_is_named(
     web: MisbehavingServer, door: HttpClient, tmp_path: Path
 ) -> None:

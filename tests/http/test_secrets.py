@@ -9,6 +9,7 @@ import pytest
 from monitor.errors import FetchError
 from monitor.http.addresses import mask_url, redact_url
 from monitor.http.client import HttpClient
+from tests.http.doors import Site
 from tests.servers.web import MisbehavingServer
 
 
@@ -49,13 +50,11 @@ def test_secrets_in_the_query_of_an_address_are_masked(url: str, shown: str | No
     assert mask_url(url) == (shown or url)
 
 
-def test_what_a_server_says_with_a_refusal_is_kept_and_bounded(
-    web: MisbehavingServer, door: HttpClient
-) -> None:
+def test_what_a_server_says_with_a_refusal_is_kept_and_bounded(site: Site) -> None:
     for body, kept in ((b"bad set", b"bad set"), (b"x" * 100_000, b"")):
-        web.answers("/", status=400, body=body)
+        site.answers("/", status=400, body=body)
         with pytest.raises(FetchError) as fault:
-            door.get(web.url("/"), allow_private=True)
+            site.get()
         assert fault.value.body == kept and "bad set" not in str(fault.value)
 
 
