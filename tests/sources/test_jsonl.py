@@ -8,7 +8,6 @@ import json
 from collections.abc import Mapping
 from contextlib import closing
 from datetime import UTC, datetime
-from itertools import accumulate
 from typing import Any
 
 import pytest
@@ -654,18 +653,6 @@ def taken(content: bytes, size: int, *marks: DumpCursor) -> list[tuple[list[str]
     return found
 
 
-@forms
-@packed
-def test_each_mark_is_a_place_to_go_on_from(content: bytes, pack: Any):
-    whole = pack(content)
-    titles = [one["title"] for one in FIVE]
-    parts = taken(whole, 2)
-    assert [part for part, _ in parts] == [titles[:2], titles[2:4], titles[4:]]
-    for done, (_, mark) in enumerate(parts, start=1):
-        rest = [title for part, _ in taken(whole, 9, mark) for title in part]
-        assert rest == titles[2 * done :]
-
-
 def test_a_mark_is_good_for_the_same_bytes_packed_in_another_way_and_for_no_others():
     (_, mark), *_ = taken(LINES, 2)
     for pack in PACKERS.values():
@@ -718,35 +705,6 @@ def test_each_line_is_one_record():
         "line 4, byte 77",
         "line 5, byte 81",
     ]
-
-
-def test_F02_a_dump_that_ends_within_an_escape_is_read_to_there():
-    reading = read(b'{"title": "A"}\n{"title": "B\\')
-    assert [paper.title for paper in reading.papers] == ["A"]
-    assert not reading.complete
-
-
-@pytest.mark.parametrize(
-    ("text", "title"),
-    [
-        ("A\x7fB", "AB"),
-        ("A\x01B", "AB"),
-        ("A\u200bB", "AB"),
-        ("A\u0085 B", "A B"),
-        ("e\u0301", "é"),
-    ],
-)
-def test_F12_what_no_text_may_hold_is_gone_from_each_line(text: str, title: str):
-    content = "\n".join([json.dumps({"title": text}, ensure_ascii=False)] * 3 + [""]).encode()
-    assert [paper.title for paper in read(content).papers] == [title] * 3
-
-
-def test_a_mark_is_where_a_line_ends():
-    content = lines(*({"title": f"T {n}", "abstract": "word " * 200} for n in range(300)))
-    ends = list(accumulate(map(len, content.splitlines(keepends=True))))
-    marks = [mark for _, mark in taken(content, 70)]
-    assert [mark.number for mark in marks] == [70, 140, 210, 280, 300]
-    assert [mark.offset for mark in marks] == [ends[mark.number - 1] for mark in marks]
 
 
 def test_links_of_dumps_are_shown_without_tracking_parameters() -> None:

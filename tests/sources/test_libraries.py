@@ -17,7 +17,6 @@ import pytest
 import rispy
 from pydantic import ValidationError
 
-from monitor import plugins
 from monitor.errors import DocumentError, FetchError, MonitorError
 from monitor.http.client import HttpClient
 from monitor.model import Document, Paper, record_of
@@ -62,10 +61,6 @@ def test_own_fixtures_give_the_papers_beside_them(path: Path) -> None:
     assert found == expected["papers"]
     assert [[r.where, r.why] for r in reading.rejected] == expected["rejected"]
     assert reading.complete == expected["complete"]
-
-
-def test_every_kind_is_registered_by_its_name() -> None:
-    assert all(plugins.source_class(name) is kind for name, kind in KINDS.items())
 
 
 # ── PubMed ──────────────────────────────────────────────────────────────────────────

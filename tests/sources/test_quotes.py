@@ -31,6 +31,7 @@ FILES = {
 @pytest.mark.parametrize("kind", sorted(plugins.source_kinds()))
 def test_a_file_of_another_kind_is_not_quoted(kind: str, content: str) -> None:
     source_class = plugins.source_class(kind)
+    assert source_class.kind == kind
     source = source_class("x", source_class.Options(path="x/*"), None, lambda: NOW)
     reading = sandbox.read(source, Document("page", content.encode(), NOW))
     assert reading.error and not reading.papers
