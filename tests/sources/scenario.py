@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
-from monitor.model import Document, Reading
+from monitor.model import Document, Paper, Reading
 from monitor.sources.base import Source
 
 NOW = datetime(2025, 6, 1, 12, tzinfo=UTC)
@@ -29,3 +30,11 @@ def read(
 ) -> Reading:
     document = Document("page", content, at, content_type=content_type, url=url)
     return opened(kind, now).read(document)
+
+
+def only(kind: type[Source], content: object) -> Paper:
+    """Return the one paper of a document: bytes, a text, or a value of JSON."""
+    if not isinstance(content, bytes):
+        content = (content if isinstance(content, str) else json.dumps(content)).encode()
+    (paper,) = read(kind, content).papers
+    return paper

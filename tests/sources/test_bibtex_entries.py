@@ -13,7 +13,7 @@ from bibtexparser.middlewares.names import split_multiple_persons_names
 from monitor.model import Rejected
 from monitor.sources import bibtex as entries
 from monitor.sources.bibtex import BibTex
-from tests.sources.scenario import read
+from tests.sources.scenario import only, read
 
 VALUES = (
     "{A {B {C {D}}} e}", r"{A \{ b \} \\{ c}", '"quoted, {with} = signs"', r'"Schr\"odinger"',
@@ -139,7 +139,7 @@ def test_a_title_ends_where_its_braces_do(title: str, read_as: str) -> None:
 
 def test_escaped_braces_of_two_fields_pair_in_neither() -> None:
     content = r"@misc{k, title = {Sand \{ a}, note = {b \} c}, author = {Doe, Jane}}"
-    [paper] = read(BibTex, content.encode()).papers
+    paper = only(BibTex, content)
     assert (paper.title, paper.authors) == ("Sand { a", ("Jane Doe",))
 
 

@@ -3,65 +3,30 @@
 from __future__ import annotations
 
 import gzip
-import json
 import random
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, date, datetime
-from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import bibtexparser
 import pytest
 import rispy
-from pydantic import ValidationError
 
 from monitor.errors import DocumentError, FetchError, MonitorError
-from monitor.http.client import HttpClient
-from monitor.model import Document, Paper, record_of
+from monitor.model import Document, record_of
 from monitor.sources.base import Source
 from monitor.sources.bibtex import BibTex
-from monitor.sources.dblp import Dblp, DblpOptions
+from monitor.sources.dblp import Dblp
 from monitor.sources.fields.dates import partial_date
 from monitor.sources.jsonl.source import Jsonl
-from monitor.sources.pubmed import PubMed, PubMedOptions
+from monitor.sources.pubmed import PubMed
 from monitor.sources.ris import Ris
 from monitor.text.latex import bare, unlatex
 from tests.fuzz import spoiled
-from tests.servers.web import MisbehavingServer, misbehaving_server
 from tests.sources import libraries
-from tests.sources.scenario import FIXTURES, NOW, read
-
-KINDS: dict[str, type[Source]] = {"pubmed": PubMed, "dblp": Dblp, "bibtex": BibTex, "ris": Ris}
-DOCUMENTS = sorted(
-    path for kind in KINDS for path in (FIXTURES / kind).iterdir() if path.suffix != ".expected"
-)
-
-
-def plain(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return list(value) if isinstance(value, tuple) else value
-
-
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: f"{path.parent.name}-{path.name}")
-def test_own_fixtures_give_the_papers_beside_them(path: Path) -> None:
-    expected = json.loads(path.with_suffix(".expected").read_text())
-    reading = read(KINDS[path.parent.name], path.read_bytes())
-    blank = Paper("")
-    found = [
-        {
-            name: plain(getattr(paper, name))
-            for name in paper.__struct_fields__
-            if getattr(paper, name) != getattr(blank, name)
-        }
-        for paper in reading.papers
-    ]
-    assert found == expected["papers"]
-    assert [[r.where, r.why] for r in reading.rejected] == expected["rejected"]
-    assert reading.complete == expected["complete"]
-
+from tests.sources.conftest import Service
+from tests.sources.scenario import FIXTURES, NOW, only, read
 
 # ── PubMed ──────────────────────────────────────────────────────────────────────────
 
@@ -86,7 +51,7 @@ def test_a_compression_bomb_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_record_that_is_titled_in_no_language_is_kept_as_it_says() -> None:
     content = libraries.pubmed(range(1)).replace(b"Paper 0.", b"[Not Available].")
-    (paper,) = read(PubMed, content).papers
+    paper = only(PubMed, content)
     assert paper.title == "[Not Available]." and paper.keys["pmid"] == "0"
 
 
@@ -94,12 +59,12 @@ def test_a_group_is_named_without_its_electronic_address() -> None:
     group = b"<CollectiveName>Sand Group. Electronic address: sand@example.org</CollectiveName>"
     names = b"</ArticleTitle><AuthorList><Author>" + group + b"</Author></AuthorList>"
     content = libraries.pubmed(range(1)).replace(b"</ArticleTitle>", names)
-    assert read(PubMed, content).papers[0].authors == ("Sand Group",)
+    assert only(PubMed, content).authors == ("Sand Group",)
 
 
 def test_tags_of_cochrane_are_read() -> None:
     reference = "TY  - JOUR\nTI  - Sand\nSO  - Dunes\nYR  - 2019\nXR  - PUBMED 31000001\nER  - \n"
-    (paper,) = read(Ris, reference.encode()).papers
+    paper = only(Ris, reference)
     assert (paper.venue, paper.year, paper.keys) == ("Dunes", 2019, {"pmid": "31000001"})
 
 
@@ -114,18 +79,18 @@ def test_tags_of_cochrane_are_read() -> None:
 )
 def test_numbers_of_pubmed_central_in_ris(line: str, keys: dict[str, str]) -> None:
     content = f"TY  - JOUR\nTI  - Sand\n{line}\nER  - \n".encode()
-    assert read(Ris, content).papers[0].keys == keys
+    assert only(Ris, content).keys == keys
 
 
 @pytest.mark.parametrize("macro", [r"\apj", r"{\apj}", r"\apj{}"])
 def test_a_journal_that_astronomers_name_by_a_macro(macro: str) -> None:
     entry = f"@article{{a, title={{T}}, journal={{{macro}}}}}".encode()
-    assert read(BibTex, entry).papers[0].venue == "Astrophysical Journal"
+    assert only(BibTex, entry).venue == "Astrophysical Journal"
 
 
 def test_the_first_of_several_addresses_is_the_link() -> None:
     entry = "@misc{a, title={T}, url={https://example.org/a https://example.org/b}}"
-    assert read(BibTex, entry.encode()).papers[0].url == "https://example.org/a"
+    assert only(BibTex, entry).url == "https://example.org/a"
 
 
 def test_a_chapter_that_came_later_is_not_as_old_as_its_book() -> None:
@@ -148,7 +113,7 @@ def test_a_number_of_pubmed_central_is_nothing_but_a_number(text: str, number: s
     content = libraries.pubmed(range(1)).replace(
         b"</PubmedArticle>", f"{ids}</PubmedData></PubmedArticle>".encode()
     )
-    assert read(PubMed, content).papers[0].keys.get("pmcid") == number
+    assert only(PubMed, content).keys.get("pmcid") == number
 
 
 def test_a_section_of_an_abstract_may_be_but_a_label() -> None:
@@ -158,7 +123,7 @@ def test_a_section_of_an_abstract_may_be_but_a_label() -> None:
         "<AbstractText>Dunes follow.</AbstractText></Abstract></Article>"
     )
     content = libraries.pubmed(range(1)).replace(b"</Article>", abstract.encode())
-    (paper,) = read(PubMed, content).papers
+    paper = only(PubMed, content)
     assert paper.abstract == "RESULTS: Sand moves. LEVEL OF EVIDENCE: IV Dunes follow."
 
 
@@ -383,7 +348,7 @@ def test_dates_in_part(text: str, year: int | None, day: str | None) -> None:
     ],
 )
 def test_a_month_without_a_day_stays_a_month(kind: type[Source], text: str) -> None:
-    [paper] = read(kind, text.encode()).papers
+    paper = only(kind, text)
     paper = record_of(paper, "library")
     assert (paper.day, paper.month, paper.precision) == (None, date(2024, 3, 1), "month")
 
@@ -400,7 +365,7 @@ def test_a_month_without_a_day_stays_a_month(kind: type[Source], text: str) -> N
     ],
 )
 def test_names_of_bibtex(names: str, expected: tuple[str, ...]) -> None:
-    (paper,) = read(BibTex, f"@misc{{a, title={{T}}, author={{{names}}}}}".encode()).papers
+    paper = only(BibTex, f"@misc{{a, title={{T}}, author={{{names}}}}}")
     assert paper.authors == expected
 
 
@@ -420,12 +385,12 @@ SICI = "10.1002/(SICI)1097-0258(19980815/30)17:15/16<1661::AID-SIM968>3.0.CO;2-2
     ],
 )
 def test_identifiers_of_bibtex(fields: str, keys: dict[str, str]) -> None:
-    (paper,) = read(BibTex, f"@misc{{a, title={{T}}, {fields}}}".encode()).papers
+    paper = only(BibTex, f"@misc{{a, title={{T}}, {fields}}}")
     assert paper.keys == keys and "<" not in paper.url
 
 
 def test_an_old_doi_is_read_whole_from_ris() -> None:
-    (paper,) = read(Ris, f"TY  - JOUR\nTI  - T\nDO  - {SICI}\nER  - \n".encode()).papers
+    paper = only(Ris, f"TY  - JOUR\nTI  - T\nDO  - {SICI}\nER  - \n")
     assert paper.keys == {"doi": SICI.lower()}
     assert paper.url.endswith("16%3C1661::aid-sim968%3E3.0.co;2-2")
 
@@ -441,7 +406,7 @@ def test_an_old_doi_is_read_whole_from_ris() -> None:
     ],
 )
 def test_dates_of_bibtex(date: str, day: str) -> None:
-    (paper,) = read(BibTex, f"@misc{{a, title={{T}}, {date}}}".encode()).papers
+    paper = only(BibTex, f"@misc{{a, title={{T}}, {date}}}")
     assert f"{paper.published:%Y-%m-%d}" == day
 
 
@@ -456,7 +421,7 @@ def test_dates_of_bibtex(date: str, day: str) -> None:
 def test_a_reference_without_a_title_is_called_by_what_it_has(
     kind: type[Source], content: str
 ) -> None:
-    (paper,) = read(kind, content.encode()).papers
+    paper = only(kind, content)
     assert (paper.title, paper.authors) == ("Sand", ("Jane Doe",))
 
 
@@ -532,11 +497,6 @@ def fetch(numbers: range) -> str:
     return f"/efetch.fcgi?db=pubmed&tool=paper-monitor&id={ids}&retmode=xml"
 
 
-def pubmed(web: MisbehavingServer, door: HttpClient) -> PubMed:
-    options = PubMedOptions(query="water", url=web.url(""), allow_private=True)
-    return PubMed("daily", options, door, lambda: NOW)
-
-
 def loaded(source: Source, validators: dict[str, str]) -> list[Document | str]:
     """Every document that is found, or why it could not be had."""
     found: list[Document | str] = []
@@ -555,47 +515,43 @@ def states(found: list[Document | str]) -> list[object]:
     return [dict(one.validators) if isinstance(one, Document) else one for one in found]
 
 
-def test_pubmed_is_searched_from_the_last_day_with_an_overlap(door: HttpClient) -> None:
-    with misbehaving_server() as web:
-        web.answers(search("2025/05/23", "2025/06/01"), body=libraries.searched(range(250)))
-        for numbers in (range(100), range(100, 200), range(200, 250)):
-            web.answers(fetch(numbers), body=libraries.pubmed(numbers))
-        before = {"until": "2025-05-30T08:00:00+00:00"}
-        found = loaded(pubmed(web, door), before)
-        assert states(found) == [before, before, {"until": NOW.isoformat()}]
-        papers = [read(PubMed, d.content).papers for d in found if isinstance(d, Document)]
-        assert [len(one) for one in papers] == [100, 100, 50]
+def test_pubmed_is_searched_from_the_last_day_with_an_overlap(service: Service) -> None:
+    service.web.answers(search("2025/05/23", "2025/06/01"), body=libraries.searched(range(250)))
+    for numbers in (range(100), range(100, 200), range(200, 250)):
+        service.web.answers(fetch(numbers), body=libraries.pubmed(numbers))
+    before = {"until": "2025-05-30T08:00:00+00:00"}
+    found = loaded(service.open(PubMed, query="water"), before)
+    assert states(found) == [before, before, {"until": NOW.isoformat()}]
+    papers = [read(PubMed, d.content).papers for d in found if isinstance(d, Document)]
+    assert [len(one) for one in papers] == [100, 100, 50]
 
 
 @pytest.mark.parametrize("body", [b"<PubmedArticleSet></PubmedArticleSet>", b"<html>", b"Busy"])
-def test_F01_F06_a_page_without_records_moves_nothing(door: HttpClient, body: bytes) -> None:
-    with misbehaving_server() as web:
-        web.answers(search("2025/05/02", "2025/06/01"), body=libraries.searched(range(150)))
-        web.answers(fetch(range(100)), body=body)
-        web.answers(fetch(range(100, 150)), body=libraries.pubmed(range(100, 150)))
-        assert states(loaded(pubmed(web, door), {})) == [{}, {}]
+def test_F01_F06_a_page_without_records_moves_nothing(service: Service, body: bytes) -> None:
+    service.web.answers(search("2025/05/02", "2025/06/01"), body=libraries.searched(range(150)))
+    service.web.answers(fetch(range(100)), body=body)
+    service.web.answers(fetch(range(100, 150)), body=libraries.pubmed(range(100, 150)))
+    assert states(loaded(service.open(PubMed, query="water"), {})) == [{}, {}]
 
 
-def test_a_page_that_cannot_be_had_moves_nothing(door: HttpClient) -> None:
-    with misbehaving_server() as web:
-        web.answers(search("2025/05/02", "2025/06/01"), body=libraries.searched(range(150)))
-        web.answers(fetch(range(100)), status=503)
-        web.answers(fetch(range(100, 150)), body=libraries.pubmed(range(100, 150)))
-        first, second = states(loaded(pubmed(web, door), {}))
-        assert "503" in str(first) and second == {}
+def test_a_page_that_cannot_be_had_moves_nothing(service: Service) -> None:
+    service.web.answers(search("2025/05/02", "2025/06/01"), body=libraries.searched(range(150)))
+    service.web.answers(fetch(range(100)), status=503)
+    service.web.answers(fetch(range(100, 150)), body=libraries.pubmed(range(100, 150)))
+    first, second = states(loaded(service.open(PubMed, query="water"), {}))
+    assert "503" in str(first) and second == {}
 
 
-def test_a_long_time_is_read_in_pieces_that_pubmed_can_list(door: HttpClient) -> None:
-    with misbehaving_server() as web:
-        web.answers(search("2025/05/02", "2025/06/01"), body=libraries.searched(total=9000))
-        web.answers(search("2025/05/02", "2025/05/17"), body=libraries.searched(range(5)))
-        web.answers(search("2025/05/17", "2025/06/01"), body=libraries.searched(range(5, 9)))
-        web.answers(fetch(range(5)), body=libraries.pubmed())
-        web.answers(fetch(range(5, 9)), body=libraries.pubmed(range(5, 9)))
-        assert states(loaded(pubmed(web, door), {})) == [
-            {"until": "2025-05-17T00:00:00+00:00"},
-            {"until": NOW.isoformat()},
-        ]
+def test_a_long_time_is_read_in_pieces_that_pubmed_can_list(service: Service) -> None:
+    service.web.answers(search("2025/05/02", "2025/06/01"), body=libraries.searched(total=9000))
+    service.web.answers(search("2025/05/02", "2025/05/17"), body=libraries.searched(range(5)))
+    service.web.answers(search("2025/05/17", "2025/06/01"), body=libraries.searched(range(5, 9)))
+    service.web.answers(fetch(range(5)), body=libraries.pubmed())
+    service.web.answers(fetch(range(5, 9)), body=libraries.pubmed(range(5, 9)))
+    assert states(loaded(service.open(PubMed, query="water"), {})) == [
+        {"until": "2025-05-17T00:00:00+00:00"},
+        {"until": NOW.isoformat()},
+    ]
 
 
 @pytest.mark.parametrize(
@@ -607,53 +563,28 @@ def test_a_long_time_is_read_in_pieces_that_pubmed_can_list(door: HttpClient) ->
     ],
 )
 def test_F06_a_search_that_failed_is_no_empty_day(
-    door: HttpClient, body: bytes, fault: type[MonitorError], words: str
+    service: Service, body: bytes, fault: type[MonitorError], words: str
 ) -> None:
-    with misbehaving_server() as web:
-        web.answers(search("2025/05/02", "2025/06/01"), body=body)
-        with pytest.raises(fault, match=words):
-            list(pubmed(web, door).find({}))
-
-
-def dblp(web: MisbehavingServer, door: HttpClient) -> Dblp:
-    options = DblpOptions(query="attention", url=web.url("/api"), allow_private=True)
-    return Dblp("daily", options, door, lambda: NOW)
+    service.web.answers(search("2025/05/02", "2025/06/01"), body=body)
+    with pytest.raises(fault, match=words):
+        list(service.open(PubMed, query="water").find({}))
 
 
 def page(year: int, first: int) -> str:
     return f"/api?q=attention+year%3A{year}%3A&h=1000&f={first}&c=0&format=json"
 
 
-def test_dblp_is_asked_for_the_last_years_page_by_page(door: HttpClient) -> None:
-    with misbehaving_server() as web:
-        web.answers(page(2025, 0), body=libraries.dblp_json(range(1000), total=1200))
-        web.answers(page(2025, 1000), body=libraries.dblp_json(range(1000, 1200), total=1200))
-        web.answers(page(2024, 0), body=libraries.dblp_json())
-        found = loaded(dblp(web, door), {})
-        assert all(isinstance(one, Document) for one in found)
-        asked = [parse_qs(urlsplit(one.target).query)["f"][0] for one in web.requests]
-        assert asked == ["0", "1000", "0"]
+def test_dblp_is_asked_for_the_last_years_page_by_page(service: Service) -> None:
+    service.web.answers(page(2025, 0), body=libraries.dblp_json(range(1000), total=1200))
+    service.web.answers(page(2025, 1000), body=libraries.dblp_json(range(1000, 1200), total=1200))
+    service.web.answers(page(2024, 0), body=libraries.dblp_json())
+    found = loaded(service.open(Dblp, query="attention", url=service.web.url("/api")), {})
+    assert all(isinstance(one, Document) for one in found)
+    asked = [parse_qs(urlsplit(one.target).query)["f"][0] for one in service.web.requests]
+    assert asked == ["0", "1000", "0"]
 
 
-def test_a_query_that_dblp_cannot_list_is_refused(door: HttpClient) -> None:
-    with misbehaving_server() as web:
-        web.answers(page(2025, 0), body=libraries.dblp_json(total=10_001))
-        with pytest.raises(DocumentError, match="narrow the query"):
-            loaded(dblp(web, door), {})
-
-
-@pytest.mark.parametrize(
-    ("options", "settings"),
-    [
-        (PubMedOptions, {}),
-        (PubMedOptions, {"query": "x", "path": "*.xml"}),
-        (PubMedOptions, {"query": "x", "overlap_days": -1}),
-        (DblpOptions, {}),
-        (DblpOptions, {"query": "x", "years": 0}),
-    ],
-)
-def test_settings_that_make_no_sense_are_refused(
-    options: Callable[..., object], settings: dict[str, Any]
-) -> None:
-    with pytest.raises(ValidationError):
-        options(**settings)
+def test_a_query_that_dblp_cannot_list_is_refused(service: Service) -> None:
+    service.web.answers(page(2025, 0), body=libraries.dblp_json(total=10_001))
+    with pytest.raises(DocumentError, match="narrow the query"):
+        loaded(service.open(Dblp, query="attention", url=service.web.url("/api")), {})

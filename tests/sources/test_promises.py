@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from monitor.errors import DocumentError
-from monitor.http.client import HttpClient
 from monitor.model import Paper, record_of
 from monitor.sources import pubmed as pubmed_kind
 from monitor.sources.api.records import ApiSource
-from monitor.sources.base import Source
 from monitor.sources.biorxiv import BioRxiv
 from monitor.sources.crossref import Crossref
 from monitor.sources.dblp import Dblp
@@ -25,19 +22,13 @@ from monitor.sources.openreview import OpenReview
 from monitor.sources.pubmed import PubMed
 from monitor.sources.ris import Ris
 from monitor.sources.semanticscholar import SemanticScholar
-from tests.servers.web import Answer, MisbehavingServer
+from tests.servers.web import Answer
 from tests.sources import libraries
-from tests.sources.scenario import NOW, read
+from tests.sources.conftest import Service
+from tests.sources.scenario import NOW, only, read
 from tests.sources.test_apis import note, works
-from tests.sources.test_libraries import loaded, pubmed
+from tests.sources.test_libraries import loaded
 from tests.sources.test_oai import dublin, oai, record
-
-
-def only(kind: type[Source], value: object) -> Paper:
-    content = value if isinstance(value, bytes) else json.dumps(value).encode()
-    (paper,) = read(kind, content).papers
-    return paper
-
 
 # ── services that are asked ─────────────────────────────────────────────────────────
 
@@ -108,14 +99,14 @@ def test_a_short_answer_of_europe_pmc_is_read() -> None:
 # ── libraries ───────────────────────────────────────────────────────────────────────
 
 
-def test_a_day_that_pubmed_cannot_list_is_refused(web: MisbehavingServer, door: HttpClient) -> None:
-    web.decides("*", lambda _: Answer(body=libraries.searched(total=5_001)))
+def test_a_day_that_pubmed_cannot_list_is_refused(service: Service) -> None:
+    service.web.decides("*", lambda _: Answer(body=libraries.searched(total=5_001)))
     with pytest.raises(DocumentError, match=r"5,001 records for 2025-05-02.*narrow the query"):
-        loaded(pubmed(web, door), {})
+        loaded(service.open(PubMed, query="water"), {})
 
 
 def test_a_run_fetches_no_more_batches_of_pubmed_than_it_may(
-    web: MisbehavingServer, door: HttpClient, monkeypatch: pytest.MonkeyPatch
+    service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(PubMed, "enough_pages", 2)
     monkeypatch.setattr(pubmed_kind, "MAX_WINDOW_RECORDS", 200)
@@ -126,8 +117,8 @@ def test_a_run_fetches_no_more_batches_of_pubmed_than_it_may(
         many = "mindate=2025%2F05%2F02&maxdate=2025%2F06%2F01" in asked.target
         return Answer(body=libraries.searched(range(150), total=900 if many else 150))
 
-    web.decides("*", answers)
-    first, second = loaded(pubmed(web, door), {})
+    service.web.decides("*", answers)
+    first, second = loaded(service.open(PubMed, query="water"), {})
     assert not first.validators and second.validators == {"until": "2025-05-17T00:00:00+00:00"}
 
 

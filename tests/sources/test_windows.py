@@ -19,6 +19,7 @@ from monitor.sources.api.windows import PageRequest, Window, windows
 from monitor.sources.base import Source
 from monitor.sources.biorxiv import BioRxiv, MedRxiv
 from monitor.sources.crossref import Crossref
+from monitor.sources.dblp import Dblp
 from monitor.sources.europepmc import EuropePmc
 from monitor.sources.huggingface import HuggingFace
 from monitor.sources.openalex import OpenAlex
@@ -28,21 +29,11 @@ from monitor.sources.semanticscholar import SemanticScholar
 from tests.servers.web import Answer, MisbehavingServer
 from tests.servers.web import Asked as Request
 from tests.sources.answers import answer
+from tests.sources.conftest import Service
 from tests.sources.scenario import FIXTURES, NOW
 
 YESTERDAY = {"until": (NOW - timedelta(days=1)).isoformat()}
 DONE = {"until": NOW.isoformat()}
-
-
-def opened(
-    kind: type[Source],
-    web: MisbehavingServer,
-    door: HttpClient,
-    now: datetime = NOW,
-    **settings: object,
-) -> Source:
-    options = {"url": web.url(""), "allow_private": True} | settings
-    return kind("daily", kind.Options.model_validate(options), door, lambda: now)
 
 
 def loaded(source: Source, state: dict[str, str]) -> list[Document]:
@@ -84,52 +75,46 @@ def test_a_state_from_the_future_asks_for_the_present() -> None:
 # ── pages ───────────────────────────────────────────────────────────────────────────
 
 
-def test_only_the_last_page_carries_the_new_state(web: MisbehavingServer, door: HttpClient) -> None:
+def test_only_the_last_page_carries_the_new_state(service: Service) -> None:
     pages(
-        web,
+        service.web,
         answer(Crossref, 2, 0, **{"total-results": 5, "next-cursor": "a b"}),
         answer(Crossref, 2, 2, **{"total-results": 5, "next-cursor": "a b"}),
         answer(Crossref, 1, 4, **{"total-results": 5, "next-cursor": "a b"}),
     )
-    documents = loaded(opened(Crossref, web, door, query="roots"), YESTERDAY)
+    documents = loaded(service.open(Crossref, query="roots"), YESTERDAY)
     assert [document.validators for document in documents] == [YESTERDAY, YESTERDAY, DONE]
-    assert [query(request)["cursor"] for request in web.requests] == ["*", "a b", "a b"]
-    assert documents[1].name == f"{web.url('')} 2025-05-24..2025-06-01 page 2"
+    assert [query(request)["cursor"] for request in service.web.requests] == ["*", "a b", "a b"]
+    assert documents[1].name == f"{service.web.url('')} 2025-05-24..2025-06-01 page 2"
 
 
-def test_a_first_run_looks_back_as_far_as_the_overlap(
-    web: MisbehavingServer, door: HttpClient
-) -> None:
-    pages(web, (FIXTURES / "europepmc" / "nothing.json").read_bytes())
-    (document,) = loaded(opened(EuropePmc, web, door, query="a OR b", overlap_days=3), {})
-    asked = query(web.requests[0])["query"]
+def test_a_first_run_looks_back_as_far_as_the_overlap(service: Service) -> None:
+    pages(service.web, (FIXTURES / "europepmc" / "nothing.json").read_bytes())
+    (document,) = loaded(service.open(EuropePmc, query="a OR b", overlap_days=3), {})
+    asked = query(service.web.requests[0])["query"]
     assert asked == "(a OR b) AND (FIRST_IDATE:[2025-05-29 TO 2025-06-01])"
     assert document.validators == DONE
 
 
-def test_nothing_is_fetched_before_it_is_loaded(web: MisbehavingServer, door: HttpClient) -> None:
-    assert len(list(opened(Crossref, web, door, query="x").find({}))) == 1
-    assert web.requests == []
+def test_nothing_is_fetched_before_it_is_loaded(service: Service) -> None:
+    assert len(list(service.open(Crossref, query="x").find({}))) == 1
+    assert service.web.requests == []
 
 
-def test_an_outage_of_weeks_is_filled_in_pieces_that_survive_a_restart(
-    web: MisbehavingServer, door: HttpClient
-) -> None:
-    web.decides("*", lambda _: Answer(body=answer(BioRxiv)))
-    source = opened(BioRxiv, web, door)
+def test_an_outage_of_weeks_is_filled_in_pieces_that_survive_a_restart(service: Service) -> None:
+    service.web.decides("*", lambda _: Answer(body=answer(BioRxiv)))
+    source = service.open(BioRxiv)
     state = {"until": "2025-04-20T00:00:00+00:00"}
     first = next(source.find(state)).load()
     assert first is not None and first.validators == {"until": "2025-04-27T00:00:00+00:00"}
     documents = loaded(source, dict(first.validators))
-    days = [urlsplit(request.target).path.split("/")[3:5] for request in web.requests]
+    days = [urlsplit(request.target).path.split("/")[3:5] for request in service.web.requests]
     assert days[0] == ["2025-04-13", "2025-04-27"] and days[1][0] == "2025-04-20"
     assert all(before[1] == after[0] for before, after in pairwise(days[1:]))
     assert days[-1][1] == "2025-06-01" and documents[-1].validators == DONE
 
 
-def test_F01_a_failed_page_ends_the_run_and_moves_nothing(
-    web: MisbehavingServer, door: HttpClient
-) -> None:
+def test_F01_a_failed_page_ends_the_run_and_moves_nothing(service: Service) -> None:
     whole = answer(Crossref, 2, **{"total-results": 4, "next-cursor": "c"})
     for broken in (
         b"<html>502</html>",
@@ -138,38 +123,32 @@ def test_F01_a_failed_page_ends_the_run_and_moves_nothing(
         answer(Crossref, 2, 2, **{"total-results": 4})[:-20],
         b"",
     ):
-        pages(web, whole, broken)
-        documents = loaded(opened(Crossref, web, door, query="x"), YESTERDAY)
+        pages(service.web, whole, broken)
+        documents = loaded(service.open(Crossref, query="x"), YESTERDAY)
         assert [document.validators for document in documents] == [YESTERDAY, YESTERDAY]
 
 
-def test_F02_a_page_whose_transfer_was_cut_moves_nothing(
-    web: MisbehavingServer, door: HttpClient
-) -> None:
+def test_F02_a_page_whose_transfer_was_cut_moves_nothing(service: Service) -> None:
     body = answer(Crossref, 2, **{"total-results": 2})
-    web.decides("*", lambda _: Answer(body=body, length=len(body) + 9))
-    documents = loaded(opened(Crossref, web, door, query="x"), YESTERDAY)
+    service.web.decides("*", lambda _: Answer(body=body, length=len(body) + 9))
+    documents = loaded(service.open(Crossref, query="x"), YESTERDAY)
     assert [document.validators for document in documents] == [YESTERDAY]
 
 
-def test_F01_a_piece_that_failed_is_not_passed_over(
-    web: MisbehavingServer, door: HttpClient
-) -> None:
-    web.decides("*", lambda _: Answer(503, headers={"Retry-After": "90"}))
-    found = opened(BioRxiv, web, door).find({"until": "2025-03-01T00:00:00+00:00"})
+def test_F01_a_piece_that_failed_is_not_passed_over(service: Service) -> None:
+    service.web.decides("*", lambda _: Answer(503, headers={"Retry-After": "90"}))
+    found = service.open(BioRxiv).find({"until": "2025-03-01T00:00:00+00:00"})
     with pytest.raises(FetchError, match="503"):
         next(found).load()
     assert list(found) == []
 
 
-def test_F09_a_service_that_repeats_a_page_is_stopped(
-    web: MisbehavingServer, door: HttpClient
-) -> None:
+def test_F09_a_service_that_repeats_a_page_is_stopped(service: Service) -> None:
     same = answer(OpenAlex, 2, count=90, next_cursor="again")
-    web.decides("*", lambda _: Answer(body=same))
+    service.web.decides("*", lambda _: Answer(body=same))
     with pytest.raises(DocumentError, match="the same page again and again"):
-        loaded(opened(OpenAlex, web, door, query="x", overlap_days=7), {})
-    assert len(web.requests) == 2
+        loaded(service.open(OpenAlex, query="x", overlap_days=7), {})
+    assert len(service.web.requests) == 2
 
 
 def endless(kind: type[Source], **extra: object) -> Callable[[Request], Answer]:
@@ -178,21 +157,21 @@ def endless(kind: type[Source], **extra: object) -> Callable[[Request], Answer]:
 
 
 def test_more_pages_than_a_run_may_ask_for_are_a_failure_in_words(
-    web: MisbehavingServer, door: HttpClient, monkeypatch: pytest.MonkeyPatch
+    service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(SemanticScholar, "max_pages", 3)
-    web.decides("*", endless(SemanticScholar, total=9_999, token="t"))
+    service.web.decides("*", endless(SemanticScholar, total=9_999, token="t"))
     with pytest.raises(MonitorError, match=r"more than 3 pages .* \(narrow the request\)"):
-        loaded(opened(SemanticScholar, web, door, query="x", overlap_days=7), {})
-    assert len(web.requests) == 3
+        loaded(service.open(SemanticScholar, query="x", overlap_days=7), {})
+    assert len(service.web.requests) == 3
 
 
 def test_a_run_ends_after_the_piece_that_fills_it(
-    web: MisbehavingServer, door: HttpClient, monkeypatch: pytest.MonkeyPatch
+    service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(BioRxiv, "enough_pages", 2)
-    web.decides("*", lambda _: Answer(body=answer(BioRxiv)))
-    documents = loaded(opened(BioRxiv, web, door), {"until": "2024-06-01T00:00:00+00:00"})
+    service.web.decides("*", lambda _: Answer(body=answer(BioRxiv)))
+    documents = loaded(service.open(BioRxiv), {"until": "2024-06-01T00:00:00+00:00"})
     assert len(documents) == 2
     assert documents[-1].validators == {"until": "2024-06-22T00:00:00+00:00"}
 
@@ -254,45 +233,45 @@ def test_addresses(
     assert source.page_url(page) == address
 
 
-def test_categories_are_asked_for_one_after_the_other(
-    web: MisbehavingServer, door: HttpClient
-) -> None:
-    web.decides("*", lambda _: Answer(body=answer(BioRxiv)))
-    source = opened(BioRxiv, web, door, categories=["cell biology", "zoology"])
+def test_categories_are_asked_for_one_after_the_other(service: Service) -> None:
+    service.web.decides("*", lambda _: Answer(body=answer(BioRxiv)))
+    source = service.open(BioRxiv, categories=["cell biology", "zoology"])
     documents = loaded(source, YESTERDAY)
-    assert [query(r)["category"] for r in web.requests] == ["cell biology", "zoology"]
+    assert [query(r)["category"] for r in service.web.requests] == ["cell biology", "zoology"]
     assert [document.validators for document in documents] == [YESTERDAY, DONE]
 
 
-def test_pages_of_preprints_go_on_from_what_came(web: MisbehavingServer, door: HttpClient) -> None:
-    pages(web, answer(BioRxiv, 3, 0, total=5), answer(BioRxiv, 2, 3, total=5, cursor=3))
-    assert len(loaded(opened(BioRxiv, web, door), YESTERDAY)) == 2
-    assert [r.target.split("/")[5] for r in web.requests] == ["0", "3"]
+def test_pages_of_preprints_go_on_from_what_came(service: Service) -> None:
+    pages(service.web, answer(BioRxiv, 3, 0, total=5), answer(BioRxiv, 2, 3, total=5, cursor=3))
+    assert len(loaded(service.open(BioRxiv), YESTERDAY)) == 2
+    assert [r.target.split("/")[5] for r in service.web.requests] == ["0", "3"]
 
 
-def test_daily_papers_are_asked_for_day_by_day(web: MisbehavingServer, door: HttpClient) -> None:
-    web.decides("*", lambda r: Answer(body=answer(HuggingFace, 100 if "p" not in query(r) else 1)))
-    source = opened(HuggingFace, web, door, overlap_days=1)
+def test_daily_papers_are_asked_for_day_by_day(service: Service) -> None:
+    service.web.decides(
+        "*", lambda r: Answer(body=answer(HuggingFace, 100 if "p" not in query(r) else 1))
+    )
+    source = service.open(HuggingFace, overlap_days=1)
     documents = loaded(source, YESTERDAY)
-    asked = [(query(r)["date"], query(r).get("p", "0")) for r in web.requests]
+    asked = [(query(r)["date"], query(r).get("p", "0")) for r in service.web.requests]
     assert asked == [(day, p) for day in ("2025-05-31", "2025-06-01") for p in ("0", "1")]
     assert [document.validators for document in documents] == [YESTERDAY] * 3 + [DONE]
 
 
-def test_notes_are_asked_for_until_they_are_older_than_the_window(
-    web: MisbehavingServer, door: HttpClient
-) -> None:
-    web.decides("*", endless(OpenReview, count=99))
+def test_notes_are_asked_for_until_they_are_older_than_the_window(service: Service) -> None:
+    service.web.decides("*", endless(OpenReview, count=99))
     now = datetime.fromtimestamp(1_748_700_000_000 / 1000, UTC) + timedelta(days=1)
-    source = opened(OpenReview, web, door, now, venues=["A.cc"], overlap_days=1)
+    source = service.open(OpenReview, now, venues=["A.cc"], overlap_days=1)
     until = (now - timedelta(milliseconds=6)).isoformat()
     documents = loaded(source, {"until": until})
     assert len(documents) == 4 and documents[-1].validators == {"until": now.isoformat()}
 
 
-def test_a_url_with_a_query_is_one_document(web: MisbehavingServer, door: HttpClient) -> None:
-    web.answers("/feed.php?subject=all", body=(FIXTURES / "biorxiv" / "feed.xml").read_bytes())
-    source = opened(BioRxiv, web, door, url=web.url("/feed.php?subject=all"))
+def test_a_url_with_a_query_is_one_document(service: Service) -> None:
+    service.web.answers(
+        "/feed.php?subject=all", body=(FIXTURES / "biorxiv" / "feed.xml").read_bytes()
+    )
+    source = service.open(BioRxiv, url=service.web.url("/feed.php?subject=all"))
     (document,) = loaded(source, {})
     assert [paper.title for paper in source.read(document).papers] == ["Gills breathe"]
 
@@ -306,6 +285,11 @@ def test_a_url_with_a_query_is_one_document(web: MisbehavingServer, door: HttpCl
         (BioRxiv, {"url": "https://x.org", "path": "x"}, "either `url:` or `path:`"),
         (BioRxiv, {"overlap_days": 0}, "greater than or equal to 1"),
         (HuggingFace, {"query": "x"}, "Extra inputs"),
+        (PubMed, {}, "give a `query:`"),
+        (PubMed, {"query": "x", "path": "*.xml"}, "either `query:` or `path:`"),
+        (PubMed, {"query": "x", "overlap_days": -1}, "greater than or equal to 1"),
+        (Dblp, {}, "give a `query:`"),
+        (Dblp, {"query": "x", "years": 0}, "greater than or equal to 1"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(
@@ -333,40 +317,35 @@ def known(tmp_path: Path) -> Iterator[HttpClient]:
     ],
 )
 def test_services_that_want_an_address_receive_the_contact(
-    web: MisbehavingServer,
-    door: HttpClient,
+    service: Service,
     known: HttpClient,
     kind: type[Source],
     settings: dict[str, object],
     name: str,
 ) -> None:
-    web.decides("*", lambda _: Answer(500))
-    for client, contact in ((known, "ops@example.org"), (door, None)):
-        web.requests.clear()
+    service.web.decides("*", lambda _: Answer(500))
+    for client, contact in ((known, "ops@example.org"), (service.door, None)):
+        service.web.requests.clear()
         with pytest.raises(FetchError):
-            loaded(opened(kind, web, client, **settings), {})
-        assert query(web.requests[0]).get(name) == contact
+            loaded(Service(service.web, client).open(kind, **settings), {})
+        assert query(service.web.requests[0]).get(name) == contact
 
 
-def test_a_key_goes_to_semantic_scholar_in_a_header(
-    web: MisbehavingServer, door: HttpClient
-) -> None:
-    pages(web, answer(SemanticScholar, 1))
-    source = opened(SemanticScholar, web, door, query="x", api_key="hush", overlap_days=7)
+def test_a_key_goes_to_semantic_scholar_in_a_header(service: Service) -> None:
+    pages(service.web, answer(SemanticScholar, 1))
+    source = service.open(SemanticScholar, query="x", api_key="hush", overlap_days=7)
     (document,) = loaded(source, {})
-    assert web.requests[0].headers["x-api-key"] == "hush"
+    assert service.web.requests[0].headers["x-api-key"] == "hush"
     assert "hush" not in document.name + repr(source.options) + source.options.model_dump_json()
-    assert "hush" not in web.requests[0].target + repr(source.terms)
+    assert "hush" not in service.web.requests[0].target + repr(source.terms)
 
 
-def test_pubmed_receives_the_tool_the_email_and_the_key(
-    web: MisbehavingServer, door: HttpClient
-) -> None:
-    web.decides("*", lambda _: Answer(400))
-    source = opened(PubMed, web, door, query="sleep", api_key="hush", email="me@example.org")
+def test_pubmed_receives_the_tool_the_email_and_the_key(service: Service) -> None:
+    service.web.decides("*", lambda _: Answer(400))
+    source = service.open(PubMed, query="sleep", api_key="hush", email="me@example.org")
     with pytest.raises(FetchError) as fault:
         loaded(source, {})
-    parameters = query(web.requests[0])
+    parameters = query(service.web.requests[0])
     assert (parameters["tool"], parameters["email"], parameters["api_key"]) == (
         "paper-monitor",
         "me@example.org",
@@ -392,31 +371,29 @@ def test_services_are_asked_as_often_as_they_allow(
     assert source.terms.apart == timedelta(seconds=apart)
 
 
-def test_an_update_file_of_pubmed_may_be_larger_than_a_feed(
-    web: MisbehavingServer, door: HttpClient
-) -> None:
+def test_an_update_file_of_pubmed_may_be_larger_than_a_feed(service: Service) -> None:
     body = b"<PubmedArticleSet>" + b" " * (16 * 1024 * 1024) + b"</PubmedArticleSet>"
-    web.answers("/file.xml", body=body)
-    (document,) = loaded(opened(PubMed, web, door, url=web.url("/file.xml")), {})
+    service.web.answers("/file.xml", body=body)
+    (document,) = loaded(service.open(PubMed, url=service.web.url("/file.xml")), {})
     assert len(document.content) == len(body)
-    web.answers("/file.xml?x", body=body)
+    service.web.answers("/file.xml?x", body=body)
     with pytest.raises(FetchError, match="larger than 15,728,640 bytes"):
-        loaded(opened(EuropePmc, web, door, url=web.url("/file.xml?x")), {})
+        loaded(service.open(EuropePmc, url=service.web.url("/file.xml?x")), {})
 
 
-def test_a_service_that_refuses_is_quoted(web: MisbehavingServer, door: HttpClient) -> None:
+def test_a_service_that_refuses_is_quoted(service: Service) -> None:
     body = b'{"error": "Invalid filter", "message": "Unknown filter field: author_name"}'
-    web.decides("*", lambda _: Answer(400, body=body))
+    service.web.decides("*", lambda _: Answer(400, body=body))
     with pytest.raises(FetchError, match=r"400 Bad Request \(OpenAlex answered with an error: Inv"):
-        loaded(opened(OpenAlex, web, door, filter="author_name:x"), {})
-    web.decides("*", lambda _: Answer(400, body=b"<html>no</html>"))
+        loaded(service.open(OpenAlex, filter="author_name:x"), {})
+    service.web.decides("*", lambda _: Answer(400, body=b"<html>no</html>"))
     with pytest.raises(FetchError, match=r"400 Bad Request$"):
-        loaded(opened(OpenAlex, web, door, filter="author_name:x"), {})
+        loaded(service.open(OpenAlex, filter="author_name:x"), {})
 
 
-def test_a_key_is_never_shown(web: MisbehavingServer, door: HttpClient) -> None:
-    pages(web, (FIXTURES / "openalex" / "nothing.json").read_bytes())
-    source = opened(OpenAlex, web, door, query="x", api_key="hush", overlap_days=7)
+def test_a_key_is_never_shown(service: Service) -> None:
+    pages(service.web, (FIXTURES / "openalex" / "nothing.json").read_bytes())
+    source = service.open(OpenAlex, query="x", api_key="hush", overlap_days=7)
     (document,) = loaded(source, {})
-    assert "api_key=hush" in web.requests[0].target
+    assert "api_key=hush" in service.web.requests[0].target
     assert "hush" not in document.name + repr(source.options) + source.options.model_dump_json()
