@@ -45,9 +45,9 @@ HOMES: dict[str, tuple[str, ...]] = {
     "asyncio": (
         "service/workers.py",
         "web/connections.py",
-        "web/site.py",
         "web/guesses.py",
-        "web/pages/slack.py",
+        "web/pages/api.py",
+        "web/routes.py",
     ),
     "backports": ("sources/fields/encoding.py", "store/digests/packed.py"),
     "bibtexparser": ("commands/export.py", "sources/bibtex.py"),

@@ -1,1 +1,1 @@
-"""The pages: `application` has the routes, `access` says who may see what, `server` serves them."""
+"""The pages: `application` has the routes, `access` decides who may see what, `server` serves."""

@@ -10,25 +10,6 @@ from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from urllib.parse import urlsplit
 
-# How Slack's requests begin, which it signs.
-SLACK = "/slack/"
-# What stands at the start of a path that needs no login: its token names what it opens.
-SIGNED = ("/u/", "/v/", "/r/", SLACK)
-STATIC = "/static/"
-OPEN = (*SIGNED, "/feed/", STATIC, "/healthz", "/login")
-# What readers may see who are no operators, and post to.
-FOR_READERS = (
-    "/digests",
-    "/papers",
-    "/saved",
-    "/topics",
-    "/try",
-    "/zone",
-    "/logout",
-    "/api/v1/papers",
-)
-# The answers of all readers, whatever their paths begin with.
-OF_ALL_READERS = ("/api/v1/papers/rated", "/api/v1/papers/saved")
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 # Headers by which proxies say that they passed a request on; `X-Forwarded-*` are others.
 FORWARDED = frozenset({"forwarded", "via", "x-real-ip"})
@@ -42,7 +23,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class Role(IntEnum):
-    """What a visitor may do; who may do more may do all that others may."""
+    """The rights of a visitor; each role has those of the roles before it."""
 
     NOBODY = 0
     READER = 1
@@ -65,6 +46,11 @@ class Viewer:
     address: str = ""
 
     @property
+    def name(self) -> str:
+        """The viewer's name in the log and in rows: an operator by token has no address."""
+        return self.address or "operator"
+
+    @property
     def is_operator(self) -> bool:
         return self.role is Role.OPERATOR
 
@@ -75,7 +61,7 @@ class Viewer:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request is refused, in words for who asks; with `login` they may log in first."""
+    """The reason why a request is refused, shown to the visitor; with `login` they may log in."""
 
     status: int
     message: str
@@ -84,7 +70,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class AccessRules:
-    """What the configuration says: see `web:` in docs/pages.md.
+    """The access settings of a configuration: see `web:` in docs/pages.md.
 
     `url` is `public_url`, "" without one; `operators` are in lower case. The peers of a Unix
     socket are proxies: the mode of its file says who may connect.
@@ -111,12 +97,18 @@ class AccessRules:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The facts of a request. The names of `headers` are in lower case."""
+    """The facts of a request. The names of `headers` are in lower case.
+
+    `role` is the least one that its route is for. A route with `has_token` proves a request by
+    the token in its path, or by a signature.
+    """
 
     method: str
     path: str
     peer: str
     headers: Mapping[str, str]
+    role: Role = Role.READER
+    has_token: bool = False
 
     @property
     def host(self) -> str:
@@ -125,7 +117,7 @@ class Asked:
 
     @property
     def bearer(self) -> str:
-        """What follows `Authorization: Bearer`, "" without it."""
+        """The token after `Authorization: Bearer`, "" without it."""
         scheme, _, token = self.headers.get("authorization", "").partition(" ")
         return token.strip() if scheme.lower() == "bearer" else ""
 
@@ -158,13 +150,11 @@ def admit(rules: AccessRules, asked: Asked, proof: Proof = Proof.NONE) -> Viewer
         return viewer
     if proof is not Proof.BEARER and _is_foreign_form(rules, asked):
         return Refusal(403, "This form was sent by another site, and nothing was changed.")
-    if asked.path.startswith(OPEN):
+    if viewer.role >= asked.role:
         return viewer
     if not viewer.is_known:
         return _ask_to_log_in(rules, asked)
-    if not viewer.is_operator and not _is_for_readers(asked.path):
-        return Refusal(403, "This page is for the operators of this installation.")
-    return viewer
+    return Refusal(403, "This page is for the operators of this installation.")
 
 
 def client_address(rules: AccessRules, asked: Asked) -> str:
@@ -198,11 +188,6 @@ def network_of(address: str) -> str:
 def is_token(rules: AccessRules, token: str) -> bool:
     """Return whether `token` is the token, in a time that says nothing about it."""
     return bool(rules.token) and _same(token, rules.token)
-
-
-def _is_for_readers(path: str) -> bool:
-    """Return whether a path is for readers, too: of answers they see their own, on /saved."""
-    return path == "/" or (path.startswith(FOR_READERS) and path not in OF_ALL_READERS)
 
 
 def _ask_to_log_in(rules: AccessRules, asked: Asked) -> Refusal:
@@ -254,8 +239,8 @@ def _has_proxy_secret(rules: AccessRules, asked: Asked) -> bool:
 
 
 def _is_foreign_form(rules: AccessRules, asked: Asked) -> bool:
-    """Return whether another site posted a form; signed links prove themselves by their token."""
-    if asked.method in ("GET", "HEAD") or asked.path.startswith(SIGNED):
+    """Return whether another site posted a form."""
+    if asked.method in ("GET", "HEAD") or asked.has_token:
         return False
     site, origin = asked.headers.get("sec-fetch-site"), asked.headers.get("origin")
     if site is None and origin is None:  # every browser sends one of them with a form

@@ -7,53 +7,46 @@ import ipaddress
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from monitor.commands.web_login import Logins
 from monitor.config import Settings, WebSettings
-from monitor.errors import UsageError
+from monitor.errors import QueryError, UsageError
 from monitor.pipeline.runtime import Runtime
 from monitor.web.access import AccessRules
 from monitor.web.guard import Guard
-from monitor.web.guesses import Guesses
 from monitor.web.pages import (
     api,
     deliveries,
     digests,
     exports,
     feeds,
-    metrics,
     papers,
-    ratings,
     reader,
+    search,
     session,
-    slack,
     sources,
-    static,
     today,
     topics,
 )
-from monitor.web.site import Site, SlackRequests, own_threads, path_of, show_problem
+from monitor.web.site import API, Site, SlackRequests, Visit
 
 # Exports have addresses that digests and papers would take for one of theirs.
-PAGES = (
-    today,
-    exports,
-    feeds,
-    metrics,
-    digests,
-    papers,
-    ratings,
-    topics,
-    sources,
-    deliveries,
-    session,
-    reader,
-    slack,
-    api,
-    static,
-)
+ROUTES = [
+    *today.routes,
+    *exports.routes,
+    *feeds.routes,
+    *digests.routes,
+    *search.routes,
+    *papers.routes,
+    *topics.routes,
+    *sources.routes,
+    *deliveries.routes,
+    *session.routes,
+    *reader.routes,
+    *api.routes,
+]
 
 
 def open_site(settings: Settings, runtime: Runtime, *, on_unix_socket: bool = False) -> Site:
@@ -62,7 +55,6 @@ def open_site(settings: Settings, runtime: Runtime, *, on_unix_socket: bool = Fa
     return Site(
         runtime=runtime,
         rules=rules,
-        url=rules.url,
         titles={entry.name: entry.settings.title or entry.name for entry in runtime.subscriptions},
         source_titles={
             name: entry.settings.title or name for name, entry in runtime.sources.items()
@@ -95,31 +87,43 @@ def access_rules(settings: Settings, *, on_unix_socket: bool = False) -> AccessR
     )
 
 
-def make_application(site: Site, guesses: Guesses | None = None) -> Starlette:
+def make_application(site: Site) -> Starlette:
     """Return the ASGI application of a site."""
     application = Starlette(
-        routes=[route for part in PAGES for route in part.ROUTES],
+        routes=ROUTES,
         middleware=[Middleware(Guard)],
-        exception_handlers={HTTPException: _on_http_error, UsageError: _on_usage_error},
+        exception_handlers={
+            HTTPException: _on_http_error,
+            UsageError: _on_usage_error,
+            QueryError: _on_query_error,
+            ClientDisconnect: _on_disconnect,
+        },
     )
     application.state.site = site
-    application.state.guesses = guesses or Guesses()
-    application.state.threads = own_threads()
     return application
 
 
 def _on_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    if path_of(request).startswith("/api/"):
-        return JSONResponse({"error": error.detail}, error.status_code, headers=error.headers)
     # Starlette's own words for a path without a route.
     message = "There is no such page." if error.detail == "Not Found" else error.detail
-    return show_problem(request, error.status_code, message)
+    return Visit(request.scope).show_problem(error.status_code, message)
 
 
 def _on_usage_error(request: Request, error: Exception) -> Response:
-    """Answer that what an address names is not there; of forms, see `forms`."""
+    """Answer that there is nothing with the name in an address; for forms, see `routes`."""
     assert isinstance(error, UsageError)
-    if path_of(request).startswith("/api/"):
-        return JSONResponse({"error": str(error)}, 404)
-    return show_problem(request, 404, error.message, error.hint)
+    return Visit(request.scope).show_problem(404, error.message, error.hint)
+
+
+def _on_query_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, QueryError)
+    visit = Visit(request.scope)
+    if visit.path.startswith(API):
+        return JSONResponse({"error": str(error), "position": error.position}, 400)
+    return visit.show_problem(400, str(error), error.hint)
+
+
+def _on_disconnect(request: Request, error: Exception) -> Response:
+    """Answer a client that closed its connection within a body: nothing was changed."""
+    return PlainTextResponse("cut off", 400)

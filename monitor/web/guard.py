@@ -1,4 +1,4 @@
-"""The door: each request is admitted or refused, kept small, and answered with safe headers."""
+"""The door: each request is admitted or refused, and answered with safe headers."""
 
 from __future__ import annotations
 
@@ -6,17 +6,12 @@ from urllib.parse import quote
 
 import structlog
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from monitor.commands.web_login import SessionState
 from monitor.errors import MonitorError
-from monitor.text import whole_number
 from monitor.web.access import (
-    SIGNED,
-    SLACK,
-    STATIC,
     Asked,
     Proof,
     Refusal,
@@ -27,25 +22,13 @@ from monitor.web.access import (
     is_token,
     refuse_way,
 )
-from monitor.web.guesses import TRY_LATER, guesses_of, may_guess
-from monitor.web.site import (
-    SESSION,
-    address_of,
-    forget_cookie,
-    get_cookie,
-    path_of,
-    show_problem,
-    site_of,
-    viewer_of,
-)
+from monitor.web.guesses import TRY_LATER
+from monitor.web.routes import PageRoute, find_route
+from monitor.web.site import SESSION, Visit
 
 log = structlog.get_logger()
 
 TOO_MANY = Refusal(429, TRY_LATER)
-
-# No form of ours is longer; Slack sends the whole message with what was chosen in it.
-LONGEST_BODY, LONGEST_OF_SLACK = 64 * 1024, 1024 * 1024
-
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; "
@@ -68,170 +51,117 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        request = Request(scope)
-        if site_of(request).is_https:  # or a redirect would lead to http, since a proxy ends TLS
+        visit = Visit(scope)
+        if visit.site.is_https:  # or a redirect would lead to http, since a proxy ends TLS
             scope["scheme"] = "https"
-        request.state.viewer = Viewer(Role.NOBODY)
+        visit.state.viewer = Viewer(Role.NOBODY)
+        visit.state.has_dead_cookie = False
+        route = find_route(visit.app.routes, scope)
         has_started = False
 
-        async def send_and_note(message: Message) -> None:
+        async def answer(message: Message) -> None:
             nonlocal has_started
             has_started = True
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *_headers(visit, route, message)]
             await send(message)
 
-        answer = _with_headers(request, send_and_note)
         try:
-            refusal = await _refuse(request)
+            refusal = await _refuse(visit, route)
             if refusal:
-                await _refused(request, refusal)(scope, receive, answer)
+                await _refused(visit, route, refusal)(scope, receive, answer)
             else:
-                await self.app(scope, _limited(receive, _longest(request)), answer)
+                await self.app(scope, receive, answer)
         except Exception as error:  # one page that fails stops no other
-            log.error("page failed", path=_route_of(request), error=str(error), exc_info=error)
+            path = route.path if route else ""  # no token, and no name of a reader
+            log.error("page failed", path=path, error=str(error), exc_info=error)
             # An answer that has begun cannot become another one: the server closes its connection,
-            # which tells the client that it is incomplete.
+            # by which the client sees that it is incomplete.
             if not has_started:
-                await _failed(request, error)(scope, receive, answer)
+                await _failed(visit, error)(scope, receive, answer)
 
 
-async def _refuse(request: Request) -> Refusal | None:
+async def _refuse(visit: Visit, route: PageRoute | None) -> Refusal | None:
     """Note who asks, or return why the request is refused."""
-    rules = site_of(request).rules
+    rules = visit.site.rules
     asked = Asked(
-        method=request.method,
-        path=path_of(request),
-        peer=request.client.host if request.client else "",
-        headers=_joined(request),
+        method=visit.method,
+        path=visit.path,
+        peer=visit.client.host if visit.client else "",
+        # Of a header that is sent twice, all values (RFC 9110, 5.3).
+        headers={name: ", ".join(visit.headers.getlist(name)) for name in visit.headers},
+        role=route.role if route else Role.READER,
+        has_token=route.has_token if route else False,
     )
-    refusal = _refuse_long(request) or refuse_way(rules, asked)
+    refusal = refuse_way(rules, asked)
     if refusal:
         return refusal
-    request.state.client = client_address(rules, asked)
-    proof = await _prove(request, asked)
+    visit.state.visitor_address = client_address(rules, asked)
+    takes_proof = rules.takes_logins and (route is None or route.has_viewer)
+    proof = await _prove(visit, asked) if takes_proof else Proof.NONE
     admitted = proof if isinstance(proof, Refusal) else admit(rules, asked, proof)
     if isinstance(admitted, Refusal):
         return admitted
-    request.state.viewer = admitted
+    visit.state.viewer = admitted
     return None
 
 
-def _refuse_long(request: Request) -> Refusal | None:
-    length = whole_number(request.headers.get("content-length", "0"))
-    if length is None or length > _longest(request):
-        return Refusal(413, "This request is longer than any form here.")
-    return None
-
-
-def _joined(request: Request) -> dict[str, str]:
-    """Return the headers by name; of one that is sent twice, all values (RFC 9110, 5.3)."""
-    return {name: ", ".join(request.headers.getlist(name)) for name in request.headers}
-
-
-async def _prove(request: Request, asked: Asked) -> Proof | Refusal:
+async def _prove(visit: Visit, asked: Asked) -> Proof | Refusal:
     """Look at the token or the cookie of a request. A wrong one counts as a guess."""
-    site = site_of(request)
-    if asked.path.startswith((STATIC, SLACK)) or not site.rules.takes_logins:
-        return Proof.NONE
+    site, visitor = visit.site, visit.visitor_address
     if asked.bearer and site.rules.token:
-        if not await may_guess(request):
+        if not await site.guesses.wait(visitor):
             return TOO_MANY
         if is_token(site.rules, asked.bearer):
-            guesses_of(request).was_right(request.state.client)
+            site.guesses.was_right(visitor)
             return Proof.BEARER
-        log.warning("login failed", address=request.state.client, by="bearer")
+        log.warning("login failed", address=visitor, by="bearer")
         return Proof.NONE
-    cookie = get_cookie(request, SESSION)
+    cookie = visit.cookie(SESSION)
     if not cookie:
         return Proof.NONE
     state = await run_in_threadpool(site.logins.look_up, cookie)
     if state is SessionState.UNKNOWN:  # after the look-up, whose time tells nothing about 256 bits
-        if not await may_guess(request):
+        if not await site.guesses.wait(visitor):
             return TOO_MANY
-        log.warning("login failed", address=request.state.client, by="cookie")
-    request.state.has_dead_cookie = state is not SessionState.OPEN
+        log.warning("login failed", address=visitor, by="cookie")
+    visit.state.has_dead_cookie = state is not SessionState.OPEN
     return Proof.SESSION if state is SessionState.OPEN else Proof.NONE
 
 
-def _refused(request: Request, refusal: Refusal) -> Response:
-    log.info("request refused", path=_kind_of(path_of(request)), status=refusal.status)
-    if path_of(request).startswith("/api/"):
-        return JSONResponse({"error": refusal.message}, refusal.status)
-    if refusal.login and request.method in ("GET", "HEAD"):
-        return RedirectResponse(f"/login?next={quote(address_of(request))}", 303)
-    return show_problem(request, refusal.status, refusal.message)
+def _refused(visit: Visit, route: PageRoute | None, refusal: Refusal) -> Response:
+    # Without a route, what follows the first part of a path may be a token that was cut off.
+    path = route.path if route else quote("/".join(visit.path.split("/")[:2]))
+    log.info("request refused", path=path, status=refusal.status)
+    if refusal.login and visit.method in ("GET", "HEAD"):
+        return RedirectResponse(f"/login?next={quote(visit.address)}", 303)
+    return visit.show_problem(refusal.status, refusal.message)
 
 
-def _failed(request: Request, error: Exception) -> Response:
-    """Say that a page failed; the operator is told why where the error is one of ours.
+def _failed(visit: Visit, error: Exception) -> Response:
+    """Answer that a page failed; an operator also sees an error of ours.
 
     It may name files of the machine, which visitors need not know.
     """
     is_ours = isinstance(error, MonitorError)
-    status = 503 if is_ours else 500
-    may_know = is_ours and viewer_of(request).is_operator
+    may_know = is_ours and visit.viewer.is_operator
     message = str(error) if may_know else "This page could not be made; the log says why."
-    if path_of(request).startswith("/api/"):
-        return JSONResponse({"error": message}, status)
-    return show_problem(request, status, message)
+    return visit.show_problem(503 if is_ours else 500, message)
 
 
-def _route_of(request: Request) -> str:
-    """Return the path of a page as its route has it: no token, and no name of a reader."""
-    return str(getattr(request.scope.get("route"), "path", ""))
-
-
-def _kind_of(path: str) -> str:
-    """Return a path without the token that may be in it.
-
-    Characters that a terminal would obey are percent-encoded.
-    """
-    return next((f"{prefix}…" for prefix in SIGNED if path.startswith(prefix)), quote(path))
-
-
-def _dead_cookie(request: Request, present: set[bytes]) -> list[tuple[bytes, bytes]]:
-    """Return the header by which a browser forgets a session that ended, unless another began."""
-    if b"set-cookie" in present or not getattr(request.state, "has_dead_cookie", False):
-        return []
-    answer = Response()
-    forget_cookie(request, answer, SESSION)
-    return [header for header in answer.raw_headers if header[0] == b"set-cookie"]
-
-
-def _longest(request: Request) -> int:
-    return LONGEST_OF_SLACK if path_of(request).startswith(SLACK) else LONGEST_BODY
-
-
-def _limited(receive: Receive, left: int) -> Receive:
-    """Cut off a body without a length that is too long, as if the client were gone."""
-
-    async def read() -> Message:
-        nonlocal left
-        message = await receive()
-        left -= len(message.get("body", b""))
-        return message if left >= 0 else {"type": "http.disconnect"}
-
-    return read
-
-
-def _with_headers(request: Request, send: Send) -> Send:
-    signed = path_of(request).startswith(SIGNED)
-
-    async def write(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            present = {name.lower() for name, _ in message["headers"]}
-            headers = {
-                b"content-security-policy": POLICY.encode(),
-                # A token in an address goes nowhere else.
-                b"referrer-policy": b"no-referrer" if signed else b"same-origin",
-                b"x-robots-tag": b"noindex, nofollow",
-                b"x-content-type-options": b"nosniff",
-                b"cache-control": b"no-store",
-            }
-            message["headers"] = [
-                *message["headers"],
-                *((name, value) for name, value in headers.items() if name not in present),
-                *_dead_cookie(request, present),
-            ]
-        await send(message)
-
-    return write
+def _headers(visit: Visit, route: PageRoute | None, start: Message) -> list[tuple[bytes, bytes]]:
+    """Return the headers that an answer has besides its own."""
+    headers = {
+        b"content-security-policy": POLICY.encode(),
+        # A token in an address goes nowhere else.
+        b"referrer-policy": b"no-referrer" if route and route.has_token else b"same-origin",
+        b"x-robots-tag": b"noindex, nofollow",
+        b"x-content-type-options": b"nosniff",
+        b"cache-control": b"no-store",
+    }
+    if visit.state.has_dead_cookie:  # unless another session begins
+        forget = Response()
+        visit.forget_cookie(forget, SESSION)
+        headers |= {name: value for name, value in forget.raw_headers if name == b"set-cookie"}
+    present = {name.lower() for name, _ in start["headers"]}
+    return [(name, value) for name, value in headers.items() if name not in present]

@@ -8,11 +8,9 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from starlette.requests import Request
-
 from monitor.web.access import network_of
 
-# So many wrong guesses of an address are answered at once, further ones one in two seconds. More
+# Wrong guesses of an address that are answered at once; of further ones, one in two seconds. More
 # than ten that wait are answered with 429.
 FREE_GUESSES = 20
 SECONDS_APART = 2.0
@@ -94,13 +92,3 @@ class Guesses:
         while len(self._records) > MAX_ADDRESSES:
             self._records.popitem(last=False)
         return record
-
-
-def guesses_of(request: Request) -> Guesses:
-    guesses: Guesses = request.app.state.guesses
-    return guesses
-
-
-async def may_guess(request: Request) -> bool:
-    """Wait until a token of this visitor may be looked at; False if too many others wait."""
-    return await guesses_of(request).wait(request.state.client)

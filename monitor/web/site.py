@@ -1,41 +1,45 @@
-"""What every page has at hand, and how it is written out."""
+"""The site of an installation, and a visit to one of its pages."""
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, cast
+from typing import Any, Generic, TypeVar, cast
 from urllib.parse import quote, urlencode
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from monitor.commands.web_login import Logins
 from monitor.config.settings import valid_zone
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.resources import resource
+from monitor.text import MAX_DIGITS, whole_number
 from monitor.web.access import AccessRules, Viewer
+from monitor.web.guesses import Guesses
+
+T = TypeVar("T")
 
 # Cookies: the operator's session, and the zone in which a visitor sees times.
 SESSION, ZONE = "paper-monitor", "zone"
-
-Form = Mapping[str, str]
-Page = Callable[[Request], Response]
-Endpoint = Callable[[Request], Awaitable[Response]]
+API = "/api/"
 
 # Pages that take much work are made one at a time: several at once would take more memory, and no
 # less time. Searches have a thread of their own, so that other pages do not wait for them.
 PAGES, SEARCHES = "pages", "searches"
 
 
+def _own_threads() -> dict[str, ThreadPoolExecutor]:
+    return {kind: ThreadPoolExecutor(1, thread_name_prefix=kind) for kind in (PAGES, SEARCHES)}
+
+
 @dataclass(frozen=True, slots=True)
 class SlackRequests:
-    """The secret that Slack signs its requests with, and who takes what is chosen in a menu."""
+    """The secret that Slack signs its requests with, and the function that takes a choice."""
 
     secret: str = field(repr=False)
     take: Callable[[object], None]
@@ -43,121 +47,174 @@ class SlackRequests:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The pages of one installation: what they show, who may see it, where they are.
+    """The pages of one installation, served by one server.
 
-    `titles` and `source_titles` are what people call subscriptions and sources.
+    `titles` and `source_titles` are those of subscriptions and sources by name.
     """
 
     runtime: Runtime
     rules: AccessRules
-    url: str
     titles: Mapping[str, str]
     source_titles: Mapping[str, str]
     logins: Logins
     slack: SlackRequests | None = None
+    guesses: Guesses = field(default_factory=Guesses)
+    threads: Mapping[str, ThreadPoolExecutor] = field(default_factory=_own_threads)
 
     @property
     def is_https(self) -> bool:
-        return self.url.startswith("https:")
+        return self.rules.url.startswith("https:")
 
 
-def site_of(request: Request) -> Site:
-    return cast("Site", request.app.state.site)
+@dataclass(frozen=True, slots=True)
+class Slice(Generic[T]):
+    """A page of a list: `earlier` and `later` are where the pages beside it begin."""
+
+    shown: Sequence[T]
+    count: int
+    earlier: int | None = None
+    later: int | None = None
 
 
-def viewer_of(request: Request) -> Viewer:
-    return cast("Viewer", request.state.viewer)
+class Visit(Request):
+    """A request for a page, with the site and the viewer."""
+
+    @property
+    def site(self) -> Site:
+        return cast("Site", self.app.state.site)
+
+    @property
+    def runtime(self) -> Runtime:
+        return self.site.runtime
+
+    @property
+    def viewer(self) -> Viewer:
+        return cast("Viewer", self.state.viewer)
+
+    @property
+    def visitor_address(self) -> str:
+        return cast("str", self.state.visitor_address)
+
+    @property
+    def path(self) -> str:
+        """The path by which routes are chosen.
+
+        `url` is put together with the Host header, and a wrong one moves parts of it.
+        """
+        return cast("str", self.scope["path"])
+
+    @property
+    def address(self) -> str:
+        """The path and query of a page that can be opened again, "/" after a form."""
+        if self.method not in ("GET", "HEAD"):
+            return "/"
+        query = self.scope["query_string"].decode("latin-1")
+        return f"{quote(self.path)}?{query}" if query else quote(self.path)
+
+    def parameter(self, name: str) -> str:
+        """Return a parameter of the address, "" where there is none."""
+        return self.query_params.get(name, "").strip()
+
+    def number(self, name: str) -> int | None:
+        """Return the number that a parameter holds, None where it is empty or missing."""
+        text = self.query_params.get(name, "")
+        number = whole_number(text)
+        if number is None and text:
+            raise HTTPException(
+                400, f"{name}= needs a whole number of at most {MAX_DIGITS} digits."
+            )
+        return number
+
+    def slice(self, whole: Sequence[T], size: int) -> Slice[T]:
+        """Return the `size` entries of a list that begin at the parameter `after`."""
+        start = self.number("after") or 0
+        return Slice(
+            shown=whole[start : start + size],
+            count=len(whole),
+            earlier=max(start - size, 0) if start else None,
+            later=start + size if start + size < len(whole) else None,
+        )
+
+    def path_number(self, name: str) -> int:
+        """Return the number that a part of the path is; without one there is no such page."""
+        number = whole_number(self.path_params[name])
+        if number is None:
+            raise HTTPException(404)
+        return number
+
+    @property
+    def subscriptions(self) -> tuple[Subscription, ...]:
+        """The subscriptions that the viewer may see: an operator all, a reader their own."""
+        if self.viewer.is_operator:
+            return self.runtime.subscriptions
+        address = self.viewer.address.strip().lower()
+        return tuple(
+            s
+            for s in self.runtime.subscriptions
+            if any(to.lower() == address for way in s.destinations for to in way.recipients)
+        )
+
+    def require_subscription(self, name: str) -> str:
+        """Return a name of a subscription that the viewer may see, or refuse with 404."""
+        if name not in {subscription.name for subscription in self.subscriptions}:
+            raise HTTPException(404, f"There is no subscription “{name}”.")
+        return name
+
+    def cookie(self, name: str) -> str:
+        return self.cookies.get(self._cookie_name(name), "")
+
+    def set_cookie(self, answer: Response, name: str, value: str, seconds: int) -> None:
+        """Set a cookie of this host alone, which scripts of pages cannot read."""
+        answer.set_cookie(
+            self._cookie_name(name),
+            value,
+            max_age=seconds,
+            httponly=True,
+            samesite="lax",
+            secure=self.site.is_https,
+        )
+
+    def forget_cookie(self, answer: Response, name: str) -> None:
+        self.set_cookie(answer, name, "", 0)
+
+    def _cookie_name(self, name: str) -> str:
+        """Return the name of a cookie: with `__Host-` no other host of the domain can set it."""
+        return f"__Host-{name}" if self.site.is_https else name
+
+    @property
+    def zone(self) -> str:
+        """The zone in which this viewer sees times: their choice, or the server's."""
+        chosen = self.cookie(ZONE)
+        try:
+            return valid_zone(chosen) if chosen else self.runtime.timezone
+        except ValueError:
+            return self.runtime.timezone
+
+    def show(self, template: str, status: int = 200, **values: object) -> HTMLResponse:
+        """Return a page: a template of templates/pages with the values that all pages have."""
+        content = self.runtime.fallback_templates.render(
+            f"pages/{template}.html.j2",
+            viewer=self.viewer,
+            path=self.path,
+            address=self.address,
+            asset=asset_address,
+            zone=self.zone,
+            own_zone=self.runtime.timezone,
+            can_log_out=bool(self.cookie(SESSION)),
+            **values,
+        )
+        return HTMLResponse(content, status)
+
+    def show_problem(self, status: int, message: str, hint: str = "") -> Response:
+        """Return a page that explains why a request failed; programs get JSON."""
+        if self.path.startswith(API):
+            return JSONResponse({"error": f"{message} ({hint})" if hint else message}, status)
+        return self.show("problem", status, code=status, message=message, hint=hint)
 
 
-def own_threads() -> dict[str, ThreadPoolExecutor]:
-    """Return a thread for the pages of a server, and one for its searches."""
-    return {kind: ThreadPoolExecutor(1, thread_name_prefix=kind) for kind in (PAGES, SEARCHES)}
-
-
-def one_at_a_time(page: Page, kind: str = PAGES) -> Endpoint:
-    """Return an endpoint for a page that takes much work."""
-
-    async def answer(request: Request) -> Response:
-        thread = request.app.state.threads[kind]
-        return await asyncio.get_running_loop().run_in_executor(thread, page, request)
-
-    return answer
-
-
-def path_of(request: Request) -> str:
-    """Return the path by which routes are chosen.
-
-    `request.url` is put together with the Host header, and a wrong one moves parts of it.
-    """
-    return cast("str", request.scope["path"])
-
-
-def get_cookie(request: Request, name: str) -> str:
-    return request.cookies.get(_cookie_name(request, name), "")
-
-
-def set_cookie(request: Request, answer: Response, name: str, value: str, seconds: int) -> None:
-    """Set a cookie of this host alone, which scripts of pages cannot read."""
-    answer.set_cookie(
-        _cookie_name(request, name),
-        value,
-        max_age=seconds,
-        httponly=True,
-        samesite="lax",
-        secure=site_of(request).is_https,
-    )
-
-
-def forget_cookie(request: Request, answer: Response, name: str) -> None:
-    set_cookie(request, answer, name, "", 0)
-
-
-def _cookie_name(request: Request, name: str) -> str:
-    """Return the name of a cookie: with `__Host-` no other host of the domain can set it."""
-    return f"__Host-{name}" if site_of(request).is_https else name
-
-
-def zone_of(request: Request) -> str:
-    """Return the zone in which this viewer sees times: their choice, or the server's."""
-    chosen = get_cookie(request, ZONE)
-    try:
-        return valid_zone(chosen) if chosen else site_of(request).runtime.timezone
-    except ValueError:
-        return site_of(request).runtime.timezone
-
-
-def address_of(request: Request) -> str:
-    """Return the path and query of a page that can be opened again, "/" after a form."""
-    if request.method not in ("GET", "HEAD"):
-        return "/"
-    path, query = quote(path_of(request)), request.scope["query_string"].decode("latin-1")
-    return f"{path}?{query}" if query else path
-
-
-def show(request: Request, template: str, status: int = 200, **values: object) -> HTMLResponse:
-    """Return a page: a template of templates/pages with what all pages have."""
-    site = site_of(request)
-    content = site.runtime.fallback_templates.render(
-        f"pages/{template}.html.j2",
-        viewer=viewer_of(request),
-        path=path_of(request),
-        address=address_of(request),
-        asset=asset_address,
-        zone=zone_of(request),
-        own_zone=site.runtime.timezone,
-        can_log_out=bool(get_cookie(request, SESSION)),
-        **values,
-    )
-    return HTMLResponse(content, status)
-
-
-def show_problem(request: Request, status: int, message: str, hint: str = "") -> HTMLResponse:
-    return show(request, "problem", status, code=status, message=message, hint=hint)
-
-
-def go(path: str, **query: str) -> RedirectResponse:
+def go(path: str) -> Response:
     """Send the browser on to another page after a form was handled."""
-    return RedirectResponse(with_query(path, query), 303)
+    return RedirectResponse(path, 303)
 
 
 def with_query(path: str, query: Mapping[str, Any]) -> str:
@@ -168,26 +225,6 @@ def with_query(path: str, query: Mapping[str, Any]) -> str:
 def path_to(*parts: object) -> str:
     """Return a path of names, each percent-encoded."""
     return "/" + "/".join(quote(str(part), safe="") for part in parts)
-
-
-def require_subscription(request: Request, name: str) -> str:
-    """Return a name of a subscription that the viewer may see; there is no page of another."""
-    if name not in {subscription.name for subscription in subscriptions_of(request)}:
-        raise HTTPException(404, f"There is no subscription “{name}”.")
-    return name
-
-
-def subscriptions_of(request: Request) -> tuple[Subscription, ...]:
-    """Return the subscriptions that a viewer may see: an operator all, a reader their own."""
-    site, viewer = site_of(request), viewer_of(request)
-    if viewer.is_operator:
-        return site.runtime.subscriptions
-    wanted = viewer.address.strip().lower()
-    return tuple(
-        s
-        for s in site.runtime.subscriptions
-        if any(to.lower() == wanted for way in s.destinations for to in way.recipients)
-    )
 
 
 # ── style, script and icon ──────────────────────────────────────────────────────────

@@ -19,6 +19,8 @@ from monitor.web.access import (
     is_token,
     refuse_way,
 )
+from monitor.web.application import ROUTES
+from monitor.web.routes import find_route
 
 LOCAL = AccessRules()
 TOKEN = AccessRules(url="https://papers.example.org", token="an operator's own token")
@@ -32,7 +34,9 @@ PROXY = AccessRules(
 
 def asked(path: str = "/", peer: str = "127.0.0.1", method: str = "GET", **headers: str) -> Asked:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Asked(method, path, peer, named)
+    route = find_route(ROUTES, {"type": "http", "method": method, "path": path})
+    assert route
+    return Asked(method, path, peer, named, route.role, route.has_token)
 
 
 def answer(rules: AccessRules, request: Asked, proof: Proof = Proof.NONE) -> Viewer | Refusal:

@@ -73,5 +73,5 @@ def test_a_huge_content_length_is_refused(asked: httpx.Client, length: str) -> N
     host, port = asked.base_url.host, asked.base_url.port or 0
     headers = f"Host: {host}:{port}\r\nSec-Fetch-Site: same-origin\r\nContent-Length: {length}\r\n"
     with socket.create_connection((host, port), PATIENCE) as connection:
-        connection.sendall(f"POST /papers/1/rate HTTP/1.1\r\n{headers}\r\n".encode())
+        connection.sendall(f"POST /login HTTP/1.1\r\n{headers}\r\n".encode())
         assert connection.recv(1024).startswith((b"HTTP/1.1 400", b"HTTP/1.1 413"))

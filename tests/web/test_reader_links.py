@@ -180,7 +180,7 @@ def test_W03_a_token_that_was_tampered_with_or_is_for_another_purpose_is_refused
     view = re.search(rf"{PUBLIC}/v/([^\"]+)", html)
     assert view
     forged = [good[:-1], good[:-1] + ("A" if good[-1] != "A" else "B"), good[1:], foreign, view[1]]
-    forged += ["", "a", "a.b", "é", good.replace(".", "..", 1), "%00", "A" * 5000]
+    forged += ["a", "a.b", "é", good.replace(".", "..", 1), "%00", "A" * 5000]
     before = rows(app)
     for token in forged:
         for answer in (

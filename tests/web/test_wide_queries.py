@@ -10,7 +10,7 @@ import pytest
 
 from monitor.commands import query_bounds
 from monitor.match import Query, Synonyms, parse_query
-from monitor.web.pages import papers as papers_page
+from monitor.web.pages import search
 from tests.house import AGENTS, BANDITS, FOLDING, House
 from tests.web.conftest import pages
 from tests.web.test_search_pages import found
@@ -89,7 +89,7 @@ def test_other_pages_are_answered_while_searches_take_long(
         assert release.wait(60)
         return parse_query(query, synonyms)
 
-    monkeypatch.setattr(papers_page, "parse_query", take_long)
+    monkeypatch.setattr(search, "parse_query", take_long)
     with pages(lived) as (_, client), ThreadPoolExecutor(10) as visitors:
         searches = [visitors.submit(ask, client, "/papers", f"agent{n}") for n in range(10)]
         try:

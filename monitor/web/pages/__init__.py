@@ -1,1 +1,1 @@
-"""One module for each part of the pages; each has a list of its routes."""
+"""One module for each part of the pages; each has its `routes`."""

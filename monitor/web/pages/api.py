@@ -1,16 +1,23 @@
-"""`/api/v1/`: the JSON of the commands that read, at matching addresses."""
+"""Addresses for programs: `/api/v1/`, which has the JSON of commands; health, metrics, Slack."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import json
+from collections.abc import Awaitable
+from datetime import UTC, datetime
+from urllib.parse import parse_qs
 
+from starlette.background import BackgroundTask
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 
+from monitor.channels.slack.menus import TAKEN_WITHIN
+from monitor.channels.slack.socket_mode import is_signed
 from monitor.commands.explain import explain
+from monitor.commands.heartbeat import vital_signs
 from monitor.commands.json_output import (
-    Answer,
     deliveries_json,
     explanation_json,
     papers_json,
@@ -19,88 +26,143 @@ from monitor.commands.json_output import (
     suppressions_json,
     trial_json,
 )
+from monitor.commands.metrics import CONTENT_TYPE, metrics
 from monitor.commands.paper_search import load_found, name_all
 from monitor.commands.ratings import Whose, rated, saved
 from monitor.commands.status import status
 from monitor.commands.topic_trial import NEAR, find_topic, try_topic
-from monitor.errors import QueryError
-from monitor.store.digests import deliveries, suppressions
-from monitor.web.paging import parameter
-from monitor.web.site import SEARCHES, one_at_a_time, site_of
+from monitor.store.digests import deliveries, digests, suppressions
+from monitor.store.sources import runs
+from monitor.web.access import Role
+from monitor.web.routes import PageRoute, Routes
+from monitor.web.site import PAGES, SEARCHES, Visit
 
 MOST, USUAL = 10_000, 1_000
+# Slack sends the whole message with what was chosen in it.
+MAX_SLACK_BYTES = 1024 * 1024
+
+routes = Routes()
 
 
-def _json(find: Callable[[Request], Answer]) -> Callable[[Request], Response]:
-    """Return an endpoint that answers with JSON; the fault of a query is in `error`."""
-
-    def answer(request: Request) -> Response:
-        try:
-            return JSONResponse(find(request))
-        except QueryError as error:
-            return JSONResponse({"error": str(error), "position": error.position}, 400)
-
-    return answer
-
-
-def get_status(request: Request) -> Answer:
-    return status_json(status(site_of(request).runtime, probe=False))
-
-
-def get_papers(request: Request) -> Answer:
+@routes.page("/api/v1/papers", Role.READER, SEARCHES)
+def get_papers(visit: Visit) -> Response:
     """Return the papers that `q` finds, newest first; `limit` is 1,000 when it is not given."""
-    query = request.query_params.get("q", "")
-    limit = min(parameter(request, "limit") or USUAL, MOST)
-    runtime = site_of(request).runtime
-    ids = name_all(runtime, query, most=limit)
-    with runtime.database.reading() as tx:
-        return papers_json(load_found(tx, ids))
+    limit = min(visit.number("limit") or USUAL, MOST)
+    ids = name_all(visit.runtime, visit.query_params.get("q", ""), most=limit)
+    with visit.runtime.database.reading() as tx:
+        return JSONResponse(papers_json(load_found(tx, ids)))
 
 
-def get_paper(request: Request) -> Answer:
-    return explanation_json(explain(site_of(request).runtime, request.path_params["id"]))
+@routes.page("/api/v1/papers/rated", Role.OPERATOR)
+def get_rated(visit: Visit) -> Response:
+    whose = Whose(visit.query_params.get("subscription", ""))
+    return JSONResponse(rated_json(rated(visit.runtime, whose)))
 
 
-def get_rated(request: Request) -> Answer:
-    return rated_json(rated(site_of(request).runtime, Whose(**_subscription(request))))
+@routes.page("/api/v1/papers/saved", Role.OPERATOR)
+def get_saved(visit: Visit) -> Response:
+    subscription = visit.query_params.get("subscription", "")
+    return JSONResponse(papers_json(saved(visit.runtime, subscription)))
 
 
-def get_saved(request: Request) -> Answer:
-    return papers_json(saved(site_of(request).runtime, **_subscription(request)))
+@routes.page("/api/v1/explain/{id}", Role.OPERATOR)
+def get_paper(visit: Visit) -> Response:
+    return JSONResponse(explanation_json(explain(visit.runtime, visit.path_params["id"])))
 
 
-def _subscription(request: Request) -> dict[str, str]:
-    return {"subscription": request.query_params.get("subscription", "")}
+@routes.page("/api/v1/topics/try", Role.OPERATOR, SEARCHES)
+def get_trial(visit: Visit) -> Response:
+    runtime, query = visit.runtime, visit.query_params.get("q", "")
+    trial = try_topic(runtime, find_topic(runtime, query) or query, reach=NEAR)
+    return JSONResponse(trial_json(trial))
 
 
-def get_trial(request: Request) -> Answer:
-    runtime, query = site_of(request).runtime, request.query_params.get("q", "")
-    return trial_json(try_topic(runtime, find_topic(runtime, query) or query, reach=NEAR))
+@routes.page("/api/v1/status", Role.OPERATOR)
+def get_status(visit: Visit) -> Response:
+    return JSONResponse(status_json(status(visit.runtime, probe=False)))
 
 
-def get_deliveries(request: Request) -> Answer:
-    with site_of(request).runtime.database.reading() as tx:
-        return deliveries_json(deliveries.listing(tx, limit=MOST))
+@routes.page("/api/v1/deliveries", Role.OPERATOR)
+def get_deliveries(visit: Visit) -> Response:
+    with visit.runtime.database.reading() as tx:
+        return JSONResponse(deliveries_json(deliveries.listing(tx, limit=MOST)))
 
 
-def get_suppressions(request: Request) -> Answer:
-    runtime = site_of(request).runtime
-    with runtime.database.reading() as tx:
-        return suppressions_json(suppressions.listing(tx, runtime.clock.now()))
+@routes.page("/api/v1/suppressions", Role.OPERATOR)
+def get_suppressions(visit: Visit) -> Response:
+    now = visit.runtime.clock.now()
+    with visit.runtime.database.reading() as tx:
+        return JSONResponse(suppressions_json(suppressions.listing(tx, now)))
 
 
-ROUTES = [
-    Route("/api/v1/papers", one_at_a_time(_json(get_papers), SEARCHES)),
-    Route("/api/v1/topics/try", one_at_a_time(_json(get_trial), SEARCHES)),
-    *(
-        Route(f"/api/v1/{path}", _json(find))
-        for path, find in (
-            ("status", get_status),
-            ("papers/rated", get_rated),
-            ("papers/saved", get_saved),
-            ("explain/{id}", get_paper),
-            ("deliveries", get_deliveries),
-            ("suppressions", get_suppressions),
-        )
-    ),
-]
+@routes.page("/metrics", Role.OPERATOR, PAGES)
+def show_metrics(visit: Visit) -> Response:
+    """Return all metrics in Prometheus' text format."""
+    return Response(metrics(visit.runtime), headers={"content-type": CONTENT_TYPE})
+
+
+@routes.page("/healthz", Role.NOBODY)
+def health(visit: Visit) -> Response:
+    """Answer 503 where the scheduler is dead or the store cannot be written, and for nothing else.
+
+    A visitor who is logged in also gets the names.
+    """
+    checks = vital_signs(visit.runtime.database)
+    ok = all(check.ok for check in checks)
+    answer: dict[str, object] = {
+        "ok": ok,
+        "checks": [{"name": c.name, "ok": c.ok, "message": c.message} for c in checks],
+    }
+    if ok:
+        answer |= _ages(visit)
+    return JSONResponse(answer, 200 if ok else 503)
+
+
+def _ages(visit: Visit) -> dict[str, object]:
+    """Return the age in seconds of each source's last good run, and of the oldest late digest."""
+    now = datetime.now(UTC)
+    with visit.runtime.database.reading() as tx:
+        read = {name: runs.last_read(tx, name) for name in visit.runtime.sources}
+        due = digests.oldest_open(tx)
+    ages = {name: round((now - at).total_seconds()) if at else None for name, at in read.items()}
+    late = round((now - due.due_at).total_seconds()) if due else None
+    if not visit.viewer.is_known:
+        return {"sources": list(ages.values()), "oldest_overdue_digest": late}
+    named = {"subscription": due.subscription, "age": late} if due else None
+    return {"sources": ages, "oldest_overdue_digest": named}
+
+
+async def take_slack_action(request: Request) -> Response:
+    """Store a choice in a menu and acknowledge it; the other way round where that takes long."""
+    slack = Visit(request.scope).site.slack
+    if slack is None:
+        return PlainTextResponse("slack.signing_secret is not set", 404)
+    body = await request.body()
+    if not is_signed(slack.secret, body, request.headers):
+        return PlainTextResponse("not signed by Slack", 401)
+    try:
+        payload = json.loads(parse_qs(body.decode())["payload"][0])
+    except (KeyError, ValueError):
+        return PlainTextResponse("no payload", 400)
+    taking = asyncio.create_task(run_in_threadpool(slack.take, payload))
+    done, _ = await asyncio.wait((taking,), timeout=TAKEN_WITHIN)
+    if done:
+        await taking  # an error is shown beside the menu
+    return Response(status_code=200, background=None if done else BackgroundTask(_end, taking))
+
+
+async def _end(taking: Awaitable[None]) -> None:
+    await taking
+
+
+routes.append(
+    PageRoute(
+        "/slack/actions",
+        take_slack_action,
+        Role.NOBODY,
+        "POST",
+        has_token=True,
+        has_viewer=False,
+        max_bytes=MAX_SLACK_BYTES,
+    )
+)

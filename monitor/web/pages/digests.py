@@ -6,93 +6,77 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from markupsafe import Markup
-from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
-from starlette.routing import Route
 
 from monitor.channels.email.render import render_digest
 from monitor.commands.shown_papers import past_digest
 from monitor.digest.wording import format_count
 from monitor.model import Digest, DigestPaper, DigestSection, Templates
 from monitor.store.digests import digests
+from monitor.web.access import Role
 from monitor.web.guard import POLICY_OF_DOCUMENTS
 from monitor.web.pages.feeds import SUBSCRIPTION, feed_path
-from monitor.web.paging import parameter
-from monitor.web.site import require_subscription, show, show_problem, site_of, subscriptions_of
+from monitor.web.routes import Routes
+from monitor.web.site import Visit
 
 PAGE = 50
 # A list of more subscriptions would be longer than the page.
 MOST_LISTED = 200
+# Bytes of the papers on a page: with what is around them it stays below 100 KB.
+PAGE_SIZE = 80_000
+
+routes = Routes()
 
 
-def archive(request: Request) -> Response:
+@routes.page("/digests", Role.READER)
+def archive(visit: Visit) -> Response:
     """List the digests, newest first."""
-    names = [s.name for s in subscriptions_of(request)]
-    chosen = request.query_params.get("subscription", "")
-    before = parameter(request, "before")
-    wanted = [chosen] if chosen in names else names
-    feed = feed_path(request, SUBSCRIPTION, wanted[0]) if len(wanted) == 1 else ""
-    with site_of(request).runtime.database.reading() as tx:
-        found = digests.newest(tx, wanted, PAGE + 1, before)
-    return show(
-        request,
+    names = [s.name for s in visit.subscriptions]
+    chosen, before = visit.parameter("subscription"), visit.number("before")
+    shown = [chosen] if chosen in names else names
+    with visit.runtime.database.reading() as tx:
+        newest = digests.newest(tx, shown, PAGE + 1, before)
+    return visit.show(
         "digests",
-        found=found[:PAGE],
-        older=found[PAGE - 1].id if len(found) > PAGE else None,
+        digests=newest[:PAGE],
+        older=newest[PAGE - 1].id if len(newest) > PAGE else None,
         names=names,
         most_listed=MOST_LISTED,
         chosen=chosen,
-        feed=feed,
-        titles=site_of(request).titles,
+        feed=feed_path(visit, SUBSCRIPTION, shown[0]) if len(shown) == 1 else "",
+        titles=visit.site.titles,
     )
 
 
-def digest_of(request: Request) -> Digest:
+def digest_of(visit: Visit) -> Digest:
     """Return the digest that an address names, if the viewer may see its subscription."""
-    name = require_subscription(request, request.path_params["subscription"])
-    return past_digest(site_of(request).runtime, name, request.path_params["period"])
+    name = visit.require_subscription(visit.path_params["subscription"])
+    return past_digest(visit.runtime, name, visit.path_params["period"])
 
 
-def one_digest(request: Request) -> Response:
+@routes.page("/digests/{subscription}/{period}", Role.READER)
+def one_digest(visit: Visit) -> Response:
     """Show a digest as a page, with the ones before and after it; or as the mail it was."""
-    runtime, digest = site_of(request).runtime, digest_of(request)
-    form = request.query_params.get("as", "page")
+    runtime, digest = visit.runtime, digest_of(visit)
+    form = visit.query_params.get("as", "page")
     if form in ("mail", "text"):
-        return _as_mail(request, digest, form)
+        mail = render_digest(digest, runtime.templates)[0].body
+        if form == "text":
+            return PlainTextResponse(mail["text"])
+        headers = {"content-security-policy": POLICY_OF_DOCUMENTS}
+        return HTMLResponse(mail["html"], headers=headers)
     pages = cut_into_pages(digest, runtime.fallback_templates)
-    page = parameter(request, "page") or 1
+    page = visit.number("page") or 1
     if page > len(pages):
-        message = f"This digest has {format_count(len(pages), 'page')}."
-        return show_problem(request, 404, message)
+        return visit.show_problem(404, f"This digest has {format_count(len(pages), 'page')}.")
     with runtime.database.reading() as tx:
         older, newer = digests.neighbours(tx, digest.subscription, digest.period)
-    return show(
-        request, "digest", digest=digest, pages=pages, number=page, older=older, newer=newer
-    )
-
-
-def _as_mail(request: Request, digest: Digest, form: str) -> Response:
-    """Return a digest as mail programs show it, or its plain text."""
-    mail = render_digest(digest, site_of(request).runtime.templates)[0].body
-    if form == "text":
-        return PlainTextResponse(mail["text"])
-    headers = {"content-security-policy": POLICY_OF_DOCUMENTS}
-    return HTMLResponse(mail["html"], headers=headers)
-
-
-ROUTES = [
-    Route("/digests", archive),
-    Route("/digests/{subscription}/{period}", one_digest),
-]
-
-
-# Bytes of the papers on a page: with what is around them it stays below 100 KB.
-PAGE_SIZE = 80_000
+    return visit.show("digest", digest=digest, pages=pages, number=page, older=older, newer=newer)
 
 
 @dataclass(slots=True)
 class SectionPart:
-    """What a page shows of a section: papers in full, then others in a line each, as HTML.
+    """The part of a section on a page: papers in full, then others in a line each, as HTML.
 
     `number` is that of the section in the digest.
     """

@@ -1,27 +1,23 @@
-"""`/papers.bib` and the like: what a search found, or a digest has, for other programs."""
+"""`/papers.bib` and the like: the papers of a search or of a digest, for other programs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
-from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
-from starlette.routing import Route
 
 from monitor.commands.explain import find_paper
 from monitor.commands.export import MAX_PAPERS, Format, export
 from monitor.commands.paper_search import FoundPaper, load_found, name_all
-from monitor.errors import QueryError, UsageError
+from monitor.errors import UsageError
 from monitor.pipeline.runtime import Runtime
 from monitor.store.papers import merge_papers
+from monitor.web.access import Role
 from monitor.web.pages.digests import digest_of
-from monitor.web.search_form import read_search, wanted_by
-from monitor.web.site import (
-    SEARCHES,
-    one_at_a_time,
-    show_problem,
-    site_of,
-)
+from monitor.web.pages.search import SearchForm
+from monitor.web.routes import Routes
+from monitor.web.site import SEARCHES, Visit
 
 # By the ending of the address.
 FORMATS: dict[str, tuple[Format, str]] = {
@@ -32,32 +28,31 @@ FORMATS: dict[str, tuple[Format, str]] = {
 }
 _AT_ONCE = 200
 
+routes = Routes()
 
-def export_search(request: Request, ending: str) -> Response:
+
+def export_search(ending: str, visit: Visit) -> Response:
     """Return the newest papers that a search finds."""
-    search = read_search(request)
+    search = SearchForm.of(visit)
     try:
-        wanted = wanted_by(request, search)
-        runtime = site_of(request).runtime
-        ids = name_all(runtime, search.q, wanted, most=MAX_PAPERS)
-    except QueryError as error:
-        return show_problem(request, 400, str(error), error.hint)
+        chosen = search.filter(visit.zone)
     except UsageError as error:
-        return show_problem(request, 400, error.message, error.hint)
-    return stream(_load(runtime, ids), ending, "papers")
+        return visit.show_problem(400, error.message, error.hint)
+    ids = name_all(visit.runtime, search.q, chosen, most=MAX_PAPERS)
+    return stream(_load(visit.runtime, ids), ending, "papers")
 
 
-def export_digest(request: Request, ending: str) -> Response:
+def export_digest(ending: str, visit: Visit) -> Response:
     """Return the papers of a digest, in its order."""
-    runtime, digest = site_of(request).runtime, digest_of(request)
-    ids = list(dict.fromkeys(entry.paper_id for group in digest.groups for entry in group.entries))
-    return stream(_load(runtime, ids[:MAX_PAPERS]), ending, "digest")
+    groups = digest_of(visit).groups
+    ids = list(dict.fromkeys(entry.paper_id for group in groups for entry in group.entries))
+    return stream(_load(visit.runtime, ids[:MAX_PAPERS]), ending, "digest")
 
 
-def export_paper(request: Request, ending: str) -> Response:
+def export_paper(ending: str, visit: Visit) -> Response:
     """Return one paper."""
-    with site_of(request).runtime.database.reading() as tx:
-        stored = find_paper(tx, request.path_params["id"])
+    with visit.runtime.database.reading() as tx:
+        stored = find_paper(tx, visit.path_params["id"])
         papers = load_found(tx, [stored.id])
     return stream(iter(papers), ending, f"paper-{stored.id}")
 
@@ -78,24 +73,9 @@ def stream(records: Iterator[FoundPaper], ending: str, name: str) -> Response:
     return StreamingResponse(export(records, format_), media_type=media_type, headers=headers)
 
 
-Endpoint = Callable[[Request], Response]
-
-
-def _of(handle: Callable[[Request, str], Response], ending: str) -> Endpoint:
-    def answer(request: Request) -> Response:
-        return handle(request, ending)
-
-    return answer
-
-
-ROUTES = [
-    *(
-        Route(f"/papers.{ending}", one_at_a_time(_of(export_search, ending), SEARCHES))
-        for ending in FORMATS
-    ),
-    *(Route(f"/papers/{{id}}.{ending}", _of(export_paper, ending)) for ending in FORMATS),
-    *(
-        Route(f"/digests/{{subscription}}/{{period}}.{ending}", _of(export_digest, ending))
-        for ending in FORMATS
-    ),
-]
+for _ending in FORMATS:
+    routes.page(f"/papers.{_ending}", Role.READER, SEARCHES)(partial(export_search, _ending))
+    routes.page(f"/papers/{{id}}.{_ending}", Role.READER)(partial(export_paper, _ending))
+    routes.page(f"/digests/{{subscription}}/{{period}}.{_ending}", Role.READER)(
+        partial(export_digest, _ending)
+    )

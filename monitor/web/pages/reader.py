@@ -9,9 +9,7 @@ from __future__ import annotations
 import re
 
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
-from starlette.routing import Route
 
 from monitor.channels.email.render import RATE, STOP, VIEW, ReaderLinks
 from monitor.channels.file import render_pages
@@ -21,9 +19,10 @@ from monitor.commands.suppressions import LINK, ONE_CLICK, Standing, Wish, grant
 from monitor.digest.wording import format_count
 from monitor.errors import UsageError
 from monitor.text import whole_number
-from monitor.web.forms import form
+from monitor.web.access import Role
 from monitor.web.guard import POLICY_OF_DOCUMENTS
-from monitor.web.site import Form, show, show_problem, site_of
+from monitor.web.routes import Form, Routes
+from monitor.web.site import Visit
 
 _INVALID = "This link is not valid. It may have been cut off or lengthened: copy it from the mail."
 
@@ -33,99 +32,97 @@ LONGEST_PAGE = 95_000
 _PAGE = re.compile(r"(?P<token>.*?)(?:-page-(?P<page>\d{1,4})\.html)?", re.DOTALL)
 
 
-def show_stop(request: Request) -> Response:
+_NOTHING_CHOSEN = "Nothing was chosen, and nothing was changed."
+
+routes = Routes()
+
+
+@routes.page("/u/{token}", Role.NOBODY, has_token=True)
+def show_stop(visit: Visit) -> Response:
     """Show what a reader gets, and the buttons that change it; nothing is changed by looking."""
-    names = _names(request, STOP, 2)
-    return _show_standing(request, standing(site_of(request).runtime, names[0], names[1]))
+    subscription, recipient = _names(visit, STOP, 2, visit.path_params["token"])
+    return _show_standing(visit, standing(visit.runtime, subscription, recipient))
 
 
-def change(request: Request, fields: Form) -> Response:
+@routes.form("/u/{token}", Role.NOBODY, has_token=True)
+def change(visit: Visit, fields: Form) -> Response:
     """Stop, pause or resume the digests of a reader."""
-    names = _names(request, STOP, 2)
+    subscription, recipient = _names(visit, STOP, 2, visit.path_params["token"])
     one_click = fields.get("List-Unsubscribe", "").lower() == "one-click"
     wish = Wish.STOP if one_click else next((w for w in Wish if w == fields.get("wish")), None)
     if wish is None:
-        return show_problem(request, 400, "Nothing was chosen, and nothing was changed.")
+        return visit.show_problem(400, _NOTHING_CHOSEN)
     how = ONE_CLICK if one_click else LINK
-    now = grant(site_of(request).runtime, names[0], names[1], wish, how)
-    return _show_standing(request, now, done=True)
+    now = grant(visit.runtime, subscription, recipient, wish, how)
+    return _show_standing(visit, now, done=True)
 
 
-def _show_standing(request: Request, now: Standing, done: bool = False) -> Response:
-    title = site_of(request).titles.get(now.subscription, now.subscription)
-    return show(request, "stop", standing=now, title=title, done=done)
+def _show_standing(visit: Visit, now: Standing, done: bool = False) -> Response:
+    title = visit.site.titles.get(now.subscription, now.subscription)
+    return visit.show("stop", standing=now, title=title, done=done)
 
 
-def show_digest(request: Request) -> Response:
+@routes.page("/v/{token}", Role.NOBODY, has_token=True)
+def show_digest(visit: Visit) -> Response:
     """Show the digest that a mail brought, as a page."""
-    written = _PAGE.fullmatch(request.path_params["token"])
-    token, number = written.group("token", "page") if written else ("", None)
-    names = _names(request, VIEW, 3, token)
-    runtime = site_of(request).runtime
-    digest = past_digest(runtime, names[0], names[1])
-    links = ReaderLinks(site_of(request).url, runtime.keys)
-    signed = links.sign_answers(digest, names[2])
-    pages = render_pages(signed, runtime.templates, token, LONGEST_PAGE)
-    place = int(number or 1) - 1
-    if place >= len(pages):
-        return show_problem(request, 404, f"This digest has {format_count(len(pages), 'page')}.")
-    return HTMLResponse(pages[place], headers={"content-security-policy": POLICY_OF_DOCUMENTS})
+    address = _PAGE.fullmatch(visit.path_params["token"])
+    token, number = address.group("token", "page") if address else ("", None)
+    subscription, period, recipient = _names(visit, VIEW, 3, token)
+    runtime = visit.runtime
+    links = ReaderLinks(visit.site.rules.url, runtime.keys)
+    digest = links.sign_answers(past_digest(runtime, subscription, period), recipient)
+    pages = render_pages(digest, runtime.templates, token, LONGEST_PAGE)
+    index = int(number or 1) - 1
+    if index >= len(pages):
+        return visit.show_problem(404, f"This digest has {format_count(len(pages), 'page')}.")
+    return HTMLResponse(pages[index], headers={"content-security-policy": POLICY_OF_DOCUMENTS})
 
 
-def show_question(request: Request) -> Response:
+@routes.page("/r/{token}/{paper}/{direction}", Role.NOBODY, has_token=True)
+def show_question(visit: Visit) -> Response:
     """Show a paper with the button for an answer; nothing is changed by looking."""
-    asked = _ask(request)
-    return asked if isinstance(asked, Response) else _show_answers(request, asked)
+    return _show_answers(visit, _ask(visit))
 
 
-def take_answer(request: Request, fields: Form) -> Response:
+@routes.form("/r/{token}/{paper}/{direction}", Role.NOBODY, has_token=True)
+def take_answer(visit: Visit, fields: Form) -> Response:
     """Store an answer to a paper, or take it back."""
-    asked, verdict = _ask(request), fields.get("verdict", "")
-    if isinstance(asked, Response):
-        return asked
+    asked, verdict = _ask(visit), fields.get("verdict", "")
     if verdict not in VERDICTS:
-        return show_problem(request, 400, "Nothing was chosen, and nothing was changed.")
+        return visit.show_problem(400, _NOTHING_CHOSEN)
     try:
-        answer(site_of(request).runtime, asked, verdict)
+        answer(visit.runtime, asked, verdict)
     except UsageError as error:  # its hint is for the command line, and names all topics
-        return show_problem(request, 409, error.message)
-    return _show_answers(request, _ask(request), done=True)
+        return visit.show_problem(409, error.message)
+    return _show_answers(visit, _ask(visit), done=True)
 
 
-def _ask(request: Request) -> Asked | Response:
-    names, paper = _names(request, RATE, 3), whole_number(request.path_params["paper"])
-    # Mail programs may take a full stop after a link as part of it.
-    known = request.path_params["direction"] in ("more", "less")
-    if paper is None or not known:
+def _ask(visit: Visit) -> Asked:
+    """Return the question that a link asks; one that is cut off, or whose paper has gone, is 404.
+
+    Mail programs may take a full stop after a link as part of it.
+    """
+    names = _names(visit, RATE, 3, visit.path_params["token"])
+    paper = whole_number(visit.path_params["paper"])
+    if paper is None or visit.path_params["direction"] not in ("more", "less"):
         raise HTTPException(404, _INVALID)
     try:
-        return ask(site_of(request).runtime, names, paper)
+        return ask(visit.runtime, names, paper)
     except UsageError as error:
-        return show_problem(request, 404, error.message, error.hint)
+        raise HTTPException(404, str(error)) from error
 
 
-def _show_answers(request: Request, asked: Asked | Response, done: bool = False) -> Response:
-    if isinstance(asked, Response):
-        return asked
-    more = request.path_params["direction"] == "more"
+def _show_answers(visit: Visit, asked: Asked, done: bool = False) -> Response:
+    more = visit.path_params["direction"] == "more"
     name = asked.whose.subscription
-    title = site_of(request).titles.get(name, name)
-    return show(request, "answer", asked=asked, title=title, more=more, done=done)
+    title = visit.site.titles.get(name, name)
+    return visit.show("answer", asked=asked, title=title, more=more, done=done)
 
 
-def _names(request: Request, purpose: str, count: int, token: str = "") -> tuple[str, ...]:
+def _names(visit: Visit, purpose: str, count: int, token: str) -> tuple[str, ...]:
     """Return what the token in the address names. One that is not ours opens no page."""
-    keys = site_of(request).runtime.keys
-    names = keys.read(purpose, token or request.path_params["token"]) if keys.keys else None
+    keys = visit.runtime.keys
+    names = keys.read(purpose, token) if keys.keys else None
     if not names or len(names) != count:
         raise HTTPException(404, _INVALID)
     return names
-
-
-ROUTES = [
-    Route("/u/{token}", show_stop),
-    Route("/u/{token}", form(change), methods=["POST"]),
-    Route("/v/{token}", show_digest),
-    Route("/r/{token}/{paper}/{direction}", show_question),
-    Route("/r/{token}/{paper}/{direction}", form(take_answer), methods=["POST"]),
-]

@@ -7,9 +7,7 @@ import re
 from collections.abc import Iterable
 from datetime import date, timedelta
 
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from monitor.commands.history import count_of_topic
 from monitor.commands.paper_search import load_page
@@ -28,96 +26,91 @@ from monitor.config.messages import pointed
 from monitor.errors import QueryError, TooWideError
 from monitor.match import parse_query, parse_topic
 from monitor.model import DayCount, DigestPaper, Topic
+from monitor.pipeline.runtime import Runtime
 from monitor.store.topics import matches
+from monitor.web.access import Role
 from monitor.web.pages.feeds import TOPIC, feed_path
-from monitor.web.paging import Slice, parameter
 from monitor.web.plots import plot_days
-from monitor.web.site import (
-    SEARCHES,
-    one_at_a_time,
-    show,
-    show_problem,
-    site_of,
-    subscriptions_of,
-)
+from monitor.web.routes import Routes
+from monitor.web.site import PAGES, SEARCHES, Visit
 
 # Topics on a page: a list of more would be slow to load.
 LISTED = 250
 # A longer query is refused before it is read.
 LONGEST = 4_000
-# Parts are counted among so many of the newest papers, so that a page is made at once.
+# The newest papers among which parts are counted, few enough that a page is made at once.
 TRIED = 500
 
 
-def all_topics(request: Request) -> Response:
+routes = Routes()
+
+
+@routes.page("/topics", Role.READER, PAGES)
+def all_topics(visit: Visit) -> Response:
     """List the topics, page by page, with how many papers each matched lately."""
-    runtime = site_of(request).runtime
-    start = parameter(request, "after") or 0
+    runtime = visit.runtime
     with runtime.database.reading() as tx:
         counts = matches.recent_counts(tx, runtime.clock.now())
     faults = runtime.in_force.errors(runtime.topics)
-    return show(
-        request,
+    return visit.show(
         "topics",
-        topics=Slice.of(runtime.topics, start, LISTED),
+        topics=visit.slice(runtime.topics, LISTED),
         sections=runtime.sections,
         counts=counts,
         faults={name: fault.message for name, fault in faults.items()},
     )
 
 
-def one_topic(request: Request) -> Response:
+@routes.page("/topics/{name}", Role.READER, SEARCHES)
+def one_topic(visit: Visit) -> Response:
     """Show what a topic finds: papers a day, how wide it and its parts are, the newest matches.
 
     All of it comes from what is stored of its matches, and from the newest papers.
     """
-    runtime, name = site_of(request).runtime, request.path_params["name"]
+    runtime, name = visit.runtime, visit.path_params["name"]
     topic = find_topic(runtime, name)
     if topic is None:
-        return show_problem(request, 404, f"There is no topic “{name}”.")
+        return visit.show_problem(404, f"There is no topic “{name}”.")
     heading = runtime.sections[name].title if name in runtime.sections else name
-    subscribers = [s.name for s in subscriptions_of(request) if name in s.topics]
     try:
         parsed = parse_topic(topic)
     except QueryError as error:
         fault = pointed(topic.query, error)
-        return show(request, "topic", topic=topic, heading=heading, fault=fault)
+        return visit.show("topic", topic=topic, heading=heading, fault=fault)
     parts = count_parts(runtime, name, TRIED)
     with runtime.database.reading() as tx:
         entries = show_papers(runtime, tx, matches.newest_papers(tx, name, NEWEST), parsed)
-    return show(
-        request,
+    return visit.show(
         "topic",
         topic=topic,
         heading=heading,
         fault="",
         plot=plot_days(count_of_topic(runtime, name), "News for it on each day"),
         entries=entries,
-        subscribers=subscribers,
+        subscribers=[s.name for s in visit.subscriptions if name in s.topics],
         parts=parts,
         warnings=[*map(str, parsed.warnings)],
         width=too_wide(parts.share) if parts.share > WIDE_SHARE else "",
-        feed=feed_path(request, TOPIC, name),
+        feed=feed_path(visit, TOPIC, name),
     )
 
 
-def try_query(request: Request) -> Response:
+@routes.page("/try", Role.READER, SEARCHES)
+def try_query(visit: Visit) -> Response:
     """Show what a query would have found, and the lines that make a topic of it."""
-    runtime, query = site_of(request).runtime, request.query_params.get("q", "").strip()
+    runtime, query = visit.runtime, visit.parameter("q")
     fault, status, trial = "", 200, None
     entries: list[DigestPaper] = []
     if len(query) > LONGEST:
         fault = f"A query has at most {LONGEST:,} characters here."
     elif query:
         try:
-            trial, entries = _find(request, query)
+            trial, entries = _find(runtime, query)
         except QueryError as error:
             fault = pointed(query, error)
             status = 400 if isinstance(error, TooWideError) else 200
-    part = "try_results" if request.query_params.get("part") == "results" else "try"
-    return show(
-        request,
-        part,
+    return visit.show(
+        "try_results" if visit.parameter("part") == "results" else "try",
         status,
         query=query,
         fault=fault,
@@ -129,8 +122,7 @@ def try_query(request: Request) -> Response:
     )
 
 
-def _find(request: Request, query: str) -> tuple[Trial, list[DigestPaper]]:
-    runtime = site_of(request).runtime
+def _find(runtime: Runtime, query: str) -> tuple[Trial, list[DigestPaper]]:
     parsed = parse_query(query, runtime.synonyms)
     trial = try_topic(runtime, query, reach=NEAR)
     with runtime.database.reading() as tx:
@@ -145,13 +137,6 @@ def _plot(trial: Trial, title: str) -> str:
     first, last = min(counts), max(counts)
     days = (first + timedelta(days=number) for number in range((last - first).days + 1))
     return plot_days([DayCount(day, counts.get(day, 0)) for day in days], title)
-
-
-ROUTES = [
-    Route("/topics", one_at_a_time(all_topics)),
-    Route("/topics/{name}", one_at_a_time(one_topic, SEARCHES)),
-    Route("/try", one_at_a_time(try_query, SEARCHES)),
-]
 
 
 _LONGEST_NAME = 40

@@ -1,0 +1,136 @@
+"""Routes of pages and forms, each with the least role that it is for.
+
+routes = Routes()
+
+@routes.page("/deliveries", Role.OPERATOR)
+def all_deliveries(visit: Visit) -> Response: ...
+
+@routes.form("/deliveries/lift", Role.OPERATOR)
+def lift(visit: Visit, fields: Form) -> Response: ...
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Match, Route
+from starlette.types import Scope
+
+from monitor.errors import UsageError
+from monitor.web.access import Role
+from monitor.web.site import Visit
+
+# A form has a few short fields; uploads are refused.
+MAX_FIELDS, MAX_BYTES = 50, 64 * 1024
+# Starlette decodes the fields by any codec of Python that a `charset` names. That of Punycode takes
+# the square of their length, and some raise errors. Browsers send none (RFC 7578, 5.1.2).
+_CHARSET = re.compile(rb";[^;]*charset[^;]*", re.IGNORECASE)
+
+Form = Mapping[str, str]
+Page = Callable[[Visit], Response]
+FormHandler = Callable[[Visit, Form], Response]
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+class PageRoute(Route):
+    """A route of one method, and the least role that it is for.
+
+    With `has_token`, a request is proved by a token in its path, or by a signature. Without
+    `has_viewer`, the answer is the same for everybody.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        endpoint: Endpoint,
+        role: Role,
+        method: str = "GET",
+        *,
+        has_token: bool = False,
+        has_viewer: bool = True,
+        max_bytes: int = MAX_BYTES,
+    ) -> None:
+        super().__init__(path, endpoint, methods=[method], max_body_size=max_bytes)
+        self.role = role
+        self.has_token = has_token
+        self.has_viewer = has_viewer
+
+
+class Routes(list[PageRoute]):
+    """The routes of one part of the pages."""
+
+    def page(
+        self,
+        path: str,
+        role: Role,
+        thread: str = "",
+        *,
+        has_token: bool = False,
+        has_viewer: bool = True,
+    ) -> Callable[[Page], Page]:
+        """Add a page. One that takes much work is made on a `thread` of the site."""
+
+        def add(page: Page) -> Page:
+            async def answer(request: Request) -> Response:
+                visit = Visit(request.scope)
+                if not thread:
+                    return await run_in_threadpool(page, visit)
+                loop = asyncio.get_running_loop()
+                return await loop.run_in_executor(visit.site.threads[thread], page, visit)
+
+            route = PageRoute(path, answer, role, has_token=has_token, has_viewer=has_viewer)
+            self.append(route)
+            return page
+
+        return add
+
+    def form(
+        self, path: str, role: Role, *, has_token: bool = False
+    ) -> Callable[[FormHandler], FormHandler]:
+        """Add the handler of a form."""
+
+        def add(handler: FormHandler) -> FormHandler:
+            async def answer(request: Request) -> Response:
+                return await handle_form(handler, request)
+
+            self.append(PageRoute(path, answer, role, "POST", has_token=has_token))
+            return handler
+
+        return add
+
+
+async def handle_form(handler: FormHandler, request: Request) -> Response:
+    """Call `handler` with the fields of a form; a UsageError that it raises is shown on a page."""
+    visit = Visit(_with_utf8(request.scope), request.receive)
+    async with visit.form(max_files=0, max_fields=MAX_FIELDS) as form:
+        fields = {name: value for name, value in form.items() if isinstance(value, str)}
+    try:
+        return await run_in_threadpool(handler, visit, fields)
+    except UsageError as error:
+        return await run_in_threadpool(visit.show_problem, 409, error.message, error.hint)
+
+
+def _with_utf8(scope: Scope) -> Scope:
+    """Return a scope whose form is decoded as UTF-8, whatever charset its header names."""
+    headers = [
+        (name, _CHARSET.sub(b"", value) if name == b"content-type" else value)
+        for name, value in scope["headers"]
+    ]
+    return {**scope, "headers": headers}
+
+
+def find_route(routes: Sequence[BaseRoute], scope: Scope) -> PageRoute | None:
+    """Return the route of a request, else one of its path for another method, if there is any."""
+    other_method = None
+    for route in routes:
+        match, _ = route.matches(scope)
+        if isinstance(route, PageRoute) and match is not Match.NONE:
+            if match is Match.FULL:
+                return route
+            other_method = other_method or route
+    return other_method
