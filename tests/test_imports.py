@@ -78,7 +78,6 @@ HOMES: dict[str, tuple[str, ...]] = {
     "markupsafe": (
         "digest/render.py",
         "web/pages/digests.py",
-        "web/plots.py",
     ),
     "multiprocessing": ("sources/sandbox.py", "sources/sandbox_worker.py"),
     "nh3": ("sources/fields/markup.py",),

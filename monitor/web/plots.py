@@ -1,4 +1,4 @@
-"""Papers a day as a plot: SVG with a table of the same numbers. Pure.
+"""Papers a day as a plot: where its marks are, for templates/pages/plot.html.j2. Pure.
 
     papers a day
      40 ┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈
@@ -16,10 +16,9 @@ ones; a style sheet may give the classes others. There are no `style` attributes
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date
 from math import ceil, log10
-
-from markupsafe import Markup
 
 from monitor.digest.wording import format_count
 from monitor.model import DayCount
@@ -27,113 +26,74 @@ from monitor.model import DayCount
 # With more, a day is thinner than two pixels on a phone.
 MAX_DAYS = 180
 # Pixels: the highest bar ends at the top, and all stand on the floor.
-_HEIGHT, _TOP, _FLOOR = 200, 36, 160
-_DATES_AT, _LABEL_AT = 176, 194
+_TOP, _FLOOR = 36, 160
 _MAX_DATES = 4
 # Percent of the width that a date takes on a phone.
 _DATE_WIDTH = 18
 _MAX_LINES = 4
-# The share of a day's width that its bar takes.
-_BAR = 0.8
 # Percent of the width that a day takes at most, so that a new plot is not one wide block.
 _WIDEST = 6
 # Percent of the width that the counts take, so that they have room on a phone.
 _MARGIN, _DIGIT = 3, 2
 
-_FIGURE = Markup(
-    '<figure class="plot"><figcaption>{title}</figcaption>\n'
-    '<svg role="img" aria-labelledby="{id}-title" aria-describedby="{id}-desc"'
-    ' width="100%" height="{height}" font-size="12" fill="currentColor">'
-    '<title id="{id}-title">{title}</title><desc id="{id}-desc">{summary}</desc>\n'
-    '<text x="0" y="12">papers a day</text>\n{marks}'
-    '<text x="50%" y="{label_at}" text-anchor="middle">{axis}</text>\n'
-    "</svg>\n{legend}{table}</figure>\n"
-)
-# Marks and rows are of numbers and dates alone, so they need no escaping: 180 days, of each some.
-_LINE = (
-    '<line class="grid" x1="{left}%" x2="100%" y1="{y}" y2="{y}" stroke="currentColor"'
-    ' stroke-opacity="0.25"/><text x="{end}%" y="{base}" text-anchor="end">{count}</text>\n'
-)
-_DATE = '<text x="{x}%" y="{y}" text-anchor="{anchor}">{date}</text>\n'
-_GAP = (
-    '<rect class="gap" x="{x}%" y="{y}" width="{width}%" height="{height}" fill-opacity="0.08"'
-    ' stroke="currentColor" stroke-opacity="0.5" stroke-dasharray="2 3">'
-    "<title>{what}</title></rect>\n"
-)
-_BAND = (
-    '<rect class="usual" x="{x}%" y="{y}" width="{width}%" height="{height}"'
-    ' fill-opacity="0.15"/>\n'
-)
-_PAPERS = (
-    '<rect class="{kind}" x="{x}%" y="{y}" width="{width}%" height="{height}" fill-opacity="0.75">'
-    "<title>{what}</title></rect>\n"
-)
-_THIN = '<circle class="mark" cx="{x}%" cy="{y}" r="3"/>\n'
-_TABLE = Markup(
-    "<details><summary>The same numbers as a table</summary>\n"
-    "<table><caption>{title}</caption>\n"
-    '<thead><tr><th scope="col">Day</th><th scope="col">Papers</th>{usual}</tr></thead>\n'
-    "<tbody>\n{rows}</tbody></table></details>\n"
-)
-_ROW = '<tr><th scope="row">{day}</th><td>{papers}</td>{usual}</tr>\n'
-_EMPTY = Markup("")
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """The bar of a day, or its gap; `band` is the top and the height of the usual counts."""
+
+    day: DayCount
+    label: str
+    x: float
+    width: float
+    y: float
+    height: float
+    band: tuple[float, float] | None
 
 
-def plot_days(
-    days: Sequence[DayCount], title: str, *, id: str = "plot", axis: str = "day (UTC)"
-) -> Markup:
-    """Return a plot of the last days, with its table; nothing if there are no days.
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A plot. `lines` are counts with their height, `dates` places with an anchor and a text."""
 
-    `id` tells several plots of a page apart. `axis` says whose days they are.
-    """
+    title: str
+    axis: str
+    summary: str
+    legend: str
+    has_usual: bool
+    left: int
+    lines: Sequence[tuple[int, float]]
+    bars: Sequence[Bar]
+    dates: Sequence[tuple[float, str, str]]
+
+
+def plot_days(days: Sequence[DayCount], title: str, *, axis: str = "day (UTC)") -> Plot | None:
+    """Return a plot of the last days, None for no days. `axis` says whose days they are."""
     days = days[-MAX_DAYS:]
     if not days:
-        return _EMPTY
-    return _FIGURE.format(
+        return None
+    counts = _lines(days)
+    scale = (_FLOOR - _TOP) / counts[-1]
+    left = _MARGIN + _DIGIT * len(f"{counts[-1]:,}")
+    width = min((100 - left) / len(days), _WIDEST)
+    return Plot(
         title=title,
-        id=id,
-        height=_HEIGHT,
-        summary=_summary(days),
-        marks=Markup("".join(_marks(days))),
-        label_at=_LABEL_AT,
         axis=axis,
+        summary=_summary(days),
         legend=_legend(days),
-        table=_table(days, title),
+        has_usual=any(day.usual for day in days),
+        left=left,
+        lines=[(count, round(_FLOOR - count * scale, 1)) for count in counts],
+        bars=[_bar(day, left + n * width, width, scale) for n, day in enumerate(days)],
+        dates=[*_dates(days, left, width)],
     )
 
 
-def _marks(days: Sequence[DayCount]) -> Iterator[str]:
-    lines = _lines(days)
-    scale = (_FLOOR - _TOP) / lines[-1]
-    left = _MARGIN + _DIGIT * len(f"{lines[-1]:,}")
-    for count in lines:
-        y = round(_FLOOR - count * scale, 1)
-        yield _LINE.format(left=left, end=left - 1, y=y, base=y + 4, count=f"{count:,}")
-    width = min((100 - left) / len(days), _WIDEST)
-    for number, day in enumerate(days):
-        yield from _day(day, left + number * width, width, scale)
-    yield from _dates(days, left, width)
-
-
-def _day(day: DayCount, x: float, width: float, scale: float) -> Iterator[str]:
-    across = {"x": _percent(x), "width": _percent(width)}
+def _bar(day: DayCount, x: float, width: float, scale: float) -> Bar:
+    band = None
     if day.usual:
         low, high = (round(_FLOOR - n * scale, 1) for n in (day.usual.low, day.usual.high))
-        # A thin line where every day is the same.
-        yield _BAND.format(**across, y=high, height=max(round(low - high, 1), 1.5))
-    if day.papers is None:
-        yield _GAP.format(**across, y=_TOP, height=_FLOOR - _TOP, what=_describe(day))
-        return
-    height = round(day.papers * scale, 1)
-    kind = "papers thin" if day.is_thin else "papers"
-    bar = {"x": _percent(x + width * (1 - _BAR) / 2), "width": _percent(width * _BAR)}
-    yield _PAPERS.format(**bar, kind=kind, y=_FLOOR - height, height=height, what=_describe(day))
-    if day.is_thin:
-        yield _THIN.format(x=_percent(x + width / 2), y=_FLOOR - height - 7)
-
-
-def _percent(number: float) -> str:
-    return f"{number:.2f}".rstrip("0").rstrip(".")
+        band = high, max(round(low - high, 1), 1.5)  # a thin line where every day is the same
+    height = _FLOOR - _TOP if day.papers is None else round(day.papers * scale, 1)
+    return Bar(day, _describe(day), round(x, 2), round(width, 2), _FLOOR - height, height, band)
 
 
 def _lines(days: Sequence[DayCount]) -> list[int]:
@@ -145,14 +105,14 @@ def _lines(days: Sequence[DayCount]) -> list[int]:
     return list(range(0, ceil(most / step) * step + 1, step))
 
 
-def _dates(days: Sequence[DayCount], left: int, width: float) -> Iterator[str]:
+def _dates(days: Sequence[DayCount], left: int, width: float) -> Iterator[tuple[float, str, str]]:
     """Name the first and the last day, and some between them, as many as have room."""
     count = max(1, min(len(days), _MAX_DATES, int(len(days) * width / _DATE_WIDTH)))
     for number in range(count):
         at = round(number * (len(days) - 1) / max(count - 1, 1))
         anchor = "start" if number == 0 else "end" if number == count - 1 else "middle"
         x = left + {"start": at, "middle": at + 0.5, "end": at + 1}[anchor] * width
-        yield _DATE.format(x=_percent(x), y=_DATES_AT, anchor=anchor, date=_short(days[at].day))
+        yield round(x, 2), anchor, _short(days[at].day)
 
 
 def _short(day: date) -> str:
@@ -162,17 +122,15 @@ def _short(day: date) -> str:
 def _describe(day: DayCount) -> str:
     if day.papers is None:
         return f"{day.day:%a} {_short(day.day)}: not read"
-    papers = format_count(day.papers, "paper")
-    text = f"{day.day:%a} {_short(day.day)}: {papers}"
+    text = f"{day.day:%a} {_short(day.day)}: {format_count(day.papers, 'paper')}"
     return f"{text}, usual {day.usual.median:,.0f}" if day.usual else text
 
 
 def _summary(days: Sequence[DayCount]) -> str:
-    """Say in words what the plot shows: the sum, the most, thin days and gaps."""
+    """Return the plot as sentences: the sum, the most, thin days and gaps."""
     first, last = days[0].day, days[-1].day
-    total = sum(day.papers or 0 for day in days)
     most = max(days, key=lambda day: day.papers or 0)
-    papers = format_count(total, "paper")
+    papers = format_count(sum(day.papers or 0 for day in days), "paper")
     text = f"{papers} from {first} to {last}; the most, {most.papers or 0:,}, on {most.day}."
     thin = ", ".join(str(day.day) for day in days if day.is_thin)
     gaps = ", ".join(str(day.day) for day in days if day.papers is None)
@@ -180,35 +138,11 @@ def _summary(days: Sequence[DayCount]) -> str:
     return text + (f" Not read on {gaps}." if gaps else "")
 
 
-def _legend(days: Sequence[DayCount]) -> Markup:
-    """Say what the marks mean that are there."""
+def _legend(days: Sequence[DayCount]) -> str:
+    """Return the meanings of the marks that are there."""
     meanings = [
         ("band: usual", any(day.usual for day in days)),
         ("dot: far fewer than usual", any(day.is_thin for day in days)),
         ("dashed: not read", any(day.papers is None for day in days)),
     ]
-    shown = " · ".join(meaning for meaning, is_there in meanings if is_there)
-    return Markup('<p class="legend">{}</p>\n').format(shown) if shown else _EMPTY
-
-
-def _table(days: Sequence[DayCount], title: str) -> Markup:
-    """Return the numbers, newest first."""
-    usual = any(day.usual for day in days)
-    rows = (
-        _ROW.format(day=day.day, papers=_papers(day), usual=_usual(day) if usual else "")
-        for day in reversed(days)
-    )
-    heading = Markup('<th scope="col">Usual</th>') if usual else _EMPTY
-    return _TABLE.format(title=title, usual=heading, rows=Markup("".join(rows)))
-
-
-def _papers(day: DayCount) -> str:
-    if day.papers is None:
-        return "not read"
-    return f"{day.papers:,}, far fewer than usual" if day.is_thin else f"{day.papers:,}"
-
-
-def _usual(day: DayCount) -> str:
-    usual = day.usual
-    text = f"{usual.median:,.0f} ({usual.low:,.0f} to {usual.high:,.0f})" if usual else ""
-    return f"<td>{text}</td>"
+    return " · ".join(meaning for meaning, is_there in meanings if is_there)

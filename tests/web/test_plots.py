@@ -10,8 +10,10 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
+from monitor.digest.render import JinjaTemplates
 from monitor.model import DayCount, UsualCount
-from monitor.web.plots import MAX_DAYS, plot_days
+from monitor.web import plots
+from monitor.web.plots import MAX_DAYS
 
 FIRST = date(2026, 10, 26)
 USUAL = UsualCount(low=28, median=30, high=34)
@@ -19,6 +21,14 @@ USUAL = UsualCount(low=28, median=30, high=34)
 
 def days(*papers: int | None, usual: UsualCount | None = None) -> list[DayCount]:
     return [DayCount(FIRST + timedelta(n), count, usual) for n, count in enumerate(papers)]
+
+
+TEMPLATES = JinjaTemplates()
+
+
+def plot_days(days: list[DayCount], title: str, axis: str = "day (UTC)") -> str:
+    plot = plots.plot_days(days, title, axis=axis)
+    return TEMPLATES.render("pages/plot.html.j2", plot=plot) if plot else ""
 
 
 def drawn(plot: str) -> ElementTree.Element:
@@ -82,10 +92,10 @@ def test_the_table_has_the_same_numbers_newest_first() -> None:
 
 
 def test_it_names_itself_its_units_and_its_days() -> None:
-    plot = drawn(plot_days(days(*range(30)), "Papers of arXiv", id="arxiv", axis="day (New York)"))
+    plot = drawn(plot_days(days(*range(30)), "Papers of arXiv", axis="day (New York)"))
     svg = plot.find("svg")
-    assert svg is not None and svg.get("aria-labelledby") == "arxiv-title"
-    assert svg.findtext("title[@id='arxiv-title']") == "Papers of arXiv"
+    assert svg is not None and svg.get("aria-labelledby") == "plot-title"
+    assert svg.findtext("title[@id='plot-title']") == "Papers of arXiv"
     texts = [one.text for one in svg.findall("text")]
     assert {"papers a day", "day (New York)", "26 Oct", "24 Nov", "0", "30"} <= set(texts)
 
@@ -109,7 +119,7 @@ def test_the_latest_days_are_shown_and_nothing_of_no_day() -> None:
 
 
 def test_W04_a_name_with_markup_is_text() -> None:
-    plot = plot_days(days(1), '"><img src=x onerror=alert(1)>', id='"><script>', axis="<b>")
+    plot = plot_days(days(1), '"><img src=x onerror=alert(1)>', axis="<b>")
     assert not {"img", "script", "b"} & {one.tag for one in drawn(plot).iter()}
 
 

@@ -12,7 +12,7 @@ from monitor.pipeline.runtime import ConfiguredSource
 from monitor.setting_types import duration
 from monitor.store.sources import runs
 from monitor.web.access import Role
-from monitor.web.plots import plot_days
+from monitor.web.plots import Plot, plot_days
 from monitor.web.routes import Routes
 from monitor.web.site import PAGES, Visit
 
@@ -53,6 +53,6 @@ def one_source(visit: Visit) -> Response:
     )
 
 
-def _plot(days: tuple[DayCount, ...], source: ConfiguredSource) -> str:
+def _plot(days: tuple[DayCount, ...], source: ConfiguredSource) -> Plot | None:
     zone = source.calendar.zone if source.calendar else "UTC"
     return plot_days(days, "New papers a day", axis=f"day ({zone})")
