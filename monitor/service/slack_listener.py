@@ -75,7 +75,7 @@ class _State:
         return WAITS[min(self._failures, len(WAITS)) - 1] if self._failures else LOOK
 
     def note(self, error: str) -> None:
-        """Take the outcome of an attempt: an incident begins or ends where it says so."""
+        """Note the error of an attempt to connect, "" for none: it begins or ends the incident."""
         if not error:
             if self._error != "":
                 self._end()

@@ -76,7 +76,7 @@ def keeps_the_contract(reading: Reading) -> None:
 
 
 class SourceContract:
-    """What a kind keeps to. A class derived from it names the kind and one good document.
+    """The contract of a kind of source. A class derived from it names it and one good document.
 
     `papers` says how many papers the good document holds, all of them whole. `nothing_new` are
     those of HOSTILE that this kind's service answers when it has nothing to say.

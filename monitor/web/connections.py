@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import Enum
 from typing import cast
 
 import structlog
@@ -117,14 +116,6 @@ class OpenConnections:
             self._refused, self._next_report = 0, now + REPORT_INTERVAL
 
 
-class Awaited(Enum):
-    """The client's next move."""
-
-    HEAD = "head"
-    BODY = "body"
-    READING = "reading"
-
-
 class LimitedConnection(H11Protocol):
     """uvicorn's protocol with a deadline for whatever the client has to do next.
 
@@ -136,7 +127,7 @@ class LimitedConnection(H11Protocol):
 
     open_connections: OpenConnections
     _deadline: asyncio.TimerHandle | None = None
-    _awaited: tuple[Awaited | None, object] = (None, None)
+    _awaited: tuple[str, object] = ("", None)
     _unread = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -170,32 +161,24 @@ class LimitedConnection(H11Protocol):
 
     def _follow(self) -> None:
         """Set a new deadline when the client has to do something else; bytes alone do not."""
-        awaited = self._awaits()
-        if (awaited, self.cycle) == self._awaited:
+        move, seconds = self._client_move()
+        if (move, self.cycle) == self._awaited:
             return
-        self._awaited = (awaited, self.cycle)
+        self._awaited = (move, self.cycle)
         self._unread = self.transport.get_write_buffer_size()
-        self.open_connections.set_waiting(self, is_waiting=awaited is not None)
-        self._set_deadline(self._seconds(awaited))
+        self.open_connections.set_waiting(self, is_waiting=bool(move))
+        self._set_deadline(seconds)
 
-    def _awaits(self) -> Awaited | None:
-        """Return the client's next move, None while it waits for us."""
-        if self.flow.write_paused or self.transport.is_closing():
-            return Awaited.READING
-        if self.conn.their_state is IDLE:
-            return Awaited.HEAD
-        return Awaited.BODY if self.conn.their_state is SEND_BODY else None
-
-    def _seconds(self, awaited: Awaited | None) -> float | None:
+    def _client_move(self) -> tuple[str, float | None]:
+        """Return the client's next move and the seconds for it, "" while it waits for us."""
         limits = self.open_connections.limits
-        match awaited:
-            case Awaited.HEAD:
-                return limits.head_seconds
-            case Awaited.BODY:
-                return limits.body_seconds
-            case Awaited.READING:
-                return limits.answer_seconds
-        return None
+        if self.flow.write_paused or self.transport.is_closing():
+            return "read", limits.answer_seconds
+        if self.conn.their_state is IDLE:
+            return "send a head", limits.head_seconds
+        if self.conn.their_state is SEND_BODY:
+            return "send a body", limits.body_seconds
+        return "", None
 
     def _set_deadline(self, seconds: float | None) -> None:
         if self._deadline is not None:

@@ -41,7 +41,7 @@ class PageRoute(Route):
     """A route of one method, and the least role that it is for.
 
     With `has_token`, a request is proved by a token in its path, or by a signature. Without
-    `has_viewer`, the answer is the same for everybody.
+    `has_viewer`, the answer is the same for all visitors.
     """
 
     def __init__(

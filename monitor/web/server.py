@@ -24,7 +24,7 @@ from monitor.web.connections import ConnectionLimits, OpenConnections, RequestLi
 
 log = structlog.get_logger()
 
-# Requests that are under way when the service stops have so many seconds.
+# Seconds for requests that are under way when the service stops.
 GRACE = 3
 # More requests at a time are answered with 503.
 MAX_ACTIVE_REQUESTS = 100

@@ -151,7 +151,11 @@ class Visit(Request):
         return tuple(
             s
             for s in self.runtime.subscriptions
-            if any(to.lower() == address for way in s.destinations for to in way.recipients)
+            if any(
+                to.lower() == address
+                for destination in s.destinations
+                for to in destination.recipients
+            )
         )
 
     def require_subscription(self, name: str) -> str:

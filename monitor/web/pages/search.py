@@ -18,7 +18,7 @@ from monitor.web.access import Role
 from monitor.web.routes import Routes
 from monitor.web.site import SEARCHES, Visit, with_query
 
-# Papers that were seen too late to be news are left out: nobody would look for them.
+# The kinds of news that the form offers: not that of papers seen too late to be news.
 KINDS = (ChangeKind.NEW, ChangeKind.REVISED, ChangeKind.WITHDRAWN)
 # A list of more topics would be longer than the page.
 MOST_LISTED = 200
