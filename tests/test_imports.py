@@ -133,6 +133,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "channels/email/smtp.py",
         "commands/heartbeat.py",
         "http/dialing.py",
+        "service/pages.py",
         "service/pages_process.py",
         "store/engine/processes.py",
         "web/listening.py",

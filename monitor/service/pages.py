@@ -1,7 +1,11 @@
-"""`web`: the pages alone, as a process on the store of a service."""
+"""A process of the pages: `web`, on the store of a service, or the one that `serve` starts."""
 
 from __future__ import annotations
 
+import logging
+import pickle
+import socket
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -9,17 +13,16 @@ from pathlib import Path
 
 import structlog
 
-from monitor.app import App
+from monitor.app import App, open_app
 from monitor.config import Settings, WebSettings
-from monitor.errors import UsageError
+from monitor.errors import MonitorError, UsageError
+from monitor.log import set_up_logging
 from monitor.model import Clock
-from monitor.service.process import Running
+from monitor.service.process import TICK, Running, use_one_arena
 from monitor.web.listening import bound
 from monitor.web.server import serving_pages
 
 log = structlog.get_logger()
-
-TICK = timedelta(seconds=20)
 
 
 class Pages(Running):
@@ -36,9 +39,8 @@ class Pages(Running):
         tick: timedelta = TICK,
         on_pages: Callable[[App], None] | None = None,
     ) -> None:
-        super().__init__(path, clock, on_pages)
+        super().__init__(path, clock, tick, on_pages)
         self.listen = listen
-        self.tick = tick
         self._web: WebSettings | None = None
 
     def work(self, app: App) -> None:
@@ -62,3 +64,25 @@ class Pages(Running):
                 raise
             log.error("the changed configuration cannot be used", error=str(fault))
             return self._web
+
+
+def main(descriptor: int) -> int:
+    """Serve on a socket that is open already, until the input ends; return an exit status."""
+    use_one_arena()
+    set_up_logging(logging.INFO)
+    settings, clock = pickle.load(sys.stdin.buffer)
+    try:
+        with (
+            socket.socket(fileno=descriptor) as listening,
+            open_app(settings, clock, create=False) as app,
+            serving_pages(settings, app.runtime, listening),
+        ):
+            sys.stdin.buffer.read()
+    except MonitorError as fault:
+        log.error("pages failed", error=fault.message, hint=fault.hint)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1])))

@@ -1,14 +1,13 @@
 """The pages of a service run in a process of their own, which `serve` starts beside itself.
 
 Python runs one thread at a time: pages in the process of the stages would take turns from them.
-The process is `python -m monitor.service.pages_process SOCKET`. Its settings and clock come over
-standard input, which stays open as long as the service wants the pages: the file may have got a
-fault since they were read.
+The process is `python -m monitor.service.pages SOCKET`. Its settings and clock come over standard
+input, which stays open as long as the service wants the pages: the file may have got a fault since
+they were read.
 """
 
 from __future__ import annotations
 
-import logging
 import os
 import pickle
 import socket
@@ -19,14 +18,10 @@ from typing import IO, cast
 
 import structlog
 
-from monitor.app import open_app
 from monitor.config import Settings, WebSettings
 from monitor.errors import MonitorError
-from monitor.log import set_up_logging
 from monitor.model import Clock
-from monitor.service.process import use_one_arena
 from monitor.web.listening import bound
-from monitor.web.server import serving_pages
 
 log = structlog.get_logger()
 
@@ -80,7 +75,7 @@ class PagesProcess:
     def _start(self) -> None:
         listening = cast("socket.socket", self._listening)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "monitor.service.pages_process", str(listening.fileno())],
+            [sys.executable, "-m", "monitor.service.pages", str(listening.fileno())],
             stdin=subprocess.PIPE,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             pass_fds=[listening.fileno()],
@@ -102,25 +97,3 @@ class PagesProcess:
 
 def _input(process: subprocess.Popen[bytes]) -> IO[bytes]:
     return cast("IO[bytes]", process.stdin)
-
-
-def main(descriptor: int) -> int:
-    """Serve on a socket that is open already, until the input ends; return an exit status."""
-    use_one_arena()
-    set_up_logging(logging.INFO)
-    settings, clock = pickle.load(sys.stdin.buffer)
-    try:
-        with (
-            socket.socket(fileno=descriptor) as listening,
-            open_app(settings, clock, create=False) as app,
-            serving_pages(settings, app.runtime, listening),
-        ):
-            sys.stdin.buffer.read()
-    except MonitorError as fault:
-        log.error("pages failed", error=fault.message, hint=fault.hint)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1])))

@@ -8,6 +8,7 @@ import sys
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import structlog
@@ -23,6 +24,7 @@ from monitor.store.digests import incidents as stored_incidents
 
 log = structlog.get_logger()
 
+TICK = timedelta(seconds=20)
 # mallopt(3): how many arenas glibc may have.
 _M_ARENA_MAX = -8
 
@@ -48,10 +50,15 @@ class Running(ABC):
     """
 
     def __init__(
-        self, path: Path, clock: Clock, on_pages: Callable[[App], None] | None = None
+        self,
+        path: Path,
+        clock: Clock,
+        tick: timedelta = TICK,
+        on_pages: Callable[[App], None] | None = None,
     ) -> None:
         self.path = path
         self.clock = clock
+        self.tick = tick
         self._on_pages = on_pages
         self.serving = threading.Event()
         self._stopping = threading.Event()

@@ -34,14 +34,13 @@ from monitor.pipeline.ingest import is_being_read, is_due
 from monitor.service.job_queue import Queue, open_queue
 from monitor.service.outages import Outages
 from monitor.service.pages_process import PagesProcess
-from monitor.service.process import Running
+from monitor.service.process import TICK, Running
 from monitor.service.slack_listener import listening
 from monitor.store.engine.database import Database
 from monitor.store.engine.locks import Lock, service_lock
 
 log = structlog.get_logger()
 
-TICK = timedelta(seconds=20)
 CLEAN_UP = timedelta(hours=6)
 READERS = 4
 # Seconds that digests wait for the first look at every source after a start.
@@ -64,8 +63,7 @@ class Service(Running):
         with_pages: bool = True,
         on_pages: Callable[[App], None] | None = None,
     ) -> None:
-        super().__init__(path, clock, on_pages)
-        self.tick = tick
+        super().__init__(path, clock, tick, on_pages)
         self.with_pages = with_pages
 
     def run(self) -> None:

@@ -17,9 +17,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from datetime import timedelta
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -27,7 +25,6 @@ import structlog
 from monitor.app import App
 from monitor.commands.heartbeat import WORKER, end_of_life, sign_of_life
 from monitor.errors import StoreError, UsageError
-from monitor.model import Clock
 from monitor.pipeline import flow
 from monitor.pipeline.flow import Step, Task
 from monitor.pipeline.incidents import note_outage
@@ -47,7 +44,6 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-TICK = timedelta(seconds=20)
 # Documents that one worker reads at a time: reading is mostly waiting.
 READERS = 4
 # How many subscriptions one job composes, and how many deliveries one job sends.
@@ -68,10 +64,6 @@ class Worker(Running):
 
     Raises UsageError where the store is SQLite, StoreError where Procrastinate is missing.
     """
-
-    def __init__(self, path: Path, clock: Clock, tick: timedelta = TICK) -> None:
-        super().__init__(path, clock)
-        self.tick = tick
 
     def work(self, app: App) -> None:
         database = app.runtime.database
