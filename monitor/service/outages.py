@@ -16,6 +16,8 @@ import structlog
 
 from monitor.errors import MonitorError, StoreError
 from monitor.model import Clock
+from monitor.pipeline.incidents import note_outage
+from monitor.pipeline.runtime import Runtime
 
 log = structlog.get_logger()
 
@@ -97,3 +99,8 @@ class Outages:
     def _fields(self, outage: Outage) -> dict[str, object]:
         since = outage.since.isoformat(timespec="seconds")
         return {"failures": outage.failures, "since": since, "error": outage.error}
+
+
+def outages_of(runtime: Runtime, clock: Clock) -> Outages:
+    """Return outages whose ends are recorded in the store, for the operator."""
+    return Outages(clock, lambda outage: note_outage(runtime, outage.since, outage.error))

@@ -29,10 +29,9 @@ from monitor.errors import StoreBusyError, StoreError
 from monitor.model import Clock
 from monitor.pipeline import flow
 from monitor.pipeline.flow import Step, Task
-from monitor.pipeline.incidents import note_outage
 from monitor.pipeline.ingest import is_being_read, is_due
 from monitor.service.job_queue import Queue, open_queue
-from monitor.service.outages import Outages
+from monitor.service.outages import outages_of
 from monitor.service.pages_process import PagesProcess
 from monitor.service.process import TICK, Running
 from monitor.service.slack_listener import listening
@@ -152,16 +151,12 @@ class _Jobs:
         look: Callable[[], None],
         queue: Queue | None = None,
     ) -> None:
-        self.app = app
-        self.clock = clock
+        self.runtime = app.runtime
         self.look = look
         self.queue = queue
-        self.outages = Outages(
-            clock, lambda outage: note_outage(app.runtime, outage.since, outage.error)
-        )
+        self.outages = outages_of(app.runtime, clock)
         self.began = time.monotonic()
-        self._noting = threading.Lock()
-        self._is_missing = False
+        self._store_error = ""
         self._lock = threading.Lock()
         self.unread = set(app.runtime.sources)
         groups = app.runtime.outage_groups
@@ -179,9 +174,8 @@ class _Jobs:
         for name in app.runtime.sources:
             self._jobs[f"source {name}"] = _Job(partial(self._ingest, name), readers, seconds)
         for group in groups:
-            self._jobs[f"{DELIVER}{group}"] = _Job(
-                self._task(Step.DELIVER, group), senders, seconds
-            )
+            deliver = self._task(Step.DELIVER, group)
+            self._jobs[f"{DELIVER}{group}"] = _Job(deliver, senders, seconds)
 
     def _task(self, step: Step, of: str = "") -> Callable[[], None]:
         return partial(self._do, Task(step, of))
@@ -198,7 +192,7 @@ class _Jobs:
     def stop(self) -> None:
         """Claim no more work, and wait for jobs in progress."""
         with self._lock:
-            self.app.runtime.stopping.set()
+            self.runtime.stopping.set()
         for pool in self._pools:
             pool.shutdown(wait=True)
 
@@ -211,7 +205,7 @@ class _Jobs:
                 self._queue(name, job)
 
     def _queue(self, name: str, job: _Job) -> None:
-        if not job.is_queued and not self.app.runtime.stopping.is_set():
+        if not job.is_queued and not self.runtime.stopping.is_set():
             job.is_queued = True
             job.pool.submit(self._run, name, job)
 
@@ -221,45 +215,45 @@ class _Jobs:
         while True:
             with self._lock:
                 job.is_woken = False
-            if not self.app.runtime.stopping.is_set():
+            if not self.runtime.stopping.is_set():
                 with self.outages.watch(name, seen_by=WATCH if is_rare else ""):
-                    self._run_if_store_exists(job.run)
+                    if self._is_store_there():
+                        job.run()
             with self._lock:
                 if not job.is_woken:
                     job.is_queued = False
                     return
 
-    def _run_if_store_exists(self, job: Callable[[], None]) -> None:
-        """Run a job unless the store is gone: without it no outcome can be recorded.
+    def _is_store_there(self) -> bool:
+        """Return whether the store is there: without it no outcome can be recorded.
 
         A file that is put back is used again; another one in its place is not, without a restart.
         """
+        error = ""
         try:
-            self.app.runtime.database.check_identity()
+            self.runtime.database.check_identity()
         except StoreError as fault:
-            with self._noting:
-                if not self._is_missing:
-                    log.error("store file missing: nothing is read or sent", error=str(fault))
-                self._is_missing = True
-            return
-        with self._noting:
-            if self._is_missing:
-                log.warning("store file restored")
-            self._is_missing = False
-        job()
+            error = str(fault)
+        with self._lock:
+            before, self._store_error = self._store_error, error
+        if error and not before:
+            log.error("store file missing: nothing is read or sent", error=error)
+        elif before and not error:
+            log.warning("store file restored")
+        return not error
 
     def _watch(self) -> None:
-        self.app.runtime.owner.keep()
-        sign_of_life(self.app.runtime.database, SERVICE)
+        self.runtime.owner.keep()
+        sign_of_life(self.runtime.database, SERVICE)
         self.look()
 
     def _do(self, task: Task) -> None:
         """Do a task, or leave it to the workers where there are any."""
         if not self._hand_to_workers(task):
-            flow.do(self.app.runtime, task, self._follow)
+            flow.do(self.runtime, task, self._follow)
 
     def _hand_to_workers(self, task: Task) -> bool:
-        if self.queue is None or not living_workers(self.app.runtime.database):
+        if self.queue is None or not living_workers(self.runtime.database):
             return False
         self.queue.put(task)
         return True
@@ -272,21 +266,19 @@ class _Jobs:
             case Step.DELIVER:
                 self.wake(f"{DELIVER}{task.of}")
             case _:
-                flow.do(self.app.runtime, task, self._follow)
+                flow.do(self.runtime, task, self._follow)
 
     def _ingest(self, source: str) -> None:
-        runtime, task = self.app.runtime, Task(Step.INGEST, source)
-        following: list[Task] = []
-        due = is_due(runtime, source)
-        if due and self._hand_to_workers(task):
-            return
-        try:
-            if due:
-                flow.do(runtime, task, following.append)
-        except BaseException:
-            self.unread.discard(source)
-            raise
-        if source in self.unread and not is_being_read(runtime, source):
+        task, following = Task(Step.INGEST, source), list[Task]()
+        if is_due(self.runtime, source):
+            if self._hand_to_workers(task):
+                return
+            try:
+                flow.do(self.runtime, task, following.append)
+            except Exception:
+                self.unread.discard(source)
+                raise
+        if source in self.unread and not is_being_read(self.runtime, source):
             self.unread.discard(source)
         for next_task in following:
             self._follow(next_task)

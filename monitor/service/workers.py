@@ -17,6 +17,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,6 @@ from monitor.commands.heartbeat import WORKER, end_of_life, sign_of_life
 from monitor.errors import StoreError, UsageError
 from monitor.pipeline import flow
 from monitor.pipeline.flow import Step, Task
-from monitor.pipeline.incidents import note_outage
 from monitor.service.job_queue import (
     CPU_QUEUE,
     READ_QUEUE,
@@ -36,7 +36,7 @@ from monitor.service.job_queue import (
     open_queue,
     queue_name,
 )
-from monitor.service.outages import Outages
+from monitor.service.outages import outages_of
 from monitor.service.process import Running
 
 if TYPE_CHECKING:
@@ -74,9 +74,7 @@ class Worker(Running):
             )
         if find_spec("procrastinate") is None:
             raise StoreError("workers need procrastinate, which is not installed", WANTS_EXTRA)
-        self._outages = Outages(
-            self.clock, lambda outage: note_outage(app.runtime, outage.since, outage.error)
-        )
+        self._outages = outages_of(app.runtime, self.clock)
         with open_queue(database) as queue:
             assert queue is not None
             self._announce(app)
@@ -187,16 +185,13 @@ def _app(connector: Any, work: Callable[[Task], None]) -> procrastinate.App:
     import procrastinate
 
     app = procrastinate.App(connector=connector)
-
-    def register(step: Step) -> None:
-        def run(what: str) -> None:
-            work(Task(step, what))
-
-        app.task(name=step)(run)
-
     for step in Step:
-        register(step)
+        app.task(name=step)(partial(_run, work, step))
     return app
+
+
+def _run(work: Callable[[Task], None], step: Step, what: str) -> None:
+    work(Task(step, what))
 
 
 async def _revive(jobs: procrastinate.App) -> None:
