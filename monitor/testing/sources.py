@@ -121,9 +121,9 @@ class SourceContract:
             assert finished == whole[: len(finished)]
 
     def test_broken_bytes_anywhere_give_a_reading(self) -> None:
-        for number, place in enumerate(self._places()):
+        for number, at in enumerate(self._places()):
             nasty = _NASTY[number % len(_NASTY)]
-            keeps_the_contract(self.read(self.good[:place] + nasty + self.good[place:]))
+            keeps_the_contract(self.read(self.good[:at] + nasty + self.good[at:]))
 
     def test_a_kind_says_what_its_first_reading_is_worth(self) -> None:
         assert isinstance(self.kind.default_first_run, FirstRun)
@@ -147,12 +147,12 @@ class SourceContract:
     ) -> None:
         with _http_client(tmp_path, monkeypatch) as client, _serving(self.good) as (page, etags):
             options = self.kind.Options(url=f"{page}?verb=list&key=hush", allow_private=True)
-            (found,) = self.kind("daily", options, client, lambda: NOW).find({"etag": '"1"'})
-            document = found.load()
+            (listed,) = self.kind("daily", options, client, lambda: NOW).find({"etag": '"1"'})
+            document = listed.load()
             assert document is not None
             assert document.content == self.good and document.at == NOW
             assert document.validators == {"etag": '"2"'}
-            assert "hush" not in found.name + document.name
+            assert "hush" not in listed.name + document.name
             assert etags == ['"1"']
             (again,) = self.kind("daily", options, client, lambda: NOW).find({"etag": '"2"'})
             assert again.load() is None
@@ -162,9 +162,9 @@ class SourceContract:
     ) -> None:
         with _http_client(tmp_path, monkeypatch) as client, _serving(b"") as (page, _):
             options = self.kind.Options(url=f"{page}?verb=gone", allow_private=True)
-            (found,) = self.kind("daily", options, client, lambda: NOW).find({})
+            (listed,) = self.kind("daily", options, client, lambda: NOW).find({})
             with pytest.raises(FetchError, match="404"):
-                found.load()
+                listed.load()
 
     def _places(self) -> range:
         return range(0, len(self.good), max(1, len(self.good) // PLACES))

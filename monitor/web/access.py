@@ -16,7 +16,7 @@ FORWARDED = frozenset({"forwarded", "via", "x-real-ip"})
 PROXY_SECRET = "x-proxy-secret"
 
 # RFC 9110, 7.2: a name or address, and a port. Anything else could be read in two ways.
-_HOST = re.compile(r"(?P<name>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(?P<port>\d{1,5}))?")
+_HOST = re.compile(r"(?P<name>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?")
 _PORTS = {"http": 80, "https": 443}
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -70,7 +70,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class AccessRules:
-    """The access settings of a configuration: see `web:` in docs/pages.md.
+    """The access settings of a configuration: see `web:` in docs/pages.md, and Slack's secret.
 
     `url` is `public_url`, "" without one; `operators` are in lower case. The peers of a Unix
     socket are proxies: the mode of its file says who may connect.
@@ -82,6 +82,7 @@ class AccessRules:
     operators: frozenset[str] = frozenset()
     proxies: tuple[Network, ...] = ()
     proxy_secret: str = field(default="", repr=False)
+    slack_secret: str = field(default="", repr=False)
     on_unix_socket: bool = False
 
     @property
@@ -112,8 +113,9 @@ class Asked:
 
     @property
     def host(self) -> str:
-        """The name of the host asked for, in lower case and without its port."""
-        return _name_of(self.headers.get("host", ""))
+        """The name of the host asked for, in lower case and without its port; "" if it has none."""
+        parts = _HOST.fullmatch(self.headers.get("host", ""))
+        return parts["name"].strip("[]").lower() if parts else ""
 
     @property
     def bearer(self) -> str:
@@ -128,7 +130,7 @@ class Asked:
 
 def refuse_way(rules: AccessRules, asked: Asked) -> Refusal | None:
     """Refuse a request by another name, or through a proxy that the configuration does not name."""
-    if not _HOST.fullmatch(asked.headers.get("host", "")):
+    if not asked.host:
         return Refusal(400, "The Host header should be a host and a port.")
     if rules.url:
         if asked.host != rules.host:
@@ -163,7 +165,7 @@ def client_address(rules: AccessRules, asked: Asked) -> str:
     Addresses further left in X-Forwarded-For, and X-Real-IP beside it, may be the visitor's own
     words.
     """
-    if not _is_proxy(rules, asked):
+    if _refuse_proxy(rules, asked):
         return asked.peer
     written = asked.headers.get("x-forwarded-for") or asked.headers.get("x-real-ip", "")
     reported = [_address(address.strip()) for address in reversed(written.split(","))]
@@ -217,13 +219,10 @@ def _refuse_proxy(rules: AccessRules, asked: Asked) -> Refusal | None:
     """Refuse headers that only a proxy may set, where no proxy of the configuration set them."""
     if not is_proxy_address(rules, asked.peer):
         return Refusal(403, "A proxy sent this request that web.trusted_proxies does not name.")
-    if not _has_proxy_secret(rules, asked):
+    secret = asked.headers.get(PROXY_SECRET, "")
+    if rules.proxy_secret and not _same(secret, rules.proxy_secret):
         return Refusal(403, "The proxy did not send web.proxy_secret as X-Proxy-Secret.")
     return None
-
-
-def _is_proxy(rules: AccessRules, asked: Asked) -> bool:
-    return is_proxy_address(rules, asked.peer) and _has_proxy_secret(rules, asked)
 
 
 def is_proxy_address(rules: AccessRules, peer: str) -> bool:
@@ -232,10 +231,6 @@ def is_proxy_address(rules: AccessRules, peer: str) -> bool:
         return True
     address = _address(peer)
     return address is not None and any(address in network for network in rules.proxies)
-
-
-def _has_proxy_secret(rules: AccessRules, asked: Asked) -> bool:
-    return not rules.proxy_secret or _same(asked.headers.get(PROXY_SECRET, ""), rules.proxy_secret)
 
 
 def _is_foreign_form(rules: AccessRules, asked: Asked) -> bool:
@@ -277,8 +272,3 @@ def _address(peer: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
         return None
     mapped = getattr(address, "ipv4_mapped", None)
     return mapped or address
-
-
-def _name_of(host: str) -> str:
-    parts = _HOST.fullmatch(host)
-    return parts["name"].strip("[]").lower() if parts else ""

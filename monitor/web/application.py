@@ -10,6 +10,7 @@ from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
+from monitor.commands.slack_answers import SlackAnswers
 from monitor.commands.web_login import Logins
 from monitor.config import Settings, WebSettings
 from monitor.errors import QueryError, UsageError
@@ -30,7 +31,7 @@ from monitor.web.pages import (
     today,
     topics,
 )
-from monitor.web.site import API, Site, SlackRequests, Visit
+from monitor.web.site import API, Site, Visit
 
 # Exports have addresses that digests and papers would take for one of theirs.
 ROUTES = [
@@ -52,6 +53,7 @@ ROUTES = [
 def open_site(settings: Settings, runtime: Runtime, *, on_unix_socket: bool = False) -> Site:
     """Return what pages show, and to whom, as a configuration says."""
     rules = access_rules(settings, on_unix_socket=on_unix_socket)
+    slack = settings.slack if rules.slack_secret and rules.url else None
     return Site(
         runtime=runtime,
         rules=rules,
@@ -60,22 +62,13 @@ def open_site(settings: Settings, runtime: Runtime, *, on_unix_socket: bool = Fa
             name: entry.settings.title or name for name, entry in runtime.sources.items()
         },
         logins=Logins(runtime.database, rules.token),
-        slack=_slack_requests(settings, runtime),
+        slack=SlackAnswers(runtime, slack) if slack else None,
     )
-
-
-def _slack_requests(settings: Settings, runtime: Runtime) -> SlackRequests | None:
-    slack = settings.slack
-    if slack is None or slack.signing_secret is None or not settings.public_url:
-        return None
-    from monitor.commands.slack_answers import SlackAnswers
-
-    return SlackRequests(slack.signing_secret.reveal(), SlackAnswers(runtime, slack).take)
 
 
 def access_rules(settings: Settings, *, on_unix_socket: bool = False) -> AccessRules:
     """Return who may see and do what, as a configuration says."""
-    web = settings.web or WebSettings()
+    web, slack = settings.web or WebSettings(), settings.slack
     return AccessRules(
         url=settings.public_url or "",
         token=web.token.reveal() if web.token else "",
@@ -83,6 +76,7 @@ def access_rules(settings: Settings, *, on_unix_socket: bool = False) -> AccessR
         operators=frozenset(address.lower() for address in web.operators),
         proxies=tuple(ipaddress.ip_network(network) for network in web.trusted_proxies),
         proxy_secret=web.proxy_secret.reveal() if web.proxy_secret else "",
+        slack_secret=slack.signing_secret.reveal() if slack and slack.signing_secret else "",
         on_unix_socket=on_unix_socket,
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
+from monitor.commands.slack_answers import SlackAnswers
 from monitor.commands.web_login import Logins
 from monitor.config.settings import valid_zone
 from monitor.pipeline.runtime import Runtime, Subscription
@@ -38,18 +39,11 @@ def _own_threads() -> dict[str, ThreadPoolExecutor]:
 
 
 @dataclass(frozen=True, slots=True)
-class SlackRequests:
-    """The secret that Slack signs its requests with, and the function that takes a choice."""
-
-    secret: str = field(repr=False)
-    take: Callable[[object], None]
-
-
-@dataclass(frozen=True, slots=True)
 class Site:
     """The pages of one installation, served by one server.
 
-    `titles` and `source_titles` are those of subscriptions and sources by name.
+    `titles` and `source_titles` are those of subscriptions and sources by name. `slack` is there
+    if Slack may send choices in its menus.
     """
 
     runtime: Runtime
@@ -57,7 +51,7 @@ class Site:
     titles: Mapping[str, str]
     source_titles: Mapping[str, str]
     logins: Logins
-    slack: SlackRequests | None = None
+    slack: SlackAnswers | None = None
     guesses: Guesses = field(default_factory=Guesses)
     threads: Mapping[str, ThreadPoolExecutor] = field(default_factory=_own_threads)
 

@@ -134,17 +134,17 @@ def _ages(visit: Visit) -> dict[str, object]:
 
 async def take_slack_action(request: Request) -> Response:
     """Store a choice in a menu and acknowledge it; the other way round where that takes long."""
-    slack = Visit(request.scope).site.slack
-    if slack is None:
+    site = Visit(request.scope).site
+    if site.slack is None:
         return PlainTextResponse("slack.signing_secret is not set", 404)
     body = await request.body()
-    if not is_signed(slack.secret, body, request.headers):
+    if not is_signed(site.rules.slack_secret, body, request.headers):
         return PlainTextResponse("not signed by Slack", 401)
     try:
         payload = json.loads(parse_qs(body.decode())["payload"][0])
     except (KeyError, ValueError):
         return PlainTextResponse("no payload", 400)
-    taking = asyncio.create_task(run_in_threadpool(slack.take, payload))
+    taking = asyncio.create_task(run_in_threadpool(site.slack.take, payload))
     done, _ = await asyncio.wait((taking,), timeout=TAKEN_WITHIN)
     if done:
         await taking  # an error is shown beside the menu

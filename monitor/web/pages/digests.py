@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from markupsafe import Markup
@@ -11,7 +10,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from monitor.channels.email.render import render_digest
 from monitor.commands.shown_papers import past_digest
 from monitor.digest.wording import format_count
-from monitor.model import Digest, DigestPaper, DigestSection, Templates
+from monitor.model import Digest, DigestSection, Templates
 from monitor.store.digests import digests
 from monitor.web.access import Role
 from monitor.web.guard import POLICY_OF_DOCUMENTS
@@ -93,26 +92,19 @@ def cut_into_pages(digest: Digest, templates: Templates) -> list[list[SectionPar
     in_full = {entry.paper_id for entry in digest.best(digest.full)}
     pages: list[list[SectionPart]] = [[]]
     size = 0
-    for number, section, entry in _in_order(digest, in_full):
-        is_full = entry.paper_id in in_full
-        name = "paper" if is_full else "title_line"
-        html = templates.render(f"web/{name}.html.j2", entry=entry, digest=digest)
-        length = len(html.encode("utf-8", "replace"))
-        if size and size + length > PAGE_SIZE:
-            pages.append([])
-            size = 0
-        size += length
-        if not pages[-1] or pages[-1][-1].number != number:
-            pages[-1].append(SectionPart(number, section))
-        part = pages[-1][-1]
-        # A template of ours made it, which escapes what it is given.
-        (part.full if is_full else part.titles).append(Markup(html))
-    return pages
-
-
-def _in_order(
-    digest: Digest, in_full: set[int]
-) -> Iterator[tuple[int, DigestSection, DigestPaper]]:
     for number, section in enumerate(digest.groups, 1):
-        for entry in sorted(section.entries, key=lambda shown: shown.paper_id not in in_full):
-            yield number, section, entry
+        for entry in sorted(section.entries, key=lambda entry: entry.paper_id not in in_full):
+            is_full = entry.paper_id in in_full
+            name = "paper" if is_full else "title_line"
+            html = templates.render(f"web/{name}.html.j2", entry=entry, digest=digest)
+            length = len(html.encode("utf-8", "replace"))
+            if size and size + length > PAGE_SIZE:
+                pages.append([])
+                size = 0
+            size += length
+            if not pages[-1] or pages[-1][-1].number != number:
+                pages[-1].append(SectionPart(number, section))
+            part = pages[-1][-1]
+            # A template of ours made it, which escapes what it is given.
+            (part.full if is_full else part.titles).append(Markup(html))
+    return pages

@@ -7,12 +7,10 @@ from starlette.responses import Response
 
 from monitor.commands.history import count_of_source, source_history
 from monitor.commands.status import status
-from monitor.model import DayCount
-from monitor.pipeline.runtime import ConfiguredSource
 from monitor.setting_types import duration
 from monitor.store.sources import runs
 from monitor.web.access import Role
-from monitor.web.plots import Plot, plot_days
+from monitor.web.plots import plot_days
 from monitor.web.routes import Routes
 from monitor.web.site import PAGES, Visit
 
@@ -38,6 +36,7 @@ def one_source(visit: Visit) -> Response:
     if name not in runtime.sources:
         raise HTTPException(404, f"There is no source “{name}”.")
     source = runtime.sources[name]
+    days_in = source.calendar.zone if source.calendar else "UTC"
     history = source_history(runtime, name, RUNS)
     with runtime.database.reading() as tx:
         last = runs.last_start(tx, name)
@@ -47,12 +46,7 @@ def one_source(visit: Visit) -> Response:
         heading=visit.site.source_titles.get(name, name),
         source=source,
         history=history,
-        plot=_plot(count_of_source(runtime, name), source),
+        plot=plot_days(count_of_source(runtime, name), "New papers a day", axis=f"day ({days_in})"),
         every=duration(source.settings.every),
         next_run=last + source.settings.every if last else None,
     )
-
-
-def _plot(days: tuple[DayCount, ...], source: ConfiguredSource) -> Plot | None:
-    zone = source.calendar.zone if source.calendar else "UTC"
-    return plot_days(days, "New papers a day", axis=f"day ({zone})")
