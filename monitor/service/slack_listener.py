@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 import structlog
 
 from monitor.channels.slack import SlackSettings
+from monitor.channels.slack.socket_mode import SocketMode
 from monitor.commands.slack_answers import SlackAnswers
 from monitor.errors import StoreError
 from monitor.pipeline import incidents
@@ -45,8 +46,6 @@ def listening(slack: SlackSettings, runtime: Runtime) -> Iterator[None]:
 
 
 def _listen(slack: SlackSettings, runtime: Runtime, stopping: threading.Event) -> None:
-    from monitor.channels.slack.socket_mode import SocketMode
-
     assert slack.app_token
     answers = SlackAnswers(runtime, slack)
     connection = SocketMode(slack.app_token.reveal(), slack.base_url, answers.take)

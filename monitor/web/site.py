@@ -28,6 +28,8 @@ T = TypeVar("T")
 # Cookies: the operator's session, and the zone in which a visitor sees times.
 SESSION, ZONE = "paper-monitor", "zone"
 API = "/api/"
+# Names in a list to choose from: more would be longer than the page.
+MOST_LISTED = 200
 
 # Pages that take much work are made one at a time: several at once would take more memory, and no
 # less time. Searches have a thread of their own, so that other pages do not wait for them.
@@ -198,6 +200,9 @@ class Visit(Request):
             asset=asset_address,
             zone=self.zone,
             own_zone=self.runtime.timezone,
+            titles=self.site.titles,
+            source_titles=self.site.source_titles,
+            most_listed=MOST_LISTED,
             can_log_out=bool(self.cookie(SESSION)),
             **values,
         )

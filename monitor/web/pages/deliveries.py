@@ -11,12 +11,10 @@ from monitor.pipeline.settle_deliveries import resolve
 from monitor.store.digests import deliveries, outbox, suppressions
 from monitor.web.access import Role
 from monitor.web.routes import Form, Routes
-from monitor.web.site import Visit, go
+from monitor.web.site import MOST_LISTED, Visit, go
 
 # Rows of each table that make a page of less than 100 KB.
 UNKNOWN, PAGE, SUPPRESSED = 40, 80, 60
-# A list of more names would be longer than the page.
-MOST_LISTED = 200
 
 routes = Routes()
 
@@ -47,7 +45,6 @@ def all_deliveries(visit: Visit) -> Response:
         suppressed=visit.slice(suppressed, SUPPRESSED),
         retried=(DeliveryState.FAILED, DeliveryState.RETRY, DeliveryState.SUPPRESSED),
         names=[subscription.name for subscription in runtime.subscriptions[: MOST_LISTED + 1]],
-        most_listed=MOST_LISTED,
     )
 
 

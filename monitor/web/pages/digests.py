@@ -19,8 +19,6 @@ from monitor.web.routes import Routes
 from monitor.web.site import Visit
 
 PAGE = 50
-# A list of more subscriptions would be longer than the page.
-MOST_LISTED = 200
 # Bytes of the papers on a page: with what is around them it stays below 100 KB.
 PAGE_SIZE = 80_000
 
@@ -40,10 +38,8 @@ def archive(visit: Visit) -> Response:
         digests=newest[:PAGE],
         older=newest[PAGE - 1].id if len(newest) > PAGE else None,
         names=names,
-        most_listed=MOST_LISTED,
         chosen=chosen,
         feed=feed_path(visit, SUBSCRIPTION, shown[0]) if len(shown) == 1 else "",
-        titles=visit.site.titles,
     )
 
 

@@ -15,8 +15,6 @@ from monitor.web.pages.exports import stream
 from monitor.web.routes import Form, Routes
 from monitor.web.site import Visit, go, path_to
 
-# A list of more subscriptions would be longer than the page.
-MOST_LISTED = 200
 # Subscriptions with buttons of their own on the page of a paper; of others one is chosen.
 APART = 5
 # Saved papers on a page.
@@ -47,8 +45,6 @@ def one_paper(visit: Visit) -> Response:
         matching={name for name, is_matching in shown.items() if is_matching},
         asked=sorted(asked, key=lambda name: name not in answers),
         apart=APART,
-        most_listed=MOST_LISTED,
-        titles=visit.site.titles,
         digests=[sent for sent in known.digests if sent.subscription in shown],
     )
 

@@ -16,12 +16,10 @@ from monitor.match import parse_query
 from monitor.model import ChangeKind, DigestPaper, PaperFilter
 from monitor.web.access import Role
 from monitor.web.routes import Routes
-from monitor.web.site import SEARCHES, Visit, with_query
+from monitor.web.site import MOST_LISTED, SEARCHES, Visit, with_query
 
 # The kinds of news that the form offers: not that of papers seen too late to be news.
 KINDS = (ChangeKind.NEW, ChangeKind.REVISED, ChangeKind.WITHDRAWN)
-# A list of more topics would be longer than the page.
-MOST_LISTED = 200
 
 routes = Routes()
 
@@ -102,8 +100,6 @@ def search_papers(visit: Visit) -> Response:
         entries=entries,
         page=page,
         fault=fault,
-        sources=visit.site.source_titles,
         topics=[topic.name for topic in runtime.topics[: MOST_LISTED + 1]],
-        most_listed=MOST_LISTED,
         kinds=KINDS,
     )

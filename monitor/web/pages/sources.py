@@ -25,8 +25,7 @@ routes = Routes()
 def all_sources(visit: Visit) -> Response:
     """List the sources with their last run and what is wrong."""
     report = status(visit.runtime, probe=False, zone=visit.zone)
-    sources = visit.slice(report.sources, PAGE)
-    return visit.show("sources", sources=sources, titles=visit.site.source_titles)
+    return visit.show("sources", sources=visit.slice(report.sources, PAGE))
 
 
 @routes.page("/sources/{name}", Role.OPERATOR, PAGES)

@@ -32,8 +32,6 @@ def today(visit: Visit) -> Response:
         sources=_with_trouble_first(report.sources) if report else (),
         listed=LISTED,
         newest=newest,
-        titles=visit.site.titles,
-        source_titles=visit.site.source_titles,
     )
 
 
