@@ -19,8 +19,7 @@ from monitor.store.engine.database import Database
 from tests.house import AGENTS, Clock, House
 from tests.patience import PATIENCE, wait
 from tests.servers.smtp import ScriptedSmtp
-
-TICK = timedelta(milliseconds=20)
+from tests.service.test_scheduler import TICK, serving
 
 
 def loud(logs: list[Any]) -> list[tuple[str, str]]:
@@ -108,20 +107,13 @@ def test_a_service_whose_store_refuses_logs_two_lines_and_tells_the_operator_onc
         return begin(self)
 
     monkeypatch.setattr(Database, "writing", writing)
-    service = Service(house.write(), house.clock, TICK)
-    thread = threading.Thread(target=service.run)
-    with capture_logs() as logs:
-        thread.start()
-        try:
-            wait(lambda: any(one["event"] == "delivery" for one in logs))  # its outcome is stored
-            refuses.set()
-            wait(lambda: refused["writes"] > 50)
-            house.clock.move(minutes=5)
-            refuses.clear()
-            wait(lambda: len(smtp.received) == 2)
-        finally:
-            service.stop()
-            thread.join(PATIENCE)
+    with capture_logs() as logs, serving(Service(house.write(), house.clock, TICK)):
+        wait(lambda: any(one["event"] == "delivery" for one in logs))  # its outcome is stored
+        refuses.set()
+        wait(lambda: refused["writes"] > 50)
+        house.clock.move(minutes=5)
+        refuses.clear()
+        wait(lambda: len(smtp.received) == 2)
     assert loud(logs) == [("store unavailable", "warning"), ("store available again", "warning")]
     assert b"Subject: store was unavailable" in smtp.received[1].content
     assert smtp.received[1].recipient == "ops@example.org"
@@ -139,18 +131,11 @@ def test_a_store_that_was_away_for_a_moment_is_nothing_for_the_operator(house: H
 
 
 def test_a_shutdown_and_a_changed_configuration_can_be_distinguished(house: House):
-    service = Service(house.write(), house.clock, TICK)
-    thread = threading.Thread(target=service.run)
-    with capture_logs() as logs:
-        thread.start()
-        try:
-            assert service.serving.wait(PATIENCE)
-            house.settings["topics"]["bandits"] = {"query": "bandits"}
-            house.write()
-            wait(lambda: [one["event"] for one in logs].count("serving") == 2)
-        finally:
-            service.stop()
-            thread.join(PATIENCE)
+    with capture_logs() as logs, serving(Service(house.write(), house.clock, TICK)) as service:
+        assert service.serving.wait(PATIENCE)
+        house.settings["topics"]["bandits"] = {"query": "bandits"}
+        house.write()
+        wait(lambda: [one["event"] for one in logs].count("serving") == 2)
     result = [one for one in logs if one["event"] in ("finishing work in progress", "stopped")]
     assert [one.get("because") for one in result] == ["changed configuration", "shutdown", None]
 

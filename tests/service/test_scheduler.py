@@ -9,7 +9,7 @@ import subprocess
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -36,10 +36,17 @@ TICK = timedelta(milliseconds=20)
 ZONES = {"tokyo": "Asia/Tokyo", "berlin": "Europe/Berlin", "angeles": "America/Los_Angeles"}
 
 
-def serving(service: Service) -> threading.Thread:
+@contextmanager
+def serving(service: Service) -> Iterator[Service]:
+    """Run a service on a thread until the block ends."""
     thread = threading.Thread(target=service.run)
     thread.start()
-    return thread
+    try:
+        yield service
+    finally:
+        service.stop()
+        thread.join(PATIENCE)
+    assert not thread.is_alive()
 
 
 def test_two_days_in_three_zones_send_what_is_due_once(house: House, smtp: ScriptedSmtp):
@@ -55,20 +62,14 @@ def test_two_days_in_three_zones_send_what_is_due_once(house: House, smtp: Scrip
     house.add("1.txt", AGENTS, BANDITS)
     house.run()  # all are subscribed before the first hour passes
     service = Service(house.write(), house.clock, TICK)
-    thread = serving(service)
-    try:
-        with house.opened() as app:
-            for _ in range(48):
-                if house.clock.at == SATURDAY + timedelta(days=1):
-                    house.add("2.txt", FOLDING, AGENTS)
-                house.clock.move(hours=1)
-                due = slots(house.clock.at)
-                wait(lambda due=due: count_digests(app).total() >= due.total())
-                assert count_digests(app) == due
-    finally:
-        service.stop()
-        thread.join(PATIENCE)
-    assert not thread.is_alive()
+    with serving(service), house.opened() as app:
+        for _ in range(48):
+            if house.clock.at == SATURDAY + timedelta(days=1):
+                house.add("2.txt", FOLDING, AGENTS)
+            house.clock.move(hours=1)
+            due = slots(house.clock.at)
+            wait(lambda due=due: count_digests(app).total() >= due.total())
+            assert count_digests(app) == due
     house.run()
     sent = Counter(mail.recipient for mail in smtp.received)
     with house.opened() as app, app.runtime.database.reading() as tx:
@@ -103,9 +104,8 @@ def test_a_changed_file_is_taken_up_and_a_faulty_one_is_not(house: House):
     house.settings["subscriptions"]["lab"]["schedule"] = "immediately"
     house.settings["topics"] = {"proteins": {"query": "proteins"}}
     service = Service(house.write(), house.clock, TICK)
-    thread = serving(service)
-    assert service.serving.wait(PATIENCE)
-    try:
+    with serving(service):
+        assert service.serving.wait(PATIENCE)
         house.config.write_text("topics: [", encoding="utf-8")
         wait(lambda: problems(house) != [])
         assert "configuration has been faulty" in problems(house)[0]
@@ -113,10 +113,6 @@ def test_a_changed_file_is_taken_up_and_a_faulty_one_is_not(house: House):
         house.write()
         wait(lambda: len(list(house.folder.glob("pages/lab/*.html"))) == 1)
         wait(lambda: problems(house) == [])
-    finally:
-        service.stop()
-        thread.join(PATIENCE)
-    assert not thread.is_alive()
 
 
 def test_half_of_a_file_that_is_being_written_is_not_taken_up(house: House):
@@ -151,12 +147,8 @@ def test_D06_five_hundred_due_in_the_same_second_are_all_sent_theirs(
     assert smtp.received == []
     house.clock.move(days=1)
     service = Service(house.write(), house.clock, TICK)
-    thread = serving(service)
-    try:
+    with serving(service):
         wait(lambda: len(smtp.received) == 500)
-    finally:
-        service.stop()
-        thread.join(PATIENCE)
     assert set(Counter(mail.recipient for mail in smtp.received).values()) == {1}
     with house.opened() as app, app.runtime.database.reading() as tx:
         assert deliveries.counts(tx) == {DeliveryState.SENT: 500}
@@ -234,27 +226,20 @@ def test_K15_a_second_service_on_one_store_stands_by_says_so_and_takes_over(
     house.settings["subscriptions"]["lab"]["schedule"] = "immediately"
     house.settings["sources"]["page"]["every"] = "1m"
     first, second = (Service(house.write(), house.clock, TICK) for _ in range(2))
-    threads = [serving(first)]
-    try:
+    with ExitStack() as stack, capture_logs() as logs:
+        stack.enter_context(serving(first))
         assert first.serving.wait(PATIENCE)
-        with capture_logs() as logs:
-            threads.append(serving(second))
-            wait(lambda: any(entry["event"] == "standing by" for entry in logs))
-            house.add("1.txt", AGENTS)
-            house.clock.move(hours=1)
-            wait(lambda: len(smtp.received) == 1)
+        stack.enter_context(serving(second))
+        wait(lambda: any(entry["event"] == "standing by" for entry in logs))
+        house.add("1.txt", AGENTS)
+        house.clock.move(hours=1)
+        wait(lambda: len(smtp.received) == 1)
         assert not second.serving.is_set()
         first.stop()
         assert second.serving.wait(PATIENCE)
         house.add("2.txt", (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent."))
         house.clock.move(hours=1)
         wait(lambda: len(smtp.received) == 2)
-    finally:
-        first.stop()
-        second.stop()
-        for thread in threads:
-            thread.join(PATIENCE)
-    assert not any(thread.is_alive() for thread in threads)
     assert len(smtp.received) == 2
 
 
@@ -318,25 +303,19 @@ def test_a_service_whose_store_is_gone_sends_nothing_and_says_so(
     house.add("1.txt", AGENTS)
     service = Service(house.write(), house.clock, TICK)
     store = house.folder / "data" / "monitor.db"
-    with capture_logs() as logs:
-        thread = serving(service)
-        try:
-            wait(lambda: len(smtp.received) == 1)
-            away = store.rename(store.with_name("away.db"))
-            if how == "replaced":
-                shutil.copyfile(away, store)
-            house.add("2.txt", (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent."))
-            house.clock.move(hours=1)
-            wait(lambda: any(entry["event"].startswith("store file missing") for entry in logs))
-            alive = house.command("doctor", "--alive")
-            assert (alive.status == 1) is (how != "replaced")
-            if how == "put back":
-                away.rename(store)
-                wait(lambda: len(smtp.received) == 2)
-        finally:
-            service.stop()
-            thread.join(PATIENCE)
-    assert not thread.is_alive()
+    with capture_logs() as logs, serving(service):
+        wait(lambda: len(smtp.received) == 1)
+        away = store.rename(store.with_name("away.db"))
+        if how == "replaced":
+            shutil.copyfile(away, store)
+        house.add("2.txt", (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent."))
+        house.clock.move(hours=1)
+        wait(lambda: any(entry["event"].startswith("store file missing") for entry in logs))
+        alive = house.command("doctor", "--alive")
+        assert (alive.status == 1) is (how != "replaced")
+        if how == "put back":
+            away.rename(store)
+            wait(lambda: len(smtp.received) == 2)
     assert len(smtp.received) == 1 + (how == "put back")
     lost = [entry for entry in logs if entry["event"].startswith("store file missing")]
     assert [entry["log_level"] for entry in lost] == ["error"]
@@ -378,14 +357,10 @@ def test_the_service_lives_while_it_ticks(house: House):
     from monitor.commands.heartbeat import vital_signs
 
     service = Service(house.write(), house.clock, TICK)
-    thread = serving(service)
-    try:
+    with serving(service):
         assert service.serving.wait(PATIENCE)
         with house.opened() as app:
             wait(lambda: all(check.ok for check in vital_signs(app.runtime.database)))
-    finally:
-        service.stop()
-        thread.join(PATIENCE)
     with house.opened() as app, app.runtime.database.reading() as tx:
         assert processes.signs(tx) == {}  # it has ended as it should, and is not missed
 
@@ -395,12 +370,8 @@ def test_after_days_of_being_down_the_digest_waits_for_the_first_reading(house: 
     house.clock.move(days=3)
     house.add("1.txt", AGENTS)
     service = Service(house.write(), house.clock, TICK)
-    thread = serving(service)
-    try:
+    with serving(service):
         wait(lambda: list(house.folder.glob("pages/lab/*.html")))
-    finally:
-        service.stop()
-        thread.join(PATIENCE)
     with house.opened() as app, app.runtime.database.reading() as tx:
         found = newest_digest(tx)
         assert digests.count(tx, "lab") == 1
@@ -425,17 +396,14 @@ def test_a_mail_server_that_keeps_us_waiting_holds_up_nothing_else(
     house.add("1.txt", AGENTS)
     house.settings["sources"]["page"]["every"] = "1m"
     service = Service(house.write(), house.clock, TICK)
-    thread = serving(service)
-    try:
-        assert smtp.held.wait(PATIENCE)
-        house.add("2.txt", (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent."))
-        house.clock.move(hours=1)
-        wait(lambda: len(list(house.folder.glob("pages/files/*.html"))) == 2)
-    finally:
-        until.set()
-        service.stop()
-        thread.join(PATIENCE)
-    assert not thread.is_alive()
+    with serving(service):
+        try:
+            assert smtp.held.wait(PATIENCE)
+            house.add("2.txt", (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent."))
+            house.clock.move(hours=1)
+            wait(lambda: len(list(house.folder.glob("pages/files/*.html"))) == 2)
+        finally:
+            until.set()
 
 
 def test_status_tells_of_a_service_that_died_and_a_slot_that_nobody_composed(house: House):
