@@ -7,11 +7,12 @@ in the clear. The answers are those with `--reverse-proxy` and `--set-xauthreque
 from __future__ import annotations
 
 import secrets
-import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from http.cookies import SimpleCookie
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Self
 from urllib.parse import parse_qs, urlencode, urlsplit
+
+from tests.servers.web import Answer, Asked, misbehaving_server
 
 PROVIDER = "https://login.example.net/authorize"
 SESSION, CSRF = "_oauth2_proxy", "_oauth2_proxy_csrf"
@@ -20,70 +21,33 @@ SESSION, CSRF = "_oauth2_proxy", "_oauth2_proxy_csrf"
 class Oauth2Proxy:
     """`checked` has the path and the visitor's address of each question to `/oauth2/auth`."""
 
-    def __init__(self) -> None:
+    def __init__(self, address: str) -> None:
+        self.address = address
         self.checked: list[tuple[str, str]] = []
         self._redirects: dict[str, str] = {}
 
-    def __enter__(self) -> Self:
-        stand_in = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self) -> None:
-                self.do_GET()
-
-            def do_GET(self) -> None:
-                status, headers = stand_in.answer(self)
-                self.close_connection = True  # a body may be left that nothing reads
-                self.send_response(status)
-                for name, value in [*headers, ("Content-Length", "0"), ("Connection", "close")]:
-                    self.send_header(name, value)
-                self.end_headers()
-
-            def log_message(self, format: str, *args: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.address = f"127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-    def answer(self, request: BaseHTTPRequestHandler) -> tuple[int, list[tuple[str, str]]]:
-        """Return the status and the headers of an answer; bodies are empty."""
-        url = urlsplit(request.path)
+    def answer(self, request: Asked) -> Answer:
+        url = urlsplit(request.target)
         query = {name: values[0] for name, values in parse_qs(url.query).items()}
-        cookies = SimpleCookie(request.headers.get("Cookie", ""))
+        cookies = SimpleCookie(request.headers.get("cookie", ""))
         if url.path == "/oauth2/auth":
-            return self._check(request, cookies)
+            return self._check(request.headers, cookies)
         if url.path in ("/oauth2/start", "/oauth2/sign_in"):
-            return self._start(request, query)
+            return self._start(request.headers, query)
         if url.path == "/oauth2/callback":
             return self._end(query, cookies)
-        return 404, []
+        return Answer(404)
 
-    def _check(
-        self, request: BaseHTTPRequestHandler, cookies: SimpleCookie
-    ) -> tuple[int, list[tuple[str, str]]]:
-        self.checked.append(
-            (request.headers.get("X-Forwarded-Uri", ""), request.headers.get("X-Real-IP", ""))
-        )
+    def _check(self, headers: Mapping[str, str], cookies: SimpleCookie) -> Answer:
+        self.checked.append((headers.get("x-forwarded-uri", ""), headers.get("x-real-ip", "")))
         if SESSION not in cookies:
-            return 401, []
-        return 202, [("X-Auth-Request-Email", cookies[SESSION].value)]
+            return Answer(401)
+        return Answer(202, headers={"X-Auth-Request-Email": cookies[SESSION].value})
 
-    def _start(
-        self, request: BaseHTTPRequestHandler, query: dict[str, str]
-    ) -> tuple[int, list[tuple[str, str]]]:
+    def _start(self, headers: Mapping[str, str], query: Mapping[str, str]) -> Answer:
         """Lead to the provider; what leads back may not be another site."""
-        redirect = query.get("rd", request.headers.get("X-Auth-Request-Redirect", ""))
-        host = request.headers.get("Host", "")
+        host = headers.get("host", "")
+        redirect = query.get("rd", headers.get("x-auth-request-redirect", ""))
         redirect = redirect.removeprefix(f"https://{host}")
         if not redirect.startswith("/") or redirect.startswith(("//", "/oauth2/")):
             redirect = "/"
@@ -91,14 +55,25 @@ class Oauth2Proxy:
         self._redirects[state] = redirect
         back = f"https://{host}/oauth2/callback"
         to_provider = f"{PROVIDER}?{urlencode({'state': state, 'redirect_uri': back})}"
-        cookie = f"{CSRF}={state}; Path=/; Secure; HttpOnly"
-        return 302, [("Location", to_provider), ("Set-Cookie", cookie)]
+        return _lead(to_provider, f"{CSRF}={state}")
 
-    def _end(
-        self, query: dict[str, str], cookies: SimpleCookie
-    ) -> tuple[int, list[tuple[str, str]]]:
+    def _end(self, query: Mapping[str, str], cookies: SimpleCookie) -> Answer:
         state = query.get("state", "")
         if CSRF not in cookies or cookies[CSRF].value != state or state not in self._redirects:
-            return 403, []
-        session = f"{SESSION}={query['code']}; Path=/; Secure; HttpOnly"
-        return 302, [("Location", self._redirects[state]), ("Set-Cookie", session)]
+            return Answer(403)
+        return _lead(self._redirects[state], f"{SESSION}={query['code']}")
+
+
+def _lead(to: str, cookie: str) -> Answer:
+    return Answer(
+        302, headers={"Location": to, "Set-Cookie": f"{cookie}; Path=/; Secure; HttpOnly"}
+    )
+
+
+@contextmanager
+def oauth2_proxy() -> Iterator[Oauth2Proxy]:
+    """Run the stand-in on a free port of loopback until the block ends."""
+    with misbehaving_server() as web:
+        stand_in = Oauth2Proxy(f"127.0.0.1:{web.port}")
+        web.decides("*", stand_in.answer)
+        yield stand_in

@@ -9,7 +9,6 @@ import base64
 import hashlib
 import os
 import re
-import shutil
 import socket
 import ssl
 import subprocess
@@ -25,6 +24,7 @@ import pytest
 import trustme
 
 from tests.patience import PATIENCE, wait
+from tests.servers.nginx import find_program, nginx_command
 
 HOST = "papers.example.org"
 PAGES_MD = Path(__file__).parents[2] / "docs" / "pages.md"
@@ -205,22 +205,7 @@ def _issue_certificate(folder: Path) -> Path:
 
 
 def _start_nginx(place: Place, recipe: str) -> tuple[list[str], Path | None]:
-    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    config = [
-        "daemon off;",
-        "user root;" if os.geteuid() == 0 else "",
-        f"pid {place.folder}/nginx.pid;",
-        "events {}",
-        "http {",
-        "access_log off;",
-        *(f"{kind}_temp_path {place.folder}/{kind};" for kind in kinds),
-        recipe,
-        "}",
-    ]
-    path = place.folder / "nginx.conf"
-    path.write_text("\n".join(config), "utf-8")
-    log = place.folder / "error.log"
-    return [_program("nginx"), "-p", str(place.folder), "-e", str(log), "-c", str(path)], None
+    return nginx_command(place.folder, recipe), None
 
 
 def _start_apache(place: Place, recipe: str) -> tuple[list[str], Path | None]:
@@ -241,7 +226,7 @@ def _start_apache(place: Place, recipe: str) -> tuple[list[str], Path | None]:
     (place.folder / "papers.htpasswd").write_text(passwords, "utf-8")
     path = place.folder / "apache.conf"
     path.write_text("\n".join(config), "utf-8")
-    return [_program("apache2"), "-D", "FOREGROUND", "-f", str(path)], None
+    return [find_program("apache2"), "-D", "FOREGROUND", "-f", str(path)], None
 
 
 def _start_caddy(place: Place, recipe: str) -> tuple[list[str], Path | None]:
@@ -257,7 +242,7 @@ def _start_caddy(place: Place, recipe: str) -> tuple[list[str], Path | None]:
     ]
     path = place.folder / "Caddyfile"
     path.write_text("\n".join(["{", *options, "}", recipe]), "utf-8")
-    command = [_program("caddy"), "run", "--config", str(path), "--adapter", "caddyfile"]
+    command = [find_program("caddy"), "run", "--config", str(path), "--adapter", "caddyfile"]
     return command, place.folder / "pki" / "authorities" / "local" / "root.crt"
 
 
@@ -266,13 +251,3 @@ _STARTS: dict[str, Callable[[Place, str], tuple[list[str], Path | None]]] = {
     "Apache": _start_apache,
     "Caddy": _start_caddy,
 }
-
-
-def _program(name: str) -> str:
-    folders = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"])
-    path = shutil.which(name, path=folders)
-    if not path and os.environ.get("CI"):
-        pytest.fail(f"recipes for proxies must be tested here, and {name} is not installed")
-    if not path:
-        pytest.skip(f"A RECIPE IS NOT TESTED: {name} is not installed")
-    return path

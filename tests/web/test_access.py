@@ -17,6 +17,7 @@ from monitor.web.access import (
     admit,
     client_address,
     is_token,
+    network_of,
     refuse_way,
 )
 from monitor.web.application import ROUTES
@@ -170,3 +171,15 @@ OWN = {"origin": "http://localhost:8080"}
 def test_a_form_of_another_site_is_refused(headers: dict[str, str], expected: int):
     post = asked("/deliveries/1/settle", method="POST", host="localhost:8080", **headers)
     assert status(LOCAL, post, Proof.SESSION) == expected
+
+
+@pytest.mark.parametrize(
+    ("address", "same", "other"),
+    [
+        ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", "2001:db8:1:3::1"),
+        ("::ffff:192.0.2.1", "192.0.2.1", "192.0.2.2"),
+        ("127.0.0.1", "127.200.0.1", "192.0.2.1"),
+    ],
+)
+def test_addresses_that_one_visitor_may_have_count_together(address: str, same: str, other: str):
+    assert network_of(address) == network_of(same) != network_of(other)

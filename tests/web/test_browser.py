@@ -13,9 +13,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from monitor.app import App
-from monitor.model import DeliveryState
 from monitor.signing import KeyRing
-from monitor.store.digests import deliveries, suppressions
+from monitor.store.digests import suppressions
 from monitor.store.engine import schema
 from tests.house import AGENTS, House
 from tests.patience import PATIENCE
@@ -161,17 +160,6 @@ def test_a_thin_day_stands_out_in_the_plot_of_a_source(page: Page, site: tuple[A
     )
 
 
-def test_an_unknown_delivery_is_settled(page: Page, site: tuple[App, httpx.Client]):
-    app, _ = site
-    with app.runtime.database.writing() as tx:
-        tx.execute(sa.update(schema.delivery).values(state=DeliveryState.UNKNOWN))
-    page.goto("/deliveries")
-    page.get_by_role("button", name="It arrived").click()
-    expect(page.get_by_role("button", name="It arrived")).to_have_count(0)
-    with app.runtime.database.reading() as tx:
-        assert {one.state for one in deliveries.listing(tx)} == {DeliveryState.SENT}
-
-
 def test_a_reader_stops_pauses_and_resumes(page: Page, site: tuple[App, httpx.Client]):
     app, _ = site
 
@@ -190,14 +178,6 @@ def test_a_reader_stops_pauses_and_resumes(page: Page, site: tuple[App, httpx.Cl
         page.get_by_role("button", name=button).click()
         expect(page.get_by_role("status")).to_contain_text(words)
         assert suppressed() == count
-
-
-def test_times_are_shown_in_another_zone(page: Page):
-    page.goto("/status")
-    page.get_by_label("Times in").fill("Asia/Tokyo")
-    page.get_by_role("button", name="Change").click()
-    expect(page).to_have_url(re.compile("/status$"))
-    expect(page.get_by_label("Times in")).to_have_value("Asia/Tokyo")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

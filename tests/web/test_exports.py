@@ -44,13 +44,6 @@ def test_prometheus_reads_metrics(asked: httpx.Client) -> None:
     assert found["paper_monitor_papers"][0].value == 3
 
 
-def test_metrics_are_for_operators(lived: House) -> None:
-    with public_pages(lived, **PROXY) as (_, client):
-        assert client.get("/metrics", headers=OPERATOR).status_code == 200
-        assert client.get("/metrics", headers={"Remote-User": "a@example.org"}).status_code == 403
-        assert client.get("/metrics").status_code == 401
-
-
 def test_the_feed_of_a_topic_and_of_a_subscription(asked: httpx.Client) -> None:
     of_topic = asked.get(feed_of(asked, "/topics/agents"))
     assert of_topic.headers["content-type"] == "application/atom+xml; charset=utf-8"
@@ -156,17 +149,6 @@ def test_a_digest_is_exported_in_its_order(asked: httpx.Client) -> None:
     rows = list(csv.DictReader(io.StringIO(asked.get(path).text)))
     assert [row["title"] for row in rows] == [AGENTS[0]]
     assert asked.get("/digests/lab/none.csv").status_code == 404
-
-
-def test_an_export_of_another_reader_is_not_found(lived: House) -> None:
-    lived.by_mail(25, "ada@example.org")
-    with public_pages(lived, **PROXY) as (_, client):
-        ada, bob = ({"Remote-User": f"{name}@example.org"} for name in ("ada", "bob"))
-        [digest] = {
-            one for one in links(client.get("/digests", headers=ada).text) if "/lab/" in one
-        }
-        assert client.get(f"{digest}.csv", headers=ada).status_code == 200
-        assert client.get(f"{digest}.csv", headers=bob).status_code == 404
 
 
 def test_an_export_ends_after_so_many_papers(house: House, monkeypatch: pytest.MonkeyPatch) -> None:

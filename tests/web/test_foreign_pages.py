@@ -111,14 +111,6 @@ def test_a_page_on_another_port_of_this_machine_changes_nothing(
         assert rows(app) == before
 
 
-def test_the_form_of_the_own_page_is_handled(browser: Browser, lived: House):
-    lived.by_mail(1, VICTIM)
-    with pages(lived) as (app, client), context_of(browser) as context:
-        context.add_cookies(session_of(client))
-        stop_on_own_page(context.new_page(), str(client.base_url).rstrip("/"))
-        assert suppressed(app) == 1
-
-
 @pytest.mark.parametrize("kind", WITH_PASSWORD)
 def test_a_page_of_another_site_cannot_use_the_password_that_a_browser_keeps(
     browser: Browser, house: House, web: MisbehavingServer, kind: str

@@ -109,6 +109,14 @@ def test_no_page_grows_with_the_number_of_subscriptions_and_sources(lived: House
         assert "All 301 sources" in client.get("/").text
 
 
+def test_topics_are_listed_page_by_page(lived: House) -> None:
+    lived.settings["topics"] |= {f"topic-{n}": {"query": f"word{n}"} for n in range(600)}
+    with pages(lived) as (_, client):
+        shown = "".join(read_pages(client, "/topics", "Later topics"))
+        listed = re.findall(r'href="/topics/([^"?]+)"', shown)
+        assert len(listed) == len(set(listed)) == 601
+
+
 def test_deliveries_and_suppressions_are_listed_page_by_page(lived: House) -> None:
     with pages(lived) as (app, client):
         now = app.runtime.clock.now()

@@ -338,16 +338,3 @@ def test_who_is_logged_in_answers_on_the_page_of_a_paper_and_finds_what_they_sav
         }
         kept = client.get("/api/v1/papers/saved", params={"subscription": "lab"}, headers=op)
         assert [one["title"] for one in kept.json()["papers"]] == [AGENTS[0]]
-
-
-def test_topics_are_listed_page_by_page(lived: House):
-    lived.settings["topics"] |= {f"topic-{n}": {"query": f"word{n}"} for n in range(600)}
-    with pages(lived) as (_, client):
-        found, path = [], "/topics"
-        while path:
-            shown = client.get(path).text
-            assert len(shown) < 100_000
-            found += re.findall(r'href="/topics/([^"?]+)"', shown)
-            later = re.search(r'href="(/topics\?after=\d+)">Later', shown)
-            path = later[1] if later else ""
-        assert len(found) == len(set(found)) == 601
