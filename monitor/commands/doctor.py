@@ -12,7 +12,7 @@ from monitor.channels.email import sender_dns
 from monitor.channels.email.channel import SMTP_SERVER, sender_domain
 from monitor.channels.slack import SlackSettings
 from monitor.commands.heartbeat import SERVICE, Check, service, store, workers
-from monitor.commands.status import is_sent_again
+from monitor.commands.status import is_sent_again, template_faults
 from monitor.model import DeliveryState, Run, RunOutcome
 from monitor.pipeline.runtime import Runtime
 from monitor.private_files import can_be_read_by_all
@@ -63,7 +63,8 @@ def before_first_run(
 def _outside(runtime: Runtime, slack: SlackSettings | None) -> list[Check]:
     channels = [check for item in runtime.channels.items() for check in _check_channel(*item)]
     answers = _slack_answers(slack)
-    return [*_templates(runtime), *channels, *answers, *_senders(runtime), *_sources_read(runtime)]
+    templates = [Check("templates", False, fault) for fault in template_faults(runtime)]
+    return [*templates, *channels, *answers, *_senders(runtime), *_sources_read(runtime)]
 
 
 def _slack_answers(slack: SlackSettings | None) -> list[Check]:
@@ -112,14 +113,6 @@ def _outbox(runtime: Runtime) -> Check:
     if unsettled:
         message += "; check whether they arrived: paper-monitor deliveries resolve"
     return Check("deliveries", not unsettled, message)
-
-
-def _templates(runtime: Runtime) -> list[Check]:
-    """Return a failed check for each fault of the user's templates."""
-    faults = runtime.templates.faults()
-    return [
-        Check("templates", False, f"{fault.file}:{fault.line}: {fault.message}") for fault in faults
-    ]
 
 
 def _disk(runtime: Runtime) -> list[Check]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from shutil import disk_usage
@@ -13,22 +13,18 @@ import msgspec
 from monitor.channels import retry_policy
 from monitor.commands.heartbeat import ALIVE, SERVICE
 from monitor.digest.schedule import latest_due, next_due
+from monitor.digest.wording import format_count
 from monitor.errors import StoreError
-from monitor.model import (
-    Delivery,
-    DeliveryState,
-    Run,
-    SourceReport,
-    SourceWarning,
-)
+from monitor.model import Delivery, DeliveryState, SourceReport, SourceWarning
 from monitor.pipeline import incidents
-from monitor.pipeline.due import chosen
+from monitor.pipeline.due import chosen, pause_end
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.pipeline.settle_deliveries import is_handed_off_again
 from monitor.store.digests import deliveries, digests, outbox, suppressions
 from monitor.store.digests import incidents as stored_incidents
+from monitor.store.digests.incidents import Incident
 from monitor.store.engine import processes
-from monitor.store.engine.database import Database, Transaction
+from monitor.store.engine.database import Transaction
 from monitor.store.papers import undecided
 from monitor.store.sources import runs
 from monitor.store.topics import matches, subscriptions
@@ -73,12 +69,26 @@ class Status(msgspec.Struct, frozen=True):
     suppressions: int
 
 
-class Last(msgspec.Struct, frozen=True):
-    """The newest digest of a subscription and what became of it."""
+@dataclass(frozen=True, slots=True)
+class _View:
+    """The store in one transaction, and the zone of times in sentences.
 
-    digest: digests.Listed
-    report: tuple[SourceReport, ...]
-    deliveries: tuple[Delivery, ...]
+    Without a `zone`, times are in that of their subscription, or in UTC.
+    """
+
+    tx: Transaction
+    runtime: Runtime
+    now: datetime
+    zone: str
+    states: Mapping[str, SubscriptionState]
+    incidents: Sequence[Incident]
+
+    def time(self, at: datetime) -> str:
+        zone = self.zone or "UTC"
+        return f"{at.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M} {zone}"
+
+    def zone_of(self, subscription: Subscription) -> str:
+        return self.zone or subscription.settings.timezone
 
 
 def status(runtime: Runtime, *, probe: bool = True, zone: str = "") -> Status:
@@ -89,27 +99,17 @@ def status(runtime: Runtime, *, probe: bool = True, zone: str = "") -> Status:
     """
     now = runtime.clock.now()
     with runtime.database.reading() as tx:
-        last = {run.source: run for run in runs.last_runs(tx)}
+        states, open_incidents = subscriptions.states(tx), stored_incidents.open_incidents(tx)
+        view = _View(tx, runtime, now, zone, states, open_incidents)
+        sources = tuple(_sources(view))
+        reports = tuple(_subscription(view, known) for known in runtime.subscriptions)
         counts = deliveries.counts(tx)
         suppressed = len(suppressions.listing(tx, now))
-        states = subscriptions.states(tx)
-        rests = {
-            incident.subject: incident.next_try_at
-            for incident in stored_incidents.open_incidents(tx)
-        }
-        reports = tuple(
-            _subscription(tx, runtime, s, states.get(s.name), rests, now, zone)
-            for s in runtime.subscriptions
-        )
-        read = {report.source: report for report in _read(tx, runtime, now)}
-        kept = {name: count for name, (count, _) in undecided.counts(tx).items()}
-        problems = stored_problems(tx, runtime, states, now, zone)
-    problems += present_problems(runtime, probe=probe)
+        problems = list(_stored_problems(view))
+    problems += _present_problems(runtime, probe)
     return Status(
         ok=not problems,
-        sources=tuple(
-            _source(name, last.get(name), read[name], kept.get(name, 0)) for name in runtime.sources
-        ),
+        sources=sources,
         subscriptions=reports,
         deliveries={str(state): count for state, count in counts.items()},
         problems=tuple(problems),
@@ -117,77 +117,67 @@ def status(runtime: Runtime, *, probe: bool = True, zone: str = "") -> Status:
     )
 
 
-def _read(tx: Transaction, runtime: Runtime, now: datetime) -> tuple[SourceReport, ...]:
-    return runs.report(tx, runtime.sources, now - timedelta(days=1), now)
+def _sources(view: _View) -> Iterator[SourceStatus]:
+    last_runs = {run.source: run for run in runs.last_runs(view.tx)}
+    kept = undecided.counts(view.tx)
+    day_ago = view.now - timedelta(days=1)
+    for report in runs.report(view.tx, view.runtime.sources, day_ago, view.now):
+        last = last_runs.get(report.source)
+        yield SourceStatus(
+            name=report.source,
+            outcome=last.outcome if last else "never read",
+            last_run=last.finished if last else None,
+            seen=report.seen,
+            new=report.new,
+            failing_since=report.failing_since,
+            error=report.error,
+            troubles=report.troubles,
+            undecided=kept[report.source][0] if report.source in kept else 0,
+        )
 
 
-def _source(name: str, last: Run | None, report: SourceReport, undecided: int) -> SourceStatus:
-    return SourceStatus(
-        name=name,
-        outcome=last.outcome if last else "never read",
-        last_run=last.finished if last else None,
-        seen=report.seen,
-        new=report.new,
-        failing_since=report.failing_since,
-        error=report.error,
-        troubles=report.troubles,
-        undecided=undecided,
-    )
-
-
-def _subscription(
-    tx: Transaction,
-    runtime: Runtime,
-    subscription: Subscription,
-    state: SubscriptionState | None,
-    rests: Mapping[str, datetime | None],
-    now: datetime,
-    zone: str,
-) -> SubscriptionStatus:
-    newest = digests.latest_report(tx, subscription.name)
-    last = Last(*newest, tuple(deliveries.of_digest(tx, newest[0].id))) if newest else None
-    waiting = matches.waiting(tx, subscription.name, now) if state else 0
-    due = next_slot(subscription, state, now)
+def _subscription(view: _View, subscription: Subscription) -> SubscriptionStatus:
+    state = view.states.get(subscription.name)
+    last = digests.latest_report(view.tx, subscription.name)
+    due = _next_slot(subscription, state, view.now)
     return SubscriptionStatus(
         name=subscription.name,
         timezone=subscription.settings.timezone,
         next_due=due,
-        last_period=last.digest.period if last else "",
-        last_papers=last.digest.papers if last else 0,
-        waiting=waiting,
-        why=_why(
-            runtime, subscription, last, due, rests, now, zone or subscription.settings.timezone
-        ),
+        last_period=last[0].period if last else "",
+        last_papers=last[0].papers if last else 0,
+        waiting=matches.waiting(view.tx, subscription.name, view.now) if state else 0,
+        why=_why(view, subscription, last, due),
     )
 
 
 def _why(
-    runtime: Runtime,
+    view: _View,
     subscription: Subscription,
-    last: Last | None,
+    last: tuple[digests.Listed, tuple[SourceReport, ...]] | None,
     due: datetime | None,
-    rests: Mapping[str, datetime | None],
-    now: datetime,
-    zone: str,
 ) -> str:
     """Return a sentence on what was sent last, or why nothing was."""
-    if is_paused(subscription, now):
+    zone = view.zone_of(subscription)
+    if _is_paused(subscription, view.now):
         return f"paused until {subscription.settings.pause_until}"
     if last is None:
-        when = f"is due {local(due, zone)}" if due else "is sent with the first match"
+        when = f"is due {_local(due, zone)}" if due else "is sent with the first match"
         return f"no digest yet: the first {when}"
-    blind = _describe_unread(last.report)
-    if not last.digest.papers:
-        read = sum(report.new for report in last.report)
-        return f"nothing matched in {last.digest.period}: none of {read} new papers did{blind}"
-    wanted = [d for d in last.deliveries if d.withheld_at is None]
-    unsent = [d for d in wanted if d.state is not DeliveryState.SENT]
-    if last.deliveries and not wanted:
-        return f"digest {last.digest.period} will not be sent: {last.deliveries[0].error}"
+    digest, reports = last
+    blind = _describe_unread(reports)
+    if not digest.papers:
+        read = sum(report.new for report in reports)
+        return f"nothing matched in {digest.period}: none of {read} new papers did{blind}"
+    planned = deliveries.of_digest(view.tx, digest.id)
+    wanted = [delivery for delivery in planned if delivery.withheld_at is None]
+    if planned and not wanted:
+        return f"digest {digest.period} will not be sent: {planned[0].error}"
+    unsent = [delivery for delivery in wanted if delivery.state is not DeliveryState.SENT]
     if unsent:
-        return _describe_unsent(runtime, unsent[0], zone, rests)
-    verb = "was" if last.digest.papers == 1 else "were"
-    return f"{count_papers(last.digest.papers)} {verb} sent for {last.digest.period}{blind}"
+        return _describe_unsent(view, unsent[0], zone)
+    verb = "was" if digest.papers == 1 else "were"
+    return f"{format_count(digest.papers, 'paper')} {verb} sent for {digest.period}{blind}"
 
 
 _FATE = {
@@ -200,25 +190,20 @@ _FATE = {
 }
 
 
-def _describe_unsent(
-    runtime: Runtime, delivery: Delivery, zone: str, rests: Mapping[str, datetime | None]
-) -> str:
+def _describe_unsent(view: _View, delivery: Delivery, zone: str) -> str:
     """Return what will become of a delivery, and when it is tried again."""
-    channel = runtime.channels.get(delivery.channel)
-    line = channel.outage_group if channel else ""
+    channel = view.runtime.channels.get(delivery.channel)
+    group = channel.outage_group if channel else ""
+    rests = {incident.subject: incident.next_try_at for incident in view.incidents}
     because = f": {delivery.error}" if delivery.error else ""
     if delivery.state in (DeliveryState.PLANNED, DeliveryState.RETRY):
-        at = max(filter(None, (delivery.next_attempt_at, rests.get(line))), default=None)
-        when = f"at {_clock(at, zone)}" if at else "at the next attempt"
-        verb = "retried" if delivery.state is DeliveryState.RETRY or line in rests else "sent"
+        at = max(filter(None, (delivery.next_attempt_at, rests.get(group))), default=None)
+        when = f"at {at.astimezone(ZoneInfo(zone)):%H:%M}" if at else "at the next attempt"
+        verb = "retried" if delivery.state is DeliveryState.RETRY or group in rests else "sent"
         fate = f"will be {verb} by {delivery.channel} {when}"
     else:
         fate = f"{_FATE[delivery.state]} (by {delivery.channel})"
     return f"digest {delivery.period} {fate}{because}"
-
-
-def _clock(at: datetime, zone: str) -> str:
-    return f"{at.astimezone(ZoneInfo(zone)):%H:%M}"
 
 
 def _describe_unread(report: Iterable[SourceReport]) -> str:
@@ -247,141 +232,92 @@ _LASTING = {
 }
 
 
-def stored_problems(
-    tx: Transaction,
-    runtime: Runtime,
-    states: Mapping[str, SubscriptionState],
-    now: datetime,
-    zone: str = "",
-) -> list[str]:
-    """Return what the store shows to be wrong: incidents, a silent service, late digests.
-
-    Times are in `zone`; without one in UTC, and those of digests in their subscription's zone.
-    """
-    format_time = _in_zone(zone or "UTC")
-    problems = [
-        *_list_incidents(tx, runtime, now, format_time),
-        *_find_silence(tx, format_time),
-        *_find_unmatched(tx, now, format_time),
-        *_find_undecided(tx, runtime, format_time),
-    ]
-    late = LATE_FOR_SERVICE if _is_served(tx) else LATE
-    for subscription in runtime.subscriptions:
-        problems += _find_overdue(tx, subscription, states.get(subscription.name), now, late, zone)
-    return problems
+def _stored_problems(view: _View) -> Iterator[str]:
+    """Yield what the store shows to be wrong: incidents, a silent service, late digests."""
+    yield from _list_incidents(view)
+    last_beat = processes.last_beat(view.tx, SERVICE)
+    # By the real clock, as heartbeats are.
+    is_silent = last_beat is None or datetime.now(UTC) - last_beat > ALIVE
+    if last_beat and is_silent:
+        yield f"the service has given no sign of life since {view.time(last_beat)}"
+    since = matches.unmatched_since(view.tx)
+    if since is not None and since < view.now - LATE_FOR_SERVICE:
+        yield f"papers have been waiting to be matched since {view.time(since)}"
+    for name, (count, at) in undecided.counts(view.tx).items():
+        if name in view.runtime.sources:
+            yield (
+                f"source {name} has had {format_count(count, 'record')} that could not be decided"
+                f" since {view.time(at)}; `paper-monitor papers undecided` lists them"
+            )
+    late = LATE if is_silent else LATE_FOR_SERVICE
+    for subscription in view.runtime.subscriptions:
+        yield from _find_overdue(view, subscription, view.now - late)
 
 
-def present_problems(runtime: Runtime, *, probe: bool = True) -> list[str]:
-    """Return what is wrong outside the store's records; with `probe` the store is written to."""
-    unwritable = _find_unwritable(runtime.database) if probe else ()
-    return [*_list_parked(runtime), *_list_template_faults(runtime), *unwritable]
-
-
-def _list_incidents(
-    tx: Transaction, runtime: Runtime, now: datetime, format_time: Callable[[datetime], str]
-) -> Iterator[str]:
+def _list_incidents(view: _View) -> Iterator[str]:
     """Yield the open incidents and the uncertain deliveries."""
-    for incident in stored_incidents.open_incidents(tx):
+    for incident in view.incidents:
         if incident.kind == incidents.UNCLEAR:
             continue  # each uncertain delivery is listed below
         retry = (
-            f"; next attempt at {format_time(incident.next_try_at)}" if incident.next_try_at else ""
+            f"; next attempt at {view.time(incident.next_try_at)}" if incident.next_try_at else ""
         )
         state = _LASTING.get(incident.kind, f"has been {incident.kind}")
-        since = format_time(incident.since)
+        since = view.time(incident.since)
         yield f"{incident.subject} {state} since {since}: {incident.error}{retry}"
-    for delivery in outbox.list_uncertain(tx):
-        yield _describe_uncertain(delivery, is_sent_again(tx, runtime, delivery, now))
+    for delivery in outbox.list_uncertain(view.tx):
+        recipient = f"{delivery.channel} to {delivery.recipient}"
+        what = f"delivery {delivery.id} ({delivery.subscription} {delivery.period}, {recipient})"
+        command = f"paper-monitor deliveries resolve {delivery.id} sent"
+        settle = f"`{command}|resend`"
+        if is_sent_again(view.tx, view.runtime, delivery, view.now):
+            settle = f"it will be sent again automatically, unless you run `{command}`"
+        yield f"{what} may or may not have arrived: {settle}"
 
 
-def _in_zone(zone: str) -> Callable[[datetime], str]:
-    def format_time(at: datetime) -> str:
-        return f"{at.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M} {zone}"
-
-    return format_time
-
-
-def _find_silence(tx: Transaction, format_time: Callable[[datetime], str]) -> Iterator[str]:
-    """Yield a problem if a service once ran on this store and no longer does, by the real clock."""
-    last = processes.last_beat(tx, SERVICE)
-    if last is not None and datetime.now(UTC) - last > ALIVE:
-        yield f"the service has given no sign of life since {format_time(last)}"
-
-
-def _is_served(tx: Transaction) -> bool:
-    last = processes.last_beat(tx, SERVICE)
-    return last is not None and datetime.now(UTC) - last <= ALIVE
-
-
-def _find_unmatched(
-    tx: Transaction, now: datetime, format_time: Callable[[datetime], str]
-) -> Iterator[str]:
-    """Yield a problem if papers wait to be matched: the run that reads them should match them."""
-    since = matches.unmatched_since(tx)
-    if since is not None and since < now - LATE_FOR_SERVICE:
-        yield f"papers have been waiting to be matched since {format_time(since)}"
-
-
-def _find_undecided(
-    tx: Transaction, runtime: Runtime, format_time: Callable[[datetime], str]
-) -> Iterator[str]:
-    """Yield the count of undecided records of each configured source."""
-    for name, (count, since) in undecided.counts(tx).items():
-        if name in runtime.sources:
-            records = "1 record" if count == 1 else f"{count:,} records"
-            yield (
-                f"source {name} has had {records} that could not be decided since"
-                f" {format_time(since)}; `paper-monitor papers undecided` lists them"
-            )
-
-
-def _find_overdue(
-    tx: Transaction,
-    subscription: Subscription,
-    state: SubscriptionState | None,
-    now: datetime,
-    late: timedelta,
-    zone: str,
-) -> Iterator[str]:
-    """Yield digests that are overdue, and papers that wait too long for `immediately`."""
-    if state is None or is_paused(subscription, now):
+def _find_overdue(view: _View, subscription: Subscription, before: datetime) -> Iterator[str]:
+    """Yield digests that were due before a time, and papers that wait for `immediately` so long."""
+    name, state = subscription.name, view.states.get(subscription.name)
+    if state is None or _is_paused(subscription, view.now):
         return
     if subscription.schedule.immediately:
-        since = matches.waits_since(tx, subscription.name, now)
-        if since is not None and since < now - late:
-            format_time = _in_zone(zone or "UTC")
-            yield f"papers have been waiting for {subscription.name} since {format_time(since)}"
+        since = matches.waits_since(view.tx, name, view.now)
+        if since is not None and since < before:
+            yield f"papers have been waiting for {name} since {view.time(since)}"
         return
     after = max(state.first_seen, state.last_due_at or state.in_force_since)
-    slot = latest_due(subscription.schedule, subscription.settings.timezone, after, now - late)
+    slot = latest_due(subscription.schedule, subscription.settings.timezone, after, before)
     if slot is not None:
-        waiting = matches.waiting(tx, subscription.name, now)
-        papers = f"; {count_papers(waiting)} in it" if waiting else ""
-        due = local(slot.due_at, zone or subscription.settings.timezone)
-        yield f"the digest of {subscription.name} was due {due} and has not been composed{papers}"
+        waiting = matches.waiting(view.tx, name, view.now)
+        papers = f"; {format_count(waiting, 'paper')} in it" if waiting else ""
+        due = _local(slot.due_at, view.zone_of(subscription))
+        yield f"the digest of {name} was due {due} and has not been composed{papers}"
 
 
-def _find_unwritable(database: Database) -> Iterator[str]:
-    """Yield a problem if the store cannot be written, or soon not: then nothing is sent."""
+def _present_problems(runtime: Runtime, probe: bool) -> Iterator[str]:
+    """Yield what is wrong outside the store's records; with `probe` the store is written to."""
+    for name, fault in runtime.in_force.errors(runtime.topics).items():
+        yield f"topic {name} is parked: {fault.message}"
+    yield from (f"template {fault}" for fault in template_faults(runtime))
+    if not probe:
+        return
     try:
-        database.probe()
+        runtime.database.probe()
     except StoreError as fault:
         yield f"the store cannot be written: {fault}"
         return
-    if database.path is not None:
-        free = disk_usage(database.path.parent).free
-        if free < NEARLY_FULL:
-            yield (
-                f"the disk is nearly full: {free / MB:.1f} MB free beside the store;"
-                " free some space"
-            )
+    path = runtime.database.path
+    free = disk_usage(path.parent).free if path else NEARLY_FULL
+    if free < NEARLY_FULL:
+        shown = f"{free / MB:.1f} MB free beside the store"
+        yield f"the disk is nearly full: {shown}; free some space"
 
 
-def _list_template_faults(runtime: Runtime) -> Iterator[str]:
-    if runtime.templates is runtime.fallback_templates:
-        return  # there are no user's templates
-    for fault in runtime.templates.faults():
-        yield f"template {fault.file}:{fault.line}: {fault.message}"
+def template_faults(runtime: Runtime) -> Iterator[str]:
+    """Yield the faults of the user's templates, if there are any templates."""
+    if runtime.templates is not runtime.fallback_templates:
+        for fault in runtime.templates.faults():
+            yield f"{fault.file}:{fault.line}: {fault.message}"
 
 
 def is_sent_again(tx: Transaction, runtime: Runtime, delivery: Delivery, now: datetime) -> bool:
@@ -393,26 +329,8 @@ def is_sent_again(tx: Transaction, runtime: Runtime, delivery: Delivery, now: da
     return not held and is_handed_off_again(tx, runtime, delivery, now)
 
 
-def _describe_uncertain(delivery: Delivery, sent_again: bool) -> str:
-    what = f"{delivery.subscription} {delivery.period}, {delivery.channel} to {delivery.recipient}"
-    settle = f"`paper-monitor deliveries resolve {delivery.id} sent|resend`"
-    if sent_again:
-        command = f"`paper-monitor deliveries resolve {delivery.id} sent`"
-        settle = f"it will be sent again automatically, unless you run {command}"
-    return f"delivery {delivery.id} ({what}) may or may not have arrived: {settle}"
-
-
-def _list_parked(runtime: Runtime) -> list[str]:
-    errors = runtime.in_force.errors(runtime.topics)
-    return [f"topic {name} is parked: {fault.message}" for name, fault in errors.items()]
-
-
 # Subscriptions that are listed; each takes a query.
 MAX_UPCOMING = 100
-
-
-def count_papers(count: int) -> str:
-    return "1 paper" if count == 1 else f"{count:,} papers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,36 +345,36 @@ class Upcoming:
 
     @property
     def sentence(self) -> str:
-        papers = f"{count_papers(self.papers)} {'waits' if self.papers == 1 else 'wait'}"
+        papers = f"{format_count(self.papers, 'paper')} {'waits' if self.papers == 1 else 'wait'}"
         if self.paused:
             return f"{self.subscription}: {papers}; paused until {self.paused}."
         if self.due is None:
             return f"{self.subscription}: {papers}."
-        return f"{self.subscription}: {papers} for {local(self.due, self.timezone)}."
+        return f"{self.subscription}: {papers} for {_local(self.due, self.timezone)}."
 
 
-def upcoming(parts: Runtime, names: Sequence[str] = ()) -> list[Upcoming]:
+def upcoming(runtime: Runtime, names: Sequence[str] = ()) -> list[Upcoming]:
     """Return what waits for the named subscriptions, or for the first 100 of all.
 
     Raises UsageError for a name that is not configured.
     """
-    now = parts.clock.now()
-    wanted = chosen(parts, names)[:MAX_UPCOMING]
-    with parts.database.reading() as tx:
+    now = runtime.clock.now()
+    wanted = chosen(runtime, names)[:MAX_UPCOMING]
+    with runtime.database.reading() as tx:
         states = subscriptions.states(tx, [subscription.name for subscription in wanted])
         return [
             Upcoming(
                 subscription.name,
                 matches.waiting(tx, subscription.name, now),
-                next_slot(subscription, states.get(subscription.name), now),
+                _next_slot(subscription, states.get(subscription.name), now),
                 subscription.settings.timezone,
-                subscription.settings.pause_until if is_paused(subscription, now) else None,
+                subscription.settings.pause_until if _is_paused(subscription, now) else None,
             )
             for subscription in wanted
         ]
 
 
-def next_slot(
+def _next_slot(
     subscription: Subscription, state: SubscriptionState | None, now: datetime
 ) -> datetime | None:
     """Return when the next digest is due, None for `immediately`."""
@@ -466,12 +384,10 @@ def next_slot(
     return next_due(subscription.schedule, subscription.settings.timezone, max(last, now)).due_at
 
 
-def is_paused(subscription: Subscription, now: datetime) -> bool:
-    today = now.astimezone(ZoneInfo(subscription.settings.timezone)).date()
-    until = subscription.settings.pause_until
-    return until is not None and today < until
+def _is_paused(subscription: Subscription, now: datetime) -> bool:
+    return now <= pause_end(subscription)
 
 
-def local(at: datetime, zone: str) -> str:
+def _local(at: datetime, zone: str) -> str:
     """Return a moment as a subscriber's clock shows it: Mon 23 Nov 08:00 (Europe/Berlin)."""
     return f"{at.astimezone(ZoneInfo(zone)):%a %-d %b %H:%M} ({zone})"
