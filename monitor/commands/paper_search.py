@@ -1,7 +1,7 @@
 """Stored papers, page by page: by a query, a source, a topic, a kind of news, a time.
 
 A page takes about as long in a store of a million papers as in one of a thousand: where few papers
-match, it ends before it is full and says so. The search index names papers, whose texts are then
+match, it ends before it is full (`is_cut`). The search index names papers, whose texts are then
 matched.
 """
 
@@ -29,7 +29,6 @@ from monitor.model import (
     MatchReason,
     Paper,
     PaperFilter,
-    SearchExpr,
     Sighting,
     StoredPaper,
 )
@@ -131,7 +130,7 @@ def name_all(
         if matcher:
             refuse_too_many_words(tx, matcher.query)
         read = 0
-        for batch in _all_batches(tx, wanted, matcher):
+        for _, _, batch in batches(tx, matcher, wanted):
             read += len(batch)
             if matcher and read > most_read(matcher.query):
                 raise too_many_papers(tx, matcher.query)
@@ -139,14 +138,6 @@ def name_all(
             if len(ids) >= most:
                 break
     return ids[:most]
-
-
-def _all_batches(
-    tx: Transaction, wanted: PaperFilter, matcher: QueryMatcher | None
-) -> Iterator[list[int]]:
-    if wanted == EVERY:
-        return name_pages(tx, matcher.expression if matcher else None)
-    return (ids for _, _, ids in _batches(tx, wanted, matcher, None))
 
 
 def _matcher(runtime: Runtime, query: str) -> QueryMatcher | None:
@@ -177,7 +168,8 @@ def _page(
 ) -> PapersPage:
     hits: list[PaperHit] = []
     looked_at, most = 0, _most_looked_at(matcher)
-    for at, named, ids in _batches(tx, wanted, matcher, below):
+    at_once = MOST_LOOKED_AT if wanted == EVERY else _NAMED_AT_ONCE
+    for at, named, ids in batches(tx, matcher, wanted, below, at_once):
         matches = _match(tx, matcher, ids)
         room = limit - len(hits)
         hits += _hits(tx, matches[:room])
@@ -193,41 +185,38 @@ def _most_looked_at(matcher: QueryMatcher | None) -> int:
     return min(MOST_LOOKED_AT, most_read(matcher.query)) if matcher else MOST_LOOKED_AT
 
 
-def _batches(
-    tx: Transaction, wanted: PaperFilter, matcher: QueryMatcher | None, below: int | None
+def batches(
+    tx: Transaction,
+    matcher: QueryMatcher | None,
+    wanted: PaperFilter = EVERY,
+    below: int | None = None,
+    at_once: int = _NAMED_AT_ONCE,
 ) -> Iterator[tuple[int, int, list[int]]]:
     """Yield wanted papers in ever longer batches, newest first: those that the index names.
 
     With each come the id down to which nothing was left out, and how many ids were named so far.
+    The index is queried again for each `at_once` ids.
     """
     first, end = search_index.id_bounds(tx, wanted)
     at = end if below is None else min(end, below)
-    size, named = min(_FIRST_BATCH, _most_looked_at(matcher)), 0
+    size, named, most = min(_FIRST_BATCH, _most_looked_at(matcher)), 0, _FIRST_NAMED
+    has_index = bool(wanted.topic) or wanted.kind not in (None, ChangeKind.NEW)
     for number in count():
-        ids = [id for id in _named(tx, wanted, matcher, at, number) if id >= first]
+        if matcher and matcher.expression:
+            ids = search_index.newest(tx, matcher.expression, at, most)
+        elif has_index or number > 1:  # what is not among the first batches is rare
+            ids = search_index.newest_filtered(tx, wanted, at, most)
+        else:
+            ids = search_index.newest(tx, None, at, most)
+        ids = [id for id in ids if id >= first]
         if not ids:
             return
-        at, named = ids[-1], named + len(ids)
+        at, named, most = ids[-1], named + len(ids), at_once
         kept = ids if wanted == EVERY else search_index.keep(tx, wanted, ids)
         while len(kept) > size:
             yield kept[size - 1], named, kept[:size]
             kept, size = kept[size:], min(2 * size, _LONGEST_BATCH)
         yield at, named, kept
-
-
-def _named(
-    tx: Transaction, wanted: PaperFilter, matcher: QueryMatcher | None, below: int, number: int
-) -> list[int]:
-    """Return the ids of a batch by its number: a few, then very many.
-
-    What is not among these is rare, and is then looked up in the index of the filter.
-    """
-    most = _FIRST_NAMED if number == 0 else MOST_LOOKED_AT if wanted == EVERY else _NAMED_AT_ONCE
-    if matcher and matcher.expression:
-        return search_index.newest(tx, matcher.expression, below, most)
-    if wanted.topic or wanted.kind not in (None, ChangeKind.NEW) or number > 1:
-        return search_index.newest_filtered(tx, wanted, below, most)
-    return search_index.newest(tx, None, below, most)
 
 
 def _match(tx: Transaction, matcher: QueryMatcher | None, ids: list[int]) -> Matches:
@@ -267,10 +256,7 @@ class QueryMatcher:
     def match(self, tx: Transaction, ids: Iterable[int]) -> Matches:
         """Return those of the papers that match, in the order of `ids`."""
         page = load_page(tx, ids, self._may)
-        asked = [stored.id for stored in page] if self._needs_sightings else ()
-        seen = sightings.of_papers(tx, asked) if asked else {}
-        texts = [with_latest_announce(stored.paper, seen.get(stored.id, ())) for stored in page]
-        sources = [source_names(seen.get(stored.id, ())) for stored in page]
+        texts, sources = as_matched(tx, page, with_sightings=self._needs_sightings)
         return [(page[hit.position], hit) for hit in self.index.match(texts, sources=sources)]
 
 
@@ -284,21 +270,20 @@ def load_page(
     return [stored[id] for id in ids if id in stored and not stored[id].purged]
 
 
-def name_pages(tx: Transaction, wanted: SearchExpr | None) -> Iterator[list[int]]:
-    """Yield what the index names, in ever longer pages; it is queried again for each 20,000."""
-    below, most, size = None, _FIRST_NAMED, _FIRST_NAMED
-    while ids := search_index.newest(tx, wanted, below, most):
-        below, most = ids[-1], _NAMED_AT_ONCE
-        while ids:
-            yield ids[:size]
-            ids, size = ids[size:], min(2 * size, _LONGEST_BATCH)
+def as_matched(
+    tx: Transaction, page: Sequence[StoredPaper], *, with_sightings: bool = True
+) -> tuple[list[Paper], list[tuple[str, ...]]]:
+    """Return papers, and the names of their sources, as topics are matched with them.
 
-
-def source_names(seen: Sequence[Sighting]) -> tuple[str, ...]:
-    return tuple(sorted({sighting.source for sighting in seen}))
-
-
-def with_latest_announce(paper: Paper, seen: Sequence[Sighting]) -> Paper:
-    """A paper's `announce` is what the source that saw it last said of it."""
-    last = max(seen, key=lambda sighting: sighting.last_seen, default=None)
-    return structs.replace(paper, announce=last.announce) if last else paper
+    A paper's `announce` is that of the source that saw it last.
+    """
+    asked = [stored.id for stored in page] if with_sightings else []
+    seen = sightings.of_papers(tx, asked) if asked else {}
+    texts, sources = [], []
+    for stored in page:
+        own = seen.get(stored.id, ())
+        last = max(own, key=lambda sighting: sighting.last_seen, default=None)
+        paper = structs.replace(stored.paper, announce=last.announce) if last else stored.paper
+        texts.append(paper)
+        sources.append(tuple(sorted({sighting.source for sighting in own})))
+    return texts, sources

@@ -1,7 +1,7 @@
 """How much of a query pages work out, and which part of it makes it too wide for them.
 
 The bounds count papers and words, never seconds, so that a query has the same answer each time. A
-shell has none: who waits there holds up nobody.
+shell has none: a command there delays no other user.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 
 from monitor.errors import TooWideError
-from monitor.match import Query, QueryPart, paper_keywords, search_expression, split_parts
+from monitor.match import Query, paper_keywords, search_expression, split_parts
 from monitor.match.language.tree import Near, every_leaf
 from monitor.model import Keyword, SearchExpr
 from monitor.store.engine.database import Transaction
@@ -50,7 +49,7 @@ def refuse_too_many_words(tx: Transaction, query: Query) -> None:
 
     How much is estimated from the newest papers.
     """
-    wanted = set(prefixes(search_expression(query.root)))
+    wanted = _prefixes_of(query)
     if not wanted:
         return
     sample = _Sample.of(tx)
@@ -58,16 +57,11 @@ def refuse_too_many_words(tx: Transaction, query: Query) -> None:
     total = sum(map(len, entries.values())) * papers.count(tx) // max(len(sample.papers), 1)
     if total <= MOST_ENTRIES:
         return
-    words, part = max(
-        (
-            (
-                list(chain.from_iterable(entries[prefix_part] for prefix_part in _of_part(part))),
-                part,
-            )
-            for part in split_parts(query)
-        ),
-        key=lambda prefix_part: len(prefix_part[0]),
-    )
+    counted = [
+        (part, [word for prefix in _prefixes_of(part.query) for word in entries[prefix]])
+        for part in split_parts(query)
+    ]
+    part, words = max(counted, key=lambda pair: len(pair[1]))
     raise TooWideError(
         f"the {len(wanted):,} beginnings with * occur about {total:,} times in the stored papers, "
         f"and at most {MOST_ENTRIES:,} are looked up here: {part.text} stands for "
@@ -100,34 +94,30 @@ def too_many_papers(tx: Transaction, query: Query) -> TooWideError:
     )
 
 
-def _of_part(part: QueryPart) -> set[Keyword]:
-    return set(prefixes(search_expression(part.query.root)))
+def _prefixes_of(query: Query) -> set[Keyword]:
+    return set(_prefixes(search_expression(query.root)))
 
 
-def prefixes(expression: SearchExpr | None) -> Iterator[Keyword]:
+def _prefixes(expression: SearchExpr | None) -> Iterator[Keyword]:
     """Yield the beginnings of words in an expression."""
-    if expression is None:
-        return
     if isinstance(expression, Keyword):
         if expression.prefix:
             yield expression
-        return
-    for part in expression.parts:
-        yield from prefixes(part)
+    elif expression is not None:
+        for part in expression.parts:
+            yield from _prefixes(part)
 
 
 @dataclass(frozen=True)
 class _Sample:
-    """The keywords of the newest papers, in order."""
+    """The keywords of the newest papers."""
 
-    papers: Sequence[Sequence[str]]
+    papers: Sequence[set[str]]
 
     @classmethod
     def of(cls, tx: Transaction) -> _Sample:
         stored = papers.load(tx, search.newest(tx, None, None, _SAMPLE))
-        return cls(
-            [sorted(set(paper_keywords(record.paper).split())) for record in stored.values()]
-        )
+        return cls([set(paper_keywords(record.paper).split()) for record in stored.values()])
 
     @cached_property
     def _all(self) -> list[str]:
@@ -135,7 +125,8 @@ class _Sample:
 
     def entries(self, prefix: Keyword) -> list[str]:
         """Return the keywords that begin so, each once for every paper that has it."""
-        return self._all[slice(*_range(self._all, prefix.text))]
+        first = bisect_left(self._all, prefix.text)
+        return self._all[first : bisect_left(self._all, prefix.text + "\U0010ffff")]
 
     def share(self, expression: SearchExpr | None) -> float:
         """Return which part of the papers an expression finds."""
@@ -144,17 +135,13 @@ class _Sample:
         return sum(_has(words, expression) for words in self.papers) / len(self.papers)
 
 
-def _range(words: Sequence[str], beginning: str) -> tuple[int, int]:
-    """Return from where to where words that are in order begin so."""
-    return bisect_left(words, beginning), bisect_left(words, beginning + "\U0010ffff")
-
-
-def _has(words: Sequence[str], expression: SearchExpr | None) -> bool:
+def _has(words: set[str], expression: SearchExpr | None) -> bool:
     """Return whether a paper with these keywords is found by an expression."""
     if expression is None:
         return True
     if isinstance(expression, Keyword):
-        first, end = _range(words, expression.text)
-        return first < end and (expression.prefix or words[first] == expression.text)
+        if not expression.prefix:
+            return expression.text in words
+        return any(word.startswith(expression.text) for word in words)
     has = (_has(words, part) for part in expression.parts)
     return all(has) if expression.every else any(has)

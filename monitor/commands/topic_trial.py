@@ -12,31 +12,19 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from monitor.commands.paper_search import (
-    QueryMatcher,
-    load_page,
-    name_pages,
-    source_names,
-    with_latest_announce,
-)
-from monitor.commands.query_bounds import (
-    most_read,
-    most_scored,
-    prefixes,
-    refuse_too_many_words,
-)
+from monitor.commands.paper_search import QueryMatcher, as_matched, batches, load_page
+from monitor.commands.query_bounds import most_read, most_scored, refuse_too_many_words
 from monitor.match import (
     Query,
     TopicIndex,
     find_unseen_words,
     parse_query,
     parse_topic,
-    search_expression,
     split_parts,
 )
 from monitor.model import MatchReason, Paper, Topic
 from monitor.store.engine.database import Transaction
-from monitor.store.papers import papers, search, sightings
+from monitor.store.papers import papers, search
 
 if TYPE_CHECKING:
     from monitor.pipeline.runtime import Runtime
@@ -208,7 +196,7 @@ def _find_matches(tx: Transaction, matcher: QueryMatcher, reach: Reach) -> Trial
     """Find the papers that a query matches: all, or the newest if there are very many."""
     days: dict[int, date] = {}
     looked_up = since = 0
-    for named in name_pages(tx, matcher.expression):
+    for _, _, named in batches(tx, matcher):
         ids = named[: reach.named - looked_up]
         days |= {stored.id: stored.first_seen.date() for stored, _ in matcher.match(tx, ids)}
         looked_up += len(ids)
@@ -225,18 +213,14 @@ def _best(
     """Return the best of the newest matching papers, and why they matched."""
     newest = sorted(ids, reverse=True)[:scored]
     stored = papers.load(tx, newest)
-    seen = sightings.of_papers(tx, newest)
+    candidates, sources = as_matched(tx, [stored[id] for id in newest])
     index = matched.matcher.index
-    candidates = [with_latest_announce(stored[id].paper, seen.get(id, ())) for id in newest]
-    sources = [source_names(seen.get(id, ())) for id in newest]
-    at, _, scores = index.scores(candidates, sources=sources)
-    ranked = zip(scores.tolist(), at.tolist(), strict=True)
-    best = nlargest(
-        SAMPLE, ranked, key=lambda scored_position: (scored_position[0], newest[scored_position[1]])
-    )
+    positions, _, scores = index.scores(candidates, sources=sources)
+    # Of equal scores, the newest is first.
+    ranked = zip(scores.tolist(), (-positions).tolist(), strict=True)
+    best = [-position for _, position in nlargest(SAMPLE, ranked)]
     return tuple(
-        Sample(candidates[place].title, index.why("", candidates[place], sources[place]))
-        for _, place in best
+        Sample(candidates[at].title, index.why("", candidates[at], sources[at])) for at in best
     )
 
 
@@ -324,13 +308,7 @@ def count_parts(runtime: Runtime, query: str, most: int = LOOKED_AT) -> PartCoun
     with runtime.database.reading() as tx:
         # Each part is matched twice, alone and in the whole.
         newest = search.newest(tx, None, None, min(most, max(most_read(whole) // 2, 1)))
-        page = load_page(tx, _named(tx, [whole, *(part.query for part in parts)], newest))
-        seen = sightings.of_papers(tx, [stored.id for stored in page])
-    texts = [
-        with_latest_announce(stored_paper.paper, seen.get(stored_paper.id, ()))
-        for stored_paper in page
-    ]
-    sources = [source_names(seen.get(stored_paper.id, ())) for stored_paper in page]
+        texts, sources = as_matched(tx, load_page(tx, newest))
     _, numbers = index.pairs(texts, sources)
     counts = Counter(index.name(number) for number in numbers.tolist())
     return PartCounts(
@@ -341,17 +319,3 @@ def count_parts(runtime: Runtime, query: str, most: int = LOOKED_AT) -> PartCoun
         papers=counts[-1],
         looked_at=len(newest),
     )
-
-
-def _named(tx: Transaction, queries: Iterable[Query], newest: list[int]) -> list[int]:
-    """Return those of the newest papers that one of the queries may match: few where all are rare.
-
-    The search index names them; all are returned where it has nothing to look for.
-    """
-    named: set[int] = set()
-    for query in queries:
-        expression = search_expression(query.root)
-        if expression is None or any(prefixes(expression)):  # to read them takes less
-            return newest
-        named |= set(search.newest(tx, expression, None, len(newest), min(newest, default=0)))
-    return [id for id in newest if id in named]
