@@ -9,12 +9,7 @@ from monitor.digest.wording import order_reason
 from monitor.errors import UsageError
 from monitor.identity.keys import identifiers
 from monitor.match import build_index
-from monitor.model import (
-    MatchReason,
-    Paper,
-    Sighting,
-    StoredPaper,
-)
+from monitor.model import MatchReason, Paper, Sighting, StoredPaper
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import digests
 from monitor.store.engine.database import Transaction
@@ -54,7 +49,7 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What a person has said of two names of records."""
+    """A person's decision on whether two names of records are of one work."""
 
     one: str
     other: str
@@ -90,12 +85,15 @@ def explain(runtime: Runtime, reference: str) -> Explanation:
         matched = matches.of_paper(tx, stored.id)
         sent = [_sent(tx, stored.id, *row) for row in digests.of_paper(tx, stored.id)]
         joined = merge_papers.into(tx, stored.id)
-        rulings = identity_rulings.of_names(
-            tx, identity_rulings.names_of(tx, [stored.id])[stored.id]
-        )
-    names = {row.topic for row in matched}
-    index = build_index(topic for topic in runtime.topics if topic.name in names)
+        names = identity_rulings.names_of(tx, [stored.id])[stored.id]
+        rulings = identity_rulings.of_names(tx, names)
+    wanted = {row.topic for row in matched}
+    index = build_index(topic for topic in runtime.topics if topic.name in wanted)
     sources = [sighting.source for sighting in origin.sightings]
+    topics = [
+        MatchedTopic(m.topic, m.revision, m.score, index.why(m.topic, stored.paper, sources))
+        for m in matched
+    ]
     return Explanation(
         id=stored.id,
         paper=stored.paper,
@@ -103,12 +101,7 @@ def explain(runtime: Runtime, reference: str) -> Explanation:
         news_at=stored.news_at,
         sources=origin.sightings,
         changes=origin.changes,
-        topics=tuple(
-            MatchedTopic(
-                row.topic, row.revision, row.score, index.why(row.topic, stored.paper, sources)
-            )
-            for row in matched
-        ),
+        topics=tuple(topics),
         digests=tuple(sent),
         joined=tuple(Joined(id, at, why) for id, why, at in joined),
         rulings=tuple(Ruling(*row) for row in rulings),
@@ -144,14 +137,17 @@ def _candidates(tx: Transaction, reference: str) -> list[StoredPaper]:
     number = whole_number(reference)
     if number and (stored := papers.get(tx, merge_papers.current_id(tx, number))):
         return [stored]
-    scheme, _, value = reference.partition(":")
-    wanted_paper = Paper(
-        "", url=reference, keys={"arxiv": reference, "doi": reference, scheme.lower(): value}
-    )
-    by_key = (papers.by_key(tx, *pair) for pair in identifiers(wanted_paper))
-    candidates = {stored.id: stored for stored in by_key if stored}
-    for pair in identifiers(wanted_paper) if not candidates else ():
-        candidates |= {stored.id: stored for stored in papers.by_common_key(tx, *pair)}
+    keys = identifiers_in(reference)
+    by_key = (papers.by_key(tx, *key) for key in keys)
+    candidates = [stored for stored in by_key if stored]
     if not candidates:
-        candidates = {stored.id: stored for stored in papers.by_title_key(tx, title_key(reference))}
-    return list(candidates.values())
+        candidates = [stored for key in keys for stored in papers.by_common_key(tx, *key)]
+    candidates = candidates or list(papers.by_title_key(tx, title_key(reference)))
+    return list({stored.id: stored for stored in candidates}.values())
+
+
+def identifiers_in(text: str) -> list[tuple[str, str]]:
+    """Return all identifiers that a text may stand for."""
+    scheme, _, value = text.partition(":")
+    keys = {"arxiv": text, "doi": text, scheme.lower(): value or text}
+    return list(identifiers(Paper("", url=text, keys=keys)))

@@ -1,4 +1,4 @@
-"""A person's word on what is one work: merged or split, for good."""
+"""Corrections of identity by a person: papers merged or split permanently."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
-from monitor.commands.explain import find_paper
+from monitor.commands.explain import find_paper, identifiers_in
 from monitor.commands.paper_search import FoundPaper, load_found
 from monitor.diff.doubtful_joins import has_abstract
 from monitor.errors import UsageError
-from monitor.identity.keys import identifiers, with_keys
+from monitor.identity.keys import with_keys
 from monitor.model import IncomingPaper, Paper, Sighting
 from monitor.pipeline.runtime import Runtime
 from monitor.store.papers import identity_rulings, merge_papers, papers
@@ -61,15 +61,8 @@ def split(
         kept, parted = _own_text(stored.paper, stay, moved), _own_text(stored.paper, moved, stay)
         if title:
             parted = structs.replace(parted, title=title)
-        new_id = merge_papers.split(
-            tx,
-            stored.id,
-            keys,
-            records,
-            _without_identifiers(kept),
-            _without_identifiers(parted),
-            now,
-        )
+        texts = _without_identifiers(kept), _without_identifiers(parted)
+        new_id = merge_papers.split(tx, stored.id, keys, records, *texts, now)
         remaining, separated = load_found(tx, [stored.id, new_id])
         return remaining, separated
 
@@ -133,9 +126,5 @@ def _identifiers_only_in(records: set[Key], sightings: Sequence[Sighting]) -> se
 
 
 def _names(text: str) -> set[Key]:
-    """All identifiers that a text may stand for."""
-    scheme, _, value = text.partition(":")
-    candidate = Paper(
-        "", url=text, keys={"arxiv": text, "doi": text, scheme.lower(): value or text}
-    )
-    return {*identifiers(candidate), ("url", text), ("url", value)}
+    """Return all identifiers and links that a text may stand for."""
+    return {*identifiers_in(text), ("url", text), ("url", text.partition(":")[2])}

@@ -10,6 +10,7 @@ from monitor.commands.explain import find_paper
 from monitor.commands.paper_search import FoundPaper, load_found
 from monitor.errors import UsageError
 from monitor.model import SAVED, UNWANTED, WANTED, Judgement
+from monitor.pipeline.due import chosen
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import digests
 from monitor.store.engine.database import Transaction
@@ -74,13 +75,12 @@ def store_rating(
     answers = [
         Judgement(name, topic, paper_id, whose.who, VERDICTS[verdict], now, how) for topic in topics
     ]
-    # What the same person answered under another spelling of the address is replaced.
     replaced = {(name, topic, verdict == "save") for topic in topics}
+    # The same person's ratings under another spelling of the address are replaced.
     other = [
-        rating
-        for rating in own
-        if rating.who != whose.who
-        and (rating.subscription, rating.topic, rating.verdict == SAVED) in replaced
+        r
+        for r in own
+        if r.who != whose.who and (r.subscription, r.topic, r.verdict == SAVED) in replaced
     ]
     judgements.take_back(tx, other)
     judgements.judge(tx, answers)
@@ -150,60 +150,50 @@ def saved(runtime: Runtime, subscription: str = "", who: str = "") -> tuple[Foun
     With `who`, only those that this person saved. Raises UsageError as `rated` does.
     """
     with runtime.database.reading() as tx:
-        ids = list(
-            dict.fromkeys(
-                rating.paper_id
-                for rating in reversed(judgements.listing(tx, subscription or None))
-                if rating.verdict == SAVED and (not who or is_of(rating, who))
-            )
-        )
-        found_papers = load_found(tx, ids)
-    if not ids:
+        ratings = judgements.listing(tx, subscription or None)
+        kept = [r for r in ratings if r.verdict == SAVED and (not who or is_of(r, who))]
+        stored = load_found(tx, list(dict.fromkeys(rating.paper_id for rating in reversed(kept))))
+    if not kept:
         target_topics(runtime, Whose(subscription))
-    return tuple(found_papers)
+    return tuple(stored)
 
 
 def _find_targets(
     runtime: Runtime, tx: Transaction, paper_id: int, whose: Whose
 ) -> tuple[str, Sequence[str]]:
     """Return the subscription and the topics that an answer is for. Raises UsageError."""
-    by_name = target_topics(runtime, whose)
     matching = judgements.topics_of(tx, paper_id)
-    candidates = {
-        name: [whose.topic] if whose.topic else [t for t in matching.get(name, ()) if t in topics]
-        for name, topics in by_name.items()
-    }
-    matching_topics = {name: topics for name, topics in candidates.items() if topics}
-    if not matching_topics:
+    targets = {}
+    for name, topics in target_topics(runtime, whose).items():
+        matched = [topic for topic in matching.get(name, ()) if topic in topics]
+        if whose.topic or matched:
+            targets[name] = [whose.topic] if whose.topic else matched
+    if not targets:
         raise UsageError("no topic matches this paper", "choose one with --topic")
-    if len(matching_topics) > 1:
+    if len(targets) > 1:
         has = "has this topic" if whose.topic else "matches this paper"
-        names = ", ".join(matching_topics)
         raise UsageError(
-            f"more than one subscription {has}", f"choose one with --subscription: {names}"
+            f"more than one subscription {has}",
+            f"choose one with --subscription: {', '.join(targets)}",
         )
-    return next(iter(matching_topics.items()))
+    return next(iter(targets.items()))
 
 
 def target_topics(runtime: Runtime, whose: Whose) -> dict[str, tuple[str, ...]]:
     """Return the topics of the subscriptions that an answer may be for. Raises UsageError."""
-    by_name = {configured.name: configured.topics for configured in runtime.subscriptions}
-    if whose.subscription:
-        if whose.subscription not in by_name:
-            names = ", ".join(by_name)
-            raise UsageError(
-                f"no subscription is named {whose.subscription!r}", f"there are: {names}"
-            )
-        by_name = {whose.subscription: by_name[whose.subscription]}
-    if whose.topic:
-        known = dict.fromkeys(topic for topics in by_name.values() for topic in topics)
-        by_name = {name: topics for name, topics in by_name.items() if whose.topic in topics}
-        if not by_name:
-            of = f"subscription {whose.subscription!r} has no topic"
-            raise UsageError(
-                f"{of if whose.subscription else 'no subscription has a topic'} {whose.topic!r}",
-                f"there are: {', '.join(known)}",
-            )
+    selected = chosen(runtime, [whose.subscription] if whose.subscription else ())
+    by_name = {
+        subscription.name: subscription.topics
+        for subscription in selected
+        if whose.topic in ("", *subscription.topics)
+    }
+    if whose.topic and not by_name:
+        known = dict.fromkeys(topic for subscription in selected for topic in subscription.topics)
+        of = f"subscription {whose.subscription!r} has no" if whose.subscription else ""
+        raise UsageError(
+            f"{of or 'no subscription has a'} topic {whose.topic!r}",
+            f"there are: {', '.join(known)}",
+        )
     return by_name
 
 
@@ -258,12 +248,10 @@ def _shown(
     digest = digests.of_period(tx, subscription, period)
     if digest is None or paper_id not in {entry.paper_id for entry in digest.best(digest.full)}:
         return None
-    topic = next(
-        group.topic
-        for group in digest.groups
-        if any(entry.paper_id == paper_id for entry in group.entries)
+    topics = (
+        group.topic for group in digest.groups for e in group.entries if e.paper_id == paper_id
     )
-    return topic, digest.due_at
+    return next(topics), digest.due_at
 
 
 def answer(runtime: Runtime, asked: Asked, verdict: str, how: str = "link") -> None:

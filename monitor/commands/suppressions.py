@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -10,7 +10,8 @@ from enum import StrEnum
 from monitor.config.messages import nearest
 from monitor.errors import UsageError
 from monitor.model import Suppression
-from monitor.pipeline.runtime import Runtime
+from monitor.pipeline.due import chosen
+from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.store.digests import deliveries, suppressions
 
 
@@ -27,21 +28,20 @@ def suppress(
     Raises UsageError for a recipient that nothing was or will be sent to, unless `force`: a
     mistyped address would go on getting mail.
     """
-    names = [known.name for known in runtime.subscriptions]
-    if subscription and subscription not in names:
-        raise UsageError(
-            f"no subscription is named {subscription!r}", f"there are: {', '.join(names)}"
-        )
+    selected = chosen(runtime, [subscription] if subscription else ())
     if not force:
-        _refuse_unknown(runtime, recipient, subscription)
+        _refuse_unknown(runtime, recipient, subscription, selected)
     now = runtime.clock.now()
     with runtime.database.writing() as tx:
         suppressions.suppress(tx, recipient, subscription, now, until=until, how="operator")
 
 
-def _refuse_unknown(runtime: Runtime, recipient: str, subscription: str) -> None:
+def _refuse_unknown(
+    runtime: Runtime, recipient: str, subscription: str, selected: Sequence[Subscription]
+) -> None:
     address = suppressions.address_of(recipient)
-    known = {suppressions.address_of(to): to for to in _configured(runtime, subscription)}
+    destinations = [destination for known in selected for destination in known.destinations]
+    known = {suppressions.address_of(to): to for d in destinations for to in d.recipients}
     if address in known:
         return
     with runtime.database.reading() as tx:
@@ -53,13 +53,6 @@ def _refuse_unknown(runtime: Runtime, recipient: str, subscription: str) -> None
         f"{recipient!r} is not a recipient {of}{near}",
         "--force, or the box on the page, stops an address that is yet to come",
     )
-
-
-def _configured(runtime: Runtime, subscription: str) -> Iterator[str]:
-    for configured in runtime.subscriptions:
-        if subscription in ("", configured.name):
-            for destination in configured.destinations:
-                yield from destination.recipients
 
 
 LINK, ONE_CLICK = "link", "one-click"
@@ -117,14 +110,9 @@ def grant(
                 suppressions.lift(tx, recipient, subscription)
             else:  # a pause that ends early: what it withheld is listed in the next digest
                 suppressions.end_pause(tx, recipient, subscription, now)
-    elif wish is not Wish.RESUME and _is_more(before, wish):
+    # A permanent stop ends only by resuming.
+    elif wish is not Wish.RESUME and not (before.suppression and before.until is None):
         until = now + _PAUSES[wish] if wish in _PAUSES else None
         with runtime.database.writing() as tx:
             suppressions.suppress(tx, recipient, subscription, now, until=until, how=how)
     return standing(runtime, subscription, recipient)
-
-
-def _is_more(before: Standing, wish: Wish) -> bool:
-    """Whether a wish changes something: who gets nothing permanently first has to resume."""
-    is_permanent = before.suppression is not None and before.until is None
-    return not is_permanent
