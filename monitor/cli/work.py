@@ -190,14 +190,12 @@ def reason(fault: Exception) -> str:
 
 
 def _show_upcoming(waiting: Sequence[Upcoming], config: Path) -> None:
-    with_papers = [subscription for subscription in waiting if subscription.papers]
-    ending = "" if with_papers else ", and no papers are waiting"
-    console.print(f"Nothing is due{ending}.")
-    for subscription in with_papers[:MAX_NAMED]:
+    console.print(f"Nothing is due{'' if waiting else ', and no papers are waiting'}.")
+    for subscription in waiting[:MAX_NAMED]:
         name = shlex.quote(subscription.subscription)
         now = f" Send now: {full_command(f'digest --early {name}', config)}"
-        console.print(escape(subscription.sentence + ("" if subscription.paused else now)))
-    if more := len(with_papers[MAX_NAMED:]):
+        console.print(escape(subscription.sentence + ("" if subscription.is_paused else now)))
+    if more := len(waiting[MAX_NAMED:]):
         console.print(f"{count_of(more, 'more subscription')}: paper-monitor status")
 
 

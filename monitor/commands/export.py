@@ -13,6 +13,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate
 from string import ascii_lowercase
 from typing import Any, Literal, get_args
 
@@ -31,7 +32,7 @@ Format = Literal["bibtex", "ris", "csv", "json"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 MAX_PAPERS = 10_000
 
-# What kind of publication a paper is (`Paper.type`) in BibTeX's words and in those of RIS.
+# Types of BibTeX and RIS by `Paper.type`.
 _TYPES = {
     "journal article": ("article", "JOUR"),
     "article": ("article", "JOUR"),
@@ -47,10 +48,6 @@ _TYPES = {
     "posted content": ("misc", "UNPB"),
 }
 _VENUE_FIELDS = {"article": "journal", "inproceedings": "booktitle", "incollection": "booktitle"}
-_COLUMNS = (
-    *("id", "title", "authors", "abstract", "published", "year", "venue", "url", "pdf_url"),
-    *("doi", "arxiv", "categories", "first_seen", "sources"),
-)
 
 _FORMULA = re.compile(r"(\$[^$\s](?:[^$]*[^$\s])?\$)")
 _TEX = {
@@ -66,7 +63,7 @@ _TEX_LETTERS = str.maketrans(_TEX)
 # How readers count braces: BibTeX and biber each of them, others those without a backslash.
 _COUNTED_BRACES = (re.compile(r"[{}]"), re.compile(r"(?<!\\)[{}]"))
 _LETTER_BRACES = {r"\{": r"\lbrace ", r"\}": r"\rbrace "}
-# What biblatex takes as it is, as parts of an address. Each of them could end a field.
+# biblatex takes addresses verbatim, and each of these letters could end a field.
 _PERCENT_ENCODED = str.maketrans({"{": "%7B", "}": "%7D", "\\": "%5C"})
 _NOT_IN_WORDS = re.compile(r"[^a-z0-9]+")
 _NOT_IN_IDENTIFIERS = re.compile(r"[^a-z0-9.]+")
@@ -147,12 +144,8 @@ def _is_balanced(formula: str) -> bool:
 
 
 def _pairs(braces: Iterable[str]) -> bool:
-    depth = 0
-    for brace in braces:
-        depth += 1 if brace == "{" else -1
-        if depth < 0:
-            return False
-    return depth == 0
+    depths = [0, *accumulate(1 if brace == "{" else -1 for brace in braces)]
+    return min(depths) == depths[-1] == 0
 
 
 def _key(stored: StoredPaper) -> str:
@@ -243,27 +236,28 @@ def _ris_name(name: str) -> str:
     return ", ".join(filter(None, split_person(name) or (name,)))
 
 
+_COLUMNS: dict[str, Callable[[FoundPaper], object]] = {
+    "id": lambda record: record.stored.id,
+    "title": lambda record: record.stored.paper.title,
+    "authors": lambda record: "; ".join(record.stored.paper.authors),
+    "abstract": lambda record: record.stored.paper.abstract,
+    "published": lambda record: _day(record.stored.paper),
+    "year": lambda record: _year(record.stored.paper) or "",
+    "venue": lambda record: record.stored.paper.venue,
+    "url": lambda record: record.stored.paper.url,
+    "pdf_url": lambda record: record.stored.paper.pdf_url,
+    "doi": lambda record: _first(record.stored.paper, "doi"),
+    "arxiv": lambda record: _first(record.stored.paper, "arxiv"),
+    "categories": lambda record: "; ".join(record.stored.paper.categories),
+    "first_seen": lambda record: record.stored.first_seen.isoformat(),
+    "sources": lambda record: "; ".join(dict.fromkeys(s.source for s in record.sightings)),
+}
+
+
 def _csv(records: Iterable[FoundPaper]) -> Iterator[str]:
     yield _csv_line(_COLUMNS)
     for record in records:
-        stored, paper = record.stored, record.stored.paper
-        values = {
-            "id": stored.id,
-            "title": paper.title,
-            "authors": "; ".join(paper.authors),
-            "abstract": paper.abstract,
-            "published": _day(paper),
-            "year": _year(paper) or "",
-            "venue": paper.venue,
-            "url": paper.url,
-            "pdf_url": paper.pdf_url,
-            "doi": _first(paper, "doi"),
-            "arxiv": _first(paper, "arxiv"),
-            "categories": "; ".join(paper.categories),
-            "first_seen": stored.first_seen.isoformat(),
-            "sources": "; ".join(dict.fromkeys(s.source for s in record.sightings)),
-        }
-        yield _csv_line([values[column] for column in _COLUMNS])
+        yield _csv_line([value(record) for value in _COLUMNS.values()])
 
 
 def _csv_line(cells: Iterable[object]) -> str:

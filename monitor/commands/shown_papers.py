@@ -44,28 +44,18 @@ def show_paper(
     runtime: Runtime, stored: StoredPaper, sources: tuple[str, ...], topics: Iterable[str]
 ) -> DigestPaper:
     """Return one stored paper as an entry, with why these topics match it as it is now."""
-    entry = _entry(runtime, stored, sources)
-    wanted = set(topics)
-    index = build_index(topic for topic in runtime.topics if topic.name in wanted)
-    matched = tuple(
-        TopicWhy(
-            topic.name, index.why(topic.name, entry.paper, sources), _title(runtime, topic.name)
-        )
-        for topic in runtime.topics
-        if topic.name in wanted
-    )
-    return structs.replace(entry, matched=matched)
+    entry, names = _entry(runtime, stored, sources), set(topics)
+    wanted = [topic for topic in runtime.topics if topic.name in names]
+    index = build_index(wanted)
+    matched = []
+    for topic in wanted:
+        section = runtime.sections.get(topic.name)
+        why = index.why(topic.name, entry.paper, sources)
+        matched.append(TopicWhy(topic.name, why, section.title if section else topic.name))
+    return structs.replace(entry, matched=tuple(matched))
 
 
-def _title(runtime: Runtime, topic: str) -> str:
-    return runtime.sections[topic].title if topic in runtime.sections else topic
-
-
-def _entry(
-    runtime: Runtime,
-    stored: StoredPaper,
-    sources: tuple[str, ...],
-) -> DigestPaper:
+def _entry(runtime: Runtime, stored: StoredPaper, sources: tuple[str, ...]) -> DigestPaper:
     labels = [runtime.labels.get(name, SourceLabel()) for name in sources]
     return DigestPaper(
         paper_id=stored.id,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from shutil import disk_usage
 from zoneinfo import ZoneInfo
 
@@ -335,22 +335,11 @@ MAX_UPCOMING = 100
 
 @dataclass(frozen=True, slots=True)
 class Upcoming:
-    """The papers that wait for a subscription; `due` is None for `immediately`."""
+    """A subscription that papers wait for, and a sentence on how many and until when."""
 
     subscription: str
-    papers: int
-    due: datetime | None
-    timezone: str
-    paused: date | None
-
-    @property
-    def sentence(self) -> str:
-        papers = f"{format_count(self.papers, 'paper')} {'waits' if self.papers == 1 else 'wait'}"
-        if self.paused:
-            return f"{self.subscription}: {papers}; paused until {self.paused}."
-        if self.due is None:
-            return f"{self.subscription}: {papers}."
-        return f"{self.subscription}: {papers} for {_local(self.due, self.timezone)}."
+    sentence: str
+    is_paused: bool
 
 
 def upcoming(runtime: Runtime, names: Sequence[str] = ()) -> list[Upcoming]:
@@ -360,18 +349,20 @@ def upcoming(runtime: Runtime, names: Sequence[str] = ()) -> list[Upcoming]:
     """
     now = runtime.clock.now()
     wanted = chosen(runtime, names)[:MAX_UPCOMING]
+    listed = []
     with runtime.database.reading() as tx:
         states = subscriptions.states(tx, [subscription.name for subscription in wanted])
-        return [
-            Upcoming(
-                subscription.name,
-                matches.waiting(tx, subscription.name, now),
-                _next_slot(subscription, states.get(subscription.name), now),
-                subscription.settings.timezone,
-                subscription.settings.pause_until if _is_paused(subscription, now) else None,
-            )
-            for subscription in wanted
-        ]
+        for subscription in wanted:
+            name, settings = subscription.name, subscription.settings
+            if not (count := matches.waiting(tx, name, now)):
+                continue
+            papers = f"{format_count(count, 'paper')} {'waits' if count == 1 else 'wait'}"
+            due = _next_slot(subscription, states.get(name), now)
+            until = f" for {_local(due, settings.timezone)}" if due else ""
+            if is_paused := _is_paused(subscription, now):
+                until = f"; paused until {settings.pause_until}"
+            listed.append(Upcoming(name, f"{name}: {papers}{until}.", is_paused))
+    return listed
 
 
 def _next_slot(

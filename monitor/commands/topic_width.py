@@ -6,6 +6,7 @@ Warnings, no faults: a store that is not there, or cannot be read at once, has n
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -43,16 +44,11 @@ def topic_warnings(settings: Settings) -> list[Fault]:
     """Return a warning for each topic that says too little of what is stored, or too much.
 
     That is: of more than a twentieth of the newest papers, or with a word that none of them has.
-    None where there is no store yet, or it cannot be read now: nothing is made or changed.
+    None where the store cannot be read now: nothing is made or changed.
     """
     try:
-        store = Database(settings.store, PATIENCE)
-        if store.path and not store.path.exists():
-            return []
-        try:
+        with closing(Database(settings.store, PATIENCE)) as store:
             return _warnings(settings, store) if schema_version(store) == schema.VERSION else []
-        finally:
-            store.close()
     except StoreError:
         return []
 
