@@ -125,7 +125,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "store/engine/locks.py",
         "store/secrets.py",
     ),
-    "shutil": ("commands/doctor.py", "commands/status.py", "demo.py", "store/restore.py"),
+    "shutil": ("cli/doctor.py", "commands/status.py", "demo.py", "store/restore.py"),
     "signal": ("channels/email/sendmail.py", "service/process.py"),
     "slack_sdk": ("channels/slack/socket_mode.py",),
     "smtplib": ("channels/email/smtp.py",),
@@ -194,7 +194,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "uuid": ("channels/file.py",),
     "webbrowser": ("cli/terminal.py",),
     "xxhash": ("identity/keys.py", "sources/jsonl/decompress.py"),
-    "yaml": ("cli/check.py", "config/yaml_positions.py"),
+    "yaml": ("cli/start.py", "config/yaml_positions.py"),
 }
 # What does no I/O and does not use any of it: the standard library's rest is enough for everybody.
 ANYWHERE = {

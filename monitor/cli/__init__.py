@@ -92,8 +92,7 @@ COMMANDS = {
 }
 # The module of a command that is not named by its first word.
 MODULES = {
-    "start": ("demo", "init"),
-    "check": ("config",),
+    "start": ("demo", "init", "config"),
     "work": ("run", "ingest", "digest"),
     "service": ("serve", "worker", "web"),
     "doubtful": ("papers doubtful",),

@@ -1,15 +1,14 @@
-"""The configuration: checked, and shown as it is used."""
+"""`check`: the configuration, topics and templates."""
 
 from __future__ import annotations
 
 import typer
-import yaml
 from rich.text import Text
 
 from monitor.cli.options import CONFIG, AsJson, Config, answer
 from monitor.cli.terminal import console, print_faults
 from monitor.commands.json_output import plain
-from monitor.config import load, masked
+from monitor.config import load
 from monitor.errors import ConfigError, Fault
 from monitor.store.engine.connect import is_missing
 
@@ -41,11 +40,3 @@ def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
         valid = Text(f"{config} is valid.", "green")
         answer(as_json, document, lambda: console.print(valid))
     raise typer.Exit(2 if faults else 0)
-
-
-def config(config: Config = CONFIG, as_json: AsJson = False) -> None:
-    from monitor.app import load_settings  # not for `check`, which does without SQLAlchemy
-
-    settings = masked(load_settings(config))
-    text = yaml.safe_dump(settings, sort_keys=False, allow_unicode=True)
-    answer(as_json, settings, lambda: console.print(text, end="", markup=False))

@@ -1,19 +1,41 @@
-"""Checks of the installation, each with how to fix it."""
+"""`doctor`: checks of the installation, each with how to fix it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from shutil import disk_usage
 from typing import Annotated
 
+from monitor.channels.base import Channel
+from monitor.channels.email import sender_dns
+from monitor.channels.email.channel import SMTP_SERVER, sender_domain
+from monitor.channels.slack import SlackSettings
+from monitor.cli.opening import open_or_empty
 from monitor.cli.options import CONFIG, AsJson, Config, Now, answer, finish, flag
-from monitor.cli.terminal import console, with_mark
-from monitor.commands.heartbeat import Check, vital_signs
+from monitor.cli.terminal import console, with_sign
+from monitor.commands.heartbeat import SERVICE, Check, service, vital_signs, workers
+from monitor.commands.heartbeat import store as check_store
 from monitor.commands.json_output import pick
+from monitor.commands.status import is_sent_again, template_faults
 from monitor.config import store_url
+from monitor.model import DeliveryState, Run, RunOutcome
+from monitor.pipeline.runtime import Runtime
+from monitor.private_files import can_be_read_by_all
+from monitor.store.digests import deliveries
+from monitor.store.engine import processes
 from monitor.store.engine.database import Database
-from monitor.store.engine.opening import is_there
+from monitor.store.engine.opening import CREATED_BY, is_there
+from monitor.store.sources import runs
+
+MB = 1024 * 1024
+MIN_FREE = 200 * MB
+CLOCK_TOLERANCE = timedelta(minutes=5)
+FSYNC = (
+    "the database may lose records of sent mail in a power failure: set `fsync = on` on the server"
+)
 
 
 def doctor(
@@ -30,27 +52,173 @@ def doctor(
         with closing(Database(store_url(config))) as database:
             checks = vital_signs(database)
     else:
-        checks = _examine(config, now)
+        with open_or_empty(config, now) as app:
+            store, files, slack = app.settings.store, [app.settings.file], app.settings.slack
+            if is_there(store):
+                checks = check_installation(app.runtime, files, slack)
+            else:
+                checks = before_first_run(app.runtime, str(Database(store)), files, slack)
     ok = all(check.ok for check in checks)
     document = {"ok": ok, "checks": [pick(check, "name ok message") for check in checks]}
     answer(as_json, document, _show_checks, checks)
     finish(ok)
 
 
-def _examine(config: Path, now: str | None) -> list[Check]:
-    # The health check of every minute needs neither channels nor stages.
-    from monitor.cli.opening import open_or_empty
-    from monitor.commands import doctor
-
-    with open_or_empty(config, now) as app:
-        store, files, slack = app.settings.store, [app.settings.file], app.settings.slack
-        if is_there(store):
-            return doctor.doctor(app.runtime, files, slack)
-        return doctor.before_first_run(app.runtime, str(Database(store)), files, slack)
-
-
 def _show_checks(checks: Sequence[Check]) -> None:
     for check in checks:
-        mark = ("!", "bold yellow") if check.warning else ("✓", "green")
-        mark = mark if check.ok else ("✗", "bold red")
-        console.print(with_mark(*mark, f"{check.name}: {check.message}"))
+        sign = ("!", "bold yellow") if check.warning else ("✓", "green")
+        sign = sign if check.ok else ("✗", "bold red")
+        console.print(with_sign(*sign, f"{check.name}: {check.message}"))
+
+
+def check_installation(
+    runtime: Runtime, files: Sequence[Path] = (), slack: SlackSettings | None = None
+) -> list[Check]:
+    """Check the store, the service, the machine, the templates, the channels and the sources.
+
+    A service that never ran on this store passes: cron may run the commands. `files` should, as
+    the store, be readable by their owner alone.
+    """
+    own = [
+        check_store(runtime.database, whole=True),
+        service(runtime.database, expected=False),
+        _outbox(runtime),
+    ]
+    store_file = [runtime.database.path] if runtime.database.path else []
+    machine = [*workers(runtime.database), *_disk(runtime), _clock(runtime)]
+    private = _permissions([*store_file, *files])
+    return [*own, *machine, private, *_outside(runtime, slack)]
+
+
+def before_first_run(
+    runtime: Runtime,
+    address: str,
+    files: Sequence[Path] = (),
+    slack: SlackSettings | None = None,
+) -> list[Check]:
+    """Check what can be checked while there is no store yet at `address`."""
+    missing = Check("store", True, f"there is no store yet at {address}: {CREATED_BY}")
+    return [missing, _permissions(files), *_outside(runtime, slack)]
+
+
+def _outside(runtime: Runtime, slack: SlackSettings | None) -> list[Check]:
+    channels = [check for item in runtime.channels.items() for check in _check_channel(*item)]
+    answers = _slack_answers(slack)
+    templates = [Check("templates", False, fault) for fault in template_faults(runtime)]
+    return [*templates, *channels, *answers, *_senders(runtime), *_sources_read(runtime)]
+
+
+def _slack_answers(slack: SlackSettings | None) -> list[Check]:
+    """Check the token for ratings from Slack, which digests do without."""
+    if slack is None or slack.app_token is None:
+        return []
+    from monitor.channels.slack import socket_mode  # the SDK, without which health checks do
+
+    fault = socket_mode.check(slack.app_token.reveal(), slack.base_url)
+    return [Check("slack answers", not fault, fault or "Socket Mode can connect")]
+
+
+def _check_channel(name: str, channel: Channel) -> list[Check]:
+    """Check a channel, and each step of a connection to it."""
+    steps = channel.steps()
+    fault = next((step.problem for step in steps if step.problem), "") if steps else channel.check()
+    return [
+        *(
+            Check(f"channel {name}: {step.name}", not step.problem, step.problem or "ok")
+            for step in steps
+        ),
+        Check(f"channel {name}", not fault, fault or "reachable; nothing was sent"),
+    ]
+
+
+def _permissions(files: Sequence[Path]) -> Check:
+    """Warn of files that all users can read, which may be intended."""
+    readable = [str(path) for path in files if path.exists() and can_be_read_by_all(path)]
+    if not readable:
+        return Check("permissions", True, "other users of this machine cannot read the files")
+    names = " ".join(readable)
+    message = f"every user of this machine can read {' and '.join(readable)}: chmod 600 {names}"
+    return Check("permissions", True, message, warning=True)
+
+
+def _outbox(runtime: Runtime) -> Check:
+    """Check for uncertain deliveries that the operator has to resolve."""
+    now = runtime.clock.now()
+    with runtime.database.reading() as tx:
+        unknown = deliveries.listing(tx, [DeliveryState.UNKNOWN])
+        waiting = sum(deliveries.counts(tx).get(state, 0) for state in deliveries.WAITING)
+        unsettled = [
+            delivery for delivery in unknown if not is_sent_again(tx, runtime, delivery, now)
+        ]
+    message = f"{waiting} to be sent, {len(unknown)} uncertain"
+    if unsettled:
+        message += "; check whether they arrived: paper-monitor deliveries resolve"
+    return Check("deliveries", not unsettled, message)
+
+
+def _disk(runtime: Runtime) -> list[Check]:
+    """Check the room on the disk: with a full one nothing can be recorded, so nothing is sent."""
+    if runtime.database.path is None:
+        return [_written_through(runtime.database)]
+    size = runtime.database.path.stat().st_size
+    wanted, free = max(MIN_FREE, size // 10), disk_usage(runtime.database.path.parent).free
+    message = f"{free // MB:,} MB free beside a store of {size // MB:,} MB"
+    if free < wanted:
+        message += f"; free at least {wanted // MB:,} MB: with a full disk nothing can be sent"
+    return [Check("disk", free >= wanted, message)]
+
+
+def _written_through(database: Database) -> Check:
+    with database.reading() as tx:
+        ok = tx.exec_driver_sql("SHOW fsync").scalar() == "on"
+    message = "on the database server, which confirms writes (fsync is on)" if ok else FSYNC
+    return Check("disk", ok, message)
+
+
+def _clock(runtime: Runtime) -> Check:
+    """Check that no record is ahead of the clock: then the clock is wrong now, or was before."""
+    with runtime.database.reading() as tx:
+        signs = [*processes.signs(tx).values(), processes.last_beat(tx, SERVICE)]
+        finished = [run.finished for run in runs.last_runs(tx)]
+    now = datetime.now(UTC)
+    for last, clock in ((_newest(signs), now), (_newest(finished), runtime.clock.now())):
+        if last is not None and last - clock > CLOCK_TOLERANCE:
+            shows = f"it shows {clock:%Y-%m-%d %H:%M} UTC, but the store has a record of"
+            remedy = "correct the clock and keep it synchronised (NTP)"
+            return Check("clock", False, f"{shows} {last:%Y-%m-%d %H:%M} UTC: {remedy}")
+    return Check("clock", True, f"{now:%Y-%m-%d %H:%M:%S} UTC")
+
+
+def _newest(moments: Iterable[datetime | None]) -> datetime | None:
+    return max((at for at in moments if at is not None), default=None)
+
+
+def _senders(runtime: Runtime) -> list[Check]:
+    """Check the DNS records that receivers require of the sender's domain."""
+    if SMTP_SERVER not in runtime.outage_groups:
+        return []
+    domain = sender_domain(runtime.sender)
+    if not sender_dns.is_somebodys(domain):
+        return []
+    try:
+        records = sender_dns.look(domain, runtime.dns)
+    except sender_dns.NoAnswerError as fault:
+        return [Check("mail DNS", True, f"not checked, the DNS does not answer: {fault}")]
+    return [Check(f"mail {record.name}", record.ok, record.message) for record in records]
+
+
+def _sources_read(runtime: Runtime) -> list[Check]:
+    with runtime.database.reading() as tx:
+        last = {run.source: run for run in runs.last_runs(tx)}
+    return [
+        Check(f"source {name}", last[name].outcome is not RunOutcome.FAILED, _last_run(last[name]))
+        if name in last
+        else Check(f"source {name}", True, "not read yet; run `paper-monitor run`")
+        for name in runtime.sources
+    ]
+
+
+def _last_run(run: Run) -> str:
+    return f"{run.outcome} {run.started:%Y-%m-%d %H:%M} UTC" + (
+        f": {run.error}" if run.error else ""
+    )

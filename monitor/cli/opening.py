@@ -10,7 +10,7 @@ from pathlib import Path
 
 from monitor.app import App, load_settings, open_app
 from monitor.cli.options import parse_now
-from monitor.cli.terminal import print_faults, stderr, with_mark
+from monitor.cli.terminal import print_faults, stderr, with_sign
 from monitor.clocks import clock_at
 from monitor.config import Settings, load_for_reading
 from monitor.config.messages import pointed
@@ -39,7 +39,7 @@ def open_to_read(config: Path, now: str | None = None) -> Iterator[App]:
     """
     settings, faults = load_for_reading(config, active_queries=queries_in_force)
     if faults:
-        stderr.print(with_mark("!", "bold yellow", "The configuration has errors; see below."))
+        stderr.print(with_sign("!", "bold yellow", "The configuration has errors; see below."))
         print_faults(faults, "bold yellow")
     set_up_logging()
     with _open(settings, now, create=False) as app:

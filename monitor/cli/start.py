@@ -1,4 +1,4 @@
-"""Starting: a demo of sample dumps, and a commented configuration."""
+"""Starting: a demo of sample dumps, a commented configuration, and the one in use."""
 
 from __future__ import annotations
 
@@ -7,11 +7,23 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+import yaml
 from rich.text import Text
 
-from monitor.cli.options import AsJson, Now, answer, finish, flag, full_command, parse_now
+from monitor.app import load_settings
+from monitor.cli.options import (
+    CONFIG,
+    AsJson,
+    Config,
+    Now,
+    answer,
+    finish,
+    flag,
+    full_command,
+    parse_now,
+)
 from monitor.cli.terminal import console, file_link, open_pages, print_error, reading, show_table
-from monitor.config import starter
+from monitor.config import masked, starter
 from monitor.demo import Played
 from monitor.demo import demo as play
 from monitor.errors import UsageError
@@ -68,3 +80,9 @@ def init(
         file.write(starter().encode())
     wrote = f"Wrote {target}. Put a dump into {directory / 'dumps'}/ and then:"
     answer(as_json, {"path": str(target)}, f"{wrote}\n  {full_command('run', target)}")
+
+
+def config(config: Config = CONFIG, as_json: AsJson = False) -> None:
+    settings = masked(load_settings(config))
+    text = yaml.safe_dump(settings, sort_keys=False, allow_unicode=True)
+    answer(as_json, settings, lambda: console.print(text, end="", markup=False))

@@ -6,7 +6,7 @@ from rich.text import Text
 
 from monitor.cli.opening import open_to_read
 from monitor.cli.options import CONFIG, AsJson, Config, Now, answer, finish
-from monitor.cli.terminal import at, console, count_of, show_table, with_mark
+from monitor.cli.terminal import at, console, count_of, show_table, with_sign
 from monitor.commands.json_output import status_json
 from monitor.commands.status import Status
 from monitor.commands.status import status as read_status
@@ -34,7 +34,7 @@ def _show_status(report: Status) -> None:
         recipients = count_of(report.suppressions, "recipient")
         console.print(f"Suppressed: {recipients} (`paper-monitor suppressions`)")
     for problem in report.problems:
-        console.print(with_mark("✗", "bold red", problem))
+        console.print(with_sign("✗", "bold red", problem))
     if report.ok:
         console.print("[green]✓[/] No problems found.")
 

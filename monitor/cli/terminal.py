@@ -98,10 +98,10 @@ def print_faults(faults: Iterable[Fault], style: str) -> None:
         stderr.print(position, Padding(Text(fault.message), (0, 0, 0, 4), expand=False))
 
 
-def with_mark(mark: str, style: str, text: str) -> Table:
-    """Return a sentence after a mark, its further lines indented like the first."""
+def with_sign(sign: str, style: str, text: str) -> Table:
+    """Return a sentence after a sign, its further lines indented like the first."""
     grid = Table.grid(padding=(0, 1))
-    grid.add_row(Text(mark, style), Text(text))
+    grid.add_row(Text(sign, style), Text(text))
     return grid
 
 

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from monitor.cli.opening import open_or_empty, pointing
 from monitor.cli.options import CONFIG, AsJson, Config, Now, answer, argument, option
-from monitor.cli.terminal import console, count_of, list_words, stderr, with_mark
+from monitor.cli.terminal import console, count_of, list_words, stderr, with_sign
 from monitor.commands.json_output import trial_json
 from monitor.commands.topic_trial import (
     Comparison,
@@ -65,7 +65,7 @@ def _show(query: str, trial: Trial) -> None:
     if trial.compare:
         _show_comparison(trial.compare)
     for warning in trial.warnings:
-        stderr.print(with_mark("!", "bold yellow", warning))
+        stderr.print(with_sign("!", "bold yellow", warning))
 
 
 def _last_days(per_day: Sequence[Day]) -> list[tuple[str, int]]:

@@ -1,1 +1,1 @@
-"""What the commands of the CLI do: one module per command."""
+"""The work of commands that pages, the API or the service do, too."""

@@ -261,9 +261,9 @@ def _csv(records: Iterable[FoundPaper]) -> Iterator[str]:
 
 
 def _csv_line(cells: Iterable[object]) -> str:
-    line = io.StringIO()
-    csv.writer(line).writerow([_harmless(str(cell)) for cell in cells])
-    return line.getvalue()
+    text = io.StringIO()
+    csv.writer(text).writerow([_harmless(str(cell)) for cell in cells])
+    return text.getvalue()
 
 
 def _harmless(cell: str) -> str:

@@ -94,7 +94,7 @@ def service(database: Database, *, expected: bool) -> Check:
 
 
 def workers(database: Database) -> list[Check]:
-    """Check the workers of all machines; a killed one is no fault while another runs."""
+    """Check the workers of all machines; a killed one passes while another runs."""
     with database.reading() as tx:
         signs = processes.signs(tx, WORKER)
     checks = [_check_heartbeat(name.replace("@", " "), at) for name, at in signs.items()]

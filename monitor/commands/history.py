@@ -1,4 +1,4 @@
-"""What a source brought and a topic matched on each of the last days, and how its runs went."""
+"""Papers a day of a source and of a topic, and the last runs of a source."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DAY = timedelta(days=1)
 
 
 def count_of_source(runtime: Runtime, source: str, days: int = DAYS) -> tuple[DayCount, ...]:
-    """Return what a configured source brought on each day, beside what is usual, oldest first.
+    """Return how many papers a configured source had on each day, and usually has, oldest first.
 
     The days are the source's own. Nothing for a source whose first reading is not complete.
     """

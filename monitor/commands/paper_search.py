@@ -67,7 +67,7 @@ class FoundPaper:
 class PaperHit:
     """A paper that was found, and its match with the query; None where there is no query."""
 
-    found: FoundPaper
+    record: FoundPaper
     match: Match | None = None
 
     @property
@@ -153,7 +153,7 @@ def _pages(
     while most > 0:
         with runtime.database.reading() as tx:
             page = _page(tx, matcher, wanted, below, min(most, _EXPORTED_AT_ONCE))
-        yield from (hit.found for hit in page.hits)
+        yield from (hit.record for hit in page.hits)
         most, below = most - len(page.hits), page.cursor
         if below is None:
             return
@@ -174,7 +174,7 @@ def _page(
         room = limit - len(hits)
         hits += _hits(tx, matches[:room])
         if len(matches) > room:
-            return PapersPage(tuple(hits), hits[-1].found.stored.id)
+            return PapersPage(tuple(hits), hits[-1].record.stored.id)
         looked_at += len(ids)
         if looked_at >= most or named >= MOST_NAMED:
             return PapersPage(tuple(hits), at, is_cut=True)
@@ -204,7 +204,7 @@ def batches(
     for number in count():
         if matcher and matcher.expression:
             ids = search_index.newest(tx, matcher.expression, at, most)
-        elif has_index or number > 1:  # what is not among the first batches is rare
+        elif has_index or number > 1:  # rare: not among the first batches
             ids = search_index.newest_filtered(tx, wanted, at, most)
         else:
             ids = search_index.newest(tx, None, at, most)

@@ -124,7 +124,7 @@ def rated(runtime: Runtime, whose: Whose) -> tuple[Rated, ...]:
 
 
 def answers_of(runtime: Runtime, paper_id: int, who: str) -> dict[str, list[str]]:
-    """Return what somebody answered to a paper, by subscription."""
+    """Return the ratings of a paper by one person, by subscription."""
     verdicts: dict[str, list[str]] = {}
     with runtime.database.reading() as tx:
         for rating in judgements.of_paper(tx, paper_id):

@@ -1,4 +1,4 @@
-"""What people choose in the menus of Slack, stored as their answers.
+"""Choices in the menus of Slack, stored as ratings.
 
 A press comes by Socket Mode or by a signed request. Slack may send it twice, and anybody in the
 channel may press; each person counts once.
@@ -46,7 +46,7 @@ class SlackAnswers:
         self._in_order = threading.Lock()
 
     def take(self, payload: object) -> None:
-        """Store what a press says, and say so to who pressed. Raises nothing."""
+        """Store the rating of a press, and confirm it to the person who pressed. Raises nothing."""
         press = read_press(payload)
         if press is None:
             log.info("slack press ignored", reason="it is not from a menu of a digest")
@@ -64,7 +64,7 @@ class SlackAnswers:
             log.info("slack press not confirmed", error=error)
 
     def _store(self, press: Press) -> str:
-        self._check_place(press)
+        self._check_channel(press)
         who = f"slack:{press.team}:{press.user}"
         asked = ask(self._runtime, (press.subscription, press.period, who), press.paper_id)
         with self._in_order:
@@ -81,7 +81,7 @@ class SlackAnswers:
             self._last_press.clear()
         self._last_press[pressed] = press.at
 
-    def _check_place(self, press: Press) -> None:
+    def _check_channel(self, press: Press) -> None:
         """Raise UsageError unless the digest was sent to the channel that the press came from."""
         self._team = self._team or self._bot.team()
         if not self._team:
@@ -89,6 +89,6 @@ class SlackAnswers:
         if press.team != self._team:
             raise UsageError("this digest was not sent to this workspace")
         with self._runtime.database.reading() as tx:
-            place = f"{press.channel}:"
-            if not deliveries.has_reached(tx, press.subscription, press.period, place):
+            address = f"{press.channel}:"
+            if not deliveries.has_reached(tx, press.subscription, press.period, address):
                 raise UsageError("this digest was not sent to this channel")

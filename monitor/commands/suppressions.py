@@ -59,7 +59,7 @@ LINK, ONE_CLICK = "link", "one-click"
 
 
 class Wish(StrEnum):
-    """What a reader may ask for."""
+    """The requests of a reader."""
 
     STOP = "stop"
     WEEK = "week"
@@ -72,7 +72,7 @@ _PAUSES = {Wish.WEEK: timedelta(days=7), Wish.MONTH: timedelta(days=30)}
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What a reader gets of a subscription: nothing while there is a suppression."""
+    """The state of a reader in a subscription: no mail is sent while there is a suppression."""
 
     subscription: str
     recipient: str
@@ -90,7 +90,7 @@ class Standing:
 
 
 def standing(runtime: Runtime, subscription: str, recipient: str) -> Standing:
-    """Return what a reader gets of a subscription now."""
+    """Return the state of a reader in a subscription now."""
     with runtime.database.reading() as tx:
         rows = suppressions.listing(tx, runtime.clock.now(), recipient)
     about = [row for row in rows if row.subscription in (suppressions.ALL, subscription)]
@@ -101,7 +101,7 @@ def standing(runtime: Runtime, subscription: str, recipient: str) -> Standing:
 def grant(
     runtime: Runtime, subscription: str, recipient: str, wish: Wish, how: str = LINK
 ) -> Standing:
-    """Do what a reader asks for; asking twice changes nothing more. Return how it stands then."""
+    """Apply a request of a reader, with the same effect if repeated; return the new state."""
     now = runtime.clock.now()
     before = standing(runtime, subscription, recipient)
     if wish is Wish.RESUME and before.may_resume:

@@ -48,7 +48,7 @@ class Reach:
 
 # Takes a few seconds in a very large store.
 FAR = Reach()
-# Who opens a page waits: what a topic matches is estimated from fewer papers.
+# Pages estimate from fewer papers.
 NEAR = Reach(1_000, 20_000, bounded=True)
 
 
@@ -66,7 +66,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What a topic finds beside another: `gained` the other lacks, `lost` only the other has."""
+    """How many papers a topic matches that another does not (`gained`), and vice versa (`lost`)."""
 
     query: str
     papers: int
@@ -78,7 +78,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What a topic would have found in the papers stored; `per_day` leaves out quiet days.
+    """The matches of a topic among the stored papers; `per_day` leaves out quiet days.
 
     `newest` has the ids of the newest that match.
     """
@@ -129,7 +129,7 @@ def try_topic(
 def _warnings(
     tx: Transaction, query: str | Topic, parsed: Query, matched: TrialMatches
 ) -> Iterator[str]:
-    """Yield what a trial says of a query that is probably not intended, and of its own reach."""
+    """Yield warnings of what is probably not intended in a query, and of the trial's own bounds."""
     if not isinstance(query, str):
         yield tried_as_topic(query)
     yield from map(str, parsed.warnings)
@@ -240,7 +240,7 @@ def _comparison(
     )
 
 
-# The newest papers speak for all.
+# Papers in which the words of a query are looked up.
 SPELLING_PAPERS = 2_000
 
 
@@ -251,7 +251,7 @@ def newest_papers(tx: Transaction) -> list[Paper]:
 
 
 def no_paper_has(words: Sequence[str], papers: int) -> str:
-    """Name words that none of so many papers has."""
+    """Name words that none of the newest papers has."""
     named = " or ".join(f"“{word}”" for word in words)
     among = (
         f"the newest {papers:,} papers" if papers == SPELLING_PAPERS else f"the {papers:,} papers"
@@ -259,7 +259,7 @@ def no_paper_has(words: Sequence[str], papers: int) -> str:
     return f"none of {among} stored has {named}; check the spelling"
 
 
-# The newest papers speak for all: to look at so many takes about half a second.
+# Counting the parts of a query in the newest 5,000 papers takes about half a second.
 LOOKED_AT = 5_000
 NEARLY_ALL = 0.9
 # Fewer papers say little about a part.

@@ -99,5 +99,5 @@ def _wide(settings: Settings, tx: Transaction) -> list[Fault]:
 
 
 def _warning(settings: Settings, name: str, message: str) -> Fault:
-    place = settings.places[name]
-    return Fault(place.file, place.line, f"topics.{name}", message)
+    position = settings.places[name]
+    return Fault(position.file, position.line, f"topics.{name}", message)

@@ -29,7 +29,7 @@ _BYTES = 32
 
 
 class SessionState(Enum):
-    """What a cookie stands for; one that never stood for a session was guessed."""
+    """The session of a cookie; a cookie that never had a session was guessed."""
 
     OPEN = "open"
     ENDED = "ended"
@@ -94,7 +94,7 @@ class Logins:
 def login_address(settings: Settings, database: Database, clock: Clock) -> str:
     """Return an address that logs the operator in, once and within 15 minutes.
 
-    Raises UsageError where pages are off, or a proxy logs everybody in.
+    Raises UsageError where pages are off, or a proxy logs all users in.
     """
     web = settings.web
     if web is None:

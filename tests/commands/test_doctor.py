@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from monitor.channels.email import sender_dns
-from monitor.commands.doctor import _permissions, doctor
+from monitor.cli.doctor import _permissions, check_installation
 from monitor.commands.heartbeat import SERVICE, WORKER, Check, sign_of_life, workers
 from monitor.store.engine import processes
 from tests.house import AGENTS, House
@@ -70,7 +70,7 @@ def test_what_is_missing_is_said_with_what_to_do(
 
 def examined(house: House, **changes: object) -> dict[str, Check]:
     with house.opened() as app:
-        return {check.name: check for check in doctor(replace(app.runtime, **changes))}
+        return {check.name: check for check in check_installation(replace(app.runtime, **changes))}
 
 
 def test_the_domain_that_mail_is_from_is_looked_at(house: House, smtp: ScriptedSmtp) -> None:
@@ -104,7 +104,7 @@ def test_names_that_are_nobodys_are_not_asked_about(domain: str) -> None:
 def test_a_disk_that_is_nearly_full_is_said(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = namedtuple("usage", "total used free")
     assert examined(house)["disk"].ok
-    monkeypatch.setattr("monitor.commands.doctor.disk_usage", lambda path: usage(9, 9, 1 << 20))
+    monkeypatch.setattr("monitor.cli.doctor.disk_usage", lambda path: usage(9, 9, 1 << 20))
     check = examined(house)["disk"]
     assert not check.ok and "free at least 200" in check.message
     assert shutil.disk_usage(house.folder).free > 0

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from monitor.channels.email.channel import Mail
 from monitor.channels.file import Pages
-from monitor.commands.doctor import doctor
+from monitor.cli.doctor import check_installation
 from monitor.commands.status import status
 from monitor.errors import StoreError
 from monitor.model import Delivery, DeliveryState, Digest, Outcome, Templates
@@ -403,7 +403,7 @@ def test_X07_the_operator_hears_of_what_a_person_must_settle_and_of_its_end(
     assert b"deliveries resolve 1 sent" in mail.content
     with due.opened() as app:
         [problem] = status(app.runtime).problems
-        [check] = [check for check in doctor(app.runtime) if check.name == "deliveries"]
+        [check] = [check for check in check_installation(app.runtime) if check.name == "deliveries"]
     assert "deliveries resolve 1 sent|resend`" in problem
     assert not check.ok and "1 uncertain" in check.message
     now = due.clock.at.isoformat()
@@ -412,7 +412,7 @@ def test_X07_the_operator_hears_of_what_a_person_must_settle_and_of_its_end(
     assert "has recovered" in smtp.received[1].content.decode()
     with due.opened() as app:
         assert status(app.runtime).problems == ()
-        [check] = [check for check in doctor(app.runtime) if check.name == "deliveries"]
+        [check] = [check for check in check_installation(app.runtime) if check.name == "deliveries"]
     assert check.ok
 
 
@@ -421,7 +421,7 @@ def test_what_is_sent_again_by_itself_asks_nobody(due: House, smtp: ScriptedSmtp
     due.run()
     with due.opened() as app:
         [problem] = status(app.runtime).problems
-        [check] = [check for check in doctor(app.runtime) if check.name == "deliveries"]
+        [check] = [check for check in check_installation(app.runtime) if check.name == "deliveries"]
     assert "sent again automatically" in problem
     assert check.ok
 

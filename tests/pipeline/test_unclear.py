@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from monitor.commands.doctor import doctor
+from monitor.cli.doctor import check_installation
 from monitor.commands.status import status
 from monitor.model import Delivery, DeliveryState
 from monitor.pipeline.deliver import deliver_line
@@ -343,7 +343,7 @@ def test_what_waits_for_a_server_that_swallows_mail_is_in_doctor(crowd: House, s
         crowd.run()
         crowd.clock.move(hours=1)
     with crowd.opened() as app:
-        [check] = [check for check in doctor(app.runtime) if check.name == "deliveries"]
+        [check] = [check for check in check_installation(app.runtime) if check.name == "deliveries"]
     assert "uncertain" in check.message
 
 

@@ -85,7 +85,7 @@ def search_papers(visit: Visit) -> Response:
     try:
         parsed = parse_query(search.q, runtime.synonyms) if search.q else None
         page = find_page(runtime, search.q, search.filter(visit.zone), cursor)
-        stored = [hit.found.stored for hit in page.hits]
+        stored = [hit.record.stored for hit in page.hits]
         with runtime.database.reading() as tx:
             entries = show_papers(runtime, tx, stored, parsed)
     except QueryError as error:
