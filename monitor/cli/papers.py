@@ -38,7 +38,7 @@ from monitor.commands.export import Format as ExportFormat
 from monitor.commands.identity import merge, split
 from monitor.commands.json_output import Answer, papers_json, pick, rated_json
 from monitor.commands.paper_search import FoundPaper, find_all
-from monitor.commands.ratings import VERDICTS, Rated, Whose, store_rating, target_topics
+from monitor.commands.ratings import VERDICTS, Rated, RaterScope, store_rating, target_topics
 from monitor.digest.wording import format_count
 from monitor.errors import UsageError
 from monitor.identity.keys import identifiers
@@ -208,13 +208,13 @@ def papers_rate(  # noqa: PLR0913 - the options of a command
         raise UsageError("name a paper, or a file with --file, but not both")
     if not file and not (paper and verdict):
         raise UsageError("name a paper, and up, down or none", "or a file with --file")
-    whose = Whose(subscription, topic)
+    scope = RaterScope(subscription, topic)
     with open_configured(config, now, create=False) as app:
         if not file:
-            rated = ratings.rate(app.runtime, paper or "", verdict or "", whose)
+            rated = ratings.rate(app.runtime, paper or "", verdict or "", scope)
             answer(as_json, rated_json(rated), _show_rated, rated)
             return
-        result = rate_file(app.runtime, file, whose)
+        result = rate_file(app.runtime, file, scope)
     left_out = [{"paper": name, "why": why} for name, why in result.left_out]
     count = len(result.ratings)
     document = {"rated": count, "left_out": left_out}
@@ -232,7 +232,7 @@ def papers_save(
     as_json: AsJson = False,
 ) -> None:
     with open_configured(config, now, create=False) as app:
-        rated = ratings.rate(app.runtime, paper, "save", Whose(subscription, topic))
+        rated = ratings.rate(app.runtime, paper, "save", RaterScope(subscription, topic))
     answer(as_json, rated_json(rated), _show_rated, rated)
 
 
@@ -244,14 +244,14 @@ def papers_rated(
     now: Now = None,
     as_json: AsJson = False,
 ) -> None:
-    whose = Whose(subscription, topic)
+    scope = RaterScope(subscription, topic)
     if not forget:
         with open_to_read(config, now) as app:
-            rated = ratings.rated(app.runtime, whose)
+            rated = ratings.rated(app.runtime, scope)
         answer(as_json, rated_json(rated), _show_rated, rated)
         return
     with open_configured(config, now, create=False) as app:
-        count = ratings.forget(app.runtime, whose)
+        count = ratings.forget(app.runtime, scope)
     answer(as_json, {"forgotten": count}, f"{format_count(count, 'answer')} deleted.")
 
 
@@ -298,24 +298,24 @@ class RatingFile:
     left_out: tuple[tuple[str, str], ...] = ()
 
 
-def rate_file(runtime: Runtime, file: Path, whose: Whose) -> RatingFile:
+def rate_file(runtime: Runtime, file: Path, scope: RaterScope) -> RatingFile:
     """Store the ratings of a CSV file, or "up" for each paper of a BibTeX library.
 
     Returns what was stored and what was left out. Raises UsageError for a file that is faulty,
     and then stores nothing of it.
     """
     content = _read(file)
-    scopes = [replace(whose, topic=row.topic or whose.topic) for row in content.ratings]
-    for scope in {whose, *scopes}:
-        target_topics(runtime, scope)
+    scopes = [replace(scope, topic=row.topic or scope.topic) for row in content.ratings]
+    for own in {scope, *scopes}:
+        target_topics(runtime, own)
     pairs = list(zip(content.ratings, scopes, strict=True))
     stored, left_out = [], list(content.left_out)
     for start in range(0, len(pairs), _BATCH):
         with runtime.database.writing() as tx:
-            for row, scope in pairs[start : start + _BATCH]:
+            for row, own in pairs[start : start + _BATCH]:
                 try:
                     paper_id = _find_stored(tx, row.references)
-                    store_rating(runtime, tx, paper_id, row.verdict, scope, "file")
+                    store_rating(runtime, tx, paper_id, row.verdict, own, "file")
                     stored.append(row)
                 except UsageError as fault:
                     left_out.append((row.references[-1], str(fault)))

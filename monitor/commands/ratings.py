@@ -32,7 +32,7 @@ class Rated:
 
 
 @dataclass(frozen=True, slots=True)
-class Whose:
+class RaterScope:
     """Who answers, for which subscription and topic: "" where the paper says it."""
 
     subscription: str = ""
@@ -41,12 +41,12 @@ class Whose:
 
 
 def rate(
-    runtime: Runtime, reference: str, verdict: str, whose: Whose, how: str = "command line"
+    runtime: Runtime, reference: str, verdict: str, scope: RaterScope, how: str = "command line"
 ) -> tuple[Rated, ...]:
     """Store an answer, or take one back; return the answers to the paper. Raises UsageError."""
     with runtime.database.writing() as tx:
         paper = find_paper(tx, reference)
-        name = store_rating(runtime, tx, paper.id, verdict, whose, how)
+        name = store_rating(runtime, tx, paper.id, verdict, scope, how)
         return tuple(
             Rated(rating, paper.paper.title)
             for rating in judgements.of_paper(tx, paper.id)
@@ -60,34 +60,34 @@ def is_of(rating: Judgement, who: str) -> bool:
 
 
 def store_rating(
-    runtime: Runtime, tx: Transaction, paper_id: int, verdict: str, whose: Whose, how: str
+    runtime: Runtime, tx: Transaction, paper_id: int, verdict: str, scope: RaterScope, how: str
 ) -> str:
     """Store an answer, or take it back; return the subscription. Raises UsageError."""
-    own = [rating for rating in judgements.of_paper(tx, paper_id) if is_of(rating, whose.who)]
+    own = [rating for rating in judgements.of_paper(tx, paper_id) if is_of(rating, scope.who)]
     if verdict == "none":
-        withdrawn = _meant(own, whose)
+        withdrawn = _meant(own, scope)
         if not withdrawn:
-            target_topics(runtime, whose)
+            target_topics(runtime, scope)
         judgements.take_back(tx, withdrawn)
-        return withdrawn[0].subscription if withdrawn else whose.subscription
-    name, topics = _find_targets(runtime, tx, paper_id, whose)
+        return withdrawn[0].subscription if withdrawn else scope.subscription
+    name, topics = _find_targets(runtime, tx, paper_id, scope)
     now = runtime.clock.now()
     answers = [
-        Judgement(name, topic, paper_id, whose.who, VERDICTS[verdict], now, how) for topic in topics
+        Judgement(name, topic, paper_id, scope.who, VERDICTS[verdict], now, how) for topic in topics
     ]
     replaced = {(name, topic, verdict == "save") for topic in topics}
     # The same person's ratings under another spelling of the address are replaced.
     other = [
         r
         for r in own
-        if r.who != whose.who and (r.subscription, r.topic, r.verdict == SAVED) in replaced
+        if r.who != scope.who and (r.subscription, r.topic, r.verdict == SAVED) in replaced
     ]
     judgements.take_back(tx, other)
     judgements.judge(tx, answers)
     return name
 
 
-def _meant(own: Sequence[Judgement], whose: Whose) -> list[Judgement]:
+def _meant(own: Sequence[Judgement], scope: RaterScope) -> list[Judgement]:
     """Return those of a person's answers to a paper that are meant, whatever matches it today.
 
     Raises UsageError if they are of several subscriptions.
@@ -95,7 +95,7 @@ def _meant(own: Sequence[Judgement], whose: Whose) -> list[Judgement]:
     ratings = [
         rating
         for rating in own
-        if whose.subscription in ("", rating.subscription) and whose.topic in ("", rating.topic)
+        if scope.subscription in ("", rating.subscription) and scope.topic in ("", rating.topic)
     ]
     names = list(dict.fromkeys(rating.subscription for rating in ratings))
     if len(names) > 1:
@@ -106,7 +106,7 @@ def _meant(own: Sequence[Judgement], whose: Whose) -> list[Judgement]:
     return ratings
 
 
-def rated(runtime: Runtime, whose: Whose) -> tuple[Rated, ...]:
+def rated(runtime: Runtime, scope: RaterScope) -> tuple[Rated, ...]:
     """Return the answers of a subscription, or of all, newest first.
 
     Raises UsageError for a name that no answer has and that is not configured.
@@ -114,12 +114,12 @@ def rated(runtime: Runtime, whose: Whose) -> tuple[Rated, ...]:
     with runtime.database.reading() as tx:
         ratings = [
             rating
-            for rating in judgements.listing(tx, whose.subscription or None)
-            if whose.topic in ("", rating.topic)
+            for rating in judgements.listing(tx, scope.subscription or None)
+            if scope.topic in ("", rating.topic)
         ]
         stored = papers.load(tx, {rating.paper_id for rating in ratings})
     if not ratings:
-        target_topics(runtime, whose)
+        target_topics(runtime, scope)
     return tuple(Rated(rating, stored[rating.paper_id].paper.title) for rating in reversed(ratings))
 
 
@@ -133,14 +133,14 @@ def answers_of(runtime: Runtime, paper_id: int, who: str) -> dict[str, list[str]
     return verdicts
 
 
-def forget(runtime: Runtime, whose: Whose) -> int:
+def forget(runtime: Runtime, scope: RaterScope) -> int:
     """Delete the answers of a subscription, or of one of its topics. Raises UsageError."""
-    if not whose.subscription:
+    if not scope.subscription:
         raise UsageError("--forget needs --subscription")
     with runtime.database.writing() as tx:
-        count = judgements.forget(tx, whose.subscription, whose.topic or None)
+        count = judgements.forget(tx, scope.subscription, scope.topic or None)
     if not count:
-        target_topics(runtime, whose)
+        target_topics(runtime, scope)
     return count
 
 
@@ -154,24 +154,24 @@ def saved(runtime: Runtime, subscription: str = "", who: str = "") -> tuple[Foun
         kept = [r for r in ratings if r.verdict == SAVED and (not who or is_of(r, who))]
         stored = load_found(tx, list(dict.fromkeys(rating.paper_id for rating in reversed(kept))))
     if not kept:
-        target_topics(runtime, Whose(subscription))
+        target_topics(runtime, RaterScope(subscription))
     return tuple(stored)
 
 
 def _find_targets(
-    runtime: Runtime, tx: Transaction, paper_id: int, whose: Whose
+    runtime: Runtime, tx: Transaction, paper_id: int, scope: RaterScope
 ) -> tuple[str, Sequence[str]]:
     """Return the subscription and the topics that an answer is for. Raises UsageError."""
     matching = judgements.topics_of(tx, paper_id)
     targets = {}
-    for name, topics in target_topics(runtime, whose).items():
+    for name, topics in target_topics(runtime, scope).items():
         matched = [topic for topic in matching.get(name, ()) if topic in topics]
-        if whose.topic or matched:
-            targets[name] = [whose.topic] if whose.topic else matched
+        if scope.topic or matched:
+            targets[name] = [scope.topic] if scope.topic else matched
     if not targets:
         raise UsageError("no topic matches this paper", "choose one with --topic")
     if len(targets) > 1:
-        has = "has this topic" if whose.topic else "matches this paper"
+        has = "has this topic" if scope.topic else "matches this paper"
         raise UsageError(
             f"more than one subscription {has}",
             f"choose one with --subscription: {', '.join(targets)}",
@@ -179,19 +179,19 @@ def _find_targets(
     return next(iter(targets.items()))
 
 
-def target_topics(runtime: Runtime, whose: Whose) -> dict[str, tuple[str, ...]]:
+def target_topics(runtime: Runtime, scope: RaterScope) -> dict[str, tuple[str, ...]]:
     """Return the topics of the subscriptions that an answer may be for. Raises UsageError."""
-    selected = chosen(runtime, [whose.subscription] if whose.subscription else ())
+    selected = chosen(runtime, [scope.subscription] if scope.subscription else ())
     by_name = {
         subscription.name: subscription.topics
         for subscription in selected
-        if whose.topic in ("", *subscription.topics)
+        if scope.topic in ("", *subscription.topics)
     }
-    if whose.topic and not by_name:
+    if scope.topic and not by_name:
         known = dict.fromkeys(topic for subscription in selected for topic in subscription.topics)
-        of = f"subscription {whose.subscription!r} has no" if whose.subscription else ""
+        of = f"subscription {scope.subscription!r} has no" if scope.subscription else ""
         raise UsageError(
-            f"{of or 'no subscription has a'} topic {whose.topic!r}",
+            f"{of or 'no subscription has a'} topic {scope.topic!r}",
             f"there are: {', '.join(known)}",
         )
     return by_name
@@ -207,7 +207,7 @@ class Asked:
 
     paper_id: int
     title: str
-    whose: Whose
+    scope: RaterScope
     answers: tuple[Rated, ...]
 
 
@@ -232,13 +232,13 @@ def ask(runtime: Runtime, names: tuple[str, ...], paper_id: int) -> Asked:
         raise UsageError(
             "this digest is too old to answer", f"answers are taken for {VALID.days} days"
         )
-    whose = Whose(subscription, topic, recipient)
+    scope = RaterScope(subscription, topic, recipient)
     mine = [
         Rated(rating, stored.paper.title)
         for rating in ratings
         if (rating.subscription, rating.topic) == (subscription, topic) and is_of(rating, recipient)
     ]
-    return Asked(stored.id, stored.paper.title, whose, tuple(mine))
+    return Asked(stored.id, stored.paper.title, scope, tuple(mine))
 
 
 def _shown(
@@ -256,4 +256,4 @@ def _shown(
 
 def answer(runtime: Runtime, asked: Asked, verdict: str, how: str = "link") -> None:
     """Store an answer, or take it back with "none". Raises UsageError."""
-    rate(runtime, str(asked.paper_id), verdict, asked.whose, how)
+    rate(runtime, str(asked.paper_id), verdict, asked.scope, how)

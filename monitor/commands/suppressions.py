@@ -58,7 +58,7 @@ def _refuse_unknown(
 LINK, ONE_CLICK = "link", "one-click"
 
 
-class Wish(StrEnum):
+class SubscriptionChange(StrEnum):
     """The requests of a reader."""
 
     STOP = "stop"
@@ -67,11 +67,11 @@ class Wish(StrEnum):
     RESUME = "resume"
 
 
-_PAUSES = {Wish.WEEK: timedelta(days=7), Wish.MONTH: timedelta(days=30)}
+_PAUSES = {SubscriptionChange.WEEK: timedelta(days=7), SubscriptionChange.MONTH: timedelta(days=30)}
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ReaderStatus:
     """The state of a reader in a subscription: no mail is sent while there is a suppression."""
 
     subscription: str
@@ -83,36 +83,40 @@ class Standing:
         return self.suppression.until if self.suppression else None
 
     @property
+    def is_permanent(self) -> bool:
+        return self.suppression is not None and self.until is None
+
+    @property
     def may_resume(self) -> bool:
         """Whether the reader asked for it, for this subscription, and may take it back."""
         row = self.suppression
         return row is not None and row.how != "operator" and row.subscription != suppressions.ALL
 
 
-def standing(runtime: Runtime, subscription: str, recipient: str) -> Standing:
+def reader_status(runtime: Runtime, subscription: str, recipient: str) -> ReaderStatus:
     """Return the state of a reader in a subscription now."""
     with runtime.database.reading() as tx:
         rows = suppressions.listing(tx, runtime.clock.now(), recipient)
     about = [row for row in rows if row.subscription in (suppressions.ALL, subscription)]
     lasting = max(about, key=lambda row: (row.until is None, row.until or row.since), default=None)
-    return Standing(subscription, recipient, lasting)
+    return ReaderStatus(subscription, recipient, lasting)
 
 
-def grant(
-    runtime: Runtime, subscription: str, recipient: str, wish: Wish, how: str = LINK
-) -> Standing:
+def apply_change(
+    runtime: Runtime, subscription: str, recipient: str, change: SubscriptionChange, how: str = LINK
+) -> ReaderStatus:
     """Apply a request of a reader, with the same effect if repeated; return the new state."""
     now = runtime.clock.now()
-    before = standing(runtime, subscription, recipient)
-    if wish is Wish.RESUME and before.may_resume:
+    before = reader_status(runtime, subscription, recipient)
+    if change is SubscriptionChange.RESUME and before.may_resume:
         with runtime.database.writing() as tx:
             if before.until is None:
                 suppressions.lift(tx, recipient, subscription)
             else:  # a pause that ends early: what it withheld is listed in the next digest
                 suppressions.end_pause(tx, recipient, subscription, now)
     # A permanent stop ends only by resuming.
-    elif wish is not Wish.RESUME and not (before.suppression and before.until is None):
-        until = now + _PAUSES[wish] if wish in _PAUSES else None
+    elif change is not SubscriptionChange.RESUME and not before.is_permanent:
+        until = now + _PAUSES[change] if change in _PAUSES else None
         with runtime.database.writing() as tx:
             suppressions.suppress(tx, recipient, subscription, now, until=until, how=how)
-    return standing(runtime, subscription, recipient)
+    return reader_status(runtime, subscription, recipient)

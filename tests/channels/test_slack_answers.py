@@ -17,7 +17,7 @@ from structlog.testing import capture_logs
 from monitor.app import App
 from monitor.channels.slack.menus import CHOICES, read_press
 from monitor.channels.slack.socket_mode import SocketMode
-from monitor.commands.ratings import Whose, rate, rated, saved
+from monitor.commands.ratings import RaterScope, rate, rated, saved
 from monitor.commands.status import status
 from monitor.service import slack_listener
 from monitor.service.slack_listener import listening
@@ -69,7 +69,7 @@ def menus(slack: SlackServer) -> list[dict[str, Any]]:
 def answers(app: App) -> list[tuple[str, str, str]]:
     return [
         (one.judgement.who, one.judgement.verdict, one.judgement.how)
-        for one in rated(app.runtime, Whose("lab"))
+        for one in rated(app.runtime, RaterScope("lab"))
     ]
 
 
@@ -100,7 +100,7 @@ def test_a_retry_sends_the_same_menus_after_answers_and_changed_settings(
     slack.faults.append(Fault(429, refusal, {"Retry-After": "1"}, kept=True))
     send_digest(lab)
     with lab.opened() as app:
-        rate(app.runtime, AGENTS[0], "up", Whose("lab"))
+        rate(app.runtime, AGENTS[0], "up", RaterScope("lab"))
     del lab.settings["slack"]["app_token"]
     lab.clock.move(hours=1)
     lab.run()

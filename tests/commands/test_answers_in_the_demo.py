@@ -8,7 +8,7 @@ from pathlib import Path
 
 from monitor.app import App, open_app
 from monitor.clocks import clock_at
-from monitor.commands.ratings import Whose, rate
+from monitor.commands.ratings import RaterScope, rate
 from monitor.config import load
 from monitor.digest.wording import order_reason
 from monitor.model import Digest
@@ -37,7 +37,7 @@ def test_three_marked_papers_are_named_with_words_of_the_text_shown(tmp_path: Pa
         group = newest(app).groups[0]
         marked = {entry.paper.title for entry in group.entries[:3]}
         for entry in group.entries[:3]:
-            rate(app.runtime, str(entry.paper_id), "up", Whose(TEAM, group.topic))
+            rate(app.runtime, str(entry.paper_id), "up", RaterScope(TEAM, group.topic))
     for dump in DUMPS[2:]:
         shutil.copyfile(dump, tmp_path / dump.name)
     with open_app(load(tmp_path / "monitor.yaml"), clock_at(SATURDAY + timedelta(days=1))) as app:

@@ -147,7 +147,7 @@ TRANSACTIONS = {
     "monitor.store.secrets.KeptTokens.save": "refresh token",
     "monitor.store.restore._hold": "restored held",
     "monitor.store.engine.opening._create_tables": "migration",
-    "monitor.commands.suppressions.grant": "wish",
+    "monitor.commands.suppressions.apply_change": "wish",
     "monitor.store.secrets.make_signing_key": "signing key",
     "monitor.service.slack_listener._State._begin": "slack away",
     "monitor.service.slack_listener._State._end": "slack back",

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from monitor import config
 from monitor.app import App, load_settings, open_app
-from monitor.commands.ratings import Whose, rate
+from monitor.commands.ratings import RaterScope, rate
 from monitor.commands.status import status
 from monitor.errors import ConfigError
 from monitor.service.scheduler import Service
@@ -24,7 +24,7 @@ OLD = "agent ANDNOT robot"
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def upgraded(request: pytest.FixtureRequest, house: House) -> House:
-    """An installation in whose store `old` is in force, as older rules left it."""
+    """An installation whose store `old` is in force, as older rules left it."""
     if request.param == "postgresql":
         house.settings["store"] = request.getfixturevalue("postgres_url")
     house.settings["topics"] = {"old": {"query": "agents"}, "new": {"query": "bandit"}}
@@ -73,7 +73,7 @@ def test_it_is_parked_and_the_others_run(upgraded: House) -> None:
 def test_answers_to_its_papers_still_order_what_is_left_of_it(upgraded: House) -> None:
     upgraded.clock.move(days=1)
     with started(upgraded) as app:
-        rate(app.runtime, AGENTS[0], "up", Whose("lab", "old"))
+        rate(app.runtime, AGENTS[0], "up", RaterScope("lab", "old"))
         [sent] = app.digest()
         with app.runtime.database.reading() as tx:
             digest = newest_digest(tx)

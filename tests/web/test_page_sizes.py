@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from monitor.channels.email.render import VIEW
-from monitor.commands.ratings import Whose, rate
+from monitor.commands.ratings import RaterScope, rate
 from monitor.model import DeliveryState
 from monitor.signing import KeyRing
 from monitor.store.digests import suppressions
@@ -149,7 +149,7 @@ def test_deliveries_and_suppressions_are_listed_page_by_page(lived: House) -> No
 def test_saved_papers_are_listed_page_by_page(large: House) -> None:
     with pages(large) as (app, client):
         for number in range(1, 46):
-            rate(app.runtime, str(number), "save", Whose("lab"))
+            rate(app.runtime, str(number), "save", RaterScope("lab"))
         shown = read_pages(client, "/saved", "Later papers")
         assert len(shown) == 3
         assert len(set(numbers(shown))) == 45

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from monitor.app import App
 from monitor.commands.identity import merge
-from monitor.commands.suppressions import Wish, grant, standing
+from monitor.commands.suppressions import SubscriptionChange, apply_change, reader_status
 from monitor.signing import KeyRing
 from monitor.store.digests import suppressions
 from monitor.store.engine import schema
@@ -236,13 +236,13 @@ def test_a_key_is_made_once_where_none_is_written(house: House, smtp: ScriptedSm
 def test_a_pause_ends_by_itself_and_can_be_taken_back(mailed: House):
     with mailed.opened() as app:
         runtime = app.runtime
-        paused = grant(runtime, "lab", ADA, Wish.WEEK)
+        paused = apply_change(runtime, "lab", ADA, SubscriptionChange.WEEK)
         assert paused.until is not None
-        assert standing(runtime, "lab", ADA.upper()).until == paused.until
-        assert grant(runtime, "lab", ADA, Wish.RESUME).suppression is None
-        grant(runtime, "lab", ADA, Wish.MONTH)
+        assert reader_status(runtime, "lab", ADA.upper()).until == paused.until
+        assert apply_change(runtime, "lab", ADA, SubscriptionChange.RESUME).suppression is None
+        apply_change(runtime, "lab", ADA, SubscriptionChange.MONTH)
         mailed.clock.move(days=31)
-        assert standing(runtime, "lab", ADA).suppression is None
+        assert reader_status(runtime, "lab", ADA).suppression is None
 
 
 def test_a_reader_cannot_undo_what_the_operator_has_set(mailed: House):
@@ -250,15 +250,15 @@ def test_a_reader_cannot_undo_what_the_operator_has_set(mailed: House):
         runtime = app.runtime
         with runtime.database.writing() as tx:
             suppressions.suppress(tx, ADA, "lab", runtime.clock.now(), how="operator")
-        assert grant(runtime, "lab", ADA, Wish.RESUME).suppression
-        assert grant(runtime, "lab", ADA, Wish.WEEK).until is None
+        assert apply_change(runtime, "lab", ADA, SubscriptionChange.RESUME).suppression
+        assert apply_change(runtime, "lab", ADA, SubscriptionChange.WEEK).until is None
 
 
 def test_what_came_during_a_pause_is_listed_beside_the_first_digest_after_it(
     mailed: House, smtp: ScriptedSmtp
 ):
     with mailed.opened() as app:
-        grant(app.runtime, "lab", ADA, Wish.WEEK)
+        apply_change(app.runtime, "lab", ADA, SubscriptionChange.WEEK)
     smtp.received.clear()
     mailed.add("2.txt", ("Agents of Speech", "A language agent that speaks."))
     mailed.next_morning()
@@ -287,11 +287,11 @@ def test_what_came_during_a_pause_is_listed_beside_the_first_digest_after_it(
 
 def test_a_pause_that_is_taken_back_keeps_nothing_back(mailed: House, smtp: ScriptedSmtp):
     with mailed.opened() as app:
-        grant(app.runtime, "lab", ADA, Wish.MONTH)
+        apply_change(app.runtime, "lab", ADA, SubscriptionChange.MONTH)
     mailed.add("2.txt", ("Agents of Speech", "A language agent that speaks."))
     mailed.next_morning()
     with mailed.opened() as app:
-        grant(app.runtime, "lab", ADA, Wish.RESUME)
+        apply_change(app.runtime, "lab", ADA, SubscriptionChange.RESUME)
     smtp.received.clear()
     mailed.add("3.txt", ("Agents of Sight", "A language agent that sees."))
     mailed.next_morning()

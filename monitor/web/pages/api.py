@@ -28,7 +28,7 @@ from monitor.commands.json_output import (
 )
 from monitor.commands.metrics import CONTENT_TYPE, metrics
 from monitor.commands.paper_search import load_found, name_all
-from monitor.commands.ratings import Whose, rated, saved
+from monitor.commands.ratings import RaterScope, rated, saved
 from monitor.commands.status import status
 from monitor.commands.topic_trial import NEAR, find_topic, try_topic
 from monitor.store.digests import deliveries, digests, suppressions
@@ -55,8 +55,8 @@ def get_papers(visit: Visit) -> Response:
 
 @routes.page("/api/v1/papers/rated", Role.OPERATOR)
 def get_rated(visit: Visit) -> Response:
-    whose = Whose(visit.query_params.get("subscription", ""))
-    return JSONResponse(rated_json(rated(visit.runtime, whose)))
+    scope = RaterScope(visit.query_params.get("subscription", ""))
+    return JSONResponse(rated_json(rated(visit.runtime, scope)))
 
 
 @routes.page("/api/v1/papers/saved", Role.OPERATOR)

@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from monitor.commands.explain import explain, find_paper
 from monitor.commands.identity import merge, split
-from monitor.commands.ratings import VERDICTS, Whose, answers_of, rate, saved
+from monitor.commands.ratings import VERDICTS, RaterScope, answers_of, rate, saved
 from monitor.commands.shown_papers import describe_revisions, show_paper, show_papers
 from monitor.errors import UsageError
 from monitor.store.papers import write_papers
@@ -77,7 +77,7 @@ def rate_paper(visit: Visit, fields: Form) -> Response:
     if verdict not in VERDICTS:
         raise UsageError("nothing was chosen", "choose one of the buttons")
     paper = visit.path_params["id"]
-    rate(visit.runtime, paper, verdict, Whose(name, who=visit.viewer.name), how="page")
+    rate(visit.runtime, paper, verdict, RaterScope(name, who=visit.viewer.name), how="page")
     return go(path_to("papers", paper))
 
 

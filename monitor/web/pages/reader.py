@@ -15,7 +15,14 @@ from monitor.channels.email.render import RATE, STOP, VIEW, ReaderLinks
 from monitor.channels.file import render_pages
 from monitor.commands.ratings import VERDICTS, Asked, answer, ask
 from monitor.commands.shown_papers import past_digest
-from monitor.commands.suppressions import LINK, ONE_CLICK, Standing, Wish, grant, standing
+from monitor.commands.suppressions import (
+    LINK,
+    ONE_CLICK,
+    ReaderStatus,
+    SubscriptionChange,
+    apply_change,
+    reader_status,
+)
 from monitor.digest.wording import format_count
 from monitor.errors import UsageError
 from monitor.text import whole_number
@@ -41,7 +48,7 @@ routes = Routes()
 def show_stop(visit: Visit) -> Response:
     """Show what a reader gets, and the buttons that change it; nothing is changed by looking."""
     subscription, recipient = _names(visit, STOP, 2, visit.path_params["token"])
-    return _show_standing(visit, standing(visit.runtime, subscription, recipient))
+    return _show_status(visit, reader_status(visit.runtime, subscription, recipient))
 
 
 @routes.form("/u/{token}", Role.NOBODY, has_token=True)
@@ -49,15 +56,19 @@ def change(visit: Visit, fields: Form) -> Response:
     """Stop, pause or resume the digests of a reader."""
     subscription, recipient = _names(visit, STOP, 2, visit.path_params["token"])
     one_click = fields.get("List-Unsubscribe", "").lower() == "one-click"
-    wish = Wish.STOP if one_click else next((w for w in Wish if w == fields.get("wish")), None)
-    if wish is None:
+    chosen = (
+        SubscriptionChange.STOP
+        if one_click
+        else next((w for w in SubscriptionChange if w == fields.get("wish")), None)
+    )
+    if chosen is None:
         return visit.show_problem(400, _NOTHING_CHOSEN)
     how = ONE_CLICK if one_click else LINK
-    now = grant(visit.runtime, subscription, recipient, wish, how)
-    return _show_standing(visit, now, done=True)
+    now = apply_change(visit.runtime, subscription, recipient, chosen, how)
+    return _show_status(visit, now, done=True)
 
 
-def _show_standing(visit: Visit, now: Standing, done: bool = False) -> Response:
+def _show_status(visit: Visit, now: ReaderStatus, done: bool = False) -> Response:
     title = visit.site.titles.get(now.subscription, now.subscription)
     return visit.show("stop", standing=now, title=title, done=done)
 
@@ -114,7 +125,7 @@ def _ask(visit: Visit) -> Asked:
 
 def _show_answers(visit: Visit, asked: Asked, done: bool = False) -> Response:
     more = visit.path_params["direction"] == "more"
-    name = asked.whose.subscription
+    name = asked.scope.subscription
     title = visit.site.titles.get(name, name)
     return visit.show("answer", asked=asked, title=title, more=more, done=done)
 
