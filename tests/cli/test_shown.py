@@ -75,6 +75,7 @@ def test_papers_are_counted_and_cut_at_the_limit(lived: House, say: Say):
     assert say("papers", "language agents").out.splitlines()[-1] == "1 paper."
     cut = say("papers", "--limit", "1").out.splitlines()[-1]
     assert cut == "The newest 1; use --limit to see more."
+    assert len(say("papers", "--json", "--limit", "1").json["papers"]) == 1
 
 
 def test_explain_tells_the_whole_story(lived: House, say: Say):

@@ -9,7 +9,7 @@ import pytest
 from monitor.app import open_app
 from monitor.config import load
 from tests.cli.conftest import Say
-from tests.house import AGENTS, FOLDING, House
+from tests.house import AGENTS, House
 
 
 @pytest.fixture
@@ -23,18 +23,13 @@ def other(house: House) -> Path:
         return moved
 
 
-def test_config_says_which_installation(lived: House, other: Path, say: Say):
-    assert len(say("papers", "--json").json["papers"]) == 2
-    assert say("papers", "--json", "--config", str(other)).json["papers"] == []
-    assert say("papers", "--json", "-c", "other/other.yaml").json["papers"] == []
-
-
 def test_the_environment_says_which_and_the_option_says_it_louder(
     lived: House, other: Path, say: Say, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("PAPER_MONITOR_CONFIG", str(other))
     assert say("papers", "--json").json["papers"] == []
     assert len(say("papers", "--json", "-c", "monitor.yaml").json["papers"]) == 2
+    assert len(say("papers", "--json", "--config", str(lived.config)).json["papers"]) == 2
     assert say("deliveries", "--json").json["deliveries"] == []
     assert len(say("deliveries", "-c", "monitor.yaml", "--json").json["deliveries"]) == 1
     monkeypatch.setenv("PAPER_MONITOR_CONFIG", "nowhere.yaml")
@@ -78,22 +73,3 @@ def test_now_without_a_zone_is_utc(house: House, say: Say, now: str):
     say("ingest", "--now", now)
     [paper] = say("papers", "--json").json["papers"]
     assert paper["first_seen"][:16] == "2026-11-21T09:00"
-
-
-def test_a_rehearsal_changes_nothing(lived: House, say: Say):
-    lived.add("2.txt", FOLDING, ("Agents of Language", "A language that agents may speak."))
-    lived.ingest()
-    before = say("deliveries", "--json").out, say("explain", "3", "--json").out
-    now = ("--now", "2026-11-23T09:00")
-    rehearsed = say("digest", "--dry-run", "--json", *now).json["digests"]
-    assert [(one["period"], one["papers"]) for one in rehearsed] == [("2026-11-23", 1)]
-    assert (say("deliveries", "--json").out, say("explain", "3", "--json").out) == before
-    assert [one["papers"] for one in say("digest", "--json", *now).json["digests"]] == [1]
-
-
-def test_early_is_the_next_period_and_that_is_not_sent_again(lived: House, say: Say):
-    lived.add("2.txt", ("Agents of Language", "A language that agents may speak."))
-    lived.ingest()
-    early = say("digest", "lab", "--early", "--json", "--now", "2026-11-22T12:00").json["digests"]
-    assert [(one["period"], one["papers"]) for one in early] == [("2026-11-23", 1)]
-    assert periods(say, "2026-11-23T09:00") == []
