@@ -104,10 +104,14 @@ def test_what_reads_the_store_answers_and_warns_of_the_fault(
     assert heard.out
 
 
-def test_what_is_valid_is_still_shown(lived: House, say: Say):
+def test_what_is_valid_is_still_shown_with_the_status_of_the_command(lived: House, say: Say):
     lived.settings["topics"]["broken"] = {"query": "(("}
     lived.settings["channels"]["broken"] = {"kind": "slack"}
-    heard = say("status", "--json")
+    with lived.opened() as app, app.runtime.database.writing() as tx:
+        tx.exec_driver_sql("UPDATE delivery SET state = 'unknown'")
+    assert say("explain", "4711").status == 2
+    heard = say("status", "--json", "--now", SUNDAY)
+    assert heard.status == 1
     assert [one["name"] for one in heard.json["sources"]] == ["page"]
     assert [one["name"] for one in heard.json["subscriptions"]] == ["lab"]
     assert "topics.broken.query" in heard.err and "channels.broken" in heard.err
@@ -123,14 +127,6 @@ def test_with_a_faulty_configuration_there_is_nobody_to_write_to(lived: House):
     found = settings.subscriptions["lab"]
     assert (settings.channels, found.channels, found.email) == ({}, (), ())
     assert found.topics == ("agents",)
-
-
-def test_their_exit_status_is_their_own(lived: House, say: Say):
-    with lived.opened() as app, app.runtime.database.writing() as tx:
-        tx.exec_driver_sql("UPDATE delivery SET state = 'unknown'")
-    lived.settings["topics"]["broken"] = {"query": "(("}
-    assert say("status", "--now", SUNDAY).status == 1
-    assert say("explain", "4711").status == 2
 
 
 UNSURE = [

@@ -26,6 +26,7 @@ WRONG = [
     ("digest nobody", "no subscription is named 'nobody' (there are: lab)"),
     ("digest nobody --dry-run", "no subscription is named 'nobody'"),
     ("digest --early", "--early needs at least one subscription name"),
+    ("digest lab --early --order words", "--order needs --dry-run"),
     ("preview nobody", "no subscription is named 'nobody'"),
     ("preview lab --period 1999-01-01", "there is no digest of 'lab' for '1999-01-01'"),
     ("preview --period 2026-11-21", "there is no digest of ''"),

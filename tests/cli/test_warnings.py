@@ -40,15 +40,6 @@ def test_check_names_a_word_that_no_stored_paper_has(house: House, say: Say):
     assert "“agnets”" in say("check").err
 
 
-def test_check_names_none_where_there_is_no_store_or_little_in_it(house: House, say: Say):
-    house.settings["topics"] = {"typo": {"query": "agnets"}}
-    assert say("check", "--json").json["warnings"] == []
-    assert not (house.folder / "data").exists()
-    house.add("1.txt", AGENTS)
-    say("ingest")
-    assert say("check", "--json").json["warnings"] == []
-
-
 def test_a_locked_or_broken_store_neither_fails_nor_holds_up_check(house: House, say: Say):
     stocked(house, say)
     store = house.folder / "data" / "monitor.db"

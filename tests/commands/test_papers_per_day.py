@@ -72,11 +72,8 @@ def test_a_day_that_is_not_over_is_not_thin(house: House) -> None:
     assert of_source(house)[today].is_thin is True
 
 
-def test_a_source_that_was_never_read_has_no_days(house: House) -> None:
-    assert of_source(house) == {}
-
-
 def test_the_first_day_is_shown_while_it_is_the_only_one(house: House) -> None:
+    assert of_source(house) == {}  # it was never read
     house.add("1.txt", AGENTS, BANDITS)
     house.ingest()
     assert list(of_source(house).values()) == [DayCount(TODAY, 2)]
