@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import pytest
 
@@ -35,13 +35,13 @@ print(owner.id, flush=True)
 sys.stdin.read()
 """
 
-SERVES = """
+HOLDS = """
 import sys
 from monitor.store.engine.opening import open_store
-from monitor.store.engine.locks import service_lock
+from monitor.store.engine.locks import service_lock, source_lock
 
-with service_lock(open_store(sys.argv[1])):
-    print("serving", flush=True)
+with source_lock(open_store(sys.argv[1]), "feed") as source, service_lock(open_store(sys.argv[1])):
+    print(source.id, flush=True)
     sys.stdin.read()
 """
 
@@ -71,29 +71,16 @@ def alive(store: Database):
     return lambda owner: locks.alive(store, owner)
 
 
-def test_an_owner_lives_until_it_lets_go(store: Database) -> None:
-    first, second = hold_owner(store), hold_owner(store)
-    assert first.id != second.id
-    first.keep()
-    assert locks.alive(store, first.id)
-    assert locks.alive(store, first.id)
-    first.release()
-    assert not locks.alive(store, first.id)
-    assert locks.alive(store, second.id)
-    second.release()
-
-
-def test_nobody_of_that_name_is_dead(store: Database) -> None:
-    assert not locks.alive(store, "nobody")
-
-
-def test_an_owner_is_seen_alive_from_another_connection(url: str, store: Database) -> None:
-    owner = hold_owner(store)
-    other = open_store(url)
-    assert locks.alive(other, owner.id)
-    owner.release()
-    assert not locks.alive(other, owner.id)
-    other.close()
+def test_an_owner_lives_until_it_lets_go(url: str, store: Database) -> None:
+    with closing(open_store(url)) as other, hold_owner(store) as second:
+        first = hold_owner(store)
+        assert first.id != second.id
+        first.keep()
+        assert all(locks.alive(seen_by, first.id) for seen_by in (store, store, other))
+        first.release()
+        assert not any(locks.alive(seen_by, first.id) for seen_by in (store, other))
+        assert locks.alive(store, second.id)
+        assert not locks.alive(store, "nobody")
 
 
 def test_K03_K05_what_a_killed_process_held_is_free_or_unknown(url: str, store: Database) -> None:
@@ -110,16 +97,19 @@ def test_K03_K05_what_a_killed_process_held_is_free_or_unknown(url: str, store: 
         assert [d.recipient for d in outbox.claim(tx, "next", NOW, limit=9)] == ["a", "c"]
 
 
-def test_K15_only_one_serves_a_store(url: str, store: Database) -> None:
-    with process(SERVES, url) as (running, line):
-        assert line == "serving"
+def test_K15_only_one_serves_a_store_or_reads_a_source_until_it_ends(
+    url: str, store: Database
+) -> None:
+    with process(HOLDS, url) as (running, source):
         with pytest.raises(StoreBusyError, match="another paper-monitor serve"):
             locks.service_lock(store)
+        with pytest.raises(StoreBusyError, match="the source feed is being read"):
+            locks.source_lock(store, "feed")
+        kill(running, store, source)
         kill(running, store, locks.SERVICE)
-    with locks.service_lock(store):
-        pass
-    with locks.service_lock(store):
-        pass
+    for _ in range(2):
+        with locks.service_lock(store), locks.source_lock(store, "feed"):
+            pass
 
 
 def test_what_dead_owners_leave_behind_is_swept_away(sqlite: Database) -> None:
@@ -141,37 +131,29 @@ def let_go_of_all_locks(store: Database) -> None:
         )
 
 
-def test_an_owner_takes_its_lock_again_after_the_server_let_go_of_it(postgres_url: str) -> None:
-    store = open_store(postgres_url)
-    owner = hold_owner(store)
-    let_go_of_all_locks(store)
-    owner.keep()
-    assert locks.alive(store, owner.id)
-    owner.release()
-    store.close()
-
-
 def test_K15_a_service_takes_its_place_again_after_the_server_let_go_of_it(
     postgres_url: str,
 ) -> None:
-    store, other = open_store(postgres_url), open_store(postgres_url)
-    with locks.service_lock(store) as place:
-        place.keep()
-        let_go_of_all_locks(store)
-        place.keep()
-        with pytest.raises(StoreBusyError, match="another paper-monitor"):
-            locks.service_lock(other)
-    with locks.service_lock(other):
-        pass
-    for one in (store, other):
-        one.close()
+    with closing(open_store(postgres_url)) as store, closing(open_store(postgres_url)) as other:
+        with locks.service_lock(store) as place, hold_owner(store) as owner:
+            let_go_of_all_locks(store)
+            for lock in (place, owner):
+                lock.keep()
+                assert locks.alive(other, lock.id)
+            with pytest.raises(StoreBusyError, match="another paper-monitor"):
+                locks.service_lock(other)
+        with locks.service_lock(other):
+            pass
 
 
 def test_K15_a_service_whose_place_was_taken_meanwhile_is_reported_until_it_is_free(
     postgres_url: str,
 ) -> None:
-    store, other = open_store(postgres_url), open_store(postgres_url)
-    with locks.service_lock(store) as place:
+    with (
+        closing(open_store(postgres_url)) as store,
+        closing(open_store(postgres_url)) as other,
+        locks.service_lock(store) as place,
+    ):
         let_go_of_all_locks(store)
         with locks.service_lock(other):
             for _ in range(2):
@@ -180,22 +162,9 @@ def test_K15_a_service_whose_place_was_taken_meanwhile_is_reported_until_it_is_f
         place.keep()
         with pytest.raises(StoreBusyError):
             locks.service_lock(other)
-    for one in (store, other):
-        one.close()
 
 
 # ── one reader of a source ──────────────────────────────────────────────────────────
-
-
-READS = """
-import sys
-from monitor.store.engine.opening import open_store
-from monitor.store.engine.locks import source_lock
-
-with source_lock(open_store(sys.argv[1]), sys.argv[2]):
-    print("reading", flush=True)
-    sys.stdin.read()
-"""
 
 
 @pytest.mark.parametrize("source", ["feed", "../a b/é" * 99, "service"])
@@ -211,24 +180,3 @@ def test_a_source_is_read_by_one_at_a_time(store: Database, source: str) -> None
             locks.source_lock(store, source)
     with locks.source_lock(store, source):
         pass
-
-
-def test_another_process_reads_a_source_until_it_ends(url: str, store: Database) -> None:
-    with process(READS, url, "feed") as (running, line):
-        assert line == "reading"
-        with pytest.raises(StoreBusyError, match="the source feed is being read"):
-            locks.source_lock(store, "feed")
-        running.send_signal(signal.SIGKILL)
-        running.wait(timeout=PATIENCE)
-        until_it_is_free(store)
-
-
-def until_it_is_free(store: Database) -> None:
-    """A PostgreSQL server takes a moment to notice that a process is gone."""
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
-            with locks.source_lock(store, "feed"):
-                return
-        except StoreBusyError:
-            assert time.monotonic() < deadline
