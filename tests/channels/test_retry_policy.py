@@ -32,14 +32,10 @@ def wait(
     return at - AT if at else None
 
 
-@given(st.integers(1))
-def test_the_first_retry_comes_after_5_to_30_minutes(delivery_id: int) -> None:
-    assert timedelta(minutes=5) <= wait(0, delivery_id) <= timedelta(minutes=30)
-
-
 @given(st.integers(1), st.integers(4, 200))
-def test_later_retries_back_off_to_2_to_3_hours(delivery_id: int, attempts: int) -> None:
-    assert timedelta(hours=2) <= wait(attempts, delivery_id) <= timedelta(hours=3)
+def test_retries_come_after_5_to_30_minutes_and_later_2_to_3_hours(number: int, later: int) -> None:
+    assert timedelta(minutes=5) <= wait(0, number) <= timedelta(minutes=30)
+    assert timedelta(hours=2) <= wait(later, number) <= timedelta(hours=3)
 
 
 HASTY = RetrySettings(

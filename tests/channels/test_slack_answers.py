@@ -62,6 +62,14 @@ def send_digest(house: House) -> None:
     house.next_morning()
 
 
+@pytest.fixture
+def heard(lab: House, slack: SlackServer, socket: SlackSocket) -> Iterator[App]:
+    """Send a digest, and listen to what is chosen in its menus."""
+    send_digest(lab)
+    with lab.opened() as app, listening(app.settings.slack, app.runtime):
+        yield app
+
+
 def menus(slack: SlackServer) -> list[dict[str, Any]]:
     return [b["accessory"] for post in slack.posts for b in post["blocks"] if "accessory" in b]
 
@@ -133,14 +141,12 @@ def test_what_is_no_press_of_ours_is_left_alone(lab: House, slack: SlackServer) 
 
 
 def test_S14_a_press_is_acknowledged_at_once_and_stored(
-    lab: House, slack: SlackServer, socket: SlackSocket
+    heard: App, slack: SlackServer, socket: SlackSocket
 ) -> None:
-    send_digest(lab)
-    with lab.opened() as app, listening(app.settings.slack, app.runtime):
-        with app.runtime.database.writing():  # the store is busy: the answer has to wait
-            envelope = socket.press(press(slack.posts[0], "up"))
-        wait(lambda: slack.whispers)
-        assert answers(app) == [(f"slack:{TEAM}:U0ADA", "wanted", "slack")]
+    with heard.runtime.database.writing():  # the store is busy: the answer has to wait
+        envelope = socket.press(press(slack.posts[0], "up"))
+    wait(lambda: slack.whispers)
+    assert answers(heard) == [(f"slack:{TEAM}:U0ADA", "wanted", "slack")]
     assert socket.acknowledged[envelope] < ACKNOWLEDGED_WITHIN
     [whisper] = slack.whispers
     assert whisper["user"] == "U0ADA" and whisper["channel"] == slack.posts[0]["channel"]
@@ -180,48 +186,42 @@ def test_S14_a_press_survives_a_connection_that_breaks(
 
 
 def test_S14_the_connection_moves_when_slack_asks_for_it(
-    lab: House, slack: SlackServer, socket: SlackSocket
+    heard: App, slack: SlackServer, socket: SlackSocket
 ) -> None:
-    send_digest(lab)
-    with lab.opened() as app, listening(app.settings.slack, app.runtime):
-        wait(lambda: socket.connections)
-        socket.move()
-        wait(lambda: socket.made == 2)
-        socket.press(press(slack.posts[0], "save"))
-        wait(lambda: slack.whispers)
-        assert [one.stored.paper.title for one in saved(app.runtime, "lab")] == [AGENTS[0]]
+    wait(lambda: socket.connections)
+    socket.move()
+    wait(lambda: socket.made == 2)
+    socket.press(press(slack.posts[0], "save"))
+    wait(lambda: slack.whispers)
+    assert [one.stored.paper.title for one in saved(heard.runtime, "lab")] == [AGENTS[0]]
 
 
 def test_S13_a_press_that_comes_twice_is_one_answer_and_can_be_taken_back(
-    lab: House, slack: SlackServer, socket: SlackSocket
+    heard: App, slack: SlackServer, socket: SlackSocket
 ) -> None:
-    send_digest(lab)
     post = slack.posts[0]
-    with lab.opened() as app, listening(app.settings.slack, app.runtime):
-        for payload in (
-            press(post, "up"),
-            press(post, "up"),
-            press(post, "up", user={"id": "U0GRACE"}),
-        ):
-            socket.press(payload)
-        wait(lambda: len(slack.whispers) == 3)
-        people = sorted(who for who, _, _ in answers(app))
-        assert people == [f"slack:{TEAM}:U0ADA", f"slack:{TEAM}:U0GRACE"]
-        socket.press(press(post, "none"))
-        wait(lambda: len(slack.whispers) == 4)
-        assert [who for who, _, _ in answers(app)] == [f"slack:{TEAM}:U0GRACE"]
+    for payload in (
+        press(post, "up"),
+        press(post, "up"),
+        press(post, "up", user={"id": "U0GRACE"}),
+    ):
+        socket.press(payload)
+    wait(lambda: len(slack.whispers) == 3)
+    people = sorted(who for who, _, _ in answers(heard))
+    assert people == [f"slack:{TEAM}:U0ADA", f"slack:{TEAM}:U0GRACE"]
+    socket.press(press(post, "none"))
+    wait(lambda: len(slack.whispers) == 4)
+    assert [who for who, _, _ in answers(heard)] == [f"slack:{TEAM}:U0GRACE"]
 
 
 def test_S13_a_press_that_comes_again_does_not_undo_a_later_one(
-    lab: House, slack: SlackServer, socket: SlackSocket
+    heard: App, slack: SlackServer, socket: SlackSocket
 ) -> None:
-    send_digest(lab)
     up, none = press(slack.posts[0], "up"), press(slack.posts[0], "none")
-    with lab.opened() as app, listening(app.settings.slack, app.runtime):
-        for payload in (up, none, up):
-            socket.press(payload)
-        wait(lambda: len(slack.whispers) == 3)
-        assert answers(app) == []
+    for payload in (up, none, up):
+        socket.press(payload)
+    wait(lambda: len(slack.whispers) == 3)
+    assert answers(heard) == []
     assert slack.whispers[-1]["text"] == "Nothing was changed: you have given a later answer."
 
 
@@ -233,31 +233,27 @@ def test_S13_a_press_that_comes_again_does_not_undo_a_later_one(
     ],
 )
 def test_a_press_from_elsewhere_changes_nothing(
-    lab: House, slack: SlackServer, socket: SlackSocket, changed: dict[str, Any], reason: str
+    heard: App, slack: SlackServer, socket: SlackSocket, changed: dict[str, Any], reason: str
 ) -> None:
-    send_digest(lab)
-    with lab.opened() as app, listening(app.settings.slack, app.runtime):
-        socket.press(press(slack.posts[0], "up", **changed))
-        wait(lambda: slack.whispers)
-        assert answers(app) == []
+    socket.press(press(slack.posts[0], "up", **changed))
+    wait(lambda: slack.whispers)
+    assert answers(heard) == []
     assert slack.whispers[0]["text"] == f"Nothing was changed: {reason}."
 
 
 def test_a_press_is_not_stored_while_slack_does_not_say_whose_workspace_it_is(
-    lab: House, slack: SlackServer, socket: SlackSocket, monkeypatch: pytest.MonkeyPatch
+    heard: App, slack: SlackServer, socket: SlackSocket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is asked again with the next press."""
-    send_digest(lab)
     payload = press(slack.posts[0], "up")
-    with lab.opened() as app, listening(app.settings.slack, app.runtime):
-        with monkeypatch.context() as broken:
-            broken.setattr(slack, "listed", lambda *_: {"ok": False, "error": "internal_error"})
-            socket.press(payload)
-            wait(lambda: slack.whispers)
-            assert answers(app) == [] and "try again in a minute" in slack.whispers[0]["text"]
+    with monkeypatch.context() as broken:
+        broken.setattr(slack, "listed", lambda *_: {"ok": False, "error": "internal_error"})
         socket.press(payload)
-        wait(lambda: len(slack.whispers) == 2)
-        assert len(answers(app)) == 1
+        wait(lambda: slack.whispers)
+        assert answers(heard) == [] and "try again in a minute" in slack.whispers[0]["text"]
+    socket.press(payload)
+    wait(lambda: len(slack.whispers) == 2)
+    assert len(answers(heard)) == 1
 
 
 def test_an_answer_that_fails_is_in_the_log_and_stops_no_other(
@@ -282,16 +278,14 @@ def test_an_answer_that_fails_is_in_the_log_and_stops_no_other(
 
 
 def test_a_paper_that_the_digest_did_not_show_cannot_be_answered(
-    lab: House, slack: SlackServer, socket: SlackSocket
+    heard: App, slack: SlackServer, socket: SlackSocket
 ) -> None:
-    send_digest(lab)
     payload = press(slack.posts[0], "up")
     block = payload["actions"][0]["block_id"].split("|")
     payload["actions"][0]["block_id"] = "|".join([block[0], "2", *block[2:]])
-    with lab.opened() as app, listening(app.settings.slack, app.runtime):
-        socket.press(payload)
-        wait(lambda: slack.whispers)
-        assert answers(app) == []
+    socket.press(payload)
+    wait(lambda: slack.whispers)
+    assert answers(heard) == []
 
 
 def test_the_service_listens_and_lets_go_when_it_ends(

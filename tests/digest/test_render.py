@@ -421,10 +421,6 @@ def test_a_template_cannot_be_reached_outside_its_folder(tmp_path: Path) -> None
         JinjaTemplates(tmp_path / "own").render("../secret.txt.j2")
 
 
-def test_the_fallback_of_the_shipped_templates_is_themselves() -> None:
-    assert TEMPLATES.fallback is TEMPLATES
-
-
 def test_every_template_and_filter_is_documented() -> None:
     docs = (resource("templates").parent / "docs" / "templates.md").read_text()
     named = set(re.findall(r"[\w/]+\.(?:html\.|txt\.)?j2", docs))
