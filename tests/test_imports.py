@@ -68,7 +68,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "fcntl": ("http/host_limits.py", "store/engine/locks.py"),
     "feedparser": ("sources/feed/xml_feed.py",),
     "h11": ("web/connections.py",),
-    "http": ("http/exchange.py", "testing/sources.py"),
+    "http": ("http/client.py", "testing/sources.py"),
     "httpcore": ("http/*",),
     "httpx": ("http/*",),
     "idna": ("channels/email/channel.py",),
@@ -144,7 +144,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "ssl": (
         "channels/email/smtp.py",
         "http/dialing.py",
-        "http/exchange.py",
+        "http/client.py",
     ),
     "starlette": ("web/*",),
     "subprocess": ("channels/email/sendmail.py", "service/pages_process.py", "sources/sandbox.py"),

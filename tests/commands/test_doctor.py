@@ -120,7 +120,7 @@ def test_a_clock_behind_what_was_recorded_is_said(house: House) -> None:
     assert not check.ok and "a record of 2026-11-21 06:00 UTC: correct the clock" in check.message
     house.clock.move(hours=1)
     with house.opened() as app, app.runtime.database.writing() as tx:
-        heartbeats.beat(tx, SERVICE, datetime.now(UTC) + timedelta(hours=2))
+        processes.beat(tx, SERVICE, datetime.now(UTC) + timedelta(hours=2))
     check = examined(house)["clock"]
     assert not check.ok and "correct the clock" in check.message
 

@@ -432,10 +432,10 @@ def _files(points: Points) -> None:
 
 
 def _door(points: Points) -> None:
-    from monitor.http.exchange import Exchanger
+    from monitor.http.client import HttpClient
 
-    exchanger: Any = Exchanger
-    exchange, read_answer = exchanger.exchange, exchanger._read_answer
+    client: Any = HttpClient
+    exchange, read_answer = client._exchange, client._read_answer
 
     def exchange_(self: Any, request: Any, watch: Any) -> Any:
         points.reach("fetch: asked", _unreachable)
@@ -451,7 +451,7 @@ def _door(points: Points) -> None:
         points.reach("fetch: answered", cut)
         return read_answer(self, request, response, watch)
 
-    exchanger.exchange, exchanger._read_answer = exchange_, _read_answer
+    client._exchange, client._read_answer = exchange_, _read_answer
 
 
 def _reading(points: Points) -> None:
