@@ -23,20 +23,20 @@ from datetime import UTC, timedelta
 from functools import cached_property
 from http import HTTPStatus
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, Unpack, cast
 from urllib.parse import urlencode
 
 import httpcore
 import httpx
 
 from monitor.errors import FetchError, WaitError
-from monitor.http import MAX_BYTES
 from monitor.http.addresses import public_addresses, redact_url
 from monitor.http.cache_headers import LEAST, retry_after
 from monitor.http.dialing import Guard, TooLateError, Watch, core_url, proxy_for, resolve
 from monitor.http.host_limits import Gates
 from monitor.http.request import (
     MAX_REDIRECTS,
+    Limits,
     Redirect,
     Request,
     check_address,
@@ -120,38 +120,14 @@ class HttpClient:
             logging.getLogger(name).setLevel(logging.WARNING)
 
     def get(
-        self,
-        url: str,
-        *,
-        validators: Mapping[str, str] | None = None,
-        headers: Mapping[str, str] | None = None,
-        allow_private: bool = False,
-        max_bytes: int = MAX_BYTES,
-        deadline: timedelta = timedelta(seconds=60),
-        apart: timedelta = timedelta(0),
+        self, url: str, validators: Mapping[str, str] | None = None, **limits: Unpack[Limits]
     ) -> Response:
-        """Fetch a page, following at most 5 redirects.
-
-        `deadline` is for everything from dialling to the last byte of the last answer, but not for
-        the time in which other requests have their turn. `validators` are those of an earlier
-        Response. `headers`, such as keys, go to this server only. `apart` is the least time
-        between requests that the service wants, unless its host has a stricter rule.
-        `allow_private` holds for the host and port of `url`, not for where it redirects to.
+        """Fetch a page, following at most 5 redirects; `validators` are of an earlier Response.
 
         Raises FetchError, with `retry_after` when the server named a time, and WaitError, with
         nothing sent, before a time that it named.
         """
-        return self._fetch(
-            Request(
-                parse_url(url),
-                validators or {},
-                headers or {},
-                allow_private,
-                max_bytes,
-                deadline.total_seconds(),
-                apart.total_seconds(),
-            )
-        )
+        return self._fetch(Request(parse_url(url), validators or {}, **limits))
 
     def post_form(
         self, url: str, form: Mapping[str, str], *, allow_private: bool = False
@@ -181,30 +157,17 @@ class HttpClient:
         self,
         url: str,
         file: BinaryIO,
-        *,
-        max_bytes: int,
         validators: Mapping[str, str] | None = None,
-        headers: Mapping[str, str] | None = None,
-        allow_private: bool = False,
-        apart: timedelta = timedelta(0),
+        **limits: Unpack[Limits],
     ) -> Response:
         """Fetch what may be larger than memory into `file`; the Response has no content.
 
         Unlike `get`, a transfer may take 12 hours, at the minimum rate, and one that breaks off is
         resumed (RFC 9110, 14). Also raises FetchError when the file cannot be written.
         """
-        seconds = SAVE_DEADLINE.total_seconds()
-        request = Request(
-            parse_url(url),
-            validators or {},
-            headers or {},
-            allow_private,
-            max_bytes,
-            seconds,
-            apart.total_seconds(),
-            file,
-        )
-        return self._resume(request, file, self._monotonic() + seconds)
+        limits.setdefault("deadline", SAVE_DEADLINE)
+        request = Request(parse_url(url), validators or {}, file=file, **limits)
+        return self._resume(request, file, self._monotonic() + request.deadline.total_seconds())
 
     def _resume(self, request: Request, file: BinaryIO, deadline: float) -> Response:
         """Fetch into `file`, and the rest of it as often as the transfer breaks off."""
@@ -214,7 +177,8 @@ class HttpClient:
             if response.complete or not response.tag or file.tell() <= size:
                 break
             size = file.tell()
-            rest = replace(request, validators={}, seconds=deadline - self._monotonic())
+            left = timedelta(seconds=deadline - self._monotonic())
+            rest = replace(request, validators={}, deadline=left)
             try:
                 response = self._fetch(replace(rest, begin=size, tag=response.tag))
             except NotTheRestError:
@@ -248,12 +212,12 @@ class HttpClient:
     def _follow_redirects(self, request: Request) -> tuple[Response, str]:
         """Return the response after all redirects, and the address of a permanent one."""
         first, new_address, permanent = request.url, "", True
-        watch = Watch(self._monotonic, request.seconds)
+        watch = Watch(self._monotonic, request.deadline.total_seconds())
         for _ in range(MAX_REDIRECTS + 1):
             check_address(request)
             self._check_wait(request)
             waited_from = self._monotonic()
-            with self._gates.turn(request.url.host, request.apart):
+            with self._gates.turn(request.url.host, request.apart.total_seconds()):
                 watch.put_off(self._monotonic() - waited_from)
                 answer = self._exchange(request, watch)
             if isinstance(answer, Response):

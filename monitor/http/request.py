@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import BinaryIO
+from datetime import timedelta
+from typing import BinaryIO, TypedDict
 
 import httpx
 
@@ -14,6 +15,23 @@ from monitor.http.addresses import PERMITTED_BY, redact_url, same_server
 from monitor.http.host_limits import gate_of
 
 MAX_REDIRECTS = 5
+
+
+class Limits(TypedDict, total=False):
+    """Limits of a request, which have the defaults of a Request.
+
+    `deadline` is for everything from dialling to the last byte of the last response, but not for
+    the time in which other requests have their turn. `headers`, such as keys, go to this server
+    only. `apart` is the least time between requests that the service wants, unless its host has a
+    stricter rule. `allow_private` holds for the host and port of the address, not for where it
+    redirects to.
+    """
+
+    headers: Mapping[str, str]
+    allow_private: bool
+    max_bytes: int
+    deadline: timedelta
+    apart: timedelta
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +46,8 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict)
     allow_private: bool = False
     max_bytes: int = MAX_BYTES
-    seconds: float = 60.0
-    apart: float = 0.0
+    deadline: timedelta = timedelta(seconds=60)
+    apart: timedelta = timedelta(0)
     file: BinaryIO | None = None
     begin: int = 0
     tag: str = ""

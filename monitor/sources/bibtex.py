@@ -81,13 +81,6 @@ class Entry(NamedTuple):
     line: int
 
 
-class File(NamedTuple):
-    """The contents of a file; `strings` are its abbreviations, the first of each name."""
-
-    entries: list[Entry | Rejected]
-    strings: Fields
-
-
 class BibTex(Source):
     """Reads references: papers that the user already has, so a first reading has no news."""
 
@@ -112,10 +105,10 @@ class BibTex(Source):
 
 
 def _entries(content: str, now: datetime) -> Iterator[Paper | Rejected]:
-    file = read_entries(content)
-    strings = _strings(file.strings)
-    by_key = {entry.key.lower(): entry for entry in file.entries if isinstance(entry, Entry)}
-    for entry in file.entries:
+    entries, definitions = read_entries(content)
+    strings = _strings(definitions)
+    by_key = {entry.key.lower(): entry for entry in entries if isinstance(entry, Entry)}
+    for entry in entries:
         if isinstance(entry, Rejected):
             yield entry
         elif entry.kind not in _NO_PAPER:
@@ -322,8 +315,8 @@ _AND = re.compile(r"[ \t\r\n]+and[ \t\r\n]+", re.IGNORECASE)
 _NO_ENTRY = ("comment", "preamble", "string")
 
 
-def read_entries(content: str) -> File:
-    """Find the entries of a file; broken ones with the reason."""
+def read_entries(content: str) -> tuple[list[Entry | Rejected], Fields]:
+    """Find the entries of a file, broken ones with the reason, and its abbreviations."""
     content = content.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
     strings: dict[str, str] = {}
     entries: list[Entry | Rejected] = []
@@ -336,7 +329,7 @@ def read_entries(content: str) -> File:
             entries += _read_blocks(content[start:end].rstrip(), line, strings, is_last=is_last)
         else:
             entries += _read_start(content[start : start + START_CHARS], line, strings)
-    return File(entries, strings)
+    return entries, strings
 
 
 def _read_start(written: str, line: int, strings: dict[str, str]) -> list[Entry | Rejected]:
