@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import tempfile
 from collections.abc import Callable, Iterator
@@ -15,17 +14,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 from monitor import plugins
 from monitor.channels.base import Channel, Shared, open_channel
-from monitor.channels.email.channel import SMTP_SERVER, Mail, sender_address
+from monitor.channels.email.channel import Mail
 from monitor.channels.email.oauth import RefreshTokens, Tokens
 from monitor.channels.email.render import ReaderLinks
 from monitor.channels.email.sendmail import Sendmail
 from monitor.channels.email.settings import SmtpSettings
 from monitor.channels.email.smtp import Connections, MailServer, SmtpServer
-from monitor.clocks import clock_ahead
 from monitor.config import Settings, synonyms_of, topics_of
 from monitor.config.settings import DestinationSettings, SubscriptionSettings
 from monitor.digest.schedule import parse_schedule
-from monitor.model import Clock, SectionRule, Templates
+from monitor.model import Clock, Templates
 from monitor.pipeline.active_config import InForce
 from monitor.pipeline.runtime import ConfiguredSource, Destination, Runtime, Subscription
 from monitor.signing import KeyRing
@@ -33,7 +31,6 @@ from monitor.store import secrets
 from monitor.store.engine.database import Database
 from monitor.store.engine.locks import hold_owner
 from monitor.store.engine.opening import open_store
-from monitor.store.engine.processes import origin_of
 from monitor.store.secrets import KeptTokens
 from monitor.store.sources.reading_state import Servers
 
@@ -59,11 +56,12 @@ def open_runtime(
         stack.callback(owner.release)
         client = stack.enter_context(closing(_http_client(settings, database, clock)))
         templates = _templates(settings)
-        smtp, synonyms = settings.smtp, synonyms_of(settings)
-        tokens = _tokens(smtp, client, KeptTokens(database, clock))
+        synonyms = synonyms_of(settings)
+        tokens = _tokens(settings.smtp, client, KeptTokens(database, clock))
         keys = _keys(settings, database, clock)
         channels = _channels(settings, templates, tokens, keys, stack)
         yield Runtime(
+            settings=settings,
             database=database,
             owner=owner,
             clock=clock,
@@ -72,7 +70,6 @@ def open_runtime(
             sources=_sources(settings, client, clock),
             topics=tuple(topic.topic(synonyms) for topic in settings.topics.values()),
             synonyms=synonyms,
-            origin=origin_of(settings.file),
             in_force=in_force or InForce(),
             subscriptions=tuple(
                 _subscription(settings, channels, subscription)
@@ -82,22 +79,6 @@ def open_runtime(
             channels=channels,
             tokens=tokens,
             keys=keys,
-            config_hash=_config_hash(settings),
-            retry=settings.retry,
-            retention=settings.retention,
-            ahead=clock_ahead,
-            resends=frozenset({SMTP_SERVER} if smtp and smtp.unknown == "resend" else ()),
-            at_once={SMTP_SERVER: smtp.connections} if smtp else {},
-            apart={SMTP_SERVER: 60 / smtp.per_minute} if smtp and smtp.per_minute else {},
-            sender=smtp.sender if smtp else "",
-            sections={
-                name: SectionRule(topic.title or name, topic.max, topic.weight)
-                for name, topic in settings.topics.items()
-            },
-            contact=_contact(settings),
-            search=settings.search,
-            timezone=settings.timezone,
-            public_url=settings.public_url or "",
         )
 
 
@@ -216,16 +197,6 @@ def _tokens(smtp: SmtpSettings | None, client: HttpClient, kept: RefreshTokens) 
     return Tokens(smtp.oauth, smtp.username or "", post, kept)
 
 
-def _config_hash(settings: Settings) -> str:
-    """Return a hash of servers, passwords and tokens, too short to guess them from."""
-    smtp, slack = settings.smtp, settings.slack
-    oauth = smtp.oauth if smtp else None
-    secrets = [smtp.password if smtp else None, slack.token if slack else None]
-    secrets += [oauth.client_secret, oauth.refresh_token] if oauth else []
-    parts = [repr(smtp), repr(slack), *(secret.reveal() if secret else "" for secret in secrets)]
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:8]
-
-
 # ── subscriptions ───────────────────────────────────────────────────────────────────
 
 
@@ -238,13 +209,6 @@ def _subscription(
         destinations=_destinations(channels, subscription),
         schedule=parse_schedule(subscription.schedule),
     )
-
-
-def _contact(settings: Settings) -> str:
-    """Return the address that readers write to: the operator's, or else the sender's."""
-    if settings.operator and settings.operator.email:
-        return settings.operator.email[0]
-    return sender_address(settings.smtp.sender) if settings.smtp else ""
 
 
 def _destinations(

@@ -154,7 +154,8 @@ def _write_mail(runtime: Runtime, folder: Path, digest: Digest) -> DigestReport:
     """Write each mail of a digest as it goes to the server, and its HTML for a browser."""
     sender = runtime.sender or "Papers <papers@example.org>"
     server = SmtpServer(SmtpSettings(host="localhost", sender=sender))
-    links = ReaderLinks(runtime.public_url, runtime.keys) if runtime.public_url else None
+    url = runtime.settings.public_url
+    links = ReaderLinks(url, runtime.keys) if url else None
     mail = Mail("email", ("you@example.org",), server, links)
     stem = _stem(folder, digest)
     parts = mail.render(digest, runtime.templates)

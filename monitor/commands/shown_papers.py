@@ -77,7 +77,7 @@ def _entry(runtime: Runtime, stored: StoredPaper, sources: tuple[str, ...]) -> D
 def search_site(runtime: Runtime, sources: Iterable[str]) -> str:
     """Return the name of the site where a paper of these sources is searched for."""
     labels = (runtime.labels[name] for name in sources if name in runtime.labels)
-    return next((label.search for label in labels if label.search), runtime.search)
+    return next((label.search for label in labels if label.search), runtime.settings.search)
 
 
 def _explained(query: Query, entries: Sequence[DigestPaper]) -> list[DigestPaper]:

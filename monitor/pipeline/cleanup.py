@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from monitor.identity.keys import with_keys
 from monitor.match import paper_keywords
 from monitor.pipeline import incidents
-from monitor.pipeline.runtime import CleanupContext, StageContext
+from monitor.pipeline.runtime import Runtime
 from monitor.store import retention
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import papers, search, undecided, write_papers
@@ -24,27 +24,27 @@ BATCH = 500
 PAUSE = 0.005
 
 
-def upkeep(context: CleanupContext) -> None:
+def upkeep(runtime: Runtime) -> None:
     """Let go of what is older than `retention:` says, in short transactions. Again, it is quick.
 
     By a clock that has jumped nothing is old.
     """
-    if incidents.clock_jumped(context):
+    if incidents.clock_jumped(runtime):
         return
-    limits, now = context.retention, context.clock.now()
+    limits, now = runtime.settings.retention, runtime.clock.now()
     before = now - limits.papers if limits.papers else None
-    _all(context, "papers", lambda tx: retention.purge(tx, before, limits.count, now, BATCH))
+    _all(runtime, "papers", lambda tx: retention.purge(tx, before, limits.count, now, BATCH))
     if before:
-        _all(context, "undecided records", lambda tx: undecided.prune(tx, before))
-    _all(context, "matches", lambda tx: retention.prune_matches(tx, now - limits.matches, BATCH))
-    _all(context, "bodies", lambda tx: retention.prune_bodies(tx, now - limits.bodies, BATCH))
-    _all(context, "runs", lambda tx: retention.prune_runs(tx, now - limits.runs))
+        _all(runtime, "undecided records", lambda tx: undecided.prune(tx, before))
+    _all(runtime, "matches", lambda tx: retention.prune_matches(tx, now - limits.matches, BATCH))
+    _all(runtime, "bodies", lambda tx: retention.prune_bodies(tx, now - limits.bodies, BATCH))
+    _all(runtime, "runs", lambda tx: retention.prune_runs(tx, now - limits.runs))
 
 
-def _all(context: StageContext, what: str, step: Callable[[Transaction], int]) -> None:
+def _all(runtime: Runtime, what: str, step: Callable[[Transaction], int]) -> None:
     total = 0
-    while not context.stopping.wait(PAUSE):
-        with context.database.ingesting() as tx:
+    while not runtime.stopping.wait(PAUSE):
+        with runtime.database.ingesting() as tx:
             done = step(tx)
         total += done
         if not done:
@@ -53,11 +53,11 @@ def _all(context: StageContext, what: str, step: Callable[[Transaction], int]) -
         log.info("old data deleted", what=what, count=total)
 
 
-def fill_blocks(context: StageContext) -> None:
+def fill_blocks(runtime: Runtime) -> None:
     """Give papers that an older version stored the keys of near titles, before any is read."""
     filled = 0
-    while not context.stopping.wait(PAUSE):
-        with context.database.ingesting() as tx:
+    while not runtime.stopping.wait(PAUSE):
+        with runtime.database.ingesting() as tx:
             old = retention.without_blocks(tx, BATCH)
             keys = [(id, replace(with_keys(paper), keys=())) for id, paper in old]
             write_papers.write_keys(tx, keys)
@@ -68,7 +68,7 @@ def fill_blocks(context: StageContext) -> None:
         log.info("near-title keys added", papers=filled)
 
 
-def make_searchable(context: StageContext, most: int | None = None) -> int:
+def make_searchable(runtime: Runtime, most: int | None = None) -> int:
     """Put papers that are not in the search index into it, and return how many there were.
 
     `most` is where to stop, None for nowhere.
@@ -76,9 +76,9 @@ def make_searchable(context: StageContext, most: int | None = None) -> int:
     A search reads those that are missing one by one, so that it is right before this is done.
     """
     done = 0
-    while not context.stopping.is_set() and (most is None or done < most):
+    while not runtime.stopping.is_set() and (most is None or done < most):
         # Reading and writing are one: no ingest may change a paper between the two.
-        with context.database.ingesting() as tx:
+        with runtime.database.ingesting() as tx:
             batch = papers.load(tx, search.waiting(tx, BATCH))
             rows = [(id, paper_keywords(stored.paper)) for id, stored in batch.items()]
             search.save(tx, rows)

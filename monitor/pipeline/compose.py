@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from monitor.channels.retry_policy import rest
+from monitor.channels.email.channel import sender_address
+from monitor.config import Settings
 from monitor.digest.compose import explain_papers
 from monitor.digest.draft import Draft, ListedPapers, draft
 from monitor.digest.schedule import Slot, late_before
@@ -40,7 +41,7 @@ from monitor.pipeline.freeze import (
 from monitor.pipeline.match import match
 from monitor.pipeline.notices import notify
 from monitor.pipeline.order import JudgedPapers, order_of
-from monitor.pipeline.runtime import ComposeContext, Destination, Subscription
+from monitor.pipeline.runtime import Destination, Runtime, Subscription
 from monitor.store.digests import digests, suppressions
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine.database import Transaction, rehearsing
@@ -73,7 +74,7 @@ def raise_store_error(failed: Mapping[str, Exception]) -> None:
 
 
 def compose(
-    context: ComposeContext,
+    runtime: Runtime,
     names: Sequence[str] = (),
     *,
     early: bool = False,
@@ -86,23 +87,23 @@ def compose(
     With `early` they are composed now. One that fails stops no other: it goes to `on_failure`, and
     with `patient` it rests. `on_digest` gets each digest. Raises UsageError, StoreBusyError.
     """
-    now, selected = context.clock.now(), chosen(context, names)
-    if incidents.clock_jumped(context):
-        _ask_about_the_clock(context, now)
+    now, selected = runtime.clock.now(), chosen(runtime, names)
+    if incidents.clock_jumped(runtime):
+        _ask_about_the_clock(runtime, now)
         selected = ()
-    with context.database.reading() as tx:
+    with runtime.database.reading() as tx:
         resting, unrendered = _failing(tx, now, patient)
         looked_at = may_be_due(tx, selected, None if early else now, resting, every=not names)
     try:
-        done = _compose_each(context, looked_at, now, early, on_failure, on_digest)
+        done = _compose_each(runtime, looked_at, now, early, on_failure, on_digest)
     finally:
         # A service would else keep what it wrote of papers that few later digests have.
-        context.templates.release()
-        context.fallback_templates.release()
-        context.in_force.release()
+        runtime.templates.release()
+        runtime.fallback_templates.release()
+        runtime.in_force.release()
     try:
-        render_again(context, selected, unrendered, on_failure)
-        notify(context)
+        render_again(runtime, selected, unrendered, on_failure)
+        notify(runtime)
     except StoreError as fault:
         if patient:
             raise
@@ -111,7 +112,7 @@ def compose(
 
 
 def _compose_each(
-    context: ComposeContext,
+    runtime: Runtime,
     looked_at: Iterable[tuple[Subscription, SubscriptionState]],
     now: datetime,
     early: bool,
@@ -121,7 +122,7 @@ def _compose_each(
     """Compose what is due of some subscriptions; note when the others are due."""
 
     def fail(name: str, fault: Exception) -> None:
-        _record_failure(context, name, fault, now)
+        _record_failure(runtime, name, fault, now)
         on_failure(name, fault)
 
     done: list[int] = []
@@ -129,13 +130,13 @@ def _compose_each(
     known = _Known()
     for subscription, state in looked_at:
         try:
-            digest = _due(context, subscription, state, now, early, known)
+            digest = _due(runtime, subscription, state, now, early, known)
             if digest is None:
                 later += find_next_due(subscription, state, now)
             elif early and not digest.papers:  # which is no outcome
                 on_digest(digest)
             else:
-                frozen = _freeze(context, subscription, digest)
+                frozen = _freeze(runtime, subscription, digest)
                 on_digest(digest)
                 done += [] if frozen is None else [frozen]
         except StoreBusyError:
@@ -143,7 +144,7 @@ def _compose_each(
         except Exception as fault:
             fail(subscription.name, fault)
     try:
-        set_next_due(context, later)
+        set_next_due(runtime, later)
     except StoreError as fault:
         log.warning("next due times not recorded", error=str(fault))
     return done
@@ -158,7 +159,7 @@ def _failing(tx: Transaction, now: datetime, patient: bool) -> tuple[set[str], s
     return resting, unrendered - stored_incidents.resting(tx, incidents.NOT_RENDERED, now)
 
 
-def _record_failure(context: ComposeContext, name: str, fault: Exception, now: datetime) -> None:
+def _record_failure(runtime: Runtime, name: str, fault: Exception, now: datetime) -> None:
     """Open an incident, or renew it. A store that refuses to record is retried without a rest."""
     subject, kind = incidents.subscription(name), incidents.NOT_COMPOSED
     by_store = isinstance(fault, StoreError)
@@ -166,30 +167,30 @@ def _record_failure(context: ComposeContext, name: str, fault: Exception, now: d
         expected = isinstance(fault, MonitorError)
         error = str(fault)
         log.error("digest not composed", subscription=name, error=error, exc_info=not expected)
-    with suppress(StoreError), context.database.writing() as tx:
-        tries = stored_incidents.add_failure(
-            tx, subject, kind, now, str(fault) or type(fault).__name__
-        )
-        if not by_store:
-            stored_incidents.set_next_try(tx, subject, kind, now + rest(tries, context.retry))
+    error = str(fault) or type(fault).__name__
+    with suppress(StoreError), runtime.database.writing() as tx:
+        if by_store:
+            stored_incidents.add_failure(tx, subject, kind, now, error)
+        else:
+            incidents.add_failure(tx, runtime, subject, kind, now, error)
 
 
-def _ask_about_the_clock(context: ComposeContext, now: datetime) -> None:
+def _ask_about_the_clock(runtime: Runtime, now: datetime) -> None:
     """Open an incident while the clock is more than a day ahead of elapsed time.
 
     The operator confirms it with a restart. After downtime there is no elapsed time to compare
     with, and digests are composed.
     """
     error = (
-        f"it went ahead by {context.ahead().days} days while the service ran, and no digests "
+        f"it went ahead by {runtime.ahead().days} days while the service ran, and no digests "
         "are composed until it is corrected; if it is correct now, restart the service"
     )
-    with context.database.writing() as tx:
+    with runtime.database.writing() as tx:
         stored_incidents.open_incident(tx, incidents.CLOCK, incidents.JUMPED, now, error)
 
 
 def _due(
-    context: ComposeContext,
+    runtime: Runtime,
     subscription: Subscription,
     state: SubscriptionState,
     now: datetime,
@@ -199,40 +200,40 @@ def _due(
     """Compose the digest of a subscription if one is due."""
     if now <= pause_end(subscription):
         return None
-    slot = find_slot(context, subscription, state, now, early)
-    return _digest(context, subscription, state, slot, now, known) if slot else None
+    slot = find_slot(runtime, subscription, state, now, early)
+    return _digest(runtime, subscription, state, slot, now, known) if slot else None
 
 
-def _freeze(context: ComposeContext, subscription: Subscription, digest: Digest) -> int | None:
+def _freeze(runtime: Runtime, subscription: Subscription, digest: Digest) -> int | None:
     # An empty digest is a recorded outcome; it is sent only to those who asked for it.
     is_sent = digest.papers or subscription.settings.quiet == "send"
     destinations = subscription.destinations if is_sent else ()
-    forms = render(context, destinations, digest)
-    add_missed(context, destinations, digest, forms)
-    return freeze(context, digest, destinations, forms)
+    forms = render(runtime, destinations, digest)
+    add_missed(runtime, destinations, digest, forms)
+    return freeze(runtime, digest, destinations, forms)
 
 
 def _digest(
-    context: ComposeContext,
+    runtime: Runtime,
     subscription: Subscription,
     state: SubscriptionState,
     slot: Slot,
     now: datetime,
     known: _Known,
 ) -> Digest:
-    with context.database.reading() as tx:
+    with runtime.database.reading() as tx:
         news = matches.unsent(tx, subscription.name, now, known.changes)
-        order = order_of(tx, subscription, context.topics, known.judged)
+        order = order_of(tx, subscription, runtime.topics, known.judged)
         drafted = draft(
             news,
             subscription.settings.max,
             _late(subscription, state, now),
-            rules=context.sections,
-            sources=context.labels,
+            rules=runtime.sections,
+            sources=runtime.labels,
             order=order.place if order else None,
             listed=known.listed,
         )
-        report = known.reports.read(tx, context.sources, _reported_from(state, now), now)
+        report = known.reports.read(tx, runtime.sources, _reported_from(state, now), now)
         also = _other_titles(tx, drafted)
         earlier = write_papers.texts_before(tx, drafted.revisions)
     composed = Digest(
@@ -242,15 +243,15 @@ def _digest(
         timezone=subscription.settings.timezone,
         covers_from=state.last_composed_at,
         composed_at=now,
-        groups=explain_papers(drafted, context.in_force.explain(context.topics), also, earlier),
+        groups=explain_papers(drafted, runtime.in_force.explain(runtime.topics), also, earlier),
         report=tuple(
-            replace(source, title=context.labels[source.source].title) for source in report
+            replace(source, title=runtime.labels[source.source].title) for source in report
         ),
         full=subscription.settings.max,
         waiting=drafted.waiting,
-        notes=_notes_on_parked_topics(context.in_force.index(context.topics), subscription),
+        notes=_notes_on_parked_topics(runtime.in_force.index(runtime.topics), subscription),
         titles=subscription.settings.titles,
-        about=_about(context, subscription),
+        about=_about(runtime, subscription),
     )
     return order.explain(composed, drafted.in_full) if order else composed
 
@@ -259,15 +260,22 @@ def _reported_from(state: SubscriptionState, now: datetime) -> datetime:
     return state.last_composed_at or now - FIRST_REPORT
 
 
-def _about(context: ComposeContext, subscription: Subscription) -> AboutSubscription:
-    rules, settings = context.sections, subscription.settings
+def _about(runtime: Runtime, subscription: Subscription) -> AboutSubscription:
+    rules, settings = runtime.sections, subscription.settings
     return AboutSubscription(
-        title=settings.title if context.titles[settings.title] == 1 else "",
+        title=settings.title if runtime.titles[settings.title] == 1 else "",
         topics=tuple(rules[name].title if name in rules else name for name in subscription.topics),
         schedule=settings.schedule,
-        contact=context.contact,
-        shares_recipients=subscription.name in context.sharing,
+        contact=_contact(runtime.settings),
+        shares_recipients=subscription.name in runtime.sharing,
     )
+
+
+def _contact(settings: Settings) -> str:
+    """Return the address that readers write to: the operator's, or else the sender's."""
+    if settings.operator and settings.operator.email:
+        return settings.operator.email[0]
+    return sender_address(settings.smtp.sender) if settings.smtp else ""
 
 
 def _other_titles(tx: Transaction, drafted: Draft) -> dict[int, tuple[OtherTitle, ...]]:
@@ -297,7 +305,7 @@ def _notes_on_parked_topics(index: TopicIndex, subscription: Subscription) -> tu
 
 
 def rehearse(
-    context: ComposeContext,
+    runtime: Runtime,
     names: Sequence[str] = (),
     *,
     early: bool = False,
@@ -307,12 +315,12 @@ def rehearse(
 
     The digests come in the order of the subscriptions.
     """
-    with rehearsing(context.database) as database:
-        rehearsal = replace(context, database=database)
+    with rehearsing(runtime.database) as database:
+        rehearsal = replace(runtime, database=database)
         match(rehearsal)
         composed: list[Digest] = []
         compose(rehearsal, names, early=early, on_failure=on_failure, on_digest=composed.append)
-    places = {subscription.name: place for place, subscription in enumerate(context.subscriptions)}
+    places = {subscription.name: place for place, subscription in enumerate(runtime.subscriptions)}
     return sorted(composed, key=lambda digest: places[digest.subscription])
 
 
@@ -320,14 +328,14 @@ NOTE = "These papers came while your digests were paused."
 
 
 def add_missed(
-    context: ComposeContext,
+    runtime: Runtime,
     destinations: Sequence[Destination],
     digest: Digest,
     forms: Forms,
 ) -> None:
     """Add further parts to a digest, each for one recipient who was sent none for a while."""
     rendered = [way for way in destinations if way.channel in forms.parts]
-    with context.database.reading() as tx:
+    with runtime.database.reading() as tx:
         returned = [
             (way.channel, to)
             for way in rendered
@@ -345,14 +353,12 @@ def add_missed(
         }
     for (channel, recipient), listed in lists.items():
         if listed.groups:
-            _add(context, channel, recipient, listed, forms)
+            _add(runtime, channel, recipient, listed, forms)
 
 
-def _add(
-    context: ComposeContext, channel: str, recipient: str, listed: Digest, forms: Forms
-) -> None:
+def _add(runtime: Runtime, channel: str, recipient: str, listed: Digest, forms: Forms) -> None:
     """Render a list of papers as the next parts of a digest, for one recipient alone."""
-    rendered = context.channels[channel].render(listed, context.fallback_templates)
+    rendered = runtime.channels[channel].render(listed, runtime.fallback_templates)
     parts = forms.parts[channel]
     first = parts[-1].part + 1
     more = tuple(replace(part, part=first + number) for number, part in enumerate(rendered))

@@ -19,7 +19,7 @@ from monitor.errors import StoreError
 from monitor.log import masked
 from monitor.model import Delivery, DeliveryState, Outcome
 from monitor.pipeline import incidents
-from monitor.pipeline.runtime import DeliverContext
+from monitor.pipeline.runtime import Runtime
 from monitor.pipeline.settle_deliveries import settle_open, time_down
 from monitor.store.digests import deliveries, outbox
 from monitor.store.digests import incidents as stored_incidents
@@ -30,59 +30,60 @@ from monitor.store.engine.group_commit import Together
 log = structlog.get_logger()
 
 
-def deliver(context: DeliverContext, *, ignore_backoff: bool = False) -> list[Delivery]:
+def deliver(runtime: Runtime, *, ignore_backoff: bool = False) -> list[Delivery]:
     """Send the deliveries that are planned or due for another try, a thread an outage group.
 
     Returns those that were attempted, as they now stand, without their bodies. `ignore_backoff`
     tries groups that rest, as after a repair. An interrupt (Ctrl-C) lets hand-offs under way end,
     and begins no other.
     """
-    lines = context.outage_groups
+    lines = runtime.outage_groups
     with ThreadPoolExecutor(max(1, len(lines)), thread_name_prefix="deliver") as pool:
         jobs = [
-            pool.submit(deliver_line, context, line, ignore_backoff=ignore_backoff)
+            pool.submit(deliver_line, runtime, line, ignore_backoff=ignore_backoff)
             for line in lines
         ]
         try:
             attempted = [delivery_id for job in jobs for delivery_id in job.result()]
         except KeyboardInterrupt:
-            context.stopping.set()
+            runtime.stopping.set()
             log.warning("finishing work in progress")
             raise
-    with context.database.reading() as tx:
+    with runtime.database.reading() as tx:
         return deliveries.with_ids(tx, attempted)
 
 
-def are_open(context: DeliverContext, line: str, more_than: int = 0) -> bool:
+def are_open(runtime: Runtime, line: str, more_than: int = 0) -> bool:
     """Say whether more than so many deliveries wait on a line now, to be sent at once."""
-    return _waiting(context, _names(context, line), more_than + 1) > more_than
+    return _waiting(runtime, _names(runtime, line), more_than + 1) > more_than
 
 
 def deliver_line(
-    context: DeliverContext, line: str, *, ignore_backoff: bool = False, most: int | None = None
+    runtime: Runtime, line: str, *, ignore_backoff: bool = False, most: int | None = None
 ) -> list[int]:
     """Send all that waits on one line, until it is done, down, or the service stops.
 
     A process does one round of a line at a time, and sends `at_once` of its deliveries together.
     `most` is how many are attempted, None for all. Returns their ids.
     """
-    names = _names(context, line)
-    settle_open(context, line, names)
-    with context.database.reading() as tx:
+    names = _names(runtime, line)
+    settle_open(runtime, line, names)
+    with runtime.database.reading() as tx:
         if not ignore_backoff and line in stored_incidents.resting(
-            tx, stored_incidents.DOWN, context.clock.now(), context.config_hash
+            tx, stored_incidents.DOWN, runtime.clock.now(), runtime.config_hash
         ):
             return []
         swallows = _swallows(tx, line)
     attempted: list[int] = []
     if swallows:
-        attempted = _run(Round(context, line, names, 1, most, until_sent=True), line, 1)
-        with context.database.reading() as tx:
+        attempted = _run(Round(runtime, line, names, 1, most, until_sent=True), line, 1)
+        with runtime.database.reading() as tx:
             if _swallows(tx, line):
                 return attempted
-    at_once = _waiting(context, names, context.at_once.get(line, 1))
+    server = runtime.mail_server(line)
+    at_once = _waiting(runtime, names, server.connections if server else 1)
     left = None if most is None else most - len(attempted)
-    return attempted + _run(Round(context, line, names, at_once, left), line, at_once)
+    return attempted + _run(Round(runtime, line, names, at_once, left), line, at_once)
 
 
 def _swallows(tx: Transaction, line: str) -> bool:
@@ -104,13 +105,13 @@ def _run(sending: Round, line: str, at_once: int) -> list[int]:
     return sending.attempted
 
 
-def _names(context: DeliverContext, line: str) -> set[str]:
-    return {channel.name for channel in context.outage_groups.get(line, ())}
+def _names(runtime: Runtime, line: str) -> set[str]:
+    return {channel.name for channel in runtime.outage_groups.get(line, ())}
 
 
-def _waiting(context: DeliverContext, names: Collection[str], most: int) -> int:
-    with context.database.reading() as tx:
-        return outbox.waiting(tx, context.clock.now(), names, most)
+def _waiting(runtime: Runtime, names: Collection[str], most: int) -> int:
+    with runtime.database.reading() as tx:
+        return outbox.waiting(tx, runtime.clock.now(), names, most)
 
 
 # How many deliveries are claimed ahead for each that is sent at a time.
@@ -128,7 +129,7 @@ class Round:
 
     def __init__(
         self,
-        context: DeliverContext,
+        runtime: Runtime,
         line: str,
         names: Collection[str],
         at_once: int,
@@ -136,7 +137,7 @@ class Round:
         *,
         until_sent: bool = False,
     ) -> None:
-        self.context = context
+        self.runtime = runtime
         self.line = line
         self.names = names
         self.attempted: list[int] = []
@@ -146,11 +147,11 @@ class Round:
         self._ahead = 1 if at_once <= 1 else CLAIMED_PER_SENDER * at_once
         self._claimed: list[Delivery] = []
         self._claiming = threading.Lock()
-        self._pace = Pace(context, line, names)
+        self._pace = Pace(runtime, line, names)
         self._over = threading.Event()
         self._is_down = False
-        self._together = Together(context.database, expected=at_once // 2)
-        with context.database.reading() as tx:
+        self._together = Together(runtime.database, expected=at_once // 2)
+        with runtime.database.reading() as tx:
             self._wrong = {incident.subject for incident in stored_incidents.open_incidents(tx)}
 
     def run(self) -> None:
@@ -172,11 +173,11 @@ class Round:
         """Let go of what was claimed ahead and not begun."""
         left = [delivery.id for delivery in self._claimed]
         if left:
-            with self.context.database.writing() as tx:
-                outbox.put_back(tx, left, self.context.owner.id, self.context.clock.now())
+            with self.runtime.database.writing() as tx:
+                outbox.put_back(tx, left, self.runtime.owner.id, self.runtime.clock.now())
 
     def _goes_on(self) -> bool:
-        if self._over.is_set() or self.context.stopping.is_set():
+        if self._over.is_set() or self.runtime.stopping.is_set():
             return False
         return self._most is None or next(self._begun) < self._most
 
@@ -196,7 +197,7 @@ class Round:
     def _claims(
         self, tx: Transaction, requests: Sequence[Collection[str]]
     ) -> Sequence[list[Delivery]]:
-        now, owner = self.context.clock.now(), self.context.owner.id
+        now, owner = self.runtime.clock.now(), self.runtime.owner.id
         return [
             outbox.claim(tx, owner, now, channels=names, limit=self._ahead) for names in requests
         ]
@@ -210,7 +211,7 @@ class Round:
             return handed_off
 
         try:
-            return self.context.channels[delivery.channel].send(delivery, commit_handoff)
+            return self.runtime.channels[delivery.channel].send(delivery, commit_handoff)
         except Exception as fault:
             expected = isinstance(fault, StoreError)
             log.error(
@@ -226,7 +227,7 @@ class Round:
             return Outcome(state, error, retry_after=retry_policy.AFTER_FAULT)
 
     def _hand_off(self, tx: Transaction, ids: Sequence[int]) -> Sequence[bool]:
-        ours = outbox.commit_handoff(tx, ids, self.context.owner.id, self.context.clock.now())
+        ours = outbox.commit_handoff(tx, ids, self.runtime.owner.id, self.runtime.clock.now())
         return [id in ours for id in ids]
 
     def _is_first_to_find_it_down(self, outcome: Outcome) -> bool:
@@ -250,7 +251,7 @@ class Round:
             except StoreError as fault:
                 if not tries:
                     log.error("outcome not recorded yet", delivery=delivery.id, error=str(fault))
-                if self.context.stopping.wait(pause):
+                if self.runtime.stopping.wait(pause):
                     break
             else:
                 if tries:
@@ -269,9 +270,9 @@ class Round:
         self, tx: Transaction, tried: Sequence[tuple[Delivery, Outcome, bool]]
     ) -> Sequence[None]:
         """Let wait as before what the line was down for."""
-        context, now = self.context, self.context.clock.now()
+        runtime, now = self.runtime, self.runtime.clock.now()
         for delivery, outcome, down in tried:
-            outbox.unclaim(tx, delivery.id, context.owner.id, outcome.error, now)
+            outbox.unclaim(tx, delivery.id, runtime.owner.id, outcome.error, now)
             if down:
                 self._open_outage(tx, outcome.error, now)
         return [None] * len(tried)
@@ -279,16 +280,16 @@ class Round:
     def _record_batch(
         self, tx: Transaction, tried: Sequence[tuple[Delivery, Outcome]]
     ) -> Sequence[None]:
-        context, now = self.context, self.context.clock.now()
+        runtime, now = self.runtime, self.runtime.clock.now()
         alike: dict[retry_policy.Decided, list[tuple[Delivery, Outcome]]] = defaultdict(list)
         for delivery, outcome in tried:
             down = time_down(tx, self.line, delivery, now)
-            decided = retry_policy.decide(delivery, outcome, now, context.retry, down)
+            decided = retry_policy.decide(delivery, outcome, now, runtime.settings.retry, down)
             unnamed = retry_policy.Decided(replace(decided.outcome, reference=""), decided.at)
             alike[unnamed].append((delivery, decided.outcome))
         for decided, deliveries_alike in alike.items():
             known_as = {delivery.id: outcome.reference for delivery, outcome in deliveries_alike}
-            owner = context.owner.id
+            owner = runtime.owner.id
             recorded = outbox.record(tx, known_as, owner, decided.outcome, now, decided.at)
             for delivery, outcome in deliveries_alike:
                 if delivery.id not in recorded and outcome.state is DeliveryState.SENT:
@@ -317,17 +318,15 @@ class Round:
 
     def _rest(self, tx: Transaction, error: str, now: datetime) -> None:
         """Leave the line alone for a while, once for all who find at the same time that it is."""
-        if self.line in stored_incidents.resting(tx, DOWN, now, self.context.config_hash):
+        if self.line in stored_incidents.resting(tx, DOWN, now, self.runtime.config_hash):
             return
         self._open_outage(tx, error, now)
         self._wrong.add(self.line)
 
     def _open_outage(self, tx: Transaction, error: str, now: datetime) -> None:
         """Record that the line is down, and when it is tried again."""
-        config_hash, retry = self.context.config_hash, self.context.retry
-        tries = stored_incidents.add_failure(tx, self.line, DOWN, now, error, config_hash)
-        next_try = now + retry_policy.rest(tries, retry)
-        stored_incidents.set_next_try(tx, self.line, DOWN, next_try)
+        config_hash = self.runtime.config_hash
+        incidents.add_failure(tx, self.runtime, self.line, DOWN, now, error, config_hash)
 
     def _judge(self, tx: Transaction, delivery: Delivery, outcome: Outcome, now: datetime) -> None:
         """A permanent refusal opens an incident; the next success closes it."""
@@ -364,11 +363,11 @@ class Pace:
 
     _taking = threading.Lock()
 
-    def __init__(self, context: DeliverContext, line: str, names: Collection[str]) -> None:
-        self._context = context
+    def __init__(self, runtime: Runtime, line: str, names: Collection[str]) -> None:
+        self._runtime = runtime
         self._line = line
         self._names = names
-        self._next = context.not_before
+        self._next = runtime.not_before
 
     def free(self) -> set[str]:
         """Return the channels that may be sent to at once."""
@@ -377,10 +376,10 @@ class Pace:
     def wait(self, name: str) -> bool:
         """Wait until a channel and its line may be sent to. False when the process is stopping."""
         left = max(self._left(name), self._turn())
-        return left <= 0 or not self._context.stopping.wait(left)
+        return left <= 0 or not self._runtime.stopping.wait(left)
 
     def sent(self, name: str) -> None:
-        apart = self._context.channels[name].min_interval
+        apart = self._runtime.channels[name].min_interval
         if apart:
             self._next[self._line, name] = time.monotonic() + apart
 
@@ -389,11 +388,11 @@ class Pace:
 
     def _turn(self) -> float:
         """Take the line's next turn, and return the seconds until it comes."""
-        apart = self._context.apart.get(self._line, 0.0)
-        if not apart:
+        server = self._runtime.mail_server(self._line)
+        if server is None or not server.per_minute:
             return 0.0
         with self._taking:
             now = time.monotonic()
             turn = max(now, self._next.get((self._line, ""), 0.0))
-            self._next[self._line, ""] = turn + apart
+            self._next[self._line, ""] = turn + 60 / server.per_minute
         return turn - now

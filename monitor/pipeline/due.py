@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from monitor.digest.schedule import Slot, latest_due, next_due
 from monitor.errors import UsageError
 from monitor.pipeline import incidents
-from monitor.pipeline.runtime import ComposeContext, Subscription
+from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.store.digests import digests
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine.database import Transaction
@@ -25,11 +25,11 @@ LOOK_AGAIN = timedelta(hours=1)
 NextDue: TypeAlias = tuple[SubscriptionState, str, str, datetime]
 
 
-def chosen(context: ComposeContext, names: Sequence[str]) -> Sequence[Subscription]:
+def chosen(runtime: Runtime, names: Sequence[str]) -> Sequence[Subscription]:
     """Return the named subscriptions, all when none is named. Raises UsageError."""
     if not names:
-        return context.subscriptions
-    by_name = {subscription.name: subscription for subscription in context.subscriptions}
+        return runtime.subscriptions
+    by_name = {subscription.name: subscription for subscription in runtime.subscriptions}
     for name in names:
         if name not in by_name:
             raise UsageError(
@@ -38,7 +38,7 @@ def chosen(context: ComposeContext, names: Sequence[str]) -> Sequence[Subscripti
     return [by_name[name] for name in by_name if name in set(names)]
 
 
-def find_chunks(context: ComposeContext, share: int | None) -> list[int]:
+def find_chunks(runtime: Runtime, share: int | None) -> list[int]:
     """Return the chunks of `share` subscriptions to compose: the first, and those with some due.
 
     While a channel cannot render, all: its digests are rendered again. Without `share` there is
@@ -46,11 +46,11 @@ def find_chunks(context: ComposeContext, share: int | None) -> list[int]:
     """
     if not share:
         return [0]
-    with context.database.reading() as tx:
-        due = subscriptions.may_be_due(tx, context.clock.now())
+    with runtime.database.reading() as tx:
+        due = subscriptions.may_be_due(tx, runtime.clock.now())
         wrong = {entry.kind for entry in stored_incidents.open_incidents(tx)}
     every = incidents.NOT_RENDERED in wrong
-    places = enumerate(entry.name for entry in context.subscriptions)
+    places = enumerate(entry.name for entry in runtime.subscriptions)
     return sorted({0, *(place // share for place, name in places if every or name in due)})
 
 
@@ -89,15 +89,15 @@ def find_next_due(
     yield state, subscription.settings.schedule, subscription.settings.timezone, after
 
 
-def set_next_due(context: ComposeContext, entries: Sequence[NextDue]) -> None:
+def set_next_due(runtime: Runtime, entries: Sequence[NextDue]) -> None:
     """Note when subscriptions have to be looked at again."""
     if entries:
-        with context.database.writing() as tx:
+        with runtime.database.writing() as tx:
             subscriptions.set_next_due(tx, entries)
 
 
 def find_slot(
-    context: ComposeContext,
+    runtime: Runtime,
     subscription: Subscription,
     state: SubscriptionState,
     now: datetime,
@@ -106,7 +106,7 @@ def find_slot(
     """Return the slot of which a digest is due now, or with `early` the next one."""
     after = _last_slot(subscription, state)
     if subscription.schedule.immediately:
-        with context.database.reading() as tx:
+        with runtime.database.reading() as tx:
             if not matches.has_fresh(tx, subscription.name, now):
                 return None
             return Slot(str(digests.count(tx, subscription.name) + 1), now)

@@ -16,11 +16,10 @@ import structlog
 
 from monitor.channels.base import Channel
 from monitor.channels.email.channel import message_id
-from monitor.channels.retry_policy import rest
 from monitor.errors import MonitorError, StoreError, TemplateError
 from monitor.model import Digest, Rendered
 from monitor.pipeline import incidents
-from monitor.pipeline.runtime import ComposeContext, Destination, Subscription
+from monitor.pipeline.runtime import Destination, Runtime, Subscription
 from monitor.store.digests import digests, freeze_digest
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.digests.freeze_digest import Planned
@@ -53,12 +52,12 @@ class Forms:
     only: dict[tuple[str, int], str] = field(default_factory=dict)
 
 
-def render(context: ComposeContext, destinations: Sequence[Destination], digest: Digest) -> Forms:
+def render(runtime: Runtime, destinations: Sequence[Destination], digest: Digest) -> Forms:
     """Render a digest for each channel. Raises the first error when all of them fail."""
     forms = Forms()
     for name in dict.fromkeys(way.channel for way in destinations):
         try:
-            forms.parts[name] = _render(context, context.channels[name], digest, forms.replaced)
+            forms.parts[name] = _render(runtime, runtime.channels[name], digest, forms.replaced)
         except Exception as fault:
             forms.errors[name] = fault
     if forms.errors and not forms.parts:
@@ -69,14 +68,14 @@ def render(context: ComposeContext, destinations: Sequence[Destination], digest:
 
 
 def _render(
-    context: ComposeContext, channel: Channel, digest: Digest, replaced: dict[str, str]
+    runtime: Runtime, channel: Channel, digest: Digest, replaced: dict[str, str]
 ) -> tuple[Rendered, ...]:
     """Take the shipped template where the user's fails."""
     try:
-        rendered = channel.render(digest, context.templates)
+        rendered = channel.render(digest, runtime.templates)
     except TemplateError as fault:
         log.error("template failed", channel=channel.name, error=str(fault))
-        rendered = channel.render(digest, context.fallback_templates)
+        rendered = channel.render(digest, runtime.fallback_templates)
         replaced[channel.name] = str(fault)
     else:
         replaced[channel.name] = ""
@@ -94,9 +93,7 @@ def log_render_failure(channel: str, subscription: str, period: str, fault: Exce
     )
 
 
-def plan(
-    context: ComposeContext, destinations: Sequence[Destination], forms: Forms
-) -> list[Planned]:
+def plan(runtime: Runtime, destinations: Sequence[Destination], forms: Forms) -> list[Planned]:
     """Return a delivery for each part and recipient; one that failed where there is no text."""
     planned = []
     for way in destinations:
@@ -105,7 +102,7 @@ def plan(
         error = error_text(forms.errors.get(way.channel))
         planned += [
             Planned(
-                way.channel, to, number, message_id(secrets.token_hex(12), context.sender), error
+                way.channel, to, number, message_id(secrets.token_hex(12), runtime.sender), error
             )
             for to in way.recipients
             for number in numbers
@@ -120,7 +117,7 @@ def error_text(fault: Exception | None) -> str:
 
 def record_rendering(
     tx: Transaction,
-    context: ComposeContext,
+    runtime: Runtime,
     forms: Forms,
     now: datetime,
     wrong: Collection[str],
@@ -130,7 +127,7 @@ def record_rendering(
     `wrong` are the subjects of open incidents.
     """
     for name, fault in forms.errors.items():
-        record_failure(tx, context, name, error_text(fault), now)
+        record_failure(tx, runtime, name, error_text(fault), now)
     for name, error in forms.replaced.items():
         subject = incidents.templates(name)
         if error:
@@ -140,29 +137,26 @@ def record_rendering(
 
 
 def record_failure(
-    tx: Transaction, context: ComposeContext, channel: str, error: str, now: datetime
+    tx: Transaction, runtime: Runtime, channel: str, error: str, now: datetime
 ) -> None:
     subject = incidents.channel(channel)
-    tries = stored_incidents.add_failure(tx, subject, incidents.NOT_RENDERED, now, error)
-    stored_incidents.set_next_try(
-        tx, subject, incidents.NOT_RENDERED, now + rest(tries, context.retry)
-    )
+    incidents.add_failure(tx, runtime, subject, incidents.NOT_RENDERED, now, error)
 
 
 def freeze(
-    context: ComposeContext, digest: Digest, destinations: Sequence[Destination], forms: Forms
+    runtime: Runtime, digest: Digest, destinations: Sequence[Destination], forms: Forms
 ) -> int | None:
     """Store a digest and plan its deliveries, in one transaction.
 
     Returns its id, None if it is stored already. Either way the incident of a subscription that
     could not be composed ends.
     """
-    planned, now = plan(context, destinations, forms), digest.composed_at
-    with context.database.writing() as tx:
+    planned, now = plan(runtime, destinations, forms), digest.composed_at
+    with runtime.database.writing() as tx:
         frozen = freeze_digest.freeze(tx, digest, forms.parts, planned, now)
         wrong = {incident.subject for incident in stored_incidents.open_incidents(tx)}
         if frozen is not None:
-            record_rendering(tx, context, forms, now, wrong)
+            record_rendering(tx, runtime, forms, now, wrong)
         subject = incidents.subscription(digest.subscription)
         if subject in wrong:
             stored_incidents.end_incident(tx, subject, incidents.NOT_COMPOSED, now)
@@ -186,7 +180,7 @@ def failing(open_incidents: Sequence[stored_incidents.Incident]) -> set[str]:
 
 
 def render_again(
-    context: ComposeContext,
+    runtime: Runtime,
     subscriptions: Sequence[Subscription],
     subjects: Collection[str],
     on_failure: OnFailure,
@@ -196,39 +190,39 @@ def render_again(
     `subjects` name the channels. A digest whose papers moved into a newer one is not rendered any
     more.
     """
-    channels = [name for name in context.channels if incidents.channel(name) in subjects]
+    channels = [name for name in runtime.channels if incidents.channel(name) in subjects]
     if not channels:
         return 0
-    with context.database.reading() as tx:
+    with runtime.database.reading() as tx:
         waiting = freeze_digest.list_unrendered(tx, [s.name for s in subscriptions])
     named = {s.name: s for s in subscriptions}
     done = 0
     for name in channels:
         mine = [s for s in waiting if s.channel == name]
-        done += _render_channel_again(context, name, mine, named, on_failure)
+        done += _render_channel_again(runtime, name, mine, named, on_failure)
     return done
 
 
 def _render_channel_again(
-    context: ComposeContext,
+    runtime: Runtime,
     channel: str,
     waiting: Sequence[freeze_digest.Unrendered],
     named: Mapping[str, Subscription],
     on_failure: OnFailure,
 ) -> int:
-    now, done, errors = context.clock.now(), 0, []
+    now, done, errors = runtime.clock.now(), 0, []
     for unrendered in waiting:
         try:
-            done += _render_digest_again(context, unrendered, named[unrendered.subscription], now)
+            done += _render_digest_again(runtime, unrendered, named[unrendered.subscription], now)
         except StoreError:
             raise
         except Exception as fault:
             errors.append(error_text(fault))
             log_render_failure(channel, unrendered.subscription, unrendered.period, fault)
             on_failure(unrendered.subscription, fault)
-    with context.database.writing() as tx:
+    with runtime.database.writing() as tx:
         if errors:
-            record_failure(tx, context, channel, errors[0], now)
+            record_failure(tx, runtime, channel, errors[0], now)
         elif not any(
             unrendered.channel == channel for unrendered in freeze_digest.list_unrendered(tx)
         ):
@@ -239,18 +233,18 @@ def _render_channel_again(
 
 
 def _render_digest_again(
-    context: ComposeContext,
+    runtime: Runtime,
     unrendered: freeze_digest.Unrendered,
     subscription: Subscription,
     now: datetime,
 ) -> int:
     """Give a frozen digest the deliveries it lacks, to those who are still written to."""
     destinations = [way for way in subscription.destinations if way.channel == unrendered.channel]
-    with context.database.reading() as tx:
+    with runtime.database.reading() as tx:
         digest = digests.get(tx, unrendered.digest_id)
     if digest is None or not destinations:
         return 0
-    forms = render(context, destinations, digest)
-    planned = plan(context, destinations, forms)
-    with context.database.writing() as tx:
+    forms = render(runtime, destinations, digest)
+    planned = plan(runtime, destinations, forms)
+    with runtime.database.writing() as tx:
         return freeze_digest.add_text(tx, unrendered, forms.parts[unrendered.channel], planned, now)

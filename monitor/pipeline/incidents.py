@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime, timedelta
-from itertools import chain
 
+from monitor.channels.retry_policy import rest
 from monitor.errors import StoreError
 from monitor.model import Delivery, DeliveryState
-from monitor.pipeline.runtime import OPERATOR, MatchContext, RecipientsContext, StageContext
+from monitor.pipeline.runtime import OPERATOR, Runtime
 from monitor.store.digests import deliveries, suppressions
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine.database import Transaction
@@ -76,25 +76,25 @@ def recipient(channel: str, address: str) -> str:
     return f"{channel} to {address}"
 
 
-def note_outage(context: StageContext, since: datetime, error: str) -> None:
+def note_outage(runtime: Runtime, since: datetime, error: str) -> None:
     """Record that the store was unavailable until now, for the operator: once for all processes."""
-    now = context.clock.now()
+    now = runtime.clock.now()
     if now - since < BRIEF:
         return
-    with suppress(StoreError), context.database.ingesting() as tx:
+    with suppress(StoreError), runtime.database.ingesting() as tx:
         stored_incidents.add_ended(tx, STORE, UNAVAILABLE, since, now, error)
 
 
-def clock_jumped(context: StageContext) -> bool:
+def clock_jumped(runtime: Runtime) -> bool:
     """Say whether the clock went ahead by itself while this process ran.
 
     To be down for long is no jump, and neither is to sleep: both pass for the clock that counts
     from the machine's start, too.
     """
-    return context.ahead() > MOST_AHEAD
+    return runtime.ahead() > MOST_AHEAD
 
 
-def subjects(context: MatchContext, living: Iterable[tuple[str, str, str]]) -> set[str]:
+def subjects(runtime: Runtime, living: Iterable[tuple[str, str, str]]) -> set[str]:
     """Return all subjects that the configuration in force may have incidents of.
 
     `living` are (subscription, channel, recipient). The clock is one for as long as it is wrong.
@@ -103,24 +103,37 @@ def subjects(context: MatchContext, living: Iterable[tuple[str, str, str]]) -> s
         CONFIGURATION,
         SLACK_ANSWERS,
         suppressions.LIST,
-        *([CLOCK] if clock_jumped(context) else []),
-        *map(source, context.sources),
-        *(subscription(entry.name) for entry in context.subscriptions),
-        *context.outage_groups,
-        *map(channel, context.channels),
-        *map(templates, context.channels),
+        *([CLOCK] if clock_jumped(runtime) else []),
+        *map(source, runtime.sources),
+        *(subscription(entry.name) for entry in runtime.subscriptions),
+        *runtime.outage_groups,
+        *map(channel, runtime.channels),
+        *map(templates, runtime.channels),
         *(recipient(way, address) for _, way, address in living),
     }
 
 
-def open_unclear(
-    tx: Transaction, context: RecipientsContext, delivery: Delivery, now: datetime
+def add_failure(
+    tx: Transaction,
+    runtime: Runtime,
+    subject: str,
+    kind: str,
+    now: datetime,
+    error: str,
+    config_hash: str = "",
 ) -> None:
+    """Open an incident, or renew it, and leave its subject alone for longer each time."""
+    tries = stored_incidents.add_failure(tx, subject, kind, now, error, config_hash)
+    next_try = now + rest(tries, runtime.settings.retry)
+    stored_incidents.set_next_try(tx, subject, kind, next_try)
+
+
+def open_unclear(tx: Transaction, runtime: Runtime, delivery: Delivery, now: datetime) -> None:
     """Note that nothing can find out what became of a delivery: a person has to say it.
 
     Who is not written to any more is no incident, and of a notice that may be lost there is none.
     """
-    if delivery.subscription == OPERATOR or not is_written_to(context, delivery):
+    if delivery.subscription == OPERATOR or not is_written_to(runtime, delivery):
         return
     what = f"delivery {delivery.id}, {delivery.subscription} {delivery.period},"
     settle = f"`paper-monitor deliveries resolve {delivery.id} sent|resend`"
@@ -130,16 +143,9 @@ def open_unclear(
     )
 
 
-def is_written_to(context: RecipientsContext, delivery: Delivery) -> bool:
+def is_written_to(runtime: Runtime, delivery: Delivery) -> bool:
     """Say whether the configuration in force still names a delivery's recipient."""
-    of_others = (s.destinations for s in context.subscriptions if s.name == delivery.subscription)
-    destinations = (
-        context.operator if delivery.subscription == OPERATOR else chain.from_iterable(of_others)
-    )
-    to = (delivery.channel, delivery.recipient)
-    return any(
-        to == (way.channel, recipient) for way in destinations for recipient in way.recipients
-    )
+    return (delivery.subscription, delivery.channel, delivery.recipient) in runtime.recipients
 
 
 def end_unclear(tx: Transaction, delivery: Delivery, now: datetime) -> None:

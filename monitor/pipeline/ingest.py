@@ -28,7 +28,7 @@ from monitor.model import (
 from monitor.pipeline import incidents, source_schedule
 from monitor.pipeline.cleanup import fill_blocks
 from monitor.pipeline.run_recorder import MAX_PAPERS, STOPPED, ChunkSize, Progress, RunRecorder
-from monitor.pipeline.runtime import ConfiguredSource, IngestContext
+from monitor.pipeline.runtime import ConfiguredSource, Runtime
 from monitor.pipeline.source_health import judge, note_gap
 from monitor.sources import sandbox
 from monitor.sources.base import Found
@@ -44,25 +44,25 @@ log = structlog.get_logger()
 TICK = timedelta(seconds=20)
 
 
-def is_due(context: IngestContext, name: str) -> bool:
+def is_due(runtime: Runtime, name: str) -> bool:
     """Say whether the time of a source has come to be read again."""
-    configured = context.sources[name]
-    with context.database.reading() as tx:
+    configured = runtime.sources[name]
+    with runtime.database.reading() as tx:
         last = runs.last_start(tx, name)
         state = reading_state.source_state(tx, name, configured.address)
     every = configured.settings.every
     if configured.is_folder:
         every -= TICK
-    return source_schedule.is_due(state, last, every, context.clock.now())
+    return source_schedule.is_due(state, last, every, runtime.clock.now())
 
 
-def is_being_read(context: IngestContext, name: str) -> bool:
+def is_being_read(runtime: Runtime, name: str) -> bool:
     """Say whether a process reads a source at this moment."""
-    return locks.is_source_locked(context.database, name)
+    return locks.is_source_locked(runtime.database, name)
 
 
 def ingest(
-    context: IngestContext,
+    runtime: Runtime,
     name: str,
     on_progress: Callable[[Run], None] | None = None,
     accept: FirstRun | None = None,
@@ -73,20 +73,20 @@ def ingest(
     `on_progress` gets each as it grows. With `accept` a reading that would be held is stored.
     Raises StoreBusyError.
     """
-    configured, now = context.sources[name], context.clock.now()
-    with locks.source_lock(context.database, name):
-        fill_blocks(context)
-        with context.database.writing() as tx:
+    configured, now = runtime.sources[name], runtime.clock.now()
+    with locks.source_lock(runtime.database, name):
+        fill_blocks(runtime)
+        with runtime.database.writing() as tx:
             runs.close_interrupted(tx, name, now)
             first = runs.first_read(tx, name) is None
             validators = runs.validators(tx, name)
             state = reading_state.source_state(tx, name, configured.address)
             error = stored_incidents.open_error(tx, incidents.source(name), incidents.FAILING)
-        retried = retry_after_upgrade(context, name, on_progress)
+        retried = retry_after_upgrade(runtime, name, on_progress)
         if source_schedule.waits(state, now):
             return [*retried, _postponed_run(name, state.waits_for, now)]
         first_run = configured.first_run if first else accept
-        recorder = RunRecorder(context, configured, first_run, error, on_progress)
+        recorder = RunRecorder(runtime, configured, first_run, error, on_progress)
         reading = _Pass(
             recorder,
             reread=source_schedule.is_afresh(state, now),
@@ -94,18 +94,18 @@ def ingest(
         )
         done = list(reading.runs(validators))
         if reading.wait:
-            _record_wait(context, configured, reading.wait)
+            _record_wait(runtime, configured, reading.wait)
         if isinstance(reading.wait, WaitError):
             return [*retried, *(done or [_postponed_run(name, str(reading.wait), now)])]
-        judge(context, configured, done)
+        judge(runtime, configured, done)
         if not first and "until" not in validators:
-            note_gap(context, configured, done)
+            note_gap(runtime, configured, done)
     return [*retried, *done]
 
 
-def _record_wait(context: IngestContext, configured: ConfiguredSource, wait: FetchError) -> None:
-    until = context.clock.now() + (wait.retry_after or timedelta(0))
-    with context.database.writing() as tx:
+def _record_wait(runtime: Runtime, configured: ConfiguredSource, wait: FetchError) -> None:
+    until = runtime.clock.now() + (wait.retry_after or timedelta(0))
+    with runtime.database.writing() as tx:
         reading_state.must_wait(tx, configured.name, configured.address, until, str(wait))
 
 
@@ -122,7 +122,7 @@ class _Pass:
 
     def __init__(self, recorder: RunRecorder, *, reread: bool, hold_replayed: bool) -> None:
         self.recorder = recorder
-        self.context: IngestContext = recorder.context
+        self.runtime: Runtime = recorder.runtime
         self.configured: ConfiguredSource = recorder.configured
         self.reread = reread
         self.hold_replayed = hold_replayed
@@ -148,7 +148,7 @@ class _Pass:
                 run = self._document(document)
                 if run:
                     yield run
-                if self.context.stopping.is_set():
+                if self.runtime.stopping.is_set():
                     return
                 self.recorder.start()
         except StoreError:
@@ -185,7 +185,7 @@ class _Pass:
 
     def _read(self, document: Document) -> Run | None:
         content_hash = hashlib.sha256(document.content).hexdigest()
-        with self.context.database.reading() as tx:
+        with self.runtime.database.reading() as tx:
             progress = reading_state.of_document(tx, self.configured.name, content_hash)
         offset, finished = progress or (0, False)
         if finished:
@@ -236,7 +236,7 @@ class _Pass:
         self, papers: Sequence[Paper], offset: int
     ) -> Iterator[tuple[int, Sequence[Paper]]]:
         size = ChunkSize()
-        while offset < len(papers) and not self.context.stopping.is_set():
+        while offset < len(papers) and not self.runtime.stopping.is_set():
             started_at = time.thread_time()
             chunk = papers[offset : offset + size.papers]
             yield offset, chunk
@@ -254,7 +254,7 @@ class _Pass:
 
 def read_dump(recorder: RunRecorder, dump: Dump) -> Run | None:
     """Read a dump in parts, from where an earlier reading of it, or of its beginning, ended."""
-    with recorder.context.database.reading() as tx:
+    with recorder.runtime.database.reading() as tx:
         states = reading_state.dump_states(tx, recorder.configured.name)
     if any(state.is_read(dump) for state in states):
         return None
@@ -273,7 +273,7 @@ def _read_parts(recorder: RunRecorder, dump: Dump, reading: DumpReading) -> Dump
     What holds no paper so far leaves no cursor, so that it fails again until it is fixed.
     """
     size, cursor = ChunkSize(), reading.begin
-    while not recorder.context.stopping.is_set():
+    while not recorder.runtime.stopping.is_set():
         started_at = time.thread_time()
         part = reading.take(size.papers)
         if part is None:
@@ -303,8 +303,8 @@ def _end_dump(
     if not cursor.offset and error:
         recorder.forget_redirect(dump.url)
         return recorder.finish(RunOutcome.FAILED, error, dump.name)
-    now = recorder.context.clock.now()
-    with recorder.context.database.writing() as tx:
+    now = recorder.runtime.clock.now()
+    with recorder.runtime.database.writing() as tx:
         _progress(recorder, dump, cursor, ended=whole or not dump.url)(tx, now)
         if whole:
             recorder.record_whole(tx, dump, now)
@@ -324,39 +324,39 @@ def _progress(
 
 
 def retry_after_upgrade(
-    context: IngestContext, name: str, on_progress: Callable[[Run], None] | None = None
+    runtime: Runtime, name: str, on_progress: Callable[[Run], None] | None = None
 ) -> list[Run]:
     """Try the records of a source that another version of the program could not decide.
 
     The caller holds the lock of the source.
     """
-    return list(_retry(context, name, version("paper-monitor"), on_progress))
+    return list(_retry(runtime, name, version("paper-monitor"), on_progress))
 
 
 def retry_all(
-    context: IngestContext, name: str, on_progress: Callable[[Run], None] | None = None
+    runtime: Runtime, name: str, on_progress: Callable[[Run], None] | None = None
 ) -> list[Run]:
     """Try all undecided records of a source. Raises StoreBusyError if it is being read."""
-    with locks.source_lock(context.database, name):
-        return list(_retry(context, name, None, on_progress))
+    with locks.source_lock(runtime.database, name):
+        return list(_retry(runtime, name, None, on_progress))
 
 
 def _retry(
-    context: IngestContext,
+    runtime: Runtime,
     name: str,
     other_than: str | None,
     on_progress: Callable[[Run], None] | None,
 ) -> Iterator[Run]:
     """Try records as their documents gave them, and yield a run for each of these chunks."""
     after: tuple[datetime, str, str] | None = None
-    while not context.stopping.is_set():
-        with context.database.reading() as tx:
+    while not runtime.stopping.is_set():
+        with runtime.database.reading() as tx:
             records = undecided.waiting(tx, name, MAX_PAPERS, after=after, other_than=other_than)
         if not records:
             return
         after = undecided.place_of(records[-1])
         for (document, first_run, at), chunk in groupby(records, key=_chunk_of):
-            recorder = RunRecorder(context, context.sources[name], first_run, "", on_progress)
+            recorder = RunRecorder(runtime, runtime.sources[name], first_run, "", on_progress)
             recorder.start()
             papers = [undecided.paper_of(record) for record in chunk]
             recorder.store(papers, Document(document, b"", at), _no_progress, decided_at=at)

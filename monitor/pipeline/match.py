@@ -14,7 +14,7 @@ import structlog
 from monitor.match import TopicIndex, build_index
 from monitor.model import Change, MatchRow, Topic
 from monitor.pipeline import incidents, shared_store
-from monitor.pipeline.runtime import MatchContext
+from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.digests import outbox, suppressions
 from monitor.store.engine.database import Transaction
@@ -29,26 +29,26 @@ BATCH = 1_000
 MATCH_OVERLAP = timedelta(hours=1)
 
 
-def match(context: MatchContext) -> int:
+def match(runtime: Runtime) -> int:
     """Match all that waits and return the number of matches written.
 
     A topic that cannot be understood is parked: it is logged and named in the digests, and
     the others go on.
     """
-    sync_subscriptions(context)
-    topics = {topic.name: topic for topic in context.topics}
+    sync_subscriptions(runtime)
+    topics = {topic.name: topic for topic in runtime.topics}
     index: TopicIndex | None = None
-    written = _look_back(context)
-    while not context.stopping.is_set():
-        with context.database.reading() as tx:
+    written = _look_back(runtime)
+    while not runtime.stopping.is_set():
+        with runtime.database.reading() as tx:
             changes = matches.changes_to_match(tx, BATCH)
         if not changes:
             break
-        index = index or context.in_force.index(context.topics)
+        index = index or runtime.in_force.index(runtime.topics)
         rows = list(find(index, topics, changes))
-        with context.database.writing() as tx:
+        with runtime.database.writing() as tx:
             done = _with_same_sources(tx, _sources_by_change(changes))
-            matches.save(tx, done, rows, context.clock.now())
+            matches.save(tx, done, rows, runtime.clock.now())
         written += len(rows)
     return written
 
@@ -67,62 +67,62 @@ def _with_same_sources(tx: Transaction, expected: _SourcesByChange) -> list[tupl
     return [change for change, sources in expected.items() if current.get(change[0], ()) == sources]
 
 
-def sync_subscriptions(context: MatchContext) -> None:
+def sync_subscriptions(runtime: Runtime) -> None:
     """Put the subscriptions in force; who was removed is written to no more.
 
     What no longer is in the configuration is no incident either. What another configuration has
     stays for as long as that is in use as well.
     """
-    now, keep = context.clock.now(), False
-    with context.database.writing() as tx:
-        shared_store.take_turn(tx, context)
-        if not context.in_force.has_subscriptions(tx, context.subscribed):
-            keep = shared_store.keeps_others(tx, context)
-            subscriptions.sync_subscriptions(tx, context.subscribed, now, keep_others=keep)
+    now, keep = runtime.clock.now(), False
+    with runtime.database.writing() as tx:
+        shared_store.take_turn(tx, runtime)
+        if not runtime.in_force.has_subscriptions(tx, runtime.subscribed):
+            keep = shared_store.keeps_others(tx, runtime)
+            subscriptions.sync_subscriptions(tx, runtime.subscribed, now, keep_others=keep)
         mark = subscriptions.changed_at(tx)
-        outbox.suppress_missing(tx, context.recipients, now)
+        outbox.suppress_missing(tx, runtime.recipients, now)
         suppressions.withhold(tx, now)
         if unsolved := stored_incidents.open_incidents(tx):
-            living = incidents.subjects(context, context.recipients)
+            living = incidents.subjects(runtime, runtime.recipients)
             if shared_store.goes_on(tx, unsolved):
                 living.add(incidents.STORE)
             stored_incidents.end_obsolete(tx, living, now)
     # What was kept is removed by the round that finds the other configuration out of use.
-    context.in_force.remember_subscriptions(context.subscribed, None if keep else mark)
+    runtime.in_force.remember_subscriptions(runtime.subscribed, None if keep else mark)
 
 
-def _look_back(context: MatchContext) -> int:
+def _look_back(runtime: Runtime) -> int:
     """Match new and changed topics with what was matched without them, then put them in force.
 
     What waits to be matched is left to `match`, which matches it with all topics at once. The
     matching is done with no transaction open. What others matched meanwhile without the new
     topics is opened again by the transaction that puts them in force.
     """
-    now = context.clock.now()
-    with context.database.reading() as tx:
+    now = runtime.clock.now()
+    with runtime.database.reading() as tx:
         mark = matches.activated_at(tx)
-        changed, gone = context.in_force.difference(tx, context.topics)
-    every = len(changed) == len(context.topics)
-    index = context.in_force.index(context.topics) if every else build_index(changed)
+        changed, gone = runtime.in_force.difference(tx, runtime.topics)
+    every = len(changed) == len(runtime.topics)
+    index = runtime.in_force.index(runtime.topics) if every else build_index(changed)
     changed = _readable(changed, index)
     if mark and not changed and not gone:
-        context.in_force.remember(context.topics, mark)
+        runtime.in_force.remember(runtime.topics, mark)
         return 0
-    with context.database.reading() as tx:
+    with runtime.database.reading() as tx:
         starts = matches.look_back(tx, changed, now)
     log.info("topics activated", new_or_changed=len(changed), gone=len(gone))
-    rows, seen = _match_since(context, changed, starts, index)
-    with context.database.writing() as tx:
+    rows, seen = _match_since(runtime, changed, starts, index)
+    with runtime.database.writing() as tx:
         if matches.activated_at(tx) != mark:
-            changed, gone = matches.difference(tx, context.topics)
+            changed, gone = matches.difference(tx, runtime.topics)
             changed = _readable(changed, build_index(changed))
-        keep = shared_store.keeps_others(tx, context)
+        keep = shared_store.keeps_others(tx, runtime)
         matches.activate_topics(tx, changed, gone, now, keep_matches=keep)
         matches.replace_unsent(tx, starts, rows, now)
         if starts:
             reopen(tx, _papers_to_match_again(tx, seen, now - MATCH_OVERLAP), now - MATCH_OVERLAP)
         mark = matches.activated_at(tx)
-    context.in_force.remember(context.topics, mark)
+    runtime.in_force.remember(runtime.topics, mark)
     return len(rows)
 
 
@@ -136,7 +136,7 @@ def _readable(changed: Sequence[Topic], index: TopicIndex) -> list[Topic]:
 
 
 def _match_since(
-    context: MatchContext,
+    runtime: Runtime,
     changed: Sequence[Topic],
     starts: Mapping[str, datetime],
     index: TopicIndex,
@@ -147,7 +147,7 @@ def _match_since(
     if not changed:
         return rows, seen
     topics = {topic.name: topic for topic in changed}
-    for changes in _matched_news(context, min(starts.values())):
+    for changes in _matched_news(runtime, min(starts.values())):
         at = {(change.stored.id, change.revision): change.at for change in changes}
         seen |= _sources_by_change(changes)
         for row in find(index, topics, changes):
@@ -163,10 +163,10 @@ def _papers_to_match_again(tx: Transaction, seen: _SourcesByChange, since: datet
     return {paper for paper, _ in matched.difference(same)}
 
 
-def _matched_news(context: MatchContext, at: datetime) -> Iterator[list[Change]]:
+def _matched_news(runtime: Runtime, at: datetime) -> Iterator[list[Change]]:
     after: tuple[int, int] | None = None
     while True:
-        with context.database.reading() as tx:
+        with runtime.database.reading() as tx:
             changes = matches.matched_news(tx, at, after, BATCH)
         if not changes:
             return

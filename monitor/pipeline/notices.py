@@ -10,33 +10,33 @@ from monitor.errors import StoreError
 from monitor.model import Digest, Notice
 from monitor.pipeline import incidents
 from monitor.pipeline.freeze import Forms, freeze
-from monitor.pipeline.runtime import OPERATOR, ComposeContext
+from monitor.pipeline.runtime import OPERATOR, Runtime
 from monitor.store.digests import incidents as stored_incidents
 
 log = structlog.get_logger()
 
 
-def notify(context: ComposeContext) -> int:
+def notify(runtime: Runtime) -> int:
     """Notify the operator of each incident once when it begins and once when it ends.
 
     One that ended before its beginning was announced is not news. Returns how many were announced.
     """
-    now = context.clock.now()
-    with context.database.reading() as tx:
+    now = runtime.clock.now()
+    with runtime.database.reading() as tx:
         incidents_to_notify = stored_incidents.unnotified(tx)
     count = 0
     for incident in incidents_to_notify:
         try:
-            if context.operator and _is_news(incident):
-                _plan(context, incident, now)
+            if runtime.operator and _is_news(incident):
+                _plan(runtime, incident, now)
         except StoreError:
             raise
         except Exception:
-            if incident.id not in context.unnotified:
+            if incident.id not in runtime.unnotified:
                 log.exception("notice not composed", subject=incident.subject)
-            context.unnotified.add(incident.id)
+            runtime.unnotified.add(incident.id)
             continue
-        with context.database.writing() as tx:
+        with runtime.database.writing() as tx:
             stored_incidents.mark_notified(tx, [incident], now)
         count += 1
     return count
@@ -48,14 +48,16 @@ def _is_news(incident: stored_incidents.Incident) -> bool:
     return not over or incident.kind == incidents.UNAVAILABLE
 
 
-def _plan(context: ComposeContext, incident: stored_incidents.Incident, now: datetime) -> None:
+def _plan(runtime: Runtime, incident: stored_incidents.Incident, now: datetime) -> None:
     notice = _notice(incident, now)
     period = f"{incident.id}-{'ended' if incident.ended_at else 'began'}"
-    digest = Digest(OPERATOR, period, now, context.timezone, None, now, groups=(), report=())
-    templates, channels = context.fallback_templates, context.channels
-    names = [way.channel for way in context.operator]
+    digest = Digest(
+        OPERATOR, period, now, runtime.settings.timezone, None, now, groups=(), report=()
+    )
+    templates, channels = runtime.fallback_templates, runtime.channels
+    names = [way.channel for way in runtime.operator]
     forms = Forms({name: channels[name].render_notice(notice, templates) for name in names})
-    freeze(context, digest, context.operator, forms)
+    freeze(runtime, digest, runtime.operator, forms)
 
 
 def _notice(incident: stored_incidents.Incident, now: datetime) -> Notice:

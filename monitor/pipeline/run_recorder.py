@@ -24,7 +24,7 @@ from monitor.model import (
     RunOutcome,
     UndecidedRecord,
 )
-from monitor.pipeline.runtime import ConfiguredSource, IngestContext
+from monitor.pipeline.runtime import ConfiguredSource, Runtime
 from monitor.pipeline.store_chunk import (
     Chunk,
     DecidingError,
@@ -57,13 +57,13 @@ class RunRecorder:
 
     def __init__(
         self,
-        context: IngestContext,
+        runtime: Runtime,
         configured: ConfiguredSource,
         first_run: FirstRun | None,
         previous_error: str,
         on_progress: Callable[[Run], None] | None,
     ) -> None:
-        self.context = context
+        self.runtime = runtime
         self.configured = configured
         self.first_run = first_run
         self.on_progress = on_progress
@@ -86,14 +86,14 @@ class RunRecorder:
     def start(self) -> None:
         """Open a run, unless the last one is still open."""
         if self._open is None:
-            run = Run(self.configured.name, None, RunOutcome.FAILED, self.context.clock.now())
+            run = Run(self.configured.name, None, RunOutcome.FAILED, self.runtime.clock.now())
             self._started_at = time.monotonic()
-            with self.context.database.writing() as tx:
+            with self.runtime.database.writing() as tx:
                 self._open = runs.start(tx, run), run
 
     def discard(self) -> None:
         if self._open:
-            with self.context.database.writing() as tx:
+            with self.runtime.database.writing() as tx:
                 runs.discard(tx, self._open[0])
 
     def set_aside(self, rejected: Sequence[Rejected]) -> None:
@@ -117,7 +117,7 @@ class RunRecorder:
         `hold_replayed`, raises HeldError, and stores nothing, for a feed that replays what it
         listed before. Papers are decided as at `decided_at`, by default now.
         """
-        name, now = self.configured.name, self.context.clock.now()
+        name, now = self.configured.name, self.runtime.clock.now()
         circumstances = DecisionContext(
             decided_at or now, self.first_run, self.configured.dated, self._undated
         )
@@ -141,8 +141,8 @@ class RunRecorder:
         whole: bool,
     ) -> StoredChunk:
         run_id, run = self._require_open()
-        with self.context.database.ingesting() as tx:
-            stored = store(self.context.database, tx, chunk)
+        with self.runtime.database.ingesting() as tx:
+            stored = store(self.runtime.database, tx, chunk)
             if chunk.last_read:
                 hold_replayed(chunk.source, stored.suspicion, chunk.last_read)
             left = [_record_of(chunk, record) for record in stored.undecided]
@@ -165,7 +165,7 @@ class RunRecorder:
         return stored
 
     def _last_read(self) -> datetime | None:
-        with self.context.database.reading() as tx:
+        with self.runtime.database.reading() as tx:
             return runs.last_read(tx, self.configured.name)
 
     def record_whole(self, tx: Transaction, document: Document | Dump, now: datetime) -> None:
@@ -174,7 +174,7 @@ class RunRecorder:
 
     def forget_redirect(self, url: str) -> None:
         """Forget a redirect whose target cannot be read."""
-        with self.context.database.writing() as tx:
+        with self.runtime.database.writing() as tx:
             reading_state.forget_redirect(tx, url)
 
     def finish(
@@ -185,12 +185,12 @@ class RunRecorder:
         validators: Mapping[str, str] | None = None,
     ) -> Run:
         run_id, run = self._require_open()
-        finished = self.context.clock.now()
+        finished = self.runtime.clock.now()
         run = replace(run, document=document, outcome=outcome, error=error, finished=finished)
         if run.set_aside:
             first = [f"{rejected.where}: {rejected.why}" for rejected in run.set_aside]
             log.info("set aside", source=run.source, document=document, first=first)
-        with self.context.database.writing() as tx:
+        with self.runtime.database.writing() as tx:
             runs.save(tx, run_id, run, validators)
             if outcome is RunOutcome.UNCHANGED:
                 runs.fold_unchanged(tx, run_id, run)

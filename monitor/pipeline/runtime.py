@@ -1,4 +1,4 @@
-"""What each stage of the pipeline is given: a context of its own. `Runtime` is all of them."""
+"""What the stages of the pipeline work with: the settings, and what was opened for them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from functools import cached_property
 import msgspec
 
 from monitor.channels.base import Channel
+from monitor.channels.email.channel import SMTP_SERVER
 from monitor.channels.email.oauth import Tokens
 from monitor.channels.email.sender_dns import Lookup, ask
-from monitor.channels.retry_policy import DEFAULT_RETRY, RetrySettings
-from monitor.config.settings import RetentionSettings, SourceSettings, SubscriptionSettings
+from monitor.channels.email.settings import SmtpSettings
+from monitor.clocks import clock_ahead
+from monitor.config.settings import Settings, SourceSettings, SubscriptionSettings
 from monitor.digest.schedule import Schedule
-from monitor.match.language.synonyms import NO_SYNONYMS, Synonyms
+from monitor.match.language.synonyms import Synonyms
 from monitor.model import Clock, FirstRun, SectionRule, SourceLabel, Templates, Topic
 from monitor.pipeline.active_config import InForce
 from monitor.signing import KeyRing
@@ -26,7 +28,7 @@ from monitor.sources.base import Source
 from monitor.sources.calendar import Calendar
 from monitor.store.engine.database import Database
 from monitor.store.engine.locks import Lock
-from monitor.store.engine.processes import Origin
+from monitor.store.engine.processes import Origin, origin_of
 from monitor.store.topics.subscriptions import Subscribed
 
 OPERATOR = "@operator"
@@ -92,65 +94,66 @@ class Subscription(msgspec.Struct, frozen=True):
         return self.settings.name
 
 
-# ── what each stage needs ───────────────────────────────────────────────────────────
-
-
 @dataclass(frozen=True, kw_only=True)
-class StageContext:
-    """What every stage needs.
+class Runtime:
+    """Everything that has a lifetime, opened and closed by `monitor.wiring`.
 
-    `ahead` returns how far the machine's clock has run ahead of the time that has passed.
+    `in_force` remembers the topics of the last configuration; `tokens` are those of a mail account
+    without a password; `keys` sign the links that readers get. `dns` returns the texts at a name;
+    `ahead` how far the machine's clock has run ahead of the time that has passed.
+
+    `not_before` holds the earliest time of the next message, by outage group and channel ("" for
+    the group); `unnotified` the incidents whose notice failed.
     """
 
+    settings: Settings
     database: Database
+    owner: Lock
     clock: Clock
-    ahead: Callable[[], timedelta] = timedelta
-    stopping: threading.Event = field(default_factory=threading.Event)
-
-
-@dataclass(frozen=True, kw_only=True)
-class IngestContext(StageContext):
+    templates: Templates
+    fallback_templates: Templates
     sources: Mapping[str, ConfiguredSource]
-
-
-@dataclass(frozen=True, kw_only=True)
-class RecipientsContext(StageContext):
-    """Who is written to, and over what."""
-
+    topics: tuple[Topic, ...]
+    synonyms: Synonyms
     subscriptions: tuple[Subscription, ...]
     operator: tuple[Destination, ...]
     channels: Mapping[str, Channel]
-
-    @cached_property
-    def recipients(self) -> frozenset[tuple[str, str, str]]:
-        """All (subscription, channel, recipient), the operator's among them."""
-        destinations = [
-            (subscription.name, way)
-            for subscription in self.subscriptions
-            for way in subscription.destinations
-        ]
-        destinations += [(OPERATOR, way) for way in self.operator]
-        return frozenset(
-            (name, way.channel, to) for name, way in destinations for to in way.recipients
-        )
+    tokens: Tokens | None
+    keys: KeyRing
+    in_force: InForce
+    dns: Lookup = ask
+    ahead: Callable[[], timedelta] = clock_ahead
+    stopping: threading.Event = field(default_factory=threading.Event)
+    not_before: dict[tuple[str, str], float] = field(default_factory=dict)
+    unnotified: set[int] = field(default_factory=set)
 
     @property
-    def outage_groups(self) -> dict[str, list[Channel]]:
-        """The channels by outage group: all of one are down together, and sent on in turn."""
-        groups: dict[str, list[Channel]] = {}
-        for channel in self.channels.values():
-            groups.setdefault(channel.outage_group, []).append(channel)
-        return groups
+    def sender(self) -> str:
+        """The From of mail, "" without mail."""
+        return self.settings.smtp.sender if self.settings.smtp else ""
 
+    def mail_server(self, outage_group: str) -> SmtpSettings | None:
+        """Return the settings of the mail server for its own outage group, None for others."""
+        return self.settings.smtp if outage_group == SMTP_SERVER else None
 
-@dataclass(frozen=True, kw_only=True)
-class MatchContext(RecipientsContext):
-    """`origin` is where the configuration is from."""
+    @cached_property
+    def config_hash(self) -> str:
+        """A hash of servers, passwords and tokens, too short to guess them from."""
+        smtp, slack = self.settings.smtp, self.settings.slack
+        oauth = smtp.oauth if smtp else None
+        secrets = [smtp.password if smtp else None, slack.token if slack else None]
+        secrets += [oauth.client_secret, oauth.refresh_token] if oauth else []
+        parts = [
+            repr(smtp),
+            repr(slack),
+            *(secret.reveal() if secret else "" for secret in secrets),
+        ]
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:8]
 
-    sources: Mapping[str, ConfiguredSource]
-    topics: tuple[Topic, ...]
-    origin: Origin
-    in_force: InForce = field(default_factory=InForce)
+    @cached_property
+    def origin(self) -> Origin:
+        """Where the configuration is from."""
+        return origin_of(self.settings.file)
 
     @cached_property
     def activation_hash(self) -> str:
@@ -173,30 +176,39 @@ class MatchContext(RecipientsContext):
             for subscription in self.subscriptions
         )
 
+    @cached_property
+    def recipients(self) -> frozenset[tuple[str, str, str]]:
+        """All (subscription, channel, recipient), the operator's among them."""
+        destinations = {entry.name: entry.destinations for entry in self.subscriptions}
+        destinations[OPERATOR] = self.operator
+        return frozenset(
+            (name, destination.channel, recipient)
+            for name, of_name in destinations.items()
+            for destination in of_name
+            for recipient in destination.recipients
+        )
 
-@dataclass(frozen=True, kw_only=True)
-class ComposeContext(MatchContext):
-    """`sender` is the From of mail; `unnotified` are the incidents whose notice failed.
+    @property
+    def outage_groups(self) -> dict[str, list[Channel]]:
+        """The channels by outage group: all of one are down together, and sent on in turn."""
+        groups: dict[str, list[Channel]] = {}
+        for channel in self.channels.values():
+            groups.setdefault(channel.outage_group, []).append(channel)
+        return groups
 
-    `sections` says how topics are shown, by name; `contact` is the address that readers write to,
-    and `search` the site on which papers without a link are found.
-    """
-
-    templates: Templates
-    fallback_templates: Templates
-    timezone: str
-    sender: str = ""
-    retry: RetrySettings = DEFAULT_RETRY
-    unnotified: set[int] = field(default_factory=set)
-    sections: Mapping[str, SectionRule] = field(default_factory=dict)
-    contact: str = ""
-    search: str = ""
+    @cached_property
+    def sections(self) -> dict[str, SectionRule]:
+        """How digests show each topic."""
+        return {
+            name: SectionRule(topic.title or name, topic.max, topic.weight)
+            for name, topic in self.settings.topics.items()
+        }
 
     @cached_property
     def labels(self) -> dict[str, SourceLabel]:
         """What digests call each source, and where its papers are searched for."""
         return {
-            name: SourceLabel(source.settings.title, source.search_site or self.search)
+            name: SourceLabel(source.settings.title, source.search_site or self.settings.search)
             for name, source in self.sources.items()
         }
 
@@ -212,42 +224,4 @@ class ComposeContext(MatchContext):
         for subscription, _, recipient in self.recipients:
             if subscription != OPERATOR and "@" in recipient:
                 names[recipient].add(subscription)
-        return frozenset().union(*(some for some in names.values() if len(some) > 1))
-
-
-@dataclass(frozen=True, kw_only=True)
-class DeliverContext(RecipientsContext):
-    """What delivery knows of its lines, the outage groups of channels.
-
-    On a line in `resends` an uncertain delivery is sent once more; `at_once` is how many are
-    sent at a time (1 if absent), `apart` how many seconds two are apart, and `not_before`
-    remembers it. `config_hash` changes with the servers and their credentials.
-    """
-
-    owner: Lock
-    retry: RetrySettings = DEFAULT_RETRY
-    resends: frozenset[str] = frozenset()
-    at_once: Mapping[str, int] = field(default_factory=dict)
-    apart: Mapping[str, float] = field(default_factory=dict)
-    not_before: dict[tuple[str, str], float] = field(default_factory=dict)
-    config_hash: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class CleanupContext(StageContext):
-    retention: RetentionSettings = field(default_factory=RetentionSettings)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Runtime(IngestContext, ComposeContext, DeliverContext, CleanupContext):
-    """Everything that has a lifetime, opened and closed by `monitor.wiring`: each stage's context.
-
-    `dns` returns the texts at a name; `tokens` are those of a mail account without a password;
-    `keys` sign the links that readers get, which begin with `public_url`.
-    """
-
-    synonyms: Synonyms = NO_SYNONYMS
-    dns: Lookup = ask
-    tokens: Tokens | None = None
-    public_url: str = ""
-    keys: KeyRing = field(default_factory=lambda: KeyRing(()))
+        return frozenset().union(*(sharing for sharing in names.values() if len(sharing) > 1))

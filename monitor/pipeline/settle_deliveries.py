@@ -12,8 +12,12 @@ from monitor.channels import retry_policy
 from monitor.channels.base import Channel
 from monitor.model import Delivery, DeliveryState, Outcome
 from monitor.pipeline import incidents
-from monitor.pipeline.runtime import DeliverContext
-from monitor.store.digests import deliveries, outbox, suppressions
+from monitor.pipeline.runtime import Runtime
+from monitor.store.digests import (
+    deliveries,
+    outbox,
+    suppressions,
+)
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine import locks
 from monitor.store.engine.database import Transaction
@@ -21,58 +25,59 @@ from monitor.store.engine.database import Transaction
 log = structlog.get_logger()
 
 
-def settle_open(context: DeliverContext, line: str, names: Collection[str]) -> None:
+def settle_open(runtime: Runtime, line: str, names: Collection[str]) -> None:
     """Free deliveries that dead owners held on these channels, and settle uncertain ones.
 
     A channel that can look (Slack's history) is asked; e-mail is handed off once more, the same
     bytes under the same Message-ID, unless the configuration says to hold. What may have arrived
     and is tried for too long stays unknown.
     """
-    now = context.clock.now()
-    with context.database.writing() as tx:
-        outbox.release_dead(tx, lambda owner: _is_at_it(context, owner), now, names)
+    now = runtime.clock.now()
+    with runtime.database.writing() as tx:
+        outbox.release_dead(tx, lambda owner: _is_at_it(runtime, owner), now, names)
         suppressions.withhold(tx, now)
         for delivery in outbox.to_hand_off_again(tx):
-            if delivery.channel in names and now >= _give_up_at(tx, context, line, delivery, now):
+            if delivery.channel in names and now >= _give_up_at(tx, runtime, line, delivery, now):
                 error = f"the first hand-off may have arrived; given up: {delivery.error}"
                 outbox.give_up(tx, delivery.id, error, now)
         uncertain = [
             unknown for unknown in outbox.list_unknown(tx, now) if unknown.channel in names
         ]
     for delivery in uncertain:
-        outcome = _reconcile(context.channels[delivery.channel], delivery, now)
-        with context.database.writing() as tx:
+        outcome = _reconcile(runtime.channels[delivery.channel], delivery, now)
+        with runtime.database.writing() as tx:
             if outcome is not None:
                 outbox.settle(tx, delivery.id, outcome, now)
-            elif is_handed_off_again(tx, context, delivery, now):
+            elif is_handed_off_again(tx, runtime, delivery, now):
                 outbox.hand_off_again(tx, delivery.id, now)
             else:
                 unsettled = Outcome(
                     DeliveryState.UNKNOWN, delivery.error, retry_after=retry_policy.ASK_AFTER
                 )
                 outbox.settle(tx, delivery.id, unsettled, now)
-                incidents.open_unclear(tx, context, delivery, now)
+                incidents.open_unclear(tx, runtime, delivery, now)
                 continue
             incidents.end_unclear(tx, delivery, now)
 
 
 def is_handed_off_again(
-    tx: Transaction, context: DeliverContext, delivery: Delivery, now: datetime
+    tx: Transaction, runtime: Runtime, delivery: Delivery, now: datetime
 ) -> bool:
     """Say whether an uncertain delivery is handed off once more, without a person."""
-    channel = context.channels.get(delivery.channel)
-    if channel is None or not incidents.is_written_to(context, delivery):
+    channel = runtime.channels.get(delivery.channel)
+    if channel is None or not incidents.is_written_to(runtime, delivery):
         return False
-    until = _give_up_at(tx, context, channel.outage_group, delivery, now)
-    resend = channel.outage_group in context.resends
+    until = _give_up_at(tx, runtime, channel.outage_group, delivery, now)
+    server = runtime.mail_server(channel.outage_group)
+    resend = server is not None and server.unknown == "resend"
     return retry_policy.may_hand_off_again(delivery, resend=resend, now=now, until=until)
 
 
 def _give_up_at(
-    tx: Transaction, context: DeliverContext, line: str, delivery: Delivery, now: datetime
+    tx: Transaction, runtime: Runtime, line: str, delivery: Delivery, now: datetime
 ) -> datetime:
     down = time_down(tx, line, delivery, now)
-    return retry_policy.give_up_at(delivery, context.retry, down)
+    return retry_policy.give_up_at(delivery, runtime.settings.retry, down)
 
 
 def time_down(tx: Transaction, line: str, delivery: Delivery, now: datetime) -> timedelta:
@@ -81,10 +86,10 @@ def time_down(tx: Transaction, line: str, delivery: Delivery, now: datetime) -> 
     return stored_incidents.time_down(tx, line, since, now) if since else timedelta()
 
 
-def resolve(context: DeliverContext, delivery_id: int, fate: Literal["sent", "resend"]) -> None:
+def resolve(runtime: Runtime, delivery_id: int, fate: Literal["sent", "resend"]) -> None:
     """Settle an unknown delivery by hand. Raises UsageError for one that is not unknown."""
-    now = context.clock.now()
-    with context.database.writing() as tx:
+    now = runtime.clock.now()
+    with runtime.database.writing() as tx:
         outbox.resolve(tx, delivery_id, fate, now)
         incidents.end_unclear(tx, deliveries.get(tx, delivery_id), now)
 
@@ -98,6 +103,6 @@ def _reconcile(channel: Channel, delivery: Delivery, now: datetime) -> Outcome |
         return None
 
 
-def _is_at_it(context: DeliverContext, owner: str) -> bool:
+def _is_at_it(runtime: Runtime, owner: str) -> bool:
     """Return whether an owner still sends. Our own claims are left from an earlier round: dead."""
-    return owner != context.owner.id and locks.alive(context.database, owner)
+    return owner != runtime.owner.id and locks.alive(runtime.database, owner)

@@ -15,7 +15,7 @@ from itertools import groupby, takewhile
 import structlog
 
 from monitor.pipeline import incidents
-from monitor.pipeline.runtime import MatchContext
+from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.digests.incidents import Incident
 from monitor.store.engine import processes
@@ -34,24 +34,24 @@ ROLLING_UPGRADE = timedelta(minutes=5)
 ALIVE = timedelta(minutes=5)
 
 
-def begin_use(tx: Transaction, context: MatchContext) -> None:
+def begin_use(tx: Transaction, runtime: Runtime) -> None:
     """Record that this process works with its configuration from now on."""
     newest = processes.newest_activation(tx)
-    config_hash = context.activation_hash
-    if newest is None or (newest.config_hash, newest.origin) != (config_hash, context.origin):
-        processes.record_activation(tx, config_hash, context.origin)
+    config_hash = runtime.activation_hash
+    if newest is None or (newest.config_hash, newest.origin) != (config_hash, runtime.origin):
+        processes.record_activation(tx, config_hash, runtime.origin)
 
 
-def take_turn(tx: Transaction, context: MatchContext) -> None:
+def take_turn(tx: Transaction, runtime: Runtime) -> None:
     """Record the configuration unless it was used last; an incident begins with the third turn."""
-    newest, config_hash = processes.newest_activation(tx), context.activation_hash
+    newest, config_hash = processes.newest_activation(tx), runtime.activation_hash
     if newest is not None and newest.config_hash == config_hash:
         return
-    processes.record_activation(tx, config_hash, context.origin)
+    processes.record_activation(tx, config_hash, runtime.origin)
     rivals = find_rivals(processes.activations(tx), datetime.now(UTC))
     if rivals is None:
         return
-    now, error = context.clock.now(), _describe(rivals)
+    now, error = runtime.clock.now(), _describe(rivals)
     if stored_incidents.open_incident(tx, incidents.STORE, incidents.SHARED, now, error):
         log.warning("store used by two configurations", error=error)
 
@@ -63,22 +63,22 @@ def goes_on(tx: Transaction, unsolved: Sequence[Incident]) -> bool:
     return find_rivals(processes.activations(tx), datetime.now(UTC)) is not None
 
 
-def keeps_others(tx: Transaction, context: MatchContext) -> bool:
+def keeps_others(tx: Transaction, runtime: Runtime) -> bool:
     """Return whether what only other configurations have is kept, for they are in use as well."""
     is_open = stored_incidents.open_error(tx, incidents.STORE, incidents.SHARED)
-    return bool(is_open) or _is_another_alive(tx, context)
+    return bool(is_open) or _is_another_alive(tx, runtime)
 
 
-def _is_another_alive(tx: Transaction, context: MatchContext) -> bool:
+def _is_another_alive(tx: Transaction, runtime: Runtime) -> bool:
     """Return whether a service or worker on another file gave a sign of life lately."""
-    config_hash, now = context.activation_hash, datetime.now(UTC)
+    config_hash, now = runtime.activation_hash, datetime.now(UTC)
     living = {
         name.partition("@")[2] for name, at in processes.signs(tx).items() if now - at < ALIVE
     }
     last: dict[str, Activation] = {}
     for activation in processes.activations(tx):
         last.setdefault(f"{activation.origin.host}/{activation.origin.process}", activation)
-    own = context.origin[:2]
+    own = runtime.origin[:2]
     return any(
         activation.config_hash != config_hash and activation.origin[:2] != own
         for process, activation in last.items()

@@ -9,7 +9,7 @@ import structlog
 
 from monitor.model import Run, RunOutcome
 from monitor.pipeline import incidents, source_schedule, source_silence
-from monitor.pipeline.runtime import ConfiguredSource, IngestContext
+from monitor.pipeline.runtime import ConfiguredSource, Runtime
 from monitor.sources.calendar import DAY
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine.database import Transaction
@@ -21,19 +21,19 @@ log = structlog.get_logger()
 GAP_STANDS = timedelta(days=7)
 
 
-def judge(context: IngestContext, configured: ConfiguredSource, done: Sequence[Run]) -> None:
+def judge(runtime: Runtime, configured: ConfiguredSource, done: Sequence[Run]) -> None:
     """Open and end the incidents of a source, each announced to the operator once.
 
     A source fails while any of its documents does. Its first reading is over once a whole pass
     has read something: until then what is there, a folder that is still being filled or a file
     half copied, is part of it.
     """
-    whole = any(run.outcome is RunOutcome.OK for run in done) and not context.stopping.is_set()
+    whole = any(run.outcome is RunOutcome.OK for run in done) and not runtime.stopping.is_set()
     failed = [run.error for run in done if run.outcome is RunOutcome.FAILED]
     held = [error for error in failed if error.startswith(incidents.HELD)]
     errors = [error for error in failed if error not in held]
-    now, subject = context.clock.now(), incidents.source(configured.name)
-    with context.database.writing() as tx:
+    now, subject = runtime.clock.now(), incidents.source(configured.name)
+    with runtime.database.writing() as tx:
         if whole:
             runs.finish_first_reading(tx, configured.name, now)
         for kind, errors_of_kind in ((incidents.FAILING, errors), (incidents.HELD, held)):
@@ -72,7 +72,7 @@ def _judge_silence(
             stored_incidents.end_incident(tx, subject, kind, now)
 
 
-def note_gap(context: IngestContext, configured: ConfiguredSource, done: Sequence[Run]) -> None:
+def note_gap(runtime: Runtime, configured: ConfiguredSource, done: Sequence[Run]) -> None:
     """Record that papers may be missing before this pass over a source of one fetched document.
 
     A kind that asks its service for a time, and keeps `until`, fills its gaps by itself, and so
@@ -81,7 +81,7 @@ def note_gap(context: IngestContext, configured: ConfiguredSource, done: Sequenc
     if len(done) != 1 or configured.source.options.path:
         return
     run = done[0]
-    with context.database.reading() as tx:
+    with runtime.database.reading() as tx:
         reads = runs.reads(tx, configured.name)[1:]  # the first is this one
     since = source_schedule.lost_since(reads, configured.settings.every, run, configured.calendar)
     if since is None:
@@ -90,6 +90,6 @@ def note_gap(context: IngestContext, configured: ConfiguredSource, done: Sequenc
         f"not read from {since:%Y-%m-%d %H:%M} to {run.started:%Y-%m-%d %H:%M} UTC, and nothing "
         "that it lists now was known: what it listed in between may be missing"
     )
-    with context.database.writing() as tx:
+    with runtime.database.writing() as tx:
         subject = incidents.source(configured.name)
         stored_incidents.open_incident(tx, subject, incidents.GAP, run.started, error)

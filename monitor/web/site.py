@@ -186,9 +186,9 @@ class Visit(Request):
         """The zone in which this viewer sees times: their choice, or the server's."""
         chosen = self.cookie(ZONE)
         try:
-            return valid_zone(chosen) if chosen else self.runtime.timezone
+            return valid_zone(chosen) if chosen else self.runtime.settings.timezone
         except ValueError:
-            return self.runtime.timezone
+            return self.runtime.settings.timezone
 
     def show(self, template: str, status: int = 200, **values: object) -> HTMLResponse:
         """Return a page: a template of templates/pages with the values that all pages have."""
@@ -199,7 +199,7 @@ class Visit(Request):
             address=self.address,
             asset=asset_address,
             zone=self.zone,
-            own_zone=self.runtime.timezone,
+            own_zone=self.runtime.settings.timezone,
             titles=self.site.titles,
             source_titles=self.site.source_titles,
             most_listed=MOST_LISTED,

@@ -439,5 +439,7 @@ def test_records_older_than_papers_are_kept_are_deleted(
     with poisoned.opened() as app:
         upkeep(app.runtime)
         assert len(kept(poisoned)) == 1
-        upkeep(replace(app.runtime, retention=RetentionSettings(papers=timedelta(days=30))))
+        retention = RetentionSettings(papers=timedelta(days=30))
+        settings = app.settings.model_copy(update={"retention": retention})
+        upkeep(replace(app.runtime, settings=settings))
     assert kept(poisoned) == []
