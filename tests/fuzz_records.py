@@ -47,7 +47,7 @@ from monitor.model import (
     StoredPaper,
     TopicWhy,
 )
-from monitor.pipeline.store_chunk import store_chunk
+from monitor.pipeline.store_chunk import Chunk, store_chunk
 from monitor.store.engine.database import Database
 from monitor.store.engine.opening import open_store
 from monitor.text import clean
@@ -340,7 +340,8 @@ def store_all(records: Records, store: Database) -> None:
     dice.shuffle(then)
     with store.ingesting() as tx, tx.begin_nested() as everything:
         for source, chunk in (("a", first), (dice.choice("ab"), [*then, *then[:1]])):
-            stored = store_chunk(tx, source, chunk, DecisionContext(NOW, dated=dice.random() < 0.5))
+            circumstances = DecisionContext(NOW, dated=dice.random() < 0.5)
+            stored = store_chunk(tx, Chunk(source, chunk, circumstances, NOW))
             assert stored.counts()["seen"] == len(chunk)
         everything.rollback()
 

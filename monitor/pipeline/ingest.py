@@ -6,7 +6,9 @@ import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from importlib.metadata import version
 from itertools import groupby
 
@@ -16,18 +18,18 @@ from monitor.errors import FetchError, MonitorError, StoreError, WaitError
 from monitor.model import (
     Document,
     Dump,
+    DumpChunk,
     DumpCursor,
     DumpReading,
     FirstRun,
-    Paper,
     Reading,
     Run,
     RunOutcome,
     UndecidedRecord,
 )
-from monitor.pipeline import incidents, source_schedule
+from monitor.pipeline import incidents
 from monitor.pipeline.cleanup import fill_blocks
-from monitor.pipeline.run_recorder import MAX_PAPERS, STOPPED, ChunkSize, Progress, RunRecorder
+from monitor.pipeline.run_recorder import MAX_PAPERS, STOPPED, ChunkSize, RunRecorder
 from monitor.pipeline.runtime import ConfiguredSource, Runtime
 from monitor.pipeline.source_health import judge, note_gap
 from monitor.sources import sandbox
@@ -37,11 +39,20 @@ from monitor.store.engine import locks
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import undecided
 from monitor.store.sources import reading_state, runs
+from monitor.store.sources.reading_state import DumpState, SourceState
 
 log = structlog.get_logger()
 
 # The service looks every 20 seconds: a folder is due that much early, to be read in time.
 TICK = timedelta(seconds=20)
+# A server that says "not modified" for ever is asked for everything after so long (F14).
+AFRESH = timedelta(days=7)
+# No server may put itself off for longer (F5, F7): more is left by a clock that was ahead.
+LONGEST = timedelta(hours=24)
+CONDITIONS = ("etag", "last_modified")
+
+# Writes how far a document is read, and whether that is its end.
+Progress = Callable[[DumpCursor, bool, Transaction, datetime], None]
 
 
 def is_due(runtime: Runtime, name: str) -> bool:
@@ -53,7 +64,26 @@ def is_due(runtime: Runtime, name: str) -> bool:
     every = configured.settings.every
     if configured.is_folder:
         every -= TICK
-    return source_schedule.is_due(state, last, every, runtime.clock.now())
+    return is_time_to_read(state, last, every, runtime.clock.now())
+
+
+def is_time_to_read(
+    state: SourceState, last: datetime | None, every: timedelta, now: datetime
+) -> bool:
+    """Say whether a source is to be read: after the longest of `every` and what it says itself.
+
+    A last run in the future is a clock that was ahead: it says nothing.
+    """
+    if _waits(state, now):
+        return False
+    pause = max(every, min(state.lifetime, LONGEST))
+    return last is None or not last <= now < last + pause
+
+
+def _waits(state: SourceState, now: datetime) -> bool:
+    """Say whether the source's server asked not to be asked yet."""
+    until = state.waits_until
+    return until is not None and now < until <= now + LONGEST
 
 
 def is_being_read(runtime: Runtime, name: str) -> bool:
@@ -82,14 +112,15 @@ def ingest(
             validators = runs.validators(tx, name)
             state = reading_state.source_state(tx, name, configured.address)
             error = stored_incidents.open_error(tx, incidents.source(name), incidents.FAILING)
-        retried = retry_after_upgrade(runtime, name, on_progress)
-        if source_schedule.waits(state, now):
+        # Records that another version of the program could not decide.
+        retried = list(_retry(runtime, name, version("paper-monitor"), on_progress))
+        if _waits(state, now):
             return [*retried, _postponed_run(name, state.waits_for, now)]
         first_run = configured.first_run if first else accept
-        recorder = RunRecorder(runtime, configured, first_run, error, on_progress)
         reading = _Pass(
-            recorder,
-            reread=source_schedule.is_afresh(state, now),
+            RunRecorder(runtime, configured, first_run, error, on_progress),
+            # Nothing was read whole for long: all is asked for and read.
+            reread=state.whole_at is None or not state.whole_at <= now < state.whole_at + AFRESH,
             hold_replayed=accept is None and configured.dated and configured.source.repeats,
         )
         done = list(reading.runs(validators))
@@ -109,9 +140,9 @@ def _record_wait(runtime: Runtime, configured: ConfiguredSource, wait: FetchErro
         reading_state.must_wait(tx, configured.name, configured.address, until, str(wait))
 
 
-def _postponed_run(name: str, why: str, now: datetime) -> Run:
+def _postponed_run(name: str, reason: str, now: datetime) -> Run:
     """Return what is shown of a source whose server asked to be left alone; it is not stored."""
-    return Run(name, None, RunOutcome.UNCHANGED, now, now, error=f"not asked: {why}")
+    return Run(name, None, RunOutcome.UNCHANGED, now, now, error=f"not asked: {reason}")
 
 
 class _Pass:
@@ -122,16 +153,17 @@ class _Pass:
 
     def __init__(self, recorder: RunRecorder, *, reread: bool, hold_replayed: bool) -> None:
         self.recorder = recorder
-        self.runtime: Runtime = recorder.runtime
-        self.configured: ConfiguredSource = recorder.configured
+        self.runtime = recorder.runtime
+        self.configured = recorder.configured
         self.reread = reread
         self.hold_replayed = hold_replayed
         # A server asked to be left alone; a WaitError where it was not asked at all.
         self.wait: FetchError | None = None
 
     def runs(self, validators: Mapping[str, str]) -> Iterator[Run]:
-        ended = 0
-        conditions = source_schedule.unconditional(validators) if self.reread else validators
+        ended, conditions = 0, validators
+        if self.reread:
+            conditions = {name: validators[name] for name in validators if name not in CONDITIONS}
         for run in self._documents(conditions):
             ended += 1
             yield run
@@ -163,7 +195,7 @@ class _Pass:
         try:
             if offered.dump:
                 dump = offered.dump()
-                return read_dump(self.recorder, dump) if dump else None
+                return self._read_dump(dump) if dump else None
             document = offered.load()
             return self._read(document) if document else None
         except WaitError:
@@ -184,10 +216,9 @@ class _Pass:
     # ── documents ──
 
     def _read(self, document: Document) -> Run | None:
-        content_hash = hashlib.sha256(document.content).hexdigest()
+        name, content_hash = self.configured.name, hashlib.sha256(document.content).hexdigest()
         with self.runtime.database.reading() as tx:
-            progress = reading_state.of_document(tx, self.configured.name, content_hash)
-        offset, finished = progress or (0, False)
+            offset, finished = reading_state.of_document(tx, name, content_hash) or (0, False)
         if finished:
             if not (self.reread and document.url):
                 self.recorder.validators = document.validators
@@ -195,142 +226,115 @@ class _Pass:
             offset = 0
         seconds = sandbox.unattended_seconds(document)
         reading = sandbox.read(self.configured.source, document, seconds)
-        return self._store_reading(document, content_hash, reading, offset)
-
-    def _store_reading(
-        self, document: Document, content_hash: str, reading: Reading, offset: int
-    ) -> Run:
-        """Store what was read of a document, from `offset` on, chunk by chunk."""
-        whole = document.complete and reading.complete and not reading.error
-        # A file that is cut stays so until it is another: what is whole of it is all there is.
-        last = whole or (not document.url and bool(reading.papers))
         self.recorder.set_aside(reading.rejected)
-        end = offset
-        for start, chunk in self._chunks(reading.papers, offset):
-            end = start + len(chunk)
-            is_last = end == len(reading.papers)
-            progress = self._progress(document, content_hash, end, last and is_last)
-            self.recorder.store(
-                chunk,
-                document,
-                progress,
-                whole=whole and is_last,
-                hold_replayed=self.hold_replayed and not start,
-            )
-        if end < len(reading.papers):
-            return self.recorder.finish(RunOutcome.PARTIAL, STOPPED, document.name)
-        if last and end == offset:
-            progress = self._progress(document, content_hash, end, True)
-            self.recorder.store((), document, progress, whole=whole)
-        return self._end_document(document, reading, whole)
 
-    def _end_document(self, document: Document, reading: Reading, whole: bool) -> Run:
-        outcome = RunOutcome.OK if whole else RunOutcome.PARTIAL
-        if reading.error and not reading.papers:
-            outcome = RunOutcome.FAILED
-            self.recorder.forget_redirect(document.url)
-        validators = document.validators if whole else None
-        return self.recorder.finish(outcome, reading.error, document.name, validators)
+        def progress(cursor: DumpCursor, ended: bool, tx: Transaction, now: datetime) -> None:
+            end = cursor.offset
+            reading_state.set_document(tx, name, content_hash, document.name, end, ended, now)
 
-    def _chunks(
-        self, papers: Sequence[Paper], offset: int
-    ) -> Iterator[tuple[int, Sequence[Paper]]]:
-        size = ChunkSize()
-        while offset < len(papers) and not self.runtime.stopping.is_set():
-            started_at = time.thread_time()
-            chunk = papers[offset : offset + size.papers]
-            yield offset, chunk
-            offset += len(chunk)
-            size.adapt(time.thread_time() - started_at)
+        read = replace(document, complete=document.complete and reading.complete)
+        return self._store(read, _Papers(reading, offset), progress)
 
-    def _progress(
-        self, document: Document, content_hash: str, end: int, finished: bool
-    ) -> Progress:
+    def _read_dump(self, dump: Dump) -> Run | None:
+        """Read a dump from where an earlier reading of it, or of its beginning, ended."""
         name = self.configured.name
-        return lambda tx, now: reading_state.set_document(
-            tx, name, content_hash, document.name, end, finished, now
-        )
+        with self.runtime.database.reading() as tx:
+            states = reading_state.dump_states(tx, name)
+        if any(state.is_read(dump) for state in states):
+            return None
 
+        def progress(cursor: DumpCursor, ended: bool, tx: Transaction, now: datetime) -> None:
+            reading_state.read_to(tx, name, dump, cursor, ended, now)
 
-def read_dump(recorder: RunRecorder, dump: Dump) -> Run | None:
-    """Read a dump in parts, from where an earlier reading of it, or of its beginning, ended."""
-    with recorder.runtime.database.reading() as tx:
-        states = reading_state.dump_states(tx, recorder.configured.name)
-    if any(state.is_read(dump) for state in states):
-        return None
-    cursors = [state.cursor for state in states if state.cursor.offset]
-    with closing(recorder.configured.source.begin(dump, cursors)) as reading:
-        cursor = _read_parts(recorder, dump, reading)
+        cursors = [state.cursor for state in states if state.cursor.offset]
+        with closing(self.configured.source.begin(dump, cursors)) as reading:
+            return self._store(dump, reading, progress, states)
+
+    def _store(
+        self,
+        document: Document | Dump,
+        reading: DumpReading | _Papers,
+        progress: Progress,
+        states: Sequence[DumpState] = (),
+    ) -> Run | None:
+        """Store what is read of a document, and end its run.
+
+        None for a dump that was read before, of which only the name or the time is new.
+        """
+        cursor = self._store_chunks(document, reading, progress)
         if cursor is None:
-            return recorder.finish(RunOutcome.PARTIAL, STOPPED, dump.name)
-        read_before = any(state.ended and state.cursor == cursor for state in states)
-        return _end_dump(recorder, dump, reading, cursor, read_before)
+            return self.recorder.finish(RunOutcome.PARTIAL, STOPPED, document.name)
+        error, rejected = reading.error, self.recorder.run.set_aside
+        if isinstance(document, Dump) and not cursor.offset and rejected:
+            error = f"no record is a paper: {rejected[0].why}"
+        if error and not cursor.offset:
+            self.recorder.forget_redirect(document.url)
+            return self.recorder.finish(RunOutcome.FAILED, error, document.name)
+        whole = document.complete and not error
+        # A file that is cut stays so until it is another: what is whole of it is all there is.
+        ended = whole or (not document.url and cursor.offset > 0)
 
+        def end(tx: Transaction, now: datetime) -> None:
+            progress(cursor, ended, tx, now)
+            if whole:
+                address = self.configured.address
+                reading_state.read_whole(tx, self.configured.name, address, now, document.lifetime)
 
-def _read_parts(recorder: RunRecorder, dump: Dump, reading: DumpReading) -> DumpCursor | None:
-    """Store part after part; return how far that came, None when it was stopped.
+        validators = document.validators if whole else None
+        if any(state.ended and state.cursor == cursor for state in states):
+            with self.runtime.database.writing() as tx:
+                end(tx, self.runtime.clock.now())
+            self.recorder.validators = validators or {}
+            return None
+        outcome = RunOutcome.OK if whole else RunOutcome.PARTIAL
+        return self.recorder.finish(outcome, error, document.name, validators, end)
 
-    What holds no paper so far leaves no cursor, so that it fails again until it is fixed.
-    """
-    size, cursor = ChunkSize(), reading.begin
-    while not recorder.runtime.stopping.is_set():
-        started_at = time.thread_time()
-        part = reading.take(size.papers)
-        if part is None:
-            return cursor
-        recorder.set_aside(part.rejected)
-        if part.papers or cursor.offset:
-            cursor = part.cursor
-            papers = sandbox.normalise(part.papers)
-            recorder.store(papers, dump, _progress(recorder, dump, cursor))
-        del part  # before the next is made
-        size.adapt(time.thread_time() - started_at)
-    return None
+    def _store_chunks(
+        self, document: Document | Dump, reading: DumpReading | _Papers, progress: Progress
+    ) -> DumpCursor | None:
+        """Store chunk after chunk; return how far that came, None when it was stopped.
 
-
-def _end_dump(
-    recorder: RunRecorder,
-    dump: Dump,
-    reading: DumpReading,
-    cursor: DumpCursor,
-    read_before: bool,
-) -> Run | None:
-    """Record that a dump is read; None when it was, and only its name or its time is new."""
-    whole = dump.complete and not reading.error
-    error, rejected = reading.error, recorder.run.set_aside
-    if not cursor.offset and rejected:
-        error = f"no record is a paper: {rejected[0].why}"
-    if not cursor.offset and error:
-        recorder.forget_redirect(dump.url)
-        return recorder.finish(RunOutcome.FAILED, error, dump.name)
-    now = recorder.runtime.clock.now()
-    with recorder.runtime.database.writing() as tx:
-        _progress(recorder, dump, cursor, ended=whole or not dump.url)(tx, now)
-        if whole:
-            recorder.record_whole(tx, dump, now)
-    if read_before:
-        recorder.validators = dump.validators if whole else {}
+        What holds no paper so far leaves no cursor, so that it fails again until it is fixed.
+        """
+        size, cursor = ChunkSize(), reading.begin
+        while not self.runtime.stopping.is_set():
+            started_at = time.thread_time()
+            chunk = reading.take(size.papers)
+            if chunk is None:
+                return cursor
+            self.recorder.set_aside(chunk.rejected)
+            if chunk.papers or cursor.offset:
+                papers, is_first = chunk.papers, not cursor.offset
+                if isinstance(document, Dump):
+                    papers = sandbox.normalise(papers)
+                cursor = chunk.cursor
+                self.recorder.store(
+                    papers,
+                    document.name,
+                    partial(progress, cursor, False),
+                    hold_replayed=self.hold_replayed and is_first,
+                )
+            del chunk  # before the next is made
+            size.adapt(time.thread_time() - started_at)
         return None
-    validators = dump.validators if whole else None
-    outcome = RunOutcome.OK if whole else RunOutcome.PARTIAL
-    return recorder.finish(outcome, error, dump.name, validators)
 
 
-def _progress(
-    recorder: RunRecorder, dump: Dump, cursor: DumpCursor, ended: bool = False
-) -> Progress:
-    name = recorder.configured.name
-    return lambda tx, now: reading_state.read_to(tx, name, dump, cursor, ended, now)
+class _Papers:
+    """The papers of a document that was read at once, chunk by chunk as those of a dump."""
+
+    def __init__(self, reading: Reading, offset: int) -> None:
+        self.error = reading.error
+        self.begin = DumpCursor(offset)
+        self._papers = reading.papers
+        self._offset = offset
+
+    def take(self, most: int) -> DumpChunk | None:
+        papers = self._papers[self._offset : self._offset + most]
+        self._offset += len(papers)
+        return DumpChunk(papers, (), DumpCursor(self._offset)) if papers else None
 
 
-def retry_after_upgrade(
-    runtime: Runtime, name: str, on_progress: Callable[[Run], None] | None = None
-) -> list[Run]:
-    """Try the records of a source that another version of the program could not decide.
-
-    The caller holds the lock of the source.
-    """
-    return list(_retry(runtime, name, version("paper-monitor"), on_progress))
+# ── records that could not be decided ───────────────────────────────────────────────
 
 
 def retry_all(
@@ -347,7 +351,10 @@ def _retry(
     other_than: str | None,
     on_progress: Callable[[Run], None] | None,
 ) -> Iterator[Run]:
-    """Try records as their documents gave them, and yield a run for each of these chunks."""
+    """Try records as their documents gave them, and yield a run for each of these chunks.
+
+    `other_than` is the version of the program whose records are not tried.
+    """
     after: tuple[datetime, str, str] | None = None
     while not runtime.stopping.is_set():
         with runtime.database.reading() as tx:
@@ -359,13 +366,9 @@ def _retry(
             recorder = RunRecorder(runtime, runtime.sources[name], first_run, "", on_progress)
             recorder.start()
             papers = [undecided.paper_of(record) for record in chunk]
-            recorder.store(papers, Document(document, b"", at), _no_progress, decided_at=at)
+            recorder.store(papers, document, decided_at=at)
             yield recorder.finish(RunOutcome.RETRIED, document=document)
 
 
 def _chunk_of(record: UndecidedRecord) -> tuple[str, FirstRun | None, datetime]:
     return record.document, record.first_run, record.at
-
-
-def _no_progress(tx: Transaction, now: datetime) -> None:
-    """A document was read to its end although some of its records were not decided."""

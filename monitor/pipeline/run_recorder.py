@@ -15,8 +15,6 @@ from monitor.diff.decide import DecisionContext
 from monitor.diff.replayed_feed import Suspicion
 from monitor.errors import HeldError
 from monitor.model import (
-    Document,
-    Dump,
     FirstRun,
     Paper,
     Rejected,
@@ -47,7 +45,7 @@ TRACEBACKS = 3
 
 STOPPED = "stopped; the rest is read next time"
 
-# Writes, with the papers of a chunk, how far the document is read: the next run begins there.
+# Writes how far a document is read, with the papers of a chunk: the next run begins there.
 Progress = Callable[[Transaction, datetime], None]
 Store = Callable[[Database, Transaction, Chunk], StoredChunk]
 
@@ -104,14 +102,13 @@ class RunRecorder:
     def store(
         self,
         papers: Sequence[Paper],
-        document: Document | Dump,
-        progress: Progress,
+        document: str,
+        progress: Progress | None = None,
         *,
-        whole: bool = False,
         hold_replayed: bool = False,
         decided_at: datetime | None = None,
     ) -> None:
-        """Store a chunk of papers in one transaction; `whole` if with it all of the document is.
+        """Store a chunk of the papers of a document in one transaction.
 
         A record that cannot be decided is kept apart, and counts as rejected. With
         `hold_replayed`, raises HeldError, and stores nothing, for a feed that replays what it
@@ -122,24 +119,17 @@ class RunRecorder:
             decided_at or now, self.first_run, self.configured.dated, self._undated
         )
         last_read = self._last_read() if hold_replayed else None
-        chunk = Chunk(name, papers, circumstances, document.name, now, last_read)
+        chunk = Chunk(name, papers, circumstances, now, document, last_read)
         try:
-            stored = self._commit(store_together, chunk, document, progress, whole)
+            stored = self._commit(store_together, chunk, progress)
         except DecidingError as fault:
             log.info("storing records apart", source=name, error=repr(fault.__cause__))
-            stored = self._commit(store_apart, chunk, document, progress, whole)
+            stored = self._commit(store_apart, chunk, progress)
         if self.on_progress:
             self.on_progress(self.run)
         self._undated += stored.undated
 
-    def _commit(
-        self,
-        store: Store,
-        chunk: Chunk,
-        document: Document | Dump,
-        progress: Progress,
-        whole: bool,
-    ) -> StoredChunk:
+    def _commit(self, store: Store, chunk: Chunk, progress: Progress | None) -> StoredChunk:
         run_id, run = self._require_open()
         with self.runtime.database.ingesting() as tx:
             stored = store(self.runtime.database, tx, chunk)
@@ -147,13 +137,11 @@ class RunRecorder:
                 hold_replayed(chunk.source, stored.suspicion, chunk.last_read)
             left = [_record_of(chunk, record) for record in stored.undecided]
             kept_before = undecided.replace_kept(tx, chunk.source, chunk.papers, left)
-            progress(tx, chunk.now)
-            run = replace(_with_counts(run, stored.counts()), document=document.name)
+            if progress:
+                progress(tx, chunk.now)
+            run = replace(_with_counts(run, stored.counts()), document=chunk.document)
             run = _with_rejected(run, [_rejected(record) for record in left])
-            validators = document.validators if whole else None
-            runs.save(tx, run_id, run, validators)
-            if whole:
-                self.record_whole(tx, document, chunk.now)
+            runs.save(tx, run_id, run)
         self._open = run_id, run
         new = [
             (record, left_over.error)
@@ -168,10 +156,6 @@ class RunRecorder:
         with self.runtime.database.reading() as tx:
             return runs.last_read(tx, self.configured.name)
 
-    def record_whole(self, tx: Transaction, document: Document | Dump, now: datetime) -> None:
-        name, place = self.configured.name, self.configured.address
-        reading_state.read_whole(tx, name, place, now, document.lifetime)
-
     def forget_redirect(self, url: str) -> None:
         """Forget a redirect whose target cannot be read."""
         with self.runtime.database.writing() as tx:
@@ -183,7 +167,9 @@ class RunRecorder:
         error: str = "",
         document: str | None = None,
         validators: Mapping[str, str] | None = None,
+        end: Progress | None = None,
     ) -> Run:
+        """Close the run; `end` writes to what the document is read, in the same transaction."""
         run_id, run = self._require_open()
         finished = self.runtime.clock.now()
         run = replace(run, document=document, outcome=outcome, error=error, finished=finished)
@@ -191,6 +177,8 @@ class RunRecorder:
             first = [f"{rejected.where}: {rejected.why}" for rejected in run.set_aside]
             log.info("set aside", source=run.source, document=document, first=first)
         with self.runtime.database.writing() as tx:
+            if end:
+                end(tx, finished)
             runs.save(tx, run_id, run, validators)
             if outcome is RunOutcome.UNCHANGED:
                 runs.fold_unchanged(tx, run_id, run)

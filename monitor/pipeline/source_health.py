@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from itertools import pairwise
+from math import ceil
 
 import structlog
 
 from monitor.model import Run, RunOutcome
-from monitor.pipeline import incidents, source_schedule, source_silence
+from monitor.pipeline import incidents, source_silence
 from monitor.pipeline.runtime import ConfiguredSource, Runtime
-from monitor.sources.calendar import DAY
+from monitor.sources.calendar import DAY, Calendar
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine.database import Transaction
 from monitor.store.sources import runs
@@ -19,6 +21,9 @@ log = structlog.get_logger()
 
 # A gap that cannot be filled is said by `status` for so long.
 GAP_STANDS = timedelta(days=7)
+# An interval that is so much longer than the usual one is an outage.
+OUTAGE = 1.5
+USUAL = 0.9
 
 
 def judge(runtime: Runtime, configured: ConfiguredSource, done: Sequence[Run]) -> None:
@@ -83,7 +88,7 @@ def note_gap(runtime: Runtime, configured: ConfiguredSource, done: Sequence[Run]
     run = done[0]
     with runtime.database.reading() as tx:
         reads = runs.reads(tx, configured.name)[1:]  # the first is this one
-    since = source_schedule.lost_since(reads, configured.settings.every, run, configured.calendar)
+    since = lost_since(reads, configured.settings.every, run, configured.calendar)
     if since is None:
         return
     error = (
@@ -93,3 +98,32 @@ def note_gap(runtime: Runtime, configured: ConfiguredSource, done: Sequence[Run]
     with runtime.database.writing() as tx:
         subject = incidents.source(configured.name)
         stored_incidents.open_incident(tx, subject, incidents.GAP, run.started, error)
+
+
+def lost_since(
+    reads: Sequence[datetime], every: timedelta, run: Run, calendar: Calendar | None = None
+) -> datetime | None:
+    """Return since when papers may be missing that no archive has; None where none are.
+
+    So it is where `run` comes after an outage and holds nothing that its source had listed before:
+    what stood in between is gone. `reads` are the readings before it, the newest first; their
+    intervals but the longest tenth are usual, weekends of a weekday cron among them, and so is
+    `every`. Between days that follow one another in the calendar nothing was published.
+    """
+    if not reads or not run.seen or run.fresh < run.seen:
+        return None
+    last = reads[0]
+    intervals = sorted(later - earlier for later, earlier in pairwise(reads))
+    usual = max(every, intervals[ceil(USUAL * (len(intervals) - 1))] if intervals else every)
+    if run.started - last <= OUTAGE * usual or not _has_publishing_day(calendar, last, run.started):
+        return None
+    return last
+
+
+def _has_publishing_day(calendar: Calendar | None, after: datetime, before: datetime) -> bool:
+    """Say whether a publishing day lies between the days of two moments, or none is known."""
+    if calendar is None:
+        return True
+    first, last = calendar.day(after), calendar.day(before)
+    days = (first + timedelta(days=n) for n in range(1, min((last - first).days, 30)))
+    return any(map(calendar.publishes, days))

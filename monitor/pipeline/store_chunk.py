@@ -151,28 +151,30 @@ def _with_effects(tx: Transaction, decisions: Sequence[Decision]) -> list[Decisi
     return attach(decisions, stored, paper_index.notices_about(tx, ids))
 
 
-def store_chunk(
-    tx: Transaction,
-    source: str,
-    incoming: Sequence[Paper],
-    circumstances: DecisionContext,
-    document: str = "",
-    *,
-    last_read: datetime | None = None,
-    now: datetime | None = None,
-) -> StoredChunk:
-    """Decide on a chunk and store it. `tx` is one of `Database.ingesting`.
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Records of one document, in order, to be stored `now`.
 
-    With `last_read`, when a feed was read before, it is judged whether it replays old papers. The
-    time of writing is `now`, by default that of the circumstances.
+    With `last_read`, when a feed was read before, it is judged whether they replay old papers.
     """
-    decided = decide(tx, source, incoming, circumstances)
+
+    source: str
+    papers: Sequence[Paper]
+    circumstances: DecisionContext
+    now: datetime
+    document: str = ""
+    last_read: datetime | None = None
+
+
+def store_chunk(tx: Transaction, chunk: Chunk) -> StoredChunk:
+    """Decide on a chunk and store it. `tx` is one of `Database.ingesting`."""
+    source, now = chunk.source, chunk.now
+    decided = decide(tx, source, chunk.papers, chunk.circumstances)
     suspicion = NO_SUSPICION
-    if last_read is not None:
-        suspicion = suspect(incoming, decided.decisions, decided.candidates, last_read)
-    now = now or circumstances.now
+    if chunk.last_read is not None:
+        suspicion = suspect(chunk.papers, decided.decisions, decided.candidates, chunk.last_read)
     sightings.touch(tx, source, decided.unchanged_ids, now)
-    ids = write_papers.apply(tx, source, decided.decisions, now, document)
+    ids = write_papers.apply(tx, source, decided.decisions, now, chunk.document)
     survivors = merge_papers.merge(tx, proven(decided.decisions, ids), now)
     ids = [survivors.get(id, id) for id in ids]
     return StoredChunk(decided.decisions, tuple(ids), decided.unchanged, decided.fresh, suspicion)
@@ -187,30 +189,10 @@ class DecidingError(Exception):
     """A record of a chunk could not be decided or stored; the cause is its error."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """Records of one document, in order, as `store_chunk` takes them, to be stored `now`."""
-
-    source: str
-    papers: Sequence[Paper]
-    circumstances: DecisionContext
-    document: str
-    now: datetime
-    last_read: datetime | None = None
-
-
 def store_together(database: Database, tx: Transaction, chunk: Chunk) -> StoredChunk:
     """Store a chunk. Raises DecidingError if a record raises: `tx` must be rolled back then."""
     with _deciding(database):
-        return store_chunk(
-            tx,
-            chunk.source,
-            chunk.papers,
-            chunk.circumstances,
-            chunk.document,
-            last_read=chunk.last_read,
-            now=chunk.now,
-        )
+        return store_chunk(tx, chunk)
 
 
 def store_apart(database: Database, tx: Transaction, chunk: Chunk) -> StoredChunk:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from monitor.diff.decide import DecisionContext
 from monitor.model import ChangeKind, DeliveryState, FirstRun, MatchRow, Outcome, Paper
-from monitor.pipeline.store_chunk import StoredChunk, store_chunk
+from monitor.pipeline.store_chunk import Chunk, StoredChunk, store_chunk
 from monitor.store.digests import digests, outbox
 from monitor.store.engine.database import Database
 from monitor.store.papers import papers
@@ -26,7 +26,8 @@ def read(
 ) -> StoredChunk:
     """One reading of a source; its dates are those of announcement."""
     with store.ingesting() as tx:
-        return store_chunk(tx, source, result, DecisionContext(now, first_run, dated=True))
+        circumstances = DecisionContext(now, first_run, dated=True)
+        return store_chunk(tx, Chunk(source, result, circumstances, now))
 
 
 def match(

@@ -18,7 +18,7 @@ from monitor.commands.status import status
 from monitor.config.settings import RetentionSettings
 from monitor.diff import Verdict, same_work
 from monitor.identity import keys, resolve
-from monitor.model import Document, FirstRun, Paper, Run, RunOutcome
+from monitor.model import FirstRun, Paper, Run, RunOutcome
 from monitor.pipeline import store_chunk
 from monitor.pipeline.cleanup import upkeep
 from monitor.pipeline.ingest import ingest
@@ -415,12 +415,11 @@ def test_a_record_of_wrong_values_stops_no_other_and_is_kept_once(
     poisoned: House, wrong: Paper
 ) -> None:
     """A plug-in may return them."""
-    document = Document("a", b"", SATURDAY)
     with poisoned.opened() as app:
         for _ in range(2):
             recorder = RunRecorder(app.runtime, app.runtime.sources["page"], None, "", None)
             recorder.start()
-            recorder.store([Paper(AGENTS[0]), wrong, Paper(BANDITS[0])], document, lambda *_: None)
+            recorder.store([Paper(AGENTS[0]), wrong, Paper(BANDITS[0])], "a")
             assert recorder.finish(RunOutcome.OK).rejected == 1
     assert titles(poisoned) == sorted((AGENTS[0], BANDITS[0]))
     before = kept(poisoned)

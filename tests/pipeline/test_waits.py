@@ -13,7 +13,8 @@ import sqlalchemy as sa
 
 from monitor.commands.status import status
 from monitor.model import Run, RunOutcome
-from monitor.pipeline import source_schedule
+from monitor.pipeline.ingest import is_time_to_read
+from monitor.pipeline.source_health import lost_since
 from monitor.sources.arxiv import Arxiv
 from monitor.store.digests import incidents
 from monitor.store.engine import schema
@@ -184,7 +185,7 @@ def test_F7_a_source_is_due_after_the_longest_of_its_pauses(
     known: SourceState, last: timedelta | None, due: bool
 ) -> None:
     started = None if last is None else NOW - last
-    assert source_schedule.is_due(known, started, timedelta(hours=1), NOW) is due
+    assert is_time_to_read(known, started, timedelta(hours=1), NOW) is due
 
 
 @pytest.mark.parametrize(
@@ -477,9 +478,7 @@ def test_between_days_that_follow_in_the_calendar_nothing_is_lost() -> None:
     friday, tuesday = SATURDAY - DAY, SATURDAY + 3 * DAY
     for now, since in ((tuesday - DAY, None), (tuesday, friday)):
         run = Run("arxiv", None, RunOutcome.OK, now, seen=3, fresh=3)
-        assert (
-            source_schedule.lost_since([friday], timedelta(hours=1), run, Arxiv.calendar) == since
-        )
+        assert lost_since([friday], timedelta(hours=1), run, Arxiv.calendar) == since
 
 
 def at(day: int) -> datetime:
@@ -505,5 +504,5 @@ def test_when_papers_are_lost(
     reads: list[int], now: int, seen: int, fresh: int, since: int | None
 ) -> None:
     run = Run("journal", None, RunOutcome.OK, at(now), seen=seen, fresh=fresh)
-    found = source_schedule.lost_since([at(day) for day in reads], timedelta(hours=1), run)
+    found = lost_since([at(day) for day in reads], timedelta(hours=1), run)
     assert found == (None if since is None else at(since))
