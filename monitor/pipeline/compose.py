@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 import structlog
 
@@ -40,7 +41,6 @@ from monitor.pipeline.freeze import (
 )
 from monitor.pipeline.match import match
 from monitor.pipeline.notices import notify
-from monitor.pipeline.order import JudgedPapers, order_of
 from monitor.pipeline.runtime import Destination, Runtime, Subscription
 from monitor.store.digests import digests, suppressions
 from monitor.store.digests import incidents as stored_incidents
@@ -61,7 +61,7 @@ class _Known:
     """What was read for one subscription and serves the next ones of the same run."""
 
     changes: matches.ChangesRead = field(default_factory=matches.ChangesRead)
-    judged: JudgedPapers = field(default_factory=JudgedPapers)
+    judged: dict[int, Any] = field(default_factory=dict)
     listed: ListedPapers = field(default_factory=ListedPapers)
     reports: runs.ReportsRead = field(default_factory=runs.ReportsRead)
 
@@ -221,6 +221,8 @@ def _digest(
     now: datetime,
     known: _Known,
 ) -> Digest:
+    from monitor.pipeline.order import order_of  # loads NumPy, and only where digests are composed
+
     with runtime.database.reading() as tx:
         news = matches.unsent(tx, subscription.name, now, known.changes)
         order = order_of(tx, subscription, runtime.topics, known.judged)

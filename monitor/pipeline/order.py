@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from msgspec import structs
 
@@ -31,12 +30,20 @@ from monitor.model import (
     Verdict,
 )
 from monitor.pipeline.runtime import Subscription
+from monitor.rank import (
+    MAX_JUDGED,
+    Features,
+    Judged,
+    Place,
+    Ranking,
+    Reason,
+    features_of,
+    learn,
+    written_words,
+)
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import papers as stored_papers
 from monitor.store.topics import judgements
-
-if TYPE_CHECKING:
-    from monitor.rank import Features, Judged, Place, Ranking, Reason
 
 LEARNED, NEWEST = "learned", "newest"
 MAX_WORDS = 3
@@ -80,42 +87,9 @@ class Order:
         return replace(digest, groups=tuple(groups), notes=(*digest.notes, note))
 
 
-class JudgedPapers:
-    """Judged papers read in one run: several subscriptions have answered the same."""
-
-    def __init__(self) -> None:
-        # None where the text was purged.
-        self._known: dict[int, tuple[Paper, Features] | None] = {}
-
-    def read(self, tx: Transaction, verdicts: Mapping[int, Verdict]) -> list[Judged]:
-        """Return papers with their verdicts, but for those whose text was purged."""
-        from monitor.rank import Judged  # loads NumPy
-
-        known = self._known
-        if missing := [id for id in verdicts if id not in known]:
-            if len(known) + len(missing) > MAX_READ:
-                known.clear()
-                missing = list(verdicts)
-            self._add(missing, stored_papers.texts(tx, missing))
-        return [
-            Judged(of[0], verdict, of[1]) for id, verdict in verdicts.items() if (of := known[id])
-        ]
-
-    def newest_answered(self, verdicts: Mapping[int, Verdict]) -> list[int]:
-        """Return the papers just read whose answers count."""
-        from monitor.rank import MAX_JUDGED  # loads NumPy
-
-        answered = [
-            id for id, verdict in verdicts.items() if verdict != UNJUDGED and self._known.get(id)
-        ]
-        return answered[-MAX_JUDGED:]
-
-    def _add(self, ids: Collection[int], texts: Mapping[int, tuple[str, str]]) -> None:
-        from monitor.rank import features_of  # loads NumPy
-
-        self._known |= dict.fromkeys(ids)
-        for id, (title, abstract) in texts.items():
-            self._known[id] = Paper(title), features_of(title, abstract)
+# Judged papers read in one run: several subscriptions have answered the same. None where the text
+# was purged.
+JudgedPapers = dict[int, tuple[Paper, Features] | None]
 
 
 def order_of(
@@ -136,11 +110,12 @@ def order_of(
     rankings: dict[str, Ranking] = {}
     marked: set[int] = set()
     for topic in topics:
-        if given := answers.get(topic.name):
-            ranking = _ranking(tx, subscription.name, topic, given, papers)
+        if verdicts := answers.get(topic.name):
+            ranking = _ranking(tx, subscription.name, topic, verdicts, papers)
             if ranking.wanted:
                 rankings[topic.name] = ranking
-                marked |= set(papers.newest_answered(given))
+                answered = [id for id in verdicts if verdicts[id] != UNJUDGED and papers.get(id)]
+                marked.update(answered[-MAX_JUDGED:])
     return Order(rankings=rankings, marked=len(marked)) if rankings else None
 
 
@@ -151,11 +126,25 @@ def _ranking(
     verdicts: dict[int, Verdict],
     papers: JudgedPapers,
 ) -> Ranking:
-    from monitor.rank import learn  # loads NumPy
-
     silent = judgements.shown(tx, subscription, topic.name, MAX_SHOWN)
     unjudged: dict[int, Verdict] = {id: UNJUDGED for id in silent if id not in verdicts}
-    return learn(papers.read(tx, unjudged | verdicts), words_of(topic))
+    return learn(_read(tx, unjudged | verdicts, papers), words_of(topic))
+
+
+def _read(tx: Transaction, verdicts: Mapping[int, Verdict], papers: JudgedPapers) -> list[Judged]:
+    """Return papers with their verdicts, but for those whose text was purged."""
+    missing = [id for id in verdicts if id not in papers]
+    if missing and len(papers) + len(missing) > MAX_READ:
+        papers.clear()
+        missing = list(verdicts)
+    papers |= dict.fromkeys(missing)
+    for id, (title, abstract) in stored_papers.texts(tx, missing).items():
+        papers[id] = Paper(title), features_of(title, abstract)
+    return [
+        Judged(paper[0], verdict, paper[1])
+        for id, verdict in verdicts.items()
+        if (paper := papers[id])
+    ]
 
 
 @lru_cache(maxsize=1_024)
@@ -174,8 +163,6 @@ def words_of(topic: Topic) -> tuple[str, ...]:
 
 
 def _by_time(listed: Sequence[tuple[DigestPaper, Change]]) -> list[DigestPaper]:
-    from monitor.rank import Place  # loads NumPy
-
     return _by(listed, [Place(change.at.timestamp(), False, False) for _, change in listed])
 
 
@@ -195,8 +182,6 @@ def _with_reasons(
     ranking: Ranking, entries: Sequence[DigestPaper], in_full: Collection[int]
 ) -> tuple[DigestPaper, ...]:
     """Name for papers in full the marked paper that counts most, and such words of the text."""
-    from monitor.rank import written_words  # loads NumPy
-
     full = [entry for entry in entries if entry.paper_id in in_full]
     shown = [written_words(*shown_text(entry)) for entry in full]
     reasons = iter(ranking.reasons([entry.paper for entry in full], shown, MAX_WORDS))
