@@ -26,14 +26,12 @@ from monitor.pipeline.due import (
     find_next_due,
     find_slot,
     may_be_due,
-    pause_end,
     set_next_due,
 )
 from monitor.pipeline.freeze import (
     Forms,
     OnDigest,
     OnFailure,
-    failing,
     freeze,
     log_failure,
     render,
@@ -120,29 +118,25 @@ def _compose_each(
     on_digest: OnDigest,
 ) -> list[int]:
     """Compose what is due of some subscriptions; note when the others are due."""
-
-    def fail(name: str, fault: Exception) -> None:
-        _record_failure(runtime, name, fault, now)
-        on_failure(name, fault)
-
     done: list[int] = []
     later: list[NextDue] = []
     known = _Known()
     for subscription, state in looked_at:
         try:
-            digest = _due(runtime, subscription, state, now, early, known)
-            if digest is None:
+            slot = find_slot(runtime, subscription, state, now, early)
+            if slot is None:
                 later += find_next_due(subscription, state, now)
-            elif early and not digest.papers:  # which is no outcome
-                on_digest(digest)
-            else:
+                continue
+            digest = _digest(runtime, subscription, state, slot, now, known)
+            if digest.papers or not early:  # an empty digest ahead of its time is no outcome
                 frozen = _freeze(runtime, subscription, digest)
-                on_digest(digest)
                 done += [] if frozen is None else [frozen]
+            on_digest(digest)
         except StoreBusyError:
             raise
         except Exception as fault:
-            fail(subscription.name, fault)
+            _record_failure(runtime, subscription.name, fault, now)
+            on_failure(subscription.name, fault)
     try:
         set_next_due(runtime, later)
     except StoreError as fault:
@@ -152,7 +146,11 @@ def _compose_each(
 
 def _failing(tx: Transaction, now: datetime, patient: bool) -> tuple[set[str], set[str]]:
     """Return the subjects that rest after a failure, and the channels to render for again now."""
-    unrendered = failing(stored_incidents.open_incidents(tx))
+    unrendered = {
+        incident.subject
+        for incident in stored_incidents.open_incidents(tx)
+        if incident.kind == incidents.NOT_RENDERED
+    }
     if not patient:
         return set(), unrendered
     resting = stored_incidents.resting(tx, incidents.NOT_COMPOSED, now)
@@ -189,21 +187,6 @@ def _ask_about_the_clock(runtime: Runtime, now: datetime) -> None:
         stored_incidents.open_incident(tx, incidents.CLOCK, incidents.JUMPED, now, error)
 
 
-def _due(
-    runtime: Runtime,
-    subscription: Subscription,
-    state: SubscriptionState,
-    now: datetime,
-    early: bool,
-    known: _Known,
-) -> Digest | None:
-    """Compose the digest of a subscription if one is due."""
-    if now <= pause_end(subscription):
-        return None
-    slot = find_slot(runtime, subscription, state, now, early)
-    return _digest(runtime, subscription, state, slot, now, known) if slot else None
-
-
 def _freeze(runtime: Runtime, subscription: Subscription, digest: Digest) -> int | None:
     # An empty digest is a recorded outcome; it is sent only to those who asked for it.
     is_sent = digest.papers or subscription.settings.quiet == "send"
@@ -223,6 +206,7 @@ def _digest(
 ) -> Digest:
     from monitor.pipeline.order import order_of  # loads NumPy, and only where digests are composed
 
+    reported_from = state.last_composed_at or now - FIRST_REPORT
     with runtime.database.reading() as tx:
         news = matches.unsent(tx, subscription.name, now, known.changes)
         order = order_of(tx, subscription, runtime.topics, known.judged)
@@ -235,7 +219,7 @@ def _digest(
             order=order.place if order else None,
             listed=known.listed,
         )
-        report = known.reports.read(tx, runtime.sources, _reported_from(state, now), now)
+        report = known.reports.read(tx, runtime.sources, reported_from, now)
         also = _other_titles(tx, drafted)
         earlier = write_papers.texts_before(tx, drafted.revisions)
     composed = Digest(
@@ -256,10 +240,6 @@ def _digest(
         about=_about(runtime, subscription),
     )
     return order.explain(composed, drafted.in_full) if order else composed
-
-
-def _reported_from(state: SubscriptionState, now: datetime) -> datetime:
-    return state.last_composed_at or now - FIRST_REPORT
 
 
 def _about(runtime: Runtime, subscription: Subscription) -> AboutSubscription:
@@ -330,42 +310,28 @@ NOTE = "These papers came while your digests were paused."
 
 
 def add_missed(
-    runtime: Runtime,
-    destinations: Sequence[Destination],
-    digest: Digest,
-    forms: Forms,
+    runtime: Runtime, destinations: Sequence[Destination], digest: Digest, forms: Forms
 ) -> None:
     """Add further parts to a digest, each for one recipient who was sent none for a while."""
-    rendered = [way for way in destinations if way.channel in forms.parts]
+    lists: list[tuple[str, str, Digest]] = []
     with runtime.database.reading() as tx:
-        returned = [
-            (way.channel, to)
-            for way in rendered
-            for to in suppressions.with_ended_pause(
-                tx, digest.subscription, way.recipients, digest.composed_at
-            )
-        ]
-        withheld = {
-            returning: suppressions.list_missed(tx, digest.subscription, *returning)
-            for returning in returned
-        }
-        lists = {
-            returning: list_papers(digest, filter(None, (digests.get(tx, id) for id in ids)))
-            for returning, ids in withheld.items()
-        }
-    for (channel, recipient), listed in lists.items():
+        for destination in destinations:
+            channel = destination.channel
+            if channel not in forms.parts:
+                continue
+            for recipient in suppressions.with_ended_pause(
+                tx, digest.subscription, destination.recipients, digest.composed_at
+            ):
+                ids = suppressions.list_missed(tx, digest.subscription, channel, recipient)
+                withheld = filter(None, (digests.get(tx, id) for id in ids))
+                lists.append((channel, recipient, list_papers(digest, withheld)))
+    for channel, recipient, listed in lists:
         if listed.groups:
-            _add(runtime, channel, recipient, listed, forms)
-
-
-def _add(runtime: Runtime, channel: str, recipient: str, listed: Digest, forms: Forms) -> None:
-    """Render a list of papers as the next parts of a digest, for one recipient alone."""
-    rendered = runtime.channels[channel].render(listed, runtime.fallback_templates)
-    parts = forms.parts[channel]
-    first = parts[-1].part + 1
-    more = tuple(replace(part, part=first + number) for number, part in enumerate(rendered))
-    forms.parts[channel] = (*parts, *more)
-    forms.only |= {(channel, part.part): recipient for part in more}
+            rendered = runtime.channels[channel].render(listed, runtime.fallback_templates)
+            first = forms.parts[channel][-1].part + 1
+            more = [replace(part, part=number) for number, part in enumerate(rendered, first)]
+            forms.parts[channel] = (*forms.parts[channel], *more)
+            forms.only |= {(channel, part.part): recipient for part in more}
 
 
 def list_papers(digest: Digest, withheld: Iterable[Digest]) -> Digest:

@@ -103,7 +103,9 @@ def find_slot(
     now: datetime,
     early: bool,
 ) -> Slot | None:
-    """Return the slot of which a digest is due now, or with `early` the next one."""
+    """Return the slot of which a digest is due, or with `early` the next one; None if paused."""
+    if now <= pause_end(subscription):
+        return None
     after = _last_slot(subscription, state)
     if subscription.schedule.immediately:
         with runtime.database.reading() as tx:

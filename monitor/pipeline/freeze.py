@@ -8,7 +8,7 @@ other channels are not touched then, so nothing is sent twice.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -115,34 +115,6 @@ def error_text(fault: Exception | None) -> str:
     return f"not rendered: {str(fault) or type(fault).__name__}" if fault else ""
 
 
-def record_rendering(
-    tx: Transaction,
-    runtime: Runtime,
-    forms: Forms,
-    now: datetime,
-    wrong: Collection[str],
-) -> None:
-    """Open and end the incidents of channels and templates, in a transaction of the caller.
-
-    `wrong` are the subjects of open incidents.
-    """
-    for name, fault in forms.errors.items():
-        record_failure(tx, runtime, name, error_text(fault), now)
-    for name, error in forms.replaced.items():
-        subject = incidents.templates(name)
-        if error:
-            stored_incidents.open_incident(tx, subject, incidents.REPLACED, now, error)
-        elif subject in wrong:
-            stored_incidents.end_incident(tx, subject, incidents.REPLACED, now)
-
-
-def record_failure(
-    tx: Transaction, runtime: Runtime, channel: str, error: str, now: datetime
-) -> None:
-    subject = incidents.channel(channel)
-    incidents.add_failure(tx, runtime, subject, incidents.NOT_RENDERED, now, error)
-
-
 def freeze(
     runtime: Runtime, digest: Digest, destinations: Sequence[Destination], forms: Forms
 ) -> int | None:
@@ -156,7 +128,7 @@ def freeze(
         frozen = freeze_digest.freeze(tx, digest, forms.parts, planned, now)
         wrong = {incident.subject for incident in stored_incidents.open_incidents(tx)}
         if frozen is not None:
-            record_rendering(tx, runtime, forms, now, wrong)
+            _record_rendering(tx, runtime, forms, now, wrong)
         subject = incidents.subscription(digest.subscription)
         if subject in wrong:
             stored_incidents.end_incident(tx, subject, incidents.NOT_COMPOSED, now)
@@ -172,11 +144,28 @@ def freeze(
     return frozen
 
 
-def failing(open_incidents: Sequence[stored_incidents.Incident]) -> set[str]:
-    """Return the subjects of the channels that could not render a digest."""
-    return {
-        incident.subject for incident in open_incidents if incident.kind == incidents.NOT_RENDERED
-    }
+def _record_rendering(
+    tx: Transaction, runtime: Runtime, forms: Forms, now: datetime, wrong: Collection[str]
+) -> None:
+    """Open and end the incidents of channels and templates.
+
+    `wrong` are the subjects of open incidents.
+    """
+    for name, fault in forms.errors.items():
+        _record_failure(tx, runtime, name, error_text(fault), now)
+    for name, error in forms.replaced.items():
+        subject = incidents.templates(name)
+        if error:
+            stored_incidents.open_incident(tx, subject, incidents.REPLACED, now, error)
+        elif subject in wrong:
+            stored_incidents.end_incident(tx, subject, incidents.REPLACED, now)
+
+
+def _record_failure(
+    tx: Transaction, runtime: Runtime, channel: str, error: str, now: datetime
+) -> None:
+    subject = incidents.channel(channel)
+    incidents.add_failure(tx, runtime, subject, incidents.NOT_RENDERED, now, error)
 
 
 def render_again(
@@ -184,52 +173,39 @@ def render_again(
     subscriptions: Sequence[Subscription],
     subjects: Collection[str],
     on_failure: OnFailure,
-) -> int:
-    """Render what channels could not render before, and plan its deliveries; return how many.
+) -> None:
+    """Render what channels could not render before, and plan its deliveries.
 
     `subjects` name the channels. A digest whose papers moved into a newer one is not rendered any
     more.
     """
     channels = [name for name in runtime.channels if incidents.channel(name) in subjects]
     if not channels:
-        return 0
+        return
+    named, now = {s.name: s for s in subscriptions}, runtime.clock.now()
     with runtime.database.reading() as tx:
-        waiting = freeze_digest.list_unrendered(tx, [s.name for s in subscriptions])
-    named = {s.name: s for s in subscriptions}
-    done = 0
-    for name in channels:
-        mine = [s for s in waiting if s.channel == name]
-        done += _render_channel_again(runtime, name, mine, named, on_failure)
-    return done
-
-
-def _render_channel_again(
-    runtime: Runtime,
-    channel: str,
-    waiting: Sequence[freeze_digest.Unrendered],
-    named: Mapping[str, Subscription],
-    on_failure: OnFailure,
-) -> int:
-    now, done, errors = runtime.clock.now(), 0, []
+        waiting = freeze_digest.list_unrendered(tx, named)
+    errors: dict[str, str] = {}
     for unrendered in waiting:
+        if unrendered.channel not in channels:
+            continue
+        name = unrendered.subscription
         try:
-            done += _render_digest_again(runtime, unrendered, named[unrendered.subscription], now)
+            _render_digest_again(runtime, unrendered, named[name], now)
         except StoreError:
             raise
         except Exception as fault:
-            errors.append(error_text(fault))
-            log_render_failure(channel, unrendered.subscription, unrendered.period, fault)
-            on_failure(unrendered.subscription, fault)
+            errors.setdefault(unrendered.channel, error_text(fault))
+            log_render_failure(unrendered.channel, name, unrendered.period, fault)
+            on_failure(name, fault)
     with runtime.database.writing() as tx:
-        if errors:
-            record_failure(tx, runtime, channel, errors[0], now)
-        elif not any(
-            unrendered.channel == channel for unrendered in freeze_digest.list_unrendered(tx)
-        ):
-            stored_incidents.end_incident(
-                tx, incidents.channel(channel), incidents.NOT_RENDERED, now
-            )
-    return done
+        left = {unrendered.channel for unrendered in freeze_digest.list_unrendered(tx)}
+        for name in channels:
+            if name in errors:
+                _record_failure(tx, runtime, name, errors[name], now)
+            elif name not in left:
+                subject = incidents.channel(name)
+                stored_incidents.end_incident(tx, subject, incidents.NOT_RENDERED, now)
 
 
 def _render_digest_again(
@@ -237,14 +213,14 @@ def _render_digest_again(
     unrendered: freeze_digest.Unrendered,
     subscription: Subscription,
     now: datetime,
-) -> int:
+) -> None:
     """Give a frozen digest the deliveries it lacks, to those who are still written to."""
     destinations = [way for way in subscription.destinations if way.channel == unrendered.channel]
     with runtime.database.reading() as tx:
         digest = digests.get(tx, unrendered.digest_id)
     if digest is None or not destinations:
-        return 0
+        return
     forms = render(runtime, destinations, digest)
     planned = plan(runtime, destinations, forms)
     with runtime.database.writing() as tx:
-        return freeze_digest.add_text(tx, unrendered, forms.parts[unrendered.channel], planned, now)
+        freeze_digest.add_text(tx, unrendered, forms.parts[unrendered.channel], planned, now)

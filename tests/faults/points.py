@@ -115,7 +115,7 @@ TRANSACTIONS = {
     "monitor.pipeline.compose._record_failure": "composed badly",
     "monitor.pipeline.notices.notify": "operator notified",
     "monitor.pipeline.incidents.note_outage": "outage",
-    "monitor.pipeline.freeze._render_channel_again": "rendering judged",
+    "monitor.pipeline.freeze.render_again": "rendering judged",
     "monitor.pipeline.freeze._render_digest_again": "rendered again",
     "monitor.pipeline.deliver.Round._claims": "claim",
     "monitor.pipeline.deliver.Round._hand_off": "hand-off",
