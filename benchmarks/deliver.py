@@ -35,7 +35,7 @@ from monitor.clocks import FixedClock
 from monitor.config import load
 from monitor.log import set_up_logging
 from monitor.model import Rendered
-from monitor.pipeline.deliver import deliver_line
+from monitor.pipeline.deliver import deliver_group
 from monitor.store.digests import freeze_digest
 from monitor.store.digests.freeze_digest import Planned
 
@@ -59,7 +59,7 @@ def main() -> None:
             settings = load(configured(Path(folder), port, result.store))
             with open_app(settings, FixedClock(AT)) as app:
                 plan(app, part, result.mails, name)
-                ours = rate(port, result.mails, partial(deliver_line, app.runtime, "smtp"))
+                ours = rate(port, result.mails, partial(deliver_group, app.runtime, "smtp"))
             print(f"ours, {name:6} {ours:7.0f}   {ours / bare:5.2f} of smtplib")
         again = rate(port, result.mails, lambda: by_smtplib(port, content, result.mails))
         print(f"smtplib      {again:7.0f}   once more")

@@ -1,4 +1,4 @@
-"""Deliver: claim, send with no transaction open, record at once; no line stops another."""
+"""Deliver: claim, send with no transaction open, record at once; no outage group stops another."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def deliver(runtime: Runtime, *, ignore_backoff: bool = False) -> list[Delivery]
     tries groups that rest, as after a repair. An interrupt (Ctrl-C) lets hand-offs under way end,
     and begins no other.
     """
-    lines = runtime.outage_groups
-    with ThreadPoolExecutor(max(1, len(lines)), thread_name_prefix="deliver") as pool:
+    groups = runtime.outage_groups
+    with ThreadPoolExecutor(max(1, len(groups)), thread_name_prefix="deliver") as pool:
         jobs = [
-            pool.submit(deliver_line, runtime, line, ignore_backoff=ignore_backoff)
-            for line in lines
+            pool.submit(deliver_group, runtime, group, ignore_backoff=ignore_backoff)
+            for group in groups
         ]
         try:
             attempted = [delivery_id for job in jobs for delivery_id in job.result()]
@@ -53,60 +53,59 @@ def deliver(runtime: Runtime, *, ignore_backoff: bool = False) -> list[Delivery]
         return deliveries.with_ids(tx, attempted)
 
 
-def are_open(runtime: Runtime, line: str, more_than: int = 0) -> bool:
-    """Say whether more than so many deliveries wait on a line now, to be sent at once."""
-    return _waiting(runtime, _names(runtime, line), more_than + 1) > more_than
+def are_open(runtime: Runtime, group: str, more_than: int = 0) -> bool:
+    """Say whether more than so many deliveries wait in an outage group now, to be sent at once."""
+    return _waiting(runtime, _names(runtime, group), more_than + 1) > more_than
 
 
-def deliver_line(
-    runtime: Runtime, line: str, *, ignore_backoff: bool = False, most: int | None = None
+def deliver_group(
+    runtime: Runtime, group: str, *, ignore_backoff: bool = False, most: int | None = None
 ) -> list[int]:
-    """Send all that waits on one line, until it is done, down, or the service stops.
+    """Send all that waits in one outage group, until it is done, down, or the service stops.
 
-    A process does one round of a line at a time, and sends `at_once` of its deliveries together.
-    `most` is how many are attempted, None for all. Returns their ids.
+    A process does one round of a group at a time. `most` is how many are attempted, None for all.
+    Returns their ids.
     """
-    names = _names(runtime, line)
-    settle_open(runtime, line, names)
+    names = _names(runtime, group)
+    settle_open(runtime, group, names)
     with runtime.database.reading() as tx:
-        if not ignore_backoff and line in stored_incidents.resting(
-            tx, stored_incidents.DOWN, runtime.clock.now(), runtime.config_hash
+        if not ignore_backoff and group in stored_incidents.resting(
+            tx, DOWN, runtime.clock.now(), runtime.config_hash
         ):
             return []
-        swallows = _swallows(tx, line)
+        swallows = _swallows(tx, group)
     attempted: list[int] = []
     if swallows:
-        attempted = _run(Round(runtime, line, names, 1, most, until_sent=True), line, 1)
+        attempted = _run(Round(runtime, group, names, 1, most, until_sent=True), 1)
         with runtime.database.reading() as tx:
-            if _swallows(tx, line):
+            if _swallows(tx, group):
                 return attempted
-    server = runtime.mail_server(line)
+    server = runtime.mail_server(group)
     at_once = _waiting(runtime, names, server.connections if server else 1)
     left = None if most is None else most - len(attempted)
-    return attempted + _run(Round(runtime, line, names, at_once, left), line, at_once)
+    return attempted + _run(Round(runtime, group, names, at_once, left), at_once)
 
 
-def _swallows(tx: Transaction, line: str) -> bool:
-    """Say whether the last hand-offs of a line had no clear end: then one at a time is tried."""
-    return stored_incidents.unclear(tx, line) >= retry_policy.UNCLEAR_LIMIT
+def _swallows(tx: Transaction, group: str) -> bool:
+    """Say whether the last hand-offs of a group had no clear end: then one at a time is tried."""
+    return stored_incidents.unclear(tx, group) >= retry_policy.UNCLEAR_LIMIT
 
 
-def _run(sending: Round, line: str, at_once: int) -> list[int]:
+def _run(sending: Round, at_once: int) -> list[int]:
+    if not at_once:
+        return []
     try:
-        if at_once <= 1:
-            sending.run()
-        else:
-            with ThreadPoolExecutor(at_once, thread_name_prefix=line) as pool:
-                jobs = [pool.submit(sending.run) for _ in range(at_once)]
-            for job in jobs:
-                job.result()
+        with ThreadPoolExecutor(at_once, thread_name_prefix=sending.group) as pool:
+            jobs = [pool.submit(sending.run) for _ in range(at_once)]
+        for job in jobs:
+            job.result()
     finally:
         sending.end()
     return sending.attempted
 
 
-def _names(runtime: Runtime, line: str) -> set[str]:
-    return {channel.name for channel in runtime.outage_groups.get(line, ())}
+def _names(runtime: Runtime, group: str) -> set[str]:
+    return {channel.name for channel in runtime.outage_groups.get(group, ())}
 
 
 def _waiting(runtime: Runtime, names: Collection[str], most: int) -> int:
@@ -121,7 +120,7 @@ RECORD_RETRY_SECONDS = (1, 2, 5, 10, 20, 30, 60, 120)
 
 
 class Round:
-    """One round of a line: threads that claim, send and record, one delivery after another.
+    """One round of an outage group: threads that each claim, send and record one delivery a time.
 
     What they write at the same time shares a commit. It still stands, as if each had its own,
     before the last byte leaves and before the next delivery is claimed.
@@ -130,7 +129,7 @@ class Round:
     def __init__(
         self,
         runtime: Runtime,
-        line: str,
+        group: str,
         names: Collection[str],
         at_once: int,
         most: int | None,
@@ -138,7 +137,7 @@ class Round:
         until_sent: bool = False,
     ) -> None:
         self.runtime = runtime
-        self.line = line
+        self.group = group
         self.names = names
         self.attempted: list[int] = []
         self._begun = itertools.count()
@@ -147,7 +146,7 @@ class Round:
         self._ahead = 1 if at_once <= 1 else CLAIMED_PER_SENDER * at_once
         self._claimed: list[Delivery] = []
         self._claiming = threading.Lock()
-        self._pace = Pace(runtime, line, names)
+        self._pace = Pace(runtime, group, names)
         self._over = threading.Event()
         self._is_down = False
         self._together = Together(runtime.database, expected=at_once // 2)
@@ -164,7 +163,7 @@ class Round:
                 outcome = self._send(delivery)
                 self._pace.sent(delivery.channel)
                 self.attempted.append(delivery.id)
-                self._record_surely(delivery, outcome, self._is_first_to_find_it_down(outcome))
+                self._record_surely(delivery, outcome)
         except BaseException:
             self._over.set()
             raise
@@ -192,15 +191,9 @@ class Round:
             return self._claimed.pop(0) if self._claimed else None
 
     def _claim_on(self, names: Collection[str]) -> list[Delivery]:
-        return self._together.write(self._claims, names)
-
-    def _claims(
-        self, tx: Transaction, requests: Sequence[Collection[str]]
-    ) -> Sequence[list[Delivery]]:
         now, owner = self.runtime.clock.now(), self.runtime.owner.id
-        return [
-            outbox.claim(tx, owner, now, channels=names, limit=self._ahead) for names in requests
-        ]
+        with self.runtime.database.writing() as tx:
+            return outbox.claim(tx, owner, now, channels=names, limit=self._ahead)
 
     def _send(self, delivery: Delivery) -> Outcome:
         handed_off = False
@@ -230,24 +223,14 @@ class Round:
         ours = outbox.commit_handoff(tx, ids, self.runtime.owner.id, self.runtime.clock.now())
         return [id in ours for id in ids]
 
-    def _is_first_to_find_it_down(self, outcome: Outcome) -> bool:
-        """Count an outage once, however many threads met it."""
-        if not outcome.channel_down:
-            return False
-        with self._claiming:
-            first = not self._is_down
-            self._is_down = True
-        self._over.set()
-        return first
-
-    def _record_surely(self, delivery: Delivery, outcome: Outcome, down: bool) -> None:
+    def _record_surely(self, delivery: Delivery, outcome: Outcome) -> None:
         """Hold on to an answer until the store takes it: a 250 forgotten would be sent again.
 
-        A disk that is full or a store that is locked stops this line meanwhile (K10, K11).
+        A disk that is full or a store that is locked stops this group meanwhile (K10, K11).
         """
         for tries, pause in enumerate(RECORD_RETRY_SECONDS):
             try:
-                self._record(delivery, outcome, down)
+                self._record(delivery, outcome)
             except StoreError as fault:
                 if not tries:
                     log.error("outcome not recorded yet", delivery=delivery.id, error=str(fault))
@@ -257,25 +240,25 @@ class Round:
                 if tries:
                     log.warning("outcome recorded", delivery=delivery.id, tries=tries + 1)
                 return
-        self._record(delivery, outcome, down)
+        self._record(delivery, outcome)
 
-    def _record(self, delivery: Delivery, outcome: Outcome, down: bool) -> None:
+    def _record(self, delivery: Delivery, outcome: Outcome) -> None:
         if outcome.channel_down:
-            self._together.write(self._put_back, (delivery, outcome, down))
+            self._put_back(delivery, outcome.error)
         else:
             self._together.write(self._record_batch, (delivery, outcome))
         log_delivery(delivery, outcome)
 
-    def _put_back(
-        self, tx: Transaction, tried: Sequence[tuple[Delivery, Outcome, bool]]
-    ) -> Sequence[None]:
-        """Let wait as before what the line was down for."""
-        runtime, now = self.runtime, self.runtime.clock.now()
-        for delivery, outcome, down in tried:
-            outbox.unclaim(tx, delivery.id, runtime.owner.id, outcome.error, now)
-            if down:
-                self._open_outage(tx, outcome.error, now)
-        return [None] * len(tried)
+    def _put_back(self, delivery: Delivery, error: str) -> None:
+        """Let a delivery wait as before. The outage counts once, however many threads met it."""
+        self._over.set()
+        with self._claiming:
+            with self.runtime.database.writing() as tx:
+                now = self.runtime.clock.now()
+                outbox.unclaim(tx, delivery.id, self.runtime.owner.id, error, now)
+                if not self._is_down:
+                    self._open_outage(tx, error, now)
+            self._is_down = True
 
     def _record_batch(
         self, tx: Transaction, tried: Sequence[tuple[Delivery, Outcome]]
@@ -283,7 +266,7 @@ class Round:
         runtime, now = self.runtime, self.runtime.clock.now()
         alike: dict[retry_policy.Decided, list[tuple[Delivery, Outcome]]] = defaultdict(list)
         for delivery, outcome in tried:
-            down = time_down(tx, self.line, delivery, now)
+            down = time_down(tx, self.group, delivery, now)
             decided = retry_policy.decide(delivery, outcome, now, runtime.settings.retry, down)
             unnamed = retry_policy.Decided(replace(decided.outcome, reference=""), decided.at)
             alike[unnamed].append((delivery, decided.outcome))
@@ -296,37 +279,37 @@ class Round:
                     # We were taken for dead while we waited for the answer: now it is known.
                     outbox.settle(tx, delivery.id, outcome, now)
                 self._judge(tx, delivery, outcome, now)
-        self._judge_line(tx, [outcome for _, outcome in tried], now)
+        self._judge_group(tx, [outcome for _, outcome in tried], now)
         return [None] * len(tried)
 
-    def _judge_line(self, tx: Transaction, outcomes: Sequence[Outcome], now: datetime) -> None:
-        """A clear answer ends an outage. Too many hand-offs without one, and the line rests."""
+    def _judge_group(self, tx: Transaction, outcomes: Sequence[Outcome], now: datetime) -> None:
+        """A clear answer ends an outage. Too many hand-offs without one, and the group rests."""
         unclear = [outcome for outcome in outcomes if outcome.state is DeliveryState.UNKNOWN]
-        if len(unclear) < len(outcomes) and self.line in self._wrong:
-            stored_incidents.end_incident(tx, self.line, DOWN, now)
+        if len(unclear) < len(outcomes) and self.group in self._wrong:
+            stored_incidents.end_incident(tx, self.group, DOWN, now)
         if any(outcome.state is DeliveryState.SENT for outcome in outcomes):
-            stored_incidents.reset_unclear(tx, self.line)
+            stored_incidents.reset_unclear(tx, self.group)
             if self._until_sent:
                 self._over.set()
         if not unclear:
             return
-        count = stored_incidents.add_unclear(tx, self.line, len(unclear))
+        count = stored_incidents.add_unclear(tx, self.group, len(unclear))
         if count >= retry_policy.UNCLEAR_LIMIT:
             self._over.set()
             error = f"the last {count} messages handed over had no clear answer"
             self._rest(tx, f"{error}: {unclear[-1].error}", now)
 
     def _rest(self, tx: Transaction, error: str, now: datetime) -> None:
-        """Leave the line alone for a while, once for all who find at the same time that it is."""
-        if self.line in stored_incidents.resting(tx, DOWN, now, self.runtime.config_hash):
+        """Let the group rest, once for all threads that find it at the same time."""
+        if self.group in stored_incidents.resting(tx, DOWN, now, self.runtime.config_hash):
             return
         self._open_outage(tx, error, now)
-        self._wrong.add(self.line)
+        self._wrong.add(self.group)
 
     def _open_outage(self, tx: Transaction, error: str, now: datetime) -> None:
-        """Record that the line is down, and when it is tried again."""
+        """Record that the group is down, and when it is tried again."""
         config_hash = self.runtime.config_hash
-        incidents.add_failure(tx, self.runtime, self.line, DOWN, now, error, config_hash)
+        incidents.add_failure(tx, self.runtime, self.group, DOWN, now, error, config_hash)
 
     def _judge(self, tx: Transaction, delivery: Delivery, outcome: Outcome, now: datetime) -> None:
         """A permanent refusal opens an incident; the next success closes it."""
@@ -359,13 +342,13 @@ def log_delivery(delivery: Delivery, outcome: Outcome) -> None:
 
 
 class Pace:
-    """The pace of one line; what a round of it knows, the next one knows, too."""
+    """The pace of one outage group; what a round of it knows, the next one knows, too."""
 
     _taking = threading.Lock()
 
-    def __init__(self, runtime: Runtime, line: str, names: Collection[str]) -> None:
+    def __init__(self, runtime: Runtime, group: str, names: Collection[str]) -> None:
         self._runtime = runtime
-        self._line = line
+        self._group = group
         self._names = names
         self._next = runtime.not_before
 
@@ -374,25 +357,25 @@ class Pace:
         return {name for name in self._names if self._left(name) <= 0}
 
     def wait(self, name: str) -> bool:
-        """Wait until a channel and its line may be sent to. False when the process is stopping."""
+        """Wait until a channel and its group may be sent to. False if the process stops."""
         left = max(self._left(name), self._turn())
         return left <= 0 or not self._runtime.stopping.wait(left)
 
     def sent(self, name: str) -> None:
         apart = self._runtime.channels[name].min_interval
         if apart:
-            self._next[self._line, name] = time.monotonic() + apart
+            self._next[self._group, name] = time.monotonic() + apart
 
     def _left(self, name: str) -> float:
-        return self._next.get((self._line, name), 0.0) - time.monotonic()
+        return self._next.get((self._group, name), 0.0) - time.monotonic()
 
     def _turn(self) -> float:
-        """Take the line's next turn, and return the seconds until it comes."""
-        server = self._runtime.mail_server(self._line)
+        """Take the next turn of the group, and return the seconds until it comes."""
+        server = self._runtime.mail_server(self._group)
         if server is None or not server.per_minute:
             return 0.0
         with self._taking:
             now = time.monotonic()
-            turn = max(now, self._next.get((self._line, ""), 0.0))
-            self._next[self._line, ""] = turn + 60 / server.per_minute
+            turn = max(now, self._next.get((self._group, ""), 0.0))
+            self._next[self._group, ""] = turn + 60 / server.per_minute
         return turn - now

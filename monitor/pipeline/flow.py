@@ -1,6 +1,6 @@
 """The flow as code: which step follows which, in one process, in `serve` and among workers.
 
-    INGEST source ─> MATCH ─> COMPOSE ─> COMPOSE_SOME chunk ─> DELIVER line    SEARCH, CLEAN_UP
+    INGEST source ─> MATCH ─> COMPOSE ─> COMPOSE_SOME chunk ─> DELIVER group    SEARCH, CLEAN_UP
 
 A command goes through it once: `ingest_once`, then `digest_once`. A service does one task after
 another with `do`, which passes on what follows: to another job of the process, or to a queue.
@@ -20,7 +20,7 @@ from monitor.kept import forget
 from monitor.model import Delivery, FirstRun, Run, RunOutcome
 from monitor.pipeline.cleanup import make_searchable, upkeep
 from monitor.pipeline.compose import compose, raise_store_error
-from monitor.pipeline.deliver import are_open, deliver, deliver_line
+from monitor.pipeline.deliver import are_open, deliver, deliver_group
 from monitor.pipeline.due import find_chunks
 from monitor.pipeline.freeze import OnFailure, log_failure
 from monitor.pipeline.ingest import ingest, is_due, retry_all
@@ -47,7 +47,7 @@ class Step(StrEnum):
 
 
 class Task(NamedTuple):
-    """A step, and which source, chunk of subscriptions or line of channels it is for."""
+    """A step, and which source, chunk of subscriptions or outage group it is for."""
 
     step: Step
     of: str = ""
@@ -104,8 +104,8 @@ def _compose(
     failed: dict[str, Exception] = {}
     composed = compose(runtime, names, patient=True, on_failure=failed.__setitem__)
     if composed:
-        for line in runtime.outage_groups:
-            follow(Task(Step.DELIVER, line))
+        for group in runtime.outage_groups:
+            follow(Task(Step.DELIVER, group))
         forget()
     raise_store_error(failed)
 
@@ -115,7 +115,7 @@ def _deliver(
 ) -> None:
     if share and are_open(runtime, task.of, share):
         follow(task)  # another worker helps meanwhile
-    attempted = deliver_line(runtime, task.of, most=share)
+    attempted = deliver_group(runtime, task.of, most=share)
     if share and len(attempted) >= share:
         follow(task)
         return

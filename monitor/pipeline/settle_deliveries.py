@@ -25,7 +25,7 @@ from monitor.store.engine.database import Transaction
 log = structlog.get_logger()
 
 
-def settle_open(runtime: Runtime, line: str, names: Collection[str]) -> None:
+def settle_open(runtime: Runtime, group: str, names: Collection[str]) -> None:
     """Free deliveries that dead owners held on these channels, and settle uncertain ones.
 
     A channel that can look (Slack's history) is asked; e-mail is handed off once more, the same
@@ -37,7 +37,7 @@ def settle_open(runtime: Runtime, line: str, names: Collection[str]) -> None:
         outbox.release_dead(tx, lambda owner: _is_at_it(runtime, owner), now, names)
         suppressions.withhold(tx, now)
         for delivery in outbox.to_hand_off_again(tx):
-            if delivery.channel in names and now >= _give_up_at(tx, runtime, line, delivery, now):
+            if delivery.channel in names and now >= _give_up_at(tx, runtime, group, delivery, now):
                 error = f"the first hand-off may have arrived; given up: {delivery.error}"
                 outbox.give_up(tx, delivery.id, error, now)
         uncertain = [
@@ -74,16 +74,16 @@ def is_handed_off_again(
 
 
 def _give_up_at(
-    tx: Transaction, runtime: Runtime, line: str, delivery: Delivery, now: datetime
+    tx: Transaction, runtime: Runtime, group: str, delivery: Delivery, now: datetime
 ) -> datetime:
-    down = time_down(tx, line, delivery, now)
+    down = time_down(tx, group, delivery, now)
     return retry_policy.give_up_at(delivery, runtime.settings.retry, down)
 
 
-def time_down(tx: Transaction, line: str, delivery: Delivery, now: datetime) -> timedelta:
-    """Return how long the line was down since a delivery may have arrived on it."""
+def time_down(tx: Transaction, group: str, delivery: Delivery, now: datetime) -> timedelta:
+    """Return how long a group was down since a delivery may have arrived on it."""
     since = delivery.handed_off_at
-    return stored_incidents.time_down(tx, line, since, now) if since else timedelta()
+    return stored_incidents.time_down(tx, group, since, now) if since else timedelta()
 
 
 def resolve(runtime: Runtime, delivery_id: int, fate: Literal["sent", "resend"]) -> None:

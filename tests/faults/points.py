@@ -117,7 +117,7 @@ TRANSACTIONS = {
     "monitor.pipeline.incidents.note_outage": "outage",
     "monitor.pipeline.freeze.render_again": "rendering judged",
     "monitor.pipeline.freeze._render_digest_again": "rendered again",
-    "monitor.pipeline.deliver.Round._claims": "claim",
+    "monitor.pipeline.deliver.Round._claim_on": "claim",
     "monitor.pipeline.deliver.Round._hand_off": "hand-off",
     "monitor.pipeline.deliver.Round._put_back": "outcome",
     "monitor.pipeline.deliver.Round._record_batch": "outcome",

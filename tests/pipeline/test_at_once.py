@@ -12,7 +12,7 @@ import pytest
 from monitor.app import App
 from monitor.model import DeliveryState
 from monitor.pipeline.compose import compose
-from monitor.pipeline.deliver import deliver_line
+from monitor.pipeline.deliver import deliver_group
 from monitor.store.digests import deliveries, incidents, outbox
 from tests.house import AGENTS, House
 from tests.patience import PATIENCE, wait
@@ -94,7 +94,7 @@ def answers_awaited(house: House, smtp: ScriptedSmtp) -> Iterator[App]:
     with house.opened() as app:
         app.match()
         compose(app.runtime)
-        thread = threading.Thread(target=deliver_line, args=(app.runtime, "smtp"))
+        thread = threading.Thread(target=deliver_group, args=(app.runtime, "smtp"))
         thread.start()
         wait(lambda: states(house)[DeliveryState.HANDING_OFF] == CONNECTIONS)
         try:
@@ -133,7 +133,7 @@ def test_no_more_are_attempted_than_are_asked_for(due: House, smtp: ScriptedSmtp
     with due.opened() as app:
         app.match()
         compose(app.runtime)
-        assert len(deliver_line(app.runtime, "smtp", most=6)) == 6
+        assert len(deliver_group(app.runtime, "smtp", most=6)) == 6
     assert states(due) == {DeliveryState.SENT: 6, DeliveryState.PLANNED: READERS - 6}
 
 

@@ -21,7 +21,7 @@ from monitor.errors import StoreError
 from monitor.model import Delivery, DeliveryState, Digest, Outcome, Templates
 from monitor.pipeline import deliver
 from monitor.pipeline.compose import compose
-from monitor.pipeline.deliver import deliver_line
+from monitor.pipeline.deliver import deliver_group
 from monitor.pipeline.match import match
 from monitor.store.digests import deliveries, outbox
 from monitor.store.engine.database import Database, Transaction
@@ -499,7 +499,7 @@ def test_X19_a_store_that_takes_no_write_is_found_before_anything_is_sent(
         with app.runtime.database.writing() as tx:
             tx.exec_driver_sql("PRAGMA query_only = ON")
         with pytest.raises(StoreError, match="read-only"):
-            deliver_line(app.runtime, "smtp")
+            deliver_group(app.runtime, "smtp")
         assert smtp.connections == 0
         app.runtime.database.close()  # the next connection may write
         app.deliver()

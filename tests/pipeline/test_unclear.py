@@ -10,7 +10,7 @@ import pytest
 from monitor.cli.doctor import check_installation
 from monitor.commands.status import status
 from monitor.model import Delivery, DeliveryState
-from monitor.pipeline.deliver import deliver_line
+from monitor.pipeline.deliver import deliver_group
 from monitor.pipeline.settle_deliveries import resolve
 from monitor.store.digests import deliveries, incidents
 from monitor.store.digests import incidents as stored_incidents
@@ -271,7 +271,7 @@ def test_a_line_that_rests_is_tried_with_one_mail_ever_more_rarely(
         for minute in range(80):
             crowd.clock.move(minutes=1)
             before = handed_off(smtp)
-            deliver_line(app.runtime, "smtp")
+            deliver_group(app.runtime, "smtp")
             tried += [minute + 1] * (handed_off(smtp) - before)
     assert tried == [5, 15, 35, 75]
     assert max(ids(smtp).values()) <= 2
@@ -304,7 +304,7 @@ def test_after_a_success_the_line_uses_all_its_connections_again(crowd: House, s
     smtp.always["dot"] = Hold(until, "250 2.0.0 queued")
     smtp.script["dot"].append("250 2.0.0 queued")
     with crowd.opened() as app:
-        sending = threading.Thread(target=deliver_line, args=(app.runtime, "smtp"))
+        sending = threading.Thread(target=deliver_group, args=(app.runtime, "smtp"))
         sending.start()
         try:
             wait(lambda: handed_off(smtp) == tried + 1 + 4)
