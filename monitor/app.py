@@ -12,7 +12,7 @@ import structlog
 from monitor.config import Settings, load
 from monitor.errors import UsageError
 from monitor.model import Clock, Delivery, FirstRun, Run
-from monitor.pipeline.active_config import InForce
+from monitor.pipeline.active_config import ActiveConfig
 from monitor.pipeline.freeze import OnFailure, log_failure
 from monitor.pipeline.runtime import OPERATOR, Runtime
 from monitor.store.digests import deliveries, digests, incidents
@@ -148,7 +148,7 @@ def load_settings(path: Path, before: Settings | None = None) -> Settings:
 
 @contextmanager
 def open_app(
-    settings: Settings, clock: Clock, in_force: InForce | None = None, *, create: bool = True
+    settings: Settings, clock: Clock, in_force: ActiveConfig | None = None, *, create: bool = True
 ) -> Iterator[App]:
     """Open everything that the settings name: see `open_runtime`."""
     with open_runtime(settings, clock, in_force, create=create) as runtime:

@@ -24,7 +24,7 @@ from monitor.config import Settings, synonyms_of, topics_of
 from monitor.config.settings import DestinationSettings, SubscriptionSettings
 from monitor.digest.schedule import parse_schedule
 from monitor.model import Clock, Templates
-from monitor.pipeline.active_config import InForce
+from monitor.pipeline.active_config import ActiveConfig
 from monitor.pipeline.runtime import ConfiguredSource, Destination, Runtime, Subscription
 from monitor.signing import KeyRing
 from monitor.store import secrets
@@ -44,7 +44,7 @@ EMAIL = "email"
 
 @contextmanager
 def open_runtime(
-    settings: Settings, clock: Clock, in_force: InForce | None = None, *, create: bool = True
+    settings: Settings, clock: Clock, in_force: ActiveConfig | None = None, *, create: bool = True
 ) -> Iterator[Runtime]:
     """Open everything that the settings name; raises NoStoreError without `create` and a store.
 
@@ -70,7 +70,7 @@ def open_runtime(
             sources=_sources(settings, client, clock),
             topics=tuple(topic.topic(synonyms) for topic in settings.topics.values()),
             synonyms=synonyms,
-            in_force=in_force or InForce(),
+            in_force=in_force or ActiveConfig(),
             subscriptions=tuple(
                 _subscription(settings, channels, subscription)
                 for subscription in settings.subscriptions.values()

@@ -14,7 +14,7 @@ from monitor.store.topics import matches, subscriptions
 from monitor.store.topics.subscriptions import Subscribed
 
 
-class InForce:
+class ActiveConfig:
     """The topics in an index; and what the store has in force, topics and subscriptions.
 
     The store has a mark for each of the two. While it is the same, the store has what this

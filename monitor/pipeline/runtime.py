@@ -22,7 +22,7 @@ from monitor.config.settings import Settings, SourceSettings, SubscriptionSettin
 from monitor.digest.schedule import Schedule
 from monitor.match.language.synonyms import Synonyms
 from monitor.model import Clock, FirstRun, SectionRule, SourceLabel, Templates, Topic
-from monitor.pipeline.active_config import InForce
+from monitor.pipeline.active_config import ActiveConfig
 from monitor.signing import KeyRing
 from monitor.sources.base import Source
 from monitor.sources.calendar import Calendar
@@ -120,7 +120,7 @@ class Runtime:
     channels: Mapping[str, Channel]
     tokens: Tokens | None
     keys: KeyRing
-    in_force: InForce
+    in_force: ActiveConfig
     dns: Lookup = ask
     ahead: Callable[[], timedelta] = clock_ahead
     stopping: threading.Event = field(default_factory=threading.Event)

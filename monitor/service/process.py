@@ -19,7 +19,7 @@ from monitor.config import Settings
 from monitor.errors import ConfigError, StoreError
 from monitor.model import Clock
 from monitor.pipeline import incidents, shared_store
-from monitor.pipeline.active_config import InForce
+from monitor.pipeline.active_config import ActiveConfig
 from monitor.store.digests import incidents as stored_incidents
 
 log = structlog.get_logger()
@@ -64,7 +64,7 @@ class Running(ABC):
         self._stopping = threading.Event()
         self._wake = threading.Event()
         self._read = self._seen = ""
-        self._in_force = InForce()
+        self._in_force = ActiveConfig()
 
     @abstractmethod
     def work(self, app: App) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from monitor.match import TopicIndex
 from monitor.model import Paper, Topic
-from monitor.pipeline.active_config import InForce, cached_explain
+from monitor.pipeline.active_config import ActiveConfig, cached_explain
 from tests.match import duel
 
 
@@ -32,7 +32,7 @@ def test_explanations_are_those_of_the_index() -> None:
 
 
 def test_other_topics_explain_anew() -> None:
-    in_force = InForce()
+    in_force = ActiveConfig()
     first, second = (Topic("t", "agent"),), (Topic("t", "robot"),)
     paper = Paper("Robots and agents")
     assert [why.words for why in in_force.explain(first)("t", paper, ())] == [("agents",)]

@@ -15,7 +15,7 @@ from monitor.app import App, open_app
 from monitor.config import Settings
 from monitor.match import TopicIndex
 from monitor.model import Topic
-from monitor.pipeline.active_config import InForce
+from monitor.pipeline.active_config import ActiveConfig
 from monitor.pipeline.ingest import ingest
 from monitor.pipeline.match import match, sync_subscriptions
 from monitor.store.engine import schema
@@ -57,7 +57,7 @@ def test_a_topic_that_became_wrong_is_parked_and_one_mended_is_not() -> None:
 
 
 @contextmanager
-def opened(house: House, in_force: InForce, before: Settings | None = None) -> Iterator[App]:
+def opened(house: House, in_force: ActiveConfig, before: Settings | None = None) -> Iterator[App]:
     """The next configuration of one service."""
     with open_app(config.load(house.write(), before=before), house.clock, in_force) as app:
         yield app
@@ -86,11 +86,11 @@ def test_a_topic_that_newer_rules_read_more_widely_does_not_look_back(
         before.setattr(plurals, "american", lambda word: word)
         plurals.form_of.cache_clear()
         house.add("1.txt", old)
-        with opened(house, InForce()) as app:
+        with opened(house, ActiveConfig()) as app:
             app.ingest()
             assert match(app.runtime) == 0
     plurals.form_of.cache_clear()
-    with opened(house, InForce()) as app:
+    with opened(house, ActiveConfig()) as app:
         assert match(app.runtime) == 0
         house.add("2.txt", new)
         app.ingest()
@@ -100,7 +100,7 @@ def test_a_topic_that_newer_rules_read_more_widely_does_not_look_back(
 def test_a_changed_topic_alone_meets_what_is_stored(house: House) -> None:
     house.add("1.txt", AGENTS, BANDITS, FOLDING)
     house.settings["topics"] = dict(TOPICS)
-    in_force = InForce()
+    in_force = ActiveConfig()
     with opened(house, in_force) as app:
         app.ingest()
         assert match(app.runtime) == len(TOPICS)
@@ -131,7 +131,7 @@ def _standing(app: App) -> dict[str, list[object]]:
 
 def test_topics_that_another_process_put_in_force_are_noticed(house: House) -> None:
     house.add("1.txt", AGENTS, BANDITS)
-    in_force = InForce()
+    in_force = ActiveConfig()
     with opened(house, in_force) as app:
         app.ingest()
         match(app.runtime)
@@ -145,7 +145,7 @@ def test_topics_that_another_process_put_in_force_are_noticed(house: House) -> N
 
 
 def test_subscriptions_that_another_process_put_in_force_are_noticed(house: House) -> None:
-    in_force = InForce()
+    in_force = ActiveConfig()
     with opened(house, in_force) as app:
         sync_subscriptions(app.runtime)
         house.settings["subscriptions"]["lab"]["schedule"] = "monthly 1 08:00"
