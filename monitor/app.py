@@ -132,13 +132,13 @@ def _report(tx: Transaction, digest_id: int, heading: digests.Listed) -> DigestR
     return DigestReport(heading.subscription, heading.period, heading.papers, attempted)
 
 
-def load_settings(path: Path, before: Settings | None = None) -> Settings:
+def load_settings(path: Path) -> Settings:
     """Read and check a configuration. Raises ConfigError with all of its faults.
 
     A topic that is in force in the store, and that these rules refuse, is parked with a warning:
     an upgrade stops no service.
     """
-    settings = load(path, before=before, active_queries=queries_in_force)
+    settings = load(path, active_queries=queries_in_force)
     for name, fault in settings.parked.items():
         log.warning(
             "topic parked", topic=name, file=fault.file, line=fault.line, error=fault.message

@@ -51,18 +51,15 @@ __all__ = [
 def load(
     path: Path,
     variables: Mapping[str, str] | None = None,
-    before: Settings | None = None,
     active_queries: ActiveQueries | None = None,
 ) -> Settings:
     """Read and check a configuration. Raises ConfigError with all of its faults.
 
     `active_queries` returns the queries, by name, of the topics that are active in a store, given
     its URL. One of these that is refused is parked; without `active_queries` it is a fault.
-
-    `variables` replace the environment of the process. Topics that are written as they were
-    `before` are taken from there.
+    `variables` replace the environment of the process.
     """
-    settings, faults = load_for_reading(path, variables, before, active_queries)
+    settings, faults = load_for_reading(path, variables, active_queries)
     if faults:
         raise ConfigError(faults)
     return settings
@@ -71,17 +68,16 @@ def load(
 def load_for_reading(
     path: Path,
     variables: Mapping[str, str] | None = None,
-    before: Settings | None = None,
     active_queries: ActiveQueries | None = None,
 ) -> tuple[Settings, tuple[Fault, ...]]:
     """Read a configuration for a command that only reads the store; return its faults beside it.
 
     Settings with faults are left out, and with any fault all that could send. Raises ConfigError
-    where its `store:` cannot be read. `before` and `active_queries` are those of `load`.
+    where its `store:` cannot be read. The parameters are those of `load`.
     """
     environment = os.environ if variables is None else variables
     written = read(path, environment)
-    settings = build(written, environment, before, active_queries)
+    settings = build(written, environment, active_queries)
     faults = sorted(written.faults, key=lambda f: (f.file != str(path), f.file, f.line))
     if settings is None:
         raise ConfigError(faults)

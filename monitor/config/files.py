@@ -325,34 +325,26 @@ def _merge(written: Written, added: Written) -> None:
     for section, entries in added.values.items():
         if section not in NAMED:
             added.fault((section,), f"an included file may contain only {', '.join(NAMED)}")
-        elif isinstance(entries, dict):
-            taken |= _merge_section(written, added, section, entries)
-        elif entries is not None:
+            continue
+        if written.values.get(section) is None:
+            written.values[section] = {}
+        ours = written.values[section]
+        if entries is not None and not isinstance(entries, dict):
             added.fault((section,), "should be names with their settings")
-    _take(written.places, added.places, taken)
-    _take(written.as_written, added.as_written, taken)
-    _take(written.put_in, added.put_in, taken)
+            continue
+        for name, entry in (entries or {}).items():
+            where = (section, name)
+            if first := written.places.get(where):
+                added.fault(where, f"“{name}” is already in {first.file}, line {first.line}")
+            elif isinstance(ours, dict):
+                ours[name] = entry
+                taken.add(where)
+    written.places |= _below(taken, added.places)
+    written.as_written |= _below(taken, added.as_written)
+    written.put_in |= _below(taken, added.put_in)
     written.faults += added.faults
     written.settled |= {path for path in added.settled if path[:2] in taken}
 
 
-def _merge_section(
-    written: Written, added: Written, section: str, entries: Mapping[str, Any]
-) -> set[Where]:
-    ours = written.values.get(section)
-    if ours is None:
-        ours = written.values[section] = {}
-    taken: set[Where] = set()
-    for name, entry in entries.items():
-        where = (section, name)
-        if where in written.places:
-            first = written.places[where]
-            added.fault(where, f"“{name}” is already in {first.file}, line {first.line}")
-        elif isinstance(ours, dict):
-            ours[name] = entry
-            taken.add(where)
-    return taken
-
-
-def _take(ours: dict[Where, T], theirs: Mapping[Where, T], taken: set[Where]) -> None:
-    ours.update({path: value for path, value in theirs.items() if path[:2] in taken})
+def _below(taken: set[Where], values: Mapping[Where, T]) -> dict[Where, T]:
+    return {path: value for path, value in values.items() if path[:2] in taken}

@@ -112,31 +112,23 @@ def _width(character: str) -> int:
 # Kinds of documents that one kind of source reads.
 _KINDS = dict.fromkeys(("rss", "rss2", "atom", "rdf", "json-feed", "jsonfeed", "xml"), "feed")
 
-_ZONES: Mapping[str, str] = {
-    "CEST": "Europe/Berlin",
-    "MEZ": "Europe/Berlin",
-    "MESZ": "Europe/Berlin",
-    "WEST": "Europe/Lisbon",
-    "EEST": "Europe/Helsinki",
-    "BST": "Europe/London",
-    "MSK": "Europe/Moscow",
-    "EDT": "America/New_York",
-    "ET": "America/New_York",
-    "CST": "America/Chicago",
-    "CDT": "America/Chicago",
-    "MDT": "America/Denver",
-    "PST": "America/Los_Angeles",
-    "PDT": "America/Los_Angeles",
-    "PT": "America/Los_Angeles",
-    "IST": "Asia/Kolkata",
-    "SGT": "Asia/Singapore",
-    "HKT": "Asia/Hong_Kong",
-    "JST": "Asia/Tokyo",
-    "KST": "Asia/Seoul",
-    "AEST": "Australia/Sydney",
-    "AEDT": "Australia/Sydney",
-    "NZST": "Pacific/Auckland",
-    "NZDT": "Pacific/Auckland",
+_ZONES: Mapping[str, tuple[str, ...]] = {
+    "Europe/Berlin": ("CEST", "MEZ", "MESZ"),
+    "Europe/Lisbon": ("WEST",),
+    "Europe/Helsinki": ("EEST",),
+    "Europe/London": ("BST",),
+    "Europe/Moscow": ("MSK",),
+    "America/New_York": ("EDT", "ET"),
+    "America/Chicago": ("CST", "CDT"),
+    "America/Denver": ("MDT",),
+    "America/Los_Angeles": ("PST", "PDT", "PT"),
+    "Asia/Kolkata": ("IST",),
+    "Asia/Singapore": ("SGT",),
+    "Asia/Hong_Kong": ("HKT",),
+    "Asia/Tokyo": ("JST",),
+    "Asia/Seoul": ("KST",),
+    "Australia/Sydney": ("AEST", "AEDT"),
+    "Pacific/Auckland": ("NZST", "NZDT"),
 }
 _OFFSET = re.compile(r"(?:UTC|GMT)? ?([+-])0?(\d{1,2})(?::?00)?", re.IGNORECASE)
 
@@ -158,9 +150,10 @@ def suggest_kind(name: str) -> str:
 
 def suggest_zone(name: str) -> str:
     """Return the line to write for an abbreviation or an offset, or ""."""
-    known = _ZONES.get(name.strip().upper())
-    if known:
-        return f"write timezone: {known}, or another city of your zone"
+    abbreviation = name.strip().upper()
+    for city, abbreviations in _ZONES.items():
+        if abbreviation in abbreviations:
+            return f"write timezone: {city}, or another city of your zone"
     offset = _OFFSET.fullmatch(name.strip())
     if not offset or int(offset[2]) > 12:
         return ""

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from datetime import date, timedelta
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -63,23 +64,17 @@ DEFAULT_STORE = "sqlite:///data/monitor.db"
 # ── names of other entries of the file ──────────────────────────────────────────────
 
 
-def _existing_source(name: str, info: ValidationInfo) -> str:
-    return _existing("source", name, context_of(info).sources)
+def _existing(what: Literal["source", "topic", "channel"]) -> AfterValidator:
+    """Refuse a name that no entry of the file has."""
 
-
-def _existing_topic(name: str, info: ValidationInfo) -> str:
-    return name if name == EVERY_TOPIC else _existing("topic", name, context_of(info).topics)
-
-
-def _existing_channel(name: str, info: ValidationInfo) -> str:
-    return _existing("channel", name, context_of(info).channels)
-
-
-def _existing(what: str, name: str, names: Collection[str]) -> str:
-    if name not in names:
+    def check(name: str, info: ValidationInfo) -> str:
+        names: Collection[str] = getattr(context_of(info), f"{what}s")
+        if name in names or (what == "topic" and name == EVERY_TOPIC):
+            return name
         near = nearest(name, names) or f"; no {what} is configured"
         raise ValueError(f"there is no {what} “{name}”{near}")
-    return name
+
+    return AfterValidator(check)
 
 
 # ── what stands at the top of the file by itself ────────────────────────────────────
@@ -173,35 +168,23 @@ class ChannelSettings(Section):
 # ── topics ──────────────────────────────────────────────────────────────────────────
 
 
-def _query(text: str, info: ValidationInfo) -> str:
-    if not context_of(info).unread:
-        _read_query(text, text, 0)
-    return text
+def _parsed(to_query: Callable[[str], str]) -> AfterValidator:
+    """Refuse a text where the query that it stands for is wrong."""
 
-
-def _item(text: str, info: ValidationInfo) -> str:
-    query = item_query(text)
-    if not context_of(info).unread:
-        _read_query(query, text, int(query != text))
-    return text
-
-
-def _name_of(field: str) -> Callable[[str, ValidationInfo], str]:
     def check(text: str, info: ValidationInfo) -> str:
-        if not context_of(info).unread:
-            _read_query(field_query(field, text), text, len(field) + 2)
+        if context_of(info).unread:
+            return text
+        query = to_query(text)
+        try:
+            parse_query(query)
+        except QueryError as fault:
+            # The text is the query, or lies in it between a prefix and a bracket or a quote.
+            before = max(len(query) - len(text) - 1, 0)
+            at = min(max(fault.position - before, 0), len(text))
+            raise WrongQueryError(text, QueryError(fault.message, at, fault.hint)) from None
         return text
 
-    return check
-
-
-def _read_query(query: str, text: str, before: int) -> None:
-    """Refuse a query where it is wrong; `before` are the characters that stand before `text`."""
-    try:
-        parse_query(query)
-    except QueryError as fault:
-        at = min(max(fault.position - before, 0), len(text))
-        raise WrongQueryError(text, QueryError(fault.message, at, fault.hint)) from None
+    return AfterValidator(check)
 
 
 _KINDS_OF_NEWS = {"enum": [kind.value for kind in ChangeKind]}
@@ -211,7 +194,7 @@ News = Annotated[
     PlainSerializer(sorted, return_type=list[str]),
     WithJsonSchema({"anyOf": [_KINDS_OF_NEWS, {"type": "array", "items": _KINDS_OF_NEWS}]}),
 ]
-Items = OneOrMore[Annotated[str, AfterValidator(_item)]]
+Items = OneOrMore[Annotated[str, _parsed(item_query)]]
 
 
 class TopicSettings(Section):
@@ -221,14 +204,14 @@ class TopicSettings(Section):
     """
 
     name: str
-    query: Annotated[str, AfterValidator(_query)] = ""
+    query: Annotated[str, _parsed(str)] = ""
     any: Items = ()
     all: Items = ()
     none: Items = ()
-    authors: OneOrMore[Annotated[str, AfterValidator(_name_of("author"))]] = ()
-    categories: OneOrMore[Annotated[str, AfterValidator(_name_of("category"))]] = ()
+    authors: OneOrMore[Annotated[str, _parsed(partial(field_query, "author"))]] = ()
+    categories: OneOrMore[Annotated[str, _parsed(partial(field_query, "category"))]] = ()
     threshold: float = Field(0, ge=0, allow_inf_nan=False)
-    sources: OneOrMore[Annotated[str, AfterValidator(_existing_source)]] = ()
+    sources: OneOrMore[Annotated[str, _existing("source")]] = ()
     news: Annotated[News, SOME] = frozenset({ChangeKind.NEW})
     since: Duration = timedelta(days=7)
     title: Title = ""
@@ -270,7 +253,7 @@ class DestinationSettings(Section):
     """Ways to reach somebody: e-mail addresses, channels, or both."""
 
     email: Recipients = ()
-    channels: OneOrMore[Annotated[str, AfterValidator(_existing_channel)]] = ()
+    channels: OneOrMore[Annotated[str, _existing("channel")]] = ()
 
     @model_validator(mode="after")
     def _check_destination(self) -> DestinationSettings:
@@ -296,7 +279,7 @@ class SubscriptionSettings(DestinationSettings):
     """
 
     name: str
-    topics: Annotated[OneOrMore[Annotated[str, AfterValidator(_existing_topic)]], SOME]
+    topics: Annotated[OneOrMore[Annotated[str, _existing("topic")]], SOME]
     schedule: Annotated[Line, AfterValidator(_schedule)] = DEFAULT_SCHEDULE
     timezone: Zone = "UTC"
     max: int = Field(25, ge=1, le=400)
@@ -361,9 +344,9 @@ class Settings(General):
     """The whole configuration, checked; paths in it are absolute.
 
     `warnings` are what is probably not intended; `as_written` holds, for values that read the
-    environment, what stands in the file; `raw_topics` what each topic was read from, and
-    `places` where it stands. `parked` are topics whose query is refused, but is in force in the
-    store: they are among `topics`, and find nothing until they are mended.
+    environment, what stands in the file; `places` is where each topic stands. `parked` are topics
+    whose query is refused but active in the store: they are among `topics`, and find nothing until
+    they are corrected.
     """
 
     model_config = ConfigDict(defer_build=True)
@@ -381,7 +364,6 @@ class Settings(General):
     web: WebSettings | None = None
     warnings: tuple[Fault, ...] = ()
     as_written: Mapping[tuple[str | int, ...], str] = Field(default_factory=dict, repr=False)
-    raw_topics: Mapping[str, Any] = Field(default_factory=dict, repr=False)
     places: Mapping[str, Place] = Field(default_factory=dict, repr=False)
     parked: Mapping[str, Fault] = Field(default_factory=dict)
 

@@ -64,7 +64,6 @@ _OWN_CHANNEL = "email"
 def build(
     written: Written,
     variables: Mapping[str, str],
-    before: Settings | None = None,
     active_queries: ActiveQueries | None = None,
 ) -> Settings | None:
     """Return the settings that are valid; the faults of all others are then in `written`.
@@ -73,7 +72,7 @@ def build(
     addresses, and what refers to something that is not valid does without it. None where the
     file has no valid `store:`.
     """
-    validator = _Validator(written, before)
+    validator = _Validator(written)
     general, store = validator.general(variables), validator.store()
     usable = store and (general or store)
     if active_queries and store:
@@ -89,7 +88,6 @@ def build(
         **dict(usable),
         **{name: value for name, value in sections.items() if value is not None},
         as_written=written.as_written,
-        raw_topics=written.values.get("topics") or {},
         places={name: written.place(("topics", name)) for name in sections["topics"]},
         parked=written.parked,
     )
@@ -127,13 +125,10 @@ def store_of(written: Written) -> str | None:
 class _Validator:
     """Validates pieces of what is `written`, and records their faults there."""
 
-    def __init__(self, written: Written, before: Settings | None = None) -> None:
+    def __init__(self, written: Written) -> None:
         self.written = written
         self.values = written.values
         self.names = {section: self._names(section) for section in NAMED}
-        # Topics refer to sources: with others, each is read again.
-        same_sources = before and before.sources.keys() == set(self.names["sources"])
-        self.before = before if same_sources else None
         self.active_queries: Callable[[], Mapping[str, str]] = dict
         self.timezone = "UTC"
         self._contexts: dict[str, SettingsContext] = {}
@@ -224,9 +219,6 @@ class _Validator:
 
     def _topic(self, where: Where, raw: object) -> TopicSettings | None:
         name = str(where[-1])
-        before = self.before
-        if before and before.raw_topics.get(name) == raw and name not in before.parked:
-            return before.topics[name]
         faults_before = len(self.written.faults)
         if isinstance(raw, dict):
             lists = next((name for name in LISTS if name in raw), None)

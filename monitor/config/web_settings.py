@@ -12,7 +12,6 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
-    ValidationError,
     ValidationInfo,
     WithJsonSchema,
     model_validator,
@@ -43,8 +42,12 @@ _MAX_SOCKET_PATH_BYTES = 107
 
 
 def _listen(text: str, info: ValidationInfo) -> str:
+    return _address(text, context_of(info))
+
+
+def _address(text: str, context: SettingsContext) -> str:
     if text.startswith(UNIX_SOCKET):
-        return _unix_socket(text.removeprefix(UNIX_SOCKET), context_of(info))
+        return _unix_socket(text.removeprefix(UNIX_SOCKET), context)
     match = _LISTEN.fullmatch(text)
     if not match or not 0 < int(match["port"]) < 65_536:
         raise ValueError(
@@ -153,18 +156,17 @@ class WebSettings(Section):
         The path of a Unix socket is relative to the current folder.
         """
         context = SettingsContext(folder=Path.cwd(), public_url=has_public_url)
-        revealed = {
-            name: value.reveal() if isinstance(value, Secret) else value for name, value in self
-        }
         try:
-            return WebSettings.model_validate({**revealed, "listen": listen}, context=context)
-        except ValidationError as fault:
-            error = fault.errors()[0]
-            problem = str(error["ctx"]["error"] if "ctx" in error else error["msg"])
-            raise UsageError(f"--listen: {problem.removeprefix('listen: ')}") from None
+            return self.model_copy(update={"listen": _address(listen, context)}).checked()
+        except ValueError as fault:
+            raise UsageError(f"--listen: {str(fault).removeprefix('listen: ')}") from None
 
     @model_validator(mode="after")
     def _check_access(self) -> WebSettings:
+        return self.checked()
+
+    def checked(self) -> WebSettings:
+        """Return these settings. Raises ValueError where anybody could see the pages."""
         is_open = self.socket_path is None and not is_loopback(self.address[0])
         if is_open and not (self.token or self.user_header):
             raise ValueError(

@@ -145,7 +145,7 @@ class Running(ABC):
             return
         self._read = fingerprint
         try:
-            self._settings = load_settings(self.path, before=self._settings)
+            self._settings = load_settings(self.path)
         except ConfigError as fault:
             log.error("configuration not applied", faults=[f.message for f in fault.faults])
             subject, kind = incidents.CONFIGURATION, incidents.FAULTY

@@ -12,7 +12,6 @@ import sqlalchemy as sa
 
 from monitor import config
 from monitor.app import App, open_app
-from monitor.config import Settings
 from monitor.match import TopicIndex
 from monitor.model import Topic
 from monitor.pipeline.active_config import ActiveConfig
@@ -57,24 +56,10 @@ def test_a_topic_that_became_wrong_is_parked_and_one_mended_is_not() -> None:
 
 
 @contextmanager
-def opened(house: House, in_force: ActiveConfig, before: Settings | None = None) -> Iterator[App]:
+def opened(house: House, active: ActiveConfig) -> Iterator[App]:
     """The next configuration of one service."""
-    with open_app(config.load(house.write(), before=before), house.clock, in_force) as app:
+    with open_app(config.load(house.write()), house.clock, active) as app:
         yield app
-
-
-def test_topics_that_stand_as_before_are_taken_from_there(house: House) -> None:
-    house.settings["topics"] = {**TOPICS, "page": {"query": "agents", "sources": ["page"]}}
-    before = config.load(house.write())
-    house.settings["topics"]["t7"] = {"query": "bandits"}
-    after = config.load(house.write(), before=before)
-    assert [name for name in after.topics if after.topics[name] is not before.topics[name]] == [
-        "t7"
-    ]
-    house.settings["sources"]["other"] = house.settings["sources"].pop("page")
-    house.settings["topics"]["page"]["sources"] = ["other"]
-    renamed = config.load(house.write(), before=after)
-    assert all(renamed.topics[name] is not after.topics[name] for name in after.topics)
 
 
 def test_a_topic_that_newer_rules_read_more_widely_does_not_look_back(
@@ -100,19 +85,19 @@ def test_a_topic_that_newer_rules_read_more_widely_does_not_look_back(
 def test_a_changed_topic_alone_meets_what_is_stored(house: House) -> None:
     house.add("1.txt", AGENTS, BANDITS, FOLDING)
     house.settings["topics"] = dict(TOPICS)
-    in_force = ActiveConfig()
-    with opened(house, in_force) as app:
+    active = ActiveConfig()
+    with opened(house, active) as app:
         app.ingest()
         assert match(app.runtime) == len(TOPICS)
-        before, settings = _standing(app), app.settings
-        index = in_force.index(app.runtime.topics)
+        before = _standing(app)
+        index = active.index(app.runtime.topics)
         known = {name: index.query(name) for name in TOPICS}
     house.clock.move(minutes=5)
     house.settings["topics"]["t7"] = {"query": "bandits OR folding", "threshold": 1}
-    with opened(house, in_force, settings) as app:
+    with opened(house, active) as app:
         assert match(app.runtime) == 2
         after = _standing(app)
-        index = in_force.index(app.runtime.topics)
+        index = active.index(app.runtime.topics)
         assert [name for name in TOPICS if index.query(name) is not known[name]] == ["t7"]
     assert {name for name, its in after.items() if its != before[name]} == {"t7"}
 
@@ -131,8 +116,8 @@ def _standing(app: App) -> dict[str, list[object]]:
 
 def test_topics_that_another_process_put_in_force_are_noticed(house: House) -> None:
     house.add("1.txt", AGENTS, BANDITS)
-    in_force = ActiveConfig()
-    with opened(house, in_force) as app:
+    active = ActiveConfig()
+    with opened(house, active) as app:
         app.ingest()
         match(app.runtime)
         with app.runtime.database.writing() as tx:
@@ -145,8 +130,8 @@ def test_topics_that_another_process_put_in_force_are_noticed(house: House) -> N
 
 
 def test_subscriptions_that_another_process_put_in_force_are_noticed(house: House) -> None:
-    in_force = ActiveConfig()
-    with opened(house, in_force) as app:
+    active = ActiveConfig()
+    with opened(house, active) as app:
         sync_subscriptions(app.runtime)
         house.settings["subscriptions"]["lab"]["schedule"] = "monthly 1 08:00"
         house.settings["subscriptions"]["ada"] = {"topics": ["agents"], "channels": ["pages"]}
