@@ -10,7 +10,6 @@ from pathlib import Path
 import structlog
 
 from monitor.config import Settings, load
-from monitor.errors import UsageError
 from monitor.model import Clock, Delivery, FirstRun, Run
 from monitor.pipeline.active_config import ActiveConfig
 from monitor.pipeline.freeze import OnFailure, log_failure
@@ -53,13 +52,9 @@ class App:
 
         Raises UsageError for a name that is not configured.
         """
-        for name in names:
-            if name not in self.runtime.sources:
-                hint = f"there are: {', '.join(self.runtime.sources) or 'none'}"
-                raise UsageError(f"no source is named {name!r}", hint)
         from monitor.pipeline import flow
 
-        return flow.ingest_once(self.runtime, names or [*self.runtime.sources], on_progress, accept)
+        return flow.ingest_once(self.runtime, names, on_progress, accept)
 
     def retry_undecided(self, on_progress: Callable[[Run], None] | None = None) -> list[Run]:
         """Try the undecided records of all sources again."""
@@ -69,12 +64,8 @@ class App:
 
     def match(self) -> int:
         from monitor.pipeline import flow
-        from monitor.pipeline.cleanup import make_searchable
-        from monitor.pipeline.match import match
 
-        matched = match(self.runtime)
-        make_searchable(self.runtime, flow.SEARCHABLE_PER_COMMAND)
-        return matched
+        return flow.match_once(self.runtime)
 
     def digest(
         self,
@@ -115,11 +106,9 @@ class App:
 
     def deliver(self) -> list[Delivery]:
         """Send all open deliveries, also in outage groups that rest."""
-        from monitor.pipeline.deliver import deliver
-        from monitor.pipeline.match import sync_subscriptions
+        from monitor.pipeline import flow
 
-        sync_subscriptions(self.runtime)
-        return deliver(self.runtime, ignore_backoff=True)
+        return flow.deliver_once(self.runtime)
 
     def upkeep(self) -> None:
         from monitor.pipeline.cleanup import upkeep

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import structlog
 
-from monitor.errors import StoreBusyError, StoreError
+from monitor.errors import StoreBusyError, StoreError, UsageError
 from monitor.kept import forget
 from monitor.model import Delivery, FirstRun, Run, RunOutcome
 from monitor.pipeline.cleanup import make_searchable, upkeep
@@ -132,8 +132,16 @@ def ingest_once(
     on_progress: Callable[[Run], None] | None = None,
     accept: FirstRun | None = None,
 ) -> list[Run]:
-    """Read the named sources, one after the other."""
+    """Read the named sources, or all, one after the other.
+
+    Raises UsageError for a name that is not configured.
+    """
+    for name in names:
+        if name not in runtime.sources:
+            hint = f"there are: {', '.join(runtime.sources) or 'none'}"
+            raise UsageError(f"no source is named {name!r}", hint)
     sync_subscriptions(runtime)
+    names = names or [*runtime.sources]
     return _each(runtime, names, lambda name: ingest(runtime, name, on_progress, accept))
 
 
@@ -154,6 +162,18 @@ def _each(
             now = runtime.clock.now()
             done.append(Run(name, None, RunOutcome.UNCHANGED, now, now, error=str(fault)))
     return done
+
+
+def match_once(runtime: Runtime) -> int:
+    matched = match(runtime)
+    make_searchable(runtime, SEARCHABLE_PER_COMMAND)
+    return matched
+
+
+def deliver_once(runtime: Runtime) -> list[Delivery]:
+    """Send all open deliveries, also in outage groups that rest."""
+    sync_subscriptions(runtime)
+    return deliver(runtime, ignore_backoff=True)
 
 
 def digest_once(
