@@ -11,9 +11,8 @@ import structlog
 
 from monitor.config import Settings, load
 from monitor.model import Clock, Delivery, FirstRun, Run
-from monitor.pipeline.active_config import ActiveConfig
 from monitor.pipeline.freeze import OnFailure, log_failure
-from monitor.pipeline.runtime import OPERATOR, Runtime
+from monitor.pipeline.runtime import OPERATOR, ActiveConfig, Runtime
 from monitor.store.digests import deliveries, digests, incidents
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.opening import queries_in_force

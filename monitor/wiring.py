@@ -24,8 +24,13 @@ from monitor.config import Settings, synonyms_of, topics_of
 from monitor.config.settings import DestinationSettings, SubscriptionSettings
 from monitor.digest.schedule import parse_schedule
 from monitor.model import Clock, Templates
-from monitor.pipeline.active_config import ActiveConfig
-from monitor.pipeline.runtime import ConfiguredSource, Destination, Runtime, Subscription
+from monitor.pipeline.runtime import (
+    ActiveConfig,
+    ConfiguredSource,
+    Destination,
+    Runtime,
+    Subscription,
+)
 from monitor.signing import KeyRing
 from monitor.store import secrets
 from monitor.store.engine.database import Database

@@ -182,7 +182,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "http/client.py",
         "http/host_limits.py",
         "pipeline/ingest.py",
-        "pipeline/run_recorder.py",
+        "pipeline/store_chunk.py",
         "pipeline/deliver.py",
         "service/scheduler.py",
         "service/slack_listener.py",

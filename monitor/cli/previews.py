@@ -46,7 +46,6 @@ from monitor.config import load
 from monitor.log import set_up_logging
 from monitor.model import Delivery, DeliveryState, Digest, Notice, Outcome, Rendered, Step
 from monitor.pipeline.compose import rehearse
-from monitor.pipeline.due import chosen
 from monitor.pipeline.freeze import OnFailure, log_failure
 from monitor.pipeline.runtime import Runtime
 from monitor.resources import resource
@@ -264,7 +263,7 @@ def send_tests(runtime: Runtime, names: Sequence[str] = ()) -> list[SentTest]:
     notice = Notice("A test message from Paper Monitor", lines, now)
     steps = cache(lambda channel: runtime.channels[channel].steps())
     tests = []
-    for subscription in chosen(runtime, names):
+    for subscription in runtime.subscriptions_named(names):
         with runtime.database.reading() as tx:
             suppressed = suppressed_addresses(tx, subscription.name, now)
         for destination in subscription.destinations:

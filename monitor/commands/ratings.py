@@ -10,7 +10,6 @@ from monitor.commands.explain import find_paper
 from monitor.commands.paper_search import FoundPaper, load_found
 from monitor.errors import UsageError
 from monitor.model import SAVED, UNWANTED, WANTED, Judgement
-from monitor.pipeline.due import chosen
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import digests
 from monitor.store.engine.database import Transaction
@@ -181,7 +180,7 @@ def _find_targets(
 
 def target_topics(runtime: Runtime, scope: RaterScope) -> dict[str, tuple[str, ...]]:
     """Return the topics of the subscriptions that an answer may be for. Raises UsageError."""
-    selected = chosen(runtime, [scope.subscription] if scope.subscription else ())
+    selected = runtime.subscriptions_named([scope.subscription] if scope.subscription else ())
     by_name = {
         subscription.name: subscription.topics
         for subscription in selected

@@ -17,7 +17,7 @@ from monitor.digest.wording import format_count
 from monitor.errors import StoreError
 from monitor.model import Delivery, DeliveryState, SourceReport, SourceWarning
 from monitor.pipeline import incidents
-from monitor.pipeline.due import chosen, pause_end
+from monitor.pipeline.compose import pause_end
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.pipeline.settle_deliveries import is_handed_off_again
 from monitor.store.digests import deliveries, digests, outbox, suppressions
@@ -348,7 +348,7 @@ def upcoming(runtime: Runtime, names: Sequence[str] = ()) -> list[Upcoming]:
     Raises UsageError for a name that is not configured.
     """
     now = runtime.clock.now()
-    wanted = chosen(runtime, names)[:MAX_UPCOMING]
+    wanted = runtime.subscriptions_named(names)[:MAX_UPCOMING]
     listed = []
     with runtime.database.reading() as tx:
         states = subscriptions.states(tx, [subscription.name for subscription in wanted])

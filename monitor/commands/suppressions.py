@@ -10,7 +10,6 @@ from enum import StrEnum
 from monitor.config.messages import nearest
 from monitor.errors import UsageError
 from monitor.model import Suppression
-from monitor.pipeline.due import chosen
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.store.digests import deliveries, suppressions
 
@@ -28,7 +27,7 @@ def suppress(
     Raises UsageError for a recipient that nothing was or will be sent to, unless `force`: a
     mistyped address would go on getting mail.
     """
-    selected = chosen(runtime, [subscription] if subscription else ())
+    selected = runtime.subscriptions_named([subscription] if subscription else ())
     if not force:
         _refuse_unknown(runtime, recipient, subscription, selected)
     now = runtime.clock.now()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import UTC, datetime, time, timedelta
+from typing import Any, TypeAlias
+from zoneinfo import ZoneInfo
 
 import structlog
 
@@ -14,38 +15,38 @@ from monitor.channels.email.channel import sender_address
 from monitor.config import Settings
 from monitor.digest.compose import explain_papers
 from monitor.digest.draft import Draft, ListedPapers, draft
-from monitor.digest.schedule import Slot, late_before
+from monitor.digest.schedule import Slot, late_before, latest_due, next_due
 from monitor.errors import MonitorError, StoreBusyError, StoreError
 from monitor.identity.resolve import other_titles
 from monitor.match import TopicIndex
-from monitor.model import AboutSubscription, Digest, DigestPaper, DigestSection, OtherTitle
-from monitor.pipeline import incidents
-from monitor.pipeline.due import (
-    NextDue,
-    chosen,
-    find_next_due,
-    find_slot,
-    may_be_due,
-    set_next_due,
+from monitor.model import (
+    AboutSubscription,
+    Digest,
+    DigestPaper,
+    DigestSection,
+    MatchReason,
+    OtherTitle,
+    Paper,
 )
+from monitor.pipeline import incidents
 from monitor.pipeline.freeze import (
     Forms,
     OnDigest,
     OnFailure,
     freeze,
     log_failure,
+    notify,
     render,
     render_again,
 )
 from monitor.pipeline.match import match
-from monitor.pipeline.notices import notify
 from monitor.pipeline.runtime import Destination, Runtime, Subscription
 from monitor.store.digests import digests, suppressions
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine.database import Transaction, rehearsing
 from monitor.store.papers import sightings, write_papers
 from monitor.store.sources import runs
-from monitor.store.topics import matches
+from monitor.store.topics import matches, subscriptions
 from monitor.store.topics.subscriptions import SubscriptionState
 
 log = structlog.get_logger()
@@ -54,10 +55,40 @@ log = structlog.get_logger()
 FIRST_REPORT = timedelta(days=7)
 
 
+Explain = Callable[[str, Paper, Sequence[str]], tuple[MatchReason, ...]]
+# About four kilobytes each; what a digest shows of an abstract is bounded.
+MAX_EXPLAINED = 4_096
+
+
+def cached_explain(why: Explain) -> Explain:
+    """Return `why` with its answers kept, by all of a paper that topics look at."""
+    known: dict[tuple[Hashable, ...], tuple[MatchReason, ...]] = {}
+
+    def explain(topic: str, paper: Paper, sources: Sequence[str]) -> tuple[MatchReason, ...]:
+        looked_at = paper.title, paper.abstract, paper.authors, paper.venue, paper.categories
+        key = (topic, *looked_at, paper.announce, *sources)
+        if key not in known:
+            if len(known) >= MAX_EXPLAINED:
+                known.clear()
+            known[key] = why(topic, paper, sources)
+        return known[key]
+
+    return explain
+
+
+# A subscription made at eight has its first digest at eight.
+MOMENT = timedelta(microseconds=1)
+# New matches wake the subscriptions that get them immediately; this is only in case they do not.
+LOOK_AGAIN = timedelta(hours=1)
+# The state of a subscription, its schedule and zone, and when it has to be looked at again.
+NextDue: TypeAlias = tuple[SubscriptionState, str, str, datetime]
+
+
 @dataclass(frozen=True, slots=True)
 class _Known:
     """What was read for one subscription and serves the next ones of the same run."""
 
+    explain: Explain
     changes: matches.ChangesRead = field(default_factory=matches.ChangesRead)
     judged: dict[int, Any] = field(default_factory=dict)
     listed: ListedPapers = field(default_factory=ListedPapers)
@@ -85,7 +116,7 @@ def compose(
     With `early` they are composed now. One that fails stops no other: it goes to `on_failure`, and
     with `patient` it rests. `on_digest` gets each digest. Raises UsageError, StoreBusyError.
     """
-    now, selected = runtime.clock.now(), chosen(runtime, names)
+    now, selected = runtime.clock.now(), runtime.subscriptions_named(names)
     if incidents.clock_jumped(runtime):
         _ask_about_the_clock(runtime, now)
         selected = ()
@@ -98,7 +129,6 @@ def compose(
         # A service would else keep what it wrote of papers that few later digests have.
         runtime.templates.release()
         runtime.fallback_templates.release()
-        runtime.in_force.release()
     try:
         render_again(runtime, selected, unrendered, on_failure)
         notify(runtime)
@@ -120,7 +150,7 @@ def _compose_each(
     """Compose what is due of some subscriptions; note when the others are due."""
     done: list[int] = []
     later: list[NextDue] = []
-    known = _Known()
+    known = _Known(cached_explain(runtime.in_force.index(runtime.topics).why))
     for subscription, state in looked_at:
         try:
             slot = find_slot(runtime, subscription, state, now, early)
@@ -229,7 +259,7 @@ def _digest(
         timezone=subscription.settings.timezone,
         covers_from=state.last_composed_at,
         composed_at=now,
-        groups=explain_papers(drafted, runtime.in_force.explain(runtime.topics), also, earlier),
+        groups=explain_papers(drafted, known.explain, also, earlier),
         report=tuple(
             replace(source, title=runtime.labels[source.source].title) for source in report
         ),
@@ -357,3 +387,102 @@ def list_papers(digest: Digest, withheld: Iterable[Digest]) -> Digest:
             digest.about, title=f"{digest.heading}, while paused", shares_recipients=True
         ),
     )
+
+
+# ── which subscriptions are due ────────────────────────────────────────────────────
+
+
+def find_chunks(runtime: Runtime, share: int | None) -> list[int]:
+    """Return the chunks of `share` subscriptions to compose: the first, and those with some due.
+
+    While a channel cannot render, all: its digests are rendered again. Without `share` there is
+    one chunk.
+    """
+    if not share:
+        return [0]
+    with runtime.database.reading() as tx:
+        due = subscriptions.may_be_due(tx, runtime.clock.now())
+        wrong = {entry.kind for entry in stored_incidents.open_incidents(tx)}
+    every = incidents.NOT_RENDERED in wrong
+    places = enumerate(entry.name for entry in runtime.subscriptions)
+    return sorted({0, *(place // share for place, name in places if every or name in due)})
+
+
+def may_be_due(
+    tx: Transaction,
+    selected: Sequence[Subscription],
+    at: datetime | None,
+    resting: Collection[str],
+    *,
+    every: bool,
+) -> list[tuple[Subscription, SubscriptionState]]:
+    """Return those of which a digest may be due at a time, with their states, but not the resting.
+
+    Without a time, all. With `every`, `selected` is all that are configured.
+    """
+    states = subscriptions.states(tx, None if every else [s.name for s in selected], at)
+    awake = {name for name in states if incidents.subscription(name) not in resting}
+    return [(s, states[s.name]) for s in selected if s.name in awake] if awake else []
+
+
+def find_next_due(
+    subscription: Subscription, state: SubscriptionState, now: datetime
+) -> Iterator[NextDue]:
+    """Yield when a subscription of which nothing is due has to be looked at again.
+
+    A paused one is always looked at: the store does not know of pauses.
+    """
+    if now <= pause_end(subscription):
+        return
+    if subscription.schedule.immediately:
+        after = now + LOOK_AGAIN
+    else:
+        after = next_due(
+            subscription.schedule, subscription.settings.timezone, _last_slot(subscription, state)
+        ).due_at
+    yield state, subscription.settings.schedule, subscription.settings.timezone, after
+
+
+def set_next_due(runtime: Runtime, entries: Sequence[NextDue]) -> None:
+    """Note when subscriptions have to be looked at again."""
+    if entries:
+        with runtime.database.writing() as tx:
+            subscriptions.set_next_due(tx, entries)
+
+
+def find_slot(
+    runtime: Runtime,
+    subscription: Subscription,
+    state: SubscriptionState,
+    now: datetime,
+    early: bool,
+) -> Slot | None:
+    """Return the slot of which a digest is due, or with `early` the next one; None if paused."""
+    if now <= pause_end(subscription):
+        return None
+    after = _last_slot(subscription, state)
+    if subscription.schedule.immediately:
+        with runtime.database.reading() as tx:
+            if not matches.has_fresh(tx, subscription.name, now):
+                return None
+            return Slot(str(digests.count(tx, subscription.name) + 1), now)
+    if early:
+        return next_due(subscription.schedule, subscription.settings.timezone, max(after, now))
+    return latest_due(subscription.schedule, subscription.settings.timezone, after, now)
+
+
+def _last_slot(subscription: Subscription, state: SubscriptionState) -> datetime:
+    """Return the time after which the next slot is to be found."""
+    # After a change of zone, what is due still counts from the last slot: no date is skipped.
+    first = max(state.first_seen, state.in_force_since) - MOMENT
+    last = max(state.first_seen - MOMENT, state.last_due_at or first)
+    return max(last, pause_end(subscription))
+
+
+def pause_end(subscription: Subscription) -> datetime:
+    """Return the last moment of a pause; long ago without one."""
+    if subscription.settings.pause_until is None:
+        return datetime.min.replace(tzinfo=UTC)
+    zone = ZoneInfo(subscription.settings.timezone)
+    start = datetime.combine(subscription.settings.pause_until, time.min, zone)
+    return start.astimezone(UTC) - MOMENT

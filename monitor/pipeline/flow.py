@@ -19,13 +19,11 @@ from monitor.errors import StoreBusyError, StoreError, UsageError
 from monitor.kept import forget
 from monitor.model import Delivery, FirstRun, Run, RunOutcome
 from monitor.pipeline.cleanup import make_searchable, upkeep
-from monitor.pipeline.compose import compose, raise_store_error
+from monitor.pipeline.compose import compose, find_chunks, raise_store_error
 from monitor.pipeline.deliver import are_open, deliver, deliver_group
-from monitor.pipeline.due import find_chunks
-from monitor.pipeline.freeze import OnFailure, log_failure
+from monitor.pipeline.freeze import OnFailure, log_failure, notify
 from monitor.pipeline.ingest import ingest, is_due, retry_all
 from monitor.pipeline.match import match, sync_subscriptions
-from monitor.pipeline.notices import notify
 from monitor.pipeline.runtime import Runtime
 
 log = structlog.get_logger()

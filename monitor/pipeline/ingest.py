@@ -29,9 +29,9 @@ from monitor.model import (
 )
 from monitor.pipeline import incidents
 from monitor.pipeline.cleanup import fill_blocks
-from monitor.pipeline.run_recorder import MAX_PAPERS, STOPPED, ChunkSize, RunRecorder
 from monitor.pipeline.runtime import ConfiguredSource, Runtime
 from monitor.pipeline.source_health import judge, note_gap
+from monitor.pipeline.store_chunk import MAX_PAPERS, STOPPED, ChunkSize, RunRecorder
 from monitor.sources import sandbox
 from monitor.sources.base import Found
 from monitor.store.digests import incidents as stored_incidents

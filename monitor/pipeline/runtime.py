@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 
 import msgspec
@@ -20,15 +20,17 @@ from monitor.channels.email.settings import SmtpSettings
 from monitor.clocks import clock_ahead
 from monitor.config.settings import Settings, SourceSettings, SubscriptionSettings
 from monitor.digest.schedule import Schedule
+from monitor.errors import QueryError, UsageError
+from monitor.match import TopicIndex
 from monitor.match.language.synonyms import Synonyms
 from monitor.model import Clock, FirstRun, SectionRule, SourceLabel, Templates, Topic
-from monitor.pipeline.active_config import ActiveConfig
 from monitor.signing import KeyRing
 from monitor.sources.base import Source
 from monitor.sources.calendar import Calendar
-from monitor.store.engine.database import Database
+from monitor.store.engine.database import Database, Transaction
 from monitor.store.engine.locks import Lock
 from monitor.store.engine.processes import Origin, origin_of
+from monitor.store.topics import matches, subscriptions
 from monitor.store.topics.subscriptions import Subscribed
 
 OPERATOR = "@operator"
@@ -92,6 +94,58 @@ class Subscription(msgspec.Struct, frozen=True):
     @property
     def name(self) -> str:
         return self.settings.name
+
+
+class ActiveConfig:
+    """The index of the topics, and the topics and subscriptions that are active in the store.
+
+    The store has the time of the last change of each of the two. While it is the same, the store
+    has what this process activated, and what differs is known without reading it.
+    """
+
+    def __init__(self) -> None:
+        self._index = TopicIndex({})
+        self._topics: tuple[tuple[Topic, ...], datetime | None] = ((), None)
+        self._subscribed: tuple[Sequence[Subscribed], datetime | None] = ((), None)
+
+    def index(self, topics: tuple[Topic, ...]) -> TopicIndex:
+        """Return the index of these topics; only those that are new or changed are parsed."""
+        self._index.update(topics)
+        return self._index
+
+    def errors(self, topics: tuple[Topic, ...]) -> dict[str, QueryError]:
+        """Return why topics cannot be parsed, by name, without getting them ready to match."""
+        index = self.index(topics)
+        return {topic.name: error for topic in topics if (error := index.error(topic.name))}
+
+    def difference(
+        self, tx: Transaction, topics: tuple[Topic, ...]
+    ) -> tuple[Sequence[Topic], Sequence[str]]:
+        """Return the topics that are new or changed to the store, and the names that are gone."""
+        known, activated_at = self._topics
+        if activated_at is None or matches.activated_at(tx) != activated_at:
+            return matches.difference(tx, topics)
+        if topics is known:
+            return (), ()
+        earlier = {topic.name: topic for topic in known}
+        changed = [topic for topic in topics if earlier.pop(topic.name, None) != topic]
+        return changed, sorted(earlier)
+
+    def remember(self, topics: tuple[Topic, ...], activated_at: datetime | None) -> None:
+        """Keep what is active in the store by now: after the commit."""
+        self._topics = topics, activated_at
+
+    def has_subscriptions(self, tx: Transaction, subscribed: Sequence[Subscribed]) -> bool:
+        """Say whether just these subscriptions are active in the store."""
+        known, changed_at = self._subscribed
+        is_same = known is subscribed or known == subscribed
+        return is_same and changed_at is not None and subscriptions.changed_at(tx) == changed_at
+
+    def remember_subscriptions(
+        self, subscribed: Sequence[Subscribed], changed_at: datetime | None
+    ) -> None:
+        """Keep what is active in the store by now: after the commit."""
+        self._subscribed = subscribed, changed_at
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,3 +279,12 @@ class Runtime:
             if subscription != OPERATOR and "@" in recipient:
                 names[recipient].add(subscription)
         return frozenset().union(*(sharing for sharing in names.values() if len(sharing) > 1))
+
+    def subscriptions_named(self, names: Sequence[str]) -> Sequence[Subscription]:
+        """Return the named subscriptions, all when none is named. Raises UsageError."""
+        by_name = {subscription.name: subscription for subscription in self.subscriptions}
+        for name in names:
+            if name not in by_name:
+                hint = f"there are: {', '.join(by_name)}"
+                raise UsageError(f"no subscription is named {name!r}", hint)
+        return [by_name[name] for name in by_name if not names or name in set(names)]

@@ -19,7 +19,7 @@ from monitor.config import Settings
 from monitor.errors import ConfigError, StoreError
 from monitor.model import Clock
 from monitor.pipeline import incidents, shared_store
-from monitor.pipeline.active_config import ActiveConfig
+from monitor.pipeline.runtime import ActiveConfig
 from monitor.store.digests import incidents as stored_incidents
 
 log = structlog.get_logger()

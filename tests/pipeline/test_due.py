@@ -8,8 +8,7 @@ from hypothesis import given, settings
 
 from monitor.config import SubscriptionSettings
 from monitor.digest.schedule import latest_due, parse_schedule
-from monitor.pipeline.compose import compose
-from monitor.pipeline.due import find_chunks, find_next_due
+from monitor.pipeline.compose import compose, find_chunks, find_next_due
 from monitor.pipeline.match import match
 from monitor.pipeline.runtime import Subscription
 from monitor.store.engine.database import Database

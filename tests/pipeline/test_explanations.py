@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from monitor.match import TopicIndex
-from monitor.model import Paper, Topic
-from monitor.pipeline.active_config import ActiveConfig, cached_explain
+from monitor.model import Paper
+from monitor.pipeline.compose import cached_explain
 from tests.match import duel
 
 
@@ -29,11 +29,3 @@ def test_explanations_are_those_of_the_index() -> None:
                 assert why == index.why(topic, paper, sources)
                 found += bool(why)
     assert found > 20
-
-
-def test_other_topics_explain_anew() -> None:
-    in_force = ActiveConfig()
-    first, second = (Topic("t", "agent"),), (Topic("t", "robot"),)
-    paper = Paper("Robots and agents")
-    assert [why.words for why in in_force.explain(first)("t", paper, ())] == [("agents",)]
-    assert [why.words for why in in_force.explain(second)("t", paper, ())] == [("Robots",)]

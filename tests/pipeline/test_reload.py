@@ -14,9 +14,9 @@ from monitor import config
 from monitor.app import App, open_app
 from monitor.match import TopicIndex
 from monitor.model import Topic
-from monitor.pipeline.active_config import ActiveConfig
 from monitor.pipeline.ingest import ingest
 from monitor.pipeline.match import match, sync_subscriptions
+from monitor.pipeline.runtime import ActiveConfig
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database
 from monitor.store.topics import matches

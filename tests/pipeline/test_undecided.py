@@ -22,8 +22,8 @@ from monitor.model import FirstRun, Paper, Run, RunOutcome
 from monitor.pipeline import store_chunk
 from monitor.pipeline.cleanup import upkeep
 from monitor.pipeline.ingest import ingest
-from monitor.pipeline.run_recorder import RunRecorder
 from monitor.pipeline.runtime import ConfiguredSource
+from monitor.pipeline.store_chunk import RunRecorder
 from monitor.store.engine import schema
 from monitor.store.papers import (
     candidates,
