@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time, timedelta
@@ -93,13 +93,6 @@ class _Known:
     judged: dict[int, Any] = field(default_factory=dict)
     listed: ListedPapers = field(default_factory=ListedPapers)
     reports: runs.ReportsRead = field(default_factory=runs.ReportsRead)
-
-
-def raise_store_error(failed: Mapping[str, Exception]) -> None:
-    """Raise the first error of the store among the failures of `compose`, if there is one."""
-    for fault in failed.values():
-        if isinstance(fault, StoreError):
-            raise fault
 
 
 def compose(

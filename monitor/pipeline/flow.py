@@ -19,7 +19,7 @@ from monitor.errors import StoreBusyError, StoreError, UsageError
 from monitor.kept import forget
 from monitor.model import Delivery, FirstRun, Run, RunOutcome
 from monitor.pipeline.cleanup import make_searchable, upkeep
-from monitor.pipeline.compose import compose, find_chunks, raise_store_error
+from monitor.pipeline.compose import compose, find_chunks
 from monitor.pipeline.deliver import are_open, deliver, deliver_group
 from monitor.pipeline.freeze import OnFailure, log_failure, notify
 from monitor.pipeline.ingest import ingest, is_due, retry_all
@@ -105,7 +105,9 @@ def _compose(
         for group in runtime.outage_groups:
             follow(Task(Step.DELIVER, group))
         forget()
-    raise_store_error(failed)
+    for fault in failed.values():
+        if isinstance(fault, StoreError):
+            raise fault
 
 
 def _deliver(

@@ -31,7 +31,7 @@ from monitor.pipeline import incidents
 from monitor.pipeline.cleanup import fill_blocks
 from monitor.pipeline.runtime import ConfiguredSource, Runtime
 from monitor.pipeline.source_health import judge, note_gap
-from monitor.pipeline.store_chunk import MAX_PAPERS, STOPPED, ChunkSize, RunRecorder
+from monitor.pipeline.store_chunk import RunRecorder
 from monitor.sources import sandbox
 from monitor.sources.base import Found
 from monitor.store.digests import incidents as stored_incidents
@@ -50,6 +50,14 @@ AFRESH = timedelta(days=7)
 # No server may put itself off for longer (F5, F7): more is left by a clock that was ahead.
 LONGEST = timedelta(hours=24)
 CONDITIONS = ("etag", "last_modified")
+
+STOPPED = "stopped; the rest is read next time"
+
+# The papers of one transaction, and the seconds of our own work that it should take: on a busy
+# machine smaller transactions would only add to the waits.
+MAX_PAPERS = 1_000
+MIN_PAPERS = 50
+SECONDS = 0.5
 
 # Writes how far a document is read, and whether that is its end.
 Progress = Callable[[DumpCursor, bool, Transaction, datetime], None]
@@ -296,10 +304,10 @@ class _Pass:
 
         What holds no paper so far leaves no cursor, so that it fails again until it is fixed.
         """
-        size, cursor = ChunkSize(), reading.begin
+        most, cursor = MAX_PAPERS, reading.begin
         while not self.runtime.stopping.is_set():
             started_at = time.thread_time()
-            chunk = reading.take(size.papers)
+            chunk = reading.take(most)
             if chunk is None:
                 return cursor
             self.recorder.set_aside(chunk.rejected)
@@ -315,7 +323,8 @@ class _Pass:
                     hold_replayed=self.hold_replayed and is_first,
                 )
             del chunk  # before the next is made
-            size.adapt(time.thread_time() - started_at)
+            seconds = max(time.thread_time() - started_at, 0.001)
+            most = max(MIN_PAPERS, min(MAX_PAPERS, int(most * SECONDS / seconds)))
         return None
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.metadata import version
@@ -53,8 +52,6 @@ MAX_REJECTED_STORED = 20
 
 # How many undecided records of a chunk are logged with a traceback: many may have one error.
 TRACEBACKS = 3
-
-STOPPED = "stopped; the rest is read next time"
 
 # Writes how far a document is read, with the papers of a chunk: the next run begins there.
 Progress = Callable[[Transaction, datetime], None]
@@ -231,8 +228,15 @@ class DecidingError(Exception):
 
 def store_together(database: Database, tx: Transaction, chunk: Chunk) -> StoredChunk:
     """Store a chunk. Raises DecidingError if a record raises: `tx` must be rolled back then."""
-    with _deciding(database):
-        return store_chunk(tx, chunk)
+    try:
+        with database.explaining():
+            return store_chunk(tx, chunk)
+    except ValueRefusedError as fault:
+        raise DecidingError from fault
+    except _NOT_OF_RECORDS:
+        raise
+    except Exception as fault:
+        raise DecidingError from fault
 
 
 def store_apart(database: Database, tx: Transaction, chunk: Chunk) -> StoredChunk:
@@ -258,20 +262,6 @@ def store_apart(database: Database, tx: Transaction, chunk: Chunk) -> StoredChun
                 middle = len(papers) // 2
                 parts += [papers[middle:], papers[:middle]]
     return stored
-
-
-@contextmanager
-def _deciding(database: Database) -> Iterator[None]:
-    """Turn an error that only a record can be the cause of into a DecidingError."""
-    try:
-        with database.explaining():
-            yield
-    except ValueRefusedError as fault:
-        raise DecidingError from fault
-    except _NOT_OF_RECORDS:
-        raise
-    except Exception as fault:
-        raise DecidingError from fault
 
 
 # ── the run of a document ───────────────────────────────────────────────────────────
@@ -347,7 +337,10 @@ class RunRecorder:
         circumstances = DecisionContext(
             decided_at or now, self.first_run, self.configured.dated, self._undated
         )
-        last_read = self._last_read() if hold_replayed else None
+        last_read = None
+        if hold_replayed:
+            with self.runtime.database.reading() as tx:
+                last_read = runs.last_read(tx, name)
         chunk = Chunk(name, papers, circumstances, now, document, last_read)
         try:
             stored = self._commit(store_together, chunk, progress)
@@ -363,7 +356,7 @@ class RunRecorder:
         with self.runtime.database.ingesting() as tx:
             stored = store(self.runtime.database, tx, chunk)
             if chunk.last_read:
-                hold_replayed(chunk.source, stored.suspicion, chunk.last_read)
+                _hold_replayed(chunk.source, stored.suspicion, chunk.last_read)
             left = [_record_of(chunk, record) for record in stored.undecided]
             kept_before = undecided.replace_kept(tx, chunk.source, chunk.papers, left)
             if progress:
@@ -380,10 +373,6 @@ class RunRecorder:
         for number, (record, error) in enumerate(new):
             _log_undecided(record, error if number < TRACEBACKS else None)
         return stored
-
-    def _last_read(self) -> datetime | None:
-        with self.runtime.database.reading() as tx:
-            return runs.last_read(tx, self.configured.name)
 
     def forget_redirect(self, url: str) -> None:
         """Forget a redirect whose target cannot be read."""
@@ -478,27 +467,7 @@ def _log_run(run: Run, seconds: float, previous_error: str) -> None:
     )
 
 
-MAX_PAPERS = 1_000
-MIN_PAPERS = 50
-SECONDS = 0.5
-
-
-class ChunkSize:
-    """The size of the next chunk.
-
-    Seconds are of our own work: on a busy machine smaller transactions would only add to it.
-    """
-
-    def __init__(self) -> None:
-        self.papers = MAX_PAPERS
-
-    def adapt(self, seconds: float) -> None:
-        """Choose the next size after a chunk that took `seconds`."""
-        papers = int(self.papers * SECONDS / max(seconds, 0.001))
-        self.papers = max(MIN_PAPERS, min(MAX_PAPERS, papers))
-
-
-def hold_replayed(source: str, suspicion: Suspicion, last_read: datetime) -> None:
+def _hold_replayed(source: str, suspicion: Suspicion, last_read: datetime) -> None:
     """Raise HeldError for a reading of a feed that replays old papers.
 
     It is judged by its first chunk: a feed that was moved or rebuilt replays from the start.

@@ -9,7 +9,7 @@ import pytest
 
 from monitor.errors import MonitorError
 from monitor.model import Run, RunOutcome
-from monitor.pipeline import store_chunk
+from monitor.pipeline import ingest as ingest_stage
 from monitor.pipeline.ingest import ingest
 from monitor.store.engine import locks
 from monitor.store.papers import papers, write_papers
@@ -69,7 +69,7 @@ def test_a_source_that_fails_stops_no_other(house: House):
 def test_an_ingest_that_died_goes_on_behind_the_last_chunk(house: House, monkeypatch):
     """The offset is stored with the papers: none is read twice, none is left out."""
     house.add("a.txt", AGENTS, BANDITS, FOLDING)
-    monkeypatch.setattr(store_chunk, "MAX_PAPERS", 2)
+    monkeypatch.setattr(ingest_stage, "MAX_PAPERS", 2)
     stored = write_papers.apply
 
     def dies_at_the_second_chunk(*result, **named):

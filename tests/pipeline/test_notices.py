@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from monitor.model import COMMENT, CORRECTION, RETRACTION, ChangeKind, Document, FirstRun, Paper
-from monitor.pipeline.store_chunk import MAX_PAPERS
+from monitor.pipeline.ingest import MAX_PAPERS
 from monitor.sources import sandbox
 from monitor.sources.jsonl.source import Jsonl
 from monitor.sources.pubmed import PubMed
