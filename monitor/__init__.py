@@ -1,1 +1,1 @@
-"""Paper Monitor: reads papers as they appear, finds what is new, tells who asked, once."""
+"""Paper Monitor: reads papers as they appear, and sends each subscriber the new ones once."""

@@ -1,4 +1,4 @@
-"""What commands and the service call: ingest, digest, deliver."""
+"""The application that commands and the service use: ingest, digest, deliver."""
 
 from __future__ import annotations
 
@@ -136,8 +136,8 @@ def load_settings(path: Path) -> Settings:
 
 @contextmanager
 def open_app(
-    settings: Settings, clock: Clock, in_force: ActiveConfig | None = None, *, create: bool = True
+    settings: Settings, clock: Clock, active: ActiveConfig | None = None, *, create: bool = True
 ) -> Iterator[App]:
     """Open everything that the settings name: see `open_runtime`."""
-    with open_runtime(settings, clock, in_force, create=create) as runtime:
+    with open_runtime(settings, clock, active, create=create) as runtime:
         yield App(settings, runtime)

@@ -24,7 +24,7 @@ CONFIG = "monitor.yaml"
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What the demo did in its folder."""
+    """The results of the demo in its folder."""
 
     folder: Path
     runs: tuple[Run, ...]

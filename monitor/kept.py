@@ -1,4 +1,4 @@
-"""What is worked out once and kept for the papers that follow, until `forget` lets go of it.
+"""Results that are kept for the papers that follow, until `forget` clears them.
 
 The papers of a run repeat each other's words, names and titles, so that what these mean is kept.
 A service lets go of it when a run has ended: new papers bring new words for as long as it runs,

@@ -37,7 +37,7 @@ class Section(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class SettingsContext:
-    """What the file has around a setting: its folder, and the names that settings may refer to.
+    """The context of a setting: the folder of its file, and the names that settings may refer to.
 
     `smtp`, `slack` and `public_url` say whether these are set. With `unread` queries are taken as
     they are written, whatever is wrong with them.
@@ -143,7 +143,7 @@ _MODE = re.compile(r"0?[0-7]{3}")
 
 
 def _mode(value: object) -> object:
-    """Read the mode of files as chmod takes it: their owner reads and writes, nobody executes."""
+    """Read the mode of files as chmod takes it: read and write for their owner, never execute."""
     if not isinstance(value, str):
         return value
     mode = int(value, 8) if _MODE.fullmatch(value) else 0
@@ -283,7 +283,7 @@ def resolve_path(folder: Path, path: str) -> Path:
     """Return a path that is relative to `folder`, with ~ replaced."""
     try:
         return folder / Path(path).expanduser()
-    except RuntimeError:  # ~nobody: there is no such home
+    except RuntimeError:  # the home of an account that does not exist
         return folder / path
 
 

@@ -49,11 +49,11 @@ EMAIL = "email"
 
 @contextmanager
 def open_runtime(
-    settings: Settings, clock: Clock, in_force: ActiveConfig | None = None, *, create: bool = True
+    settings: Settings, clock: Clock, active: ActiveConfig | None = None, *, create: bool = True
 ) -> Iterator[Runtime]:
     """Open everything that the settings name; raises NoStoreError without `create` and a store.
 
-    `in_force` remembers the topics of the last configuration.
+    `active` remembers the topics of the last configuration.
     """
     with ExitStack() as stack:
         database = stack.enter_context(closing(open_store(settings.store, create=create)))
@@ -75,7 +75,7 @@ def open_runtime(
             sources=_sources(settings, client, clock),
             topics=tuple(topic.topic(synonyms) for topic in settings.topics.values()),
             synonyms=synonyms,
-            in_force=in_force or ActiveConfig(),
+            active=active or ActiveConfig(),
             subscriptions=tuple(
                 _subscription(settings, channels, subscription)
                 for subscription in settings.subscriptions.values()

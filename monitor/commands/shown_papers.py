@@ -114,5 +114,5 @@ def past_digest(runtime: Runtime, name: str, period: str) -> Digest:
     if digest is None:
         raise UsageError(f"there is no digest of {name!r} for {period!r}")
     if digests.TEXTS_REMOVED in digest.notes:
-        return explain_again(digest, runtime.in_force.index(runtime.topics).why)
+        return explain_again(digest, runtime.active.index(runtime.topics).why)
     return digest

@@ -296,7 +296,7 @@ def _find_overdue(view: _View, subscription: Subscription, before: datetime) -> 
 
 def _present_problems(runtime: Runtime, probe: bool) -> Iterator[str]:
     """Yield what is wrong outside the store's records; with `probe` the store is written to."""
-    for name, fault in runtime.in_force.errors(runtime.topics).items():
+    for name, fault in runtime.active.errors(runtime.topics).items():
         yield f"topic {name} is parked: {fault.message}"
     yield from (f"template {fault}" for fault in template_faults(runtime))
     if not probe:

@@ -105,7 +105,7 @@ class Environment:
 
 @dataclass(slots=True)
 class Written:
-    """What stands in the files. `values` has the variables put in, `as_written` has not.
+    """The content of the files. `values` has the variables put in, `as_written` has not.
 
     `put_in` says, for a value with variables, what each `${NAME}` of it stood for; `settled` are
     values that already have a fault. `parked` are the faults of topics that are in force.

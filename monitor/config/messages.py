@@ -32,8 +32,8 @@ def nearest(word: str, words: Iterable[str], otherwise: str = "") -> str:
 def sentence(error: ErrorDetails, written: str | None) -> str:
     """Say what a validator found, in the words of the file and not in those of a library.
 
-    `written` is the value as it stands in the file, None when it is no text. It is shown only
-    where a number, a date or one of a few words was wanted: nobody keeps a secret there.
+    `written` is the value as the file has it, None when it is no text. It is shown only where a
+    number, a date or one of a few words was wanted: such a setting holds no secret.
     """
     kind, context = error["type"], error.get("ctx") or {}
     if kind == "missing":

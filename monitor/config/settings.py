@@ -1,4 +1,4 @@
-"""What a user may set, section by section: frozen, and refused where it is wrong.
+"""The settings of a user, section by section: frozen, and refused where they are wrong.
 
 The settings of mail, of Slack, of retries, and of each kind of source and channel are declared
 with what uses them, and collected here in `SECTIONS`.
@@ -121,7 +121,7 @@ def _with_words(text: str) -> str:
 
 
 Zone = Annotated[str, AfterValidator(valid_zone)]
-# What people call a topic, a source or a subscription; its name in the file when it is not set.
+# The name of a topic, source or subscription in digests; by default its name in the file.
 Title = Annotated[str, AfterValidator(single_line), Field(max_length=100)]
 
 
@@ -158,7 +158,7 @@ class SourceSettings(Section):
 
 
 class ChannelSettings(Section):
-    """One way out. `options` are those of its kind; `name` is what subscriptions call it."""
+    """One channel. `options` are those of its kind; `name` is what subscriptions call it."""
 
     name: str
     kind: Line
@@ -250,7 +250,7 @@ class TopicSettings(Section):
 
 
 class DestinationSettings(Section):
-    """Ways to reach somebody: e-mail addresses, channels, or both."""
+    """Destinations: e-mail addresses, channels, or both."""
 
     email: Recipients = ()
     channels: OneOrMore[Annotated[str, _existing("channel")]] = ()
@@ -344,7 +344,7 @@ class Settings(General):
     """The whole configuration, checked; paths in it are absolute.
 
     `warnings` are what is probably not intended; `as_written` holds, for values that read the
-    environment, what stands in the file; `places` is where each topic stands. `parked` are topics
+    environment, the text of the file; `places` is where each topic stands. `parked` are topics
     whose query is refused but active in the store: they are among `topics`, and find nothing until
     they are corrected.
     """

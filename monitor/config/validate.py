@@ -47,7 +47,7 @@ M = TypeVar("M", bound=BaseModel)
 # The queries, by name, of the topics that are active in a store (its URL).
 ActiveQueries = Callable[[str], Mapping[str, str]]
 
-# What a topic may have instead of a query.
+# The lists that a topic may have instead of a query.
 LISTS = ("any", "all", "none", "authors", "categories")
 
 # A folder is read more often than a server.
@@ -359,7 +359,7 @@ class _Validator:
             return None
 
     def _context(self, where: Where) -> SettingsContext:
-        """Return what else stands in the file, as settings of one file see it."""
+        """Return the context of settings in one file: its folder, and the names in all files."""
         file = self.written.place(where).file
         if file not in self._contexts:
             self._contexts[file] = SettingsContext(

@@ -141,7 +141,7 @@ def _sentence(error: yaml.MarkedYAMLError, text: str) -> tuple[int, str]:
     return number + 1, _advice(error, line, lines)
 
 
-# What the parser says, and what it means: the first of these that occurs.
+# Words of the parser, and the advice for them: the first of these that occurs.
 _ADVICE = {
     "alias": "a value that begins with * must be in single quotes",
     "tag": "a value that begins with ! must be in single quotes",

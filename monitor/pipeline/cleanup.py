@@ -17,7 +17,7 @@ from monitor.store.papers import papers, search, undecided, write_papers
 
 log = structlog.get_logger()
 
-# So many papers take about a tenth of a second, for which an ingest may have to wait.
+# Papers in one transaction: about a tenth of a second, for which an ingest may have to wait.
 BATCH = 500
 # Seconds between two transactions: without a pause the same thread would take the store's only
 # writing connection again at once, however long others have waited for it.
@@ -71,9 +71,8 @@ def fill_blocks(runtime: Runtime) -> None:
 def make_searchable(runtime: Runtime, most: int | None = None) -> int:
     """Put papers that are not in the search index into it, and return how many there were.
 
-    `most` is where to stop, None for nowhere.
-
-    A search reads those that are missing one by one, so that it is right before this is done.
+    `most` is where to stop, None for nowhere. Until it is done, a search reads the missing papers
+    one by one.
     """
     done = 0
     while not runtime.stopping.is_set() and (most is None or done < most):

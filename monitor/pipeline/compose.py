@@ -86,7 +86,7 @@ NextDue: TypeAlias = tuple[SubscriptionState, str, str, datetime]
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What was read for one subscription and serves the next ones of the same run."""
+    """Data read for one subscription and used for the next ones of the same run."""
 
     explain: Explain
     changes: matches.ChangesRead = field(default_factory=matches.ChangesRead)
@@ -143,7 +143,7 @@ def _compose_each(
     """Compose what is due of some subscriptions; note when the others are due."""
     done: list[int] = []
     later: list[NextDue] = []
-    known = _Known(cached_explain(runtime.in_force.index(runtime.topics).why))
+    known = _Known(cached_explain(runtime.active.index(runtime.topics).why))
     for subscription, state in looked_at:
         try:
             slot = find_slot(runtime, subscription, state, now, early)
@@ -258,7 +258,7 @@ def _digest(
         ),
         full=subscription.settings.max,
         waiting=drafted.waiting,
-        notes=_notes_on_parked_topics(runtime.in_force.index(runtime.topics), subscription),
+        notes=_notes_on_parked_topics(runtime.active.index(runtime.topics), subscription),
         titles=subscription.settings.titles,
         about=_about(runtime, subscription),
     )

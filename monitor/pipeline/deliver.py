@@ -54,7 +54,7 @@ def deliver(runtime: Runtime, *, ignore_backoff: bool = False) -> list[Delivery]
 
 
 def are_open(runtime: Runtime, group: str, more_than: int = 0) -> bool:
-    """Say whether more than so many deliveries wait in an outage group now, to be sent at once."""
+    """Return whether more than this number of deliveries can be sent in an outage group now."""
     return _waiting(runtime, _names(runtime, group), more_than + 1) > more_than
 
 
@@ -154,7 +154,7 @@ class Round:
             self._wrong = {incident.subject for incident in stored_incidents.open_incidents(tx)}
 
     def run(self) -> None:
-        """Send until nothing is left; whoever finds the round over tells the others."""
+        """Send until nothing is left, or another thread has ended the round."""
         try:
             while self._goes_on() and (delivery := self._claim()):
                 if not self._pace.wait(delivery.channel):

@@ -4,7 +4,7 @@
 
 A command goes through it once: `ingest_once`, then `digest_once`. A service does one task after
 another with `do`, which passes on what follows: to another job of the process, or to a queue.
-A task that is lost or done twice does no harm: what is due stands in the tables.
+A task that is lost or done twice does no harm: the tables hold everything that is due.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Freeze: a digest or notice in the form of each channel, stored with its deliveries, for good.
+"""Freeze: a digest or notice in the form of each channel, stored with its deliveries.
 
 A channel that fails stops no other one. What it could not render is planned as failed, and is
 rendered from the frozen digest when the fault is fixed: see `render_again`. The deliveries of
@@ -55,7 +55,7 @@ class Forms:
 def render(runtime: Runtime, destinations: Sequence[Destination], digest: Digest) -> Forms:
     """Render a digest for each channel. Raises the first error when all of them fail."""
     forms = Forms()
-    for name in dict.fromkeys(way.channel for way in destinations):
+    for name in dict.fromkeys(destination.channel for destination in destinations):
         try:
             forms.parts[name] = _render(runtime, runtime.channels[name], digest, forms.replaced)
         except Exception as fault:
@@ -96,17 +96,21 @@ def log_render_failure(channel: str, subscription: str, period: str, fault: Exce
 def plan(runtime: Runtime, destinations: Sequence[Destination], forms: Forms) -> list[Planned]:
     """Return a delivery for each part and recipient; one that failed where there is no text."""
     planned = []
-    for way in destinations:
-        rendered = forms.parts.get(way.channel)
+    for destination in destinations:
+        rendered = forms.parts.get(destination.channel)
         numbers = [0] if rendered is None else [part.part for part in rendered]
-        error = error_text(forms.errors.get(way.channel))
+        error = error_text(forms.errors.get(destination.channel))
         planned += [
             Planned(
-                way.channel, to, number, message_id(secrets.token_hex(12), runtime.sender), error
+                destination.channel,
+                to,
+                number,
+                message_id(secrets.token_hex(12), runtime.sender),
+                error,
             )
-            for to in way.recipients
+            for to in destination.recipients
             for number in numbers
-            if forms.only.get((way.channel, number), to) == to
+            if forms.only.get((destination.channel, number), to) == to
         ]
     return planned
 
@@ -215,7 +219,9 @@ def _render_digest_again(
     now: datetime,
 ) -> None:
     """Give a frozen digest the deliveries it lacks, to those who are still written to."""
-    destinations = [way for way in subscription.destinations if way.channel == unrendered.channel]
+    destinations = [
+        entry for entry in subscription.destinations if entry.channel == unrendered.channel
+    ]
     with runtime.database.reading() as tx:
         digest = digests.get(tx, unrendered.digest_id)
     if digest is None or not destinations:
@@ -256,7 +262,7 @@ def notify(runtime: Runtime) -> int:
 
 
 def _is_news(incident: stored_incidents.Incident) -> bool:
-    """A store that was unavailable could not say so before it was well again."""
+    """Return whether to announce an incident; that of the store is only known after its end."""
     over = incident.ended_at and incident.told_at is None
     return not over or incident.kind == incidents.UNAVAILABLE
 
@@ -268,7 +274,7 @@ def _plan(runtime: Runtime, incident: stored_incidents.Incident, now: datetime) 
         OPERATOR, period, now, runtime.settings.timezone, None, now, groups=(), report=()
     )
     templates, channels = runtime.fallback_templates, runtime.channels
-    names = [way.channel for way in runtime.operator]
+    names = [destination.channel for destination in runtime.operator]
     forms = Forms({name: channels[name].render_notice(notice, templates) for name in names})
     freeze(runtime, digest, runtime.operator, forms)
 

@@ -1,4 +1,4 @@
-"""What may go wrong, by the names under which it is recorded, announced and ended."""
+"""The incidents of the pipeline: the names under which they are recorded, and their rules."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def subjects(runtime: Runtime, living: Iterable[tuple[str, str, str]]) -> set[st
         *runtime.outage_groups,
         *map(channel, runtime.channels),
         *map(templates, runtime.channels),
-        *(recipient(way, address) for _, way, address in living),
+        *(recipient(channel_name, address) for _, channel_name, address in living),
     }
 
 

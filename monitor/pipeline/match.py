@@ -44,7 +44,7 @@ def match(runtime: Runtime) -> int:
             changes = matches.changes_to_match(tx, BATCH)
         if not changes:
             break
-        index = index or runtime.in_force.index(runtime.topics)
+        index = index or runtime.active.index(runtime.topics)
         rows = list(find(index, topics, changes))
         with runtime.database.writing() as tx:
             done = _with_same_sources(tx, _sources_by_change(changes))
@@ -76,10 +76,10 @@ def sync_subscriptions(runtime: Runtime) -> None:
     now, keep = runtime.clock.now(), False
     with runtime.database.writing() as tx:
         shared_store.take_turn(tx, runtime)
-        if not runtime.in_force.has_subscriptions(tx, runtime.subscribed):
+        if not runtime.active.has_subscriptions(tx, runtime.subscribed):
             keep = shared_store.keeps_others(tx, runtime)
             subscriptions.sync_subscriptions(tx, runtime.subscribed, now, keep_others=keep)
-        mark = subscriptions.changed_at(tx)
+        changed_at = subscriptions.changed_at(tx)
         outbox.suppress_missing(tx, runtime.recipients, now)
         suppressions.withhold(tx, now)
         if unsolved := stored_incidents.open_incidents(tx):
@@ -87,8 +87,8 @@ def sync_subscriptions(runtime: Runtime) -> None:
             if shared_store.goes_on(tx, unsolved):
                 living.add(incidents.STORE)
             stored_incidents.end_obsolete(tx, living, now)
-    # What was kept is removed by the round that finds the other configuration out of use.
-    runtime.in_force.remember_subscriptions(runtime.subscribed, None if keep else mark)
+    # Subscriptions that were kept are removed once the other configuration is out of use.
+    runtime.active.remember_subscriptions(runtime.subscribed, None if keep else changed_at)
 
 
 def _look_back(runtime: Runtime) -> int:
@@ -100,20 +100,20 @@ def _look_back(runtime: Runtime) -> int:
     """
     now = runtime.clock.now()
     with runtime.database.reading() as tx:
-        mark = matches.activated_at(tx)
-        changed, gone = runtime.in_force.difference(tx, runtime.topics)
+        activated_at = matches.activated_at(tx)
+        changed, gone = runtime.active.difference(tx, runtime.topics)
     every = len(changed) == len(runtime.topics)
-    index = runtime.in_force.index(runtime.topics) if every else build_index(changed)
+    index = runtime.active.index(runtime.topics) if every else build_index(changed)
     changed = _readable(changed, index)
-    if mark and not changed and not gone:
-        runtime.in_force.remember(runtime.topics, mark)
+    if activated_at and not changed and not gone:
+        runtime.active.remember(runtime.topics, activated_at)
         return 0
     with runtime.database.reading() as tx:
         starts = matches.look_back(tx, changed, now)
     log.info("topics activated", new_or_changed=len(changed), gone=len(gone))
     rows, seen = _match_since(runtime, changed, starts, index)
     with runtime.database.writing() as tx:
-        if matches.activated_at(tx) != mark:
+        if matches.activated_at(tx) != activated_at:
             changed, gone = matches.difference(tx, runtime.topics)
             changed = _readable(changed, build_index(changed))
         keep = shared_store.keeps_others(tx, runtime)
@@ -121,8 +121,8 @@ def _look_back(runtime: Runtime) -> int:
         matches.replace_unsent(tx, starts, rows, now)
         if starts:
             reopen(tx, _papers_to_match_again(tx, seen, now - MATCH_OVERLAP), now - MATCH_OVERLAP)
-        mark = matches.activated_at(tx)
-    runtime.in_force.remember(runtime.topics, mark)
+        activated_at = matches.activated_at(tx)
+    runtime.active.remember(runtime.topics, activated_at)
     return len(rows)
 
 

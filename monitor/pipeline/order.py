@@ -47,7 +47,7 @@ from monitor.store.topics import judgements
 
 LEARNED, NEWEST = "learned", "newest"
 MAX_WORDS = 3
-# Papers shown without an answer count for little; so many of the last are looked at.
+# Papers shown without an answer count for little; only the last ones are read.
 MAX_SHOWN = 500
 # About two kilobytes each.
 MAX_READ = 32_768

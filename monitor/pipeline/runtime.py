@@ -1,4 +1,4 @@
-"""What the stages of the pipeline work with: the settings, and what was opened for them."""
+"""The settings and the objects opened for them, as the stages of the pipeline use them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ConfiguredSource(msgspec.Struct, frozen=True):
 
     @property
     def first_run(self) -> FirstRun:
-        """What the first reading is worth."""
+        """The worth of the first reading."""
         return self.settings.first_run or self.source.default_first_run
 
     @property
@@ -77,7 +77,7 @@ class ConfiguredSource(msgspec.Struct, frozen=True):
 
 
 class Destination(msgspec.Struct, frozen=True):
-    """One way to a subscriber: a channel by name, and who is written to on it."""
+    """A channel by name, and its recipients."""
 
     channel: str
     recipients: tuple[str, ...]
@@ -152,7 +152,7 @@ class ActiveConfig:
 class Runtime:
     """Everything that has a lifetime, opened and closed by `monitor.wiring`.
 
-    `in_force` remembers the topics of the last configuration; `tokens` are those of a mail account
+    `active` remembers the topics of the last configuration; `tokens` are those of a mail account
     without a password; `keys` sign the links that readers get. `dns` returns the texts at a name;
     `ahead` how far the machine's clock has run ahead of the time that has passed.
 
@@ -174,7 +174,7 @@ class Runtime:
     channels: Mapping[str, Channel]
     tokens: Tokens | None
     keys: KeyRing
-    in_force: ActiveConfig
+    active: ActiveConfig
     dns: Lookup = ask
     ahead: Callable[[], timedelta] = clock_ahead
     stopping: threading.Event = field(default_factory=threading.Event)
@@ -260,7 +260,7 @@ class Runtime:
 
     @cached_property
     def labels(self) -> dict[str, SourceLabel]:
-        """What digests call each source, and where its papers are searched for."""
+        """The name of each source in digests, and the site on which its papers are searched for."""
         return {
             name: SourceLabel(source.settings.title, source.search_site or self.settings.search)
             for name, source in self.sources.items()

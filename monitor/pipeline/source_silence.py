@@ -23,17 +23,17 @@ STALE = "stale"
 THIN = "thin"
 SILENT = "silent"
 
-# How far back days tell what is usual.
+# Older days do not count for what is usual.
 HISTORY = timedelta(days=400)
-# Of a weekday, so many of its last occurrences are looked at, and so many are needed.
+# The last occurrences of a weekday that are compared, and how many of them are needed.
 PEER_DAYS = 8
 MIN_PEER_DAYS = 3
-# On so many of them papers must have come for a weekday to be a publishing day.
+# The share of them with papers that makes a weekday a publishing day.
 MIN_PUBLISHING_SHARE = 0.8
 # Thin is less than this share of what the weekday brings as a rule, if that is worth counting.
 THIN_SHARE = 0.25
 WORTH_COUNTING = 8
-# So many times papers must have come before it can be said how long a silence may last.
+# Intervals between papers that must be known to judge how long a silence may last.
 MIN_INTERVALS = 5
 # A single day is for `stale` to judge.
 SHORTEST_SILENCE = 2

@@ -67,7 +67,7 @@ class Undecided:
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
-    """What became of a chunk: of each paper that was not just as before a decision and an id.
+    """The result of a chunk: a decision and an id for each paper that was not unchanged.
 
     `suspicion` says whether it replays a feed; `undecided` are the records that were not stored.
     """
@@ -115,7 +115,7 @@ def _counted_as(decision: Decision) -> ChangeKind | None:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What is to be written of a chunk, and of what stored papers that was decided.
+    """The decisions to write for a chunk, with the stored papers they were compared with.
 
     `unchanged_ids` are the source's names for the records that are as they were; `unchanged` counts
     them.
@@ -284,9 +284,9 @@ class RunRecorder:
         self.configured = configured
         self.first_run = first_run
         self.on_progress = on_progress
-        # What the runs before this one failed with, "" for nothing: it is logged already.
+        # The error of the runs before this one, "" for none: it is logged already.
         self.previous_error = previous_error
-        # What a document that was read before wants to be asked with next time.
+        # The validators of a document that was read before, for the next request.
         self.validators: Mapping[str, str] = {}
         self._open: tuple[int, Run] | None = None
         self._started_at = 0.0

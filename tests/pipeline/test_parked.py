@@ -49,7 +49,7 @@ def started(house: House) -> Iterator[App]:
         yield app
 
 
-def in_force(house: House) -> dict[str, str]:
+def active(house: House) -> dict[str, str]:
     with started(house) as app, app.runtime.database.reading() as tx:
         return dict(tx.execute(sa.select(schema.topic.c.name, schema.topic.c.query)).all())
 
@@ -67,7 +67,7 @@ def test_it_is_parked_and_the_others_run(upgraded: House) -> None:
     assert sent.papers == 2
     assert digest and "The topic “old” is parked" in digest.notes[0]
     assert [one for one in result.problems if one.startswith("topic old is parked: ANDNOT is not")]
-    assert in_force(upgraded) == {"old": OLD, "new": "bandit"}
+    assert active(upgraded) == {"old": OLD, "new": "bandit"}
 
 
 def test_answers_to_its_papers_still_order_what_is_left_of_it(upgraded: House) -> None:

@@ -79,8 +79,8 @@ def end_pause(tx: Transaction, recipient: str, subscription: str, now: datetime)
 def listing(tx: Transaction, now: datetime, recipient: str | None = None) -> list[Suppression]:
     """Return the suppressions in force, oldest first: all, or those of a recipient."""
     of_recipient = sa.true() if recipient is None else _row.address == address_of(recipient)
-    in_force = sa.select(schema.suppression).where(_in_force(now), of_recipient)
-    ordered = in_force.order_by(_row.since, _row.address, _row.subscription)
+    active = sa.select(schema.suppression).where(_in_force(now), of_recipient)
+    ordered = active.order_by(_row.since, _row.address, _row.subscription)
     return fetch(tx, ordered, Suppression)
 
 

@@ -51,7 +51,7 @@ def all_topics(visit: Visit) -> Response:
     runtime = visit.runtime
     with runtime.database.reading() as tx:
         counts = matches.recent_counts(tx, runtime.clock.now())
-    faults = runtime.in_force.errors(runtime.topics)
+    faults = runtime.active.errors(runtime.topics)
     return visit.show(
         "topics",
         topics=visit.slice(runtime.topics, LISTED),
