@@ -146,7 +146,6 @@ class Round:
         self._ahead = 1 if at_once <= 1 else CLAIMED_PER_SENDER * at_once
         self._claimed: list[Delivery] = []
         self._claiming = threading.Lock()
-        self._pace = Pace(runtime, group, names)
         self._over = threading.Event()
         self._is_down = False
         self._together = Together(runtime.database, expected=at_once // 2)
@@ -157,11 +156,14 @@ class Round:
         """Send until nothing is left, or another thread has ended the round."""
         try:
             while self._goes_on() and (delivery := self._claim()):
-                if not self._pace.wait(delivery.channel):
+                pause = max(self._seconds_left(delivery.channel), self._take_turn())
+                if pause > 0 and self.runtime.stopping.wait(pause):
                     self._claimed.append(delivery)
                     break
                 outcome = self._send(delivery)
-                self._pace.sent(delivery.channel)
+                apart = self.runtime.channels[delivery.channel].min_interval
+                if apart:
+                    self.runtime.not_before[self.group, delivery.channel] = time.monotonic() + apart
                 self.attempted.append(delivery.id)
                 self._record_surely(delivery, outcome)
         except BaseException:
@@ -184,7 +186,7 @@ class Round:
         """Return the next delivery; several are claimed at a time where several are sent so."""
         with self._claiming:
             if not self._claimed:
-                free = self._pace.free()
+                free = {name for name in self.names if self._seconds_left(name) <= 0}
                 self._claimed = self._claim_on(free) if free else []
                 if not self._claimed and len(free) < len(self.names):
                     self._claimed = self._claim_on(self.names)
@@ -194,6 +196,21 @@ class Round:
         now, owner = self.runtime.clock.now(), self.runtime.owner.id
         with self.runtime.database.writing() as tx:
             return outbox.claim(tx, owner, now, channels=names, limit=self._ahead)
+
+    def _seconds_left(self, channel: str) -> float:
+        """Return the seconds until a channel may be sent to; a next round knows them, too."""
+        return self.runtime.not_before.get((self.group, channel), 0.0) - time.monotonic()
+
+    def _take_turn(self) -> float:
+        """Take the next turn of the group, and return the seconds until it comes."""
+        server = self.runtime.mail_server(self.group)
+        if server is None or not server.per_minute:
+            return 0.0
+        with self._claiming:
+            pause = max(self._seconds_left(""), 0.0)
+            turn = time.monotonic() + pause
+            self.runtime.not_before[self.group, ""] = turn + 60 / server.per_minute
+        return pause
 
     def _send(self, delivery: Delivery) -> Outcome:
         handed_off = False
@@ -339,43 +356,3 @@ def log_delivery(delivery: Delivery, outcome: Outcome) -> None:
         error=outcome.error.replace(delivery.recipient, to) if delivery.recipient else "",
         channel_down=outcome.channel_down,
     )
-
-
-class Pace:
-    """The pace of one outage group; what a round of it knows, the next one knows, too."""
-
-    _taking = threading.Lock()
-
-    def __init__(self, runtime: Runtime, group: str, names: Collection[str]) -> None:
-        self._runtime = runtime
-        self._group = group
-        self._names = names
-        self._next = runtime.not_before
-
-    def free(self) -> set[str]:
-        """Return the channels that may be sent to at once."""
-        return {name for name in self._names if self._left(name) <= 0}
-
-    def wait(self, name: str) -> bool:
-        """Wait until a channel and its group may be sent to. False if the process stops."""
-        left = max(self._left(name), self._turn())
-        return left <= 0 or not self._runtime.stopping.wait(left)
-
-    def sent(self, name: str) -> None:
-        apart = self._runtime.channels[name].min_interval
-        if apart:
-            self._next[self._group, name] = time.monotonic() + apart
-
-    def _left(self, name: str) -> float:
-        return self._next.get((self._group, name), 0.0) - time.monotonic()
-
-    def _turn(self) -> float:
-        """Take the next turn of the group, and return the seconds until it comes."""
-        server = self._runtime.mail_server(self._group)
-        if server is None or not server.per_minute:
-            return 0.0
-        with self._taking:
-            now = time.monotonic()
-            turn = max(now, self._next.get((self._group, ""), 0.0))
-            self._next[self._group, ""] = turn + 60 / server.per_minute
-        return turn - now

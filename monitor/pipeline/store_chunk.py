@@ -365,13 +365,9 @@ class RunRecorder:
             run = _with_rejected(run, [_rejected(record) for record in left])
             runs.save(tx, run_id, run)
         self._open = run_id, run
-        new = [
-            (record, left_over.error)
-            for record, left_over in zip(left, stored.undecided, strict=True)
-            if record.record_hash not in kept_before
-        ]
-        for number, (record, error) in enumerate(new):
-            _log_undecided(record, error if number < TRACEBACKS else None)
+        for number, (record, fault) in enumerate(zip(left, stored.undecided, strict=True)):
+            if record.record_hash not in kept_before:
+                _log_undecided(record, fault.error if number < TRACEBACKS else None)
         return stored
 
     def forget_redirect(self, url: str) -> None:
