@@ -186,7 +186,10 @@ class _Validator:
         if raw is not None and not isinstance(raw, dict):
             repaired = suggest_entries(section, raw)
             self.written.fault((section,), f"should be names with their settings{repaired}")
-        build = getattr(self, f"_{section.removesuffix('s')}")
+        build: Callable[[Where, object], BaseModel | None] = {
+            "topics": self._topic,
+            "subscriptions": self._subscription,
+        }.get(section, self._of_kind)
         built: dict[str, BaseModel] = {}
         for name in self.names[section]:
             where = (section, name)
@@ -254,15 +257,6 @@ class _Validator:
 
     # ── sources and channels ────────────────────────────────────────────────────────
 
-    def _source(self, where: Where, raw: object) -> BaseModel | None:
-        if isinstance(raw, dict):
-            raw = {"every": EVERY_PATH if raw.get("path") else EVERY_URL, **raw}
-            self._doubt_path(where, raw.get("path"))
-        return self._of_kind(where, raw)
-
-    def _channel(self, where: Where, raw: object) -> BaseModel | None:
-        return self._of_kind(where, raw)
-
     def _doubt_path(self, where: Where, path: object) -> None:
         """Warn of what names no file: the source fails, and the others go on."""
         if not isinstance(path, str) or not path.strip():
@@ -283,6 +277,9 @@ class _Validator:
             choices = _list_choices(kinds.names())
             self.written.fault(where, f"should be settings, among them kind: {choices}")
             return None
+        if section == "sources":
+            raw = {"every": EVERY_PATH if raw.get("path") else EVERY_URL, **raw}
+            self._doubt_path(where, raw.get("path"))
         names = _setting_names(model)
         options = self._options(where, raw, names, kinds)
         common = _pick(raw, names) | {
@@ -379,10 +376,10 @@ class _Validator:
         for depth, part in enumerate(where):
             if isinstance(value, str):
                 return self.written.as_written.get(where[:depth], value)
-            if isinstance(value, list):
-                value = value[part] if isinstance(part, int) else None
-            else:
-                value = value.get(part) if isinstance(value, dict) else None
+            try:
+                value = value[part]
+            except (KeyError, IndexError, TypeError):
+                return None
         return self.written.as_written.get(where, value) if isinstance(value, str) else None
 
 

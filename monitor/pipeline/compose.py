@@ -85,7 +85,7 @@ NextDue: TypeAlias = tuple[SubscriptionState, str, str, datetime]
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _RunCache:
     """Data read for one subscription and used for the next ones of the same run."""
 
     explain: Explain
@@ -100,21 +100,23 @@ def compose(
     names: Sequence[str] = (),
     *,
     early: bool = False,
-    patient: bool = False,
+    ignore_backoff: bool = True,
     on_failure: OnFailure = log_failure,
     on_digest: OnDigest = bool,
 ) -> list[int]:
     """Compose and freeze what is due of the named subscriptions, or of all; return the ids.
 
     With `early` they are composed now. One that fails stops no other: it goes to `on_failure`, and
-    with `patient` it rests. `on_digest` gets each digest. Raises UsageError, StoreBusyError.
+    without `ignore_backoff` it rests. `on_digest` gets each digest.
+
+    Raises UsageError, StoreBusyError.
     """
     now, selected = runtime.clock.now(), runtime.subscriptions_named(names)
     if incidents.clock_jumped(runtime):
         _ask_about_the_clock(runtime, now)
         selected = ()
     with runtime.database.reading() as tx:
-        resting, unrendered = _failing(tx, now, patient)
+        resting, unrendered = _failing(tx, now, ignore_backoff)
         looked_at = may_be_due(tx, selected, None if early else now, resting, every=not names)
     try:
         done = _compose_each(runtime, looked_at, now, early, on_failure, on_digest)
@@ -126,7 +128,7 @@ def compose(
         render_again(runtime, selected, unrendered, on_failure)
         notify(runtime)
     except StoreError as fault:
-        if patient:
+        if not ignore_backoff:
             raise
         log.error("operator not notified", error=str(fault))
     return done
@@ -143,14 +145,14 @@ def _compose_each(
     """Compose what is due of some subscriptions; note when the others are due."""
     done: list[int] = []
     later: list[NextDue] = []
-    known = _Known(cached_explain(runtime.active.index(runtime.topics).why))
+    cache = _RunCache(cached_explain(runtime.active.index(runtime.topics).why))
     for subscription, state in looked_at:
         try:
             slot = find_slot(runtime, subscription, state, now, early)
             if slot is None:
                 later += find_next_due(subscription, state, now)
                 continue
-            digest = _digest(runtime, subscription, state, slot, now, known)
+            digest = _digest(runtime, subscription, state, slot, now, cache)
             if digest.papers or not early:  # an empty digest ahead of its time is no outcome
                 frozen = _freeze(runtime, subscription, digest)
                 done += [] if frozen is None else [frozen]
@@ -167,14 +169,14 @@ def _compose_each(
     return done
 
 
-def _failing(tx: Transaction, now: datetime, patient: bool) -> tuple[set[str], set[str]]:
+def _failing(tx: Transaction, now: datetime, ignore_backoff: bool) -> tuple[set[str], set[str]]:
     """Return the subjects that rest after a failure, and the channels to render for again now."""
     unrendered = {
         incident.subject
         for incident in stored_incidents.open_incidents(tx)
         if incident.kind == incidents.NOT_RENDERED
     }
-    if not patient:
+    if ignore_backoff:
         return set(), unrendered
     resting = stored_incidents.resting(tx, incidents.NOT_COMPOSED, now)
     return resting, unrendered - stored_incidents.resting(tx, incidents.NOT_RENDERED, now)
@@ -225,14 +227,14 @@ def _digest(
     state: SubscriptionState,
     slot: Slot,
     now: datetime,
-    known: _Known,
+    cache: _RunCache,
 ) -> Digest:
     from monitor.pipeline.order import order_of  # loads NumPy, and only where digests are composed
 
     reported_from = state.last_composed_at or now - FIRST_REPORT
     with runtime.database.reading() as tx:
-        news = matches.unsent(tx, subscription.name, now, known.changes)
-        order = order_of(tx, subscription, runtime.topics, known.judged)
+        news = matches.unsent(tx, subscription.name, now, cache.changes)
+        order = order_of(tx, subscription, runtime.topics, cache.judged)
         drafted = draft(
             news,
             subscription.settings.max,
@@ -240,9 +242,9 @@ def _digest(
             rules=runtime.sections,
             sources=runtime.labels,
             order=order.place if order else None,
-            listed=known.listed,
+            listed=cache.listed,
         )
-        report = known.reports.read(tx, runtime.sources, reported_from, now)
+        report = cache.reports.read(tx, runtime.sources, reported_from, now)
         also = _other_titles(tx, drafted)
         earlier = write_papers.texts_before(tx, drafted.revisions)
     composed = Digest(
@@ -252,7 +254,7 @@ def _digest(
         timezone=subscription.settings.timezone,
         covers_from=state.last_composed_at,
         composed_at=now,
-        groups=explain_papers(drafted, known.explain, also, earlier),
+        groups=explain_papers(drafted, cache.explain, also, earlier),
         report=tuple(
             replace(source, title=runtime.labels[source.source].title) for source in report
         ),

@@ -100,7 +100,7 @@ def _compose(
         if not names:
             return
     failed: dict[str, Exception] = {}
-    composed = compose(runtime, names, patient=True, on_failure=failed.__setitem__)
+    composed = compose(runtime, names, ignore_backoff=False, on_failure=failed.__setitem__)
     if composed:
         for group in runtime.outage_groups:
             follow(Task(Step.DELIVER, group))
@@ -191,7 +191,7 @@ def digest_once(
     failed: dict[str, Exception] = {}
     match(runtime)
     composed = compose(
-        runtime, names, early=early, patient=not ignore_backoff, on_failure=failed.__setitem__
+        runtime, names, early=early, ignore_backoff=ignore_backoff, on_failure=failed.__setitem__
     )
     for name, fault in failed.items():
         on_failure(name, fault)

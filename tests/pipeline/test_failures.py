@@ -113,7 +113,7 @@ def test_it_is_logged_named_by_the_run_and_rests_where_it_is_tried_often(
             "error",
         )
         for _ in range(5):
-            compose(app.runtime, patient=True)
+            compose(app.runtime, ignore_backoff=False)
         assert len(asked) == 1
         app.digest(on_failure=failed.__setitem__)
     assert str(failed["lab"]) == "no such font"
