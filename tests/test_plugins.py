@@ -13,6 +13,7 @@ import pytest
 
 from monitor import config, plugins
 from monitor.errors import UsageError
+from tests.config.conftest import check
 
 
 class Install(Protocol):
@@ -141,7 +142,7 @@ def test_the_settings_of_a_brought_kind_are_checked_like_any_others(
     assert options.model_dump()["pages"] == 3
     assert options.model_dump()["path"] == f"{tmp_path}/x/*.txt"
     file.write_text("sources: {d: {kind: diary, path: x, pages: many, page: 1}}")
-    assert [fault.message for fault in config.check(file, {})] == [
+    assert [fault.message for fault in check(file, {})] == [
         "“page” is not a setting here; did you mean “pages”?",
         "should be a whole number, not “many”",
     ]
@@ -154,7 +155,7 @@ def test_a_brought_channel_has_settings_or_is_refused(install: Install, tmp_path
     assert config.load(file, {}).channels["p"].options.model_dump() == {"path": f"{tmp_path}/loft"}
 
     file.write_text("channels: {m: {kind: mute}}")
-    (fault,) = config.check(file, {})
+    (fault,) = check(file, {})
     assert (fault.where, "has no Options" in fault.message) == ("channels.m.kind", True)
 
 

@@ -35,7 +35,6 @@ __all__ = [
     "SubscriptionSettings",
     "TopicSettings",
     "WebSettings",
-    "check",
     "load",
     "load_for_reading",
     "masked",
@@ -91,15 +90,6 @@ def store_url(path: Path, variables: Mapping[str, str] | None = None) -> str:
     if store is None:
         raise ConfigError(written.faults)
     return store
-
-
-def check(path: Path, variables: Mapping[str, str] | None = None) -> list[Fault]:
-    """Return all faults of a configuration; [] when it can be used."""
-    try:
-        load(path, variables)
-    except ConfigError as error:
-        return list(error.faults)
-    return []
 
 
 def watch(path: Path, variables: Mapping[str, str] | None = None) -> str:

@@ -231,27 +231,21 @@ def _read_line(line: str, number: int, file: str, page: Page, sections: dict[str
         page.problems.append((where, number, problem))
         return
     page.places[where] = Place(file, number)
-    sections.setdefault(section, {})[name] = _as_text(entry)
+    sections.setdefault(section, {})[name] = entry
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    entry = dict(pairs)
+    entry = {
+        name: str(value).lower() if isinstance(value, bool) else value for name, value in pairs
+    }
     if len(entry) < len(pairs):
         twice = next(name for name in entry if [key for key, _ in pairs].count(name) > 1)
         raise ValueError(f"“{twice}” is defined twice in it")
     return entry
 
 
-# Made once: to make one takes as long as to read a line.
-_DECODER = json.JSONDecoder(object_pairs_hook=_object)
-
-
-def _as_text(value: Any) -> Value:
-    """Return a value as YAML gives it: every scalar is the text that was written."""
-    if isinstance(value, dict):
-        return {name: _as_text(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_as_text(item) for item in value]
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return value if value is None or isinstance(value, str) else f"{value}"
+# Every scalar is the text that was written, as in YAML. Made once: to make one takes as long as to
+# read a line.
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_object, parse_int=str, parse_float=str, parse_constant=str
+)

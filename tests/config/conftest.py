@@ -10,10 +10,20 @@ import pytest
 
 from monitor import config
 from monitor.config import Settings
+from monitor.errors import ConfigError, Fault
 
 Write = Callable[..., Path]
 Faults = Callable[..., list[str]]
 Load = Callable[..., Settings]
+
+
+def check(path: Path, variables: Mapping[str, str]) -> tuple[Fault, ...]:
+    """Return all faults of a configuration; () when it can be used."""
+    try:
+        config.load(path, variables)
+    except ConfigError as error:
+        return error.faults
+    return ()
 
 
 @pytest.fixture
@@ -40,7 +50,7 @@ def faults(write: Write) -> Faults:
     """`line: where: message` of each fault."""
 
     def faults(text: str, variables: Mapping[str, str] | None = None) -> list[str]:
-        found = config.check(write(text), variables or {})
-        return [f"{fault.line}: {fault.where}: {fault.message}" for fault in found]
+        every = check(write(text), variables or {})
+        return [f"{fault.line}: {fault.where}: {fault.message}" for fault in every]
 
     return faults

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from monitor import config
 from monitor.errors import ConfigError
-from tests.config.conftest import Faults, Write
+from tests.config.conftest import Faults, Write, check
 
 
 def test_all_faults_are_reported_at_once(faults: Faults) -> None:
@@ -368,15 +368,15 @@ def test_a_few_lines_cannot_grow_into_gigabytes(faults: Faults) -> None:
 def test_bytes_that_are_no_text_are_a_fault_and_a_byte_order_mark_is_none(tmp_path: Path) -> None:
     file = tmp_path / "monitor.yaml"
     file.write_bytes("topics:\n  t: {query: café}".encode("latin-1"))
-    (fault,) = config.check(file, {})
+    (fault,) = check(file, {})
     assert (fault.line, fault.message) == (2, "this is not UTF-8 text; save the file as UTF-8")
     file.write_bytes(b"\xef\xbb\xbfcontact: ops@example.org")
-    assert config.check(file, {}) == []
+    assert check(file, {}) == ()
 
 
 def test_a_file_that_is_not_there_is_a_fault(tmp_path: Path) -> None:
-    (missing,) = config.check(tmp_path / "gone.yaml", {})
-    (folder,) = config.check(tmp_path, {})
+    (missing,) = check(tmp_path / "gone.yaml", {})
+    (folder,) = check(tmp_path, {})
 
     assert missing.file == str(tmp_path / "gone.yaml")
     assert missing.message.startswith("there is no such file")
@@ -430,6 +430,6 @@ def test_nothing_that_can_be_written_ends_in_anything_but_faults(
     file = tmp_path_factory.mktemp("any") / "monitor.yaml"
     file.write_text(yaml.safe_dump(top, allow_unicode=True), encoding="utf-8")
 
-    for fault in config.check(file, {"X": "hush"}):
+    for fault in check(file, {"X": "hush"}):
         assert fault.line >= 1
         assert "hush" not in fault.message

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from monitor import config
-from tests.config.conftest import Write
+from tests.config.conftest import Write, check
 
 MAIN = """
     include: {include}
@@ -38,7 +38,7 @@ def test_a_fault_of_an_included_file_is_reported_there(write: Write, tmp_path: P
     ada = write("subscriptions:\n  ada: {topics: [agnets], channels: pages}", "people/ada.yaml")
     bo = write("topics: [", "people/bo.yaml")
 
-    assert [(f.file, f.line, f.where) for f in config.check(path, {})] == [
+    assert [(f.file, f.line, f.where) for f in check(path, {})] == [
         (str(path), 6, "stroe"),
         (str(ada), 2, "subscriptions.ada.topics"),
         (str(bo), 1, "(file)"),
@@ -50,7 +50,7 @@ def test_the_same_name_twice_is_a_fault_at_the_second_place(write: Write) -> Non
     ada = write("topics:\n  agents: {query: policy}\n  robots: {query: a1}", "people/ada.yaml")
     bo = write("topics: {robots: {query: b1}}", "people/bo.yaml")
 
-    assert [(f.file, f.line, f.message) for f in config.check(path, {})] == [
+    assert [(f.file, f.line, f.message) for f in check(path, {})] == [
         (str(ada), 2, f"“agents” is already in {path}, line 4"),
         (str(bo), 1, f"“robots” is already in {ada}, line 3"),
     ]
@@ -60,7 +60,7 @@ def test_an_included_file_holds_entries_only(write: Write) -> None:
     path = write(MAIN.format(include="ada.yaml"))
     write("smtp: {host: x}\ninclude: more.yaml\ntopics: agent", "ada.yaml")
 
-    assert [(fault.line, fault.where) for fault in config.check(path, {})] == [
+    assert [(fault.line, fault.where) for fault in check(path, {})] == [
         (1, "smtp"),
         (2, "include"),
         (3, "topics"),
@@ -70,13 +70,13 @@ def test_an_included_file_holds_entries_only(write: Write) -> None:
 def test_a_file_that_is_named_must_be_there(write: Write) -> None:
     path = write(MAIN.format(include="ada.yaml"))
 
-    (fault,) = config.check(path, {})
+    (fault,) = check(path, {})
     assert (fault.line, fault.where) == (2, "include")
     assert fault.message == "there is no file “ada.yaml”"
 
 
 def test_include_must_be_files(write: Write) -> None:
-    (fault,) = config.check(write(MAIN.format(include="{a: b}")), {})
+    (fault,) = check(write(MAIN.format(include="{a: b}")), {})
     assert (fault.where, fault.message) == (
         "include",
         "should be a list of files, as in [people/*.yaml]",
@@ -95,5 +95,5 @@ def test_variables_are_put_into_included_files(write: Write) -> None:
     write("topics: {robots: {query: '${WORD}'}}", "ada.yaml")
 
     assert config.load(path, {"WORD": "robot"}).topics["robots"].query == "robot"
-    (fault,) = config.check(path, {})
+    (fault,) = check(path, {})
     assert fault.where == "topics.robots.query"

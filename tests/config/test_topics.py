@@ -7,7 +7,7 @@ import pytest
 from monitor import config
 from monitor.config import synonyms_of
 from monitor.match import parse_query
-from tests.config.conftest import Faults, Load, Write
+from tests.config.conftest import Faults, Load, Write, check
 
 
 @pytest.mark.parametrize(
@@ -133,8 +133,8 @@ def test_a_wrong_line_is_reported_with_its_number_and_no_line_hides_another(writ
         '{"topic": "d", "query": "agent", "query": "x1"}\n{"topic": "e", "query": "(x1"}\n',
         "many.jsonl",
     )
-    result = [(f.line, f.where, f.message.splitlines()[0]) for f in config.check(path, {})]
-    assert [fault.file for fault in config.check(path, {})] == [str(lines)] * len(result)
+    result = [(f.line, f.where, f.message.splitlines()[0]) for f in check(path, {})]
+    assert [fault.file for fault in check(path, {})] == [str(lines)] * len(result)
     assert [(line, where) for line, where, _ in result] == [
         (2, "(file)"), (3, "(file)"), (4, "topics.a"), (5, "topics.c.qeury"),
         (5, "topics.c.query"), (6, "(file)"), (7, "(file)"), (8, "topics.e.query"),
@@ -144,5 +144,5 @@ def test_a_wrong_line_is_reported_with_its_number_and_no_line_hides_another(writ
 def test_a_line_and_a_file_may_not_have_the_same_name(write: Write) -> None:
     path = write(MAIN + "    topics: {marl: {query: a1}}")
     write(LINES, "many.jsonl")
-    (fault,) = config.check(path, {})
+    (fault,) = check(path, {})
     assert (fault.line, fault.where) == (1, "topics.marl")
