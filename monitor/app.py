@@ -1,22 +1,57 @@
-"""The application that commands and the service use: ingest, digest, deliver."""
+"""The application: settings to live objects, and the work that commands do with them."""
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
 from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, cast
 
 import structlog
 
-from monitor.config import Settings, load
-from monitor.model import Clock, Delivery, FirstRun, Run
+from monitor import plugins
+from monitor.channels.base import Channel, Shared, open_channel
+from monitor.channels.email.channel import Mail
+from monitor.channels.email.oauth import RefreshTokens, Tokens
+from monitor.channels.email.render import ReaderLinks
+from monitor.channels.email.sendmail import Sendmail
+from monitor.channels.email.settings import SmtpSettings
+from monitor.channels.email.smtp import Connections, MailServer, SmtpServer
+from monitor.config import Settings, load, synonyms_of, topics_of
+from monitor.config.settings import DestinationSettings, SubscriptionSettings
+from monitor.digest.schedule import parse_schedule
+from monitor.model import Clock, Delivery, FirstRun, Run, Templates
 from monitor.pipeline.freeze import OnFailure, log_failure
-from monitor.pipeline.runtime import OPERATOR, ActiveConfig, Runtime
+from monitor.pipeline.runtime import (
+    OPERATOR,
+    ActiveConfig,
+    ConfiguredSource,
+    Destination,
+    Runtime,
+    Subscription,
+)
+from monitor.signing import KeyRing
+from monitor.store import secrets
 from monitor.store.digests import deliveries, digests, incidents
-from monitor.store.engine.database import Transaction
-from monitor.store.engine.opening import queries_in_force
-from monitor.wiring import open_runtime
+from monitor.store.engine.database import Database, Transaction
+from monitor.store.engine.locks import hold_owner
+from monitor.store.engine.opening import open_store, queries_in_force
+from monitor.store.secrets import KeptTokens
+from monitor.store.sources.reading_state import Servers
+
+if TYPE_CHECKING:
+    from monitor.digest.render import JinjaTemplates
+    from monitor.http.client import HttpClient
+
+# The channel of a subscription's own addresses.
+EMAIL = "email"
+
 
 log = structlog.get_logger()
 
@@ -138,6 +173,176 @@ def load_settings(path: Path) -> Settings:
 def open_app(
     settings: Settings, clock: Clock, active: ActiveConfig | None = None, *, create: bool = True
 ) -> Iterator[App]:
-    """Open everything that the settings name: see `open_runtime`."""
-    with open_runtime(settings, clock, active, create=create) as runtime:
+    """Open everything that the settings name; raises NoStoreError without `create` and a store.
+
+    `active` remembers the topics of the last configuration.
+    """
+    with ExitStack() as stack:
+        database = stack.enter_context(closing(open_store(settings.store, create=create)))
+        owner = hold_owner(database)
+        stack.callback(owner.release)
+        client = stack.enter_context(closing(_http_client(settings, database, clock)))
+        templates = _templates(settings)
+        synonyms = synonyms_of(settings)
+        tokens = _tokens(settings.smtp, client, KeptTokens(database, clock))
+        keys = _keys(settings, database, clock)
+        channels = _channels(settings, templates, tokens, keys, stack)
+        runtime = Runtime(
+            settings=settings,
+            database=database,
+            owner=owner,
+            clock=clock,
+            templates=templates,
+            fallback_templates=templates.fallback if settings.templates else templates,
+            sources=_sources(settings, client, clock),
+            topics=tuple(topic.topic(synonyms) for topic in settings.topics.values()),
+            synonyms=synonyms,
+            active=active or ActiveConfig(),
+            subscriptions=tuple(
+                _subscription(settings, channels, subscription)
+                for subscription in settings.subscriptions.values()
+            ),
+            operator=_destinations(channels, settings.operator),
+            channels=channels,
+            tokens=tokens,
+            keys=keys,
+        )
         yield App(settings, runtime)
+
+
+class Later:
+    """Stands for an object, and opens it once when one of its attributes is first asked for.
+
+    Most commands fetch nothing and render nothing, and to load the libraries for that takes longer
+    than `status` itself.
+    """
+
+    def __init__(self, open_it: Callable[[], Any]) -> None:
+        self._open_it = open_it
+        self._opening = Lock()
+        self._opened: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        with self._opening:
+            if self._opened is None:
+                self._opened = self._open_it()
+        return getattr(self._opened, name)
+
+    def close(self) -> None:
+        """Close the object, if it was ever opened."""
+        with self._opening:
+            if self._opened is not None:
+                self._opened.close()
+
+
+def _templates(settings: Settings) -> JinjaTemplates:
+    """Those of the user are opened at once, so that a folder that is missing is said at once."""
+
+    def open_them() -> JinjaTemplates:
+        from monitor.digest.render import JinjaTemplates
+
+        return JinjaTemplates(settings.templates)
+
+    return open_them() if settings.templates else cast("JinjaTemplates", Later(open_them))
+
+
+def _http_client(settings: Settings, database: Database, clock: Clock) -> HttpClient:
+    def open_it() -> HttpClient:
+        from monitor.http.client import HttpClient
+
+        return HttpClient(
+            contact=settings.contact,
+            version=version("paper-monitor"),
+            gate_dir=_gates(database),
+            memory=Servers(database, clock),
+            # Large downloads are kept beside the store: `/tmp` of a container is small.
+            downloads=database.path.parent if database.path else None,
+        )
+
+    return cast("HttpClient", Later(open_it))
+
+
+def _keys(settings: Settings, database: Database, clock: Clock) -> KeyRing:
+    """Return the keys that sign links; the store's own is made when a link first needs one."""
+    written = tuple(key.reveal() for key in settings.secret_key)
+    own = secrets.load_signing_key(database)
+    if not own and not written and settings.public_url:
+        own = secrets.make_signing_key(database, clock)
+    return KeyRing((*written, *([own] if own else ())))
+
+
+def _gates(database: Database) -> Path:
+    """Return where this machine's processes of one store take turns at other people's hosts."""
+    if database.path:
+        return database.path.with_name(f"{database.path.name}.gates")
+    return Path(tempfile.gettempdir()) / f"paper-monitor-gates-{os.getuid()}"
+
+
+def _sources(settings: Settings, client: HttpClient, clock: Clock) -> dict[str, ConfiguredSource]:
+    sources = {}
+    for name, source in settings.sources.items():
+        kind = plugins.source_class(source.kind)
+        sources[name] = ConfiguredSource(source, kind(name, source.options, client, clock.now))
+    return sources
+
+
+# ── channels ────────────────────────────────────────────────────────────────────────
+
+
+def _channels(
+    settings: Settings,
+    templates: Templates,
+    tokens: Tokens | None,
+    keys: KeyRing,
+    stack: ExitStack,
+) -> dict[str, Channel]:
+    """Return all channels by name."""
+    links = ReaderLinks(settings.public_url, keys) if settings.public_url else None
+    smtp = settings.smtp
+    server = (
+        Connections([_mail_server(smtp, tokens) for _ in range(smtp.connections)]) if smtp else None
+    )
+    shared = Shared(templates, server, settings.slack, settings.takes_slack_answers, links)
+    channels: dict[str, Channel] = {EMAIL: Mail(EMAIL, (), server, links)} if server else {}
+    for name, channel in settings.channels.items():
+        kind = plugins.channel_class(channel.kind)
+        channels[name] = open_channel(kind, name, channel.options, shared)
+    for opened in channels.values():
+        stack.callback(opened.close)
+    return channels
+
+
+def _mail_server(smtp: SmtpSettings, tokens: Tokens | None) -> MailServer:
+    return Sendmail(smtp) if smtp.sendmail else SmtpServer(smtp, tokens)
+
+
+def _tokens(smtp: SmtpSettings | None, client: HttpClient, kept: RefreshTokens) -> Tokens | None:
+    """Return the access tokens of the mail account; all its connections share them."""
+    if smtp is None or smtp.oauth is None:
+        return None
+    chosen = smtp.oauth.token_url is not None  # by the operator, perhaps in their own network
+    post = partial(client.post_form, allow_private=chosen)
+    return Tokens(smtp.oauth, smtp.username or "", post, kept)
+
+
+# ── subscriptions ───────────────────────────────────────────────────────────────────
+
+
+def _subscription(
+    settings: Settings, channels: dict[str, Channel], subscription: SubscriptionSettings
+) -> Subscription:
+    return Subscription(
+        settings=subscription,
+        topics=topics_of(settings, subscription),
+        destinations=_destinations(channels, subscription),
+        schedule=parse_schedule(subscription.schedule),
+    )
+
+
+def _destinations(
+    channels: dict[str, Channel], settings: DestinationSettings | None
+) -> tuple[Destination, ...]:
+    if settings is None:
+        return ()
+    own = [Destination(EMAIL, settings.email)] if settings.email else []
+    return (*own, *(Destination(name, channels[name].recipients()) for name in settings.channels))

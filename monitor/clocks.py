@@ -18,31 +18,25 @@ class SystemClock:
 
 @dataclass(frozen=True, slots=True)
 class FixedClock:
-    """A clock that stands still, so that two commands with one `--now` see the same moment."""
+    """A clock that stands still, so that two commands with one `--now` see the same moment.
+
+    One that runs, for `serve --now`, `began` at a time of `time.monotonic`.
+    """
 
     at: datetime
+    began: float | None = None
 
     def now(self) -> datetime:
-        return self.at
-
-
-@dataclass(frozen=True, slots=True)
-class ShiftedClock:
-    """A clock that runs on from `start`, for `serve --now`."""
-
-    start: datetime
-    began: float
-
-    def now(self) -> datetime:
-        return self.start + timedelta(seconds=time.monotonic() - self.began)
+        if self.began is None:
+            return self.at
+        return self.at + timedelta(seconds=time.monotonic() - self.began)
 
 
 def clock_at(moment: datetime | None, *, running: bool = False) -> Clock:
     """Return the clock of this machine, or one that shows `moment`, still or running on from it."""
     if moment is None:
         return SystemClock()
-    start = moment.astimezone(UTC)
-    return ShiftedClock(start, time.monotonic()) if running else FixedClock(start)
+    return FixedClock(moment.astimezone(UTC), time.monotonic() if running else None)
 
 
 def _seconds_since_boot() -> float:

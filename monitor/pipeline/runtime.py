@@ -150,7 +150,7 @@ class ActiveConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class Runtime:
-    """Everything that has a lifetime, opened and closed by `monitor.wiring`.
+    """Everything that has a lifetime, opened and closed by `monitor.app`.
 
     `active` remembers the topics of the last configuration; `tokens` are those of a mail account
     without a password; `keys` sign the links that readers get. `dns` returns the texts at a name;
