@@ -387,20 +387,20 @@ def list_papers(digest: Digest, withheld: Iterable[Digest]) -> Digest:
 # ── which subscriptions are due ────────────────────────────────────────────────────
 
 
-def find_chunks(runtime: Runtime, share: int | None) -> list[int]:
-    """Return the chunks of `share` subscriptions to compose: the first, and those with some due.
+def find_chunks(runtime: Runtime, batch_size: int | None) -> list[int]:
+    """Return the chunks of `batch_size` subscriptions to compose: the first, and all with any due.
 
-    While a channel cannot render, all: its digests are rendered again. Without `share` there is
-    one chunk.
+    While a channel cannot render, all: its digests are rendered again. Without `batch_size` there
+    is one chunk.
     """
-    if not share:
+    if not batch_size:
         return [0]
     with runtime.database.reading() as tx:
         due = subscriptions.may_be_due(tx, runtime.clock.now())
         wrong = {entry.kind for entry in stored_incidents.open_incidents(tx)}
     every = incidents.NOT_RENDERED in wrong
-    places = enumerate(entry.name for entry in runtime.subscriptions)
-    return sorted({0, *(place // share for place, name in places if every or name in due)})
+    names = enumerate(entry.name for entry in runtime.subscriptions)
+    return sorted({0, *(number // batch_size for number, name in names if every or name in due)})
 
 
 def may_be_due(

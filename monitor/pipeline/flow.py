@@ -48,31 +48,31 @@ class Task(NamedTuple):
     """A step, and which source, chunk of subscriptions or outage group it is for."""
 
     step: Step
-    of: str = ""
+    target: str = ""
 
 
 def do(
-    runtime: Runtime, task: Task, follow: Callable[[Task], object], share: int | None = None
+    runtime: Runtime, task: Task, follow: Callable[[Task], object], batch_size: int | None = None
 ) -> None:
     """Do a task as a service does it, and `follow` with each task that comes after it.
 
-    `share` is how many subscriptions or deliveries one task takes, None for all: other tasks
+    `batch_size` is how many subscriptions or deliveries one task takes, None for all: other tasks
     take the rest. A task for what this configuration does not have does nothing.
     """
     match task.step:
         case Step.INGEST:
-            if _ingest(runtime, task.of):
+            if _ingest(runtime, task.target):
                 follow(Task(Step.MATCH))
         case Step.MATCH:
             match(runtime)
         case Step.COMPOSE:
             match(runtime)
-            for chunk in find_chunks(runtime, share):
+            for chunk in find_chunks(runtime, batch_size):
                 follow(Task(Step.COMPOSE_SOME, str(chunk)))
         case Step.COMPOSE_SOME:
-            _compose(runtime, int(task.of), follow, share)
+            _compose(runtime, int(task.target), follow, batch_size)
         case Step.DELIVER:
-            _deliver(runtime, task, follow, share)
+            _deliver(runtime, task, follow, batch_size)
         case Step.SEARCH:
             if make_searchable(runtime):
                 forget()  # it follows the last reading of new papers
@@ -92,11 +92,12 @@ def _ingest(runtime: Runtime, source: str) -> bool:
 
 
 def _compose(
-    runtime: Runtime, chunk: int, follow: Callable[[Task], object], share: int | None
+    runtime: Runtime, chunk: int, follow: Callable[[Task], object], batch_size: int | None
 ) -> None:
     names = []
-    if share:
-        names = [s.name for s in runtime.subscriptions[chunk * share : (chunk + 1) * share]]
+    if batch_size:
+        start = chunk * batch_size
+        names = [s.name for s in runtime.subscriptions[start : start + batch_size]]
         if not names:
             return
     failed: dict[str, Exception] = {}
@@ -111,15 +112,15 @@ def _compose(
 
 
 def _deliver(
-    runtime: Runtime, task: Task, follow: Callable[[Task], object], share: int | None
+    runtime: Runtime, task: Task, follow: Callable[[Task], object], batch_size: int | None
 ) -> None:
-    if share and are_open(runtime, task.of, share):
+    if batch_size and are_open(runtime, task.target, batch_size):
         follow(task)  # another worker helps meanwhile
-    attempted = deliver_group(runtime, task.of, most=share)
-    if share and len(attempted) >= share:
+    attempted = deliver_group(runtime, task.target, most=batch_size)
+    if batch_size and len(attempted) >= batch_size:
         follow(task)
         return
-    for channel in runtime.outage_groups.get(task.of, ()):
+    for channel in runtime.outage_groups.get(task.target, ()):
         channel.close()
 
 

@@ -50,15 +50,15 @@ class Queue:
         configured = self._app.configure_task(
             task.step,
             queue=queue_name(task),
-            queueing_lock=f"{task.step} {task.of}",
+            queueing_lock=f"{task.step} {task.target}",
             priority=_PRIORITY.get(task.step, 0),
         )
         try:
-            configured.defer(what=task.of)
+            configured.defer(what=task.target)
         except AlreadyEnqueued:
             return
         except ConnectorException as fault:
-            job = " ".join(f"{task.step} {task.of}: {fault}".split())
+            job = " ".join(f"{task.step} {task.target}: {fault}".split())
             raise StoreError(f"the queue did not accept the job {job}") from fault
 
 
@@ -129,5 +129,5 @@ def address_of(database: Database) -> str:
 def queue_name(task: Task) -> str:
     """Return the queue of a task. A name is also a channel of PostgreSQL, of 63 bytes at most."""
     if task.step is Step.DELIVER:
-        return f"send-{hashlib.sha256(task.of.encode()).hexdigest()[:16]}"
+        return f"send-{hashlib.sha256(task.target.encode()).hexdigest()[:16]}"
     return READ_QUEUE if task.step is Step.INGEST else CPU_QUEUE

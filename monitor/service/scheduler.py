@@ -264,7 +264,7 @@ class _Jobs:
             case Step.MATCH:
                 self.wake(COMPOSE)
             case Step.DELIVER:
-                self.wake(f"{DELIVER}{task.of}")
+                self.wake(f"{DELIVER}{task.target}")
             case _:
                 flow.do(self.runtime, task, self._follow)
 

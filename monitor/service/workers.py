@@ -150,7 +150,7 @@ class Worker(Running):
 
     def _do(self, app: App, queue: Queue, task: Task) -> None:
         """Do a job. The same one may not come for hours: the watch notes when a store is back."""
-        with self._outages.watch(f"{task.step} {task.of}", seen_by=QUEUE):
+        with self._outages.watch(f"{task.step} {task.target}", seen_by=QUEUE):
             flow.do(app.runtime, task, queue.put, BATCH_SIZE)
 
     async def _watch(self, app: App, jobs: procrastinate.App, ended: asyncio.Event) -> None:
