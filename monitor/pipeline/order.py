@@ -193,6 +193,5 @@ def _with_reasons(
 
 def _explained(entry: DigestPaper, reason: Reason) -> DigestPaper:
     like = readable_title(reason.like.paper.title) if reason.like else ""
-    old = entry.placed
-    placed = Placed(old.standing, old.score, like, reason.words, old.likely, old.folded)
+    placed = structs.replace(entry.placed, like=like, words=reason.words)
     return structs.replace(entry, placed=placed)

@@ -288,35 +288,33 @@ class RunRecorder:
         self.previous_error = previous_error
         # The validators of a document that was read before, for the next request.
         self.validators: Mapping[str, str] = {}
-        self._open: tuple[int, Run] | None = None
+        # The open run, and its id; 0 while none is open.
+        self.run = Run(configured.name, None, RunOutcome.FAILED, runtime.clock.now())
+        self._run_id = 0
         self._started_at = 0.0
         self._undated = 0
 
     @property
-    def run(self) -> Run:
-        return self._require_open()[1]
-
-    @property
     def is_open(self) -> bool:
-        return self._open is not None
+        return bool(self._run_id)
 
     def start(self) -> None:
         """Open a run, unless the last one is still open."""
-        if self._open is None:
-            run = Run(self.configured.name, None, RunOutcome.FAILED, self.runtime.clock.now())
+        if not self._run_id:
+            name, now = self.configured.name, self.runtime.clock.now()
+            self.run = Run(name, None, RunOutcome.FAILED, now)
             self._started_at = time.monotonic()
             with self.runtime.database.writing() as tx:
-                self._open = runs.start(tx, run), run
+                self._run_id = runs.start(tx, self.run)
 
     def discard(self) -> None:
-        if self._open:
+        if self._run_id:
             with self.runtime.database.writing() as tx:
-                runs.discard(tx, self._open[0])
+                runs.discard(tx, self._run_id)
 
     def set_aside(self, rejected: Sequence[Rejected]) -> None:
         """Count rejected records, and keep the first of them."""
-        run_id, run = self._require_open()
-        self._open = run_id, _with_rejected(run, rejected)
+        self.run = _with_rejected(self.run, rejected)
 
     def store(
         self,
@@ -352,7 +350,6 @@ class RunRecorder:
         self._undated += stored.undated
 
     def _commit(self, store: Store, chunk: Chunk, progress: Progress | None) -> StoredChunk:
-        run_id, run = self._require_open()
         with self.runtime.database.ingesting() as tx:
             stored = store(self.runtime.database, tx, chunk)
             if chunk.last_read:
@@ -361,10 +358,10 @@ class RunRecorder:
             kept_before = undecided.replace_kept(tx, chunk.source, chunk.papers, left)
             if progress:
                 progress(tx, chunk.now)
-            run = structs.replace(_with_counts(run, stored.counts()), document=chunk.document)
+            run = structs.replace(_with_counts(self.run, stored.counts()), document=chunk.document)
             run = _with_rejected(run, [_rejected(record) for record in left])
-            runs.save(tx, run_id, run)
-        self._open = run_id, run
+            runs.save(tx, self._run_id, run)
+        self.run = run
         for number, (record, fault) in enumerate(zip(left, stored.undecided, strict=True)):
             if record.record_hash not in kept_before:
                 _log_undecided(record, fault.error if number < TRACEBACKS else None)
@@ -384,10 +381,9 @@ class RunRecorder:
         end: Progress | None = None,
     ) -> Run:
         """Close the run; `end` writes to what the document is read, in the same transaction."""
-        run_id, run = self._require_open()
         finished = self.runtime.clock.now()
         run = structs.replace(
-            run, document=document, outcome=outcome, error=error, finished=finished
+            self.run, document=document, outcome=outcome, error=error, finished=finished
         )
         if run.set_aside:
             first = [f"{rejected.where}: {rejected.why}" for rejected in run.set_aside]
@@ -395,18 +391,14 @@ class RunRecorder:
         with self.runtime.database.writing() as tx:
             if end:
                 end(tx, finished)
-            runs.save(tx, run_id, run, validators)
+            runs.save(tx, self._run_id, run, validators)
             if outcome is RunOutcome.UNCHANGED:
-                runs.fold_unchanged(tx, run_id, run)
-        self._open = None
+                runs.fold_unchanged(tx, self._run_id, run)
+        self._run_id = 0
         _log_run(run, time.monotonic() - self._started_at, self.previous_error)
         if validators is not None:
             self.validators = {}
         return run
-
-    def _require_open(self) -> tuple[int, Run]:
-        assert self._open is not None, "a run is opened before its document is looked at"
-        return self._open
 
 
 def _with_counts(run: Run, counts: Mapping[str, int]) -> Run:
