@@ -15,12 +15,14 @@ from typing import Any
 import yaml
 
 from monitor.app import App, open_app
+from monitor.commands.status import status
 from monitor.config import load
-from monitor.model import Digest, Run, StoredPaper
+from monitor.model import DeliveryState, Digest, Run, StoredPaper
 from monitor.store.digests import deliveries, digests
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import papers, search
 from tests.patience import PATIENCE
+from tests.servers.slack import TOKEN, SlackServer
 
 SATURDAY = datetime(2026, 11, 21, 6, tzinfo=UTC)
 
@@ -101,6 +103,30 @@ class House:
     def opened(self) -> Iterator[App]:
         with open_app(load(self.write()), self.clock) as app:
             yield app
+
+    def problems(self) -> tuple[str, ...]:
+        with self.opened() as app:
+            return status(app.runtime).problems
+
+    def digest(self, name: str = "lab") -> Digest:
+        """Return the last digest of a subscription."""
+        with self.opened() as app, app.runtime.database.reading() as tx:
+            latest = newest_digest(tx, name)
+        assert latest
+        return latest
+
+    def states(self) -> list[DeliveryState]:
+        """Return the states of all deliveries, the newest first."""
+        with self.opened() as app, app.runtime.database.reading() as tx:
+            return [delivery.state for delivery in deliveries.listing(tx)]
+
+    def by_slack(self, slack: SlackServer) -> None:
+        """Let `lab` be notified in a channel of Slack alone."""
+        self.settings["slack"] = {"token": TOKEN, "base_url": slack.base_url}
+        self.settings["channels"] = {"team": {"kind": "slack", "channel": "C0PAPERS1"}}
+        lab = self.settings["subscriptions"]["lab"]
+        lab.pop("email", None)
+        lab["channels"] = ["team"]
 
     def ingest(self) -> list[Run]:
         with self.opened() as app:

@@ -60,7 +60,9 @@ def test_of_many_that_reach_a_boundary_at_the_same_time_one_is_harmed():
 
 
 @pytest.mark.parametrize("cell", KILLS, ids=str)
-def test_killed_there_nothing_is_lost_or_repeated(receivers: Stage, cell: Cell):
+def test_K02_K03_K04_K05_K06_K07_killed_there_nothing_is_lost_or_repeated(
+    receivers: Stage, cell: Cell
+):
     verdict = cell.play(receivers)
     assert verdict.status == -9, "it was not killed there"
     assert verdict.fault == ""

@@ -13,7 +13,7 @@ from monitor.app import App
 from monitor.model import DeliveryState
 from monitor.pipeline.compose import compose
 from monitor.pipeline.deliver import deliver_group
-from monitor.store.digests import deliveries, incidents, outbox
+from monitor.store.digests import incidents, outbox
 from tests.house import AGENTS, House
 from tests.patience import PATIENCE, wait
 from tests.servers.smtp import Hold, ScriptedSmtp
@@ -34,8 +34,7 @@ def due(house: House, smtp: ScriptedSmtp) -> House:
 
 
 def states(house: House) -> Counter[DeliveryState]:
-    with house.opened() as app, app.runtime.database.reading() as tx:
-        return Counter(one.state for one in deliveries.listing(tx))
+    return Counter(house.states())
 
 
 def held(smtp: ScriptedSmtp) -> threading.Event:
@@ -67,24 +66,6 @@ def test_no_last_byte_leaves_before_its_hand_off_is_committed(due: House, smtp: 
         until.set()
         process.communicate(timeout=PATIENCE)
     assert states(due) == {DeliveryState.SENT: READERS}
-
-
-def test_K05_killed_with_several_under_way_as_many_are_unknown(due: House, smtp: ScriptedSmtp):
-    until = held(smtp)
-    process = due.process("digest", "--now", due.clock.at.isoformat())
-    try:
-        wait(lambda: states(due)[DeliveryState.HANDING_OFF] == CONNECTIONS)
-        process.kill()
-        process.communicate(timeout=PATIENCE)
-    finally:
-        until.set()
-    wait(lambda: not smtp.talking)
-    due.run()
-    assert states(due) == {
-        DeliveryState.UNKNOWN: CONNECTIONS,
-        DeliveryState.SENT: READERS - CONNECTIONS,
-    }
-    assert max(Counter(mail.recipient for mail in smtp.received).values()) == 1
 
 
 @contextmanager

@@ -5,7 +5,6 @@ The first reading of each test has the paper as older versions read it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
@@ -13,7 +12,6 @@ from msgspec.structs import replace
 
 from monitor.model import ChangeKind, FirstRun, ListedDay, Paper
 from monitor.store.engine.database import Database
-from monitor.store.engine.opening import open_store
 from tests.pipeline.desk import ids, origin, read
 from tests.store.scenes import NOW
 
@@ -25,13 +23,6 @@ PAPER = Paper(
     raw_id="1",
 )
 ABSTRACT = "We watched sand on forty slopes for a winter. It moved downhill on all of them."
-
-
-@pytest.fixture
-def store(url: str) -> Iterator[Database]:
-    database = open_store(url)
-    yield database
-    database.close()
 
 
 def changes(store: Database) -> list[list[ChangeKind]]:

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from monitor.digest.wording import top
 from monitor.model import DeliveryState
-from monitor.store.digests import deliveries
 from tests.downtime import down, faults
-from tests.house import House, newest_digest
+from tests.house import House
 from tests.servers.smtp import ScriptedSmtp
 
 FRIDAY = 27 - 21  # days after the house's Saturday
@@ -45,13 +44,11 @@ def test_D03_of_thirty_days_the_first_are_listed_by_their_titles_and_none_is_lef
         (house.folder / "dumps" / f"{day:02}.jsonl").write_text(json.dumps(result) + "\n")
     house.clock.move(hours=2)
     assert house.run() == {"lab": 30}
-    with house.opened() as app, app.runtime.database.reading() as tx:
-        found = newest_digest(tx)
-    assert found
-    entries = [entry for group in found.groups for entry in group.entries]
+    digest = house.digest()
+    entries = [entry for group in digest.groups for entry in group.entries]
     late = {int(entry.paper.title.split()[1]) for entry in entries if entry.late}
     assert late == set(range(1, 17))
-    assert {entry.paper_id for entry in top(found, 400)} == {
+    assert {entry.paper_id for entry in top(digest, 400)} == {
         entry.paper_id for entry in entries if not entry.late
     }
 
@@ -75,9 +72,7 @@ def test_mail_that_is_down_from_friday_to_monday_loses_nothing(house: House, smt
     for mail in smtp.received:
         for day in range(1, 5):
             assert f"Day {day} of the observations".encode() in mail.content
-    with house.opened() as app, app.runtime.database.reading() as tx:
-        states = [one.state for one in deliveries.listing(tx)]
-    assert states == [DeliveryState.SENT] * 2 + [DeliveryState.SUPERSEDED] * 6
+    assert house.states() == [DeliveryState.SENT] * 2 + [DeliveryState.SUPERSEDED] * 6
 
 
 def morning(house: House, day: int) -> int:

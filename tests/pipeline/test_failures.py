@@ -12,7 +12,6 @@ from structlog.testing import capture_logs
 
 from monitor.channels.email.channel import Mail
 from monitor.channels.file import Pages
-from monitor.commands.status import status
 from monitor.errors import StoreError, UsageError
 from monitor.model import DeliveryState, Digest, Templates
 from monitor.pipeline import flow
@@ -61,11 +60,6 @@ def mails(smtp: ScriptedSmtp, to: str = "ada@example.org") -> list[str]:
     return [re.findall(r"^Subject: (.+)\r$", text, re.MULTILINE)[0] for text in found]
 
 
-def problems(house: House) -> list[str]:
-    with house.opened() as app:
-        return list(status(app.runtime).problems)
-
-
 def states(house: House) -> dict[str, DeliveryState]:
     with house.opened() as app, app.runtime.database.reading() as tx:
         listed = deliveries.listing(tx)
@@ -78,7 +72,7 @@ def test_a_channel_that_cannot_render_stops_no_other_and_follows_when_it_can(
     with broken(Pages):
         both.run()
         assert states(both) == {"email": DeliveryState.SENT, "pages": DeliveryState.FAILED}
-        [problem] = problems(both)
+        [problem] = both.problems()
         assert "channel pages has been unable to render a digest since" in problem
         assert "no such font; next attempt at 2026-11-22 06:05 UTC" in problem
         both.add("2.txt", SECOND)
@@ -93,7 +87,7 @@ def test_a_channel_that_cannot_render_stops_no_other_and_follows_when_it_can(
     both.run()
     assert pages(both) == ["2026-11-21.html", "2026-11-22.html"]
     assert len(mails(smtp)) == 2
-    assert problems(both) == []
+    assert both.problems() == ()
     assert [subject.partition(" (")[0] for subject in mails(smtp, "ops@example.org")] == [
         "channel pages cannot render a digest",
         "channel pages has recovered",
@@ -158,7 +152,7 @@ def test_when_all_channels_fail_nothing_is_frozen_and_it_is_composed_again(
         with app.runtime.database.reading() as tx:
             assert newest_digest(tx) is None
     assert failed.keys() == {"lab"}
-    assert "subscription lab has not been composed" in problems(both)[0]
+    assert "subscription lab has not been composed" in both.problems()[0]
     both.run()
     assert (mails(smtp), pages(both)) == (
         ["=?utf-8?q?1_paper=3A_agents_1_=C2=B7_21_Nov?="],
@@ -173,14 +167,15 @@ def test_a_template_that_fails_on_a_digest_is_a_problem_until_it_works(house: Ho
     house.settings["templates"] = "own"
     house.add("1.txt", AGENTS)
     house.run()
-    house.next_morning()
-    [problem] = problems(house)
+    assert house.next_morning() == {"lab": 1}
+    assert len(pages(house)) == 1
+    [problem] = house.problems()
     assert "template for pages could not be used since" in problem
     assert "digest.html.j2:1" in problem
     (own / "digest.html.j2").write_text("{{ digest.papers }}")
     house.add("2.txt", SECOND)
     house.next_morning()
-    assert problems(house) == []
+    assert house.problems() == ()
 
 
 def refusing(store: Callable[[], bool]) -> Callable[..., Any]:

@@ -8,11 +8,9 @@ from email.utils import format_datetime
 
 import pytest
 
-from monitor.commands.status import status
-from monitor.model import Run, RunOutcome
-from monitor.pipeline.ingest import ingest
+from monitor.model import RunOutcome
 from tests.house import SATURDAY, House
-from tests.servers.web import Answer, Asked, MisbehavingServer
+from tests.servers.web import MisbehavingServer
 
 RSS = {"Content-Type": "application/rss+xml"}
 
@@ -47,20 +45,6 @@ def serve(web: MisbehavingServer, body: bytes, **headers: str) -> None:
 def one(house: House) -> tuple[str, int, int]:
     [run] = house.ingest()
     return run.outcome.value, run.seen, run.new
-
-
-def test_a_feed_is_asked_with_what_its_last_complete_answer_gave(
-    fed: House, web: MisbehavingServer
-):
-    def answer(asked: Asked) -> Answer:
-        if asked.headers.get("if-none-match") == '"one"':
-            return Answer(304)
-        return Answer(body=feed(item(1)), headers={**RSS, "ETag": '"one"'})
-
-    web.decides("/feed", answer)
-    assert one(fed) == ("ok", 1, 1)
-    assert one(fed) == ("unchanged", 0, 0)
-    assert web.requests[1].headers["if-none-match"] == '"one"'
 
 
 def test_F01_a_page_of_html_is_a_failure_and_moves_no_validator(fed: House, web: MisbehavingServer):
@@ -115,21 +99,6 @@ def test_F02_a_feed_that_is_cut_in_the_same_place_again_is_partial_again(
     assert one(fed) == ("partial", 0, 0)  # asked again, and nothing is left of it to store
 
 
-def test_F02_a_cut_feed_keeps_no_validator_although_its_run_is_interrupted(
-    fed: House, web: MisbehavingServer
-):
-    def stop(_: Run) -> None:
-        raise KeyboardInterrupt
-
-    serve(web, feed(item(1)), ETag='"whole"')
-    one(fed)
-    serve(web, feed(item(1), item(2), item(3))[:-60], ETag='"cut"')
-    with fed.opened() as app, pytest.raises(KeyboardInterrupt):
-        ingest(app.runtime, "journal", stop)
-    one(fed)
-    assert web.requests[2].headers["if-none-match"] == '"whole"'
-
-
 def test_F16_a_server_learns_whom_to_write_to(fed: House, web: MisbehavingServer):
     fed.settings["contact"] = "ops@example.org"
     serve(web, feed(item(1)))
@@ -160,20 +129,6 @@ def test_an_old_paper_that_appears_later_is_older_and_no_news_unless_asked_for(
     fed.run()
     serve(web, feed(item(1), item(2, SATURDAY - timedelta(days=200))))
     assert fed.next_morning() == {"lab": 1, "historians": 1}
-
-
-def test_a_feed_that_is_down_is_said_and_well_again(fed: House, web: MisbehavingServer):
-    web.answers("/feed", status=503, headers={"Retry-After": "120"})
-    assert one(fed)[0] == "failed"
-    with fed.opened() as app:
-        [problem] = status(app.runtime).problems
-    assert problem.startswith("source journal has been failing since 2026-11-21 06:00 UTC")
-    assert "503" in problem
-    fed.clock.move(minutes=2)
-    serve(web, feed(item(1)))
-    assert one(fed) == ("ok", 1, 1)
-    with fed.opened() as app:
-        assert status(app.runtime).ok
 
 
 def test_a_private_address_is_refused_unless_the_source_says_so(fed: House, web: MisbehavingServer):

@@ -12,12 +12,10 @@ import itertools
 import os
 import random
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from string import ascii_lowercase
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -26,10 +24,9 @@ from monitor.identity.keys import with_keys
 from monitor.model import Paper
 from monitor.store import retention
 from monitor.store.engine.database import Database
-from monitor.store.engine.opening import open_store
 from monitor.store.papers import identity_rulings, merge_papers, papers
 from tests.pipeline.desk import read, tell
-from tests.store.scenes import NOW, subscribe, watch
+from tests.store.scenes import NOW
 
 READERS = ("ada", "bob")
 SOURCES = ("arxiv", "mirror", "journal")
@@ -243,15 +240,6 @@ class History:
         for name in READERS:
             self._announce(name, tell(self.store, name, self.now))
             assert tell(self.store, name, self.now) == []
-
-
-@pytest.fixture
-def store(url: str) -> Iterator[Database]:
-    database = open_store(url)
-    subscribe(database, "ada", "bob", topics=("t",))
-    watch(database, "t")
-    yield database
-    database.close()
 
 
 STEPS = ["arrive", "cross", "bare", "revise", "link", "publish"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -13,12 +12,11 @@ from monitor.identity.keys import with_keys
 from monitor.model import ChangeKind, FirstRun, Paper
 from monitor.store.digests import digests
 from monitor.store.engine.database import Database
-from monitor.store.engine.opening import open_store
 from monitor.store.papers import merge_papers, papers
 from monitor.store.topics import matches
 from monitor.text import title_key
 from tests.pipeline.desk import ids, match, origin, read, send, tell
-from tests.store.scenes import DAY, NOW, digest, freeze, offered, subscribe, unsent, watch
+from tests.store.scenes import DAY, NOW, digest, freeze, offered, unsent
 
 PREPRINT = Paper(
     "Agents That Plan Together",
@@ -37,15 +35,6 @@ JOURNAL = Paper(
 )
 LINKED = replace(PREPRINT, keys={"arxiv": "2601.00001", "doi": "10.1000/plans.7"}, version=None)
 OTHER = Paper("Folding of Proteins", authors=("Rosalind Franklin",), keys={"doi": "10.1000/other"})
-
-
-@pytest.fixture
-def store(url: str) -> Iterator[Database]:
-    database = open_store(url)
-    subscribe(database, "ada", "bob", topics=("t",))
-    watch(database, "t")
-    yield database
-    database.close()
 
 
 def test_a_record_that_names_two_stored_papers_joins_them(store: Database) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from itertools import permutations
 
 import pytest
@@ -14,11 +13,10 @@ from monitor.model import ChangeKind, Paper
 from monitor.store import retention
 from monitor.store.digests import digests
 from monitor.store.engine.database import Database
-from monitor.store.engine.opening import open_store
 from monitor.store.papers import identity_rulings, merge_papers, papers
 from monitor.store.topics import matches
 from tests.pipeline.desk import ids, match, origin, read, send, tell
-from tests.store.scenes import DAY, NOW, digest, freeze, subscribe, unsent, watch
+from tests.store.scenes import DAY, NOW, digest, freeze, unsent
 
 AUTHORS = ("Ada Lovelace", "Alan Turing")
 PREPRINT = Paper("Agents That Plan Together", "", AUTHORS, keys={"arxiv": "2601.00001"})
@@ -29,15 +27,6 @@ ABSTRACTED = replace(ARTICLE, keys=ARTICLE.keys | INDEXED.keys)
 SOURCES = {"arxiv": PREPRINT, "journal": ARTICLE, "index": INDEXED}
 WORDS = ["amber", "basil", "cobalt", "dahlia", "ember", "falcon", "garnet"]
 DOI = ("doi", "10.1000/plans.7")
-
-
-@pytest.fixture
-def store(url: str) -> Iterator[Database]:
-    database = open_store(url)
-    subscribe(database, "ada", "bob", topics=("t",))
-    watch(database, "t")
-    yield database
-    database.close()
 
 
 def chain(number: int) -> dict[str, Paper]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import permutations
 
@@ -15,11 +14,10 @@ from monitor.sources import sandbox
 from monitor.sources.jsonl.source import Jsonl
 from monitor.sources.pubmed import PubMed
 from monitor.store.engine.database import Database
-from monitor.store.engine.opening import open_store
 from monitor.store.papers import merge_papers, papers
 from tests.pipeline.desk import ids, match, origin, read, tell
 from tests.sources.pubmedxml import article, articles
-from tests.store.scenes import DAY, NOW, subscribe, unsent, watch
+from tests.store.scenes import DAY, NOW, unsent
 
 PAPER = Paper(
     "Sand Moves Downhill in Winter",
@@ -50,15 +48,6 @@ ERRATUM = replace(
     about={"pmid": "1"},
 )
 EVERY = (ChangeKind.NEW, ChangeKind.OLDER, ChangeKind.REVISED, ChangeKind.WITHDRAWN)
-
-
-@pytest.fixture
-def store(url: str) -> Iterator[Database]:
-    database = open_store(url)
-    subscribe(database, "ada", topics=("t",))
-    watch(database, "t")
-    yield database
-    database.close()
 
 
 def names(order: tuple[Paper, ...]) -> str:

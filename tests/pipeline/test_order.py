@@ -23,7 +23,7 @@ from monitor.store.papers import papers
 from monitor.store.restore import restore
 from monitor.store.topics import judgements
 from monitor.text import title_key
-from tests.house import House, newest_digest
+from tests.house import House
 from tests.servers.smtp import ScriptedSmtp
 
 ROBOTS = [
@@ -55,15 +55,8 @@ def answer(house: House, title: str, verdict: str, who: str = "ada", topic: str 
         judgements.judge(tx, [one])
 
 
-def digest(house: House) -> Digest:
-    with house.opened() as app, app.runtime.database.reading() as tx:
-        found = newest_digest(tx)
-        assert found
-        return found
-
-
 def titles(house: House) -> list[str]:
-    return [entry.paper.title for group in digest(house).groups for entry in group.entries]
+    return [entry.paper.title for group in house.digest().groups for entry in group.entries]
 
 
 NEXT = [
@@ -79,7 +72,7 @@ def test_papers_like_the_marked_ones_come_first_and_the_digest_says_why(lab: Hou
     lab.add("2.txt", *NEXT)
     lab.next_morning()
     assert titles(lab)[0] == NEXT[2][0]
-    [group] = digest(lab).groups
+    [group] = lab.digest().groups
     first = group.entries[0]
     assert first.placed.like == ROBOTS[1][0]
     assert first.placed.words
@@ -89,7 +82,7 @@ def test_papers_like_the_marked_ones_come_first_and_the_digest_says_why(lab: Hou
     assert "Ordered by 2 papers you marked." in article
     said = f"{first.paper.title} {first.paper.abstract}"
     assert all(re.search(rf"\b{word}\b", said) for word in first.placed.words)
-    assert {entry.paper_id for entry in digest(lab).best(2)} >= {first.paper_id}
+    assert {entry.paper_id for entry in lab.digest().best(2)} >= {first.paper_id}
 
 
 def test_a_paper_that_was_marked_in_two_topics_is_counted_once(lab: House):
@@ -99,7 +92,7 @@ def test_a_paper_that_was_marked_in_two_topics_is_counted_once(lab: House):
         answer(lab, ROBOTS[1][0], WANTED, topic=topic)
     lab.add("2.txt", *NEXT)
     lab.next_morning()
-    assert digest(lab).notes[-1] == "Ordered by 1 paper you marked."
+    assert lab.digest().notes[-1] == "Ordered by 1 paper you marked."
 
 
 def test_the_reason_is_a_line_of_its_own_in_the_text_of_a_mail(lab: House, smtp: ScriptedSmtp):
@@ -124,7 +117,7 @@ def test_only_papers_that_order_are_counted(lab: House):
         tx.execute(sa.update(schema.paper).values(purged_at=lab.clock.now()))
     lab.add("2.txt", *NEXT)
     lab.next_morning()
-    assert digest(lab).notes == ()
+    assert lab.digest().notes == ()
 
 
 def test_explain_shows_place_and_reason(lab: House):
@@ -152,7 +145,7 @@ def test_the_same_papers_are_in_it_with_any_order(lab: House):
     lab.settings["subscriptions"]["lab"]["order"] = "words"
     lab.run()
     assert sorted(titles(lab)) == sorted(title for title, _ in NEXT)
-    assert not any(e.placed.like for group in digest(lab).groups for e in group.entries)
+    assert not any(e.placed.like for group in lab.digest().groups for e in group.entries)
 
 
 def composed(house: House, order: str = "learned") -> Digest:
@@ -234,12 +227,12 @@ def test_less_alone_and_ties_do_not_reorder(lab: House):
     answer(lab, ROBOTS[1][0], UNWANTED, who="bob")
     lab.add("2.txt", *NEXT)
     lab.next_morning()
-    [group] = digest(lab).groups
+    [group] = lab.digest().groups
     assert [entry.score for entry in group.entries] == sorted(
         (entry.score for entry in group.entries), reverse=True
     )
     assert all(entry.placed.standing is None for entry in group.entries)
-    assert digest(lab).notes == ()
+    assert lab.digest().notes == ()
 
 
 def test_the_newest_come_first_where_that_is_asked_for(lab: House):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 import sqlalchemy as sa
 from msgspec.structs import replace
@@ -14,7 +12,6 @@ from monitor.digest.render import JinjaTemplates
 from monitor.model import OtherTitle, Paper, SightingText
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database
-from monitor.store.engine.opening import open_store
 from monitor.store.papers import sightings
 from tests.house import House, newest_digest
 from tests.pipeline.desk import origin, read
@@ -37,13 +34,6 @@ RETITLED = Paper(
     year=2026,
     raw_id="j1",
 )
-
-
-@pytest.fixture
-def store(url: str) -> Iterator[Database]:
-    database = open_store(url)
-    yield database
-    database.close()
 
 
 def texts(store: Database) -> dict[str, SightingText | None]:

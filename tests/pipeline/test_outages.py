@@ -22,13 +22,6 @@ from tests.servers.web import Answer, Asked, MisbehavingServer
 from tests.sources.test_harvest import Shelf, month, numbered
 
 
-@pytest.fixture(autouse=True)
-def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
-
-
 class Tally:
     """What was stored, and how often each paper was announced as new."""
 

@@ -7,8 +7,6 @@ from collections import Counter
 
 import pytest
 
-from monitor.cli.doctor import check_installation
-from monitor.commands.status import status
 from monitor.model import Delivery, DeliveryState
 from monitor.pipeline.deliver import deliver_group
 from monitor.pipeline.settle_deliveries import resolve
@@ -19,16 +17,6 @@ from tests.patience import PATIENCE, wait
 from tests.servers.smtp import Drop, Hold, Kept, ScriptedSmtp
 
 APART = (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent.")
-
-
-@pytest.fixture
-def due(house: House, smtp: ScriptedSmtp) -> House:
-    """A house whose only digest is due, by mail to one address."""
-    house.by_mail(smtp.port)
-    house.add("a.txt", AGENTS)
-    house.run()
-    house.clock.move(days=1)
-    return house
 
 
 def ids(smtp: ScriptedSmtp) -> Counter[str]:
@@ -46,15 +34,6 @@ def outbox(house: House) -> list[Delivery]:
         return deliveries.listing(tx)[::-1]
 
 
-def states(house: House) -> list[DeliveryState]:
-    return [one.state for one in outbox(house)]
-
-
-def problems(house: House) -> tuple[str, ...]:
-    with house.opened() as app:
-        return status(app.runtime).problems
-
-
 @pytest.mark.parametrize("schedule", ["daily 08:00", "immediately"])
 def test_a_digest_that_may_have_arrived_is_not_composed_again_at_any_slot(
     due: House, smtp: ScriptedSmtp, schedule: str
@@ -66,8 +45,8 @@ def test_a_digest_that_may_have_arrived_is_not_composed_again_at_any_slot(
     smtp.always["rcpt"] = "450 4.2.0 greylisted"
     due.clock.move(minutes=20)
     due.run()
-    assert states(due) == [DeliveryState.RETRY]
-    [problem] = problems(due)
+    assert due.states() == [DeliveryState.RETRY]
+    [problem] = due.problems()
     assert "delivery 1 (" in problem and "sent again automatically" in problem
     due.add("b.txt", APART)
     due.clock.move(days=1)
@@ -75,10 +54,10 @@ def test_a_digest_that_may_have_arrived_is_not_composed_again_at_any_slot(
     smtp.always.clear()
     due.clock.move(hours=1, minutes=30)
     due.run()
-    assert states(due) == [DeliveryState.SENT, DeliveryState.SENT]
+    assert due.states() == [DeliveryState.SENT, DeliveryState.SENT]
     assert sorted(ids(smtp).values()) == [1, 2]
     assert smtp.received[0] in smtp.received[1:], "the copy has the same bytes"
-    assert problems(due) == ()
+    assert due.problems() == ()
 
 
 def test_it_is_given_up_so_long_after_its_first_hand_off_and_stays_unknown(
@@ -90,24 +69,24 @@ def test_it_is_given_up_so_long_after_its_first_hand_off_and_stays_unknown(
     for _ in range(22):
         due.clock.move(hours=2)
         due.run()
-    assert states(due)[0] is DeliveryState.RETRY
+    assert outbox(due)[0].state is DeliveryState.RETRY
     for _ in range(2):
         due.clock.move(hours=2)
         due.run()
-    assert states(due)[0] is DeliveryState.UNKNOWN
+    assert outbox(due)[0].state is DeliveryState.UNKNOWN
     smtp.always.clear()
     for _ in range(3):
         due.clock.move(days=1)
         due.run()
-    assert states(due)[0] is DeliveryState.UNKNOWN
+    assert outbox(due)[0].state is DeliveryState.UNKNOWN
     assert smtp.received == []
-    [problem] = problems(due)
+    [problem] = due.problems()
     assert "delivery 1 (" in problem and "resolve 1 sent|resend`" in problem
     with due.opened() as app:
         resolve(app.runtime, 1, "resend")
         app.deliver()
-    assert states(due)[0] is DeliveryState.SENT
-    assert problems(due) == ()
+    assert outbox(due)[0].state is DeliveryState.SENT
+    assert due.problems() == ()
 
 
 def test_the_time_in_which_the_line_is_down_does_not_count(due: House, smtp: ScriptedSmtp):
@@ -117,11 +96,11 @@ def test_the_time_in_which_the_line_is_down_does_not_count(due: House, smtp: Scr
     for _ in range(5):
         due.clock.move(days=1)
         due.run()
-    assert states(due)[0] is DeliveryState.RETRY
+    assert outbox(due)[0].state is DeliveryState.RETRY
     smtp.always.clear()
     due.clock.move(hours=2)
     due.run()
-    assert states(due) == [DeliveryState.SENT]
+    assert due.states() == [DeliveryState.SENT]
     assert len(smtp.received) == 1
 
 
@@ -133,7 +112,7 @@ def test_after_a_time_with_no_process_it_is_not_handed_off_too_late(due: House, 
     due.run()
     due.clock.move(days=3)
     due.run()
-    assert states(due) == [DeliveryState.UNKNOWN]
+    assert due.states() == [DeliveryState.UNKNOWN]
     assert smtp.received == []
 
 
@@ -146,16 +125,16 @@ def test_a_second_hand_off_that_is_refused_for_good_says_nothing_of_the_first(
     smtp.always[phase] = "550 5.1.1 no such user"
     due.clock.move(minutes=20)
     due.run()
-    assert states(due) == [DeliveryState.UNKNOWN]
+    assert due.states() == [DeliveryState.UNKNOWN]
     assert "550 5.1.1" in outbox(due)[0].error
     smtp.always.clear()
     due.add("b.txt", APART)
     for _ in range(3):
         due.clock.move(days=1)
         due.run()
-    assert states(due)[0] is DeliveryState.UNKNOWN
+    assert outbox(due)[0].state is DeliveryState.UNKNOWN
     assert sorted(ids(smtp).values()) == [1, 1]
-    assert "delivery 1 (" in problems(due)[0]
+    assert "delivery 1 (" in due.problems()[0]
 
 
 def test_a_refusal_for_now_after_the_dot_does_not_use_the_further_hand_off_up(
@@ -165,7 +144,7 @@ def test_a_refusal_for_now_after_the_dot_does_not_use_the_further_hand_off_up(
     for _ in range(12):
         due.run()
         due.clock.move(minutes=30)
-    assert states(due) == [DeliveryState.SENT]
+    assert due.states() == [DeliveryState.SENT]
     assert list(ids(smtp).values()) == [2]
 
 
@@ -183,7 +162,7 @@ def test_on_hold_what_a_person_has_sent_again_is_not_composed_again(due: House, 
     smtp.always.clear()
     due.clock.move(hours=1, minutes=30)
     due.run()
-    assert states(due) == [DeliveryState.SENT, DeliveryState.SENT]
+    assert due.states() == [DeliveryState.SENT, DeliveryState.SENT]
     assert sorted(ids(smtp).values()) == [1, 1]
 
 
@@ -197,7 +176,7 @@ def test_of_two_readers_only_the_one_who_may_lack_it_gets_it_again(due: House, s
     due.add("b.txt", APART)
     due.clock.move(days=1)
     due.run()
-    assert set(states(due)) == {DeliveryState.SENT}
+    assert set(due.states()) == {DeliveryState.SENT}
     assert Counter(mail.recipient for mail in smtp.received) == {
         "ada@example.org": 3,
         "grace@example.org": 3,
@@ -211,12 +190,12 @@ def test_who_is_taken_out_of_the_configuration_gets_no_second_copy(due: House, s
     due.settings["subscriptions"]["lab"]["email"] = ["grace@example.org"]
     due.clock.move(minutes=20)
     due.run()
-    assert states(due) == [DeliveryState.UNKNOWN]
+    assert due.states() == [DeliveryState.UNKNOWN]
     assert [mail.recipient for mail in smtp.received] == ["ada@example.org"]
     due.settings["subscriptions"]["lab"]["email"] = ["ada@example.org"]
     due.clock.move(minutes=20)
     due.run()
-    assert states(due) == [DeliveryState.SENT]
+    assert due.states() == [DeliveryState.SENT]
     assert list(ids(smtp).values()) == [2]
 
 
@@ -250,7 +229,7 @@ def test_after_three_unclear_ends_in_a_row_the_line_rests(crowd: House, smtp: Sc
     count, [(kind, error, tries)] = line(crowd)
     assert (count, kind, tries) == (3, stored_incidents.DOWN, 1)
     assert "the last 3 messages handed over had no clear answer" in error
-    assert any(problem.startswith("smtp has been down") for problem in problems(crowd))
+    assert any(problem.startswith("smtp has been down") for problem in crowd.problems())
     crowd.clock.move(minutes=4)
     with crowd.opened() as app:
         app.digest(ignore_backoff=False)
@@ -288,7 +267,7 @@ def test_a_success_ends_it_and_all_get_their_mail_in_the_same_round(
     assert line(crowd) == (0, [])
     got = Counter(mail.recipient for mail in smtp.received if mail.recipient in PEOPLE)
     assert sorted(got.values()) == [1] * 9 + [2] * 3
-    assert problems(crowd) == ()
+    assert crowd.problems() == ()
     result = [mail.content for mail in smtp.received if mail.recipient == "ops@example.org"]
     assert sum(b"Subject: smtp is down" in one for one in result) <= 1
 
@@ -311,7 +290,7 @@ def test_after_a_success_the_line_uses_all_its_connections_again(crowd: House, s
         finally:
             until.set()
             sending.join(PATIENCE)
-    assert set(states(crowd)) == {DeliveryState.SENT}
+    assert set(crowd.states()) == {DeliveryState.SENT}
 
 
 def test_unclear_ends_count_over_rounds_and_processes_and_not_over_a_success(
@@ -337,16 +316,6 @@ def test_a_refusal_does_not_hide_that_a_server_swallows_mail(crowd: House, smtp:
     assert line(crowd)[0] == 3
 
 
-def test_what_waits_for_a_server_that_swallows_mail_is_in_doctor(crowd: House, smtp: ScriptedSmtp):
-    smtp.always["dot"] = Drop()
-    for _ in range(3):
-        crowd.run()
-        crowd.clock.move(hours=1)
-    with crowd.opened() as app:
-        [check] = [check for check in check_installation(app.runtime) if check.name == "deliveries"]
-    assert "uncertain" in check.message
-
-
 def test_no_more_than_two_copies_of_a_mail_however_long_it_goes_on(
     crowd: House, smtp: ScriptedSmtp
 ):
@@ -355,4 +324,8 @@ def test_no_more_than_two_copies_of_a_mail_however_long_it_goes_on(
         crowd.run()
         crowd.clock.move(hours=3)
     assert max(ids(smtp).values()) == 2
-    assert set(states(crowd)) <= {DeliveryState.UNKNOWN, DeliveryState.RETRY, DeliveryState.PLANNED}
+    assert set(crowd.states()) <= {
+        DeliveryState.UNKNOWN,
+        DeliveryState.RETRY,
+        DeliveryState.PLANNED,
+    }

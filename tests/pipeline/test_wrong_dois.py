@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import permutations
 
 import pytest
@@ -11,10 +11,9 @@ from msgspec.structs import replace
 from monitor.diff import same_work
 from monitor.model import Paper
 from monitor.store.engine.database import Database
-from monitor.store.engine.opening import open_store
 from monitor.store.papers import identity_rulings, merge_papers, paper_index, papers
 from tests.pipeline.desk import ids, origin, read, tell
-from tests.store.scenes import DAY, NOW, subscribe, watch
+from tests.store.scenes import DAY, NOW
 
 DOI = "10.9999/1235"
 GRAPHS = Paper(
@@ -42,15 +41,6 @@ ROBOTS = Paper(
     raw_id="a3",
 )
 JOURNAL = replace(ROOTS, keys={"doi": DOI}, raw_id="j1", venue="Journal of Fields")
-
-
-@pytest.fixture
-def store(url: str) -> Iterator[Database]:
-    database = open_store(url)
-    subscribe(database, "ada", topics=("t",))
-    watch(database, "t")
-    yield database
-    database.close()
 
 
 def titles(store: Database) -> list[str]:
