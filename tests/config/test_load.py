@@ -259,15 +259,6 @@ def test_a_value_may_be_said_once_and_used_again(load: Load) -> None:
     assert settings.topics["two"].news == {ChangeKind.NEW, ChangeKind.REVISED}
 
 
-def test_settings_cannot_be_changed(load: Load) -> None:
-    settings = load(EVERYTHING)
-
-    with pytest.raises(ValueError, match="frozen"):
-        settings.timezone = "UTC"  # type: ignore[misc]
-    with pytest.raises(ValueError, match="frozen"):
-        settings.topics["marl"].query = "x"  # type: ignore[misc]
-
-
 @pytest.mark.parametrize(
     ("text", "warning"),
     [

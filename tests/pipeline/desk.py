@@ -16,6 +16,11 @@ from monitor.store.topics import matches
 from tests.house import all_papers
 from tests.store.scenes import NOW, digest, freeze
 
+# Words for titles, which share no stem.
+WORDS = ["amber", "basil", "cobalt", "dahlia", "ember", "falcon", "garnet", "hazel", "indigo"]
+WORDS += ["jasper", "kelp", "lotus", "marble", "nectar", "onyx", "pearl", "quartz", "raven"]
+WORDS += ["sable", "topaz", "umber", "violet", "walnut", "xenon", "yarrow", "zinc"]
+
 
 def read(
     store: Database,

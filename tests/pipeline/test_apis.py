@@ -89,12 +89,6 @@ def test_F01_a_gap_of_weeks_is_filled_though_the_service_fails_in_the_middle(
     assert until(house) == house.clock.at.isoformat()
 
 
-def test_asking_again_brings_nothing_twice(house: House, service: Service) -> None:
-    house.ingest()
-    result = house.ingest()
-    assert new(result) == 0 and stored(house) == 8
-
-
 def test_F01_a_failure_at_first_moves_nothing(house: House, service: Service) -> None:
     service.fails_at = 2
     house.ingest()

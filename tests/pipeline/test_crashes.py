@@ -137,44 +137,6 @@ def test_one_channel_that_is_down_stops_no_other(due: House, smtp: ScriptedSmtp)
     assert len(smtp.received) == 1
 
 
-def test_the_operator_hears_of_an_incident_once_and_of_its_end(house: House, smtp: ScriptedSmtp):
-    house.settings["sources"]["gone"] = {"kind": "huggingface-page", "path": "gone/*.txt"}
-    house.by_mail(smtp.port)
-    house.settings["operator"] = {"email": "ops@example.org"}
-    house.run()
-    house.clock.move(hours=1)
-    house.run()
-    assert [mail.recipient for mail in smtp.received] == ["ops@example.org"]
-    (house.folder / "gone").mkdir()
-    house.clock.move(hours=1)
-    house.run()
-    house.clock.move(hours=1)
-    house.run()
-    assert [mail.recipient for mail in smtp.received] == ["ops@example.org"] * 2
-
-
-def test_K12_a_restored_backup_holds_what_may_have_been_sent(
-    on_sqlite: None, due: House, smtp: ScriptedSmtp
-):
-    smtp.always["rcpt"] = "450 4.2.0 greylisted"
-    due.run()
-    said = due.command("backup", "copy.db", "--json")
-    assert said.status == 0, said.err
-    smtp.always.clear()
-    due.clock.move(hours=1)
-    due.run()
-    assert len(smtp.received) == 1
-    due.clock.move(hours=1)
-    said = due.command("restore", "copy.db", "--now", due.clock.at.isoformat(), "--json")
-    assert said.status == 0, said.err
-    assert said.json["held"] == 1
-    for _ in range(3):
-        due.clock.move(hours=3)
-        due.run()
-    assert len(smtp.received) == 1
-    assert due.states()[-1] is DeliveryState.UNKNOWN
-
-
 def test_M04_a_refused_address_fails_alone_and_the_operator_is_notified(
     due: House, smtp: ScriptedSmtp
 ):

@@ -13,13 +13,11 @@ from msgspec import structs
 from monitor.cli.previews import dry_run
 from monitor.clocks import clock_ahead
 from monitor.errors import UsageError
-from monitor.model import ChangeKind, DeliveryState, Digest, Revision, Topic
+from monitor.model import ChangeKind, Digest, Revision, Topic
 from monitor.pipeline.compose import compose, rehearse
 from monitor.pipeline.match import match
 from monitor.store.digests import deliveries, digests
-from monitor.store.papers import papers
 from monitor.store.sources import runs
-from monitor.store.topics import matches
 from tests.house import AGENTS, BANDITS, FOLDING, House, newest_digest
 from tests.servers.smtp import ScriptedSmtp
 
@@ -135,16 +133,6 @@ def test_a_topic_does_not_look_back_beyond_its_since(house: House):
     house.run()
     house.clock.move(days=1)
     assert house.run() == {"lab": 0}
-
-
-def test_a_mended_topic_replaces_what_it_had_not_sent(house: House):
-    house.add("a.txt", AGENTS, BANDITS)
-    house.ingest()
-    house.settings["topics"]["agents"]["query"] = "title:bandits"
-    house.ingest()
-    with house.opened() as app, app.runtime.database.reading() as tx:
-        titles = {papers.get(tx, n).paper.title: matches.of_paper(tx, n) for n in (1, 2)}
-    assert [title for title, met in titles.items() if met] == [BANDITS[0]]
 
 
 def test_a_bad_topic_is_parked_named_in_the_digest_and_stops_no_other(house: House):
@@ -281,19 +269,6 @@ def test_a_dry_run_changes_nothing(house: House):
         assert deliveries.counts(tx) == {}
         assert newest_digest(tx) is None
     assert house.run() == {"lab": 1}
-
-
-def test_a_digest_that_reached_nobody_moves_into_the_next(house: House, smtp: ScriptedSmtp):
-    house.by_mail(smtp.port)
-    smtp.always["rcpt"] = "450 4.2.0 greylisted"
-    house.add("a.txt", AGENTS)
-    house.run()
-    assert house.next_morning() == {"lab": 1}
-    house.add("b.txt", (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent."))
-    smtp.always.clear()
-    assert house.next_morning() == {"lab": 2}
-    assert house.states() == [DeliveryState.SENT, DeliveryState.SUPERSEDED]
-    assert len(smtp.received) == 1
 
 
 def test_removing_a_subscription_holds_its_mail_and_re_adding_resumes(

@@ -26,7 +26,7 @@ from tests.faults import process
 from tests.faults.points import Order
 from tests.house import AGENTS, House
 from tests.patience import PATIENCE
-from tests.servers.web import Answer, Asked, misbehaving_server
+from tests.servers.web import Answer, Asked, MisbehavingServer
 
 LETTERS = str.maketrans("0123456789", "ghijklmnop")
 
@@ -296,48 +296,41 @@ def test_F13_killed_twice_it_goes_on_at_the_byte_and_ends_complete(on_sqlite: No
 # ── by address ──────────────────────────────────────────────────────────────────────
 
 
-def test_F14_a_dump_by_address_is_asked_for_again_only_when_it_changed(house: House):
-    with misbehaving_server() as web:
-        house.settings["sources"] = {
-            "all": {"kind": "jsonl", "url": web.url("/a.gz"), "allow_private": True}
-        }
-        same = {"ETag": '"1"'}
-        web.answers("/a.gz", body=gzip.compress(lines(range(5))), headers=same)
-        (run,) = house.ingest()
-        assert (run.outcome, run.seen, run.new) == (RunOutcome.OK, 5, 5)
-        web.answers("/a.gz", status=304)
-        assert summarise(house.ingest()) == UNCHANGED
-        assert web.requests[-1].headers["if-none-match"] == '"1"'
-        web.answers("/a.gz", body=gzip.compress(lines(range(7))), headers={"ETag": '"2"'})
-        (run,) = house.ingest()
-        assert (run.outcome, run.seen, run.new) == (RunOutcome.OK, 2, 2)
+@pytest.fixture
+def addressed(house: House, web: MisbehavingServer) -> House:
+    source = {"kind": "jsonl", "url": web.url("/a"), "allow_private": True}
+    house.settings["sources"] = {"all": source}
+    return house
 
 
-def test_F02_a_dump_by_address_that_was_cut_goes_on_where_it_ended(house: House):
-    whole = lines(range(5))
-    with misbehaving_server() as web:
-        house.settings["sources"] = {
-            "all": {"kind": "jsonl", "url": web.url("/a"), "allow_private": True}
-        }
-        cut, same = len(lines(range(3))) + 10, {"ETag": '"1"'}
-        web.answers("/a", body=whole[:cut], length=len(whole), headers=same)
-        (run,) = house.ingest()
-        assert (run.outcome, run.new, run.rejected) == (RunOutcome.PARTIAL, 3, 1)
-        web.answers("/a", body=whole, headers=same)
-        (run,) = house.ingest()
-        assert "if-none-match" not in web.requests[-1].headers
-        assert (run.outcome, run.seen, run.new) == (RunOutcome.OK, 2, 2)
+def test_F14_a_dump_by_address_is_asked_for_again_only_when_it_changed(
+    addressed: House, web: MisbehavingServer
+):
+    web.answers("/a", body=gzip.compress(lines(range(5))), headers={"ETag": '"1"'})
+    (run,) = addressed.ingest()
+    assert (run.outcome, run.seen, run.new) == (RunOutcome.OK, 5, 5)
+    web.answers("/a", status=304)
+    assert summarise(addressed.ingest()) == UNCHANGED
+    assert web.requests[-1].headers["if-none-match"] == '"1"'
+    web.answers("/a", body=gzip.compress(lines(range(7))), headers={"ETag": '"2"'})
+    (run,) = addressed.ingest()
+    assert (run.outcome, run.seen, run.new) == (RunOutcome.OK, 2, 2)
 
 
-def test_F02_a_dump_by_address_that_was_cut_between_two_lines_is_partial(house: House):
-    with misbehaving_server() as web:
-        house.settings["sources"] = {
-            "all": {"kind": "jsonl", "url": web.url("/a"), "allow_private": True}
-        }
-        whole = lines(range(5))
-        web.answers("/a", body=lines(range(3)), length=len(whole))
-        (run,) = house.ingest()
-        assert (run.outcome, run.new) == (RunOutcome.PARTIAL, 3)
+@pytest.mark.parametrize("further", [0, 10])
+def test_F02_a_dump_by_address_that_was_cut_goes_on_where_it_ended(
+    addressed: House, web: MisbehavingServer, further: int
+):
+    """Between two lines, or in one."""
+    whole, same = lines(range(5)), {"ETag": '"1"'}
+    cut = whole[: len(lines(range(3))) + further]
+    web.answers("/a", body=cut, length=len(whole), headers=same)
+    (run,) = addressed.ingest()
+    assert (run.outcome, run.new, run.rejected) == (RunOutcome.PARTIAL, 3, int(further > 0))
+    web.answers("/a", body=whole, headers=same)
+    (run,) = addressed.ingest()
+    assert "if-none-match" not in web.requests[-1].headers
+    assert (run.outcome, run.seen, run.new) == (RunOutcome.OK, 2, 2)
 
 
 def open_files(folder: Path) -> list[str]:
@@ -350,24 +343,23 @@ def open_files(folder: Path) -> list[str]:
 
 
 def test_a_dump_by_address_is_fetched_beside_the_store_and_leaves_nothing_if_killed(
-    house: House, on_sqlite: None, monkeypatch: pytest.MonkeyPatch
+    addressed: House,
+    web: MisbehavingServer,
+    on_sqlite: None,
+    monkeypatch: pytest.MonkeyPatch,
 ):
     """The folder for temporary files may be a small one in memory, as in the container."""
-    monkeypatch.setattr(tempfile, "tempdir", str(house.folder / "full"))
+    monkeypatch.setattr(tempfile, "tempdir", str(addressed.folder / "full"))
+    data = addressed.folder / "data"
     found: dict[str, list[str]] = {}
 
     def look(asked: Asked) -> Answer:
-        data = house.folder / "data"
         found["nameless"] = open_files(data)
         found["named"] = [path.name for path in data.iterdir()]
         return Answer(body=lines(range(3)))
 
-    with misbehaving_server() as web:
-        web.decides("/a", look)
-        house.settings["sources"] = {
-            "all": {"kind": "jsonl", "url": web.url("/a"), "allow_private": True}
-        }
-        (run,) = house.ingest()
+    web.decides("/a", look)
+    (run,) = addressed.ingest()
     assert (run.outcome, run.new) == (RunOutcome.OK, 3)
     assert len(found["nameless"]) == 1
     assert all(name.startswith("monitor.db") for name in found["named"])

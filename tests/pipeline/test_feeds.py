@@ -139,20 +139,6 @@ def test_a_private_address_is_refused_unless_the_source_says_so(fed: House, web:
     assert web.requests == []
 
 
-def test_the_same_paper_in_two_feeds_is_one(fed: House, web: MisbehavingServer):
-    fed.settings["sources"]["mirror"] = {
-        "kind": "feed",
-        "url": web.url("/mirror"),
-        "allow_private": True,
-    }
-    serve(web, feed(item(1)))
-    web.answers("/mirror", body=feed(item(1), item(2)), headers=RSS)
-    assert [(run.source, run.new, run.known) for run in fed.ingest()] == [
-        ("journal", 1, 0),
-        ("mirror", 1, 1),
-    ]
-
-
 def test_announce_is_what_a_source_said_of_a_paper(fed: House, web: MisbehavingServer):
     fed.settings["topics"]["agents"]["query"] = "agents AND announce:cross"
     arxiv = (

@@ -25,55 +25,13 @@ from monitor.model import Paper
 from monitor.store import retention
 from monitor.store.engine.database import Database
 from monitor.store.papers import identity_rulings, merge_papers, papers
-from tests.pipeline.desk import read, tell
+from tests.pipeline.desk import WORDS, read, tell
 from tests.store.scenes import NOW
 
 READERS = ("ada", "bob")
 SOURCES = ("arxiv", "mirror", "journal")
-NAMES = [
-    "Abel",
-    "Bohr",
-    "Cori",
-    "Dirac",
-    "Euler",
-    "Fermi",
-    "Gauss",
-    "Hilbert",
-    "Ising",
-    "Jacobi",
-    "Kepler",
-    "Lie",
-    "Mach",
-    "Noether",
-]
-WORDS = [
-    "amber",
-    "basil",
-    "cobalt",
-    "dahlia",
-    "ember",
-    "falcon",
-    "garnet",
-    "hazel",
-    "indigo",
-    "jasper",
-    "kelp",
-    "lotus",
-    "marble",
-    "nectar",
-    "onyx",
-    "pearl",
-    "quartz",
-    "raven",
-    "sable",
-    "topaz",
-    "umber",
-    "violet",
-    "walnut",
-    "xenon",
-    "yarrow",
-    "zinc",
-]
+NAMES = ["Abel", "Bohr", "Cori", "Dirac", "Euler", "Fermi", "Gauss", "Hilbert", "Ising"]
+NAMES += ["Jacobi", "Kepler", "Lie", "Mach", "Noether"]
 
 
 def _work(number: int) -> Work:

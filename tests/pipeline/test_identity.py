@@ -8,15 +8,13 @@ import pytest
 from msgspec.structs import replace
 
 from monitor.identity import keys
-from monitor.identity.keys import with_keys
 from monitor.model import ChangeKind, FirstRun, Paper
-from monitor.store.digests import digests
 from monitor.store.engine.database import Database
 from monitor.store.papers import merge_papers, papers
 from monitor.store.topics import matches
 from monitor.text import title_key
 from tests.pipeline.desk import ids, match, origin, read, send, tell
-from tests.store.scenes import DAY, NOW, digest, freeze, offered, unsent
+from tests.store.scenes import DAY, NOW, digest, freeze, unsent
 
 PREPRINT = Paper(
     "Agents That Plan Together",
@@ -86,20 +84,6 @@ def test_who_knows_the_lost_paper_by_its_number_is_led_on(store: Database) -> No
     assert ids(store) == [1, 3], "the number of a lost paper is not given again"
 
 
-def test_what_was_sent_of_either_counts_for_both(store: Database) -> None:
-    read(store, "arxiv", PREPRINT)
-    assert tell(store, "ada") == [1]
-    read(store, "journal", JOURNAL)
-    assert tell(store, "bob") == [1, 2]
-    read(store, "arxiv", LINKED)
-    assert tell(store, "ada", NOW + DAY) == []
-    assert tell(store, "bob", NOW + DAY) == []
-    with store.reading() as tx:
-        first = digests.of_period(tx, "bob", "1")
-    result = {entry.paper_id for group in first.groups for entry in group.entries}
-    assert result == {1, 2}, "a frozen digest stays as it is"
-
-
 def test_what_waits_of_either_waits_still_and_is_one_piece_of_news(store: Database) -> None:
     read(store, "arxiv", PREPRINT)
     read(store, "journal", JOURNAL)
@@ -155,27 +139,6 @@ def test_a_paper_stored_silently_gains_the_news_of_the_other(store: Database) ->
     read(store, "arxiv", LINKED, now=NOW + DAY)
     assert origin(store, 1).stored.news_at == NOW + DAY
     assert tell(store, now=NOW + DAY) == [1]
-
-
-def test_papers_of_one_reading_are_joined_by_a_record_of_the_same(store: Database) -> None:
-    read(store, "dump", replace(PREPRINT, raw_id="1"), replace(JOURNAL, raw_id="2"), LINKED)
-    assert ids(store) == [1]
-    assert len(origin(store, 1).sightings) == 3
-
-
-def test_a_chain_of_papers_becomes_one(store: Database) -> None:
-    three = [
-        replace(PREPRINT, title=f"A Study of Number {n}", abstract="", keys={"doi": f"10.1000/{n}"})
-        for n in range(4)
-    ]
-    for n, paper in enumerate(three):
-        read(store, "s", replace(paper, raw_id=str(n)))
-    links = [
-        replace(three[0], raw_id="l", keys={"doi": (f"10.1000/{n}", f"10.1000/{n + 1}")})
-        for n in range(3)
-    ]
-    read(store, "links", *(replace(link, raw_id=f"l{n}") for n, link in enumerate(links)))
-    assert ids(store) == [1]
 
 
 def test_a_wrong_identifier_joins_no_papers_of_other_people(store: Database) -> None:
@@ -299,14 +262,6 @@ def test_a_revision_that_another_source_tells_first_reopens_the_news_for_its_top
     assert waiting[0].sources == ("arxiv", "mirror")
 
 
-def test_a_near_title_is_found_by_its_blocks(store: Database) -> None:
-    read(store, "arxiv", PREPRINT)
-    typo = replace(PREPRINT, title="Agents That Paln Together", keys={}, raw_id="x")
-    with store.reading() as tx:
-        [[candidate]] = offered(tx, "list", [with_keys(typo)])
-    assert candidate.found_by == {"block"}
-
-
 def test_what_another_release_stored_is_known_when_it_comes_again(
     store: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -320,16 +275,3 @@ def test_what_another_release_stored_is_known_when_it_comes_again(
     assert tell(store, now=NOW + DAY) == []
     assert [change.kind for change in origin(store, 1).changes] == [ChangeKind.NEW]
     assert read(store, "arxiv", PREPRINT, OTHER, now=NOW + 2 * DAY).unchanged == 2
-
-
-def test_a_record_that_is_read_better_than_before_is_no_news(store: Database) -> None:
-    """What an earlier version stored is taken over anew, and nobody is sent it again."""
-    page = f"<picture> </picture> {PREPRINT.title} {PREPRINT.abstract} Ada Lovelace Article"
-    read(store, "feed", replace(PREPRINT, abstract=page, authors=(), raw_id="r"))
-    better = replace(PREPRINT, title=f"{PREPRINT.title}: A Study", raw_id="r")
-    assert read(store, "feed", better, now=NOW + DAY).counts()["revised"] == 0
-    one = origin(store, 1)
-    assert [change.kind for change in one.changes] == [ChangeKind.NEW]
-    assert one.stored.paper.title == better.title
-    assert one.stored.paper.abstract == PREPRINT.abstract
-    assert one.stored.paper.authors == PREPRINT.authors

@@ -15,7 +15,7 @@ from monitor.store.digests import digests
 from monitor.store.engine.database import Database
 from monitor.store.papers import identity_rulings, merge_papers, papers
 from monitor.store.topics import matches
-from tests.pipeline.desk import ids, match, origin, read, send, tell
+from tests.pipeline.desk import WORDS, ids, match, origin, read, send, tell
 from tests.store.scenes import DAY, NOW, digest, freeze, unsent
 
 AUTHORS = ("Ada Lovelace", "Alan Turing")
@@ -25,7 +25,6 @@ INDEXED = Paper("Shared Plans of Programs", "", AUTHORS, keys={"pmid": "7700"})
 LINKED = replace(PREPRINT, keys=PREPRINT.keys | ARTICLE.keys)
 ABSTRACTED = replace(ARTICLE, keys=ARTICLE.keys | INDEXED.keys)
 SOURCES = {"arxiv": PREPRINT, "journal": ARTICLE, "index": INDEXED}
-WORDS = ["amber", "basil", "cobalt", "dahlia", "ember", "falcon", "garnet"]
 DOI = ("doi", "10.1000/plans.7")
 
 
@@ -34,7 +33,7 @@ def chain(number: int) -> dict[str, Paper]:
     people = tuple(
         f"{name} {chr(97 + number % 26) * 3}{chr(97 + number // 26) * 4}" for name in "AB"
     )
-    words = random.Random(number).sample(WORDS, 5)
+    words = random.Random(number).sample(WORDS[:7], 5)
     a, b, c = ({s: f"{s[:3]}{number:04}"} for s in ("openalex", "acl", "dblp"))
     result = {
         "a": Paper(f"{words[0]} {words[1]} {people[0][2:]}", authors=people, keys=a),

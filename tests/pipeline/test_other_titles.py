@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import pytest
-import sqlalchemy as sa
 from msgspec.structs import replace
 
 from monitor.commands.explain import explain
 from monitor.commands.identity import split
 from monitor.digest.render import JinjaTemplates
 from monitor.model import OtherTitle, Paper, SightingText
-from monitor.store.engine import schema
 from monitor.store.engine.database import Database
 from monitor.store.papers import sightings
 from tests.house import House, newest_digest
@@ -57,25 +55,6 @@ def test_a_sighting_takes_over_what_its_record_says_now(store: Database) -> None
     read(store, "journal", RETITLED)
     read(store, "journal", replace(RETITLED, year=2027), now=NOW + DAY)
     assert texts(store)["journal"].year == 2027
-
-
-def test_a_record_that_says_the_same_again_is_not_written(store: Database) -> None:
-    read(store, "journal", RETITLED)
-    with store.writing() as tx:
-        tx.execute(sa.update(schema.sighting_text).values(title="as it was written"))
-    read(store, "journal", RETITLED, now=NOW + DAY)
-    assert texts(store)["journal"].title == "as it was written"
-
-
-def test_texts_go_with_their_records_when_papers_are_joined(store: Database) -> None:
-    journal = replace(RETITLED, abstract="", authors=("Someone Else",), keys={"doi": "10.1000/7"})
-    both = replace(PREPRINT, authors=(), keys={"arxiv": "2601.00001", "doi": "10.1000/7"})
-    read(store, "arxiv", replace(PREPRINT, authors=()))
-    read(store, "journal", journal)
-    read(store, "arxiv", both, now=NOW + DAY)
-    result = texts(store)
-    assert result["journal"].title == journal.title
-    assert result["arxiv"].keys == (("arxiv", "2601.00001"), ("doi", "10.1000/7"))
 
 
 # ── splits ──────────────────────────────────────────────────────────────────────────

@@ -27,18 +27,6 @@ def read_in_order(house: House, files: list[tuple[datetime, bytes]]) -> list[tup
 
 
 START = datetime(2026, 11, 2, 6, tzinfo=UTC)
-# Readings of one feed as journals publish it: papers move, come back, and leave at the end.
-READINGS = ((1, 2, 3), (4, 1, 2), (4, 1, 2), (5, 3, 4), (6, 7, 5, 1))
-NEW = (3, 1, 0, 1, 2)
-
-
-def test_a_feed_that_lists_papers_again_brings_each_once(house: House) -> None:
-    files = [
-        (START.replace(hour=6 + hour), feed(f"<!-- {hour} -->", *(item(n, START) for n in numbers)))
-        for hour, numbers in enumerate(READINGS)
-    ]
-    counts = tuple(map(len, READINGS))
-    assert read_in_order(house, files) == list(zip(counts, NEW, strict=True))
 
 
 @settings(
