@@ -12,6 +12,7 @@ from collections.abc import Collection, Sized
 from dataclasses import dataclass
 from datetime import timedelta
 from email.utils import parseaddr
+from functools import partial
 from pathlib import Path
 from typing import Annotated, TypeVar
 from urllib.parse import urlsplit
@@ -59,8 +60,6 @@ def context_of(info: ValidationInfo) -> SettingsContext:
 
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-_DURATION = re.compile(r"([1-9]\d{0,5})([mhd])")
-_TIMEOUT = re.compile(r"([1-9]\d{0,5})([smh])")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
@@ -100,21 +99,17 @@ def line(text: str) -> str:
     return single_line(text)
 
 
-def _duration(value: object) -> object:
-    return _length(value, _DURATION, "30m, 6h, 1d or 7d")
-
-
-def _timeout(value: object) -> object:
-    return _length(value, _TIMEOUT, "30s, 5m or 1h")
-
-
-def _length(value: object, written: re.Pattern[str], examples: str) -> object:
+def _length(written: re.Pattern[str], examples: str, value: object) -> object:
     if not isinstance(value, str):
         return value
     match = written.fullmatch(value.strip())
     if not match:
         raise ValueError(f"“{value}” is not a duration; write {examples}")
     return timedelta(seconds=int(match[1]) * _UNITS[match[2]])
+
+
+_duration = partial(_length, re.compile(r"([1-9]\d{0,5})([mhd])"), "30m, 6h, 1d or 7d")
+_timeout = partial(_length, re.compile(r"([1-9]\d{0,5})([smh])"), "30s, 5m or 1h")
 
 
 def duration(value: timedelta) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from pydantic import BaseModel
@@ -51,12 +52,8 @@ def _plain(settings: Any) -> Any:
 
 def _put(shown: Any, where: tuple[str | int, ...], text: str) -> None:
     """Lay a text over the value at a place, but never over a mask."""
-    for part in where[:-1]:
-        try:
+    with suppress(KeyError, IndexError, TypeError):
+        for part in where[:-1]:
             shown = shown[part]
-        except (KeyError, IndexError, TypeError):
-            return
-    last: Any = where[-1]
-    known = isinstance(shown, list) and isinstance(last, int) and last < len(shown)
-    if (known or (isinstance(shown, dict) and last in shown)) and shown[last] != MASK:
-        shown[last] = text
+        if shown[where[-1]] != MASK:
+            shown[where[-1]] = text
