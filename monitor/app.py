@@ -48,6 +48,7 @@ from monitor.store.sources.reading_state import Servers
 if TYPE_CHECKING:
     from monitor.digest.render import JinjaTemplates
     from monitor.http.client import HttpClient
+    from monitor.pipeline.flow import Once
 
 # The channel of a subscription's own addresses.
 EMAIL = "email"
@@ -68,10 +69,7 @@ class DigestReport:
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """The program with everything open. Close it by leaving `open_app`.
-
-    The stages are imported where they are called: most commands only look at the store.
-    """
+    """The program with everything open. Close it by leaving `open_app`."""
 
     settings: Settings
     runtime: Runtime
@@ -86,20 +84,15 @@ class App:
 
         Raises UsageError for a name that is not configured.
         """
-        from monitor.pipeline import flow
-
-        return flow.ingest_once(self.runtime, names, on_progress, accept)
+        return self._once.ingest(names, on_progress, accept)
 
     def retry_undecided(self, on_progress: Callable[[Run], None] | None = None) -> list[Run]:
         """Try the undecided records of all sources again."""
-        from monitor.pipeline import flow
-
-        return flow.retry_once(self.runtime, on_progress)
+        return self._once.retry(on_progress)
 
     def match(self) -> int:
-        from monitor.pipeline import flow
-
-        return flow.match_once(self.runtime)
+        """Match what waits, and return how many matches there were."""
+        return self._once.match()
 
     def digest(
         self,
@@ -115,10 +108,8 @@ class App:
         `on_failure` gets the name and error of each subscription that could not be composed.
         `ignore_backoff` tries at once what rests after a failure, as after a repair.
         """
-        from monitor.pipeline import flow
-
-        composed, attempted = flow.digest_once(
-            self.runtime, names, early=early, ignore_backoff=ignore_backoff, on_failure=on_failure
+        composed, attempted = self._once.digest(
+            names, early=early, ignore_backoff=ignore_backoff, on_failure=on_failure
         )
         with self.runtime.database.reading() as tx:
             waiting = deliveries.open_on(tx, self._channels_down(tx))
@@ -140,14 +131,17 @@ class App:
 
     def deliver(self) -> list[Delivery]:
         """Send all open deliveries, also in outage groups that rest."""
-        from monitor.pipeline import flow
-
-        return flow.deliver_once(self.runtime)
+        return self._once.deliver()
 
     def upkeep(self) -> None:
-        from monitor.pipeline.cleanup import upkeep
+        """Delete what is older than `retention:` says."""
+        self._once.upkeep()
 
-        upkeep(self.runtime)
+    @property
+    def _once(self) -> Once:
+        from monitor.pipeline.flow import Once  # most commands only look at the store
+
+        return Once(self.runtime)
 
 
 def _report(tx: Transaction, digest_id: int, heading: digests.Listed) -> DigestReport:

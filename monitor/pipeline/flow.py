@@ -2,7 +2,7 @@
 
     INGEST source ─> MATCH ─> COMPOSE ─> COMPOSE_SOME chunk ─> DELIVER group    SEARCH, CLEAN_UP
 
-A command goes through it once: `ingest_once`, then `digest_once`. A service does one task after
+A command goes through it `Once`. A service does one task after
 another with `do`, which passes on what follows: to another job of the process, or to a queue.
 A task that is lost or done twice does no harm: the tables hold everything that is due.
 """
@@ -10,6 +10,7 @@ A task that is lost or done twice does no harm: the tables hold everything that 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -21,7 +22,7 @@ from monitor.model import Delivery, FirstRun, Run, RunOutcome
 from monitor.pipeline.cleanup import make_searchable, upkeep
 from monitor.pipeline.compose import compose, find_chunks
 from monitor.pipeline.deliver import are_open, deliver, deliver_group
-from monitor.pipeline.freeze import OnFailure, log_failure, notify
+from monitor.pipeline.freeze import OnFailure, notify
 from monitor.pipeline.ingest import ingest, is_due, retry_all
 from monitor.pipeline.match import match, sync_subscriptions
 from monitor.pipeline.runtime import Runtime
@@ -127,83 +128,77 @@ def _deliver(
 # ── one process, once ───────────────────────────────────────────────────────────────
 
 
-def ingest_once(
-    runtime: Runtime,
-    names: Sequence[str],
-    on_progress: Callable[[Run], None] | None = None,
-    accept: FirstRun | None = None,
-) -> list[Run]:
-    """Read the named sources, or all, one after the other.
+@dataclass(frozen=True, slots=True)
+class Once:
+    """The steps as a command does them, each once; `App` describes them."""
 
-    Raises UsageError for a name that is not configured.
-    """
-    for name in names:
-        if name not in runtime.sources:
-            hint = f"there are: {', '.join(runtime.sources) or 'none'}"
-            raise UsageError(f"no source is named {name!r}", hint)
-    sync_subscriptions(runtime)
-    names = names or [*runtime.sources]
-    return _each(runtime, names, lambda name: ingest(runtime, name, on_progress, accept))
+    runtime: Runtime
 
+    def ingest(
+        self,
+        names: Sequence[str],
+        on_progress: Callable[[Run], None] | None,
+        accept: FirstRun | None,
+    ) -> list[Run]:
+        sources = self.runtime.sources
+        for name in names:
+            if name not in sources:
+                hint = f"there are: {', '.join(sources) or 'none'}"
+                raise UsageError(f"no source is named {name!r}", hint)
+        return self._each(
+            names or [*sources], lambda name: ingest(self.runtime, name, on_progress, accept)
+        )
 
-def retry_once(runtime: Runtime, on_progress: Callable[[Run], None] | None = None) -> list[Run]:
-    """Try the undecided records of all sources again."""
-    sync_subscriptions(runtime)
-    return _each(runtime, [*runtime.sources], lambda name: retry_all(runtime, name, on_progress))
+    def retry(self, on_progress: Callable[[Run], None] | None) -> list[Run]:
+        names = [*self.runtime.sources]
+        return self._each(names, lambda name: retry_all(self.runtime, name, on_progress))
 
+    def _each(self, names: Sequence[str], work: Callable[[str], Sequence[Run]]) -> list[Run]:
+        sync_subscriptions(self.runtime)
+        done: list[Run] = []
+        for name in names:
+            try:
+                done += work(name)
+            except StoreBusyError as fault:
+                now = self.runtime.clock.now()
+                done.append(Run(name, None, RunOutcome.UNCHANGED, now, now, error=str(fault)))
+        return done
 
-def _each(
-    runtime: Runtime, names: Sequence[str], work: Callable[[str], Sequence[Run]]
-) -> list[Run]:
-    done: list[Run] = []
-    for name in names:
+    def match(self) -> int:
+        matched = match(self.runtime)
+        make_searchable(self.runtime, SEARCHABLE_PER_COMMAND)
+        return matched
+
+    def digest(
+        self, names: Sequence[str], *, early: bool, ignore_backoff: bool, on_failure: OnFailure
+    ) -> tuple[list[int], list[Delivery]]:
+        """Return the ids of the digests that were composed, and the attempted deliveries."""
+        failed: dict[str, Exception] = {}
+        match(self.runtime)
+        composed = compose(
+            self.runtime,
+            names,
+            early=early,
+            ignore_backoff=ignore_backoff,
+            on_failure=failed.__setitem__,
+        )
+        for name, fault in failed.items():
+            on_failure(name, fault)
         try:
-            done += work(name)
-        except StoreBusyError as fault:
-            now = runtime.clock.now()
-            done.append(Run(name, None, RunOutcome.UNCHANGED, now, now, error=str(fault)))
-    return done
+            attempted = deliver(self.runtime, ignore_backoff=ignore_backoff)
+            if notify(self.runtime):
+                attempted += deliver(self.runtime)
+            make_searchable(self.runtime, SEARCHABLE_PER_COMMAND)
+        except StoreError as fault:
+            if not any(isinstance(error, StoreError) for error in failed.values()):
+                raise
+            log.error("nothing delivered", error=str(fault))
+            attempted = []
+        return composed, attempted
 
+    def deliver(self) -> list[Delivery]:
+        sync_subscriptions(self.runtime)
+        return deliver(self.runtime, ignore_backoff=True)
 
-def match_once(runtime: Runtime) -> int:
-    matched = match(runtime)
-    make_searchable(runtime, SEARCHABLE_PER_COMMAND)
-    return matched
-
-
-def deliver_once(runtime: Runtime) -> list[Delivery]:
-    """Send all open deliveries, also in outage groups that rest."""
-    sync_subscriptions(runtime)
-    return deliver(runtime, ignore_backoff=True)
-
-
-def digest_once(
-    runtime: Runtime,
-    names: Sequence[str],
-    *,
-    early: bool,
-    ignore_backoff: bool,
-    on_failure: OnFailure = log_failure,
-) -> tuple[list[int], list[Delivery]]:
-    """Match, compose what is due, deliver what is open.
-
-    Returns the ids of the digests that were composed, and the deliveries that were attempted.
-    """
-    failed: dict[str, Exception] = {}
-    match(runtime)
-    composed = compose(
-        runtime, names, early=early, ignore_backoff=ignore_backoff, on_failure=failed.__setitem__
-    )
-    for name, fault in failed.items():
-        on_failure(name, fault)
-    try:
-        attempted = deliver(runtime, ignore_backoff=ignore_backoff)
-        if notify(runtime):
-            attempted += deliver(runtime)
-        make_searchable(runtime, SEARCHABLE_PER_COMMAND)
-    except StoreError as fault:
-        if not any(isinstance(error, StoreError) for error in failed.values()):
-            raise
-        log.error("nothing delivered", error=str(fault))
-        attempted = []
-    return composed, attempted
+    def upkeep(self) -> None:
+        upkeep(self.runtime)
