@@ -88,31 +88,31 @@ class _Judge:
     # ── thin ──
 
     def _thin(self, judged: date) -> Iterator[tuple[str, str]]:
-        brought = self._day(judged)
-        peers = self._peers(judged)
-        if not peers or not brought.fresh:
-            return
-        usual = median(day.fresh for day in peers)
-        if not self._asked_as_ever(brought, [day.asked for day in peers]):
-            return
-        if self._is_far_below(brought, peers):
+        brought, is_thin = self._day(judged).fresh, self._is_thin(judged)
+        if is_thin and brought:
+            usual = median(day.fresh for day in self._peers(judged))
             rule = f"as a rule {usual:,.0f} on a {judged:%A}"
-            yield THIN, f"on {judged:%A %d %B} it brought {brought.fresh:,}, {rule}"
-        else:
+            yield THIN, f"on {judged:%A %d %B} it brought {brought:,}, {rule}"
+        elif brought and is_thin is not None:
             yield THIN, NOTHING_WRONG
 
-    def _is_far_below(self, day: SourceDay, peers: Sequence[SourceDay]) -> bool:
+    def _is_thin(self, day: date) -> bool | None:
+        """Return whether a day brought far fewer papers than its peers; None if they are few.
+
+        None also if it was asked less often: with a publishing hour, one poll a day is enough.
+        """
+        brought, peers = self._day(day), self._peers(day)
+        if not peers:
+            return None
+        if self.calendar is None and brought.asked * 2 < median(peer.asked for peer in peers):
+            return None
         usual = median(peer.fresh for peer in peers)
-        return usual >= WORTH_COUNTING and day.fresh < usual * THIN_SHARE
+        return usual >= WORTH_COUNTING and brought.fresh < usual * THIN_SHARE
 
     def _peers(self, day: date) -> list[SourceDay]:
         """Return the last days of a weekday before that brought papers; none if they are few."""
         peers = [peer for _, peer in self._same_weekday(day) if peer.fresh]
         return peers if len(peers) >= MIN_PEER_DAYS else []
-
-    def _asked_as_ever(self, day: SourceDay, others: list[int]) -> bool:
-        """Return whether we polled often enough. With a publishing hour, one poll a day is."""
-        return self.calendar is not None or day.asked * 2 >= median(others)
 
     # ── silent ──
 
@@ -138,12 +138,7 @@ class _Judge:
     def compare(self, day: date) -> DayCount:
         brought, peers = self._day(day), self._peers(day)
         was_read = brought.asked or not self._counts(day)
-        is_thin = (
-            bool(peers)
-            and self._can_judge(day)
-            and self._asked_as_ever(brought, [peer.asked for peer in peers])
-            and self._is_far_below(brought, peers)
-        )
+        is_thin = self._can_judge(day) and bool(self._is_thin(day))
         papers = brought.fresh if was_read else None
         return DayCount(day, papers, _usual([peer.fresh for peer in peers]), is_thin)
 

@@ -57,15 +57,6 @@ def test_a_missing_folder_is_a_failed_run_with_its_name(house: House):
     assert "dumps" in run.error
 
 
-def test_a_source_that_fails_stops_no_other(house: House):
-    house.settings["sources"] = {
-        "gone": {"kind": "huggingface-page", "path": "gone/*.txt"},
-        **house.settings["sources"],
-    }
-    house.add("a.txt", AGENTS)
-    assert [run.outcome for run in house.ingest()] == [RunOutcome.FAILED, RunOutcome.OK]
-
-
 def test_an_ingest_that_died_goes_on_behind_the_last_chunk(house: House, monkeypatch):
     """The offset is stored with the papers: none is read twice, none is left out."""
     house.add("a.txt", AGENTS, BANDITS, FOLDING)

@@ -22,7 +22,7 @@ from monitor.store.papers import papers
 from monitor.store.sources import reading_state, runs
 from monitor.store.sources.reading_state import SourceState
 from tests.house import SATURDAY, House
-from tests.pipeline.test_feeds import RSS, feed, item
+from tests.pipeline.test_feeds import RSS, feed, item, one
 from tests.servers.web import Answer, Asked, MisbehavingServer, misbehaving_server
 
 DAY = timedelta(days=1)
@@ -37,11 +37,6 @@ def source(web: MisbehavingServer, path: str = "/feed", **result: object) -> dic
 def fed(house: House, web: MisbehavingServer) -> House:
     house.settings["sources"] = {"journal": source(web)}
     return house
-
-
-def one(house: House) -> tuple[str, int, int]:
-    [run] = house.ingest()
-    return run.outcome.value, run.seen, run.new
 
 
 def recorded(house: House) -> list[Run]:
@@ -269,6 +264,17 @@ def test_F14_a_new_address_is_asked_without_the_validators_of_the_old(
 # ── moved for good ──────────────────────────────────────────────────────────────────
 
 
+@pytest.fixture
+def moved(fed: House, web: MisbehavingServer) -> House:
+    """A house whose feed moved, and is asked for at its new address."""
+    web.answers("/feed", status=301, headers={"Location": "/new"})
+    web.answers("/new", body=feed(item(1)), headers=RSS)
+    for _ in range(3):
+        fed.ingest()
+    web.requests.clear()
+    return fed
+
+
 def targets(web: MisbehavingServer) -> list[str]:
     result = [asked.target for asked in web.requests]
     web.requests.clear()
@@ -319,52 +325,38 @@ def test_F15_a_place_that_changes_is_counted_anew(fed: House, web: MisbehavingSe
 
 @pytest.mark.parametrize("fails", ["gone", "no feed"])
 def test_F15_a_new_place_that_fails_is_forgotten(
-    fed: House, web: MisbehavingServer, fails: str
+    moved: House, web: MisbehavingServer, fails: str
 ) -> None:
-    web.answers("/feed", status=301, headers={"Location": "/new"})
-    web.answers("/new", body=feed(item(1)), headers=RSS)
-    for _ in range(3):
-        fed.ingest()
-    targets(web)
     web.answers("/feed", body=feed(item(1), item(2)), headers=RSS)
     if fails == "gone":
         web.answers("/new", status=404)
-        assert one(fed) == ("ok", 2, 1)
-        assert targets(web) == ["/new", "/feed"]
     else:
         web.answers("/new", body=b"<html><body>This domain is for sale</body></html>")
-        assert one(fed)[0] == "failed"
-        assert one(fed) == ("ok", 2, 1)
-        assert targets(web) == ["/new", "/feed"]
-    fed.ingest()
+        assert one(moved)[0] == "failed"
+    assert one(moved) == ("ok", 2, 1)
+    assert targets(web) == ["/new", "/feed"]
+    moved.ingest()
     assert targets(web) == ["/feed"]
 
 
-def test_F15_a_new_place_that_failed_is_confirmed_anew(fed: House, web: MisbehavingServer) -> None:
-    web.answers("/feed", status=301, headers={"Location": "/new"})
-    web.answers("/new", body=feed(item(1)), headers=RSS)
-    for _ in range(3):
-        fed.ingest()
+def test_F15_a_new_place_that_failed_is_confirmed_anew(
+    moved: House, web: MisbehavingServer
+) -> None:
     web.answers("/new", status=404)
-    assert one(fed)[0] == "failed"
+    assert one(moved)[0] == "failed"
     targets(web)
     web.answers("/new", body=feed(item(1), item(2)), headers=RSS)
     for asked in (["/feed", "/new"], ["/feed", "/new"], ["/new"]):
-        fed.ingest()
+        moved.ingest()
         assert targets(web) == asked
 
 
 def test_F15_another_address_in_the_configuration_is_asked_itself(
-    fed: House, web: MisbehavingServer
+    moved: House, web: MisbehavingServer
 ) -> None:
-    web.answers("/feed", status=301, headers={"Location": "/new"})
-    web.answers("/new", body=feed(item(1)), headers=RSS)
     web.answers("/own", body=feed(item(1), item(2)), headers=RSS)
-    for _ in range(3):
-        fed.ingest()
-    targets(web)
-    fed.settings["sources"]["journal"] = source(web, "/own")
-    assert one(fed) == ("ok", 2, 1)
+    moved.settings["sources"]["journal"] = source(web, "/own")
+    assert one(moved) == ("ok", 2, 1)
     assert targets(web) == ["/own"]
 
 
