@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime, timedelta
 
@@ -94,10 +93,10 @@ def clock_jumped(runtime: Runtime) -> bool:
     return runtime.ahead() > MOST_AHEAD
 
 
-def subjects(runtime: Runtime, living: Iterable[tuple[str, str, str]]) -> set[str]:
-    """Return all subjects that the configuration in force may have incidents of.
+def subjects(runtime: Runtime) -> set[str]:
+    """Return all subjects of which the active configuration may have incidents.
 
-    `living` are (subscription, channel, recipient). The clock is one for as long as it is wrong.
+    The clock is one for as long as it is wrong.
     """
     return {
         CONFIGURATION,
@@ -109,7 +108,7 @@ def subjects(runtime: Runtime, living: Iterable[tuple[str, str, str]]) -> set[st
         *runtime.outage_groups,
         *map(channel, runtime.channels),
         *map(templates, runtime.channels),
-        *(recipient(channel_name, address) for _, channel_name, address in living),
+        *(recipient(channel_name, address) for _, channel_name, address in runtime.recipients),
     }
 
 

@@ -83,7 +83,7 @@ def sync_subscriptions(runtime: Runtime) -> None:
         outbox.suppress_missing(tx, runtime.recipients, now)
         suppressions.withhold(tx, now)
         if unsolved := stored_incidents.open_incidents(tx):
-            living = incidents.subjects(runtime, runtime.recipients)
+            living = incidents.subjects(runtime)
             if shared_store.goes_on(tx, unsolved):
                 living.add(incidents.STORE)
             stored_incidents.end_obsolete(tx, living, now)
