@@ -20,7 +20,6 @@ from monitor.errors import StoreError
 from monitor.model import Delivery, DeliveryState, Digest, Outcome, Templates
 from monitor.pipeline import deliver
 from monitor.pipeline.compose import compose
-from monitor.pipeline.deliver import deliver_group
 from monitor.pipeline.match import match
 from monitor.store.digests import outbox
 from monitor.store.engine.database import Database, Transaction
@@ -85,20 +84,6 @@ def test_M06_an_answer_that_never_comes_is_unknown_and_not_retried_in_place(
     due.run()
     assert due.states() == [DeliveryState.SENT]
     assert len(set(ids(smtp))) == 1
-
-
-def test_M02_a_greylisted_address_is_tried_again_in_time_and_the_others_go_on(
-    due: House, smtp: ScriptedSmtp
-):
-    due.by_mail(smtp.port, "ada@example.org", "grace@example.org")
-    smtp.script["rcpt"].append("450 4.2.0 greylisted")
-    due.run()
-    assert [mail.recipient for mail in smtp.received] == ["grace@example.org"]
-    due.run()
-    assert len(smtp.received) == 1
-    due.clock.move(minutes=31)
-    due.run()
-    assert [mail.recipient for mail in smtp.received] == ["grace@example.org", "ada@example.org"]
 
 
 def test_M10_a_wrong_password_is_tried_once_said_and_loses_nothing(house: House):
@@ -287,16 +272,6 @@ def test_X07_the_operator_hears_of_what_a_person_must_settle_and_of_its_end(
     assert check.ok
 
 
-def test_what_is_sent_again_by_itself_asks_nobody(due: House, smtp: ScriptedSmtp):
-    smtp.script["dot"].append(Drop())
-    due.run()
-    with due.opened() as app:
-        [problem] = status(app.runtime).problems
-        [check] = [check for check in check_installation(app.runtime) if check.name == "deliveries"]
-    assert "sent again automatically" in problem
-    assert check.ok
-
-
 def test_S09_what_slack_does_not_show_yet_is_not_posted_twice(due: House, slack: SlackServer):
     """Killed a moment ago, the post may be on its way: it comes after the first look."""
     due.by_slack(slack)
@@ -311,17 +286,6 @@ def test_S09_what_slack_does_not_show_yet_is_not_posted_twice(due: House, slack:
     metadata = {"event_type": "x", "event_payload": {"message_id": lost.message_id}}
     slack.keep({**lost.rendered.body, "metadata": metadata}, "C0PAPERS1")
     due.clock.move(minutes=3)
-    due.run()
-    assert due.states() == [DeliveryState.SENT]
-    assert len(slack.posts) == 1
-
-
-def test_S09_what_slack_never_showed_is_posted_again(due: House, slack: SlackServer):
-    due.by_slack(slack)
-    slack.faults.append(Fault(reset=True))
-    due.run()
-    assert due.states() == [DeliveryState.UNKNOWN]
-    due.clock.move(minutes=16)
     due.run()
     assert due.states() == [DeliveryState.SENT]
     assert len(slack.posts) == 1
@@ -350,23 +314,6 @@ def test_X10_X11_a_fault_of_ours_stops_no_other_and_waits_an_hour(
     due.clock.move(hours=1)
     due.run()
     assert [mail.recipient for mail in smtp.received][1:] == ["ada@example.org"]
-
-
-def test_X19_a_store_that_takes_no_write_is_found_before_anything_is_sent(
-    on_sqlite: None, due: House, smtp: ScriptedSmtp
-):
-    """The claim is the write that probes: without it not even a connection is opened."""
-    with due.opened() as app:
-        match(app.runtime)
-        compose(app.runtime)
-        with app.runtime.database.writing() as tx:
-            tx.exec_driver_sql("PRAGMA query_only = ON")
-        with pytest.raises(StoreError, match="read-only"):
-            deliver_group(app.runtime, "smtp")
-        assert smtp.connections == 0
-        app.runtime.database.close()  # the next connection may write
-        app.deliver()
-    assert len(smtp.received) == 1
 
 
 def test_X10_X11_a_digest_that_cannot_be_composed_stops_no_other_and_rests(
