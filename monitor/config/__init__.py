@@ -11,11 +11,10 @@ schema              the settings for editors, as JSON Schema
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from monitor.config.files import fingerprint, read
+from monitor.config.files import read, watch
 from monitor.config.redact import masked
 from monitor.config.schema import schema
 from monitor.config.settings import (
@@ -74,9 +73,8 @@ def load_for_reading(
     Settings with faults are left out, and with any fault all that could send. Raises ConfigError
     where its `store:` cannot be read. The parameters are those of `load`.
     """
-    environment = os.environ if variables is None else variables
-    written = read(path, environment)
-    settings = build(written, environment, active_queries)
+    written = read(path, variables)
+    settings = build(written, active_queries)
     faults = sorted(written.faults, key=lambda f: (f.file != str(path), f.file, f.line))
     if settings is None:
         raise ConfigError(faults)
@@ -85,19 +83,11 @@ def load_for_reading(
 
 def store_url(path: Path, variables: Mapping[str, str] | None = None) -> str:
     """Return the store that a file names, whatever else is wrong in it. Raises ConfigError."""
-    written = read(path, os.environ if variables is None else variables)
+    written = read(path, variables)
     store = store_of(written)
     if store is None:
         raise ConfigError(written.faults)
     return store
-
-
-def watch(path: Path, variables: Mapping[str, str] | None = None) -> str:
-    """Return a fingerprint of all that was read: the file, its includes, its secrets.
-
-    It is another one when any of them changes; a file with faults has one, too.
-    """
-    return fingerprint(path, os.environ if variables is None else variables)
 
 
 def starter() -> str:

@@ -112,6 +112,7 @@ class Written:
     """
 
     file: Path
+    environment: Environment
     values: dict[str, Any] = field(default_factory=dict)
     places: dict[Where, Place] = field(default_factory=dict)
     as_written: dict[Where, str] = field(default_factory=dict)
@@ -165,18 +166,21 @@ def dotted(where: Where) -> str:
     return ".".join(part for part in where if isinstance(part, str)) or "(file)"
 
 
-def read(file: Path, variables: Mapping[str, str]) -> Written:
-    """Read a configuration file with all that it includes; faults are in the result."""
-    environment = Environment(variables)
+def read(file: Path, variables: Mapping[str, str] | None = None) -> Written:
+    """Read a configuration file with all that it includes; faults are in the result.
+
+    `variables` replace the environment of the process.
+    """
+    environment = Environment(os.environ if variables is None else variables)
     written = _read_one(file, environment, FROM_ENVIRONMENT)
     if written.faults and not written.values:
-        _salvage_store(written, environment)
+        _salvage_store(written)
     for included in _list_included(written, written.values.pop("include", None)):
         _merge(written, _read_one(included, environment))
     return written
 
 
-def _salvage_store(written: Written, environment: Environment) -> None:
+def _salvage_store(written: Written) -> None:
     """Find the `store:` of a file that is not valid YAML, so that its store can still be read.
 
     It must be on one line at the top level. If several lines name a store, it counts as not valid.
@@ -189,14 +193,17 @@ def _salvage_store(written: Written, environment: Environment) -> None:
     page = read_page(mentions[0] if mentions else "", str(written.file))
     value = page.value.get("store") if isinstance(page.value, dict) else None
     if len(mentions) == 1 and isinstance(value, str) and not page.problems:
-        written.values = _fill(written, (), {"store": value}, environment)
+        written.values = _fill(written, (), {"store": value})
     elif mentions or not lines:
         written.settled.add(("store",))
 
 
-def fingerprint(file: Path, variables: Mapping[str, str]) -> str:
-    """Return a text that changes when the file, an included one or a secret's file does."""
-    environment = Environment(variables)
+def watch(file: Path, variables: Mapping[str, str] | None = None) -> str:
+    """Return a text that changes when the file, an included one or a secret's file does.
+
+    A file with faults has one, too.
+    """
+    environment = Environment(os.environ if variables is None else variables)
     files = {str(file.absolute()): _bytes(file)}
     if b"include" in files[str(file.absolute())]:
         written = _read_one(file, environment)
@@ -228,14 +235,14 @@ def _read_one(
 
     `defaults` names variables for settings that are not in the file.
     """
-    written = Written(file)
+    written = Written(file, environment)
     page = _page(written)
     written.places = page.places
     for where, line, message in page.problems:
         written.faults.append(Fault(str(file), line, dotted(where), message))
     if isinstance(page.value, dict):
         _add_references(page.value, defaults, environment.variables)
-        written.values = _fill(written, (), page.value, environment)
+        written.values = _fill(written, (), page.value)
     elif not page.problems:
         problem = "is empty" if page.value is None else "contains no settings (name: value)"
         written.fault((), f"this file {problem}")
@@ -257,15 +264,15 @@ def _page(written: Written) -> Page:
         return Page(problems=[((), line, "this is not UTF-8 text; save the file as UTF-8")])
 
 
-def _fill(written: Written, where: Where, value: Value, environment: Environment) -> Any:
+def _fill(written: Written, where: Where, value: Value) -> Any:
     """Put the variables into every text below a value."""
     if isinstance(value, dict):
-        return {k: _fill(written, (*where, k), v, environment) for k, v in value.items()}
+        return {k: _fill(written, (*where, k), v) for k, v in value.items()}
     if isinstance(value, list):
-        return [_fill(written, (*where, i), v, environment) for i, v in enumerate(value)]
+        return [_fill(written, (*where, i), v) for i, v in enumerate(value)]
     if value is None or "${" not in value:
         return value
-    text, written.put_in[where], problems = environment.fill(value)
+    text, written.put_in[where], problems = written.environment.fill(value)
     written.as_written[where] = value
     for problem in problems:
         written.fault(where, problem)

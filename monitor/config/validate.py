@@ -61,11 +61,7 @@ _NO_OPTIONS = SourceOptions.model_construct()
 _OWN_CHANNEL = "email"
 
 
-def build(
-    written: Written,
-    variables: Mapping[str, str],
-    active_queries: ActiveQueries | None = None,
-) -> Settings | None:
+def build(written: Written, active_queries: ActiveQueries | None = None) -> Settings | None:
     """Return the settings that are valid; the faults of all others are then in `written`.
 
     Where there are faults, nothing in the settings can send: they have no channels and no
@@ -73,7 +69,7 @@ def build(
     file has no valid `store:`.
     """
     validator = _Validator(written)
-    general, store = validator.general(variables), validator.store()
+    general, store = validator.general(), validator.store()
     usable = store and (general or store)
     if active_queries and store:
         validator.active_queries = cache(partial(active_queries, store.store))
@@ -139,11 +135,11 @@ class _Validator:
 
     # ── the top of the file ─────────────────────────────────────────────────────────
 
-    def general(self, variables: Mapping[str, str]) -> General | None:
+    def general(self) -> General | None:
         raw = {name: value for name, value in self.values.items() if name not in SECTIONS}
         self.refuse_unknown((), raw, TOP_LEVEL)
         if "timezone" not in raw:
-            raw["timezone"] = self._process_zone(variables)
+            raw["timezone"] = self._process_zone()
         return self._validate(General, (), _pick(raw, General.model_fields))
 
     def store(self) -> General | None:
@@ -159,8 +155,8 @@ class _Validator:
             return None
         return self._validate(General, (), _pick(self.values, ["store"]))
 
-    def _process_zone(self, variables: Mapping[str, str]) -> str:
-        name = variables.get("TZ", "").removeprefix(":") or "UTC"
+    def _process_zone(self) -> str:
+        name = self.written.environment.variables.get("TZ", "").removeprefix(":") or "UTC"
         try:
             return valid_zone(name)
         except ValueError as error:
