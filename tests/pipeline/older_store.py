@@ -2,30 +2,23 @@
 
 It has a digest that was sent by mail and as a page, one whose bodies were deleted since, and one
 whose mail waits for its second attempt and whose page could not be rendered. The file was written
-by that version and cannot be written again by a later one:
-
-    python -m tests.pipeline.older_store
+by that version and cannot be written again by a later one.
 """
 
 from __future__ import annotations
 
 import json
-import tempfile
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pytest
 import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 
-from monitor.channels.file import Pages
 from monitor.resources import resource
-from monitor.store import retention
 from monitor.store.engine.database import Database
-from tests.house import AGENTS, BANDITS, FOLDING, House
-from tests.servers.smtp import ScriptedSmtp
+from tests.house import House
 
 ROWS = Path(__file__).with_suffix(".json")
 VERSION = "0012"
@@ -87,47 +80,3 @@ def _values(table: sa.Table, row: dict[str, Any]) -> dict[str, Any]:
         else value
         for name, value in row.items()
     }
-
-
-def record() -> None:
-    with tempfile.TemporaryDirectory() as folder, ScriptedSmtp() as smtp:
-        house = House(Path(folder))
-        store = house.folder / "monitor.db"
-        settings(house, smtp.port, f"sqlite:///{store}")
-        house.clock.at -= timedelta(days=2)
-        house.add("1.txt", AGENTS)
-        house.run()
-        for n, paper in enumerate((BANDITS, FOLDING), 2):
-            assert house.next_morning() == {"lab": n - 1 if n == 2 else 2}
-            further = f"{paper[0]}, Again and Apart", paper[1].replace("We", "They")
-            house.add(f"{n}.txt", paper, further)
-            house.run()
-        with house.opened() as app, app.runtime.database.ingesting() as tx:
-            assert retention.prune_bodies(tx, house.clock.now() - timedelta(hours=1), 9) == 1
-        smtp.always["data"] = "451 later"
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Pages, "render", _fail)
-            assert house.next_morning() == {"lab": 2}
-        written = _dump(store).replace(str(house.folder), FOLDER)
-        ROWS.write_text(written, encoding="utf-8")
-
-
-def _fail(*_: object) -> None:
-    raise RuntimeError("no such font")
-
-
-def _dump(path: Path) -> str:
-    engine = sa.create_engine(f"sqlite:///{path}")
-    tables = sa.MetaData()
-    with engine.connect() as connection:
-        tables.reflect(connection, only=TABLES)
-        found = {
-            name: [dict(row._mapping) for row in connection.execute(sa.select(tables.tables[name]))]
-            for name in TABLES
-        }
-    engine.dispose()
-    return json.dumps(found, default=str, indent=0, ensure_ascii=False) + "\n"
-
-
-if __name__ == "__main__":
-    record()
