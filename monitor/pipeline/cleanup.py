@@ -42,46 +42,49 @@ def upkeep(runtime: Runtime) -> None:
 
 
 def _all(runtime: Runtime, what: str, step: Callable[[Transaction], int]) -> None:
+    if count := _repeat(runtime, step):
+        log.info("old data deleted", what=what, count=count)
+
+
+def _repeat(runtime: Runtime, step: Callable[[Transaction], int], most: int | None = None) -> int:
+    """Repeat a step in transactions of its own until there is nothing to do; return the total.
+
+    `most` is where to stop, None for nowhere.
+    """
     total = 0
-    while not runtime.stopping.wait(PAUSE):
+    while (most is None or total < most) and not runtime.stopping.wait(PAUSE):
+        # Reading and writing are one: no ingest may change a paper between the two.
         with runtime.database.ingesting() as tx:
             done = step(tx)
-        total += done
         if not done:
             break
-    if total:
-        log.info("old data deleted", what=what, count=total)
+        total += done
+    return total
 
 
 def fill_blocks(runtime: Runtime) -> None:
     """Give papers that an older version stored the keys of near titles, before any is read."""
-    filled = 0
-    while not runtime.stopping.wait(PAUSE):
-        with runtime.database.ingesting() as tx:
-            old = retention.without_blocks(tx, BATCH)
-            keys = [(id, replace(with_keys(paper), keys=())) for id, paper in old]
-            write_papers.write_keys(tx, keys)
-        if not old:
-            break
-        filled += len(old)
-    if filled:
+
+    def fill(tx: Transaction) -> int:
+        old = retention.without_blocks(tx, BATCH)
+        keys = [(id, replace(with_keys(paper), keys=())) for id, paper in old]
+        write_papers.write_keys(tx, keys)
+        return len(old)
+
+    if filled := _repeat(runtime, fill):
         log.info("near-title keys added", papers=filled)
 
 
 def make_searchable(runtime: Runtime, most: int | None = None) -> int:
     """Put papers that are not in the search index into it, and return how many there were.
 
-    `most` is where to stop, None for nowhere. Until it is done, a search reads the missing papers
-    one by one.
+    `most` is where to stop. Until it is done, a search reads the missing papers one by one.
     """
-    done = 0
-    while not runtime.stopping.is_set() and (most is None or done < most):
-        # Reading and writing are one: no ingest may change a paper between the two.
-        with runtime.database.ingesting() as tx:
-            batch = papers.load(tx, search.waiting(tx, BATCH))
-            rows = [(id, paper_keywords(stored.paper)) for id, stored in batch.items()]
-            search.save(tx, rows)
-        if not rows:
-            break
-        done += len(rows)
-    return done
+
+    def add(tx: Transaction) -> int:
+        batch = papers.load(tx, search.waiting(tx, BATCH))
+        rows = [(id, paper_keywords(stored.paper)) for id, stored in batch.items()]
+        search.save(tx, rows)
+        return len(rows)
+
+    return _repeat(runtime, add, most)
