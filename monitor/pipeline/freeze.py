@@ -270,27 +270,22 @@ def _is_news(incident: stored_incidents.Incident) -> bool:
 def _plan(runtime: Runtime, incident: stored_incidents.Incident, now: datetime) -> None:
     notice = _notice(incident, now)
     period = f"{incident.id}-{'ended' if incident.ended_at else 'began'}"
-    digest = Digest(
-        OPERATOR, period, now, runtime.settings.timezone, None, now, groups=(), report=()
-    )
-    templates, channels = runtime.fallback_templates, runtime.channels
-    names = [destination.channel for destination in runtime.operator]
-    forms = Forms({name: channels[name].render_notice(notice, templates) for name in names})
+    zone, templates = runtime.settings.timezone, runtime.fallback_templates
+    digest = Digest(OPERATOR, period, now, zone, None, now, groups=(), report=())
+    channels = (runtime.channels[destination.channel] for destination in runtime.operator)
+    forms = Forms({entry.name: entry.render_notice(notice, templates) for entry in channels})
     freeze(runtime, digest, runtime.operator, forms)
 
 
 def _notice(incident: stored_incidents.Incident, now: datetime) -> Notice:
+    heading = f"{incident.subject} {incidents.describe(incident.kind)}"
     since = f"{incident.since:%Y-%m-%d %H:%M} UTC"
-    if incident.ended_at and incident.kind == incidents.UNAVAILABLE:
-        lines = f"From {since} until {incident.ended_at:%Y-%m-%d %H:%M} UTC.", incident.error
-        return Notice(f"{incident.subject} {incidents.describe(incident.kind)}", lines, now)
+    lines = f"Since {since}: {incident.error}", "One more message follows when it ends."
     if incident.ended_at:
-        ended = f"It began {since} and ended {incident.ended_at:%Y-%m-%d %H:%M} UTC."
-        return Notice(
-            f"{incident.subject} has recovered", (ended, f"It was: {incident.error}"), now
-        )
-    return Notice(
-        f"{incident.subject} {incidents.describe(incident.kind)}",
-        (f"Since {since}: {incident.error}", "One more message follows when it ends."),
-        now,
-    )
+        until = f"{incident.ended_at:%Y-%m-%d %H:%M} UTC"
+        if incident.kind == incidents.UNAVAILABLE:
+            lines = f"From {since} until {until}.", incident.error
+        else:
+            heading = f"{incident.subject} has recovered"
+            lines = f"It began {since} and ended {until}.", f"It was: {incident.error}"
+    return Notice(heading, lines, now)
