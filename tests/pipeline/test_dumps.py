@@ -18,7 +18,6 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from monitor.commands.status import status
 from monitor.model import Run, RunOutcome
 from monitor.store.engine import schema
 from monitor.store.papers import papers
@@ -156,13 +155,11 @@ def test_a_link_out_of_the_folder_is_a_failed_run_and_a_problem_until_it_is_allo
     read, refused = house.ingest()
     assert (read.outcome, read.new) == (RunOutcome.OK, 1)
     assert (refused.outcome, refused.document) == (RunOutcome.FAILED, "b")
-    with house.opened() as app:
-        (problem,) = status(app.runtime).problems
+    (problem,) = house.problems()
     assert "dumps/b is a link that leads out of" in problem and "follow_links: true" in problem
     house.settings["sources"]["all"]["follow_links"] = True
     assert [run.new for run in house.ingest() if run.document] == [1]
-    with house.opened() as app:
-        assert status(app.runtime).problems == ()
+    assert house.problems() == ()
 
 
 NULS = b"\0" * 300_000

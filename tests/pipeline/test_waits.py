@@ -11,7 +11,6 @@ from email.utils import format_datetime
 import pytest
 import sqlalchemy as sa
 
-from monitor.commands.status import status
 from monitor.model import Run, RunOutcome
 from monitor.pipeline.ingest import is_time_to_read
 from monitor.pipeline.source_health import lost_since
@@ -99,8 +98,7 @@ def test_F5_a_source_that_waits_is_still_failing(fed: House, web: MisbehavingSer
     web.answers("/feed", status=503, headers={"Retry-After": "3600"})
     fed.ingest()
     fed.ingest()
-    with fed.opened() as app:
-        [problem] = status(app.runtime).problems
+    [problem] = fed.problems()
     assert problem.startswith("source journal has been failing since 2026-11-21 06:00 UTC")
     assert "not be asked again before 2026-11-21 07:00 UTC" in problem
 
@@ -117,8 +115,7 @@ def test_F5_all_sources_of_a_server_wait_and_others_do_not(
     assert result["journal"].outcome == "failed" and result["other"].outcome == "ok"
     assert result["more"].outcome == "unchanged" and "429" in result["more"].error
     assert [asked.target for asked in web.requests] == ["/feed"]
-    with fed.opened() as app:
-        assert len(status(app.runtime).problems) == 1
+    assert len(fed.problems()) == 1
     web.answers("/feed", body=feed(item(1)), headers=RSS)
     fed.clock.move(minutes=10)
     del fed.settings["sources"]["other"]
