@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.house import House
-from tests.pipeline.test_sequence import read_in_order
+from tests.pipeline.test_feeds import read_in_order
 from tests.samples.folder import SAMPLES
 
 SEQUENCES = SAMPLES / "feed-sequence"
