@@ -22,9 +22,9 @@ from monitor.channels.email.oauth import RefreshTokens, Tokens
 from monitor.channels.email.render import ReaderLinks
 from monitor.channels.email.sendmail import Sendmail
 from monitor.channels.email.settings import SmtpSettings
-from monitor.channels.email.smtp import Connections, MailServer, SmtpServer
+from monitor.channels.email.smtp import Connections, SmtpServer
 from monitor.config import Settings, load, synonyms_of, topics_of
-from monitor.config.settings import DestinationSettings, SubscriptionSettings
+from monitor.config.settings import DestinationSettings
 from monitor.digest.schedule import parse_schedule
 from monitor.model import Clock, Delivery, FirstRun, Run, Templates
 from monitor.pipeline.freeze import OnFailure, log_failure
@@ -193,8 +193,13 @@ def open_app(
             synonyms=synonyms,
             active=active or ActiveConfig(),
             subscriptions=tuple(
-                _subscription(settings, channels, subscription)
-                for subscription in settings.subscriptions.values()
+                Subscription(
+                    entry,
+                    topics_of(settings, entry),
+                    _destinations(channels, entry),
+                    parse_schedule(entry.schedule),
+                )
+                for entry in settings.subscriptions.values()
             ),
             operator=_destinations(channels, settings.operator),
             channels=channels,
@@ -293,9 +298,13 @@ def _channels(
     """Return all channels by name."""
     links = ReaderLinks(settings.public_url, keys) if settings.public_url else None
     smtp = settings.smtp
-    server = (
-        Connections([_mail_server(smtp, tokens) for _ in range(smtp.connections)]) if smtp else None
-    )
+    server = None
+    if smtp:
+        servers = (
+            Sendmail(smtp) if smtp.sendmail else SmtpServer(smtp, tokens)
+            for _ in range(smtp.connections)
+        )
+        server = Connections([*servers])
     shared = Shared(templates, server, settings.slack, settings.takes_slack_answers, links)
     channels: dict[str, Channel] = {EMAIL: Mail(EMAIL, (), server, links)} if server else {}
     for name, channel in settings.channels.items():
@@ -306,10 +315,6 @@ def _channels(
     return channels
 
 
-def _mail_server(smtp: SmtpSettings, tokens: Tokens | None) -> MailServer:
-    return Sendmail(smtp) if smtp.sendmail else SmtpServer(smtp, tokens)
-
-
 def _tokens(smtp: SmtpSettings | None, client: HttpClient, kept: RefreshTokens) -> Tokens | None:
     """Return the access tokens of the mail account; all its connections share them."""
     if smtp is None or smtp.oauth is None:
@@ -317,20 +322,6 @@ def _tokens(smtp: SmtpSettings | None, client: HttpClient, kept: RefreshTokens) 
     chosen = smtp.oauth.token_url is not None  # by the operator, perhaps in their own network
     post = partial(client.post_form, allow_private=chosen)
     return Tokens(smtp.oauth, smtp.username or "", post, kept)
-
-
-# ── subscriptions ───────────────────────────────────────────────────────────────────
-
-
-def _subscription(
-    settings: Settings, channels: dict[str, Channel], subscription: SubscriptionSettings
-) -> Subscription:
-    return Subscription(
-        settings=subscription,
-        topics=topics_of(settings, subscription),
-        destinations=_destinations(channels, subscription),
-        schedule=parse_schedule(subscription.schedule),
-    )
 
 
 def _destinations(
