@@ -86,12 +86,12 @@ HOMES: dict[str, tuple[str, ...]] = {
         "rank/*",
     ),
     "os": (
+        "app.py",
         "channels/email/sendmail.py",
         "channels/file.py",
         "cli/__init__.py",
         "cli/start.py",
         "commands/heartbeat.py",
-        "config/__init__.py",
         "config/files.py",
         "http/host_limits.py",
         "private_files.py",
@@ -103,7 +103,6 @@ HOMES: dict[str, tuple[str, ...]] = {
         "store/engine/database.py",
         "store/engine/locks.py",
         "store/engine/connect.py",
-        "app.py",
     ),
     "prometheus_client": ("commands/metrics.py",),
     "procrastinate": ("service/job_queue.py", "service/workers.py"),
@@ -148,6 +147,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "starlette": ("web/*",),
     "subprocess": ("channels/email/sendmail.py", "service/pages_process.py", "sources/sandbox.py"),
     "tempfile": (
+        "app.py",
         "channels/email/sendmail.py",
         "channels/file.py",
         "cli/opening.py",
@@ -155,9 +155,9 @@ HOMES: dict[str, tuple[str, ...]] = {
         "cli/service.py",
         "http/client.py",
         "store/engine/connect.py",
-        "app.py",
     ),
     "threading": (
+        "app.py",
         "channels/email/oauth.py",
         "channels/email/smtp.py",
         "channels/file.py",
@@ -170,7 +170,6 @@ HOMES: dict[str, tuple[str, ...]] = {
         "testing/sources.py",
         "web/guesses.py",
         "web/server.py",
-        "app.py",
     ),
     "time": (
         "channels/email/oauth.py",
