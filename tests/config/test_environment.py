@@ -22,10 +22,6 @@ def _password(settings: config.Settings) -> str:
     return settings.smtp.password.reveal()
 
 
-def test_a_variable_is_put_in(load: Load) -> None:
-    assert _password(load(SMTP, {"PW": SECRET})) == SECRET
-
-
 @pytest.mark.parametrize(
     ("written", "expected"),
     [

@@ -60,17 +60,6 @@ def test_F01_a_page_of_html_is_a_failure_and_moves_no_validator(fed: House, web:
     assert web.requests[2].headers["if-none-match"] == '"one"'
 
 
-def test_F02_a_feed_cut_in_the_middle_is_partial_and_asked_for_again(
-    fed: House, web: MisbehavingServer
-):
-    whole = feed(item(1), item(2), item(3))
-    serve(web, whole[: whole.index(b"number 3") + 4], ETag='"cut"')
-    assert one(fed) == ("partial", 2, 2)
-    serve(web, whole, ETag='"whole"')
-    assert one(fed) == ("ok", 3, 1)
-    assert "if-none-match" not in web.requests[1].headers
-
-
 @pytest.mark.parametrize("how", ["shorter than its length", "without a length", "in its gzip"])
 def test_F02_a_transfer_that_is_cut_is_partial_keeps_no_validator_and_deletes_nothing(
     fed: House, web: MisbehavingServer, how: str

@@ -120,14 +120,6 @@ def test_F08_a_full_day_of_new_entries_is_not_held(fed: House, web: MisbehavingS
     assert read(fed) == ("ok", 5, 5)
 
 
-def test_F08_a_few_late_additions_are_not_held(fed: House, web: MisbehavingServer) -> None:
-    serve_feed(web, *(item(SUBJECTS[n], old(n)) for n in range(6)))
-    read(fed)
-    fed.clock.move(days=1)
-    serve_feed(web, *(item(SUBJECTS[n], old(n)) for n in range(10)))
-    assert read(fed) == ("ok", 10, 4)
-
-
 @pytest.mark.parametrize(("known", "outcome"), [(5, "ok"), (4, "failed")])
 def test_F08_half_of_the_old_entries_may_be_new_and_no_more(
     fed: House, web: MisbehavingServer, known: int, outcome: str
