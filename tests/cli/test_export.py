@@ -7,6 +7,7 @@ import io
 import json
 import re
 from datetime import UTC, date, datetime
+from itertools import accumulate, pairwise
 
 import pytest
 import rispy
@@ -96,34 +97,11 @@ def test_bibtex_is_read_as_it_was_written() -> None:
     assert other.title == "Untitled"
 
 
-_ENTRY = re.compile(r"\s*@(\w+)\{([^\s,{}]+),")
-_FIELD = re.compile(r"\s*(\w+) = \{")
-_NEXT = re.compile(r",(?=\s*\w)|,?\s*(\})")
-
-
-def as_bibtex_reads(text: str) -> list[dict[str, str]]:
-    r"""Return the fields of each entry, for a reader that counts every brace.
-
-    BibTeX and biber do so: for them `\}` ends a field like any other brace.
-    """
-    entries, at = [], 0
-    while text[at:].strip():
-        head = _ENTRY.match(text, at)
-        assert head, text[at : at + 60]
-        at, fields, end = head.end(), {}, None
-        while not (end and end[1]):
-            field = _FIELD.match(text, at)
-            assert field, text[at : at + 60]
-            at, depth = field.end(), 1
-            while depth:
-                depth += {"{": 1, "}": -1}.get(text[at], 0)
-                at += 1
-            fields[field[1]] = text[field.end() : at - 1]
-            end = _NEXT.match(text, at)
-            assert end, text[at : at + 60]
-            at = end.end()
-        entries.append(fields)
-    return entries
+def count_entries(text: str) -> int:
+    r"""Count entries as BibTeX and biber do: `\}` ends a field like any other brace."""
+    depths = list(accumulate({"{": 1, "}": -1}.get(letter, 0) for letter in text))
+    assert min(depths) == depths[-1] == 0
+    return sum(before and not depth for before, depth in pairwise(depths))
 
 
 @pytest.mark.parametrize(
@@ -141,7 +119,9 @@ def as_bibtex_reads(text: str) -> list[dict[str, str]]:
 def test_a_brace_of_a_text_ends_no_field(text: str, tex: str) -> None:
     paper = Paper(text, abstract=text, venue=text, authors=(f"Jane {text}",))
     linked = Paper("A", url=r"https://x.org/{a\}", keys={"doi": r"10.1000/{a\}"})
-    entry, address, after = as_bibtex_reads(written("bibtex", paper, linked, Paper("after")))
+    text = written("bibtex", paper, linked, Paper("after"))
+    assert count_entries(text) == 3
+    entry, address, after = parse_string(text).entries
     assert (entry["title"], entry["abstract"]) == (f"{{{tex}}}", tex)
     assert address["url"] == "https://x.org/%7Ba%5C%7D"
     assert address["doi"] == "10.1000/%7Ba%5C%7D"
@@ -150,7 +130,7 @@ def test_a_brace_of_a_text_ends_no_field(text: str, tex: str) -> None:
 
 def test_BibTeX_takes_each_name_for_one_person() -> None:
     names = ("Martin Luther King, Jr.", "Plans and Sons", "Plans AND Sons", "Plans, Inc.")
-    [entry] = as_bibtex_reads(written("bibtex", Paper("A", authors=names)))
+    [entry] = parse_string(written("bibtex", Paper("A", authors=names))).entries
     assert entry["author"] == (
         "King, Jr., Martin Luther and {Plans and Sons} and {Plans AND Sons} and {Plans, Inc.}"
     )
@@ -297,7 +277,7 @@ def test_no_title_breaks_the_entries_around_it(title: str) -> None:
         text = written(format_, *papers)  # type: ignore[arg-type]
         titles = [paper.title for paper in read(kind, text.encode()).papers]
         assert (titles[0], titles[-1]) == ("before", "after")
-    assert len(as_bibtex_reads(written("bibtex", *papers))) == 3
+    assert count_entries(written("bibtex", *papers)) == 3
 
 
 def test_no_cell_of_csv_is_a_formula() -> None:

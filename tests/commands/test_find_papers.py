@@ -14,7 +14,6 @@ import sqlalchemy as sa
 
 from monitor.commands import paper_search
 from monitor.commands.paper_search import find_all, find_page
-from monitor.errors import QueryError
 from monitor.match import paper_keywords
 from monitor.match.language.synonyms import NO_SYNONYMS
 from monitor.model import ChangeKind, PaperFilter
@@ -176,10 +175,3 @@ def test_a_hit_says_which_words_matched_and_who_has_it(store: Database) -> None:
     assert [(why.field, why.words) for why in hit.why] == [("title", ("zebra",))]
     assert len(hit.record.sightings) == 1
     assert find_page(of(store), limit=1).hits[0].why == ()
-
-
-def test_a_faulty_query_is_refused_before_anything_is_written(store: Database) -> None:
-    with pytest.raises(QueryError):
-        find_page(of(store), '"unclosed')
-    with pytest.raises(QueryError):
-        find_all(of(store), '"unclosed', most=10)

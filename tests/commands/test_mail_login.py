@@ -163,26 +163,6 @@ def test_an_account_that_needs_no_login_is_left_alone(
         Person().log_in(app.runtime)
 
 
-def test_an_endpoint_that_is_down_for_an_hour_delays_and_loses_nothing(
-    house: House, endpoint: TokenServer, mx: ScriptedSmtp
-) -> None:
-    by_oauth(house, endpoint, mx, {**MICROSOFT, "client_secret": CLIENT_SECRET})
-    house.run()
-    house.add("1.txt", PAPER)
-    endpoint.down = True
-    house.next_morning()
-    for _ in range(4):
-        house.clock.move(minutes=15)
-        house.run()
-    asked = len(endpoint.asked)
-    assert not mx.received and 2 <= asked <= 5  # it rests in between
-    endpoint.down = False
-    for _ in range(4):
-        house.clock.move(minutes=30)
-        house.run()
-    assert len(mx.received) == 1
-
-
 def test_a_revoked_consent_is_shown_with_what_to_do_and_the_next_login_sends_the_mail(
     house: House, endpoint: TokenServer, mx: ScriptedSmtp
 ) -> None:

@@ -7,7 +7,6 @@ from datetime import UTC, date, datetime, timedelta
 import sqlalchemy as sa
 
 from monitor.commands.history import count_of_source, count_of_topic, source_history
-from monitor.commands.topic_trial import PartCount, count_parts
 from monitor.model import DayCount, UsualCount
 from monitor.store.engine import schema
 from tests.house import AGENTS, BANDITS, FOLDING, House
@@ -92,21 +91,6 @@ def test_the_days_of_a_topic_begin_with_its_first_match(house: House) -> None:
         assert count_of_topic(app.runtime, "none") == ()
 
 
-def test_what_a_source_rejected_and_why_it_failed(house: House) -> None:
-    house.settings["sources"]["page"] = {"kind": "jsonl", "path": "dumps/*.jsonl"}
-    (house.folder / "dumps" / "1.jsonl").write_text('{"title": "Plans"}\n{"abstract": "none"}\n')
-    house.ingest()
-    house.clock.move(hours=1)
-    (house.folder / "dumps" / "2.jsonl").write_text('{"title": "Goals"}\n')
-    house.ingest()
-    with house.opened() as app:
-        history = source_history(app.runtime, "page")
-    assert [run.document for run in history.runs][:2] == ["2.jsonl", "1.jsonl"]
-    [faulty] = history.faulty
-    assert (faulty.document, faulty.rejected) == ("1.jsonl", 1)
-    assert faulty.set_aside[0].why == "record has no title" and history.incidents == ()
-
-
 def test_an_incident_stays_in_the_history_after_its_end(house: House) -> None:
     house.settings["sources"]["page"]["path"] = "nowhere/*.txt"
     house.ingest()
@@ -122,18 +106,3 @@ def test_an_incident_stays_in_the_history_after_its_end(house: House) -> None:
     assert incident.kind == "failing" and incident.ended_at is not None
     assert "there is no folder" in history.faulty[0].error
     assert (later.incidents, later.faulty, len(later.runs)) == ((), (), 2)
-
-
-def test_the_parts_of_a_topic_and_how_many_papers_each_matches(house: House) -> None:
-    house.add("1.txt", AGENTS, BANDITS, FOLDING)
-    house.ingest()
-    with house.opened() as app:
-        counts = count_parts(app.runtime, "agents")
-        assert counts.parts == (
-            PartCount("language", 0, 1),
-            PartCount("agent", 13, 1),
-        )
-        assert (counts.papers, counts.looked_at) == (1, 3)
-        excluding = count_parts(app.runtime, "exploration OR agents -harm", 2)
-        assert excluding.looked_at == 2
-        assert [(one.text, one.is_excluded) for one in excluding.parts][-1] == ("harm", True)
