@@ -74,15 +74,6 @@ def test_a_claim_tells_all_that_sending_needs(store: Database) -> None:
     assert [d.recipient for d in claim(store, "other", limit=2)] == ["c"]
 
 
-def test_what_is_to_be_retried_waits_for_its_time(store: Database) -> None:
-    plan(store)
-    [claimed] = claim(store)
-    record(store, claimed.id, Outcome(DeliveryState.RETRY, "451 later"), at=NOW + HOUR)
-    assert claim(store) == []
-    [again] = claim(store, now=NOW + HOUR)
-    assert (again.attempts, again.error, again.message_id) == (1, "451 later", claimed.message_id)
-
-
 def test_lines_that_are_down_are_left_alone(store: Database) -> None:
     plan(store, channel="smtp")
     plan(store, channel="slack", period="q", name="lab")
@@ -196,14 +187,12 @@ def test_a_line_that_is_down_costs_no_attempt(store: Database, handed_off: bool)
     now = one(store, claimed.id)
     assert (now.state, now.attempts, now.error) == (DeliveryState.PLANNED, 0, "refused")
     assert len(claim(store)) == 1
-
-
-def test_a_retry_whose_line_is_down_is_a_retry_still(store: Database) -> None:
-    tried = sent(store, DeliveryState.RETRY)
+    assert record(store, claimed.id, Outcome(DeliveryState.RETRY))
     claim(store)
     with store.writing() as tx:
-        outbox.unclaim(tx, tried.id, "me", "refused", NOW)
-    assert (one(store, tried.id).state, one(store, tried.id).attempts) == (DeliveryState.RETRY, 1)
+        outbox.unclaim(tx, claimed.id, "me", "refused", NOW)
+    now = one(store, claimed.id)
+    assert (now.state, now.attempts) == (DeliveryState.RETRY, 1)
 
 
 # ── dead owners ─────────────────────────────────────────────────────────────────────
@@ -236,17 +225,6 @@ def test_what_dead_owners_held_is_freed_of_some_channels_only(store: Database) -
         [freed] = outbox.release_dead(tx, lambda owner: False, NOW, channels={"slack"})
         assert freed.channel == "slack"
         assert deliveries.counts(tx) == {DeliveryState.UNKNOWN: 1, DeliveryState.HANDING_OFF: 1}
-
-
-def test_K05_the_unknown_are_listed_until_somebody_knows(store: Database) -> None:
-    unknown = sent(store, DeliveryState.UNKNOWN)
-    with store.writing() as tx:
-        assert [d.id for d in outbox.list_unknown(tx)] == [unknown.id]
-        outbox.resolve(tx, unknown.id, "sent", NOW)
-        assert outbox.list_unknown(tx) == []
-        assert deliveries.get(tx, unknown.id).state is DeliveryState.SENT
-        with pytest.raises(UsageError, match="only an unknown one"):
-            outbox.resolve(tx, unknown.id, "resend", NOW)
 
 
 def test_the_unknown_may_wait_before_they_are_looked_into(store: Database) -> None:
@@ -412,6 +390,8 @@ def test_open_deliveries_of_the_missing_are_suppressed_and_resumed(store: Databa
     [first] = claim(store, limit=1)
     record(store, first.id, Outcome(DeliveryState.RETRY), at=NOW + DAY)
     suppress(store)
+    subscribe(store, "lab")  # a removed subscription that is back resumes as well
+    subscribe(store, "ada", "lab")
     assert claim(store, now=NOW + DAY) == []
     suppress(store, ("ada", "email", ADA))
     [resumed] = claim(store)
@@ -421,16 +401,6 @@ def test_open_deliveries_of_the_missing_are_suppressed_and_resumed(store: Databa
     suppress(store, ("ada", "email", ADA), ("ada", "email", BOB))
     assert [(d.recipient, d.attempts) for d in claim(store)] == [(BOB, 0)]
     assert one(store, resumed.id).state is DeliveryState.SENT
-
-
-def test_a_removed_subscription_is_suppressed_and_resumes_when_it_is_back(store: Database) -> None:
-    plan(store)
-    subscribe(store, "lab")
-    suppress(store)
-    subscribe(store, "ada", "lab")
-    assert claim(store) == []
-    suppress(store, ("ada", "email", ADA))
-    assert len(claim(store)) == 1
 
 
 @pytest.mark.parametrize("living", [(), (("ada", "email", ADA),)])

@@ -115,13 +115,6 @@ def test_what_may_have_reached_somebody_is_not_unsent(store: Database, state: st
     assert has_fresh(store)
 
 
-def test_a_subscription_looks_back_as_far_as_the_topic_says(store: Database) -> None:
-    old, recent = arrive(store, "1", now=NOW - 8 * DAY) + arrive(store, "2", now=NOW - 6 * DAY)
-    match(store, old, recent)
-    assert revisions_of(unsent(store)) == [(recent, 1)]
-    assert revisions_of(unsent(store, now=NOW + 30 * DAY)) == [(recent, 1)]
-
-
 def test_the_papers_that_wait_are_counted_as_they_will_be_revisions_of(store: Database) -> None:
     def waiting(name: str = "ada", now: datetime = NOW) -> int:
         with store.reading() as tx:
@@ -142,14 +135,6 @@ def test_the_papers_that_wait_are_counted_as_they_will_be_revisions_of(store: Da
     assert waiting() == 8
     attempt(store, DeliveryState.SENT)
     assert waiting() == len(revisions_of(unsent(store))) < 8
-
-
-def test_a_topic_given_later_looks_back_from_then(store: Database) -> None:
-    watch(store, "t", "u", since=timedelta(days=1))
-    [early, late] = arrive(store, "1") + arrive(store, "2", now=NOW + 5 * DAY)
-    match(store, early, late, topic="u")
-    subscribe(store, "ada", topics=["t", "u"], now=NOW + 5 * DAY)
-    assert revisions_of(unsent(store, now=NOW + 5 * DAY)) == [(late, 1)]
 
 
 def test_a_paper_revised_before_it_was_announced_is_new_and_announced_once(store: Database) -> None:
