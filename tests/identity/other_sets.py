@@ -36,17 +36,9 @@ SAME = {
             venue="Advances in Neural Information Processing Systems 36",
         ),
     ),
-    "a conference by its letters and by its name": (
-        at("CVPR 2023", 2023),
-        at("2023 IEEE/CVF Conference on Computer Vision and Pattern Recognition (CVPR)", 2023),
-    ),
     "a journal abbreviated": (
         at("Phys. Rev. Lett.", 2021),
         at("Physical Review Letters", 2021),
-    ),
-    "a journal abbreviated without signs": (
-        at("Nat Commun", 2021),
-        at("Nature Communications", 2021),
     ),
     "a preprint, and a conference two years later": (at("CoRR", 2021), at("ICLR", 2023)),
     "the family names abbreviated, not the given ones": (
@@ -57,7 +49,10 @@ SAME = {
         by("Plans for Hybrid Peer-to-Peer Routing"),
         by("Plans for Hybrid P2P Routing"),
     ),
-    "tutorial notes": (by("Planning Agents"), by("Conference Tutorial Notes: Planning Agents")),
+    "tutorial notes": (
+        by("Planning Agents"),
+        by("Conference Tutorial Notes: Planning Agents, Proc VLDB"),
+    ),
     "initials in one string": (by(), by(authors=("A. Lovelace, A. M. Turing, G. Hopper",))),
     "initials behind, in one string": (by(), by(authors=("Lovelace A, Turing AM, Hopper G",))),
     "family names first, in one string": (
@@ -80,10 +75,6 @@ SAME = {
         by("Über die Lösung großer Gleichungssysteme", ("Jürgen Groß", "A. Weiß")),
         by("Ueber die Loesung grosser Gleichungssysteme", ("J. Gross", "A. Weiss")),
     ),
-    "French, without accents": (
-        by("Sur l'intégration des équations différentielles", ("Émile Borel", "H. Poincaré")),
-        by("Sur l integration des equations differentielles", ("E. Borel", "H. Poincare")),
-    ),
     "Cyrillic names": (
         by(authors=("Юрий Иванов", "Анна Петрова")),
         by(authors=("Yuri Ivanov", "Anna Petrova")),
@@ -91,10 +82,6 @@ SAME = {
     "Chinese": (
         by("基于深度学习的图像分类方法研究", ("张伟", "李小明"), year=2020),
         by("基于深度学习的图像分类方法研究", ("张伟", "李小明"), year=2021),
-    ),
-    "family names first, by custom": (
-        by(authors=("Wei Zhang", "Xiaoming Li")),
-        by(authors=("Zhang Wei", "Li Xiao-Ming")),
     ),
     "family names of two words": (
         by(authors=("Maria Garcia-Molina", "Gabriel García Márquez")),
@@ -133,7 +120,6 @@ SAME = {
         by("Lectures on Agents, Part II: Planning"),
         by("Lectures on agents II: planning"),
     ),
-    "an author more": (by(abstract=ABSTRACT), by(abstract=ABSTRACT, authors=(*AUTHORS, "E. Noe"))),
     "one author, retitled, the abstract kept": (
         by(authors=ONE, abstract=ABSTRACT, year=2022),
         by("Program Search for Planning", ONE, abstract=ABSTRACT, year=2023),
@@ -182,11 +168,9 @@ DIFFERENT = {
         by(f"Erratum: {TITLE} [Phys. Rev. Lett. 120, 1 (2018)]", year=2020),
     ),
     "a retraction": (by(abstract=ABSTRACT), by(f"Retraction Note: {TITLE}")),
-    "its supplement": (by(), by(f"Supplementary material for: {TITLE}")),
     "its supporting information": (by(), by(f"Supporting Information: {TITLE}")),
     "its appendix": (by(), by(f"Appendix to {TITLE}")),
     "its data": (by(), by(f"Data for: {TITLE}")),
-    "revisited": (by(), by(f"{TITLE} Revisited")),
     "its protocol": (
         by("Exercise for migraine in adults: a randomised trial"),
         by("Exercise for migraine in adults: protocol for a randomised trial"),
@@ -208,9 +192,6 @@ DIFFERENT = {
     "each year's overview": swapped("2019", "2020", "Overview of the ", " Lab on Language Agents"),
     "sides": swapped("left", "right", "Hippocampal volume of the ", " hemisphere in mice"),
     "with and without": swapped("with", "without", "Convergence of gradient descent ", " momentum"),
-    "organs": swapped(
-        "pancreatitis", "pericarditis", "Acute ", " after vaccination: a case report"
-    ),
     "countries": swapped("Kenya", "Ghana", "Prevalence of diabetes in ", ": a survey of clinics"),
     "a system and one of its parts": (
         at("VLDB", 2003, title="Strato: a system for stream joins"),
@@ -225,7 +206,6 @@ DIFFERENT = {
         by(f"A Review of {TITLE} by Ada Lovelace, Alan Turing and Grace Hopper", ()),
         by(),
     ),
-    "an obituary of its authors": (by("In Memory of Ada Lovelace and Grace Hopper", ()), by()),
     "a title that many hit upon": (
         by("A Survey on Deep Learning", ("Wei Wang", "Li Na")),
         by("A Survey on Deep Learning", ("Hans Maier", "Otto Klein")),

@@ -68,10 +68,6 @@ SAME = {
         by("Jürgen Müller", "Søren Østergård"),
         by("Juergen Mueller", "Soeren Oestergaard"),
     ),
-    "names as entities": (
-        by("J&uuml;rgen M&#252;ller", "Ada Lovelace"),
-        by("J. Müller", "A. Lovelace"),
-    ),
     "names read in another encoding": (
         by("JÃ¼rgen GÃ¼nther", "Ada Lovelace"),
         by("Jürgen Günther", "Ada Lovelace"),
@@ -129,10 +125,6 @@ DIFFERENT = {
 NOT_SURE = {
     "one title, nothing else": (Paper(TITLE), Paper(TITLE)),
     "a title of its author's surname": (Paper("Turing"), by("Tina Turing", title="Turing")),
-    "a title of its author's name": (
-        Paper("Tina Turing"),
-        by("Tina Mae Turing", title="Tina Turing"),
-    ),
     "a title that begins with its author's surname": (
         Paper("Turing Machines That Think"),
         by("T. T. Turing", "A. Machines", title="Turing Machines That Think"),

@@ -28,8 +28,6 @@ def marked(topic: str, title: str, abstract: str = "") -> list[tuple[str, ...]]:
 @pytest.mark.parametrize(
     ("topic", "title", "expected"),
     [
-        ('"agent policy"~0', "policy agent", True),
-        ('"agent policy"~0', "policy of agent", False),
         ('"agent policy"~1', "policy of agent", True),
         ('"agent policy reward"~2', "reward x agent y policy", True),
         ('"agent policy reward"~1', "reward x agent y policy", False),
@@ -105,12 +103,9 @@ SYNONYMS = Synonyms([["LLM", "large language model"], ["agent", "assistant"]])
 @pytest.mark.parametrize(
     ("topic", "title", "expected"),
     [
-        ("LLM", "Large language models", True),
         ('"large language model"', "LLMs", True),
         ('"LLM agents"', "An agent", False),
-        ('"LLM agents"', "Large language model assistants", True),
         ('"new LLM-agents"', "New LLM assistants", True),
-        ("=LLM", "Large language models", False),
         ("title:LLM", "Large language models", True),
         ("agent -LLM", "Agent with large language models", False),
         ("LL*", "Large language models", False),
@@ -168,15 +163,12 @@ DEFINES = "We study graph neural networks (GNNs) here."
 @pytest.mark.parametrize(
     ("topic", "title", "expected"),
     [
-        ('title:"graph neural network"', "GNNs for all", True),
         ('title:"neural networks"', "A GNN for all", True),
         ('title:"deep graph neural networks"', "Deep GNNs", True),
         ('title:"neural networks for all"', "GNNs for all", True),
         ('title:"network graph"', "GNN GNN", True),
         ('title:"neural neural"', "GNN GNN", False),
-        ("title:GNN", "On graph neural networks", True),
         ('title:"deep GNN"', "Deep graph-neural network", True),
-        ("title:=GNN", "On graph neural networks", False),
         ("title:=GNNs", "GNNs", True),
         ('title:"graph neural network"', "gnn is a word", False),
         ('"graph policy"~0', "GNN policy", False),
