@@ -6,7 +6,7 @@ import re
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
@@ -18,6 +18,9 @@ from monitor.web.listening import bound
 from monitor.web.server import serving_pages
 from tests.house import AGENTS, BANDITS, FOLDING, House
 from tests.patience import PATIENCE
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext
 
 PUBLIC = "https://papers.example.org"
 TOKEN = "an operator's own token"
@@ -101,3 +104,12 @@ def session_of(client: httpx.Client) -> list[Any]:
     """Return the cookie of a client that is logged in, as a browser takes it."""
     [(name, value)] = client.cookies.items()
     return [{"name": name, "value": value, "url": str(client.base_url)}]
+
+
+@contextmanager
+def context_of(browser: Browser, **options: Any) -> Iterator[BrowserContext]:
+    """Open a browser of its own, with the time that tests have."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(PATIENCE * 1000)
+    yield context
+    context.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from ipaddress import ip_network
 
 import pytest
@@ -110,13 +109,6 @@ def test_who_a_proxy_names_is_an_operator_or_a_reader():
     assert answer(PROXY, ada) == Viewer(Role.OPERATOR, "Ada@Example.org")
     bob = asked("/papers", peer="10.0.0.1", host=host, remote_user="bob@example.org")
     assert answer(PROXY, bob) == Viewer(Role.READER, "bob@example.org")
-
-
-def test_the_peers_of_a_unix_socket_are_proxies():
-    rules = replace(PROXY, proxies=(), on_unix_socket=True)
-    named = {"host": "papers.example.org", "remote_user": "ada@example.org"}
-    assert status(rules, asked("/status", peer="", **named)) == 200
-    assert status(PROXY, asked("/status", peer="", **named)) == 403
 
 
 def test_two_values_of_the_user_header_name_no_operator():

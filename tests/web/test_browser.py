@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import timedelta
 
 import httpx
 import pytest
-import sqlalchemy as sa
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from monitor.app import App
 from monitor.signing import KeyRing
 from monitor.store.digests import suppressions
-from monitor.store.engine import schema
 from tests.house import AGENTS, House
-from tests.patience import PATIENCE
-from tests.web.conftest import closed_pages, one_time_token, pages, session_of
+from tests.web.conftest import closed_pages, context_of, one_time_token, pages, session_of
 
 KEY = "a key of this installation"
 EVERY_PAGE = (
@@ -53,11 +49,10 @@ def site(lived: House) -> Iterator[tuple[App, httpx.Client]]:
 def page(
     request: pytest.FixtureRequest, browser: Browser, site: tuple[App, httpx.Client]
 ) -> Iterator[Page]:
-    context = browser.new_context(base_url=str(site[1].base_url), java_script_enabled=request.param)
-    context.set_default_timeout(PATIENCE * 1000)
-    context.add_cookies(session_of(site[1]))
-    yield context.new_page()
-    context.close()
+    base_url = str(site[1].base_url)
+    with context_of(browser, base_url=base_url, java_script_enabled=request.param) as context:
+        context.add_cookies(session_of(site[1]))
+        yield context.new_page()
 
 
 @pytest.mark.parametrize("script", [True, False])
@@ -89,28 +84,6 @@ def test_a_digest_is_opened_from_the_archive(page: Page):
     expect(page.get_by_role("link", name=AGENTS[0])).to_be_visible()
 
 
-def test_a_search_leads_to_a_paper_and_its_versions(page: Page):
-    page.goto("/papers")
-    page.get_by_role("searchbox").fill("title:agent")
-    page.get_by_role("searchbox").press("Enter")
-    page.get_by_role("link", name=AGENTS[0]).click()
-    expect(page.get_by_role("heading", name=re.compile("^Versions"))).to_be_visible()
-    expect(page.get_by_role("listitem").filter(has_text=re.compile("^new,"))).to_be_visible()
-    page.get_by_role("link", name="agents", exact=True).click()
-    expect(page).to_have_url(re.compile("/topics/agents$"))
-
-
-def test_a_topic_is_tried_and_taken_over(page: Page):
-    page.goto("/try")
-    page.get_by_role("searchbox").fill("language AND agent")
-    page.get_by_role("searchbox").press("Enter")
-    expect(page.locator(".count")).to_contain_text("1 paper")
-    page.get_by_text("Copy as configuration").click()
-    expect(page.locator("pre[data-copy]")).to_have_text(
-        re.compile("topics:.*query: 'language AND agent'", re.DOTALL)
-    )
-
-
 def test_a_topic_is_tried_while_it_is_typed(browser: Browser, site: tuple[App, httpx.Client]):
     context = browser.new_context(base_url=str(site[1].base_url))
     context.add_cookies(session_of(site[1]))
@@ -135,29 +108,6 @@ def test_a_topic_is_tried_while_it_is_typed(browser: Browser, site: tuple[App, h
     expect(page.get_by_label("Times in")).to_have_value("Asia/Tokyo")
     assert len(asked) < len("agent")
     context.close()
-
-
-def test_a_thin_day_stands_out_in_the_plot_of_a_source(page: Page, site: tuple[App, httpx.Client]):
-    app, _ = site
-    now = app.runtime.clock.now()
-    thin = now.date() - timedelta(days=14)
-    rows = [
-        {"source": "page", "day": now.date() - timedelta(days=n), "asked": 24, "offered": True}
-        | {"fresh": 2 if n == 14 else 30}
-        for n in range(7, 67)
-    ]
-    with app.runtime.database.writing() as tx:
-        tx.execute(sa.update(schema.source).values(first_read_at=now - timedelta(days=80)))
-        tx.execute(sa.insert(schema.source_day), rows)
-    page.goto("/")
-    page.get_by_role("navigation").get_by_role("link", name="Sources").click()
-    page.get_by_role("link", name="page", exact=True).click()
-    expect(page.locator("svg .mark")).to_have_count(1)
-    expect(page.get_by_text("dot: far fewer than usual")).to_be_visible()
-    page.get_by_text("The same numbers as a table").click()
-    expect(page.get_by_role("row").filter(has_text=str(thin))).to_contain_text(
-        "2, far fewer than usual"
-    )
 
 
 def test_a_reader_stops_pauses_and_resumes(page: Page, site: tuple[App, httpx.Client]):

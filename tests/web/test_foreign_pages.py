@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, Page, expect
 from structlog.testing import capture_logs
 
 from monitor.app import App
 from monitor.store.digests import suppressions
 from tests.house import House
-from tests.patience import PATIENCE, wait
+from tests.patience import wait
 from tests.servers.nginx import nginx
 from tests.servers.web import MisbehavingServer
-from tests.web.conftest import closed_pages, free_port, pages, session_of
+from tests.web.conftest import closed_pages, context_of, free_port, pages, session_of
 from tests.web.test_attack import ONWARD
 from tests.web.test_pages import rows
 
@@ -48,14 +47,6 @@ FOREIGN_PAGES = {
 }
 # Chromium sends a password with these; in frames and by scripts of another site it sends none.
 WITH_PASSWORD = ("form", "form without a referrer", "multipart", "plain text", "new window")
-
-
-@contextmanager
-def context_of(browser: Browser, **options: Any) -> Iterator[BrowserContext]:
-    context = browser.new_context(**options)
-    context.set_default_timeout(PATIENCE * 1000)
-    yield context
-    context.close()
 
 
 def post_from(page: Page, web: MisbehavingServer, host: str, kind: str, url: str) -> int:

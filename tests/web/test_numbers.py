@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from tests.patience import PATIENCE
+from tests.web.conftest import SAME_ORIGIN
 
-OWN = {"Sec-Fetch-Site": "same-origin"}
 NUMBERS = ("9" * 4301, str(2**63), "٣", "²", "-1", "+1", "1_000", "1.5", "nonsense")
 PARAMETERS = (
     "/status?after=",
@@ -53,7 +53,7 @@ def test_a_number_that_no_row_has_leads_to_no_page(asked: httpx.Client, number: 
     for path in (f"/papers/{quoted(number)}", f"/api/v1/explain/{quoted(number)}"):
         assert asked.get(path).status_code == 404
     for path in (f"/deliveries/{quoted(number)}/retry", f"/deliveries/{quoted(number)}/settle"):
-        answer = asked.post(path, data={"fate": "sent"}, headers=OWN)
+        answer = asked.post(path, data={"fate": "sent"}, headers=SAME_ORIGIN)
         assert (answer.status_code, "There is no such page." in answer.text) == (404, True)
 
 

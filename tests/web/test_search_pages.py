@@ -99,7 +99,7 @@ def test_a_source_shows_a_thin_day_and_what_it_rejected(house: House) -> None:
             tx.execute(sa.insert(schema.source_day), rows)
         shown = client.get("/sources/page").text
     assert f"Far fewer than usual on {today - timedelta(days=7)}." in shown
-    assert 'class="usual"' in shown
+    assert 'class="usual"' in shown and "2, far fewer than usual" in shown
     assert "1 record rejected" in shown and "record has no title" in shown
 
 

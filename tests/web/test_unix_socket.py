@@ -168,20 +168,6 @@ def test_serve_replaces_the_socket_that_it_left_when_it_was_killed(
         assert path.exists() is (ending == signal.SIGKILL)
 
 
-def test_the_pages_alone_listen_on_a_unix_socket_of_the_current_folder(
-    house: House, path: Path
-) -> None:
-    house.settings |= {"public_url": PUBLIC, "web": {"token": TOKEN}}
-    service = house.process("web", "--listen", "unix:web.sock")
-    try:
-        wait(lambda: ask(path) == 200)
-        service.terminate()
-        _, said = service.communicate(timeout=PATIENCE)
-    finally:
-        service.kill()
-    assert (service.returncode, path.exists()) == (0, False), said
-
-
 def test_a_unix_socket_without_public_url_ends_the_command_with_an_error(house: House) -> None:
     house.settings["web"] = {"token": TOKEN}
     said = house.command("web", "--listen", "unix:web.sock")
