@@ -122,6 +122,24 @@ async def page(scope: Scope, receive: Receive, send: Send) -> None:
     await PlainTextResponse("ok")(scope, receive, send)
 
 
+class Work:
+    """Works on each request until `may_end` is set, or on those for `path` alone."""
+
+    def __init__(self, path: str = "") -> None:
+        self.path = path
+        self.begun = threading.Semaphore(0)
+        self.may_end = threading.Event()
+
+    def wait_until_begun(self) -> None:
+        assert self.begun.acquire(timeout=CLIENT_SECONDS)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.begun.release()
+        if scope["path"].startswith(self.path):
+            await asyncio.to_thread(self.may_end.wait, CLIENT_SECONDS)
+        await page(scope, receive, send)
+
+
 def test_a_hundred_idle_connections_of_one_address_shut_out_nobody(house: House) -> None:
     with pages(house) as (_, http):
         client = Client(http.base_url.port or 0)
@@ -167,18 +185,13 @@ def test_a_connection_is_used_again_and_closed_when_it_is_idle() -> None:
 
 
 def test_a_request_that_is_worked_on_has_no_deadline() -> None:
-    done = threading.Event()
-
-    async def work(scope: Scope, receive: Receive, send: Send) -> None:
-        await asyncio.to_thread(done.wait, CLIENT_SECONDS)
-        await page(scope, receive, send)
-
+    work = Work()
     with served(work, SHORT) as client:
         working = client.connect()
         working.sendall(GET)
         for _ in range(3):
             assert is_closed(client.connect())
-        done.set()
+        work.may_end.set()
         assert status_of(working) == 200
 
 
@@ -219,20 +232,14 @@ def test_a_client_that_reads_slowly_gets_all_of_its_answer() -> None:
 
 
 def test_a_refused_client_is_answered_and_logged_once_a_minute() -> None:
-    may_end, begun = threading.Event(), threading.Semaphore(0)
-
-    async def work(scope: Scope, receive: Receive, send: Send) -> None:
-        begun.release()
-        await asyncio.to_thread(may_end.wait, CLIENT_SECONDS)
-        await page(scope, receive, send)
-
+    work = Work()
     with capture_logs() as logs, served(work, ConnectionLimits(per_address=1)) as client:
         client.connect().sendall(GET)
-        assert begun.acquire(timeout=CLIENT_SECONDS)
+        work.wait_until_begun()
         refused = [client.connect() for _ in range(5)]
         assert {status_of(connection) for connection in refused} == {503}
         assert all(is_closed(connection) for connection in refused)
-        may_end.set()
+        work.may_end.set()
     said = [(line["log_level"], line["address"], line["count"]) for line in logs]
     assert said == [("warning", "127.0.0.1", 1)]
 
@@ -258,17 +265,12 @@ def test_too_many_connections_cost_the_one_that_has_been_idle_longest() -> None:
 
 
 def test_too_many_connections_cost_the_one_with_the_slowest_body() -> None:
-    begun = threading.Semaphore(0)
-
-    async def work(scope: Scope, receive: Receive, send: Send) -> None:
-        begun.release()
-        await page(scope, receive, send)
-
+    work = Work("/work")
     with served(work, ConnectionLimits(total=3)) as client:
         slow = [client.connect(f"127.0.0.{number}") for number in (2, 3, 4)]
         for connection in slow:
             connection.sendall(POST)
-            assert begun.acquire(timeout=CLIENT_SECONDS)
+            work.wait_until_begun()
         assert client.get("127.0.0.5") == 200
         assert is_closed(slow[0])
         slow[1].sendall(b"x" * 60_000)
@@ -276,44 +278,31 @@ def test_too_many_connections_cost_the_one_with_the_slowest_body() -> None:
 
 
 def test_requests_that_are_worked_on_make_no_room_for_a_connection() -> None:
-    may_end, begun = threading.Event(), threading.Semaphore(0)
-
-    async def work(scope: Scope, receive: Receive, send: Send) -> None:
-        begun.release()
-        await asyncio.to_thread(may_end.wait, CLIENT_SECONDS)
-        await page(scope, receive, send)
-
+    work = Work()
     with served(work, ConnectionLimits(total=3)) as client:
         working = [client.connect(f"127.0.0.{number}") for number in (2, 3, 4)]
         for connection in working:
             connection.sendall(GET)
-            assert begun.acquire(timeout=CLIENT_SECONDS)
+            work.wait_until_begun()
         assert client.get("127.0.0.5") == 503
-        may_end.set()
+        work.may_end.set()
         assert [status_of(connection) for connection in working] == [200, 200, 200]
         assert client.get("127.0.0.5") == 200
 
 
 def test_requests_that_wait_for_their_client_do_not_count_as_active() -> None:
-    may_end, begun = threading.Event(), threading.Semaphore(0)
-
-    async def work(scope: Scope, receive: Receive, send: Send) -> None:
-        begun.release()
-        if scope["path"] == "/work":
-            await asyncio.to_thread(may_end.wait, CLIENT_SECONDS)
-        await page(scope, receive, send)
-
+    work = Work("/work")
     with served(work, ConnectionLimits(), max_active_requests=2) as client:
         for _ in range(10):
             client.connect().sendall(POST)
-            assert begun.acquire(timeout=CLIENT_SECONDS)
+            work.wait_until_begun()
         assert client.get() == 200
         working = [client.connect() for _ in range(2)]
         for connection in working:
             connection.sendall(GET.replace(b"/static/style.css", b"/work"))
-            assert begun.acquire(timeout=CLIENT_SECONDS)
+            work.wait_until_begun()
         assert client.get() == 503
-        may_end.set()
+        work.may_end.set()
         assert [status_of(connection) for connection in working] == [200, 200]
         wait(lambda: client.get() == 200, CLIENT_SECONDS)
 

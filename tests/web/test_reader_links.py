@@ -14,12 +14,12 @@ import sqlalchemy as sa
 
 from monitor.app import App
 from monitor.commands.identity import merge
-from monitor.commands.suppressions import SubscriptionChange, apply_change, reader_status
+from monitor.commands.suppressions import SubscriptionChange, apply_change
 from monitor.signing import KeyRing
 from monitor.store.digests import suppressions
 from monitor.store.engine import schema
 from monitor.store.topics import judgements
-from tests.house import AGENTS, FOLDING, House
+from tests.house import AGENTS, House
 from tests.servers.smtp import Kept, ScriptedSmtp
 from tests.web.conftest import PUBLIC, public_pages
 from tests.web.test_pages import rows
@@ -151,15 +151,6 @@ def test_W02_E6_one_click_is_answered_with_200_in_both_encodings_and_again(
         assert client.post(path, **sent).status_code == 200
 
 
-def test_who_stops_gets_nothing_more_and_the_others_do(mailed: House, smtp: ScriptedSmtp):
-    with public_pages(mailed) as (_, client):
-        client.post(stop_path(mails(smtp)[ADA]), data={"wish": "stop"})
-    smtp.received.clear()
-    mailed.add("2.txt", FOLDING, ("New Language Agents", "An agent of language."))
-    mailed.next_morning()
-    assert [one.recipient for one in smtp.received] == [BOB]
-
-
 def test_the_link_of_a_removed_recipient_still_stops(mailed: House, smtp: ScriptedSmtp):
     path = stop_path(mails(smtp)[ADA])
     mailed.settings["subscriptions"]["lab"]["email"] = [BOB]
@@ -231,18 +222,6 @@ def test_a_key_is_made_once_where_none_is_written(house: House, smtp: ScriptedSm
     house.settings["secret_key"] = [KEY]
     with house.opened() as app:
         assert app.runtime.keys.keys == (KEY, made)
-
-
-def test_a_pause_ends_by_itself_and_can_be_taken_back(mailed: House):
-    with mailed.opened() as app:
-        runtime = app.runtime
-        paused = apply_change(runtime, "lab", ADA, SubscriptionChange.WEEK)
-        assert paused.until is not None
-        assert reader_status(runtime, "lab", ADA.upper()).until == paused.until
-        assert apply_change(runtime, "lab", ADA, SubscriptionChange.RESUME).suppression is None
-        apply_change(runtime, "lab", ADA, SubscriptionChange.MONTH)
-        mailed.clock.move(days=31)
-        assert reader_status(runtime, "lab", ADA).suppression is None
 
 
 def test_a_reader_cannot_undo_what_the_operator_has_set(mailed: House):
