@@ -15,6 +15,7 @@ import os
 import pickle
 import subprocess
 import sys
+import traceback
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -104,12 +105,14 @@ def ask(
     bounds.
     """
     if len(document.content) <= MAX_BYTES_HERE:
-        return _call(source, method, document, arguments)
-    call = (type(source), source.name, source.options, source._clock(), method, document, arguments)
-    message = pickle.dumps(call, pickle.HIGHEST_PROTOCOL)
-    excess = max(len(document.content) - LARGE_BYTES, 0)
-    seconds += SECONDS_PER_MB * excess / 2**20
-    result = _ask_worker(message, seconds, memory + 8 * excess)
+        result = call(source, method, document, arguments)
+    else:
+        kind, now = type(source), source._clock()
+        request = (kind, source.name, source.options, now, method, document, arguments)
+        message = pickle.dumps(request, pickle.HIGHEST_PROTOCOL)
+        excess = max(len(document.content) - LARGE_BYTES, 0)
+        seconds += SECONDS_PER_MB * excess / 2**20
+        result = _ask_worker(message, seconds, memory + 8 * excess)
     if not isinstance(result, Failure):
         return result
     if result.trace:
@@ -117,25 +120,23 @@ def ask(
     raise DocumentError(result.reason)
 
 
-def _call(source: Source, method: str, document: Document, arguments: tuple[object, ...]) -> object:
-    try:
-        return getattr(source, method)(document, *arguments)
-    except Exception as fault:
-        log.exception("reading failed", source=source.name, document=document.name)
-        raise DocumentError(describe_fault(fault)) from fault
-
-
-def describe_fault(fault: Exception) -> str:
-    """Return the message for a fault that no reader expects."""
-    return f"the document cannot be read: unexpected {type(fault).__name__}: {fault}"[:300]
-
-
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a worker has no result; `trace` is where a fault came from, for the log."""
+    """Why there is no result; `trace` is where an unexpected fault came from, for the log."""
 
     reason: str
     trace: str = ""
+
+
+def call(source: Source, method: str, document: Document, arguments: tuple[object, ...]) -> object:
+    """Return the result of a source's method, or a Failure."""
+    try:
+        return getattr(source, method)(document, *arguments)
+    except MemoryError:
+        return Failure("the document needs more memory than it may")
+    except Exception as fault:
+        reason = f"the document cannot be read: unexpected {type(fault).__name__}: {fault}"
+        return Failure(reason[:300], traceback.format_exc())
 
 
 class Worker:

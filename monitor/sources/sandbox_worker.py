@@ -1,36 +1,22 @@
 """Reads large documents in a process of its own: `python -m monitor.sources.sandbox_worker`.
 
-Answers messages of `monitor.sources.sandbox` until there are none. The operating system limits its
-memory and its processor time for each document, in case the caller is killed while it reads.
+Answers `monitor.sources.sandbox` until there are no more documents, or one needs too much. The
+operating system limits its memory and its processor time for each document, in case the caller is
+killed while it reads.
 """
 
 from __future__ import annotations
 
 import gc
-import pickle
 import resource
 import sys
-import traceback
 from contextlib import suppress
 from multiprocessing.connection import Connection
 
 from monitor.sources import sandbox
-from monitor.sources.sandbox import Failure, describe_fault
+from monitor.sources.sandbox import call
 
 CPU_SECONDS = 120  # for one document
-OUT_OF_MEMORY = "the document needs more memory than it may"
-
-
-def answer(message: bytes) -> object:
-    """Return the result of the call in a message; a Failure where there is none."""
-    try:
-        kind, name, options, now, method, document, arguments = pickle.loads(message)
-        del message
-        return getattr(kind(name, options, None, lambda: now), method)(document, *arguments)
-    except MemoryError:
-        return Failure(OUT_OF_MEMORY)
-    except Exception as fault:
-        return Failure(describe_fault(fault), traceback.format_exc())
 
 
 def _set_limits(memory: int) -> None:
@@ -42,25 +28,23 @@ def _set_limits(memory: int) -> None:
             resource.setrlimit(name, (limit, resource.getrlimit(name)[1]))
 
 
-def _serve(connection: Connection) -> None:
-    connection.send_bytes(b"")  # it has begun
-    while True:
-        _set_limits(connection.recv())
-        result = answer(connection.recv_bytes())
-        try:
-            connection.send(result)
-        except MemoryError:
-            connection.send(Failure(OUT_OF_MEMORY))
-        del result
-        gc.collect()  # a fault that was caught may hold the document
+def _answer(connection: Connection) -> None:
+    _set_limits(connection.recv())
+    kind, name, options, now, method, document, arguments = connection.recv()
+    source = kind(name, options, None, lambda: now)
+    connection.send(call(source, method, document, arguments))
 
 
 def main() -> None:
     """Answer on the connection whose descriptor is the argument, until it is closed."""
     gc.freeze()
     gc.set_threshold(sandbox.GC_THRESHOLD)
+    connection = Connection(int(sys.argv[1]))
     with suppress(EOFError, ConnectionError):
-        _serve(Connection(int(sys.argv[1])))
+        connection.send_bytes(b"")  # it has begun
+        while True:
+            _answer(connection)
+            gc.collect()  # a fault that was caught may hold the document
 
 
 if __name__ == "__main__":
