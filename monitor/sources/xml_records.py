@@ -106,7 +106,7 @@ def read_elements(
     tags, head_tags = ({f"{s}{name}" for s in spaces for name in of} for of in (names, heads))
     count = number = 0
     try:
-        for element in _below_root(records(content, tags, head_tags), roots):
+        for element in records(content, tags, head_tags, roots):
             count += element.tag in tags
             yield element
         return
@@ -116,7 +116,7 @@ def read_elements(
             yield fault
             return
     text = declare_prefixes(repair_escapes(content), spaces[0][1:-1])
-    again = _below_root(records(text.encode(errors="replace"), tags, head_tags))
+    again = records(text.encode(errors="replace"), tags, head_tags)
     try:
         for element in again:
             number += element.tag in tags
@@ -128,23 +128,15 @@ def read_elements(
             yield from _read_part(part, tags)
 
 
-def _below_root(stream: Iterator[Element], roots: Collection[str] = ()) -> Iterator[Element]:
-    root = next(stream)
-    if roots and root.tag not in roots:
-        begins = f"it begins with <{root.tag[:60]}>"
-        raise XmlError(f"the document holds no records of this kind: {begins}")
-    yield from stream
-
-
 def _read_part(part: bytes, tags: Collection[str]) -> Iterator[Element | XmlError]:
     """Read a record that stands alone, with its tags balanced if they have to be."""
     try:
-        yield from list(_below_root(records(part, tags)))
+        yield from list(records(part, tags))
     except XmlError as fault:
         try:
             if len(part) > MAX_BALANCED_BYTES:
                 raise
-            yield from list(_below_root(records(balance_tags(part.decode()).encode(), tags)))
+            yield from list(records(balance_tags(part.decode()).encode(), tags))
         except XmlError:
             yield fault
 
@@ -156,11 +148,13 @@ def records(
     content: bytes,
     names: Collection[str],
     heads: Collection[str] = (),
+    roots: Collection[str] = (),
 ) -> Iterator[Element]:
-    """Yield the root and each of `heads` as they begin, and each of `names` as it ends.
+    """Yield each of `heads` below the root as it begins, and each of `names` as it ends.
 
     An element that begins has only its attributes yet. A record is discarded when the next one is
-    requested. `content` may be gzip. Raises XmlError; what was yielded before it is still good.
+    requested. `content` may be gzip. Raises XmlError, also for a root that is none of `roots`;
+    what was yielded before it is still good.
     """
     parents: list[Element] = []
     record: Element | None = None
@@ -175,7 +169,10 @@ def records(
                 raise XmlError(f"a record has more than {MAX_ELEMENTS:,} elements")
             if record is None and element.tag in names:
                 record, elements = element, 0
-            if len(parents) == 1 or element.tag in heads:
+            if len(parents) == 1 and roots and element.tag not in roots:
+                begins = f"it begins with <{element.tag[:60]}>"
+                raise XmlError(f"the document holds no records of this kind: {begins}")
+            if len(parents) > 1 and element.tag in heads:
                 yield element
             continue
         parents.pop()
@@ -210,6 +207,8 @@ def _events(content: bytes) -> Iterator[tuple[str, Element]]:
         with suppress(ParseError):  # which the parser raises again after the events before it
             yield from parser.read_events()
         raise XmlError(_message(fault), repairable=fault.code not in _UNFINISHED) from fault
+    except CompressionError as fault:
+        raise XmlError(str(fault)) from fault
     except (LookupError, ValueError) as fault:
         raise XmlError(f"the document cannot be decoded: {fault}") from fault
 
@@ -237,16 +236,12 @@ _UNFINISHED = {
 
 def prepare(content: bytes) -> Iterator[bytes]:
     """Yield pieces that a parser may see: decompressed, with legal characters and known names."""
-    pieces = _decompress(content) if content.startswith(_GZIP) else _slice(_to_utf8(content))
+    file = BytesIO(content if content.startswith(_GZIP) else _to_utf8(content))
+    pieces = decompress(file, PIECE_BYTES, MAX_RATIO, MAX_UNPACKED_BYTES)
     first = next(pieces, b"").lstrip(_BLANK)
     _check(first)
     for piece in _replace_html_names(chain((first,), pieces)):
         yield piece.translate(None, _CONTROLS)
-
-
-def _slice(content: bytes) -> Iterator[bytes]:
-    for start in range(0, len(content), PIECE_BYTES):
-        yield content[start : start + PIECE_BYTES]
 
 
 def _to_utf8(content: bytes) -> bytes:
@@ -262,13 +257,6 @@ def _to_utf8(content: bytes) -> bytes:
             text = codecs.decode(content, declared[1].decode())
     text = text or decode(content)[0]
     return _DECLARATION.sub("", text.lstrip("\ufeff")).encode(errors="replace")
-
-
-def _decompress(content: bytes) -> Iterator[bytes]:
-    try:
-        yield from decompress(BytesIO(content), PIECE_BYTES, MAX_RATIO, MAX_UNPACKED_BYTES)
-    except CompressionError as fault:
-        raise XmlError(str(fault)) from fault
 
 
 class _RootError(Exception):

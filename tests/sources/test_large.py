@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 import sys
 import tracemalloc
+import weakref
 from collections.abc import Callable
 from types import FrameType
+from xml.etree.ElementTree import Element
 
 import pytest
 
@@ -173,9 +175,11 @@ def test_F12_a_value_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_F12_a_record_is_let_go_when_the_next_one_comes() -> None:
-    stream = records(b"<dblp>" + b"<article/>" * 9 + b"</dblp>", ("article",))
-    root = next(stream)
-    assert [len(root) for _ in stream] == [0] * 9
+    seen: list[weakref.ref[Element]] = []
+    for element in records(b"<dblp>" + b"<article/>" * 9 + b"</dblp>", ("article",)):
+        seen.append(weakref.ref(element))
+        assert [one() is None for one in seen[:-2]] == [True] * len(seen[:-2])
+    assert len(seen) == 9
 
 
 @pytest.mark.parametrize(("gap", "found"), [(b"\n", 2), (b"x", 1)])
