@@ -122,13 +122,6 @@ def test_a_run_fetches_no_more_batches_of_pubmed_than_it_may(
     assert not first.validators and second.validators == {"until": "2025-05-17T00:00:00+00:00"}
 
 
-def test_an_abstract_in_english_stands_in_for_none() -> None:
-    other = '<OtherAbstract Language="{}"><AbstractText>{}</AbstractText></OtherAbstract>'
-    both = other.format("ger", "Sand.") + other.format("eng", "Sand moves.")
-    content = libraries.pubmed(range(1)).replace(b"</Article>", f"</Article>{both}".encode())
-    assert only(PubMed, content).abstract == "Sand moves."
-
-
 def test_a_record_of_dblp_has_its_type_and_the_identifiers_of_its_links() -> None:
     info = {
         "key": "conf/x/1", "title": "Sand.", "type": "Conference and Workshop Papers",
@@ -175,26 +168,6 @@ def test_the_earliest_date_of_a_repository_is_that_of_publication() -> None:
 
 def reference(*lines: str, end: str = "ER  - \n") -> bytes:
     return ("TY  - JOUR\n" + "".join(f"{line}\n" for line in lines) + end).encode()
-
-
-@pytest.mark.parametrize("tag", ["TI", "T1", "CT", "BT", "ST", "TT"])
-def test_a_title_stands_in_any_of_its_fields(tag: str) -> None:
-    assert only(Ris, reference(f"{tag}  - Sand")).title == "Sand"
-
-
-@pytest.mark.parametrize("tag", ["JF", "T2", "JO", "JA", "J2", "T3", "PB"])
-def test_a_venue_stands_in_any_of_its_fields(tag: str) -> None:
-    assert only(Ris, reference("TI  - Sand", f"{tag}  - Dunes")).venue == "Dunes"
-
-
-@pytest.mark.parametrize("tag", ["DO", "UR", "LK", "M3"])
-def test_a_doi_stands_in_any_of_its_fields(tag: str) -> None:
-    paper = only(Ris, reference("TI  - Sand", f"{tag}  - https://doi.org/10.1000/A"))
-    assert paper.keys == {"doi": "10.1000/a"}
-
-
-def test_the_pmid_of_an_export_of_pubmed_is_its_number() -> None:
-    assert only(Ris, reference("TI  - Sand", "DB  - PubMed", "AN  - 123")).keys == {"pmid": "123"}
 
 
 def test_a_reference_that_stops_inside_a_line_is_rejected() -> None:
