@@ -65,7 +65,6 @@ _PMID = re.compile(r"PMID:?\s*(\d{1,9})", re.IGNORECASE)
 _COMMENT = re.compile(r"^[ \t]*%.*$", re.MULTILINE)  # a line between names
 _BARE_NOTE = re.compile(r"^\W*arXiv:\s*[\w./-]+", re.IGNORECASE)
 MAX_BLOCK_CHARS = 4 * MAX_ENTRY  # most of them are of the entry
-START_CHARS = 64 * 1024  # of a longer block, which may define an abbreviation
 
 BEGINS = re.compile(r"@\w*[ \t]*[{(]")
 
@@ -312,7 +311,7 @@ _LOOSE = re.compile(
 )
 _CUT = "unexpectedly reached end of file"
 _AND = re.compile(r"[ \t\r\n]+and[ \t\r\n]+", re.IGNORECASE)
-_NO_ENTRY = ("comment", "preamble", "string")
+_NO_ENTRY = re.compile(r"@(?:comment|preamble|string)", re.IGNORECASE)
 
 
 def read_entries(content: str) -> tuple[list[Entry | Rejected], Fields]:
@@ -327,18 +326,10 @@ def read_entries(content: str) -> tuple[list[Entry | Rejected], Fields]:
         if end - start <= MAX_BLOCK_CHARS:
             is_last = end == len(content)
             entries += _read_blocks(content[start:end].rstrip(), line, strings, is_last=is_last)
-        else:
-            entries += _read_start(content[start : start + START_CHARS], line, strings)
+        elif not _NO_ENTRY.match(content, start):
+            why = f"entry is larger than {MAX_ENTRY:,} characters"
+            entries.append(Rejected(f"line {line}", why))
     return entries, strings
-
-
-def _read_start(written: str, line: int, strings: dict[str, str]) -> list[Entry | Rejected]:
-    """Read the start of a block that is longer than any entry: it may define an abbreviation."""
-    head = _LOOSE_HEAD.match(written)
-    if head and not head[1].lower().startswith(_NO_ENTRY):
-        return [Rejected(f"line {line}", f"entry is larger than {MAX_ENTRY:,} characters")]
-    blocks = _read_blocks(written, line, strings, is_last=False)
-    return [block for block in blocks if isinstance(block, Entry)]
 
 
 _BRACE = re.compile(r"[{}]")

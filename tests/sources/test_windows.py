@@ -15,7 +15,7 @@ from monitor.errors import DocumentError, FetchError, MonitorError
 from monitor.http.client import HttpClient
 from monitor.model import Document
 from monitor.sources.api.records import ApiSource
-from monitor.sources.api.windows import PageRequest, Window, windows
+from monitor.sources.api.windows import PageRequest, Window
 from monitor.sources.base import Source
 from monitor.sources.biorxiv import BioRxiv, MedRxiv
 from monitor.sources.crossref import Crossref
@@ -59,7 +59,8 @@ WEEK, FORTNIGHT = timedelta(days=7), timedelta(days=14)
 @pytest.mark.parametrize("days", [0, 1, 6, 7, 8, 30, 365])
 def test_the_pieces_leave_no_gap_and_overlap_what_was_read(days: int) -> None:
     until = NOW - timedelta(days=days)
-    found = list(windows(until - WEEK, NOW, FORTNIGHT))
+    source = BioRxiv("daily", BioRxiv.Options(), None, lambda: NOW)
+    found = list(source.windows({"until": until.isoformat()}))
     assert found[0].begin == until - WEEK and found[-1].end == NOW
     assert all(before.end == after.begin for before, after in pairwise(found))
     assert all(window.end - window.begin <= FORTNIGHT for window in found)

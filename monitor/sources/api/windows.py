@@ -135,17 +135,6 @@ class Outline:
     responded: datetime | None = None
 
 
-def windows(
-    begin: datetime, now: datetime, longest: timedelta, targets: Sequence[str] = ("",)
-) -> Iterator[Window]:
-    """Cut the time from `begin` to `now` into windows, oldest first."""
-    begin = min(begin, now)
-    while now - begin > longest:
-        yield Window(begin, begin + longest, False, targets)
-        begin += longest
-    yield Window(begin, now, True, targets)
-
-
 class WindowSource(Source):
     """A kind that fetches windows of time from its service.
 
@@ -202,15 +191,18 @@ class WindowSource(Source):
         return WEEK
 
     def windows(self, state: Mapping[str, str]) -> Iterator[Window]:
-        """Yield the windows of a run, oldest first."""
-        now = self._clock()
+        """Yield the windows of a run without gaps, oldest first."""
+        now, targets = self._clock(), self.targets()
         start = now + self.overlap - (self.first or self.overlap)
         until = min(parse_date(state.get(UNTIL, "")) or start, now)
+        begin = min(parse_date(state.get(FROM, "")) or until - self.overlap, now)
         days = state.get(DAYS, "")
         longest = self.longest or self.overlap + WEEK
-        begin = parse_date(state.get(FROM, "")) or until - self.overlap
         longest = timedelta(days=int(days)) if days.isdigit() else longest
-        return windows(begin, now, longest, self.targets())
+        while now - begin > longest:
+            yield Window(begin, begin + longest, False, targets)
+            begin += longest
+        yield Window(begin, now, True, targets)
 
     def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
         """Find the pages of each window; a page that fails ends the run."""
