@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from monitor.model import Document, Dump, DumpCursor, Paper, Reading, Rejected
-from monitor.sources.jsonl.presets import PRESETS
-from monitor.sources.jsonl.source import Jsonl, JsonlOptions
+from monitor.sources.jsonl.source import PRESETS, Jsonl, JsonlOptions
 from tests.sources.dumps import FIVE, LINES, LIST, PACKERS, TABLE, lines, record
 from tests.sources.scenario import NOW, SAVED
 
