@@ -65,6 +65,8 @@ def test_without_a_public_url_no_other_machine_is_answered():
 def test_with_a_public_url_its_host_must_be_asked_for_and_loopback_logs_in_too():
     assert status(TOKEN, asked("/healthz", host="127.0.0.1")) == 421
     assert status(TOKEN, asked("/", host="papers.example.org")) == 401
+    for other in ("papers.example.org/static/?", "papers.example.org:80:80", "[::1", " ", ""):
+        assert status(TOKEN, asked("/static/style.css", host=other)) == 400
     assert status(TOKEN, asked("/u/x", host="papers.example.org")) == 200
     assert status(TOKEN, asked("/static/style.css", host="papers.example.org:443")) == 200
 
