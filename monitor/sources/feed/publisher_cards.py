@@ -169,8 +169,6 @@ def _without_byline(text: str, names: Sequence[str]) -> str:
 
 def _without_heading(markup: str) -> str:
     """Drop the heading "Abstract", and a teaser before it."""
-    if "<" not in markup:
-        return markup
     if heading := _HEADING_FIRST.match(markup, 0, 400):
         return markup[heading.end() :]
     if heading := _HEADING_WITHIN.search(markup, 0, 4_000):

@@ -128,11 +128,8 @@ def _identify(
     entry: Entry, more: tuple[str, ...]
 ) -> tuple[Mapping[str, str | tuple[str, ...]], int | None]:
     """Return keys and version; arXiv names the version at the start of a summary, at the latest."""
-    values = (*entry.identifiers, *more)
-    keys, version = identifiers(values)
-    if version is None and entry.summary.startswith("arXiv:"):
-        return identifiers((*values, entry.summary[:MAX_ARXIV_NAME]))
-    return keys, version
+    in_summary = entry.summary[:MAX_ARXIV_NAME] if entry.summary.startswith("arXiv:") else ""
+    return identifiers((*entry.identifiers, *more, in_summary))
 
 
 def _authors(names: Sequence[str], is_arxiv: bool) -> tuple[str, ...]:

@@ -41,10 +41,7 @@ def split_names(names: Iterable[str]) -> list[str]:
 
 
 def _split_line(line: str) -> list[str]:
-    lowered = line.lower()
-    if "et al" in lowered or "additional" in lowered:
-        line = _NOT_SHOWN.sub("", line)
-    line = line.translate(_CHINESE_SEPARATORS)
+    line = _NOT_SHOWN.sub("", line).translate(_CHINESE_SEPARATORS)
     if ";" in line or " | " in line:
         return [name.strip() for name in line.replace(" | ", ";").split(";")]
     if turned := _family_names_first(line):
@@ -91,8 +88,6 @@ def _is_turned(parts: Sequence[str]) -> bool:
 
 def without_affiliations(names: str) -> str:
     """Drop what arXiv has in parentheses after names, nested ones too."""
-    if "(" not in names and ")" not in names:
-        return _GAP.sub("", names)
     pieces, depth = [], 0
     for part in _PARENTHESES.split(names):
         depth += {"(": 1, ")": -1}.get(part, 0)

@@ -69,8 +69,5 @@ def type_and_subject(
 
 def says_withdrawn(abstract: str, comment: str) -> bool:
     """Whether an abstract or a comment begins by saying that the paper is withdrawn."""
-    if _WITHDRAWN_TEXT.match(abstract):
-        return True
-    if "withdrawn" not in comment.lower():
-        return False
-    return bool(_WITHDRAWN_TEXT.match(comment) or _WITHDRAWN_COMMENT.match(comment))
+    texts = _WITHDRAWN_TEXT.match(abstract) or _WITHDRAWN_TEXT.match(comment)
+    return bool(texts or _WITHDRAWN_COMMENT.match(comment))
