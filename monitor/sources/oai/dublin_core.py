@@ -133,13 +133,10 @@ def _dates(texts: Iterable[str], now: datetime) -> tuple[int | None, datetime | 
         year, day = (at.year, at) if at else partial_date(text)
         if year and year <= now.year + 1 and "embargo" not in text:
             dates.append((year, day))
-    if not dates:
-        return None, None
-    year = min(year for year, _ in dates)
-    days = [day for its_year, day in dates if its_year == year and day]
-    if days:
-        return year, within_print_era(min(days), now)
-    return year, long_over(year, now)
+    first_year = min((year for year, _ in dates), default=None)
+    first_day = min((day for year, day in dates if year == first_year and day), default=None)
+    published = within_print_era(first_day, now) if first_day else long_over(first_year, now)
+    return first_year, published
 
 
 def _keys(identifier: str, metadata: Element) -> tuple[Keys, int | None]:
