@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import httpcore
 
@@ -46,6 +46,9 @@ class Site:
 
     def get(self, path: str = "/", **limits: Any) -> Response:
         return self.door.get(self.web.url(path), allow_private=True, **limits)
+
+    def save(self, file: BinaryIO, **limits: Any) -> Response:
+        return self.door.save(self.web.url("/"), file, allow_private=True, **limits)
 
     def headers(self, number: int = 0) -> dict[str, str]:
         """Return the headers of a request that it received."""

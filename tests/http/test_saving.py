@@ -15,49 +15,43 @@ import pytest
 from monitor.errors import FetchError
 from monitor.http.client import HttpClient
 from monitor.http.response import Response
-from tests.http.doors import Time
+from tests.http.doors import Site, Time
 from tests.servers.web import Answer, Asked, MisbehavingServer
 
 
-def test_what_is_saved_never_stands_in_memory(
-    web: MisbehavingServer, door: HttpClient, tmp_path: Path
-) -> None:
+def test_what_is_saved_never_stands_in_memory(site: Site, tmp_path: Path) -> None:
     body = bytes(range(256)) * 40_000
-    web.answers("/", body=body, headers={"ETag": '"1"'})
+    site.answers("/", body=body, headers={"ETag": '"1"'})
     with (tmp_path / "saved").open("w+b") as file:
         tracemalloc.start()
-        answer = door.save(web.url("/"), file, max_bytes=len(body), allow_private=True)
+        answer = site.save(file, max_bytes=len(body))
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     assert (answer.content, answer.complete, answer.validators) == (b"", True, {"etag": '"1"'})
     assert (tmp_path / "saved").read_bytes() == body
     assert most < 1.5 * len(body)  # of which one is the server's
-    assert web.requests[0].headers["accept-encoding"] == "identity"
+    assert site.headers()["accept-encoding"] == "identity"
 
 
-def test_F03_what_is_saved_has_a_cap_and_a_ratio(
-    web: MisbehavingServer, door: HttpClient, tmp_path: Path
-) -> None:
+def test_F03_what_is_saved_has_a_cap_and_a_ratio(site: Site, tmp_path: Path) -> None:
     bomb = gzip.compress(b"0" * 20_000_000)
-    web.answers("/large", body=b"x" * 1000)
-    web.answers("/bomb", body=bomb, headers={"Content-Encoding": "gzip"})
     with (tmp_path / "saved").open("w+b") as file:
+        site.answers("/", body=b"x" * 1000)
         with pytest.raises(FetchError, match="larger than 999 bytes"):
-            door.save(web.url("/large"), file, max_bytes=999, allow_private=True)
+            site.save(file, max_bytes=999)
+        site.answers("/", body=bomb, headers={"Content-Encoding": "gzip"})
         with pytest.raises(FetchError, match="100 times its size"):
-            door.save(web.url("/bomb"), file, max_bytes=10**9, allow_private=True)
+            site.save(file, max_bytes=10**9)
 
 
-def test_F02_what_was_cut_is_saved_without_validators(
-    web: MisbehavingServer, door: HttpClient, tmp_path: Path
-) -> None:
-    web.answers("/", body=b"half", length=8, headers={"ETag": '"1"'})
+def test_F02_what_was_cut_is_saved_without_validators(site: Site, tmp_path: Path) -> None:
+    site.answers("/", body=b"half", length=8, headers={"ETag": '"1"'})
     with (tmp_path / "saved").open("w+b") as file:
         file.write(b"of an earlier try")
-        answer = door.save(web.url("/"), file, max_bytes=99, allow_private=True)
+        answer = site.save(file, max_bytes=99)
     assert (answer.complete, answer.validators) == (False, {})
     assert (tmp_path / "saved").read_bytes() == b"half"
-    assert len(web.requests) == 2  # the second time it brought nothing more
+    assert len(site.web.requests) == 2  # the second time it brought nothing more
 
 
 BODY = bytes(range(256)) * 40
@@ -85,19 +79,19 @@ def part(begin: int, end: int, **headers: str) -> Answer:
     return Answer(206, body=BODY[begin:end], headers=headers)
 
 
-def saved(web: MisbehavingServer, door: HttpClient, tmp_path: Path) -> tuple[bytes, Response]:
+def saved(site: Site, tmp_path: Path) -> tuple[bytes, Response]:
     with (tmp_path / "saved").open("w+b") as file:
-        answer = door.save(web.url("/"), file, max_bytes=len(BODY), allow_private=True)
+        answer = site.save(file, max_bytes=len(BODY))
     return (tmp_path / "saved").read_bytes(), answer
 
 
 def test_F02_of_a_file_that_broke_off_only_the_rest_is_asked_for(
-    web: MisbehavingServer, door: HttpClient, tmp_path: Path
+    site: Site, tmp_path: Path
 ) -> None:
-    resuming(web, {"ETag": '"1"'}, lambda begin: part(begin, min(begin + 5000, len(BODY))))
-    content, answer = saved(web, door, tmp_path)
+    resuming(site.web, {"ETag": '"1"'}, lambda begin: part(begin, min(begin + 5000, len(BODY))))
+    content, answer = saved(site, tmp_path)
     assert (content, answer.complete, answer.validators) == (BODY, True, {"etag": '"1"'})
-    ranges = [(one.headers.get("range"), one.headers.get("if-range")) for one in web.requests]
+    ranges = [(one.headers.get("range"), one.headers.get("if-range")) for one in site.web.requests]
     assert ranges == [(None, None), *((f"bytes={n}-", '"1"') for n in (1000, 6000))]
 
 
@@ -114,28 +108,28 @@ def test_F02_of_a_file_that_broke_off_only_the_rest_is_asked_for(
     ids=["changed", "from-elsewhere", "of-another", "encoded", "from-nowhere", "refused"],
 )
 def test_F02_what_is_not_the_rest_of_a_file_is_not_put_behind_it(
-    web: MisbehavingServer, door: HttpClient, tmp_path: Path, other: Answer
+    site: Site, tmp_path: Path, other: Answer
 ) -> None:
-    resuming(web, {"ETag": '"1"'}, lambda _: other)
-    content, answer = saved(web, door, tmp_path)
+    resuming(site.web, {"ETag": '"1"'}, lambda _: other)
+    content, answer = saved(site, tmp_path)
     assert content == BODY and answer.complete
 
 
 @pytest.mark.parametrize("headers", [{}, {"ETag": 'W/"1"'}])
 def test_F02_the_rest_is_not_asked_for_where_nothing_names_the_file_for_sure(
-    web: MisbehavingServer, door: HttpClient, tmp_path: Path, headers: dict[str, str]
+    site: Site, tmp_path: Path, headers: dict[str, str]
 ) -> None:
-    resuming(web, headers, lambda begin: part(begin, len(BODY)))
-    content, answer = saved(web, door, tmp_path)
-    assert (content, answer.complete, len(web.requests)) == (BODY[:1000], False, 1)
+    resuming(site.web, headers, lambda begin: part(begin, len(BODY)))
+    content, answer = saved(site, tmp_path)
+    assert (content, answer.complete, len(site.web.requests)) == (BODY[:1000], False, 1)
 
 
 def test_F02_a_file_that_never_comes_whole_is_not_asked_for_for_ever(
-    web: MisbehavingServer, door: HttpClient, tmp_path: Path
+    site: Site, tmp_path: Path
 ) -> None:
-    resuming(web, {"ETag": '"1"'}, lambda begin: part(begin, begin + 10))
-    content, answer = saved(web, door, tmp_path)
-    assert not answer.complete and BODY.startswith(content) and len(web.requests) == 11
+    resuming(site.web, {"ETag": '"1"'}, lambda begin: part(begin, begin + 10))
+    content, answer = saved(site, tmp_path)
+    assert not answer.complete and BODY.startswith(content) and len(site.web.requests) == 11
 
 
 def test_F04_a_file_that_is_taken_up_again_has_no_more_time(
@@ -149,19 +143,17 @@ def test_F04_a_file_that_is_taken_up_again_has_no_more_time(
         return part(begin, begin + 10) if begin else Answer(body=BODY[:10], headers=ETAG, length=99)
 
     web.decides("/", late)
-    door = HttpClient(version="1", gate_dir=tmp_path, monotonic=time)
+    site = Site(web, HttpClient(version="1", gate_dir=tmp_path, monotonic=time))
     with (tmp_path / "saved").open("w+b") as file:
-        answer = door.save(web.url("/"), file, max_bytes=9999, allow_private=True)
+        answer = site.save(file, max_bytes=9999)
     assert not answer.complete and len(web.requests) == 2
 
 
-def test_a_disk_that_cannot_hold_an_answer_is_named(
-    web: MisbehavingServer, door: HttpClient, tmp_path: Path
-) -> None:
+def test_a_disk_that_cannot_hold_an_answer_is_named(site: Site, tmp_path: Path) -> None:
     class Full(io.BytesIO):
         def write(self, _: object) -> int:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    web.answers("/", body=b"x" * 1000)
+    site.answers("/", body=b"x" * 1000)
     with pytest.raises(FetchError, match="cannot be saved: No space left on device"):
-        door.save(web.url("/"), Full(), max_bytes=9999, allow_private=True)
+        site.save(Full())
