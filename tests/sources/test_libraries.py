@@ -24,6 +24,7 @@ from monitor.sources.pubmed import PubMed
 from monitor.sources.ris import Ris
 from monitor.text.latex import bare, unlatex
 from tests.fuzz import spoiled
+from tests.servers.web import Answer
 from tests.sources import libraries
 from tests.sources.conftest import Service
 from tests.sources.scenario import FIXTURES, NOW, only, read
@@ -533,20 +534,22 @@ def test_pubmed_is_searched_from_the_last_day_with_an_overlap(service: Service) 
     assert [len(one) for one in papers] == [100, 100, 50]
 
 
-@pytest.mark.parametrize("body", [b"<PubmedArticleSet></PubmedArticleSet>", b"<html>", b"Busy"])
-def test_F01_F06_a_page_without_records_moves_nothing(service: Service, body: bytes) -> None:
+@pytest.mark.parametrize(
+    ("broken", "state"),
+    [
+        (Answer(body=b"<PubmedArticleSet></PubmedArticleSet>"), {}),
+        (Answer(body=b"<html>"), {}),
+        (Answer(body=b"Busy"), {}),
+        (Answer(503), "127.0.0.1 answered 503 Service Unavailable"),
+    ],
+)
+def test_F01_F06_a_page_without_records_moves_nothing(
+    service: Service, broken: Answer, state: object
+) -> None:
     service.web.answers(search("2025/05/02", "2025/06/01"), body=libraries.searched(range(150)))
-    service.web.answers(fetch(range(100)), body=body)
+    service.web.decides(fetch(range(100)), lambda _: broken)
     service.web.answers(fetch(range(100, 150)), body=libraries.pubmed(range(100, 150)))
-    assert states(loaded(service.open(PubMed, query="water"), {})) == [{}, {}]
-
-
-def test_a_page_that_cannot_be_had_moves_nothing(service: Service) -> None:
-    service.web.answers(search("2025/05/02", "2025/06/01"), body=libraries.searched(range(150)))
-    service.web.answers(fetch(range(100)), status=503)
-    service.web.answers(fetch(range(100, 150)), body=libraries.pubmed(range(100, 150)))
-    first, second = states(loaded(service.open(PubMed, query="water"), {}))
-    assert "503" in str(first) and second == {}
+    assert states(loaded(service.open(PubMed, query="water"), {})) == [state, {}]
 
 
 def test_a_long_time_is_read_in_pieces_that_pubmed_can_list(service: Service) -> None:
