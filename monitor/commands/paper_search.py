@@ -16,7 +16,6 @@ from msgspec import structs
 
 from monitor.commands.query_bounds import most_read, refuse_too_many_words, too_many_papers
 from monitor.match import (
-    Match,
     Query,
     TopicIndex,
     build_prefilter,
@@ -26,7 +25,6 @@ from monitor.match import (
 from monitor.match.language.tree import Label, every_leaf
 from monitor.model import (
     ChangeKind,
-    MatchReason,
     Paper,
     PaperFilter,
     Sighting,
@@ -52,7 +50,6 @@ _FIRST_NAMED, _NAMED_AT_ONCE = 100, 20_000
 
 # A cheap check of title and abstract that excludes no paper that matches.
 Prefilter = Callable[[str, str], bool]
-Matches = list[tuple[StoredPaper, Match | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +61,6 @@ class FoundPaper:
 
 
 @dataclass(frozen=True, slots=True)
-class PaperHit:
-    """A paper that was found, and its match with the query; None where there is no query."""
-
-    record: FoundPaper
-    match: Match | None = None
-
-    @property
-    def why(self) -> tuple[MatchReason, ...]:
-        """Which words the query matched, worked out when it is asked for."""
-        return self.match.why if self.match else ()
-
-
-@dataclass(frozen=True, slots=True)
 class PapersPage:
     """A page of papers, newest first.
 
@@ -84,7 +68,7 @@ class PapersPage:
     ended before it was full: there may be more further back.
     """
 
-    hits: tuple[PaperHit, ...]
+    papers: tuple[StoredPaper, ...]
     cursor: int | None = None
     is_cut: bool = False
 
@@ -134,7 +118,7 @@ def name_all(
             read += len(batch)
             if matcher and read > most_read(matcher.query):
                 raise too_many_papers(tx, matcher.query)
-            ids += [stored.id for stored, _ in _match(tx, matcher, batch)]
+            ids += [stored.id for stored in _match(tx, matcher, batch)]
             if len(ids) >= most:
                 break
     return ids[:most]
@@ -153,8 +137,9 @@ def _pages(
     while most > 0:
         with runtime.database.reading() as tx:
             page = _page(tx, matcher, wanted, below, min(most, _EXPORTED_AT_ONCE))
-        yield from (hit.record for hit in page.hits)
-        most, below = most - len(page.hits), page.cursor
+            records = _with_sightings(tx, page.papers)
+        yield from records
+        most, below = most - len(page.papers), page.cursor
         if below is None:
             return
 
@@ -166,19 +151,17 @@ def _page(
     below: int | None,
     limit: int,
 ) -> PapersPage:
-    hits: list[PaperHit] = []
+    shown: list[StoredPaper] = []
     looked_at, most = 0, _most_looked_at(matcher)
     at_once = MOST_LOOKED_AT if wanted == EVERY else _NAMED_AT_ONCE
     for at, named, ids in batches(tx, matcher, wanted, below, at_once):
-        matches = _match(tx, matcher, ids)
-        room = limit - len(hits)
-        hits += _hits(tx, matches[:room])
-        if len(matches) > room:
-            return PapersPage(tuple(hits), hits[-1].record.stored.id)
+        shown += _match(tx, matcher, ids)
+        if len(shown) > limit:
+            return PapersPage(tuple(shown[:limit]), shown[limit - 1].id)
         looked_at += len(ids)
         if looked_at >= most or named >= MOST_NAMED:
-            return PapersPage(tuple(hits), at, is_cut=True)
-    return PapersPage(tuple(hits))
+            return PapersPage(tuple(shown), at, is_cut=True)
+    return PapersPage(tuple(shown))
 
 
 def _most_looked_at(matcher: QueryMatcher | None) -> int:
@@ -219,24 +202,20 @@ def batches(
         yield at, named, kept
 
 
-def _match(tx: Transaction, matcher: QueryMatcher | None, ids: list[int]) -> Matches:
-    """Return the papers that match, with their matches; all where there is no query."""
-    if matcher:
-        return matcher.match(tx, ids)
-    return [(stored, None) for stored in load_page(tx, ids)]
+def _match(tx: Transaction, matcher: QueryMatcher | None, ids: list[int]) -> list[StoredPaper]:
+    """Return the papers that match; all where there is no query."""
+    return matcher.match(tx, ids) if matcher else load_page(tx, ids)
 
 
-def _hits(tx: Transaction, matches: Matches) -> list[PaperHit]:
-    seen = sightings.of_papers(tx, [stored.id for stored, _ in matches])
-    return [
-        PaperHit(FoundPaper(stored, seen.get(stored.id, ())), match) for stored, match in matches
-    ]
+def _with_sightings(tx: Transaction, stored: Sequence[StoredPaper]) -> list[FoundPaper]:
+    seen = sightings.of_papers(tx, [paper.id for paper in stored])
+    return [FoundPaper(paper, seen.get(paper.id, ())) for paper in stored]
 
 
 def load_found(tx: Transaction, ids: Sequence[int]) -> list[FoundPaper]:
     """Return stored papers with their sightings, in the order of `ids`, without unknown ids."""
-    stored, seen = papers.load(tx, ids), sightings.of_papers(tx, ids)
-    return [FoundPaper(stored[id], seen.get(id, ())) for id in ids if id in stored]
+    stored = papers.load(tx, ids)
+    return _with_sightings(tx, [stored[id] for id in ids if id in stored])
 
 
 class QueryMatcher:
@@ -253,11 +232,11 @@ class QueryMatcher:
         fields = {leaf.field for leaf in every_leaf(query.root) if isinstance(leaf, Label)}
         self._needs_sightings = not fields.isdisjoint(("source", "announce"))
 
-    def match(self, tx: Transaction, ids: Iterable[int]) -> Matches:
+    def match(self, tx: Transaction, ids: Iterable[int]) -> list[StoredPaper]:
         """Return those of the papers that match, in the order of `ids`."""
         page = load_page(tx, ids, self._may)
         texts, sources = as_matched(tx, page, with_sightings=self._needs_sightings)
-        return [(page[hit.position], hit) for hit in self.index.match(texts, sources=sources)]
+        return [page[hit.position] for hit in self.index.match(texts, sources=sources)]
 
 
 def load_page(

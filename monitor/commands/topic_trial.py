@@ -198,7 +198,7 @@ def _find_matches(tx: Transaction, matcher: QueryMatcher, reach: Reach) -> Trial
     looked_up = since = 0
     for _, _, named in batches(tx, matcher):
         ids = named[: reach.named - looked_up]
-        days |= {stored.id: stored.first_seen.date() for stored, _ in matcher.match(tx, ids)}
+        days |= {stored.id: stored.first_seen.date() for stored in matcher.match(tx, ids)}
         looked_up += len(ids)
         if len(days) >= reach.matching or looked_up >= reach.named:
             since = ids[-1]

@@ -102,11 +102,11 @@ def turned(runtime: Runtime, query: str, wanted: PaperFilter, limit: int) -> lis
     found, below = [], None
     while True:
         page = find_page(runtime, query, wanted, below, limit)
-        found += [hit.record.stored.id for hit in page.hits]
+        found += [stored.id for stored in page.papers]
         below = page.cursor
         if below is None:
             return found
-        assert len(page.hits) == limit or page.is_cut
+        assert len(page.papers) == limit or page.is_cut
 
 
 WANTED: dict[str, dict[str, Any]] = {
@@ -166,12 +166,5 @@ def test_a_page_that_has_a_new_paper_behind_it_repeats_none(store: Database) -> 
     first = find_page(of(store), limit=5)
     ingest(store, new(arxiv("269999", "agents at last")), now=START + timedelta(days=40))
     second = find_page(of(store), below=first.cursor, limit=5)
-    ids = [hit.record.stored.id for hit in (*first.hits, *second.hits)]
+    ids = [stored.id for stored in (*first.papers, *second.papers)]
     assert all(one > other for one, other in pairwise(ids)) and PAPERS + 1 not in ids
-
-
-def test_a_hit_says_which_words_matched_and_who_has_it(store: Database) -> None:
-    hit = find_page(of(store), "zebra", limit=1).hits[0]
-    assert [(why.field, why.words) for why in hit.why] == [("title", ("zebra",))]
-    assert len(hit.record.sightings) == 1
-    assert find_page(of(store), limit=1).hits[0].why == ()

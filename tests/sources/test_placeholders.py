@@ -20,6 +20,7 @@ from monitor.sources.pubmed import PubMed
 from monitor.sources.ris import Ris
 from monitor.sources.semanticscholar import SemanticScholar
 from tests.sources.pubmedxml import article, articles
+from tests.sources.scenario import read
 from tests.sources.test_feed import rss
 from tests.sources.test_oai import dublin, oai, record
 

@@ -85,9 +85,8 @@ def search_papers(visit: Visit) -> Response:
     try:
         parsed = parse_query(search.q, runtime.synonyms) if search.q else None
         page = find_page(runtime, search.q, search.filter(visit.zone), cursor)
-        stored = [hit.record.stored for hit in page.hits]
         with runtime.database.reading() as tx:
-            entries = show_papers(runtime, tx, stored, parsed)
+            entries = show_papers(runtime, tx, page.papers, parsed)
     except QueryError as error:
         fault = pointed(search.q, error)
         status = 400 if isinstance(error, TooWideError) else 200
