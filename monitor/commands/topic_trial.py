@@ -259,8 +259,6 @@ def no_paper_has(words: Sequence[str], papers: int) -> str:
     return f"none of {among} stored has {named}; check the spelling"
 
 
-# Counting the parts of a query in the newest 5,000 papers takes about half a second.
-LOOKED_AT = 5_000
 NEARLY_ALL = 0.9
 # Fewer papers say little about a part.
 _ENOUGH = 20
@@ -297,10 +295,10 @@ class PartCounts:
         return self.looked_at >= _ENOUGH and part.papers >= NEARLY_ALL * self.looked_at
 
 
-def count_parts(runtime: Runtime, query: str, most: int = LOOKED_AT) -> PartCounts:
+def count_parts(runtime: Runtime, query: str, most: int) -> PartCounts:
     """Count the papers of each part of a query, or of the topic of that name. Raises QueryError.
 
-    Fewer than `most` papers are looked at where each of them takes long.
+    Of the newest papers, `most` are looked at; fewer where each of them takes long.
     """
     whole = read_query(runtime, query)
     parts = split_parts(whole)
