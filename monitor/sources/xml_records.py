@@ -153,7 +153,7 @@ def records(
     """Yield each of `heads` below the root as it begins, and each of `names` as it ends.
 
     An element that begins has only its attributes yet. A record is discarded when the next one is
-    requested. `content` may be gzip. Raises XmlError, also for a root that is none of `roots`;
+    requested. `content` may be gzip. Raises XmlError, also for a root not in `roots`;
     what was yielded before it is still good.
     """
     parents: list[Element] = []

@@ -463,7 +463,7 @@ def test_F3_a_feed_without_entries_is_a_success() -> None:
         ),
     ],
 )
-def test_F01_an_answer_that_is_no_feed_is_an_error(content: str, why: str) -> None:
+def test_F01_F6_an_answer_that_is_no_feed_is_an_error(content: str, why: str) -> None:
     reading = read(content)
     assert re.search(why, reading.error) and not reading.complete and reading.papers == ()
 
