@@ -175,7 +175,8 @@ def newest_mail(tx: Transaction, subscription: str = "lab") -> str:
 
 
 def all_papers(tx: Transaction) -> list[StoredPaper]:
-    return list(papers.load(tx, search.newest(tx, None, None, 10_000)).values())
+    every = papers.load(tx, search.newest(tx, None, None, 10_000)).values()
+    return [stored for stored in every if not stored.purged]
 
 
 class Said:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 import msgspec
+import pytest
 import sqlalchemy as sa
 from msgspec.structs import replace
 
@@ -25,6 +26,12 @@ THREE = Paper("Bandits in Trials", "A third.", ("A. Turing",), keys={"arxiv": "2
 LATER = NOW + 100 * DAY
 
 
+@pytest.fixture(autouse=True)
+def watched(store: Database) -> None:
+    subscribe(store, "ada")
+    watch(store, "t")
+
+
 def purge(
     store: Database, before: datetime | None = LATER, most: int | None = None, limit: int = 100
 ) -> int:
@@ -33,8 +40,6 @@ def purge(
 
 
 def test_a_purged_paper_that_returns_is_known_and_announced_to_nobody(store: Database) -> None:
-    subscribe(store, "ada")
-    watch(store, "t")
     read(store, "feed", ONE, TWO)
     assert tell(store) == [1, 2]
     assert purge(store) == 2
@@ -52,8 +57,6 @@ def test_a_purged_paper_that_returns_is_known_and_announced_to_nobody(store: Dat
 def test_a_later_version_of_a_purged_paper_is_a_revision_and_it_is_there_again(
     store: Database,
 ) -> None:
-    subscribe(store, "ada")
-    watch(store, "t")
     read(store, "feed", replace(ONE, version=1))
     tell(store)
     purge(store)
@@ -64,8 +67,6 @@ def test_a_later_version_of_a_purged_paper_is_a_revision_and_it_is_there_again(
 
 
 def test_what_somebody_is_still_to_be_sent_stays(store: Database) -> None:
-    subscribe(store, "ada")
-    watch(store, "t")
     read(store, "feed", ONE)
     assert purge(store) == 0, "it waits to be matched"
     match(store)
@@ -78,6 +79,7 @@ def test_what_somebody_is_still_to_be_sent_stays(store: Database) -> None:
 
 
 def test_papers_go_by_number_the_earliest_first_and_so_many_at_a_time(store: Database) -> None:
+    subscribe(store)  # nobody waits for them
     read(store, "feed", ONE, TWO, THREE)
     match(store)
     assert purge(store, None, 1, limit=1) == 1
@@ -105,8 +107,6 @@ def test_of_runs_the_last_of_each_source_stays_and_what_it_is_asked_with(store: 
 
 
 def test_bodies_of_what_was_sent_are_emptied_and_others_stay(store: Database) -> None:
-    subscribe(store, "ada")
-    watch(store, "t")
     read(store, "feed", ONE)
     tell(store)
     read(store, "feed", TWO, now=NOW + DAY)
@@ -122,8 +122,6 @@ def test_bodies_of_what_was_sent_are_emptied_and_others_stay(store: Database) ->
 def test_a_digest_without_its_texts_is_shown_with_its_papers_as_they_are_now(
     store: Database,
 ) -> None:
-    subscribe(store, "ada")
-    watch(store, "t")
     read(store, "feed", ONE)
     tell(store)
     with store.writing() as tx:
@@ -143,8 +141,6 @@ def test_a_digest_without_its_texts_is_shown_with_its_papers_as_they_are_now(
 
 
 def test_an_old_body_that_was_never_compressed_is_emptied_too(store: Database) -> None:
-    subscribe(store, "ada")
-    watch(store, "t")
     read(store, "feed", ONE)
     tell(store)
     with store.writing() as tx:
@@ -159,8 +155,6 @@ def test_an_old_body_that_was_never_compressed_is_emptied_too(store: Database) -
 
 
 def test_old_matches_go_and_what_was_sent_is_not_sent_again(store: Database) -> None:
-    subscribe(store, "ada")
-    watch(store, "t")
     read(store, "feed", ONE)
     assert tell(store) == [1]
     read(store, "feed", TWO, now=NOW + DAY)

@@ -16,7 +16,7 @@ from monitor.store.engine import schema
 from monitor.store.engine.database import Database
 from monitor.store.engine.opening import open_store
 from monitor.store.restore import restore
-from tests.store.scenes import DAY, HOUR, NOW, digest, freeze, subscribe
+from tests.store.scenes import DAY, NOW, digest, freeze, subscribe
 
 ADA, BOB = "ada@example.org", "bob@example.org"
 SUPPRESSED, PLANNED = DeliveryState.SUPPRESSED, DeliveryState.PLANNED
@@ -93,19 +93,6 @@ def test_case_makes_no_difference(store: Database, written: str, configured: str
     suppress(store, written)
     plan(store, configured, BOB)
     assert claim(store) == [("reading", BOB)]
-
-
-def test_a_pause_ends_by_itself_and_what_it_withheld_is_not_sent_later(store: Database) -> None:
-    suppress(store, ADA, until=NOW + DAY)
-    plan(store)
-    with store.writing() as tx:
-        suppressions.withhold(tx, NOW)
-    later = NOW + DAY
-    plan(store, period="q")
-    assert claim(store, later) == [("reading", ADA), ("reading", BOB)]
-    with store.reading() as tx:
-        assert suppressions.listing(tx, later) == []
-        assert len(suppressions.listing(tx, later - HOUR)) == 1
 
 
 def test_lifting_begins_with_the_next_digest(store: Database) -> None:
