@@ -13,7 +13,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from monitor.channels.email import channel
 from monitor.channels.email.channel import multipart
 
 BOUNDARY = "=_0123456789abcdef0123456789abcdef"
@@ -91,12 +90,3 @@ def test_E23_the_wire_has_short_lines_of_ascii(subject: str, text: str, html: st
 def test_a_text_is_encoded_as_little_as_it_needs(text: str, encoding: str) -> None:
     ours = multipart("s", text, "<p>", BOUNDARY).decode()
     assert ours.partition("Content-Transfer-Encoding: ")[2].startswith(f"{encoding}\r\n")
-
-
-def test_a_part_that_many_get_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    encoded: list[str] = []
-    monkeypatch.setattr(channel, "_encode", lambda text: (encoded.append(text), ("7bit", b"x"))[1])
-    text, html = "a text of this test alone", "its <b>page</b>"
-    mails = {multipart("s", text, html, f"=_{number}") for number in range(20)}
-    assert len(mails) == 20
-    assert encoded == [f"{text}\n", f"{html}\n"]

@@ -408,19 +408,7 @@ def test_M06_connection_dropped_after_the_dot_is_unknown_and_not_tried_again_in_
     assert mx.connections == 2
 
 
-def test_M07_an_answer_that_comes_late_is_waited_for(mx: ScriptedSmtp) -> None:
-    ready = threading.Event()
-    mx.script["dot"].append(Hold(ready, "250 2.0.0 at last"))
-    commit = Commit()
-    outcome = in_thread(lambda: server(mx.port).send(letter(), commit))
-    assert mx.saw_dot.wait(PATIENCE)
-    assert commit.calls == 1
-    ready.set()
-    assert outcome().state is DeliveryState.SENT
-    assert len(mx.received) == 1
-
-
-def test_M07_the_final_answer_has_a_longer_time_than_the_other_ones(mx: ScriptedSmtp) -> None:
+def test_M07_a_late_final_answer_is_waited_for_longer_than_the_other_ones(mx: ScriptedSmtp) -> None:
     """What was in force before it is the time of a piece of the text."""
     mx.script["dot"].append(Patient(0.5, "250 2.0.0 at last"))
     ours = server(mx.port, timeouts=timeouts(block=0.1))
