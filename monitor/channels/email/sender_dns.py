@@ -53,8 +53,8 @@ def _spf(domain: str, lookup: Lookup) -> Finding:
     elif {"+all", "all"} & {*records[0].split()}:
         problem = f"“{records[0]}” lets anybody send for you: end it with -all"
     else:
-        found = f"“{records[0]}”: see that it names the server that sends for you"
-        return Finding("SPF", True, found)
+        advice = f"“{records[0]}”: see that it names the server that sends for you"
+        return Finding("SPF", True, advice)
     return Finding("SPF", False, problem)
 
 
@@ -64,8 +64,8 @@ def _dkim(domain: str, lookup: Lookup) -> Finding:
     if lookup(name) is None:
         problem = f"there is no key below {name}: let your mail server sign, and publish its key"
         return Finding("DKIM", False, problem)
-    found = f"{name} is there: look for “dkim=pass” in the source of a mail of `send-test`"
-    return Finding("DKIM", True, found)
+    advice = f"{name} is there: look for “dkim=pass” in the source of a mail of `send-test`"
+    return Finding("DKIM", True, advice)
 
 
 def _dmarc(domain: str, lookup: Lookup) -> Finding:

@@ -96,14 +96,7 @@ class Sendmail:
         it started is stopped with it.
         """
         try:
-            process = subprocess.Popen(
-                [str(self.program), "-i", "-odb", "-f", letter.sender, "--", letter.recipient],
-                stdin=message,
-                stdout=output,
-                stderr=output,
-                env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
-                start_new_session=True,
-            )
+            process = self._start(letter, message, output)
         except OSError as error:
             problem = f"{self.program} cannot be run: {error.strerror}"
             return Outcome(DeliveryState.RETRY, problem, channel_down=True)
@@ -114,6 +107,18 @@ class Sendmail:
             problem = f"{self.program} did not end within {self._seconds:g} s, and was stopped"
             return Outcome(DeliveryState.UNKNOWN, problem)
         return self._read_status(status, letter, _read_reason(output))
+
+    def _start(
+        self, letter: Letter, message: IO[bytes], output: IO[bytes]
+    ) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [str(self.program), "-i", "-odb", "-f", letter.sender, "--", letter.recipient],
+            stdin=message,
+            stdout=output,
+            stderr=output,
+            env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+            start_new_session=True,
+        )
 
     def _read_status(self, status: int, letter: Letter, reason: str) -> Outcome:
         if status == 0:
