@@ -105,10 +105,10 @@ def test_what_reads_the_store_answers_and_warns_of_the_fault(
 
 
 def test_what_is_valid_is_still_shown_with_the_status_of_the_command(lived: House, say: Say):
-    lived.settings["topics"]["broken"] = {"query": "(("}
-    lived.settings["channels"]["broken"] = {"kind": "slack"}
     with lived.opened() as app, app.runtime.database.writing() as tx:
         tx.exec_driver_sql("UPDATE delivery SET state = 'unknown'")
+    lived.settings["topics"]["broken"] = {"query": "(("}
+    lived.settings["channels"]["broken"] = {"kind": "slack"}
     assert say("explain", "4711").status == 2
     heard = say("status", "--json", "--now", SUNDAY)
     assert heard.status == 1
