@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from monitor.app import App
 from monitor.commands.identity import merge
-from monitor.commands.suppressions import SubscriptionChange, apply_change
+from monitor.commands.suppressions import SubscriptionChange, apply_change, reader_status
 from monitor.signing import KeyRing
 from monitor.store.digests import suppressions
 from monitor.store.engine import schema
@@ -222,6 +222,18 @@ def test_a_key_is_made_once_where_none_is_written(house: House, smtp: ScriptedSm
     house.settings["secret_key"] = [KEY]
     with house.opened() as app:
         assert app.runtime.keys.keys == (KEY, made)
+
+
+def test_a_pause_ends_by_itself_and_can_be_taken_back(mailed: House):
+    with mailed.opened() as app:
+        runtime = app.runtime
+        paused = apply_change(runtime, "lab", ADA, SubscriptionChange.WEEK)
+        assert paused.until is not None
+        assert reader_status(runtime, "lab", ADA.upper()).until == paused.until
+        assert apply_change(runtime, "lab", ADA, SubscriptionChange.RESUME).suppression is None
+        apply_change(runtime, "lab", ADA, SubscriptionChange.MONTH)
+        mailed.clock.move(days=31)
+        assert reader_status(runtime, "lab", ADA).suppression is None
 
 
 def test_a_reader_cannot_undo_what_the_operator_has_set(mailed: House):
