@@ -17,6 +17,7 @@ import pytest
 from monitor.channels.slack import blocks
 from monitor.diff import same_work
 from monitor.digest import excerpt
+from monitor.digest.excerpt import MAX_SENTENCES, sentences
 from monitor.digest.shown import shown, to_readable_text
 from monitor.errors import QueryError
 from monitor.identity.authors import agreement
@@ -32,9 +33,8 @@ from monitor.model import (
     SightingText,
     TopicWhy,
 )
-from monitor.text import MAX_TEXT_LENGTH, clean, cut, letters, plain, sentences, title_key, words
+from monitor.text import MAX_TEXT_LENGTH, clean, cut, letters, plain, title_key, words
 from monitor.text.folding import UNFOLDED_LETTERS, fold_characters
-from monitor.text.sentence_ends import MAX_SENTENCES
 from tests.channels.samples import AT
 
 LENGTH = 4_000

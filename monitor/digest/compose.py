@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from msgspec import structs
 
 from monitor.digest.draft import Draft
-from monitor.digest.excerpt import LONG_TITLE
+from monitor.digest.excerpt import LONG_TITLE, sentences
 from monitor.digest.shown import formulas_of, readable_title, shown, shown_title
 from monitor.model import (
     ChangeKind,
@@ -22,7 +22,7 @@ from monitor.model import (
     Paper,
     Revision,
 )
-from monitor.text import clean, sentences
+from monitor.text import clean
 
 Explain = Callable[[str, Paper, Sequence[str]], tuple[MatchReason, ...]]
 

@@ -24,8 +24,7 @@ from monitor.pipeline.settle_deliveries import settle_open, time_down
 from monitor.store.digests import deliveries, outbox
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.digests.incidents import DOWN
-from monitor.store.engine.database import Transaction
-from monitor.store.engine.group_commit import Together
+from monitor.store.engine.database import Together, Transaction
 
 log = structlog.get_logger()
 

@@ -6,7 +6,6 @@ lattice         splits a folded text into words
 person_names    splits a person's name into its parts
 plurals         one form for singular and plural
 spelling        one form for British and American spelling
-sentence_ends   splits a text into sentences
 tables          reads the tables of this package
 """
 
@@ -37,4 +36,3 @@ from monitor.text.plurals import beginnings as beginnings
 from monitor.text.plurals import form_of as form_of
 from monitor.text.plurals import singular as singular
 from monitor.text.plurals import ways_to_write as ways_to_write
-from monitor.text.sentence_ends import sentences as sentences

@@ -170,7 +170,7 @@ def _openers() -> list[str]:
     Of what several threads write together, all that is done in it: who of them commits is chance.
     """
     frame = sys._getframe(2)
-    passed_on = ("contextlib.py", "database.py", "group_commit.py")
+    passed_on = ("contextlib.py", "database.py")
     while frame.f_code.co_filename.endswith(passed_on) or frame.f_code.co_name == "_repeat":
         if frame.f_code.co_qualname == "Database.probe":
             break

@@ -13,8 +13,7 @@ import sqlalchemy as sa
 
 from monitor.errors import StoreError
 from monitor.store.engine import processes
-from monitor.store.engine.database import Database, Transaction
-from monitor.store.engine.group_commit import Step, Together
+from monitor.store.engine.database import Database, Step, Together, Transaction
 from tests.patience import PATIENCE, at_once
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
