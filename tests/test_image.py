@@ -17,7 +17,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from monitor.config import load, starter
-from monitor.http import client
+from monitor.http.request import DEADLINE
 from tests.audit import report
 from tests.cli.whole import whole
 
@@ -244,7 +244,7 @@ def test_a_large_dump_has_room_where_the_store_is_a_server(name: str):
 @pytest.mark.parametrize("service", OURS)
 def test_the_service_has_time_to_end(service: dict[str, Any]):
     assert service["init"] is True  # as process 1 it would not hear a signal while it starts
-    assert int(service["stop_grace_period"].removesuffix("s")) > client.GET_DEADLINE.total_seconds()
+    assert int(service["stop_grace_period"].removesuffix("s")) > DEADLINE.total_seconds()
 
 
 def test_no_secret_is_in_the_files():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import typer
 from rich.text import Text
 
@@ -10,7 +12,6 @@ from monitor.cli.terminal import console, print_faults
 from monitor.commands.json_output import plain
 from monitor.config import load
 from monitor.errors import ConfigError, Fault
-from monitor.store.engine.connect import is_missing
 
 
 def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
@@ -24,7 +25,7 @@ def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
             from monitor.digest.render import JinjaTemplates
 
             faults = tuple(JinjaTemplates(settings.templates).faults())
-        if not is_missing(settings.store):
+        if not _is_missing(settings.store):
             from monitor.commands.topic_width import topic_warnings
 
             warnings = (*warnings, *topic_warnings(settings))
@@ -40,3 +41,9 @@ def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
         valid = Text(f"{config} is valid.", "green")
         answer(as_json, document, lambda: console.print(valid))
     raise typer.Exit(2 if faults else 0)
+
+
+def _is_missing(url: str) -> bool:
+    """Return whether a store is a SQLite file that does not exist; loads no SQLAlchemy."""
+    path = url.removeprefix("sqlite:///").partition("?")[0]
+    return url.startswith("sqlite:///") and not Path(path).exists()

@@ -17,7 +17,6 @@ from monitor.digest.wording import format_count
 from monitor.errors import StoreError
 from monitor.model import Delivery, DeliveryState, SourceReport, SourceWarning
 from monitor.pipeline import incidents
-from monitor.pipeline.compose import pause_end
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.pipeline.settle_deliveries import is_handed_off_again
 from monitor.store.digests import deliveries, digests, outbox, suppressions
@@ -376,7 +375,7 @@ def _next_slot(
 
 
 def _is_paused(subscription: Subscription, now: datetime) -> bool:
-    return now <= pause_end(subscription)
+    return now <= subscription.pause_end
 
 
 def _local(at: datetime, zone: str) -> str:

@@ -31,6 +31,7 @@ import httpx
 
 from monitor.errors import FetchError, WaitError
 from monitor.http.addresses import public_addresses, redact_url
+from monitor.http.cache_headers import LEAST, retry_after
 from monitor.http.dialing import Guard, TooLateError, Watch, core_url, proxy_for, resolve
 from monitor.http.host_limits import Gates
 from monitor.http.request import (
@@ -48,14 +49,12 @@ from monitor.http.request import (
     stored_address,
 )
 from monitor.http.response import (
-    LEAST,
     NETWORK_ERRORS,
     Response,
     headers_of,
     is_rest,
     read_refusal_body,
     read_response,
-    retry_after,
 )
 from monitor.http.server_memory import CONFIRMED, Memory, Wait
 

@@ -15,6 +15,7 @@ from monitor.http.addresses import PERMITTED_BY, redact_url, same_server
 from monitor.http.host_limits import gate_of
 
 MAX_REDIRECTS = 5
+DEADLINE = timedelta(seconds=60)
 
 
 class Limits(TypedDict, total=False):
@@ -46,7 +47,7 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict)
     allow_private: bool = False
     max_bytes: int = MAX_BYTES
-    deadline: timedelta = timedelta(seconds=60)
+    deadline: timedelta = DEADLINE
     apart: timedelta = timedelta(0)
     file: BinaryIO | None = None
     begin: int = 0

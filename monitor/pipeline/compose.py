@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, time, timedelta
+from datetime import datetime, timedelta
 from typing import Any, TypeAlias
-from zoneinfo import ZoneInfo
 
 import structlog
 
@@ -427,7 +426,7 @@ def find_next_due(
 
     A paused one is always looked at: the store does not know of pauses.
     """
-    if now <= pause_end(subscription):
+    if now <= subscription.pause_end:
         return
     if subscription.schedule.immediately:
         after = now + LOOK_AGAIN
@@ -453,7 +452,7 @@ def find_slot(
     early: bool,
 ) -> Slot | None:
     """Return the slot of which a digest is due, or with `early` the next one; None if paused."""
-    if now <= pause_end(subscription):
+    if now <= subscription.pause_end:
         return None
     after = _last_slot(subscription, state)
     if subscription.schedule.immediately:
@@ -471,13 +470,4 @@ def _last_slot(subscription: Subscription, state: SubscriptionState) -> datetime
     # After a change of zone, what is due still counts from the last slot: no date is skipped.
     first = max(state.first_seen, state.in_force_since) - MOMENT
     last = max(state.first_seen - MOMENT, state.last_due_at or first)
-    return max(last, pause_end(subscription))
-
-
-def pause_end(subscription: Subscription) -> datetime:
-    """Return the last moment of a pause; long ago without one."""
-    if subscription.settings.pause_until is None:
-        return datetime.min.replace(tzinfo=UTC)
-    zone = ZoneInfo(subscription.settings.timezone)
-    start = datetime.combine(subscription.settings.pause_until, time.min, zone)
-    return start.astimezone(UTC) - MOMENT
+    return max(last, subscription.pause_end)

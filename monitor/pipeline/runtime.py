@@ -7,8 +7,9 @@ import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from functools import cached_property
+from zoneinfo import ZoneInfo
 
 import msgspec
 
@@ -94,6 +95,16 @@ class Subscription(msgspec.Struct, frozen=True):
     @property
     def name(self) -> str:
         return self.settings.name
+
+    @property
+    def pause_end(self) -> datetime:
+        """The last moment of a pause; long ago without one."""
+        if self.settings.pause_until is None:
+            return datetime.min.replace(tzinfo=UTC)
+        start = datetime.combine(
+            self.settings.pause_until, time.min, ZoneInfo(self.settings.timezone)
+        )
+        return start.astimezone(UTC) - timedelta(microseconds=1)
 
 
 class ActiveConfig:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.http.response import lifetime, retry_after
+from monitor.http.cache_headers import lifetime, retry_after
 
 NOVEMBER = 784_111_777.0  # Sun, 06 Nov 1994 08:49:37 GMT, the moment of RFC 9110, 5.6.7
 

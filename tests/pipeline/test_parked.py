@@ -98,7 +98,7 @@ def test_commands_start_and_check_reports_the_fault(upgraded: House) -> None:
     [fault] = checked.json["faults"]
     assert fault["where"] == "topics.old.query"
     assert fault["message"].startswith("ANDNOT is not an operator here")
-    assert "write NOT" in fault["message"]
+    assert "write AND, OR or NOT" in fault["message"]
     assert fault["message"].endswith("until its query is corrected.")
 
 

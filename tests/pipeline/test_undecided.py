@@ -55,7 +55,7 @@ STEPS = {
     "its fingerprint": (keys, "fingerprint"),
     "its identifiers": (keys, "identifiers"),
     "its blocks": (keys, "blocks"),
-    "the hash of all that it says": (store_chunk, "mark"),
+    "the hash of all that it says": (store_chunk, "record_hash"),
     "the notices among a batch": (store_chunk, "mark_retracted"),
     "its first draft": (paper_drafts, "_new_draft"),
     "its columns": (write_papers, "columns"),

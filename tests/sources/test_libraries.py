@@ -391,7 +391,6 @@ def test_fields_of_bibtex(fields: str, name: str, value: object) -> None:
         ("C2  - PMC3600001", {"keys": {"pmcid": "PMC3600001"}}),
         ("C2  - 2019\nU1  - 5", {"keys": {}}),
         ("DB  - PubMed\nAN  - 123", {"keys": {"pmid": "123"}}),
-        ("AB  - Abstract", {"abstract": ""}),
         (
             f"DO  - {SICI}",
             {

@@ -158,12 +158,6 @@ def growth_fault(path: Path) -> str:
     return ""
 
 
-def is_missing(url: str) -> bool:
-    """Return whether a store is a SQLite file that does not exist."""
-    path = url.removeprefix("sqlite:///").partition("?")[0]
-    return url.startswith("sqlite:///") and not Path(path).exists()
-
-
 def header_of(path: Path) -> bytes:
     """Return the first bytes of a file, `SQLITE_HEADER` of a store. To open it could change it."""
     with path.open("rb") as file:

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
-from monitor.http.response import MOST
+from monitor.http.cache_headers import MOST
 from monitor.http.server_memory import Memory, Move, Wait
 from monitor.model import Clock, Dump, DumpCursor
 from monitor.store.engine import schema
