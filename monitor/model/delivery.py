@@ -69,7 +69,7 @@ class Delivery:
 class Outcome:
     """The result of one attempt to send.
 
-    `state` is SENT, RETRY, FAILED or UNKNOWN. `channel_down` means that the fault is the
+    `state` is SENT, RETRY, FAILED or UNKNOWN. `channel_down` of a RETRY means that the fault is the
     channel's, not this recipient's: its other deliveries wait and none is marked as failed.
     """
 

@@ -259,7 +259,8 @@ class Round:
         self._record(delivery, outcome)
 
     def _record(self, delivery: Delivery, outcome: Outcome) -> None:
-        if outcome.channel_down:
+        # Other outcomes stand whatever a channel says of itself: what may have arrived is unknown.
+        if outcome.channel_down and outcome.state is DeliveryState.RETRY:
             self._put_back(delivery, outcome.error)
         else:
             self._together.write(self._record_batch, (delivery, outcome))

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
-from monitor.model import Delivery, DeliveryState
-from monitor.pipeline.deliver import deliver_group
+from monitor.channels.base import Channel, ChannelOptions
+from monitor.model import Delivery, DeliveryState, Digest, Outcome, Rendered, Templates
+from monitor.pipeline.compose import compose
+from monitor.pipeline.deliver import deliver, deliver_group
 from monitor.pipeline.settle_deliveries import resolve
 from monitor.store.digests import deliveries, incidents
 from monitor.store.digests import incidents as stored_incidents
@@ -27,6 +31,40 @@ def ids(smtp: ScriptedSmtp) -> Counter[str]:
         for line in mail.content.splitlines()
         if line.startswith(b"Message-ID:")
     )
+
+
+class Silent(Channel):
+    """A channel whose server takes each message and never answers."""
+
+    kind = "silent"
+    Options = ChannelOptions
+    sent = 0
+
+    def render(self, digest: Digest, templates: Templates) -> tuple[Rendered, ...]:
+        return (Rendered(0, {}),)
+
+    def send(self, delivery: Delivery, commit_handoff: Callable[[], bool]) -> Outcome:
+        assert commit_handoff()
+        self.sent += 1
+        return Outcome(DeliveryState.UNKNOWN, "no answer", channel_down=True)
+
+
+def test_what_may_have_arrived_is_unknown_also_where_the_channel_is_said_to_be_down(
+    house: House,
+) -> None:
+    house.add("1.txt", AGENTS)
+    house.run()
+    house.add("2.txt", APART)
+    house.clock.move(days=1)
+    with house.opened() as app:
+        silent = Silent("pages", ChannelOptions(), app.runtime.templates)
+        runtime = replace(app.runtime, channels={"pages": silent})
+        app.ingest()
+        compose(runtime, early=True)
+        for _ in range(3):
+            deliver(runtime, ignore_backoff=True)
+    assert silent.sent == 1
+    assert house.states() == [DeliveryState.UNKNOWN]
 
 
 def outbox(house: House) -> list[Delivery]:

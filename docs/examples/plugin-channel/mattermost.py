@@ -39,4 +39,4 @@ class Mattermost(Channel):
         except HTTPError as error:  # an answer that is no: nothing was posted
             return Outcome(DeliveryState.RETRY, f"HTTP {error.code}", channel_down=True)
         except OSError as error:  # no answer: it may have been posted
-            return Outcome(DeliveryState.UNKNOWN, f"no answer: {error}", channel_down=True)
+            return Outcome(DeliveryState.UNKNOWN, f"no answer: {error}")
