@@ -35,7 +35,7 @@ from monitor.commands.paper_search import FoundPaper
 from monitor.diff import same_work
 from monitor.diff.decide import DecisionContext
 from monitor.digest import excerpt
-from monitor.digest.compose import describe_revision
+from monitor.digest.explain import describe_revision
 from monitor.digest.shown import formulas_of, shown
 from monitor.errors import QueryError
 from monitor.match import Query, TopicIndex, build_prefilter, parse_query

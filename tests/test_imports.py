@@ -212,7 +212,7 @@ PURE = (
     "channels/slack/menus.py",
     "diff/*",
     "digest/about.py",
-    "digest/compose.py",
+    "digest/explain.py",
     "digest/draft.py",
     "digest/excerpt.py",
     "digest/layout.py",

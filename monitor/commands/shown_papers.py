@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import structs
 
-from monitor.digest.compose import describe_revision, explain_again
+from monitor.digest.explain import describe_revision, explain_again
 from monitor.digest.shown import formulas_of, shown
 from monitor.errors import UsageError
 from monitor.match import Query, build_index

@@ -12,8 +12,8 @@ import structlog
 
 from monitor.channels.email.channel import sender_address
 from monitor.config import Settings
-from monitor.digest.compose import explain_papers
 from monitor.digest.draft import Draft, ListedPapers, draft
+from monitor.digest.explain import explain_papers
 from monitor.digest.schedule import Slot, late_before, latest_due, next_due
 from monitor.errors import MonitorError, StoreBusyError, StoreError
 from monitor.identity.resolve import other_titles

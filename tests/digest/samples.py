@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from monitor.digest.compose import explain_papers
 from monitor.digest.draft import draft
+from monitor.digest.explain import explain_papers
 from monitor.model import (
     Change,
     ChangeKind,

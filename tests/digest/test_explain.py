@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from msgspec import structs
 
-from monitor.digest.compose import count_changes, describe_revision, explain_papers
 from monitor.digest.draft import draft
+from monitor.digest.explain import count_changes, describe_revision, explain_papers
 from monitor.model import ChangeKind, Digest, EarlierText, MatchReason, Paper, Revision, TopicWhy
 from tests.digest.samples import NOW, PAPER, REPORT, digest, find, news
 
