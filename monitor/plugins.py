@@ -1,8 +1,8 @@
 """Kinds of sources and channels by name: what is built in, then what other packages bring.
 
 A package adds a kind with an entry point, `monitor.sources` or `monitor.channels`, whose name
-is the kind and whose value is `module:Class`. A class is imported only when its kind is used
-for, and has the `Options` of its kind.
+is the kind and whose value is `module:Class`. A class is imported when its kind is first used;
+its `Options` are the settings of that kind.
 """
 
 from __future__ import annotations

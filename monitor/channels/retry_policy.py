@@ -24,7 +24,7 @@ from monitor.setting_types import SOME, Duration, Section, Span, Spans
 AFTER_FAULT = timedelta(hours=1)
 
 # Wait before reconciling: the server may still be processing the message.
-ASK_AFTER = timedelta(minutes=15)
+SETTLE_AFTER = timedelta(minutes=15)
 
 # Hand-offs in a row without a clear answer after which an outage group rests.
 UNCLEAR_LIMIT = 3
@@ -99,7 +99,7 @@ def decide(
     and no later refusal says that it did not, so it becomes unknown where another one fails.
     """
     if outcome.state is DeliveryState.UNKNOWN:
-        return Decided(outcome, now + ASK_AFTER)
+        return Decided(outcome, now + SETTLE_AFTER)
     at, error = None, outcome.error
     if outcome.state is DeliveryState.RETRY:
         at = next_attempt(outcome, delivery, now, settings, down)
@@ -109,7 +109,7 @@ def decide(
     if delivery.handed_off_at is None:
         return Decided(replace(outcome, state=DeliveryState.FAILED, error=error), None)
     error = f"the first hand-off may have arrived; since then: {error}"
-    return Decided(replace(outcome, state=DeliveryState.UNKNOWN, error=error), now + ASK_AFTER)
+    return Decided(replace(outcome, state=DeliveryState.UNKNOWN, error=error), now + SETTLE_AFTER)
 
 
 def may_hand_off_again(delivery: Delivery, *, resend: bool, now: datetime, until: datetime) -> bool:

@@ -64,7 +64,7 @@ def _facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
 
 def _news(explanation: Explanation) -> Iterator[tuple[str, str]]:
     if not explanation.news_at:
-        yield "News", "none: the first reading of its source is not announced (see first_run)"
+        yield "News", "none: from a first reading (see first_run), or withdrawn before it was seen"
     elif not explanation.changes:
         yield "News", f"{at(explanation.news_at)}; the details were removed (see retention)"
     for change in explanation.changes:

@@ -324,7 +324,7 @@ def is_sent_again(tx: Transaction, runtime: Runtime, delivery: Delivery, now: da
     if delivery.state is DeliveryState.RETRY:
         return True
     at = delivery.next_attempt_at
-    held = at is not None and at > now + retry_policy.ASK_AFTER
+    held = at is not None and at > now + retry_policy.SETTLE_AFTER
     return not held and is_handed_off_again(tx, runtime, delivery, now)
 
 

@@ -185,7 +185,7 @@ def _cut(text: str, places: Sequence[Span], window: Span, limit: int) -> Passage
 
 # Making something counts for more than using it, and that for more than its results.
 _MAKES, _DOES, _RESULTS = 6.0, 4.0, 2.0
-_BEHIND, _LEANING, _SHORT = -2.0, -1.0, -2.0
+_BACKGROUND_LOSS, _DANGLING_LOSS, _SHORT = -2.0, -1.0, -2.0
 _FEWEST_WORDS = 9
 
 _NEW = r"(?:propos|present|introduc|develop|describ|design|devis|releas|contribut|formulat)\w*"
@@ -264,15 +264,15 @@ _DANGLING = _any_of(
     r"|this (?:is|was|has|can|may|will|leads|allows))\b"
 )
 
-_SAYS = ((_NEW_THING, _MAKES), (_CONTRIBUTION, _DOES), (_RESULT, _RESULTS))
-_LACKS = ((_BACKGROUND, _BEHIND), (_DANGLING, _LEANING))
+_GAINS = ((_NEW_THING, _MAKES), (_CONTRIBUTION, _DOES), (_RESULT, _RESULTS))
+_LOSSES = ((_BACKGROUND, _BACKGROUND_LOSS), (_DANGLING, _DANGLING_LOSS))
 
 
 def sentence_value(sentence: str) -> float:
-    """Return how much a sentence says of what a paper does; 0 when it cannot be seen."""
+    """Return how much a sentence says of what a paper does; below 0 for background."""
     sentence = sentence.lower()
-    value = next((value for pattern, value in _SAYS if pattern.search(sentence)), 0.0)
-    value += sum(loss for pattern, loss in _LACKS if pattern.search(sentence))
+    value = next((value for pattern, value in _GAINS if pattern.search(sentence)), 0.0)
+    value += sum(loss for pattern, loss in _LOSSES if pattern.search(sentence))
     return value + (_SHORT if sentence.count(" ") + 1 < _FEWEST_WORDS else 0)
 
 

@@ -52,7 +52,7 @@ def settle_open(runtime: Runtime, group: str, names: Collection[str]) -> None:
                 outbox.hand_off_again(tx, delivery.id, now)
             else:
                 unsettled = Outcome(
-                    DeliveryState.UNKNOWN, delivery.error, retry_after=retry_policy.ASK_AFTER
+                    DeliveryState.UNKNOWN, delivery.error, retry_after=retry_policy.SETTLE_AFTER
                 )
                 outbox.settle(tx, delivery.id, unsettled, now)
                 incidents.open_unclear(tx, runtime, delivery, now)

@@ -101,7 +101,7 @@ class Slack(Channel):
         return blocks.render_notice(notice, templates)
 
     def send(self, delivery: Delivery, commit_handoff: Callable[[], bool]) -> Outcome:
-        """The commit stands before the request: the SDK gives no place before its last byte."""
+        """The commit stands before the request: urllib gives no place before its last byte."""
         if not commit_handoff():
             return TAKEN_OVER
         thread = delivery.parent.rpartition(":")[2]
