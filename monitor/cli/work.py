@@ -133,7 +133,7 @@ def show_runs(runs: Sequence[Run]) -> None:
     rows = []
     for run in runs:
         counts = (run.seen, run.new, run.revised, run.known, run.rejected)
-        cells = [count or None for count in counts]
+        cells = [count or Text("–", justify="right") for count in counts]
         rows.append((run.source, run.document or None, run.outcome, *cells))
     numbers = ("Seen", "New", "Revised", "Known", "Rejected")
     show_table(("Source", "Document", "Outcome", *numbers), rows)
