@@ -318,8 +318,8 @@ _FUNCTIONS = word_set(
     "\\arg \\argmax \\argmin \\cos \\cosh \\deg \\det \\dim \\exp \\gcd \\inf \\ker \\lim \\liminf "
     "\\limsup \\ln \\log \\max \\min \\mod \\polylog \\poly \\Pr \\sin \\sinh \\sup \\tan \\tanh"
 )
-# Letters that words are made of. Of what should stand in formulas the space is kept in prose, where
-# authors forget the signs of a formula: "\pi\pi phase shifts".
+# Commands for letters of words. After a command that belongs in a formula, the space is kept in
+# prose: authors forget the dollar signs, as in "\pi\pi phase shifts".
 _OF_WORDS = word_set("o O l L ss ae AE oe OE aa AA i j")
 _LOOKS = word_set(
     "left right mleft mright middle big Big bigg Bigg bigl bigr Bigl Bigr displaystyle textstyle "

@@ -52,7 +52,7 @@ class Evidence:
     `new_passages` of its passages that the longer lacks, measured only with `no_place`;
     `same_numbers`: their abstracts have the same numbers, compared only where the titles' differ.
     `other_subject`: each title has a rare word that is in its abstract, too, and nowhere in the
-    other record. `conflict` is a scheme of which both have only different identifiers, else "".
+    other record. `conflict` is a scheme in which no identifier of the two is the same, else "".
     """
 
     title: Likeness

@@ -79,7 +79,7 @@ COUNTED_OFF = re.compile(
 )
 # A bound, which a revision may tighten: "<1MB model size".
 BOUND = re.compile(r"[<>≤≥]\s?(\d[\d.,]*\w*)")
-# Words of which one on each side makes another work of it.
+# Opposites: a work is another one if its title has the one where this title has the other.
 _CONTRARY = """
 after before|android ios|binary ternary|bottom top|centralised centralized decentralised
 decentralized distributed|classical quantum|continuous discrete|deterministic stochastic|early late

@@ -1,4 +1,4 @@
-"""The parts of topics: each term by itself, and the words that no paper has."""
+"""The terms of a topic one by one, and those of its words that no paper has."""
 
 from __future__ import annotations
 

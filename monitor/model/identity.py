@@ -15,7 +15,7 @@ class IncomingPaper(msgspec.Struct, frozen=True):
 
     `keys` are normalised identifiers, `title_key` a candidate only, `raw_id` the source's own
     name for the record (or a hash of it), `fingerprint` changes when the text does; `blocks`
-    are numbers of which near copies share one, `record_hash` changes with any text.
+    are numbers: near copies share at least one. `record_hash` changes with any text.
     `about` are the normalised identifiers of what a notice or comment is about, `common` those
     of the record that clearly different works carry: data, by which nothing is recognised.
     """

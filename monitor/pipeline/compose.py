@@ -410,7 +410,7 @@ def may_be_due(
     *,
     every: bool,
 ) -> list[tuple[Subscription, SubscriptionState]]:
-    """Return those of which a digest may be due at a time, with their states, but not the resting.
+    """Return the subscriptions that may be due at a time, with their states; none that rest.
 
     Without a time, all. With `every`, `selected` is all that are configured.
     """

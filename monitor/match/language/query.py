@@ -430,7 +430,7 @@ def _refuse_wordless(token: Token) -> NoReturn:
 
 
 def _near(token: Token, fields: tuple[str, ...], written: str, *, exact: bool) -> Near:
-    """Read the words of `"a b"~5`, each of which may end with a star."""
+    """Read the words of `"a b"~5`; any of them may end with a star."""
     distance = token.distance
     assert distance is not None, "a phrase without ~ is not a proximity search"
     if fields[0] in ("author", "category", "source", "announce"):
