@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from monitor.digest.excerpt import sentences
 from monitor.text import (
     clean,
     plain,
-    sentences,
     singular,
     split_person,
     title_key,
