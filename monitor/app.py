@@ -22,7 +22,7 @@ from monitor.channels.email.oauth import RefreshTokens, Tokens
 from monitor.channels.email.render import ReaderLinks
 from monitor.channels.email.sendmail import Sendmail
 from monitor.channels.email.settings import SmtpSettings
-from monitor.channels.email.smtp import Connections, SmtpServer
+from monitor.channels.email.smtp import SmtpServer
 from monitor.config import Settings, load, synonyms_of, topics_of
 from monitor.config.settings import DestinationSettings
 from monitor.digest.schedule import parse_schedule
@@ -298,13 +298,9 @@ def _channels(
     """Return all channels by name."""
     links = ReaderLinks(settings.public_url, keys) if settings.public_url else None
     smtp = settings.smtp
-    server = None
+    server: Sendmail | SmtpServer | None = None
     if smtp:
-        servers = (
-            Sendmail(smtp) if smtp.sendmail else SmtpServer(smtp, tokens)
-            for _ in range(smtp.connections)
-        )
-        server = Connections([*servers])
+        server = Sendmail(smtp) if smtp.sendmail else SmtpServer(smtp, tokens)
     shared = Shared(templates, server, settings.slack, settings.takes_slack_answers, links)
     channels: dict[str, Channel] = {EMAIL: Mail(EMAIL, (), server, links)} if server else {}
     for name, channel in settings.channels.items():

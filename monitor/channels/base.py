@@ -44,7 +44,7 @@ class ChannelOptions(Section):
 class Shared:
     """The templates, mail server and Slack bot that channels of one configuration share.
 
-    `smtp` is a `monitor.channels.email.smtp.Connections`, `slack` the settings of the bot.
+    `smtp` is what takes mail (`monitor.channels.email`), `slack` the settings of the bot.
     `slack_answers` is whether the service receives what is chosen in menus of Slack. `links` are a
     `monitor.channels.email.render.ReaderLinks`, None without pages to link to.
     """

@@ -19,7 +19,7 @@ from monitor.channels.base import Channel, Shared, complete, open_channel
 from monitor.channels.email.channel import Mail
 from monitor.channels.email.sendmail import Sendmail
 from monitor.channels.email.settings import SmtpSettings
-from monitor.channels.email.smtp import Connections, SmtpServer
+from monitor.channels.email.smtp import SmtpServer
 from monitor.channels.file import Pages
 from monitor.channels.slack import SlackSettings
 from monitor.channels.slack.channel import Slack
@@ -56,7 +56,7 @@ class TestMail(ChannelContract):
 
     def shared(self, folder: Path) -> Shared:
         settings = SmtpSettings(host="127.0.0.1", port=self.port, tls="none", sender=SENDER)
-        return Shared(JinjaTemplates(), smtp=Connections([SmtpServer(settings)]))
+        return Shared(JinjaTemplates(), smtp=SmtpServer(settings))
 
     @contextmanager
     def working(self, folder: Path) -> Iterator[Channel]:
@@ -77,7 +77,7 @@ class TestMailByLmtp(TestMail):
 
     def shared(self, folder: Path) -> Shared:
         settings = SmtpSettings(lmtp=str(folder / "lmtp"), sender=SENDER)
-        return Shared(JinjaTemplates(), smtp=Connections([SmtpServer(settings)]))
+        return Shared(JinjaTemplates(), smtp=SmtpServer(settings))
 
     @contextmanager
     def working(self, folder: Path) -> Iterator[Channel]:
@@ -91,7 +91,7 @@ class TestMailByLmtp(TestMail):
 class TestMailBySendmail(TestMail):
     def shared(self, folder: Path) -> Shared:
         settings = SmtpSettings(sendmail=folder / "mta" / "sendmail", sender=SENDER)
-        return Shared(JinjaTemplates(), smtp=Connections([Sendmail(settings)]))
+        return Shared(JinjaTemplates(), smtp=Sendmail(settings))
 
     @contextmanager
     def working(self, folder: Path) -> Iterator[Channel]:

@@ -22,7 +22,8 @@ import idna
 from monitor.channels.base import Channel, ChannelOptions, Shared
 from monitor.channels.email import render
 from monitor.channels.email.render import ReaderLinks
-from monitor.channels.email.smtp import Letter, MailServer
+from monitor.channels.email.sendmail import Sendmail
+from monitor.channels.email.smtp import Letter, SmtpServer
 from monitor.errors import UsageError
 from monitor.model import (
     Delivery,
@@ -113,7 +114,7 @@ class Mail(Channel):
         self,
         name: str,
         to: Sequence[str],
-        server: MailServer,
+        server: SmtpServer | Sendmail,
         links: ReaderLinks | None = None,
     ) -> None:
         """Raises UsageError when the server's `sender` is no address."""

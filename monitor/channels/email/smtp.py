@@ -15,21 +15,18 @@ import re
 import smtplib
 import socket
 import ssl
-import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from email.utils import parseaddr
 from queue import LifoQueue
-from typing import Protocol
 
 from monitor.channels.base import TAKEN_OVER
 from monitor.channels.email.oauth import PERMISSION, TokenError, Tokens
 from monitor.channels.email.settings import SmtpSettings
 from monitor.model import DeliveryState, Outcome, Step
-from monitor.setting_types import is_loopback
 from monitor.text import clean
 
 # Refusals by policy (5.7.x) in a row, for different recipients, that concern us, not them.
@@ -52,58 +49,10 @@ class Letter:
     utf8: bool = False
 
 
-class MailServer(Protocol):
-    """A server by SMTP or LMTP, or a program of this machine, that takes letters."""
-
-    sender: str
-
-    def send(self, letter: Letter, commit_handoff: Callable[[], bool]) -> Outcome: ...
-
-    def check(self) -> str: ...
-
-    def steps(self) -> tuple[Step, ...]: ...
-
-    def close(self) -> None: ...
-
-
-class Connections:
-    """A mail server by several connections; each letter takes one that is free.
+class SmtpServer:
+    """A mail server by several connections; each letter takes one that is free. Thread-safe.
 
     The one that was used last is used first, so that a few letters keep few of them open.
-    """
-
-    def __init__(self, servers: Sequence[MailServer]) -> None:
-        """`servers` are one and the same, one for each connection."""
-        self.sender = servers[0].sender
-        self._servers = tuple(servers)
-        self._free: LifoQueue[MailServer] = LifoQueue()
-        for server in reversed(servers):
-            self._free.put(server)
-
-    def send(self, letter: Letter, commit_handoff: Callable[[], bool]) -> Outcome:
-        server = self._free.get()
-        try:
-            return server.send(letter, commit_handoff)
-        finally:
-            self._free.put(server)
-
-    def check(self) -> str:
-        return self._servers[0].check()
-
-    def steps(self) -> tuple[Step, ...]:
-        return self._servers[0].steps()
-
-    def close(self) -> None:
-        for server in self._servers:
-            server.close()
-
-
-class SmtpServer:
-    """A mail server with one connection, opened when needed and shared by all threads.
-
-    The connection is renewed every `per_connection` messages and after `idle` seconds without
-    one. LMTP answers after the text for each recipient; a letter has one, so there is one reply
-    here too.
     """
 
     def __init__(
@@ -114,31 +63,16 @@ class SmtpServer:
         idle: float = 60,
         quit_timeout: timedelta = timedelta(seconds=5),
     ) -> None:
-        self.host = settings.address[0]
+        """`tokens` are those of an account without a password."""
         self.sender = settings.sender
-        self._account = Account(settings, tokens)
-        self._timeouts = settings.timeouts
-        self._per_connection = settings.per_connection
-        self._idle = idle
-        self._quit_timeout = quit_timeout
-        self._lock = threading.Lock()
-        self._session: Session | None = None
-        self._messages = 0
-        self._used_at = 0.0
-        self._blocked: set[str] = set()
+        self._free: LifoQueue[_Connection] = LifoQueue()
+        for _ in range(settings.connections):
+            self._free.put(_Connection(settings, tokens, idle, quit_timeout))
 
     def send(self, letter: Letter, commit_handoff: Callable[[], bool]) -> Outcome:
         """Send one letter to one recipient. It raises only what `commit_handoff` raises."""
-        with self._lock:
-            try:
-                session = self._begin(letter)
-                self._offer(session, letter)
-                return self._hand_off(session, letter, commit_handoff)
-            except NotSentError as stop:
-                return stop.outcome
-            except BaseException:
-                self._drop()
-                raise
+        with self._connection() as connection:
+            return connection.send(letter, commit_handoff)
 
     def check(self) -> str:
         """Take the steps on the way to sending; return the problem, or ""."""
@@ -149,24 +83,83 @@ class SmtpServer:
 
         Some servers (Exchange) decide about the sender only when they have a message.
         """
-        begun: list[str] = []
-        problem = ""
-        with self._lock:
-            self._leave()
-            try:
-                self._session = connect(self._account, begun.append)
-                begun.append("sender")
-                self._ask_for_sender(self._session, Letter(parseaddr(self.sender)[1], "", b""))
-            except NotSentError as stop:
-                problem = stop.outcome.error
-            self._leave()
-        last = len(begun) - 1
-        return tuple(Step(name, problem if at == last else "") for at, name in enumerate(begun))
+        with self._connection() as connection:
+            return connection.steps()
 
     def close(self) -> None:
         """Say goodbye, whatever the server answers. The next letter opens a new connection."""
-        with self._lock:
-            self._leave()
+        with ExitStack() as stack:
+            for _ in range(self._free.qsize()):
+                stack.enter_context(self._connection()).leave()
+
+    @contextmanager
+    def _connection(self) -> Iterator[_Connection]:
+        connection = self._free.get()
+        try:
+            yield connection
+        finally:
+            self._free.put(connection)
+
+
+class _Connection:
+    """A connection, opened when needed, for one letter at a time.
+
+    It is renewed every `per_connection` messages and after `idle` seconds without one. LMTP answers
+    after the text for each recipient; a letter has one, so there is one reply here too.
+    """
+
+    def __init__(
+        self, settings: SmtpSettings, tokens: Tokens | None, idle: float, quit_timeout: timedelta
+    ) -> None:
+        self.settings = settings
+        self.host, self._port = settings.address
+        self._tokens = tokens
+        self._timeouts = settings.timeouts
+        self._idle = idle
+        self._quit_timeout = quit_timeout
+        self._session: Session | None = None
+        self._begun: list[str] = []
+        self._messages = 0
+        self._used_at = 0.0
+        self._blocked: set[str] = set()
+
+    def send(self, letter: Letter, commit_handoff: Callable[[], bool]) -> Outcome:
+        try:
+            session = self._begin(letter)
+            self._offer(session, letter)
+            return self._hand_off(session, letter, commit_handoff)
+        except NotSentError as stop:
+            return stop.outcome
+        except BaseException:
+            self._drop()
+            raise
+
+    def steps(self) -> tuple[Step, ...]:
+        self._begun = []
+        problem = ""
+        self.leave()
+        try:
+            session = self._connect()
+            self._begun.append("sender")
+            address = parseaddr(self.settings.sender)[1]
+            self._ask_for_sender(session, Letter(address, "", b""))
+        except NotSentError as stop:
+            problem = stop.outcome.error
+        self.leave()
+        *passed, last = dict.fromkeys(self._begun)
+        return (*map(Step, passed), Step(last, problem))
+
+    def leave(self) -> None:
+        if self._session is not None:
+            self._session.set_timeout(self._quit_timeout)
+            with suppress(smtplib.SMTPException, OSError):
+                self._session.quit()
+        self._drop()
+
+    def _drop(self) -> None:
+        if self._session is not None:
+            self._session.close()
+        self._session = None
 
     # ── the channel's part: connect, TLS, login, MAIL ───────────────────────────────
 
@@ -177,19 +170,121 @@ class SmtpServer:
                 if self._mail(self._session, letter).kind == 2:
                     return self._session
             self._drop()
-        self._leave()
-        self._session = session = connect(self._account)
+        self.leave()
+        session = self._connect()
         self._messages = 0
         self._ask_for_sender(session, letter)
         return session
+
+    def _is_fresh(self) -> bool:
+        idle = time.monotonic() - self._used_at
+        return self._messages < self.settings.per_connection and idle < self._idle
+
+    def _connect(self) -> Session:
+        """Open a connection that is ready for MAIL, and note each step as it begins."""
+        token, settings = self._access_token(), self.settings
+        self._begun.append("connection")
+        failed = "cannot be reached"
+        try:
+            self._session = session = Session(settings)
+            session.ehlo_or_helo_if_needed()
+            failed = "broke off"
+            if settings.tls == "starttls":
+                self._begun.append("TLS")
+                self._start_tls(session)
+            if not settings.username:
+                return session
+            self._begun.append("login")
+            if self._log_in(session, settings.username, token):
+                return session
+        except smtplib.SMTPConnectError as error:
+            reply = Reply.read(error.smtp_code, error.smtp_error)
+            raise self._down(f"does not take mail now: {reply}") from error
+        except (smtplib.SMTPException, OSError, ValueError) as error:
+            raise self._down(f"{failed}: {describe(error)}") from error
+        self._drop()
+        return self._connect()
+
+    def _down(self, problem: str) -> NotSentError:
+        self._drop()
+        return NotSentError(_down(f"the mail server {self._name} {problem}"))
+
+    @property
+    def _name(self) -> str:
+        return self.host if self.host.startswith("/") else f"{self.host}:{self._port}"
+
+    def _access_token(self) -> str:
+        """Return a token, asked for before the server is, which would not wait for it."""
+        if self._tokens is None:
+            return ""
+        self._begun.append("token endpoint")
+        try:
+            token = self._tokens.token()
+        except TokenError as error:
+            if error.code:  # the endpoint answered
+                self._begun.append("token")
+            problem = f"no mail can be sent to {self._name}: {error}"
+            raise NotSentError(_down(problem)) from error
+        self._begun.append("token")
+        return token
+
+    def _start_tls(self, session: Session) -> None:
+        """STARTTLS is required: without it, or with another's certificate, no mail is sent."""
+        if not session.has_extn("starttls"):
+            raise self._down("offers no STARTTLS, and mail is not sent in the clear")
+        try:
+            session.starttls(context=_tls_context(self.settings))
+        except ssl.SSLError as error:
+            raise self._down(f"could not be trusted: {describe(error)}") from error
+        session.ehlo()
+
+    def _log_in(self, session: Session, username: str, token: str) -> bool:
+        """Log in by one attempt with one mechanism, so that a wrong password locks no account.
+
+        A refusal may come as a challenge with its reason, to which an answer has to be sent.
+        Returns False if the server refuses a token that it took before: a new one is worth an
+        attempt.
+        """
+        tokens, secret = self._tokens, self.settings.password
+        password = secret.reveal() if secret else ""
+        logins: dict[str, tuple[str, ...]] = (
+            {
+                "XOAUTH2": (f"user={username}\1auth=Bearer {token}\1\1", ""),
+                "OAUTHBEARER": (f"n,a={username},\1auth=Bearer {token}\1\1", "\1"),
+            }
+            if tokens
+            else {"PLAIN": (f"\0{username}\0{password}",), "LOGIN": ("", username, password)}
+        )
+        offered = session.esmtp_features.get("auth", "").upper().split()
+        mechanism = next((name for name in logins if name in offered), None)
+        if mechanism is None:
+            raise self._down(f"offers no login by {' or '.join(logins)}")
+        first, *answers = map(_base64, logins[mechanism])
+        patience = self._timeouts.greeting
+        reply = session.ask(patience, "AUTH", f"{mechanism} {first}".rstrip())
+        for answer in answers:
+            reply = session.ask(patience, answer) if reply.kind == 3 else reply
+        if reply.kind == 2:
+            if tokens:
+                tokens.accept(token)
+            return True
+        shown = str(reply)
+        for secret_text in filter(None, (first, *answers, _base64(password), password, token)):
+            shown = shown.replace(secret_text, "********")  # some servers repeat the command
+        if tokens is None or reply.kind != 5:
+            raise self._down(f"refused the login: {shown}")
+        if tokens.refuse(token):
+            return False
+        cause = tokens.clock_problem or PERMISSION[tokens.settings.provider]
+        raise self._down(f"refused a token that was just issued: {shown} ({cause})")
 
     def _ask_for_sender(self, session: Session, letter: Letter) -> None:
         try:
             reply = self._mail(session, letter)
         except (smtplib.SMTPException, OSError) as error:
-            raise self._down_error(f"broke off at MAIL: {describe(error)}") from error
+            raise self._down(f"broke off at MAIL: {describe(error)}") from error
         if reply.kind != 2:
-            raise self._down_error(f"refused the sender {letter.sender}: {reply}")
+            raise self._down(f"refused the sender {letter.sender}: {reply}")
 
     def _mail(self, session: Session, letter: Letter) -> Reply:
         self._used_at = time.monotonic()
@@ -197,15 +292,7 @@ class SmtpServer:
             error = f"{self.host} takes no address like {letter.recipient} (it has no SMTPUTF8)"
             raise NotSentError(Outcome(DeliveryState.FAILED, error))
         options = " SMTPUTF8 BODY=8BITMIME" if letter.utf8 else ""
-        return session.ask_within(self._timeouts.mail, "MAIL", f"FROM:<{letter.sender}>{options}")
-
-    def _is_fresh(self) -> bool:
-        idle = time.monotonic() - self._used_at
-        return self._messages < self._per_connection and idle < self._idle
-
-    def _down_error(self, problem: str) -> NotSentError:
-        self._drop()
-        return self._account.down_error(problem)
+        return session.ask(self._timeouts.mail, "MAIL", f"FROM:<{letter.sender}>{options}")
 
     # ── the recipient's part: RCPT, DATA, the text ──────────────────────────────────
 
@@ -213,9 +300,9 @@ class SmtpServer:
         """Send everything up to the dot that ends the letter."""
         times = self._timeouts
         try:
-            reply = session.ask_within(times.rcpt, "RCPT", f"TO:<{letter.recipient}>")
+            reply = session.ask(times.rcpt, "RCPT", f"TO:<{letter.recipient}>")
             self._expect(2, reply, session, letter)
-            self._expect(3, session.ask_within(times.data, "DATA"), session, letter)
+            self._expect(3, session.ask(times.data, "DATA"), session, letter)
             session.send_text(_double_dots(letter.content), times.block)
         except (smtplib.SMTPException, OSError) as error:
             self._drop()
@@ -223,16 +310,15 @@ class SmtpServer:
             raise NotSentError(Outcome(DeliveryState.RETRY, broken)) from error
 
     def _expect(self, kind: int, reply: Reply, session: Session, letter: Letter) -> None:
-        if reply.kind == kind:
-            return
-        self._reset(session, reply)
-        raise NotSentError(self._read_refusal(letter, reply))
+        if reply.kind != kind:
+            self._reset(session, reply)
+            raise NotSentError(self._read_refusal(letter, reply))
 
     def _reset(self, session: Session, reply: Reply) -> None:
         """Make the connection ready for the next letter, or drop it."""
         with suppress(smtplib.SMTPException, OSError):
             reset = reply.code != 421 and reply.kind in (4, 5)
-            if reset and session.ask_within(self._timeouts.mail, "RSET").kind == 2:
+            if reset and session.ask(self._timeouts.mail, "RSET").kind == 2:
                 return
         self._drop()
 
@@ -241,13 +327,11 @@ class SmtpServer:
         if reply.kind != 5:
             return Outcome(DeliveryState.RETRY, error)
         if _SENDER.search(reply.text):
-            refused = f"{self.host} refused the sender {letter.sender}: {reply}"
-            return Outcome(DeliveryState.RETRY, refused, channel_down=True)
+            return _down(f"{self.host} refused the sender {letter.sender}: {reply}")
         if not _POLICY.search(reply.text):
             return Outcome(DeliveryState.FAILED, error)
-        return Outcome(
-            DeliveryState.RETRY, error, channel_down=self._count_policy_refusal(letter.recipient)
-        )
+        is_ours = self._count_policy_refusal(letter.recipient)
+        return Outcome(DeliveryState.RETRY, error, channel_down=is_ours)
 
     def _count_policy_refusal(self, recipient: str) -> bool:
         """Return whether enough servers refused by policy that the cause must be ours.
@@ -273,14 +357,11 @@ class SmtpServer:
             return TAKEN_OVER
         try:
             session.send(b".\r\n")
-            reply = session.read_reply()
+            reply = Reply.read(*session.getreply())
         except (smtplib.SMTPException, OSError) as error:
             self._drop()
             lost = f"{self.host} accepted the mail but did not confirm it: {describe(error)}"
             return Outcome(DeliveryState.UNKNOWN, lost)
-        return self._finish(session, letter, reply)
-
-    def _finish(self, session: Session, letter: Letter, reply: Reply) -> Outcome:
         self._messages += 1
         if reply.kind == 2:
             self._blocked.clear()
@@ -291,17 +372,9 @@ class SmtpServer:
             return self._read_refusal(letter, reply)
         return Outcome(DeliveryState.UNKNOWN, f"{self.host} sent an unintelligible reply: {reply}")
 
-    def _leave(self) -> None:
-        if self._session is not None:
-            self._session.set_timeout(self._quit_timeout)
-            with suppress(smtplib.SMTPException, OSError):
-                self._session.quit()
-        self._drop()
 
-    def _drop(self) -> None:
-        if self._session is not None:
-            self._session.close()
-        self._session = None
+def _down(problem: str) -> Outcome:
+    return Outcome(DeliveryState.RETRY, problem, channel_down=True)
 
 
 def _double_dots(content: bytes) -> bytes:
@@ -310,13 +383,21 @@ def _double_dots(content: bytes) -> bytes:
     return b"." + doubled if doubled.startswith(b".") else doubled
 
 
-# ── a connection: greeting, TLS and login, commands and replies ─────────────────────
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode("ascii")
+
+
+# ── commands and replies ────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
     code: int
     text: str
+
+    @classmethod
+    def read(cls, code: int, text: bytes | str) -> Reply:
+        return cls(code, text if isinstance(text, str) else text.decode("utf-8", "replace"))
 
     @property
     def kind(self) -> int:
@@ -342,40 +423,30 @@ class Session(smtplib.SMTP):
     Small writes leave at once (TCP_NODELAY): the dot must not wait for an acknowledgement.
     """
 
-    def __init__(self, settings: SmtpSettings, tls: ssl.SSLContext | None) -> None:
-        self._timeouts = settings.timeouts
-        self._tls = tls
+    def __init__(self, settings: SmtpSettings) -> None:
+        self._settings = settings
         if settings.lmtp:
             self.ehlo_msg = "lhlo"
         super().__init__(*settings.address)
         self.command_encoding = "utf-8"
 
     def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
+        patience = self._settings.timeouts.connect.total_seconds()
         if host.startswith("/"):
-            return self._local_socket(host)
-        plain = socket.create_connection((host, port), self._timeouts.connect.total_seconds())
-        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        wrapped = self._tls.wrap_socket(plain, server_hostname=host) if self._tls else plain
-        wrapped.settimeout(self._timeouts.greeting.total_seconds())
-        return wrapped
+            opened = socket.socket(socket.AF_UNIX)
+            opened.settimeout(patience)
+            opened.connect(host)
+        else:
+            opened = socket.create_connection((host, port), patience)
+            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self._settings.tls == "implicit":
+                opened = _tls_context(self._settings).wrap_socket(opened, server_hostname=host)
+        opened.settimeout(self._settings.timeouts.greeting.total_seconds())
+        return opened
 
-    def _local_socket(self, path: str) -> socket.socket:
-        local = socket.socket(socket.AF_UNIX)
-        local.settimeout(self._timeouts.connect.total_seconds())
-        try:
-            local.connect(path)
-        except OSError:
-            local.close()
-            raise
-        local.settimeout(self._timeouts.greeting.total_seconds())
-        return local
-
-    def ask(self, command: str, arguments: str = "") -> Reply:
-        return self.decode(*self.docmd(command, arguments))
-
-    def ask_within(self, timeout: timedelta, command: str, arguments: str = "") -> Reply:
+    def ask(self, timeout: timedelta, command: str, arguments: str = "") -> Reply:
         self.set_timeout(timeout)
-        return self.ask(command, arguments)
+        return Reply.read(*self.docmd(command, arguments))
 
     def send_text(self, content: bytes, timeout: timedelta) -> None:
         """Send all of it; the timeout is for each block, so that a slow connection gets through."""
@@ -384,161 +455,17 @@ class Session(smtplib.SMTP):
         for start in range(0, len(whole), _BLOCK_BYTES):
             self.send(whole[start : start + _BLOCK_BYTES])
 
-    def read_reply(self) -> Reply:
-        return self.decode(*self.getreply())
-
     def set_timeout(self, timeout: timedelta) -> None:
         seconds = timeout.total_seconds()
         if self.sock is not None and self.sock.gettimeout() != seconds:
             self.sock.settimeout(seconds)
 
-    @staticmethod
-    def decode(code: int, text: bytes) -> Reply:
-        return Reply(code, text.decode("utf-8", "replace"))
+
+def _tls_context(settings: SmtpSettings) -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=settings.ca_file)
 
 
 def describe(error: Exception) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return clean(f"certificate refused, {error.verify_message}")
     return clean(str(error)) or type(error).__name__
-
-
-# ── opening one ─────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True, slots=True)
-class Account:
-    """Where mail is handed in, and as whom; `tokens` are those of an account without a password."""
-
-    settings: SmtpSettings
-    tokens: Tokens | None = None
-
-    @property
-    def name(self) -> str:
-        host, port = self.settings.address
-        return host if host.startswith("/") else f"{host}:{port}"
-
-    def down_error(self, problem: str) -> NotSentError:
-        error = f"the mail server {self.name} {problem}"
-        return NotSentError(Outcome(DeliveryState.RETRY, error, channel_down=True))
-
-
-def connect(account: Account, begin: Callable[[str], object] = bool) -> Session:
-    """Return a connection that is ready for MAIL. Raises NotSentError.
-
-    `begin` gets the name of each step as it begins.
-    """
-    token = _access_token(account, begin)
-    begin("connection")
-    try:
-        session = _open_session(account)
-    except smtplib.SMTPConnectError as error:
-        text = error.smtp_error
-        reply = Session.decode(error.smtp_code, text if isinstance(text, bytes) else text.encode())
-        raise account.down_error(f"does not take mail now: {reply}") from error
-    except (smtplib.SMTPException, OSError, ValueError) as error:
-        raise account.down_error(f"cannot be reached: {describe(error)}") from error
-    try:
-        if account.settings.tls == "starttls":
-            begin("TLS")
-            _start_tls(session, account)
-        if account.settings.username:
-            begin("login")
-        if not account.settings.username or _log_in(session, account, token):
-            return session
-    except (smtplib.SMTPException, OSError, ValueError) as error:
-        session.close()
-        raise account.down_error(f"broke off: {describe(error)}") from error
-    except BaseException:
-        session.close()
-        raise
-    session.close()
-    return connect(account)
-
-
-def _open_session(account: Account) -> Session:
-    context = _tls_context(account) if account.settings.tls == "implicit" else None
-    session = Session(account.settings, context)
-    session.ehlo_or_helo_if_needed()
-    return session
-
-
-def _tls_context(account: Account) -> ssl.SSLContext:
-    return ssl.create_default_context(cafile=account.settings.ca_file)
-
-
-def _start_tls(session: Session, account: Account) -> None:
-    """STARTTLS is required: without it, or with another server's certificate, no mail is sent."""
-    if not session.has_extn("starttls"):
-        is_local = is_loopback(account.settings.address[0])
-        here = " (of this machine: smtp.tls: none)" if is_local else ""
-        raise account.down_error(f"offers no STARTTLS, and mail is not sent in the clear{here}")
-    try:
-        session.starttls(context=_tls_context(account))
-    except ssl.SSLError as error:
-        raise account.down_error(f"could not be trusted: {describe(error)}") from error
-    session.ehlo()
-
-
-def _access_token(account: Account, begin: Callable[[str], object]) -> str:
-    """Return a token, asked for before the server is, which would not wait for it."""
-    if account.tokens is None:
-        return ""
-    begin("token endpoint")
-    try:
-        token = account.tokens.token()
-    except TokenError as error:
-        if error.code:  # the endpoint answered
-            begin("token")
-        problem = f"no mail can be sent to {account.name}: {error}"
-        raise NotSentError(Outcome(DeliveryState.RETRY, problem, channel_down=True)) from error
-    begin("token")
-    return token
-
-
-def _log_in(session: Session, account: Account, token: str) -> bool:
-    """Log in by one attempt with one mechanism, so that a wrong password locks no account.
-
-    A refusal may come as a challenge with its reason, to which an answer has to be sent. Returns
-    False if the server refuses a token that it took before: a new one is worth an attempt.
-    """
-    username, tokens = account.settings.username, account.tokens
-    secret = account.settings.password
-    password = secret.reveal() if secret else ""
-    logins: dict[str, tuple[str, ...]] = (
-        {
-            "XOAUTH2": (f"user={username}\1auth=Bearer {token}\1\1", ""),
-            "OAUTHBEARER": (f"n,a={username},\1auth=Bearer {token}\1\1", "\1"),
-        }
-        if tokens
-        else {"PLAIN": (f"\0{username}\0{password}",), "LOGIN": ("", f"{username}", password)}
-    )
-    offered = session.esmtp_features.get("auth", "").upper().split()
-    mechanism = next((name for name in logins if name in offered), None)
-    if mechanism is None:
-        raise account.down_error(
-            "offers no login by XOAUTH2 or OAUTHBEARER"
-            if tokens
-            else "offers no login by PLAIN or LOGIN"
-        )
-    first, *answers = map(_base64, logins[mechanism])
-    reply = session.ask("AUTH", f"{mechanism} {first}".rstrip())
-    for answer in answers:
-        reply = session.ask(answer) if reply.kind == 3 else reply
-    if reply.kind == 2:
-        if tokens:
-            tokens.accept(token)
-        return True
-    shown = str(reply)
-    for secret_text in filter(None, (first, *answers, _base64(password), password, token)):
-        shown = shown.replace(secret_text, "********")  # some servers repeat the command
-    if tokens is None or reply.kind != 5:
-        raise account.down_error(f"refused the login: {shown}")
-    if tokens.refuse(token):
-        return False
-    cause = tokens.clock_problem or PERMISSION[tokens.settings.provider]
-    raise account.down_error(f"refused a token that was just issued: {shown} ({cause})")
-
-
-def _base64(text: str) -> str:
-    return base64.b64encode(text.encode()).decode("ascii")
