@@ -60,14 +60,12 @@ class Tokens:
         post: Post,
         kept: RefreshTokens,
         monotonic: Callable[[], float] = time.monotonic,
-        wall: Callable[[], float] = time.time,
     ) -> None:
         self.settings = settings
         self.mailbox = mailbox
         self._post = post
         self._kept = kept
         self._monotonic = monotonic
-        self._wall = wall
         self._lock = threading.Lock()
         self._token = ""
         self._renew_at = self._ends = 0.0
@@ -126,7 +124,7 @@ class Tokens:
             return self.ask({"grant_type": "client_credentials", "scope": scope})
         if settings.key_file:
             kind = "urn:ietf:params:oauth:grant-type:jwt-bearer"
-            assertion = sign_assertion(settings, self.mailbox, int(self._wall()))
+            assertion = sign_assertion(settings, self.mailbox, int(time.time()))
             return self.ask({"grant_type": kind, "assertion": assertion}, identify=False)
         return self._refresh()
 
@@ -168,7 +166,7 @@ class Tokens:
             response = self._post(url or settings.endpoint, form)
         except FetchError as error:
             raise TokenError(settings, f"cannot be used: {error}", error.hint) from error
-        self.clock_problem = clock_problem(response.date, self._wall())
+        self.clock_problem = clock_problem(response.date, time.time())
         try:
             answer = json.loads(response.content)
         except ValueError:
@@ -208,13 +206,11 @@ def sign_assertion(settings: OAuthSettings, mailbox: str, now: int) -> str:
         issuer = str(stored["client_email"])
         if not isinstance(key, rsa.RSAPrivateKey):
             raise ValueError
-    except OSError as error:
-        problem = f"needs {settings.key_file}, which cannot be read: {error.strerror}"
-        raise TokenError(settings, problem) from error
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         # Without its cause, which may quote the key.
         problem = f"needs {settings.key_file}, which is not the JSON key of a service account"
-        raise TokenError(settings, problem) from None
+        advice = "check what is in it, and that it may be read"
+        raise TokenError(settings, problem, advice) from None
     claims = {
         "iss": issuer,
         "sub": mailbox,
@@ -320,7 +316,6 @@ def _keep(tokens: Tokens, answer: Mapping[str, Any]) -> None:
 CLOCK_TOLERANCE = 300.0  # seconds
 
 _LOGIN = "run `paper-monitor mail login` again"
-_NEW_SECRET = "create a new client secret, and set client_secret: to its value, not its id"
 _CODE = re.compile(r"AADSTS(\d{4,8})\b")
 _ERROR = re.compile(r"[a-z_]{1,40}")
 
@@ -341,26 +336,6 @@ _SERVICE_ACCOUNT_ADVICE = {
         "domain-wide delegation"
     ),
 }
-_AADSTS = {
-    "7000215": _NEW_SECRET,
-    "7000222": f"the client secret has expired: {_NEW_SECRET}",
-    "7000218": "allow public client flows for the application, or set client_secret:",
-    "700016": "there is no such client_id: in this tenant:",
-    "90002": "there is no such tenant:",
-    "900023": "there is no such tenant:",
-    "65001": "an administrator has to consent to the permission",
-    "65004": "the login was declined",
-    "50173": f"the consent was revoked, as by a new password: {_LOGIN}",
-    "70008": f"the refresh token has ended: {_LOGIN}",
-    "700082": f"the refresh token was not used for too long: {_LOGIN}",
-    "50057": "the account is disabled",
-    "50076": f"another factor is required: {_LOGIN}",
-    "50079": f"another factor is required: {_LOGIN}",
-    "53003": "a rule of Conditional Access forbids it: ask your administrator",
-    "500011": "check scope:",
-    "70011": "check scope:",
-}
-
 # Why a mail server refuses a token that was issued a moment ago.
 PERMISSION = {
     "microsoft": (
@@ -386,16 +361,14 @@ class TokenError(Exception):
 def explain(settings: OAuthSettings, answer: Mapping[str, Any], clock: str = "") -> TokenError:
     """Return the error that an answer means, with what to do."""
     match = _CODE.search(str(answer.get("error_description", "")))
-    number = match[1] if match else ""
     error = str(answer.get("error", ""))
-    error = error if _ERROR.fullmatch(error) else "unknown error"
+    error = shown = error if _ERROR.fullmatch(error) else "unknown error"
     of_accounts = _SERVICE_ACCOUNT_ADVICE if settings.key_file else {}
-    advice = _AADSTS.get(number) or of_accounts.get(error) or _ADVICE.get(error, "")
-    if number and number not in _AADSTS:
-        page = f"see https://login.microsoftonline.com/error?code={number}"
-        advice = f"{advice}; {page}" if advice else page
-    shown = f"{error}, AADSTS{number}" if number else error
-    return TokenError(settings, f"refused ({shown})", clock or advice, error)
+    advice = [clock or of_accounts.get(error) or _ADVICE.get(error, "")]
+    if match:
+        shown = f"{error}, AADSTS{match[1]}"
+        advice.append(f"see https://login.microsoftonline.com/error?code={match[1]}")
+    return TokenError(settings, f"refused ({shown})", "; ".join(filter(None, advice)), error)
 
 
 def clock_problem(date: str, now: float) -> str:

@@ -22,27 +22,13 @@ from monitor.channels.email.smtp import Letter
 from monitor.model import DeliveryState, Outcome, Step
 from monitor.text import clean
 
-_MEANINGS = {
-    64: "it does not understand its arguments",
-    65: "the message or an address was refused",
-    66: "it cannot open a file",
-    67: "the recipient is unknown",
-    68: "a host is unknown",
-    69: "a service is unavailable",
-    71: "a fault of the operating system",
-    72: "a file of the system is missing",
-    73: "it cannot create a file",
-    75: "a temporary failure",
-    77: "it has no permission",
-    78: "its configuration is wrong",
-    126: "it cannot be run",
-    127: "a program was not found",
-}
 # Statuses that concern one message. EX_DATAERR is "the input data was incorrect in some way": msmtp
 # ends with it when the server refuses the recipient, the sender or the message permanently.
-_REFUSED = (65, 67)
-# Not taken, perhaps because of this recipient alone; with the others no message would be.
-_LATER = (68, 69, 75)
+_REFUSED = {65: "the message or an address was refused", 67: "the recipient is unknown"}
+# Not taken, perhaps because of this recipient alone.
+_LATER = {68: "a host is unknown", 69: "a service is unavailable", 75: "a temporary failure"}
+# No message would be taken: the arguments, files, permissions or configuration are wrong.
+_DOWN = (64, 66, 71, 72, 73, 77, 78, 126, 127)
 # The program gets these variables only: ours may hold secrets.
 _ENVIRONMENT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ")
 _SHOWN_BYTES = 300
@@ -127,14 +113,14 @@ class Sendmail:
         if status < 0:
             ended = f"{self.program} was ended by signal {-status}{more}"
             return Outcome(DeliveryState.UNKNOWN, ended)
-        meaning = _MEANINGS.get(status, "unclear")
-        error = f"{self.program} ended with status {status} ({meaning})"
-        if status in _MEANINGS and status not in (*_REFUSED, *_LATER):
+        error = f"{self.program} ended with status {status}"
+        if status in _DOWN:
             return Outcome(DeliveryState.RETRY, f"{error}{more}", channel_down=True)
+        meaning = (_REFUSED | _LATER).get(status, "unclear")
         state = DeliveryState.RETRY if status in _LATER else DeliveryState.UNKNOWN
         if status in _REFUSED:
             state = DeliveryState.FAILED
-        return Outcome(state, f"{error} for {letter.recipient}{more}")
+        return Outcome(state, f"{error} ({meaning}) for {letter.recipient}{more}")
 
 
 def _write_file(content: bytes) -> IO[bytes]:
