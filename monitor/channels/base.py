@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
@@ -31,9 +31,6 @@ from monitor.model import (
 )
 from monitor.setting_types import Section
 from monitor.text import clean
-
-# The members that a class must define itself.
-REQUIRED = ("Options", "render", "send")
 
 
 class ChannelOptions(Section):
@@ -128,29 +125,19 @@ class Channel(ABC):
 
 
 def complete(kind: str, plugin: type[Any]) -> type[Channel]:
-    """Return a class with all that a channel has: what it lacks comes from `Channel`.
-
-    Raises UsageError, with the names, when it lacks what only it can know.
-    """
-    missing = [name for name in REQUIRED if not _has(plugin, name)]
-    if not missing and not (
-        isinstance(plugin.Options, type) and issubclass(plugin.Options, BaseModel)
-    ):
-        missing = ["Options that are a pydantic model"]
-    if missing:
-        raise UsageError(
-            f"the channel kind “{kind}” has no {', no '.join(missing)}",
-            f"it is {plugin.__module__}:{plugin.__qualname__}; update its package",
-        )
+    """Return a class that is a whole channel. Raises UsageError, which names what it lacks."""
+    missing = ["base class Channel"]
     if issubclass(plugin, Channel):
-        return plugin
-    return cast("type[Channel]", type(plugin.__name__, (plugin, Channel), {"kind": kind}))
-
-
-def _has(plugin: type[Any], name: str) -> bool:
-    """Return whether a class has a member of its own, not only the abstract one of `Channel`."""
-    member = getattr(plugin, name, None)
-    return callable(member) and not getattr(member, "__isabstractmethod__", False)
+        options: Any = getattr(plugin, "Options", None)
+        missing = sorted(plugin.__abstractmethods__)
+        if not (isinstance(options, type) and issubclass(options, BaseModel)):
+            missing.append("Options that are a pydantic model")
+        if not missing:
+            return plugin
+    raise UsageError(
+        f"the channel kind “{kind}” has no {', no '.join(missing)}",
+        f"it is {plugin.__module__}:{plugin.__qualname__}; update its package",
+    )
 
 
 def open_channel(kind: type[Channel], name: str, options: Any, shared: Shared) -> Channel:

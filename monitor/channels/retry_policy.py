@@ -112,15 +112,6 @@ def decide(
     return Decided(replace(outcome, state=DeliveryState.UNKNOWN, error=error), now + SETTLE_AFTER)
 
 
-def may_hand_off_again(delivery: Delivery, *, resend: bool, now: datetime, until: datetime) -> bool:
-    """Return whether a delivery without a clear answer is sent once more automatically.
-
-    `resend` allows one more hand-off, never a third, with the same bytes and Message-ID, so that
-    receivers may recognise the copy; `until` (`give_up_at`) ends it. Else a person settles it.
-    """
-    return resend and not delivery.resent and now < until
-
-
 def give_up_at(
     delivery: Delivery, settings: RetrySettings = DEFAULT_RETRY, down: timedelta = timedelta()
 ) -> datetime:
@@ -169,8 +160,7 @@ def next_attempt(
 def rest(tries: int, settings: RetrySettings = DEFAULT_RETRY) -> timedelta:
     """Return how long an outage group or a failing subscription rests after `tries` (from 1)."""
     first, most = settings.rest
-    doublings = min(max(tries - 1, 0), 10)
-    return min(first * (1 << doublings), most)
+    return min(first * (1 << min(max(tries - 1, 0), 10)), most)
 
 
 def _jitter(delivery_id: int, attempts: int) -> float:

@@ -63,14 +63,17 @@ def settle_open(runtime: Runtime, group: str, names: Collection[str]) -> None:
 def is_handed_off_again(
     tx: Transaction, runtime: Runtime, delivery: Delivery, now: datetime
 ) -> bool:
-    """Say whether an uncertain delivery is handed off once more, without a person."""
+    """Say whether an uncertain delivery is handed off once more, without a person.
+
+    Never a third time. The bytes and Message-ID are the same: receivers may recognise the copy.
+    """
     channel = runtime.channels.get(delivery.channel)
     if channel is None or not incidents.is_written_to(runtime, delivery):
         return False
     until = _give_up_at(tx, runtime, channel.outage_group, delivery, now)
     server = runtime.mail_server(channel.outage_group)
     resend = server is not None and server.unknown == "resend"
-    return retry_policy.may_hand_off_again(delivery, resend=resend, now=now, until=until)
+    return resend and not delivery.resent and now < until
 
 
 def _give_up_at(

@@ -178,13 +178,11 @@ class NoOptions(BaseModel):
     """A channel without settings."""
 
 
-class Pigeon:
-    """A channel that inherits from nothing: it has what only a channel itself can know."""
+class Pigeon(Channel):
+    """A channel that has what only a channel itself can know."""
 
+    kind = "pigeon"
     Options = NoOptions
-
-    def __init__(self, name: str, options: object, templates: object) -> None:
-        self.name = name
 
     def render(self, digest: Any, templates: Any) -> tuple[Rendered, ...]:
         return (Rendered(0, {"text": digest.subscription}),)
@@ -193,7 +191,7 @@ class Pigeon:
         return Outcome(DeliveryState.SENT if commit_handoff() else DeliveryState.RETRY)
 
 
-def test_a_channel_that_inherits_from_nothing_gets_the_defaults() -> None:
+def test_a_channel_gets_the_defaults() -> None:
     kind = complete("pigeon", Pigeon)
     channel = open_channel(kind, "loft", kind.Options(), Shared(JinjaTemplates()))
     assert (channel.outage_group, channel.min_interval) == ("pigeon loft", 0.0)
@@ -202,13 +200,14 @@ def test_a_channel_that_inherits_from_nothing_gets_the_defaults() -> None:
     channel.close()
 
 
-@pytest.mark.parametrize("lacking", ["Options", "render", "send"])
-def test_a_channel_that_lacks_a_method_is_refused_by_its_name(lacking: str) -> None:
+@pytest.mark.parametrize("lacking", ["Options", "render", "send", "base class"])
+def test_a_channel_that_lacks_a_member_is_refused_by_its_name(lacking: str) -> None:
     members = {
-        name: value for name, value in vars(Pigeon).items() if name != lacking and name[:2] != "__"
+        name: value for name, value in vars(Pigeon).items() if name != lacking and name[:1] != "_"
     }
+    bases = () if lacking == "base class" else (Channel,)
     with pytest.raises(UsageError, match=f"the channel kind “pigeon” has no {lacking} "):
-        complete("pigeon", type("Pigeon", (), members))
+        complete("pigeon", type("Pigeon", bases, members))
 
 
 @pytest.mark.parametrize("contract", [testing.channels, testing.sources])

@@ -10,7 +10,6 @@ from monitor.channels.retry_policy import (
     decide,
     give_up_at,
     judge_lookup,
-    may_hand_off_again,
     next_attempt,
     rest,
 )
@@ -118,18 +117,6 @@ def test_S09_what_is_not_there_yet_is_looked_for_again_before_it_is_sent_again()
     assert (sure.state, sure.retry_after) == (DeliveryState.RETRY, None)
     for found in (Outcome(DeliveryState.SENT), Outcome(DeliveryState.RETRY)):
         assert judge_lookup(lost, found, AT) == found
-
-
-def test_K05_what_no_channel_can_find_out_is_handed_off_once_more_or_held() -> None:
-    until = AT + timedelta(hours=48)
-    once = delivery(Rendered(0, {}), state=DeliveryState.UNKNOWN, attempts=1)
-    twice = delivery(Rendered(0, {}), state=DeliveryState.UNKNOWN, attempts=2, resent=True)
-    greylisted = delivery(Rendered(0, {}), state=DeliveryState.UNKNOWN, attempts=2)
-    assert may_hand_off_again(once, resend=True, now=AT, until=until)
-    assert not may_hand_off_again(twice, resend=True, now=AT, until=until)
-    assert may_hand_off_again(greylisted, resend=True, now=AT, until=until)
-    assert not may_hand_off_again(once, resend=False, now=AT, until=until)
-    assert not may_hand_off_again(once, resend=True, now=until, until=until)
 
 
 # ── what may have arrived ───────────────────────────────────────────────────────────
