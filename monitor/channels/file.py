@@ -14,16 +14,18 @@ import stat
 import tempfile
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cache
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
+import msgspec
+from msgspec import structs
+
 from monitor.channels.base import TAKEN_OVER, Channel, ChannelOptions, Shared
-from monitor.digest.layout import left_out, most_that_fit, shorten
+from monitor.digest.layout import batches, byte_count, fit
 from monitor.errors import MonitorError
 from monitor.model import (
     Delivery,
@@ -40,20 +42,19 @@ from monitor.private_files import FILE, create_file, make_folder
 from monitor.setting_types import FilePath, Mode
 from monitor.text import clean
 
-_FACTS = re.compile(r"<!-- paper-monitor (\{.*\}) -->\s*\Z")
+_FACTS = re.compile(rb"<!-- paper-monitor (\{.*\}) -->\s*\Z")
 _FACTS_AT_MOST = 4096
 _NAME_LIMIT = 80
 
 
-@dataclass(frozen=True, slots=True)
-class PageLink:
-    """A page as the index names it; `href` is relative to the index."""
+class PageLink(msgspec.Struct, frozen=True):
+    """A page as the index names it; `href`, which no page carries, is relative to the index."""
 
     title: str
-    href: str
     subscription: str
     period: str
     papers: int
+    href: str = ""
 
 
 class FileOptions(ChannelOptions):
@@ -235,21 +236,11 @@ def _content(delivery: Delivery) -> bytes:
 
 def _pages(folder: Path) -> Iterator[PageLink]:
     for path in folder.glob("*/*.html"):
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            facts = _facts(path)
-            href = quote(path.relative_to(folder).as_posix())
-            if facts:
-                yield PageLink(
-                    str(facts["title"]), href, str(facts["subscription"]),
-                    str(facts["period"]), int(facts["papers"]),
-                )  # fmt: skip
-
-
-def _facts(path: Path) -> dict[str, Any]:
-    with path.open("rb") as file:
-        file.seek(max(path.stat().st_size - _FACTS_AT_MOST, 0))
-        match = _FACTS.search(file.read().decode("utf-8", "replace"))
-    return dict(json.loads(match[1])) if match else {}
+        with suppress(OSError, msgspec.DecodeError), path.open("rb") as file:
+            file.seek(max(path.stat().st_size - _FACTS_AT_MOST, 0))
+            if facts := _FACTS.search(file.read()):
+                href = quote(path.relative_to(folder).as_posix())
+                yield structs.replace(msgspec.json.decode(facts[1], type=PageLink), href=href)
 
 
 def _file_name(name: str) -> str:
@@ -274,61 +265,36 @@ def render_pages(
 ) -> list[str]:
     """Return the pages of a digest, of `limit` bytes at most; the first is the file `name`."""
 
-    @cache
-    def first(full: int, titles: int) -> str:
-        shown = shorten(digest, full, titles)
-        further = bool(digest.papers - sum(len(group.entries) for group in shown.groups))
+    def render(shown: Digest, full: int) -> str:
+        further = digest.papers > sum(len(group.entries) for group in shown.groups)
         next_page = numbered(name, 2) if further else ""
         return templates.render("web/digest.html.j2", digest=shown, full=full, next_page=next_page)
 
-    def fits(full: int, titles: int) -> bool:
-        return len(first(full, titles).encode("utf-8", "replace")) <= limit
+    def size_of(listed: tuple[DigestSection, DigestPaper]) -> int:
+        line = templates.render("web/title_line.html.j2", entry=listed[1], digest=digest)
+        return byte_count(line) + HEADING_SIZE
 
-    full, titles = most_that_fit(fits, min(digest.full, digest.papers), digest.titles)
-    rest = left_out(digest, shorten(digest, full, titles))
-    return [first(full, titles), *_further(digest, rest, templates, name, int(limit * LINES_SHARE))]
-
-
-def _further(
-    digest: Digest, rest: Sequence[DigestSection], templates: Templates, name: str, limit: int
-) -> list[str]:
-    pages = list(_share_titles(digest, rest, templates, limit))
+    first, rest = fit(digest, render, lambda page: byte_count(page) <= limit)
+    listed = [(group, entry) for group in rest for entry in group.entries]
+    pages = list(batches(listed, int(limit * LINES_SHARE), size_of, TITLES_A_PAGE))
     last = len(pages) + 1
-    return [
+    further = (
         templates.render(
             "web/more.html.j2",
             digest=digest,
-            groups=sections,
+            groups=[
+                (group, [entry for _, entry in entries])
+                for group, entries in groupby(page, key=itemgetter(0))
+            ],
             page=number,
             last_page=last,
             first_page=name,
             earlier_page=name if number == 2 else numbered(name, number - 1),
             next_page=numbered(name, number + 1) if number < last else "",
         )
-        for number, sections in enumerate(pages, 2)
-    ]
-
-
-def _share_titles(
-    digest: Digest, rest: Sequence[DigestSection], templates: Templates, limit: int
-) -> Iterator[list[tuple[DigestSection, list[DigestPaper]]]]:
-    """Yield the sections of each further page, with their papers."""
-    page: list[tuple[DigestSection, list[DigestPaper]]] = []
-    count = size = 0
-    for group in rest:
-        for entry in group.entries:
-            line = templates.render("web/title_line.html.j2", entry=entry, digest=digest)
-            line_size = len(line.encode("utf-8", "replace"))
-            size += line_size + HEADING_SIZE
-            if page and (count == TITLES_A_PAGE or size > limit):
-                yield page
-                page, count, size = [], 0, line_size
-            if not page or page[-1][0] is not group:
-                page.append((group, []))
-            page[-1][1].append(entry)
-            count += 1
-    if page:
-        yield page
+        for number, page in enumerate(pages, 2)
+    )
+    return [first, *further]
 
 
 def numbered(name: str, page: int) -> str:

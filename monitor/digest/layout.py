@@ -3,10 +3,58 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import cache
+from typing import TypeVar
 
 from monitor.model import Digest, DigestPaper, DigestSection, share_places
+
+T = TypeVar("T")
+
+
+def fit(
+    digest: Digest, render: Callable[[Digest, int], T], fits: Callable[[T], bool]
+) -> tuple[T, tuple[DigestSection, ...]]:
+    """Return a digest with as many papers as fit, and those that it then does not show.
+
+    `render` gets a shortened digest and how many of its papers are in full.
+    """
+
+    @cache
+    def shortened(full: int, titles: int) -> tuple[Digest, T]:
+        shown = shorten(digest, full, titles)
+        return shown, render(shown, full)
+
+    full, titles = most_that_fit(
+        lambda *counts: fits(shortened(*counts)[1]),
+        min(digest.full, digest.papers),
+        digest.titles,
+    )
+    shown, rendered = shortened(full, titles)
+    return rendered, left_out(digest, shown)
+
+
+def batches(
+    pieces: Iterable[T], limit: int, size_of: Callable[[T], int], most: int | None = None
+) -> Iterator[list[T]]:
+    """Yield pieces in order in few lists, each of `most` pieces and of a size within `limit`."""
+    batch: list[T] = []
+    size = 0
+    for piece in pieces:
+        added = size_of(piece)
+        if batch and (size + added > limit or len(batch) == most):
+            yield batch
+            batch, size = [], 0
+        batch.append(piece)
+        size += added
+    if batch:
+        yield batch
+
+
+def byte_count(text: str) -> int:
+    """Return how many bytes a text has in UTF-8."""
+    return len(text.encode("utf-8", "replace"))
 
 
 def shorten(digest: Digest, full: int, titles: int) -> Digest:

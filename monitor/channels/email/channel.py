@@ -6,6 +6,7 @@ recipient under the Message-ID of its delivery (RFC 5322, RFC 2046, RFC 3834, RF
 
 from __future__ import annotations
 
+import base64
 import binascii
 import hashlib
 import re
@@ -249,7 +250,6 @@ def _label(name: str) -> str:
 
 # Lines longer than this are encoded: RFC 5322 asks for 78 characters, and some servers break them.
 LINE = 78
-BASE64_LINE = 76
 ENCODED_LINE = 76  # of a header with encoded words (RFC 2047, 2)
 # A digest to many has a few parts of up to some 100 KB each; several may be under way at once.
 KEPT = 32
@@ -319,7 +319,8 @@ def _encode(content: str) -> tuple[str, bytes]:
     if raw.isascii() and not _TOO_LONG.search(raw):
         return "7bit", raw.replace(b"\n", b"\r\n")
     if len(raw) - len(content) > len(raw) * _BASE64_FROM:
-        return "base64", _base64(raw.replace(b"\n", b"\r\n"))
+        whole = base64.encodebytes(raw.replace(b"\n", b"\r\n"))
+        return "base64", whole.replace(b"\n", b"\r\n")
     paragraphs = raw[:-1].split(b"\n\n")
     return "quoted-printable", b"\r\n".join(map(_quote_paragraph, paragraphs))
 
@@ -335,9 +336,3 @@ def _quote(paragraph: bytes) -> bytes:
 
 # The digests of a day list the same papers, each a paragraph of its own.
 _quote_short = lru_cache(maxsize=4_096)(_quote)
-
-
-def _base64(raw: bytes) -> bytes:
-    whole = binascii.b2a_base64(raw, newline=False)
-    lines = [whole[at : at + BASE64_LINE] for at in range(0, len(whole), BASE64_LINE)]
-    return b"\r\n".join(lines) + b"\r\n"

@@ -6,14 +6,12 @@ The papers that do not fit follow as a list in a text attachment, and of very ma
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache
-from itertools import zip_longest
 
 from monitor.digest.about import stop_link, subject
-from monitor.digest.layout import left_out, most_that_fit, shorten
+from monitor.digest.layout import batches, byte_count, fit
 from monitor.digest.wording import format_count
 from monitor.model import Digest, DigestSection, Json, Notice, Rendered, Templates
 from monitor.signing import KeyRing
@@ -41,30 +39,24 @@ def render_digest(
         about = {**about, "links": links.describe(digest)}
         digest = links.with_placeholders(digest)
 
-    @cache
-    def rendered(full: int, titles: int) -> tuple[str, str]:
-        shown = _noting(digest, shorten(digest, full, titles))
-        html = templates.render("mail/digest.html.j2", digest=shown, full=full)
-        return html, templates.render("mail/digest.txt.j2", digest=shown, full=full)
+    def render(shown: Digest, full: int) -> tuple[str, str]:
+        values = {"digest": _noting(digest, shown), "full": full}
+        html = templates.render("mail/digest.html.j2", **values)
+        return html, templates.render("mail/digest.txt.j2", **values)
 
-    def fits(full: int, titles: int) -> bool:
-        html, text = rendered(full, titles)
-        return _size(html) <= HTML_LIMIT and _size(text) <= TEXT_LIMIT
+    def fits(rendered: tuple[str, str]) -> bool:
+        html, text = map(byte_count, rendered)
+        return html <= HTML_LIMIT and text <= TEXT_LIMIT
 
-    full, titles = most_that_fit(fits, min(digest.full, digest.papers), digest.titles)
-    html, text = rendered(full, titles)
-    rest = left_out(digest, shorten(digest, full, titles))
-    lists = _in_pieces(_titles(digest, rest, templates)) if rest else []
+    (html, text), rest = fit(digest, render, fits)
     first = _body(subject(digest), text, html, digest.composed_at, digest.subscription)
-    bodies = [first, *(_further(digest, part, len(lists)) for part in range(2, len(lists) + 1))]
-    return tuple(
-        Rendered(part, {**body, **about, **_attachment(papers)})
-        for part, (body, papers) in enumerate(zip_longest(bodies, lists))
-    )
-
-
-def _attachment(papers: str | None) -> Json:
-    return {"attachment": {"name": ATTACHMENT, "text": papers}} if papers else {}
+    bodies = [{**first, **about}]
+    lists = [*batches(_titles(digest, rest, templates), ATTACHMENT_LIMIT, byte_count)]
+    for part, lines in enumerate(lists, 1):
+        if part > 1:
+            bodies.append({**_further(digest, part, len(lists)), **about})
+        bodies[-1]["attachment"] = {"name": ATTACHMENT, "text": _printable("".join(lines))}
+    return tuple(Rendered(part, body) for part, body in enumerate(bodies))
 
 
 def render_notice(notice: Notice, templates: Templates) -> tuple[Rendered, ...]:
@@ -95,27 +87,10 @@ def _titles(digest: Digest, rest: Iterable[DigestSection], templates: Templates)
             yield f"{line}\n\n"
 
 
-def _in_pieces(lines: Iterable[str]) -> list[str]:
-    """Join lines into as few texts as their limit allows."""
-    pieces: list[list[str]] = [[]]
-    size = 0
-    for line in lines:
-        size += _size(line)
-        if size > ATTACHMENT_LIMIT and pieces[-1]:
-            pieces.append([])
-            size = _size(line)
-        pieces[-1].append(line)
-    return [_printable("".join(piece)) for piece in pieces]
-
-
 def _further(digest: Digest, part: int, parts: int) -> Json:
     text = f"Part {part} of {parts}: more papers are listed in the attached {ATTACHMENT}."
     title = f"{subject(digest)} ({part} of {parts})"
     return _body(title, text, "", digest.composed_at, digest.subscription)
-
-
-def _size(text: str) -> int:
-    return len(text.encode("utf-8", "replace"))
 
 
 def _body(title: str, text: str, html: str, at: datetime, list_name: str) -> Json:
@@ -150,13 +125,15 @@ class ReaderLinks:
 
     def with_placeholders(self, digest: Digest) -> Digest:
         """Return a digest with its links, in which a placeholder stands for the token."""
-        urls = {purpose: self._url(purpose, self._placeholder(purpose)) for purpose in PATHS}
-        return _with_links(digest, urls)
+        stop, view, rate = (self._url(name, self._placeholder(name)) for name in PATHS)
+        about = replace(digest.about, stop_url=stop, view_url=view, rate_url=rate)
+        return replace(digest, about=about)
 
     def sign_answers(self, digest: Digest, recipient: str) -> Digest:
-        """Return a digest with the links by which this recipient answers, and no others."""
+        """Return a stored digest with the links by which this recipient answers."""
         token = self.keys.sign(RATE, digest.subscription, digest.period, recipient)
-        return _with_links(digest, {RATE: self._url(RATE, token)})
+        about = replace(digest.about, rate_url=self._url(RATE, token))
+        return replace(digest, about=about)
 
     def describe(self, digest: Digest) -> Json:
         """Return the values that `fill` needs, to be stored with the digest."""
@@ -192,13 +169,3 @@ class ReaderLinks:
     def _placeholder(self, purpose: str) -> str:
         """Return a text as long as a token, which no paper can contain: the key is secret."""
         return hashlib.sha512(self.keys.sign("place", purpose).encode()).hexdigest()
-
-
-def _with_links(digest: Digest, urls: Mapping[str, str]) -> Digest:
-    about = replace(
-        digest.about,
-        stop_url=urls.get(STOP, ""),
-        view_url=urls.get(VIEW, ""),
-        rate_url=urls.get(RATE, ""),
-    )
-    return replace(digest, about=about)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from monitor.channels.slack.menus import add_menu
 from monitor.digest.about import name_digest, subject
+from monitor.digest.layout import batches
 from monitor.model import Digest, DigestPaper, Json, Notice, Rendered, Templates
 from monitor.text import clean
 
@@ -88,26 +89,15 @@ def paginate(pieces: Iterable[Piece]) -> list[list[Json]]:
 
 def join_lines(lines: Iterable[str], limit: int = SECTION_LIMIT) -> Iterator[str]:
     """Join short lines into sections, so that 400 titles do not take 400 blocks."""
-    joined = ""
-    for line in lines:
-        if joined and len(joined) + len(line) + 1 > limit:
-            yield joined
-            joined = ""
-        joined = f"{joined}\n{line}" if joined else line
-    if joined:
-        yield joined
+    return map("\n".join, batches(lines, limit + 1, lambda line: len(line) + 1))
 
 
 def cut(mrkdwn: str, limit: int) -> list[str]:
     """Cut text into pieces of at most `limit` characters, never within a link or `&amp;`."""
     if len(mrkdwn) <= limit:
         return [mrkdwn] if mrkdwn.strip() else []
-    pieces = [""]
-    for atom in _atoms(mrkdwn, limit):
-        if len(pieces[-1]) + len(atom) > limit:
-            pieces.append("")
-        pieces[-1] += atom
-    return [piece.strip() for piece in pieces if piece.strip()]
+    pieces = ("".join(atoms).strip() for atoms in batches(_atoms(mrkdwn, limit), limit, len))
+    return [piece for piece in pieces if piece]
 
 
 def halve(whole: Json) -> tuple[Json, Json] | None:
