@@ -14,8 +14,6 @@ from typing import Any
 
 import yaml
 
-from monitor.digest.schedule import usual_schedule
-
 Path = tuple[str | int, ...]
 Value = dict[str, Any] | list[Any] | str | None
 
@@ -33,7 +31,7 @@ _QUERY = re.compile(r"""\s*query:\s*("[^'#]*[^'#\s])\s*""")
 # A channel without quotes in braces, of which the rest of the line is a comment.
 _COMMENTED = re.compile(r"\{[^}'\"]*\bchannel:\s+#([\w-]+)")
 _EVERY_TOPIC = re.compile(r"^[^#'\"]*\btopics:\s*(?:\[[^]'\"]*)?\*(?=[\s,\]}]|$)")
-_SCHEDULE = re.compile(r"\bschedule:\s*(@\w+)")
+_SCHEDULE = re.compile(r"\bschedule:\s*@\w")
 _UNQUOTED = re.compile(r":\s+[@`%]")
 
 
@@ -165,9 +163,8 @@ def _advice(error: yaml.MarkedYAMLError, line: str, lines: list[str]) -> str:
         return "a topic has a name and a query here; write topics: {agents: {query: agent}}"
     if _EVERY_TOPIC.search(line):
         return 'a * alone has a special meaning in YAML; write topics: "*" for every topic'
-    if schedule := _SCHEDULE.search(line):
-        usual = usual_schedule(schedule[1]) or "write a schedule such as daily 08:00"
-        return f"a YAML value cannot begin with @; {usual}"
+    if _SCHEDULE.search(line):
+        return "a YAML value cannot begin with @; write a schedule such as daily 08:00"
     if _QUOTES_SWALLOWED.match(line):
         return (
             "YAML takes the first pair of quotes as the whole value; put single quotes around "

@@ -55,11 +55,6 @@ def excerpt(entry: DigestPaper) -> Passage:
     return _excerpt(entry.paper.abstract, entry.reasons)
 
 
-def shown_text(entry: DigestPaper) -> tuple[str, str]:
-    """Return the words of the headline and of the excerpt."""
-    return headline(entry).text, excerpt(entry).text
-
-
 # A paper is shown to several subscribers, each in several forms.
 @kept(1_024)
 def _headline(title: str, reasons: tuple[MatchReason, ...]) -> Passage:
@@ -188,9 +183,9 @@ _MAKES, _DOES, _RESULTS = 6.0, 4.0, 2.0
 _BACKGROUND_LOSS, _DANGLING_LOSS, _SHORT = -2.0, -1.0, -2.0
 _FEWEST_WORDS = 9
 
-_NEW = r"(?:propos|present|introduc|develop|describ|design|devis|releas|contribut|formulat)\w*"
+_NEW = "(?:propos|present|introduc|develop|describ|design|devis|releas|contribut|formulat)"
 _DID = (
-    r"(?:(?:propos|present|introduc|develop|describ|design|devis|releas|contribut|formulat|creat"
+    rf"(?:(?:{_NEW}|creat"
     r"|deriv|construct|explor|stud|investigat|examin|analy[sz]|address|tackl|revisit|evaluat"
     r"|compar|survey|review|report|argu|prov|show|demonstrat|establish|discover|identif|offer"
     r"|extend|unif|generali[sz]|characteri[sz]|quantif|measur|benchmark|implement|focus|aim|suggest"
@@ -202,60 +197,52 @@ _PAPER = (
     r"(?:\w+ )?(?:paper|work|article|study|thesis|letter|note|survey|report|manuscript|tutorial"
     r"|review|chapter|preprint|dissertation)"
 )
-_THIS_PAPER = rf"\bth(?:is|e present) {_PAPER}"
-_WORD = r"\b"
+_THIS_PAPER = rf"th(?:is|e present) {_PAPER}"
 
 
-def _any_of(*patterns: str) -> re.Pattern[str]:
-    """Return a pattern for sentences in small letters.
-
-    It looks for the beginnings of words once, not for each alternative, and for no capitals: both
-    would take twice as long.
-    """
-    at_words = [pattern.removeprefix(_WORD) for pattern in patterns if pattern.startswith(_WORD)]
-    others = [pattern for pattern in patterns if not pattern.startswith(_WORD)]
-    at_word = [f"{_WORD}(?:{'|'.join(at_words)})"] if at_words else []
-    return re.compile("|".join([*at_word, *others]))
+def _at_word(*patterns: str) -> re.Pattern[str]:
+    """Return a pattern for sentences in small letters: it looks for each word's beginning once."""
+    return re.compile(rf"\b(?:{'|'.join(patterns)})")
 
 
-_NEW_THING = _any_of(
-    rf"\bwe{_ADVERBS} {_NEW}",
+_NEW_THING = _at_word(
+    rf"we{_ADVERBS} {_NEW}",
     rf"{_THIS_PAPER}{_ADVERBS} {_NEW}",
-    rf"\bthe authors? {_NEW}",
-    r"\b(?:is|are) (?:proposed|presented|introduced|developed)\b",
+    rf"the authors? {_NEW}",
+    r"(?:is|are) (?:proposed|presented|introduced|developed)\b",
 )
-_CONTRIBUTION = _any_of(
-    rf"\bwe{_ADVERBS} {_DID}",
+_CONTRIBUTION = _at_word(
+    rf"we{_ADVERBS} {_DID}",
     rf"{_THIS_PAPER}{_ADVERBS} {_DID}",
-    rf"\bthe authors? {_DID}",
-    rf"\bin this {_PAPER}\b",
-    r"\bhere,? we\b",
-    rf"\b(?:aim|goal|purpose|objective|contribution)s? of th(?:is|e) {_PAPER}",
-    r"\bour (?:main |key |core )?(?:contribution|approach|method|framework|model|algorithm|system"
+    rf"the authors? {_DID}",
+    rf"in this {_PAPER}\b",
+    r"here,? we\b",
+    rf"(?:aim|goal|purpose|objective|contribution)s? of th(?:is|e) {_PAPER}",
+    r"our (?:main |key |core )?(?:contribution|approach|method|framework|model|algorithm|system"
     r"|idea)s?\b",
 )
-_RESULT = _any_of(
-    r"\b(?:results?|experiments?|evaluations?|simulations?|analys[ei]s|findings|trials?)\b[^.]{0,60}"
+_RESULT = _at_word(
+    r"(?:results?|experiments?|evaluations?|simulations?|analys[ei]s|findings|trials?)\b[^.]{0,60}"
     r"\b(?:show|demonstrat|indicat|suggest|reveal|confirm|prov)",
-    r"\b(?:outperform|surpass|achiev|improv|reduc|increas|yield|conclud)",
-    r"\bstate[- ]of[- ]the[- ]art\b",
-    r"\d ?%",
-    r"\bsignificant(?:ly)?\b",
+    r"(?:outperform|surpass|achiev|improv|reduc|increas|yield|conclud)",
+    r"state[- ]of[- ]the[- ]art\b",
+    r"\d+ ?%",
+    r"significant(?:ly)?\b",
 )
-_BACKGROUND = _any_of(
+_BACKGROUND = _at_word(
     r"^(?:recent|in recent years|over the (?:past|last)|traditional|existing|current|previous|prior"
     r"|despite|although|while|however|nevertheless|unfortunately|historically|many|most"
     r"|the (?:rapid|growing|increasing|recent|advent|rise))(?:ly)?\b",
-    r"\bha(?:s|ve) (?:recently |long |also )?(?:been|become|attracted|gained|emerged|shown|made"
+    r"ha(?:s|ve) (?:recently |long |also )?(?:been|become|attracted|gained|emerged|shown|made"
     r"|achieved|received|led)\b",
-    r"\bremains? (?:an?|challenging|difficult|open|poorly|limited|largely|un\w+)\b",
-    r"\b(?:is|are) (?:(?:an?|one of the|among the) )?(?:\w+ly )?(?:important|fundamental"
+    r"remains? (?:an?|challenging|difficult|open|poorly|limited|largely|un\w+)\b",
+    r"(?:is|are) (?:(?:an?|one of the|among the) )?(?:\w+ly )?(?:important|fundamental"
     r"|challenging|crucial|critical|essential|key|major|central|well[- ]known|powerful|popular"
     r"|difficult)\b",
-    r"\bplays? an?\b",
+    r"plays? an?\b",
 )
 # Its first words lean on the sentence before it.
-_DANGLING = _any_of(
+_DANGLING = re.compile(
     r"^(?:it|they|these|those|such|its|their|he|she|both|moreover|furthermore|additionally"
     r"|in addition|also|besides|further|specifically|in particular|thus|therefore|hence"
     r"|consequently|as a result|for example|for instance|in contrast|similarly|then|next"

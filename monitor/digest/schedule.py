@@ -34,17 +34,6 @@ _FORMS = (
     "write daily 08:00, weekdays 08:00, mon+thu 08:00, monthly 1 08:00, immediately, "
     "or a cron line such as 30 9 * * mon-fri"
 )
-# Words that people write instead, with the schedule that they mean.
-_USUAL = {
-    "daily": "daily 08:00",
-    "weekly": "mon 08:00",
-    "weekdays": "weekdays 08:00",
-    "monthly": "monthly 1 08:00",
-    "hourly": "0 * * * *",
-    "midnight": "daily 00:00",
-    "now": "immediately",
-    "instantly": "immediately",
-}
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 _NUMBERED = re.compile(r"(?<!#)\d")
 _ANY_DAY = datetime(2024, 1, 1)
@@ -93,21 +82,7 @@ def parse_schedule(text: str) -> Schedule:
             return Schedule(text, f"{_clock(time)} * * {_weekdays(days.replace('+', ','))}")
         case [minute, hour, day, month, days]:
             return _cron(text, f"{minute} {hour} {day} {month}", days)
-    raise ValueError(f"“{text}” is not a schedule; {usual_schedule(text) or _FORMS}")
-
-
-def usual_schedule(text: str) -> str:
-    """Return the line to write for a schedule without its time, or without its days; or ""."""
-    match text.lower().split():
-        case [word] if word.removeprefix("@") in _USUAL:
-            return f"write schedule: {_USUAL[word.removeprefix('@')]}"
-        case [time] if _TIME.fullmatch(time):
-            return f"write schedule: daily {time}"
-        case [day] if day[:3] in WEEKDAYS:
-            return f"write schedule: {day[:3]} 08:00"
-        case ["weekly", day, time] | [("daily" | "weekly"), day, time] if day[:3] in WEEKDAYS:
-            return f"write schedule: {day[:3]} {time}"
-    return ""
+    raise ValueError(f"“{text}” is not a schedule; {_FORMS}")
 
 
 def _clock(time: str) -> str:

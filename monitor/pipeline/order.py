@@ -13,7 +13,7 @@ from functools import lru_cache
 from msgspec import structs
 
 from monitor.digest.about import ORDERED_BY
-from monitor.digest.excerpt import shown_text
+from monitor.digest.excerpt import excerpt, headline
 from monitor.digest.shown import readable_title
 from monitor.errors import QueryError
 from monitor.match import parse_topic
@@ -183,7 +183,7 @@ def _with_reasons(
 ) -> tuple[DigestPaper, ...]:
     """Name for papers in full the marked paper that counts most, and such words of the text."""
     full = [entry for entry in entries if entry.paper_id in in_full]
-    shown = [written_words(*shown_text(entry)) for entry in full]
+    shown = [written_words(headline(entry).text, excerpt(entry).text) for entry in full]
     reasons = iter(ranking.reasons([entry.paper for entry in full], shown, MAX_WORDS))
     return tuple(
         _explained(entry, next(reasons)) if entry.paper_id in in_full else entry
