@@ -159,7 +159,6 @@ HOMES: dict[str, tuple[str, ...]] = {
     "threading": (
         "app.py",
         "channels/email/oauth.py",
-        "channels/email/smtp.py",
         "channels/file.py",
         "commands/slack_answers.py",
         "match/index/__init__.py",
