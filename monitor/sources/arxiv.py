@@ -20,14 +20,12 @@ from msgspec import structs
 from pydantic import Field, field_validator, model_validator
 
 from monitor.model import Document, Paper, Reading, arxiv_month
-from monitor.sources import arxiv_records
-from monitor.sources.api.windows import WEEK, Outline, PageRequest, WindowSource
-from monitor.sources.base import Found, Source, SourceOptions
+from monitor.sources.api.windows import WEEK, ApiOptions, Outline, PageRequest, WindowSource
+from monitor.sources.base import Found, Source
 from monitor.sources.calendar import Calendar, american_holidays
 from monitor.sources.feed.source import Feed
 from monitor.sources.fields.dates import end_of_month, parse_date, parse_written_day
-from monitor.sources.oai.envelope import Record
-from monitor.sources.oai.source import Harvester
+from monitor.sources.oai.source import Oai, OaiOptions
 
 FEEDS = "https://rss.arxiv.org/rss/"
 ARCHIVE = "https://oaipmh.arxiv.org/oai"
@@ -50,7 +48,7 @@ _OF_PHYSICS = frozenset(
 CALENDAR = Calendar("America/New_York", frozenset(range(5)), time(4), american_holidays)
 
 
-class ArxivOptions(SourceOptions):
+class ArxivOptions(ApiOptions):
     """Settings: `categories` such as cs.CL, or whole archives such as math; or a `query`.
 
     With either, `url` is the base of a mirror that has `/rss/`, `/oai` and `/api/query`;
@@ -58,7 +56,8 @@ class ArxivOptions(SourceOptions):
     it is filled; a query reads at least seven again.
     """
 
-    needs_address = False
+    query_settings = ("categories", "query")
+    reads_url = True
 
     categories: tuple[str, ...] = ()
     query: str = ""
@@ -78,16 +77,10 @@ class ArxivOptions(SourceOptions):
         """The address of a mirror, or "" for arXiv's own."""
         return self.url.rstrip("/") if self.url else ""
 
-    @property
-    def overlap(self) -> timedelta:
-        return timedelta(days=self.overlap_days)
-
     @model_validator(mode="after")
-    def _selects_papers(self) -> ArxivOptions:
-        if sum(map(bool, (self.categories, self.query.strip(), self.path))) > 1:
-            raise ValueError("give either `categories:`, `query:` or `path:`")
-        if not (self.categories or self.query.strip() or self.url or self.path):
-            raise ValueError("needs `categories:` or `query:`")
+    def _asks_once(self) -> ArxivOptions:
+        if self.categories and self.query:
+            raise ValueError("give either `categories:` or `query:`")
         return self
 
 
@@ -103,14 +96,14 @@ class Arxiv(Source):
         """Read a feed, or a response of the query API or OAI-PMH. An empty feed is a quiet day."""
         plain = document.content[:4096].replace(b"\0", b"")
         if _OAI.search(plain):
-            return ArxivArchive(self.name, self.options, None, self._clock).read(document)
+            return self._archive().read(document)
         reading = Feed(self.name, self.options, None, self._clock).read(document)
         return replace(reading, papers=tuple(map(_limit_announced, reading.papers)))
 
     def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
         """Find the feed of the day, and in OAI-PMH what is missing before it."""
         options = self.options
-        if options.query.strip():
+        if options.query:
             query = ArxivQuery(self.name, options, self._client, self._clock)
             yield from query.find(validators)
             return
@@ -122,32 +115,20 @@ class Arxiv(Source):
         today = _FeedOfToday(page, validators, self._clock)
         yield Found(page.name, today.load)
         if today.was_fetched and today.has_gap():
-            archive = ArxivArchive(self.name, options, self._client, self._clock)
+            archive = self._archive()
             archive.last_state = {"day": f"{today.day}"} if today.day else {}
             yield from archive.find(validators)
 
-
-class ArxivArchive(Harvester):
-    """Fetches from arXiv's OAI-PMH the sets that hold the categories."""
-
-    kind = "arxiv"
-    prefix = "arXivRaw"
-    reads_documents = False
-    options: ArxivOptions
-
-    @property
-    def base(self) -> str:
-        return f"{self.options.base}/oai" if self.options.base else ARCHIVE
-
-    @property
-    def overlap(self) -> timedelta:
-        return self.options.overlap
-
-    def targets(self) -> Sequence[str]:
-        return sets(self.options.categories)
-
-    def convert(self, record: Record) -> Paper | str:
-        return arxiv_records.paper(record, self._clock())
+    def _archive(self) -> Oai:
+        """Return arXiv's OAI-PMH, of the sets that hold the categories."""
+        options = OaiOptions(
+            url=f"{self.options.base}/oai" if self.options.base else ARCHIVE,
+            allow_private=self.options.allow_private,
+            overlap_days=self.options.overlap_days,
+            sets=sets(self.options.categories),
+            prefix="arXivRaw",
+        )
+        return Oai(self.name, options, self._client, self._clock)
 
 
 class ArxivQuery(Feed, WindowSource):

@@ -1,6 +1,6 @@
-"""Records of arXiv's OAI-PMH: `arXiv`, `arXivRaw`, `arXivOld` and `oai_dc` to papers.
+"""Records of arXiv: of OAI-PMH (`arXiv`, `arXivRaw`, `arXivOld`, `oai_dc`), and of its snapshot.
 
-https://info.arxiv.org/help/oa/index.html
+https://info.arxiv.org/help/oa/index.html, kaggle.com/datasets/Cornell-University/arxiv
 """
 
 from __future__ import annotations
@@ -14,71 +14,107 @@ from xml.etree.ElementTree import Element
 from msgspec.structs import replace
 
 from monitor.model import Paper
-from monitor.sources.api.values import MAX_NAMES, arxiv_link
-from monitor.sources.fields import MAX_CATEGORIES
+from monitor.sources.api.values import MAX_NAMES, NoPaperError, Record, arxiv_link, terms
 from monitor.sources.fields.dates import parse_date, within_reason
 from monitor.sources.fields.identifiers import arxiv_id, identifiers
 from monitor.sources.fields.names import authors, without_affiliations
 from monitor.sources.fields.publication_types import says_withdrawn
-from monitor.sources.oai import dublin_core
-from monitor.sources.oai.envelope import (
-    NO_TITLE,
-    Record,
-    deleted_paper,
-    every,
-    first,
-    local,
-)
+from monitor.sources.oai import dublin_core, envelope
+from monitor.sources.oai.envelope import deleted_paper, every, local
 from monitor.text.latex import accents
 
 _VERSION = re.compile(r"v?(\d{1,4})$")
 _COMMENT = re.compile(r"Comments?: ", re.IGNORECASE)
 _NO_SIZE = re.compile(r"0\s*kb?$", re.IGNORECASE)
+_INITIAL = re.compile(r"\. (?=-)")
 FORMATS = ("arXiv", "arXivRaw", "arXivOld")
+IDENTIFIER = "oai:arxiv.org:"
 
 
-def paper(record: Record, now: datetime) -> Paper | str:
-    """Turn a record into a paper, or return why it is none; a deleted one is withdrawn."""
+def paper(record: envelope.Record, now: datetime) -> Paper:
+    """Turn a record into a paper, a deleted one into a withdrawn paper; raises NoPaperError."""
     metadata = record.metadata
+    identifier = arxiv_id(record.identifier.rpartition(":")[2])
     if record.deleted or metadata is None:
-        identifier = _arxiv_id(record.identifier)
         keys = {"arxiv": identifier} if identifier else {"oai": record.identifier}
         return deleted_paper(record, keys, arxiv_link(keys))
-    read = _paper_of_arxiv if local(metadata) in FORMATS else _paper_of_dublin_core
-    return read(record, metadata, now)
+    if local(metadata) not in FORMATS:
+        return _paper_of_dublin_core(record, metadata, now)
+    fields = {"id": identifier, **_fields(metadata)}
+    return replace(paper_of_fields(Record(fields, now)), raw_id=record.identifier)
 
 
-def _paper_of_arxiv(record: Record, metadata: Element, now: datetime) -> Paper | str:
-    identifier = _arxiv_id(first(metadata, "id")) or _arxiv_id(record.identifier)
-    title, abstract = first(metadata, "title"), first(metadata, "abstract")
-    if not title:
-        return NO_TITLE
-    versions = sorted(_versions(metadata), key=lambda version: version[0])
-    dois = (part for text in every(metadata, "doi") for part in re.split(r"[\s,;]+", text))
-    keys, _ = identifiers((f"arXiv:{identifier}", *dois))
-    published = versions[0][1] if versions else parse_date(first(metadata, "created"))
-    updated = versions[-1][1] if versions else parse_date(first(metadata, "updated"))
+def paper_of_fields(record: Record) -> Paper:
+    """Turn a record of the snapshot into a paper; raises NoPaperError."""
+    name = record.text("id")
+    keys, version = identifiers((f"arXiv:{name}", *re.split(r"[\s,;]+", record.text("doi"))))
+    if "arxiv" not in keys:
+        raise NoPaperError("record has no arXiv id")
+    abstract = record.plain("abstract")
+    versions = sorted(_versions(record), key=lambda version: version[0])
+    number, updated, is_empty = versions[-1] if versions else (version, None, False)
+    published = versions[0][1] if versions else parse_date(record.text("created"))
+    updated = updated or parse_date(record.text("updated", "update_date"))
+    published = within_reason(published, record.now)
     return Paper(
-        title=title,
+        title=record.title("title"),
         abstract=abstract,
-        authors=tuple(islice(_authors(metadata), MAX_NAMES)),
-        venue=first(metadata, "journal-ref"),
-        published=within_reason(published, now),
-        updated=within_reason(updated or published, now),
+        authors=tuple(islice(_authors(record), MAX_NAMES)),
+        venue=record.plain("journal-ref"),
+        published=published,
+        updated=within_reason(updated, record.now) or published,
         url=arxiv_link(keys),
         keys=keys,
-        categories=tuple(first(metadata, "categories").split())[:MAX_CATEGORIES],
-        version=versions[-1][0] if versions else None,
-        withdrawn=says_withdrawn(abstract, first(metadata, "comments")) or _is_empty(metadata),
-        raw_id=record.identifier,
+        categories=terms(record.text("categories").split()),
+        version=number,
+        withdrawn=is_empty or says_withdrawn(abstract, record.plain("comments")),
+        raw_id=name,
     )
 
 
-def _paper_of_dublin_core(record: Record, metadata: Element, now: datetime) -> Paper | str:
+def _fields(metadata: Element) -> dict[str, object]:
+    """Return the fields of a record in XML as the snapshot has them."""
+    fields: dict[str, object] = {}
+    for child in metadata:
+        fields.setdefault(local(child), "".join(child.itertext()))
+    fields["doi"] = " ".join(every(metadata, "doi"))
+    fields["authors_parsed"] = [
+        [person.findtext(f"{{*}}{name}") for name in ("keyname", "forenames", "suffix")]
+        for person in metadata.iterfind("{*}authors/*")
+    ]
+    fields["versions"] = [
+        {"version": version.get("version"), **{local(part): part.text for part in version}}
+        for version in metadata.iterfind("{*}version")
+    ]
+    return fields
+
+
+def _versions(record: Record) -> Iterator[tuple[int, datetime | None, bool]]:
+    """Yield the number and date of each version, and whether it is withdrawn.
+
+    arXiv keeps a withdrawn version as one of no size, whose source is to be ignored (I).
+    """
+    for entry in record.items("versions"):
+        if match := _VERSION.match(entry.text("version")):
+            is_empty = _NO_SIZE.match(entry.text("size")) and "I" in entry.text("source_type")
+            yield int(match[1]), parse_date(entry.text("created", "date")), bool(is_empty)
+
+
+def _authors(record: Record) -> Iterator[str]:
+    """Read [last, first, suffix, ...affiliations], or else one text with affiliations."""
+    parsed = [name.items() for name in record.items("authors_parsed") if type(name.value) is list]
+    for parts in parsed:
+        last, first, suffix, *_ = *(part.plain("") for part in parts[:3]), "", "", ""
+        name = " ".join(filter(None, (_INITIAL.sub(".", first), last, suffix))).strip(" ,")
+        if any(map(str.isalpha, name)):  # ":" follows collaborations
+            yield accents(name)
+    if not parsed:
+        yield from authors([accents(without_affiliations(record.text("authors")))])
+
+
+def _paper_of_dublin_core(record: envelope.Record, metadata: Element, now: datetime) -> Paper:
     """`oai_dc` of arXiv: the dates of all versions, and the comment as another description."""
     paper = dublin_core.paper(record, now)
-    if isinstance(paper, str):
-        return paper
     comments = [_COMMENT.sub("", t) for t in every(metadata, "description") if _COMMENT.match(t)]
     dates = [at for at in map(parse_date, every(metadata, "date")) if at]
     return replace(
@@ -88,38 +124,3 @@ def _paper_of_dublin_core(record: Record, metadata: Element, now: datetime) -> P
         venue="",
         withdrawn=says_withdrawn(paper.abstract, " ".join(comments)),
     )
-
-
-def _versions(metadata: Element) -> Iterator[tuple[int, datetime | None]]:
-    for version in metadata.iterfind("{*}version"):
-        if number := _version_number(version):
-            yield number, parse_date(first(version, "date"))
-
-
-def _is_empty(metadata: Element) -> bool:
-    """arXiv keeps a withdrawn version as one of no size, whose source is to be ignored (I)."""
-    last = max(metadata.iterfind("{*}version"), key=_version_number, default=None)
-    size, kind = first(last, "size"), first(last, "source_type")
-    return bool(_NO_SIZE.match(size)) and "I" in kind
-
-
-def _version_number(version: Element) -> int:
-    number = _VERSION.match(version.get("version", "").strip())
-    return int(number[1]) if number else 0
-
-
-def _authors(metadata: Element) -> Iterator[str]:
-    """Names in parts (`arXiv`), or all in one line with affiliations (`arXivRaw`, `arXivOld`)."""
-    element = metadata.find("{*}authors")
-    parts = list(element if element is not None else ())
-    if not parts:
-        yield from authors([accents(without_affiliations(first(metadata, "authors")))])
-    for part in parts:
-        names = (first(part, name) for name in ("forenames", "keyname", "suffix"))
-        name = " ".join(accents(name) for name in names if name).strip(" ,")
-        if any(map(str.isalpha, name)):  # ":" follows collaborations
-            yield name
-
-
-def _arxiv_id(identifier: str) -> str:
-    return arxiv_id(identifier.rpartition(":")[2])

@@ -236,15 +236,18 @@ def failure(error: str) -> Reading:
     return Reading(error=error, complete=False)
 
 
-def reading(records: Sequence[Paper | Rejected], whole: bool) -> Reading:
-    """Part papers from rejections; a document of rejections only is an error."""
+def reading(
+    records: Sequence[Paper | Rejected], whole: bool, harmless: Sequence[str] = ()
+) -> Reading:
+    """Part papers from rejections; one of rejections alone, but for `harmless`, fails."""
     papers = tuple(record for record in records if isinstance(record, Paper))
     rejected = tuple(record for record in records if isinstance(record, Rejected))
-    if papers or not rejected:
+    bad = next((record.why for record in rejected if record.why not in harmless), "")
+    if papers or not bad:
         return Reading(papers, rejected, complete=whole)
     if len(rejected) == 1 and not whole:
-        return failure(rejected[0].why)
-    error = f"no record is a paper: {rejected[0].why}"
+        return failure(bad)
+    error = f"no record is a paper: {bad}"
     return Reading((), rejected, error, complete=False)
 
 

@@ -17,7 +17,7 @@ from msgspec import structs
 from pydantic import Field
 
 from monitor.model import Bound, Document, Paper, Reading
-from monitor.sources.api.records import ApiSource, Listing
+from monitor.sources.api.records import ApiSource
 from monitor.sources.api.values import (
     NoPaperError,
     Record,
@@ -34,7 +34,6 @@ from monitor.sources.fields.dates import partial_date
 from monitor.sources.fields.identifiers import keys_of
 
 _NONE = ("", "na", "n/a", "none", "null")
-_NOTHING_FOUND = re.compile(r"no (?:posts|articles|papers|results) found", re.IGNORECASE)
 _XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<")
 # Remains of the mark-up that the servers remove from abstracts.
 _FIGURES = re.compile(r"\bO_(FIG|TBL)\b(?:(?!\bO_\1\b).)*?C_\1", re.DOTALL)
@@ -62,6 +61,7 @@ class BioRxiv(ApiSource):
     options: PreprintOptions
     service = "bioRxiv"
     lists = ("collection",)
+    total_path = "messages.0.total"
     cursor_path = ""
     address = "https://api.biorxiv.org"
 
@@ -71,17 +71,6 @@ class BioRxiv(ApiSource):
             return super().read(document)
         reading = Feed(self.name, self.options, None, self._clock).read(document)
         return replace(reading, papers=tuple(map(self._from_feed, reading.papers)))
-
-    def listing(self, response: Record) -> Listing:
-        """Find the rows; "no posts found" is an empty response, any other status an error."""
-        rows = super().listing(response)
-        message = next(iter(response.items("messages")), response)
-        status = message.text("status")
-        if rows.error or (not rows.items and _NOTHING_FOUND.search(status)):
-            return rows
-        if not rows.items and status.lower() != "ok":
-            return Listing(error=self.describe_error(response))
-        return Listing(rows.items, message.number("total"), message.number("cursor") or 0)
 
     def paper(self, record: Record) -> Paper:
         """Turn a row, which is one version of a preprint, into a paper."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from monitor.model import COMMENT, RETRACTION, Month, Paper
-from monitor.sources.api.records import ApiSource, Listing
+from monitor.sources.api.records import ApiSource
 from monitor.sources.api.values import (
     NoPaperError,
     Record,
@@ -65,16 +65,11 @@ class Crossref(ApiSource):
     service = "Crossref"
     lists = ("message.items",)
     total_path = "message.total-results"
-    begin_path = "message.query.start-index"
     cursor_path = "message.next-cursor"
-    single = ("DOI",)
+    singles = ("", "message")
+    record_id = "DOI"
     address = "https://api.crossref.org"
     preset = "crossref"
-
-    def listing(self, response: Record) -> Listing:
-        """Find the works; /works/DOI returns a single one, and doi.org one without an envelope."""
-        message = response.at("message")
-        return super().listing(message if message.has("DOI") else response)
 
     def paper(self, record: Record) -> Paper:
         """Turn a work into a paper."""

@@ -17,13 +17,12 @@ from monitor.sources.api.records import ApiSource, Listing
 from monitor.sources.api.values import (
     NoPaperError,
     Record,
-    get_list,
     names_of,
     plain_text,
     terms,
     year_of,
 )
-from monitor.sources.api.windows import PageRequest, QueryOptions
+from monitor.sources.api.windows import PageRequest, ServiceOptions
 from monitor.sources.base import failure, reading
 from monitor.sources.fields.dates import parse_date, within_reason
 from monitor.sources.fields.identifiers import identifier_pairs, keys_of, openreview_id
@@ -52,12 +51,16 @@ _HOMONYM = re.compile(r"\s+\d{4}$")
 _ARXIV_VOLUME = re.compile(r"abs/(.+)")
 
 
-class DblpOptions(QueryOptions):
+class DblpOptions(ServiceOptions):
     """A `query` in dblp's own syntax ("attention venue:NeurIPS:"), for the last `years`.
 
     With a query, `url` is another server of the same API; without one, it is one document.
     """
 
+    query_settings = ("query",)
+    reads_url = True
+
+    query: str = ""
     years: int = Field(default=2, ge=1, le=50)
 
 
@@ -69,7 +72,10 @@ class Dblp(ApiSource):
     options: DblpOptions
     dated = False
     service = "dblp's search"
-    lists = ("hit",)
+    lists = ("result.hits.hit",)
+    singles = ("result.hits.hit",)
+    record_id = "info"
+    total_path = "result.hits.@total"
     cursor_path = ""
     address = "https://dblp.org/search/publ/api"
     longest = timedelta(days=36_500)  # each year is one list
@@ -93,13 +99,9 @@ class Dblp(ApiSource):
         head = heads.get("hits")
         hits = {**(head if isinstance(head, dict) else {}), "hit": records}
         response = {"result": {"status": heads.get("status"), "hits": hits}}
-        if whole and (error := self._check(self.listing(Record(response, now))).error):
+        if whole and (error := self.listing(Record(response, now)).error):
             return failure(error)
         return reading(records, whole)
-
-    @property
-    def reads_documents(self) -> bool:
-        return not self.options.query
 
     def targets(self) -> Sequence[str]:
         """Return the last years: dblp has no search for what is new."""
@@ -122,14 +124,11 @@ class Dblp(ApiSource):
 
     def listing(self, response: Record) -> Listing:
         """Find the hits; an error has HTTP status 200."""
-        code, hits = response.text("result.status.@code"), response.at("result.hits")
+        code = response.text("result.status.@code")
         if code not in ("", "200"):
             words = plain_text(f"{code} {response.text('result.status.text')}")[:200]
             return Listing(error=f"{self.service} answered with an error: {words}")
-        if not hits.is_object:
-            return Listing(error=self.describe_error(response))
-        items = get_list(hits.value, "hit")
-        return Listing(items, hits.number("@total"), hits.number("@first") or 0)
+        return super().listing(response)
 
     def paper(self, record: Record) -> Paper:
         """Turn a hit of the search, or a record of dblp.xml, into a paper."""

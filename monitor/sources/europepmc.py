@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from urllib.parse import quote
 
 from monitor.model import Paper
-from monitor.sources.api.records import ApiSource, Listing
+from monitor.sources.api.records import ApiSource
 from monitor.sources.api.values import (
     Record,
     doi_page,
@@ -51,14 +51,10 @@ class EuropePmc(ApiSource):
     options: EuropePmcOptions
     service = "Europe PMC"
     lists = ("resultList.result",)
+    singles = ("result",)
     total_path = "hitCount"
     cursor_path = "nextCursorMark"
     address = "https://www.ebi.ac.uk/europepmc/webservices/rest"
-
-    def listing(self, response: Record) -> Listing:
-        """Find the results; the response for an article has a single one."""
-        article = response.at("result")
-        return Listing((article.value,)) if article.is_object else super().listing(response)
 
     def paper(self, record: Record) -> Paper:
         """Turn a result, core or lite, into a paper."""

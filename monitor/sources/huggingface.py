@@ -29,16 +29,9 @@ class HuggingFace(ApiSource):
     Options = ApiOptions
     default_first_run = FirstRun.DELIVER
     service = "Hugging Face"
-    lists = ("papers", "dailyPapers")
-    single = ("id", "title")
+    lists = ("", "papers", "dailyPapers")
     address = "https://huggingface.co"
     longest = timedelta(days=1)
-
-    def listing(self, response: Record) -> Listing:
-        """Find the papers: a response is a list, empty on a day without papers."""
-        if isinstance(response.value, list):
-            return Listing(response.value)
-        return super().listing(response)
 
     def paper(self, record: Record) -> Paper:
         """Turn an entry of a list, or a paper alone, into a paper."""

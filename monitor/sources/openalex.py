@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pydantic import Field, SecretStr
 
 from monitor.model import RETRACTION, Paper
-from monitor.sources.api.records import ApiSource, Listing
+from monitor.sources.api.records import ApiSource
 from monitor.sources.api.values import Record, in_order, names_of, plain_text, terms, year_of
 from monitor.sources.api.windows import FilterOptions, PageRequest
 from monitor.sources.fields.identifiers import identifier_pairs, keys_of
@@ -43,11 +43,6 @@ class OpenAlex(ApiSource):
     total_path = "meta.count"
     cursor_path = "meta.next_cursor"
     address = "https://api.openalex.org"
-
-    def listing(self, response: Record) -> Listing:
-        """Find the works; /works/ID returns a single one."""
-        is_work = _name(response.text("id")) and not response.has("error")
-        return Listing((response.value,)) if is_work else super().listing(response)
 
     def paper(self, record: Record) -> Paper:
         """Turn a work into a paper."""

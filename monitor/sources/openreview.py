@@ -49,7 +49,6 @@ class OpenReview(ApiSource):
     lists = ("notes",)
     total_path = "count"
     cursor_path = ""
-    single = ("id", "content")
     address = "https://api2.openreview.net"
     longest = timedelta(days=36_500)  # one list, newest first
 

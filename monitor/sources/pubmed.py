@@ -13,12 +13,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any
 from xml.etree.ElementTree import Element
 
 from pydantic import Field, SecretStr
 
-from monitor.errors import DocumentError, FetchError
+from monitor.errors import DocumentError
 from monitor.model import (
     COMMENT,
     CONCERN,
@@ -29,12 +28,12 @@ from monitor.model import (
     Reading,
     Rejected,
 )
-from monitor.sources.api.values import year_of
+from monitor.sources.api.values import NO_TITLE, NoPaperError, year_of
 from monitor.sources.api.windows import (
     UNTIL,
+    ApiOptions,
     Outline,
     PageRequest,
-    QueryOptions,
     Window,
     WindowSource,
 )
@@ -59,7 +58,6 @@ _ROOTS = (
 )
 
 _NO_TITLE = ("", "[Not Available].", "[Not Available]")
-_UNLABELLED = "UNLABELLED"
 _ADDRESS = re.compile(r"[\s.,;:]*\bElectronic address:.*", re.DOTALL)
 _PMC = re.compile(r"PMC\d{1,10}", re.ASCII)
 # The type of a notice by RefType.
@@ -72,16 +70,19 @@ _NOTICES = {
 }
 
 
-class PubMedOptions(QueryOptions):
+class PubMedOptions(ApiOptions):
     """A `query:` in PubMed's own syntax, or the files of a `path:`.
 
     With a query, `url` is another server of the same API; without one, it is one document.
     `api_key` (a secret) and `email` (else the operator's `contact`) are sent to NCBI.
     """
 
+    query_settings = ("query",)
+    reads_url = True
+
+    query: str = ""
     api_key: SecretStr = SecretStr("")
     email: str = ""
-    overlap_days: int = Field(default=7, ge=1, le=365)
     first_days: int = Field(default=30, ge=1, le=365)
 
 
@@ -103,17 +104,12 @@ class PubMed(WindowSource):
         records: list[Paper | Rejected] = []
         whole = True
         for element in read_elements(document.content, _RECORDS, roots=_ROOTS, outer=_OUTER):
-            where = f"record {len(records) + 1}"
-            if isinstance(element, XmlError):
-                whole = False
-                records.append(Rejected(where, str(element)))
-            else:
-                records.extend(read_record(element, where, self._clock()))
+            whole = whole and not isinstance(element, XmlError)
+            try:
+                records += read_record(element, self._clock())
+            except (NoPaperError, XmlError) as reason:
+                records.append(Rejected(f"record {len(records) + 1}", str(reason)))
         return reading(records, whole)
-
-    @property
-    def reads_documents(self) -> bool:
-        return not self.options.query
 
     @property
     def terms(self) -> Terms:
@@ -164,10 +160,7 @@ class PubMed(WindowSource):
             retmode="json",
             retmax=str(MAX_WINDOW_RECORDS),
         )
-        ids, total, error = read_search(self.fetch(url).content)
-        if error:
-            raise FetchError(error)
-        return ids, total
+        return read_search(self.fetch(url).content)
 
     def page_url(self, request: PageRequest) -> str:
         """Return the address of the records of a batch."""
@@ -189,28 +182,26 @@ class PubMed(WindowSource):
         return self.address_of(f"/{tool}.fcgi", {"db": "pubmed", **client, **arguments})
 
 
-def read_search(content: bytes) -> tuple[list[str], int, str]:
-    """Return the PMIDs of an esearch response, their total number, and the error."""
+def read_search(content: bytes) -> tuple[list[str], int]:
+    """Return the PMIDs of an esearch response, and their total number; raises DocumentError."""
     if len(content) > MAX_SEARCH_BYTES:
         raise DocumentError(f"PubMed's search answered with more than {MAX_SEARCH_BYTES:,} bytes")
     try:
         response = json.loads(content)
         result = response.get("esearchresult", response)
-        error = str(result.get("ERROR") or response.get("error") or "")
-        if error:
-            return [], 0, f"PubMed answered with an error: {text(error)[:200]}"
-        ids = [str(name) for name in result["idlist"] if str(name).isdigit()]
-        return ids, int(result["count"]), ""
+        if error := str(result.get("ERROR") or response.get("error") or ""):
+            raise DocumentError(f"PubMed answered with an error: {text(error)[:200]}")
+        return [str(name) for name in result["idlist"] if str(name).isdigit()], int(result["count"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise DocumentError("the JSON is not a response of PubMed's search") from None
 
 
 def _describe_json(content: bytes) -> str:
     try:
-        ids, total, error = read_search(content)
+        ids, total = read_search(content)
     except DocumentError as fault:
         return str(fault)
-    return error or f"the document is a search result with {len(ids)} of {total} PMIDs, no records"
+    return f"the document is a search result with {len(ids)} of {total} PMIDs, no records"
 
 
 def _midnight(day: date) -> datetime:
@@ -220,103 +211,80 @@ def _midnight(day: date) -> datetime:
 # ── records ─────────────────────────────────────────────────────────────────────────
 
 
-def read_record(element: Element, where: str, now: datetime) -> Iterator[Paper | Rejected]:
+def read_record(element: Element | XmlError, now: datetime) -> list[Paper]:
+    """Return the papers of an element; raises NoPaperError, and the fault in its place."""
+    if isinstance(element, XmlError):
+        raise element
     if element.tag == "ERROR":
-        yield Rejected(where, f"PubMed answered with an error: {text(_all(element))[:200]}")
-    elif element.tag == "DeleteCitation":
-        for pmid in filter(
-            str.isdigit, (_all(deleted).strip() for deleted in element.iter("PMID"))
-        ):
-            # Only the number of a record that NLM has deleted is given, so it is the title.
-            title = f"(deleted) PMID {pmid}"
-            yield Paper(title, keys={"pmid": pmid}, withdrawn=True, raw_id=pmid)
-    elif element.tag == "PubmedBookArticle":
-        yield _book(element, where, now)
-    else:
-        yield _article(element, where, now)
+        raise NoPaperError(f"PubMed answered with an error: {text(_all(element))[:200]}")
+    if element.tag != "DeleteCitation":
+        return [_paper(element, now)]
+    pmids = filter(str.isdigit, (_all(deleted).strip() for deleted in element.iter("PMID")))
+    # Only the number of a record that NLM has deleted is given, so it is the title.
+    return [
+        Paper(f"(deleted) PMID {pmid}", keys={"pmid": pmid}, withdrawn=True, raw_id=pmid)
+        for pmid in pmids
+    ]
 
 
-def _article(record: Element, where: str, now: datetime) -> Paper | Rejected:
-    inner = record.find("MedlineCitation")
-    citation = record if inner is None else inner
-    article = citation.find("Article")
-    if article is None:
-        return Rejected(where, "record has no article")
-    title = _text_at(article, "ArticleTitle")
+def _paper(record: Element, now: datetime) -> Paper:
+    """Turn an article, or a book of NCBI's Bookshelf or a chapter of one, into a paper."""
+    is_book = record.tag == "PubmedBookArticle"
+    inner = _find(record, "BookDocument" if is_book else "MedlineCitation", ".")
+    body = inner if is_book else inner.find("Article")
+    if body is None:
+        raise NoPaperError("record has no article")
+    title = _text_at(body, "ArticleTitle")
     if title in _NO_TITLE:
-        title = _text_at(article, "VernacularTitle") or title
+        title = _text_at(body, "VernacularTitle", "Book/BookTitle") or title
     if not title:
-        return Rejected(where, "record has no title")
-    year, issued = _date(article.find("Journal/JournalIssue/PubDate"))
-    online_year, published = _date(article.find("ArticleDate"))
-    type_, about = type_and_subject(list(_notices(citation)), _types(citation))
-    identifiers = [*article.iter("ELocationID"), *record.iterfind("PubmedData/ArticleIdList/*")]
+        raise NoPaperError(NO_TITLE)
+    issue = _date(_find(body, "Journal/JournalIssue/PubDate", "Book/PubDate"))
+    own = _date(_find(body, "ArticleDate", "ContributionDate"))
+    type_, about = type_and_subject(list(_notices(inner)), _types(inner))
+    pmid, version = _text_at(inner, "PMID"), _find(inner, "PMID").get("Version", "")
+    keywords = (text(_all(word)) for word in inner.iterfind("KeywordList/Keyword"))
+    names = _find(body, "AuthorList[@Type='authors']", "AuthorList", "Book/AuthorList")
+    identifiers = [
+        *body.iterfind("ELocationID"),
+        *inner.iterfind("ArticleIdList/*"),
+        *record.iterfind("PubmedData/ArticleIdList/*"),
+        *record.iterfind("PubmedBookData/ArticleIdList/*"),
+    ]
     return Paper(
         title=title,
-        **_common_fields(record, citation, identifiers, now),
-        abstract=_sections(article.find("Abstract")) or _other_abstract(citation),
-        authors=_authors(article.find("AuthorList")),
-        venue=_text_at(article, "Journal/Title")
-        or _text_at(citation, "MedlineJournalInfo/MedlineTA"),
-        year=year or online_year,
-        published=within_print_era(published or issued, now),
-        withdrawn=_is_retracted(citation),
+        abstract=_sections(_find(body, "Abstract")) or _other_abstract(inner),
+        authors=_authors(names),
+        venue=_text_at(body, "Journal/Title", "Book/BookTitle")
+        or _text_at(inner, "MedlineJournalInfo/MedlineTA"),
+        # A chapter may be decades newer than its book.
+        year=own[0] or issue[0] if is_book else issue[0] or own[0],
+        published=within_print_era(own[1] or issue[1], now),
+        updated=within_print_era(_date(_find(inner, "DateRevised"))[1], now),
+        announced=within_print_era(_entry_day(record), now),
+        url=f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/" if pmid.isdigit() else "",
+        keys={**({"pmid": pmid} if pmid else {}), **_keys(identifiers)},
+        categories=tuple(dict.fromkeys(filter(None, keywords))),
+        version=int(version) if version.isdigit() and len(version) < 4 else None,
+        withdrawn=_is_retracted(inner),
+        raw_id=pmid,
         type=type_,
         about=about,
     )
 
 
-def _book(record: Element, where: str, now: datetime) -> Paper | Rejected:
-    """A book of NCBI's Bookshelf, or a chapter of one."""
-    book = record.find("BookDocument")
-    if book is None:
-        return Rejected(where, "record has no book document")
-    title = _text_at(book, "ArticleTitle") or _text_at(book, "Book/BookTitle")
-    if not title:
-        return Rejected(where, "record has no title")
-    chapter = book.find("AuthorList[@Type='authors']")
-    writers = chapter if chapter is not None else book.find("AuthorList")
-    year, issued = _date(book.find("Book/PubDate"))
-    contributed_year, contributed = _date(book.find("ContributionDate"))
-    identifiers = [
-        *book.iterfind("ArticleIdList/*"),
-        *record.iterfind("PubmedBookData/ArticleIdList/*"),
-    ]
-    return Paper(
-        title=title,
-        **_common_fields(record, book, identifiers, now),
-        abstract=_sections(book.find("Abstract")),
-        authors=_authors(writers if writers is not None else book.find("Book/AuthorList")),
-        venue=_text_at(book, "Book/BookTitle"),
-        year=contributed_year or year,  # a chapter may be decades newer than its book
-        published=within_print_era(contributed or issued, now),
-    )
+def _all(element: Element) -> str:
+    return "".join(element.itertext())
 
 
-def _common_fields(
-    record: Element, inner: Element, identifiers: list[Element], now: datetime
-) -> dict[str, Any]:
-    """Return the fields of a paper that articles and books have in the same form."""
-    pmid, version = _text_at(inner, "PMID"), inner.find("PMID[@Version]")
-    number = "" if version is None else version.get("Version", "")
-    keywords = (text(_all(word)) for word in inner.iterfind("KeywordList/Keyword"))
-    return {
-        "raw_id": pmid,
-        "url": f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/" if pmid.isdigit() else "",
-        "keys": {**({"pmid": pmid} if pmid else {}), **_keys(identifiers)},
-        "categories": tuple(dict.fromkeys(filter(None, keywords))),
-        "version": int(number) if number.isdigit() and len(number) < 4 else None,
-        "updated": within_print_era(_date(inner.find("DateRevised"))[1], now),
-        "announced": within_print_era(_entry_day(record), now),
-    }
+def _find(parent: Element, *paths: str) -> Element:
+    """Return the first element at one of several paths, or an empty one."""
+    elements = map(parent.find, paths)
+    return next((element for element in elements if element is not None), Element("none"))
 
 
-def _all(element: Element | None) -> str:
-    return "" if element is None else "".join(element.itertext())
-
-
-def _text_at(element: Element, path: str) -> str:
-    return text(_all(element.find(path)))
+def _text_at(parent: Element, *paths: str) -> str:
+    return next(filter(None, (text(_all(_find(parent, path))) for path in paths)), "")
 
 
 def _other_abstract(citation: Element) -> str:
@@ -325,22 +293,19 @@ def _other_abstract(citation: Element) -> str:
     return next(filter(None, map(_sections, abstracts)), "")
 
 
-def _sections(abstract: Element | None) -> str:
+def _sections(abstract: Element) -> str:
     """Join the sections of a structured abstract, each after its label; some are only a label."""
-    if abstract is None:
-        return ""
     parts = []
     for section in abstract.iterfind("AbstractText"):
         label = text(section.get("Label", ""))
         words = text(_all(section))
-        if label.upper() == _UNLABELLED:
-            label = ""
+        label = "" if label.upper() == "UNLABELLED" else label
         parts.append(f"{label.rstrip(':')}: {words}" if label and words else words or label)
     return without_placeholder(" ".join(filter(None, parts)))
 
 
-def _authors(names: Element | None) -> tuple[str, ...]:
-    authors = () if names is None else names.iterfind("Author")
+def _authors(names: Element) -> tuple[str, ...]:
+    authors = names.iterfind("Author")
     return tuple(filter(None, (_name(a) for a in authors if a.get("ValidYN") != "N")))
 
 
@@ -386,10 +351,8 @@ def _notices(citation: Element) -> Iterator[tuple[str, Iterator[tuple[str, str]]
             yield mark, identifier_pairs(cited)
 
 
-def _date(element: Element | None) -> tuple[int | None, datetime | None]:
+def _date(element: Element) -> tuple[int | None, datetime | None]:
     """Read a date in parts (month by number or name, or a season), or MEDLINE's free text."""
-    if element is None:
-        return None, None
     if free := element.findtext("MedlineDate"):
         return partial_date(free)
     year, month, day = (element.findtext(part) or "" for part in ("Year", "Month", "Day"))
@@ -398,6 +361,5 @@ def _date(element: Element | None) -> tuple[int | None, datetime | None]:
 
 def _entry_day(record: Element) -> datetime | None:
     """Return the day on which the record was added to PubMed."""
-    days = {day.get("PubStatus"): day for day in record.iterfind("*/History/PubMedPubDate")}
-    dates = (_date(days.get(status))[1] for status in ("entrez", "pubmed"))
-    return next(filter(None, dates), None)
+    paths = (f"*/History/PubMedPubDate[@PubStatus='{by}']" for by in ("entrez", "pubmed"))
+    return next(filter(None, (_date(_find(record, path))[1] for path in paths)), None)

@@ -46,7 +46,7 @@ class SemanticScholar(ApiSource):
     service = "Semantic Scholar"
     lists = ("data", "recommendedPapers", "papers")
     cursor_path = "token"
-    single = ("paperId",)
+    record_id = "paperId"
     address = "https://api.semanticscholar.org/graph/v1"
 
     def following(self, listing: Listing, request: PageRequest) -> str:

@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 
 from monitor.model import Run
-from monitor.sources.oai.source import Harvester
+from monitor.sources.oai.source import Oai
 from monitor.store.digests import incidents
 from monitor.store.engine import schema
 from monitor.store.sources import runs
@@ -122,7 +122,7 @@ def test_a_gap_of_arxiv_that_is_killed_in_the_middle_is_filled_all_the_same(
 def test_pieces_of_a_long_gap_are_not_asked_for_again(
     house: House, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Harvester, "enough_pages", 1)
+    monkeypatch.setattr(Oai, "enough_pages", 1)
     house.ingest()
     move(house, shelf, 23)
     begun = []

@@ -48,7 +48,7 @@ class Greedy(Source):
 class DeadlyOai(Oai):
     """Ends the process that reads a record."""
 
-    def convert(self, record: OaiRecord) -> Paper | str:
+    def convert(self, record: OaiRecord) -> Paper:
         os._exit(3)
 
 

@@ -14,7 +14,7 @@ from monitor.errors import MonitorError
 from monitor.http.client import HttpClient
 from monitor.sources.arxiv import Arxiv, ArxivOptions, is_gap, publishes_between, sets
 from monitor.sources.base import Source
-from monitor.sources.oai.source import Harvester, Oai
+from monitor.sources.oai.source import Oai
 from tests.servers.web import Answer, Asked, MisbehavingServer
 
 MONDAY = datetime(2025, 6, 2, 12, tzinfo=UTC)
@@ -397,6 +397,17 @@ def test_F09_tokens_that_always_expire_are_a_failure(
     assert not reader.state and len(web.requests) < 6
 
 
+def test_an_empty_list_of_a_repository_that_reports_records_is_a_failure(
+    web: MisbehavingServer, door: HttpClient
+) -> None:
+    reader = oai(Shelf(), web, door)
+    token = '<resumptionToken completeListSize="9"/>'
+    body = envelope(f"<ListRecords>{token}</ListRecords>", MONDAY).encode()
+    web.decides("*", lambda _: Answer(body=body))
+    assert reader.run() == [] and not reader.state
+    assert reader.errors == ["the answer is empty although it says that there are 9"]
+
+
 def test_F09_a_looping_token_is_a_failure(web: MisbehavingServer, door: HttpClient) -> None:
     shelf = month()
     shelf.now += 4 * DAY
@@ -417,7 +428,6 @@ def test_F09_a_looping_token_is_a_failure(web: MisbehavingServer, door: HttpClie
         ("", 0),
         ("<html>Rate exceeded</html>", 0),
         (envelope('<error code="badArgument">no</error>', MONDAY), 0),
-        (envelope('<ListRecords><resumptionToken completeListSize="9"/></ListRecords>', MONDAY), 0),
         (envelope(listed([1, 2], ""), MONDAY)[:-30], 0),
         (envelope(listed([1, 2], ""), MONDAY), 9),
     ],
@@ -444,8 +454,8 @@ def test_a_piece_of_too_many_pages_is_cut_in_two_across_restarts(
     read: int,
 ) -> None:
     """In the middle of a quiet month a day comes on which half of the repository was touched."""
-    monkeypatch.setattr(Harvester, "max_pages", 12)
-    monkeypatch.setattr(Harvester, "enough_pages", 4)
+    monkeypatch.setattr(Oai, "max_pages", 12)
+    monkeypatch.setattr(Oai, "enough_pages", 4)
     shelf = month()
     shelf.now = MONDAY + 26 * DAY
     shelf.papers[date(2025, 6, 12)] = list(range(100, 118))
@@ -471,7 +481,7 @@ def test_a_piece_of_too_many_pages_is_cut_in_two_across_restarts(
 def test_a_day_of_too_many_pages_is_reported_and_moves_nothing(
     web: MisbehavingServer, door: HttpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Harvester, "max_pages", 5)
+    monkeypatch.setattr(Oai, "max_pages", 5)
     shelf = Shelf({date(2025, 6, 2): list(range(40))}, now=MONDAY + DAY / 2)
     reader = oai(shelf, web, door)
     reader.state = before = {"until": MONDAY.isoformat()}

@@ -13,7 +13,7 @@ import bibtexparser
 import pytest
 import rispy
 
-from monitor.errors import DocumentError, FetchError, MonitorError
+from monitor.errors import DocumentError, MonitorError
 from monitor.model import Document, record_of
 from monitor.sources.base import Source
 from monitor.sources.bibtex import BibTex
@@ -246,9 +246,7 @@ def test_fields_of_pubmed(before: bytes, text: bytes, expected: dict[str, object
     ("content", "error"),
     [
         (b'{"result": {"status": {"@code": "500", "text": "Oh no"}}}', "error: 500 Oh no"),
-        (libraries.dblp_json(range(0), total=7), "empty although it says that there are 7"),
         (b'<result><status code="503"/><hits total="0"/></result>', "error: 503"),
-        (b'<result><hits total="7" sent="0" first="0"/></result>', "says that there are 7"),
         (b"{}", "not a response of dblp's search"),
     ],
 )
@@ -564,18 +562,18 @@ def test_a_long_time_is_read_in_pieces_that_pubmed_can_list(service: Service) ->
 
 
 @pytest.mark.parametrize(
-    ("body", "fault", "words"),
+    ("body", "words"),
     [
-        (b'{"esearchresult": {"ERROR": "Search Backend failed"}}', FetchError, "Backend failed"),
-        (b"<html>busy</html>", DocumentError, "not a response of PubMed's search"),
-        (libraries.searched(range(3), total=9), DocumentError, "found 9 records and named 3"),
+        (b'{"esearchresult": {"ERROR": "Search Backend failed"}}', "Backend failed"),
+        (b"<html>busy</html>", "not a response of PubMed's search"),
+        (libraries.searched(range(3), total=9), "found 9 records and named 3"),
     ],
 )
 def test_F06_a_search_that_failed_is_no_empty_day(
-    service: Service, body: bytes, fault: type[MonitorError], words: str
+    service: Service, body: bytes, words: str
 ) -> None:
     service.web.answers(search("2025/05/02", "2025/06/01"), body=body)
-    with pytest.raises(fault, match=words):
+    with pytest.raises(DocumentError, match=words):
         list(service.open(PubMed, query="water").find({}))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -120,13 +121,32 @@ def test_F01_a_failed_page_ends_the_run_and_moves_nothing(service: Service) -> N
     for broken in (
         b"<html>502</html>",
         b'{"status": "failed", "message": "no"}',
-        answer(Crossref, 0, **{"total-results": 4}),
         answer(Crossref, 2, 2, **{"total-results": 4})[:-20],
         b"",
     ):
         pages(service.web, whole, broken)
         documents = loaded(service.open(Crossref, query="x"), YESTERDAY)
         assert [document.validators for document in documents] == [YESTERDAY, YESTERDAY]
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "body"),
+    [
+        (BioRxiv, {}, {"messages": [{"status": "ok", "total": "9"}], "collection": []}),
+        (EuropePmc, {"query": "x"}, {"hitCount": 9, "resultList": {"result": []}}),
+        (Crossref, {"query": "x"}, {"message": {"total-results": 9, "items": []}}),
+        (OpenAlex, {"query": "x"}, {"meta": {"count": 9}, "results": []}),
+        (SemanticScholar, {"query": "x"}, {"total": 9, "data": []}),
+        (OpenReview, {"venues": ["A.cc"]}, {"notes": [], "count": 9}),
+        (Dblp, {"query": "x"}, {"result": {"hits": {"@total": "9", "hit": []}}}),
+    ],
+)
+def test_F01_an_empty_page_of_a_service_that_reports_papers_is_a_failure(
+    service: Service, kind: type[Source], settings: dict[str, object], body: object
+) -> None:
+    service.web.decides("*", lambda _: Answer(body=json.dumps(body).encode()))
+    with pytest.raises(DocumentError, match="empty although it says that there are 9"):
+        loaded(service.open(kind, **settings), {})
 
 
 def test_F02_a_page_whose_transfer_was_cut_moves_nothing(service: Service) -> None:
@@ -286,10 +306,10 @@ def test_a_url_with_a_query_is_one_document(service: Service) -> None:
         (BioRxiv, {"url": "https://x.org", "path": "x"}, "either `url:` or `path:`"),
         (BioRxiv, {"overlap_days": 0}, "greater than or equal to 1"),
         (HuggingFace, {"query": "x"}, "Extra inputs"),
-        (PubMed, {}, "give a `query:`"),
+        (PubMed, {}, "needs `query:`"),
         (PubMed, {"query": "x", "path": "*.xml"}, "either `query:` or `path:`"),
         (PubMed, {"query": "x", "overlap_days": -1}, "greater than or equal to 1"),
-        (Dblp, {}, "give a `query:`"),
+        (Dblp, {}, "needs `query:`"),
         (Dblp, {"query": "x", "years": 0}, "greater than or equal to 1"),
     ],
 )
@@ -366,8 +386,9 @@ def test_an_update_file_of_pubmed_may_be_larger_than_a_feed(service: Service) ->
 def test_a_service_that_refuses_is_quoted(service: Service) -> None:
     body = b'{"error": "Invalid filter", "message": "Unknown filter field: author_name"}'
     service.web.decides("*", lambda _: Answer(400, body=body))
-    with pytest.raises(FetchError, match=r"400 Bad Request \(OpenAlex answered with an error: Inv"):
-        loaded(service.open(OpenAlex, filter="author_name:x"), {})
+    source = service.open(OpenAlex, filter="author_name:x")
+    (document,) = loaded(source, {})
+    assert source.read(document).error == "OpenAlex answered with an error: Invalid filter"
     service.web.decides("*", lambda _: Answer(400, body=b"<html>no</html>"))
     with pytest.raises(FetchError, match=r"400 Bad Request$"):
         loaded(service.open(OpenAlex, filter="author_name:x"), {})

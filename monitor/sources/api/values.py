@@ -15,6 +15,7 @@ from monitor.sources.fields.links import first_link
 from monitor.text import SUFFIX, clean
 
 MAX_NAMES = 10_000
+NO_TITLE = "record has no title"
 
 
 class NoPaperError(Exception):
@@ -22,9 +23,14 @@ class NoPaperError(Exception):
 
 
 def get_path(value: object, path: str) -> object:
-    """Return the value at a path of names with dots between them, or None."""
+    """Return the value at a path of names, and of positions in lists, with dots between them."""
     for name in path.split(".") if path else ():
-        value = value.get(name) if isinstance(value, Mapping) else None
+        if isinstance(value, Mapping):
+            value = value.get(name)
+        elif isinstance(value, list) and name.isdigit():
+            value = value[int(name)] if int(name) < len(value) else None
+        else:
+            return None
     return value
 
 
@@ -128,7 +134,7 @@ def title_of(*titles: str) -> str:
     """Return the first title that has words; raises NoPaperError if there is none."""
     title = next(filter(None, map(plain_text, titles)), "")
     if not title:
-        raise NoPaperError("record has no title")
+        raise NoPaperError(NO_TITLE)
     return title
 
 

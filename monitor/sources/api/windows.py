@@ -36,56 +36,62 @@ WEEK = timedelta(days=7)
 UNTIL, FROM, DAYS = "until", "from", "days"
 
 
-class ApiOptions(SourceOptions):
+class ServiceOptions(SourceOptions):
+    """Settings of a kind that knows the address of its service; `url` is another one.
+
+    Of `query_settings`, one at least must say what to ask for. A `url` with a query ("?") is a
+    single document; with `reads_url`, so is any that there is nothing to ask for.
+    """
+
+    needs_address: ClassVar[bool] = False
+    query_settings: ClassVar[tuple[str, ...]] = ()
+    reads_url: ClassVar[bool] = False
+
+    @property
+    def asks(self) -> bool:
+        names = set(self.query_settings)
+        return not names or any(self.model_dump(include=names).values())
+
+    @property
+    def reads_documents(self) -> bool:
+        """Whether to read documents instead of asking the service."""
+        return bool(self.path or "?" in (self.url or "") or (self.reads_url and not self.asks))
+
+    @property
+    def overlap(self) -> timedelta:
+        return WEEK
+
+    @model_validator(mode="after")
+    def _check_query(self) -> ServiceOptions:
+        named = " or ".join(f"`{name}:`" for name in self.query_settings)
+        if not (self.asks or self.path or (self.url and self.reads_documents)):
+            raise ValueError(f"needs {named}")
+        if self.reads_url and self.asks and self.path:
+            raise ValueError(f"give either {named} or `path:`")
+        return self
+
+
+class ApiOptions(ServiceOptions):
     """Settings of a kind that fetches from a service.
 
     `url` is another address of the service; one with a query ("?") is a single document.
     `overlap_days` is by how many days a run overlaps with the previous one.
     """
 
-    needs_address: ClassVar[bool] = False
-    query_settings: ClassVar[tuple[str, ...]] = ()
-
     overlap_days: int = Field(default=7, ge=1, le=365)
 
-    @model_validator(mode="after")
-    def _check_query(self) -> ApiOptions:
-        """Of the settings `query_settings`, one at least must say what to ask the service for."""
-        asks = any(self.model_dump(include=set(self.query_settings)).values())
-        if self.query_settings and not (asks or self.path or one_document(self.url)):
-            named = " or ".join(f"`{name}:`" for name in self.query_settings)
-            raise ValueError(f"needs {named}")
-        return self
+    @property
+    def overlap(self) -> timedelta:
+        return timedelta(days=self.overlap_days)
 
 
 class FilterOptions(ApiOptions):
     """`query` is free text; `filter` as the API writes it, such as "issn:1234-5678"."""
 
-    query_settings: ClassVar[tuple[str, ...]] = ("query", "filter")
+    query_settings = ("query", "filter")
 
     query: str = ""
     filter: str = ""
-
-
-class QueryOptions(SourceOptions):
-    """A `query` in the service's own syntax, or the files of a `path` or of a `url`."""
-
-    needs_address: ClassVar[bool] = False
-
-    query: str = ""
-
-    @model_validator(mode="after")
-    def _asks_or_reads(self) -> QueryOptions:
-        if self.path and self.query:
-            raise ValueError("give either `query:` or `path:`")
-        if not (self.query.strip() or self.path or self.url):
-            raise ValueError("give a `query:` (or `path:` for files)")
-        return self
-
-
-def one_document(url: str | None) -> bool:
-    """Whether an address is that of a single response instead of the service."""
-    return "?" in (url or "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +149,7 @@ class WindowSource(Source):
     targets of its window are still requested.
     """
 
+    options: ServiceOptions
     service: ClassVar[str]
     address: ClassVar[str]
     longest: ClassVar[timedelta | None] = None  # of a window; None: the overlap and a week
@@ -174,8 +181,7 @@ class WindowSource(Source):
 
     @property
     def reads_documents(self) -> bool:
-        """Whether it reads documents instead of asking the service."""
-        return bool(self.options.path) or one_document(self.options.url)
+        return self.options.reads_documents
 
     @property
     def base(self) -> str:
@@ -188,7 +194,7 @@ class WindowSource(Source):
 
     @property
     def overlap(self) -> timedelta:
-        return WEEK
+        return self.options.overlap
 
     def windows(self, state: Mapping[str, str]) -> Iterator[Window]:
         """Yield the windows of a run without gaps, oldest first."""
@@ -211,14 +217,19 @@ class WindowSource(Source):
         return _Walk(self, validators).find()
 
     def fetch_page(self, request: PageRequest, name: str) -> Document:
-        """Fetch one page; raises FetchError with the service's own message."""
+        """Fetch one page, also an error that the service explains; raises FetchError."""
+        url = self.page_url(request)
         try:
-            return replace(self.fetch(self.page_url(request)), name=name)
+            return replace(self.fetch(url), name=name)
         except FetchError as fault:
-            error = self.read(Document(name, fault.body, self._clock())).error if fault.body else ""
-            if fault.retry_after is not None or "error: " not in error:
+            document = Document(name, fault.body, self._clock(), url=redact_url(url))
+            if fault.retry_after is not None or not self.is_answer(document):
                 raise
-            raise FetchError(fault.message, error) from fault
+            return document
+
+    def is_answer(self, document: Document) -> bool:
+        """Whether a response with a status of failure is the service's own."""
+        return "error: " in self.read(document).error
 
 
 @dataclass(slots=True)
@@ -295,6 +306,9 @@ class _Walk:
             document, outline = self._fetch(name)
         if outline.error:
             raise DocumentError(outline.error)
+        if not outline.records and outline.total > self.request.before:
+            total = f"{outline.total:,}"
+            raise DocumentError(f"the answer is empty although it says that there are {total}")
         self.outline = outline
         self.pages += outline.whole
         self.responded = self.responded or outline.responded

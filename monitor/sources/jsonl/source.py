@@ -19,30 +19,25 @@ from __future__ import annotations
 
 import hashlib
 import io
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from importlib import import_module
-from itertools import chain, islice
+from itertools import chain
 from typing import Annotated, Any, BinaryIO, ClassVar, cast
 
 from pydantic import BeforeValidator, Field, field_validator
 
 from monitor.model import Document, Dump, DumpChunk, DumpCursor, FirstRun, Paper, Reading, Rejected
-from monitor.sources.api.values import MAX_NAMES, NoPaperError, Record, arxiv_link, terms
+from monitor.sources.api.values import NoPaperError, Record
+from monitor.sources.arxiv_records import paper_of_fields
 from monitor.sources.base import Found, Source, SourceOptions, documents_in
-from monitor.sources.fields.dates import parse_date, within_reason
 from monitor.sources.fields.encoding import ENDS_IN_THE_MIDDLE, describe_nulls
-from monitor.sources.fields.identifiers import identifiers
-from monitor.sources.fields.names import authors, without_affiliations
-from monitor.sources.fields.publication_types import says_withdrawn
 from monitor.sources.jsonl.decompress import Tape
 from monitor.sources.jsonl.field_mapping import NAMES, Fields
 from monitor.sources.jsonl.rows import CUT, HEAD_BYTES, Row, Unreadable, detect_form
-from monitor.text.latex import accents
 
 # How much of a document `read` shows; ingesting has no such limits.
 MAX_SHOWN = 100_000
@@ -262,7 +257,7 @@ def converter_for(preset: str, names: Mapping[str, Sequence[str]]) -> tuple[Conv
     `names` of fields override those of a preset that only names fields.
     """
     if preset == "arxiv-snapshot":
-        return _arxiv, ("title",)
+        return lambda record, now: paper_of_fields(Record(record, now)), ("title",)
     if preset in _SERVICES:
         return _service(*_SERVICES[preset]), ("title",)
     fields = Fields({**_FIELDS.get(preset, {}), **names})
@@ -274,52 +269,3 @@ def _service(module: str, name: str) -> Convert:
     kind: Any = getattr(import_module(module), name)
     source = kind(name, kind.Options(path="-"), None, datetime.now)
     return lambda record, now: cast("Paper", source.paper(Record(record, now)))
-
-
-# ── arXiv's metadata snapshot ───────────────────────────────────────────────────────
-
-_INITIAL = re.compile(r"\. (?=-)")
-_NUMBER = re.compile(r"v?(\d{1,4})$")
-
-
-def _arxiv(fields: Mapping[str, object], now: datetime) -> Paper:
-    record = Record(fields, now)
-    name = record.text("id")
-    keys, version = identifiers((f"arXiv:{name}", *re.split(r"[\s,;]+", record.text("doi"))))
-    if "arxiv" not in keys:
-        raise NoPaperError("record has no arXiv id")
-    abstract, comments = record.plain("abstract"), record.plain("comments")
-    versions = sorted(_versions(record), key=lambda numbered: numbered[0])
-    published = within_reason(versions[0][1] if versions else None, now)
-    updated = versions[-1][1] if versions else parse_date(record.text("update_date"))
-    return Paper(
-        title=record.title("title"),
-        abstract=abstract,
-        authors=tuple(islice(_authors(record), MAX_NAMES)),
-        venue=record.plain("journal-ref"),
-        published=published,
-        updated=within_reason(updated, now) or published,
-        url=arxiv_link(keys),
-        keys=keys,
-        categories=terms(record.text("categories").split()),
-        version=versions[-1][0] if versions else version,
-        withdrawn=says_withdrawn(abstract, comments),
-        raw_id=name,
-    )
-
-
-def _versions(record: Record) -> Iterator[tuple[int, datetime | None]]:
-    for entry in record.items("versions"):
-        if match := _NUMBER.match(entry.text("version")):
-            yield int(match[1]), parse_date(entry.text("created"))
-
-
-def _authors(record: Record) -> Iterator[str]:
-    """Read [last, first, suffix, ...affiliations] in Unicode, or else one text with TeX."""
-    parsed = [name.items() for name in record.items("authors_parsed") if type(name.value) is list]
-    for parts in parsed:
-        last, first, suffix, *_ = *(part.plain("") for part in parts[:3]), "", "", ""
-        if name := " ".join(filter(None, (_INITIAL.sub(".", first), last, suffix))):
-            yield accents(name)
-    if not parsed:
-        yield from authors([accents(without_affiliations(record.text("authors")))])

@@ -12,18 +12,18 @@ from datetime import datetime
 from xml.etree.ElementTree import Element
 
 from monitor.model import Paper
-from monitor.sources.api.values import MAX_NAMES, doi_link, given_name_first, terms
+from monitor.sources.api.values import (
+    MAX_NAMES,
+    NO_TITLE,
+    NoPaperError,
+    doi_link,
+    given_name_first,
+    terms,
+)
 from monitor.sources.fields.dates import long_over, parse_date, partial_date, within_print_era
 from monitor.sources.fields.identifiers import Keys, identifiers, openreview_id
 from monitor.sources.fields.links import first_link
-from monitor.sources.oai.envelope import (
-    NO_TITLE,
-    Record,
-    deleted_paper,
-    every,
-    first,
-    local,
-)
+from monitor.sources.oai.envelope import Record, deleted_paper, every, first, local
 from monitor.text import without_placeholder
 from monitor.text.latex import accents
 
@@ -56,15 +56,16 @@ _SHORT = 100
 _NO_VENUE = re.compile(r"https?:|(?:issn|isbn|doi|urn|eissn)\b|[\d\s:;.,-]+$", re.IGNORECASE)
 
 
-def paper(record: Record, now: datetime) -> Paper | str:
-    """Turn a record into a paper, or return why it is none; a deleted one is withdrawn."""
+def paper(record: Record, now: datetime) -> Paper:
+    """Turn a record into a paper, a deleted one into a withdrawn paper; raises NoPaperError."""
     metadata = record.metadata
     if record.deleted or metadata is None:
         return deleted_paper(record, {"oai": record.identifier})
     title = first(metadata, "title")
     if not title:
         has_fields = any(every(metadata, "creator", "identifier", "date"))
-        return NO_TITLE if has_fields else f"record is in {local(metadata)}, not Dublin Core"
+        other = f"record is in {local(metadata)}, not Dublin Core"
+        raise NoPaperError(NO_TITLE if has_fields else other)
     year, published = _dates(every(metadata, *_DATES), now)
     keys, version = _keys(record.identifier, metadata)
     return Paper(

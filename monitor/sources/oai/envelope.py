@@ -10,13 +10,14 @@ Every response, even an error, should have HTTP status 200:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from xml.etree.ElementTree import Element
 
 from monitor.model import Paper, Reading, Rejected
+from monitor.sources.api.values import NO_TITLE, NoPaperError
+from monitor.sources.base import failure, reading
 from monitor.sources.fields import MAX_ENTRY, markup
 from monitor.sources.fields.dates import parse_date
 from monitor.sources.xml_records import XmlError, read_elements
@@ -36,15 +37,10 @@ _VERBS = (
     "ListMetadataFormats",
     "Identify",
 )
-NO_TITLE = "record has no title"
 NO_METADATA = "record has no metadata"
 _POOR = (NO_TITLE, NO_METADATA)  # a list of such alone is poor, and read all the same
 _NO_RECORDS = "noRecordsMatch"
 _BAD_TOKEN = "badResumptionToken"
-_ERROR = re.compile(
-    rb"<(?:\w{1,20}:)?OAI-PMH[\s>].{0,20000}?<(?:\w{1,20}:)?error\s[^<>]{0,200}\bcode\s*=",
-    re.DOTALL,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,25 +52,22 @@ class Record:
     metadata: Element | None
 
 
-Convert = Callable[[Record], Paper | str]
-"""Turns a record into a paper, or returns the reason why it is none."""
-
-
 class Envelope:
-    """A response, with the records that can be read. `token` requests the next page.
+    """A response, with the records that `convert` can read. `token` requests the next page.
 
-    `token` is "" on the last page; `fault` is where the document is truncated or broken; `error`
-    explains why there are no records, and is "" if there are some, or none are expected.
+    `token` is "" on the last page; `total` is the number of records on all pages (0: unknown).
+    `fault` is where the document is truncated or broken; `error` explains why there are no records,
+    and is "" if there are some, or none are expected.
     """
 
-    def __init__(self, content: bytes, convert: Convert) -> None:
+    def __init__(self, content: bytes, convert: Callable[[Record], Paper]) -> None:
         self.records: list[Paper | Rejected] = []
         self.responded: datetime | None = None
         self.token = self.fault = self.error = ""
+        self.total = 0
         self._convert = convert
         self._verb = ""
-        self._total = self._before = 0
-        self._errors: dict[str, str] = {}
+        self.errors: dict[str, str] = {}
         if len(content) > MAX_BYTES:
             self.error = f"the document is larger than {MAX_BYTES:,} bytes"
         elif content.count(b"<") > MAX_TAGS:
@@ -86,73 +79,63 @@ class Envelope:
     @property
     def expired(self) -> bool:
         """Whether the repository does not know the token of the request (any more)."""
-        return _BAD_TOKEN in self._errors
+        return _BAD_TOKEN in self.errors
 
     def reading(self) -> Reading:
-        papers = tuple(record for record in self.records if isinstance(record, Paper))
-        rejected = tuple(record for record in self.records if isinstance(record, Rejected))
-        error = self.error
-        if not error and not papers:
-            bad = next((record.why for record in rejected if record.why not in _POOR), "")
-            error = f"no record is a paper: {bad}" if bad else self.fault
-        return Reading(papers, rejected, error, complete=not (error or self.fault))
+        if self.error:
+            return failure(self.error)
+        return reading(self.records, not self.fault, _POOR)
 
     def _read(self, content: bytes) -> None:
         for element in read_elements(content, _PARTS, _VERBS, spaces=_SPACES):
+            where = f"record {len(self.records) + 1}"
             if not isinstance(element, XmlError):
-                self._take(element)
+                self._take(element, where)
             elif not self.fault:
                 self.fault = str(element)
             else:
-                self.records.append(Rejected(f"record {len(self.records) + 1}", str(element)))
+                self.records.append(Rejected(where, str(element)))
 
-    def _take(self, element: Element) -> None:
+    def _take(self, element: Element, where: str) -> None:
         match local(element):
             case "record":
-                self.records.append(self._record(element))
+                self.records.append(self._record(element, where))
             case "responseDate":
                 self.responded = parse_date(words(element))
             case "error":
-                self._errors[element.get("code", "error")] = words(element)
+                self.errors[element.get("code", "error")] = words(element)
             case "resumptionToken":
                 self.token = (element.text or "").strip()
-                self._total = whole_number(element.get("completeListSize", "")) or 0
-                self._before = whole_number(element.get("cursor", "")) or 0
+                self.total = whole_number(element.get("completeListSize", "")) or 0
             case verb:
                 self._verb = verb
 
-    def _record(self, element: Element) -> Paper | Rejected:
-        where = f"record {len(self.records) + 1}"
+    def _record(self, element: Element, where: str) -> Paper | Rejected:
         header = element.find("{*}header")
         identifier = first(header, "identifier")
         if not identifier:
             return Rejected(where, "record has no identifier")
         deleted = header is not None and header.get("status") == "deleted"
         record = Record(identifier, deleted, element.find("{*}metadata/*"))
-        outcome = _find_fault(element, record) or self._convert(record)
-        return (
-            outcome if isinstance(outcome, Paper) else Rejected(f"{where} ({identifier})", outcome)
-        )
+        try:
+            _check_size(element)
+            if record.metadata is None and not deleted:
+                raise NoPaperError(NO_METADATA)
+            return self._convert(record)
+        except NoPaperError as reason:
+            return Rejected(f"{where} ({identifier})", str(reason))
 
     def _find_error(self) -> str:
-        bad = {code: reason for code, reason in self._errors.items() if code != _NO_RECORDS}
-        if bad and not self.records:
-            code, reason = next(iter(bad.items()))
-            return f"the repository answered {code}" + (f": {reason[:200]}" if reason else "")
-        if self.records or self._errors or self.fault:
+        if self.records:
             return ""
-        if self._verb == "ListRecords":
-            is_missing = self._total > self._before and not self.token
-            error = f"the list is empty although it says {self._total:,} records"
-            return error if is_missing else ""
+        for code, reason in self.errors.items():
+            if code != _NO_RECORDS:
+                return f"the repository answered {code}" + (f": {reason[:200]}" if reason else "")
+        if self.fault or self.errors or self._verb == "ListRecords":
+            return self.fault
         if self._verb:
             return f"the answer to {self._verb} holds no records"
         return "the document is not an OAI-PMH response"
-
-
-def says_error(content: bytes) -> bool:
-    """Whether a document is an OAI-PMH response with an error, whatever its HTTP status."""
-    return bool(_ERROR.search(content))
 
 
 def deleted_paper(record: Record, keys: Mapping[str, str], url: str = "") -> Paper:
@@ -166,21 +149,20 @@ def deleted_paper(record: Record, keys: Mapping[str, str], url: str = "") -> Pap
     )
 
 
-def _find_fault(element: Element, record: Record) -> str:
-    """Explain why a record cannot be read, or return ""."""
+def _check_size(element: Element) -> None:
+    """Raise NoPaperError for a record with more in it than any paper has."""
     if sum(1 for _ in element.iter()) > MAX_PARTS:
-        return f"record has more than {MAX_PARTS:,} elements"
+        raise NoPaperError(f"record has more than {MAX_PARTS:,} elements")
     if sum(len(text) for text in element.itertext()) > MAX_ENTRY:
-        return f"record is larger than {MAX_ENTRY:,} characters"
-    return "" if record.deleted or record.metadata is not None else NO_METADATA
+        raise NoPaperError(f"record is larger than {MAX_ENTRY:,} characters")
 
 
 # ── elements ────────────────────────────────────────────────────────────────────────
 
 
-def local(element: Element) -> str:
-    """Return the name of an element without its namespace."""
-    return str(element.tag).rpartition("}")[2]
+def local(element: Element | None) -> str:
+    """Return the name of an element without its namespace; "" for none."""
+    return "" if element is None else str(element.tag).rpartition("}")[2]
 
 
 def words(element: Element | None) -> str:
