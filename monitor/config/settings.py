@@ -6,6 +6,7 @@ with what uses them, and collected here in `SECTIONS`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from datetime import date, timedelta
 from functools import partial
@@ -32,7 +33,7 @@ from monitor import plugins
 from monitor.channels.email.settings import SmtpSettings
 from monitor.channels.retry_policy import RetrySettings
 from monitor.channels.slack import SlackSettings
-from monitor.config.messages import WrongQueryError, nearest, suggest_zone
+from monitor.config.messages import WrongQueryError, nearest
 from monitor.config.web_settings import Keys, PublicUrl, WebSettings
 from monitor.config.yaml_positions import Place
 from monitor.digest.schedule import parse_schedule
@@ -59,6 +60,7 @@ from monitor.sources.base import SourceOptions
 EVERY_TOPIC = "*"
 DEFAULT_SCHEDULE = "daily 08:00"
 DEFAULT_STORE = "sqlite:///data/monitor.db"
+_SHORT_ZONE = re.compile(r"[A-Z]{2,5}|.*\d.*")
 
 
 # ── names of other entries of the file ──────────────────────────────────────────────
@@ -106,11 +108,10 @@ def valid_zone(name: str) -> str:
     try:
         ZoneInfo(name)
     except (KeyError, ValueError, OSError):
-        suggestion = suggest_zone(name)
-        hint = nearest(name, sorted(available_timezones()), "as in Europe/Berlin")
-        raise ValueError(
-            f"“{name}” is not a time zone{f'; {suggestion}' if suggestion else hint}"
-        ) from None
+        # An abbreviation or an offset is near to many, and not to the one that is meant.
+        zones = () if _SHORT_ZONE.fullmatch(name.strip()) else sorted(available_timezones())
+        hint = nearest(name, zones, "write a city of yours, as in Europe/Berlin")
+        raise ValueError(f"“{name}” is not a time zone{hint}") from None
     return name
 
 

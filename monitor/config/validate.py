@@ -14,14 +14,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from monitor.config.files import Written
-from monitor.config.messages import (
-    WrongQueryError,
-    nearest,
-    sentence,
-    suggest_entries,
-    suggest_entry,
-    suggest_kind,
-)
+from monitor.config.messages import WrongQueryError, nearest, sentence
 from monitor.config.settings import (
     EVERY_TOPIC,
     KINDS,
@@ -49,6 +42,9 @@ ActiveQueries = Callable[[str], Mapping[str, str]]
 
 # The lists that a topic may have instead of a query.
 LISTS = ("any", "all", "none", "authors", "categories")
+
+_TOPIC_EXAMPLE = ", as in topics: {agents: {query: agent}}"
+_KINDS_OF_FEEDS = ("rss", "atom", "rdf")
 
 # A folder is read more often than a server.
 EVERY_PATH = timedelta(minutes=1)
@@ -180,8 +176,8 @@ class _Validator:
 
     def _entries(self, section: str, raw: object) -> dict[str, BaseModel]:
         if raw is not None and not isinstance(raw, dict):
-            repaired = suggest_entries(section, raw)
-            self.written.fault((section,), f"should be names with their settings{repaired}")
+            example = _TOPIC_EXAMPLE if section == "topics" else ""
+            self.written.fault((section,), f"should be names with their settings{example}")
         build: Callable[[Where, object], BaseModel | None] = {
             "topics": self._topic,
             "subscriptions": self._subscription,
@@ -297,8 +293,8 @@ class _Validator:
         try:
             model = kinds.options(kind)
         except UsageError as error:
-            repaired = suggest_kind(kind)
-            problem = f"{error.message}; {repaired}" if repaired else str(error)
+            is_feed = kind.lower() in _KINDS_OF_FEEDS
+            problem = f"{error.message}; write feed" if is_feed else str(error)
             self.written.fault((*where, "kind"), problem)
             return None
         names = _setting_names(model)
@@ -321,8 +317,8 @@ class _Validator:
         self, model: type[M], where: Where, raw: object, name: str | int | None = None
     ) -> M | None:
         if not isinstance(raw, dict):
-            repaired = suggest_entry(str(where[0]), str(where[-1]), raw)
-            self.written.fault(where, f"should be settings (name: value){repaired}")
+            example = _TOPIC_EXAMPLE if where[0] == "topics" else ""
+            self.written.fault(where, f"should be settings (name: value){example}")
             return None
         names = _setting_names(model)
         self.refuse_unknown(where, raw, names)

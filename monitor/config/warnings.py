@@ -8,7 +8,7 @@ from ipaddress import ip_network
 
 from monitor.channels.slack import BASE_URL
 from monitor.config.files import Written
-from monitor.config.messages import pointed, suggest_host, suggest_token
+from monitor.config.messages import pointed
 from monitor.config.settings import Settings, TopicSettings, topics_of
 from monitor.config.web_settings import WebSettings
 from monitor.match import parse_query
@@ -16,7 +16,6 @@ from monitor.match import parse_query
 # Words without an operator, such as the minus of `agent -robot`.
 _WORDS_ALONE = re.compile(r"\w[\w-]*(?: +\w[\w-]*)+")
 _SOURCE = re.compile(r'\bsource:(?:"([^"]+)"|([^\s()"]+))')
-_SHORT_TOKEN = 20
 _LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1"))
 _OPERATORS = re.compile(r"\b(?:AND|OR|NOT)\b")
 
@@ -39,11 +38,6 @@ def _doubt_pages(settings: Settings, written: Written) -> None:
     web = settings.web
     if web is None:
         return
-    if web.token and len(web.token.reveal()) < _SHORT_TOKEN:
-        written.warn(
-            ("web", "token"),
-            f"fewer than {_SHORT_TOKEN} characters can be guessed; `openssl rand -hex 16` makes 32",
-        )
     if web.model_fields_set and not (web.token or web.user_header):
         written.warn(
             ("web",),
@@ -70,16 +64,15 @@ def _names_this_machine(web: WebSettings) -> bool:
 def _doubt_servers(settings: Settings, written: Written) -> None:
     """A host or token that cannot work stops its own channel only."""
     slack, smtp = settings.slack, settings.smtp
-    if slack and slack.base_url == BASE_URL:
-        doubtful = suggest_token(slack.token.reveal())
-        if doubtful:
-            written.warn(("slack", "token"), doubtful)
+    if slack and slack.base_url == BASE_URL and "xoxb-" not in slack.token.reveal():
+        token = "the Bot User OAuth Token, which begins with xoxb-"
+        written.warn(("slack", "token"), f"this is not the token of a bot; write {token}")
     socket = settings.web.socket_path if settings.web else None
     if socket and not socket.parent.is_dir():
         written.warn(("web", "listen"), f"there is no folder {socket.parent}; serve needs it")
-    instead = suggest_host(smtp.host) if smtp and smtp.host else ""
-    if instead:
-        written.warn(("smtp", "host"), f"should be only a host name; {instead}")
+    if smtp and smtp.host and ("://" in smtp.host or smtp.host.count(":") == 1):
+        instead = "as in host: smtp.example.org, port: 587"
+        written.warn(("smtp", "host"), f"should be only a host name, {instead}")
 
 
 def _doubt_query(topic: TopicSettings, written: Written) -> None:

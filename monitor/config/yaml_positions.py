@@ -27,12 +27,6 @@ _REPEATS = 100_000
 
 _QUOTES_SWALLOWED = re.compile(r"""^[^#'"]*[:,{[-]\s*(["'])(?:(?!\1).)*\1\s*[^\s,}\]#]""")
 _UNPRINTABLE = yaml.reader.Reader.NON_PRINTABLE
-_QUERY = re.compile(r"""\s*query:\s*("[^'#]*[^'#\s])\s*""")
-# A channel without quotes in braces, of which the rest of the line is a comment.
-_COMMENTED = re.compile(r"\{[^}'\"]*\bchannel:\s+#([\w-]+)")
-_EVERY_TOPIC = re.compile(r"^[^#'\"]*\btopics:\s*(?:\[[^]'\"]*)?\*(?=[\s,\]}]|$)")
-_SCHEDULE = re.compile(r"\bschedule:\s*@\w")
-_UNQUOTED = re.compile(r":\s+[@`%]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,20 +123,28 @@ class _Builder:
 def _sentence(error: yaml.MarkedYAMLError, text: str) -> tuple[int, str]:
     """Say what is wrong without quoting the line, which may hold a password."""
     mark = error.problem_mark or error.context_mark
-    lines = text.splitlines()
-    number = min(mark.line, max(len(lines) - 1, 0)) if mark else 0
-    began = min(error.context_mark.line, number) if error.context_mark else number
-    for at, text_line in enumerate(lines[began : number + 1], began + 1):
-        if commented := _COMMENTED.search(text_line):
-            return at, f'# begins a comment; write channel: "#{commented[1]}"'
-    line = lines[number] if lines else ""
-    return number + 1, _advice(error, line, lines)
+    lines = text.splitlines() or [""]
+    number = min(mark.line, len(lines) - 1) if mark else 0
+    line = lines[number]
+    if _QUOTES_SWALLOWED.match(line):
+        return number + 1, _QUOTE_ALL
+    if "\t" in line[: len(line) - len(line.lstrip())]:
+        return number + 1, "this line is indented with a tab; use spaces"
+    start = error.context_mark.line + 1 if error.context_mark else len(lines)
+    problem = f"{error.context}: {error.problem}"
+    advice = next(advice for sign, advice in _ADVICE.items() if sign in problem)
+    return number + 1, advice.format(start=start)
 
 
+_QUOTE_ALL = (
+    "YAML takes the first pair of quotes as the whole value; put single quotes around all of it, "
+    "as in query: '\"multi-agent\" AND agent'"
+)
 # Words of the parser, and the advice for them: the first of these that occurs.
 _ADVICE = {
     "alias": "a value that begins with * must be in single quotes",
-    "tag": "a value that begins with ! must be in single quotes",
+    "start any token": "a value that begins with @, ` or % must be in single quotes",
+    "a tag": "a value that begins with ! must be in single quotes",
     "another document": "a second document begins here (---); a file holds one",
     "end of stream": "the quotes opened on line {start} are never closed",
     "mapping values": (
@@ -152,39 +154,9 @@ _ADVICE = {
     "escape": "a backslash in double quotes has a special meaning in YAML; use single quotes",
     "": (
         "this is not valid YAML; look at the indentation, quotes and brackets of this line "
-        "and of the one above"
+        "and of the one above, where a # begins a comment unless it is in quotes"
     ),
 }
-
-
-def _advice(error: yaml.MarkedYAMLError, line: str, lines: list[str]) -> str:
-    problem = error.problem or ""
-    if _EVERY_TOPIC.search(line) and line.startswith("topics:"):
-        return "a topic has a name and a query here; write topics: {agents: {query: agent}}"
-    if _EVERY_TOPIC.search(line):
-        return 'a * alone has a special meaning in YAML; write topics: "*" for every topic'
-    if _SCHEDULE.search(line):
-        return "a YAML value cannot begin with @; write a schedule such as daily 08:00"
-    if _QUOTES_SWALLOWED.match(line):
-        return (
-            "YAML takes the first pair of quotes as the whole value; put single quotes around "
-            f"all of it, as in {_example(line)}"
-        )
-    if line[: len(line) - len(line.lstrip())].count("\t"):
-        return "this line is indented with a tab; use spaces"
-    if _UNQUOTED.search(line):
-        return "a value that begins with @, ` or % must be in single quotes"
-    start = error.context_mark.line + 1 if error.context_mark else len(lines)
-    advice = (text for sign, text in _ADVICE.items() if sign in problem)
-    return next(advice).format(start=start)
-
-
-def _example(line: str) -> str:
-    """Show the line as it should be, if it holds a query: anything else may be a secret."""
-    query = _QUERY.fullmatch(line)
-    if query:
-        return f"query: '{query[1]}'"
-    return "query: '\"multi-agent\" AND agent'" if "query" in line else "name: '\"a\" and b'"
 
 
 # ── topics and subscriptions by the thousand: JSON, one a line ──────────────────────

@@ -302,17 +302,17 @@ def test_a_long_query_is_shown_around_its_fault(faults: Faults) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "example"),
+    "text",
     [
-        ('topics:\n  t:\n    query: "multi-agent" AND x', "query: '\"multi-agent\" AND x'"),
-        ('\n\ntopics: {t: {query: "a b" AND c}}', "query: '\"multi-agent\" AND agent'"),
-        ('\n\nname: "a" b', "name: '\"a\" and b'"),
+        'topics:\n  t:\n    query: "multi-agent" AND x',
+        '\n\ntopics: {t: {query: "a b" AND c}}',
+        '\n\nname: "hush" b',
     ],
 )
-def test_quotes_that_yaml_swallowed_are_explained(faults: Faults, text: str, example: str) -> None:
-    (found,) = faults(text)
-    assert found.startswith("3: (file): YAML takes the first pair of quotes as the whole value")
-    assert example in found
+def test_quotes_that_yaml_swallowed_are_explained(faults: Faults, text: str) -> None:
+    (fault,) = faults(text)
+    assert fault.startswith("3: (file): YAML takes the first pair of quotes as the whole value")
+    assert fault.endswith("query: '\"multi-agent\" AND agent'") and "hush" not in fault
 
 
 # ── YAML ────────────────────────────────────────────────────────────────────────────
