@@ -6,7 +6,7 @@ import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from importlib.metadata import version
@@ -94,11 +94,6 @@ def _waits(state: SourceState, now: datetime) -> bool:
     return until is not None and now < until <= now + LONGEST
 
 
-def is_being_read(runtime: Runtime, name: str) -> bool:
-    """Say whether a process reads a source at this moment."""
-    return locks.is_source_locked(runtime.database, name)
-
-
 def ingest(
     runtime: Runtime,
     name: str,
@@ -126,26 +121,24 @@ def ingest(
             return [*retried, _postponed_run(name, state.waits_for, now)]
         first_run = configured.first_run if first else accept
         reading = _Pass(
+            runtime,
+            configured,
             RunRecorder(runtime, configured, first_run, error, on_progress),
             # Nothing was read whole for long: all is asked for and read.
             reread=state.whole_at is None or not state.whole_at <= now < state.whole_at + AFRESH,
             hold_replayed=accept is None and configured.dated and configured.source.repeats,
         )
         done = list(reading.runs(validators))
-        if reading.wait:
-            _record_wait(runtime, configured, reading.wait)
-        if isinstance(reading.wait, WaitError):
-            return [*retried, *(done or [_postponed_run(name, str(reading.wait), now)])]
+        if wait := reading.wait:
+            until = runtime.clock.now() + (wait.retry_after or timedelta(0))
+            with runtime.database.writing() as tx:
+                reading_state.must_wait(tx, name, configured.address, until, str(wait))
+        if isinstance(wait, WaitError):
+            return [*retried, *(done or [_postponed_run(name, str(wait), now)])]
         judge(runtime, configured, done)
         if not first and "until" not in validators:
             note_gap(runtime, configured, done)
     return [*retried, *done]
-
-
-def _record_wait(runtime: Runtime, configured: ConfiguredSource, wait: FetchError) -> None:
-    until = runtime.clock.now() + (wait.retry_after or timedelta(0))
-    with runtime.database.writing() as tx:
-        reading_state.must_wait(tx, configured.name, configured.address, until, str(wait))
 
 
 def _postponed_run(name: str, reason: str, now: datetime) -> Run:
@@ -153,20 +146,20 @@ def _postponed_run(name: str, reason: str, now: datetime) -> Run:
     return Run(name, None, RunOutcome.UNCHANGED, now, now, error=f"not asked: {reason}")
 
 
+@dataclass(slots=True)
 class _Pass:
     """One pass over the documents of a source.
 
-    With `reread`, everything is asked for and read, also what was read before.
+    With `reread`, everything is asked for and read, also what was read before. `wait` is set when
+    a server asked to be left alone; it is a WaitError where it was not asked at all.
     """
 
-    def __init__(self, recorder: RunRecorder, *, reread: bool, hold_replayed: bool) -> None:
-        self.recorder = recorder
-        self.runtime = recorder.runtime
-        self.configured = recorder.configured
-        self.reread = reread
-        self.hold_replayed = hold_replayed
-        # A server asked to be left alone; a WaitError where it was not asked at all.
-        self.wait: FetchError | None = None
+    runtime: Runtime
+    configured: ConfiguredSource
+    recorder: RunRecorder
+    reread: bool
+    hold_replayed: bool
+    wait: FetchError | None = None
 
     def runs(self, validators: Mapping[str, str]) -> Iterator[Run]:
         ended, conditions = 0, validators
@@ -276,8 +269,12 @@ class _Pass:
         if isinstance(document, Dump) and not cursor.offset and rejected:
             error = f"no record is a paper: {rejected[0].why}"
         if error and not cursor.offset:
-            self.recorder.forget_redirect(document.url)
-            return self.recorder.finish(RunOutcome.FAILED, error, document.name)
+            return self.recorder.finish(
+                RunOutcome.FAILED,
+                error,
+                document.name,
+                end=lambda tx, _: reading_state.forget_redirect(tx, document.url),
+            )
         whole = document.complete and not error
         # A file that is cut stays so until it is another: what is whole of it is all there is.
         ended = whole or (not document.url and cursor.offset > 0)
@@ -372,7 +369,8 @@ def _retry(
             return
         after = undecided.place_of(records[-1])
         for (document, first_run, at), chunk in groupby(records, key=_chunk_of):
-            recorder = RunRecorder(runtime, runtime.sources[name], first_run, "", on_progress)
+            configured = runtime.sources[name]
+            recorder = RunRecorder(runtime, configured, first_run, on_progress=on_progress)
             recorder.start()
             papers = [undecided.paper_of(record) for record in chunk]
             recorder.store(papers, document, decided_at=at)

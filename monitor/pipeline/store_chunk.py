@@ -6,7 +6,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from importlib.metadata import version
 
@@ -43,7 +43,7 @@ from monitor.store.papers import (
     undecided,
     write_papers,
 )
-from monitor.store.sources import reading_state, runs
+from monitor.store.sources import runs
 
 log = structlog.get_logger()
 
@@ -58,18 +58,11 @@ Progress = Callable[[Transaction, datetime], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Undecided:
-    """A record that could not be decided or stored, and the error that it raised."""
-
-    paper: Paper
-    error: BaseException
-
-
-@dataclass(frozen=True, slots=True)
 class StoredChunk:
     """The result of a chunk: a decision and an id for each paper that was not unchanged.
 
-    `suspicion` says whether it replays a feed; `undecided` are the records that were not stored.
+    `suspicion` says whether it replays a feed; `undecided` are the records that could not be
+    decided or stored, with their errors.
     """
 
     decisions: tuple[Decision, ...] = ()
@@ -77,7 +70,7 @@ class StoredChunk:
     unchanged: int = 0
     fresh: int = 0
     suspicion: Suspicion = NO_SUSPICION
-    undecided: tuple[Undecided, ...] = ()
+    undecided: tuple[tuple[UndecidedRecord, BaseException], ...] = ()
 
     def __add__(self, other: StoredChunk) -> StoredChunk:
         return StoredChunk(
@@ -231,11 +224,9 @@ def store_together(database: Database, tx: Transaction, chunk: Chunk) -> StoredC
     try:
         with database.explaining():
             return store_chunk(tx, chunk)
-    except ValueRefusedError as fault:
-        raise DecidingError from fault
-    except _NOT_OF_RECORDS:
-        raise
     except Exception as fault:
+        if isinstance(fault, _NOT_OF_RECORDS) and not isinstance(fault, ValueRefusedError):
+            raise
         raise DecidingError from fault
 
 
@@ -257,7 +248,8 @@ def store_apart(database: Database, tx: Transaction, chunk: Chunk) -> StoredChun
         except DecidingError as fault:
             if len(papers) == 1:
                 assert fault.__cause__ is not None
-                stored += StoredChunk(undecided=(Undecided(papers[0], fault.__cause__),))
+                record = _record_of(chunk, papers[0], fault.__cause__)
+                stored += StoredChunk(undecided=((record, fault.__cause__),))
             else:
                 middle = len(papers) // 2
                 parts += [papers[middle:], papers[:middle]]
@@ -269,30 +261,24 @@ def store_apart(database: Database, tx: Transaction, chunk: Chunk) -> StoredChun
 Store = Callable[[Database, Transaction, Chunk], StoredChunk]
 
 
+@dataclass(slots=True)
 class RunRecorder:
-    """The open run of a source. It waits for the next document that is worth one."""
+    """The open run of a source. It waits for the next document that is worth one.
 
-    def __init__(
-        self,
-        runtime: Runtime,
-        configured: ConfiguredSource,
-        first_run: FirstRun | None,
-        previous_error: str,
-        on_progress: Callable[[Run], None] | None,
-    ) -> None:
-        self.runtime = runtime
-        self.configured = configured
-        self.first_run = first_run
-        self.on_progress = on_progress
-        # The error of the runs before this one, "" for none: it is logged already.
-        self.previous_error = previous_error
-        # The validators of a document that was read before, for the next request.
-        self.validators: Mapping[str, str] = {}
-        # The open run, and its id; 0 while none is open.
-        self.run = Run(configured.name, None, RunOutcome.FAILED, runtime.clock.now())
-        self._run_id = 0
-        self._started_at = 0.0
-        self._undated = 0
+    `previous_error` is that of the runs before this one, "" for none: it is logged already.
+    `validators` are those of a document that was read before, for the next request.
+    """
+
+    runtime: Runtime
+    configured: ConfiguredSource
+    first_run: FirstRun | None = None
+    previous_error: str = ""
+    on_progress: Callable[[Run], None] | None = None
+    validators: Mapping[str, str] = field(default_factory=dict)
+    run: Run = field(init=False)
+    _run_id: int = 0  # 0 while none is open
+    _started_at: float = 0.0
+    _undated: int = 0
 
     @property
     def is_open(self) -> bool:
@@ -352,25 +338,32 @@ class RunRecorder:
     def _commit(self, store: Store, chunk: Chunk, progress: Progress | None) -> StoredChunk:
         with self.runtime.database.ingesting() as tx:
             stored = store(self.runtime.database, tx, chunk)
-            if chunk.last_read:
-                _hold_replayed(chunk.source, stored.suspicion, chunk.last_read)
-            left = [_record_of(chunk, record) for record in stored.undecided]
+            if chunk.last_read and stored.suspicion.holds:
+                raise _held(chunk.source, stored.suspicion, chunk.last_read)
+            left = [record for record, _ in stored.undecided]
             kept_before = undecided.replace_kept(tx, chunk.source, chunk.papers, left)
             if progress:
                 progress(tx, chunk.now)
-            run = structs.replace(_with_counts(self.run, stored.counts()), document=chunk.document)
-            run = _with_rejected(run, [_rejected(record) for record in left])
+            rejected = [
+                Rejected(f"record {record.raw_id}", f"not decided, and kept: {record.error}")
+                for record in left
+            ]
+            counts = {name: getattr(self.run, name) + n for name, n in stored.counts().items()}
+            run = structs.replace(self.run, document=chunk.document, **counts)
+            run = _with_rejected(run, rejected)
             runs.save(tx, self._run_id, run)
         self.run = run
-        for number, (record, fault) in enumerate(zip(left, stored.undecided, strict=True)):
+        for number, (record, fault) in enumerate(stored.undecided):
             if record.record_hash not in kept_before:
-                _log_undecided(record, fault.error if number < TRACEBACKS else None)
+                log.error(
+                    "record not decided",
+                    source=record.source,
+                    document=record.document,
+                    record=record.raw_id,
+                    error=record.error,
+                    exc_info=fault if number < TRACEBACKS else None,
+                )
         return stored
-
-    def forget_redirect(self, url: str) -> None:
-        """Forget a redirect whose target cannot be read."""
-        with self.runtime.database.writing() as tx:
-            reading_state.forget_redirect(tx, url)
 
     def finish(
         self,
@@ -401,38 +394,16 @@ class RunRecorder:
         return run
 
 
-def _with_counts(run: Run, counts: Mapping[str, int]) -> Run:
-    return structs.replace(
-        run, **{name: getattr(run, name) + count for name, count in counts.items()}
-    )
-
-
 def _with_rejected(run: Run, rejected: Sequence[Rejected]) -> Run:
     """Return a run with more rejected records; only the first few are kept."""
     first = (*run.set_aside, *rejected[:MAX_REJECTED_STORED])[:MAX_REJECTED_STORED]
     return structs.replace(run, set_aside=first, rejected=run.rejected + len(rejected))
 
 
-def _record_of(chunk: Chunk, record: Undecided) -> UndecidedRecord:
-    at, first_run = chunk.now, chunk.circumstances.first_run
-    program = version("paper-monitor")
+def _record_of(chunk: Chunk, paper: Paper, error: BaseException) -> UndecidedRecord:
+    first_run, program = chunk.circumstances.first_run, version("paper-monitor")
     return undecided.record_of(
-        chunk.source, chunk.document, record.paper, record.error, first_run, at, program
-    )
-
-
-def _rejected(record: UndecidedRecord) -> Rejected:
-    return Rejected(f"record {record.raw_id}", f"not decided, and kept: {record.error}")
-
-
-def _log_undecided(record: UndecidedRecord, traceback_of: BaseException | None) -> None:
-    log.error(
-        "record not decided",
-        source=record.source,
-        document=record.document,
-        record=record.raw_id,
-        error=record.error,
-        exc_info=traceback_of,
+        chunk.source, chunk.document, paper, error, first_run, chunk.now, program
     )
 
 
@@ -455,15 +426,14 @@ def _log_run(run: Run, seconds: float, previous_error: str) -> None:
     )
 
 
-def _hold_replayed(source: str, suspicion: Suspicion, last_read: datetime) -> None:
-    """Raise HeldError for a reading of a feed that replays old papers.
+def _held(source: str, suspicion: Suspicion, last_read: datetime) -> HeldError:
+    """Return the error of a reading of a feed that replays old papers.
 
     It is judged by its first chunk: a feed that was moved or rebuilt replays from the start.
     """
-    if suspicion.holds:
-        raise HeldError(
-            f"held: {suspicion.new} of {suspicion.known_before} entries that should have been "
-            f"there at the reading of {last_read:%Y-%m-%d %H:%M} UTC are new",
-            f"`paper-monitor ingest {source} --accept` announces them as new, "
-            "with --silently they are stored without being announced",
-        )
+    return HeldError(
+        f"held: {suspicion.new} of {suspicion.known_before} entries that should have been "
+        f"there at the reading of {last_read:%Y-%m-%d %H:%M} UTC are new",
+        f"`paper-monitor ingest {source} --accept` announces them as new, "
+        "with --silently they are stored without being announced",
+    )

@@ -29,14 +29,14 @@ from monitor.errors import StoreBusyError, StoreError
 from monitor.model import Clock
 from monitor.pipeline import flow
 from monitor.pipeline.flow import Step, Task
-from monitor.pipeline.ingest import is_being_read, is_due
+from monitor.pipeline.ingest import is_due
 from monitor.service.job_queue import Queue, open_queue
 from monitor.service.outages import outages_of
 from monitor.service.pages_process import PagesProcess
 from monitor.service.process import TICK, Running
 from monitor.service.slack_listener import listening
 from monitor.store.engine.database import Database
-from monitor.store.engine.locks import Lock, service_lock
+from monitor.store.engine.locks import Lock, is_source_locked, service_lock
 
 log = structlog.get_logger()
 
@@ -278,7 +278,7 @@ class _Jobs:
             except Exception:
                 self.unread.discard(source)
                 raise
-        if source in self.unread and not is_being_read(self.runtime, source):
+        if source in self.unread and not is_source_locked(self.runtime.database, source):
             self.unread.discard(source)
         for next_task in following:
             self._follow(next_task)

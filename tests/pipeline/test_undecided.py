@@ -417,7 +417,7 @@ def test_a_record_of_wrong_values_stops_no_other_and_is_kept_once(
     """A plug-in may return them."""
     with poisoned.opened() as app:
         for _ in range(2):
-            recorder = RunRecorder(app.runtime, app.runtime.sources["page"], None, "", None)
+            recorder = RunRecorder(app.runtime, app.runtime.sources["page"])
             recorder.start()
             recorder.store([Paper(AGENTS[0]), wrong, Paper(BANDITS[0])], "a")
             assert recorder.finish(RunOutcome.OK).rejected == 1
