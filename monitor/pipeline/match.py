@@ -76,10 +76,11 @@ def sync_subscriptions(runtime: Runtime) -> None:
     now, keep = runtime.clock.now(), False
     with runtime.database.writing() as tx:
         shared_store.take_turn(tx, runtime)
-        if not runtime.active.has_subscriptions(tx, runtime.subscribed):
+        activated = runtime.activation_hash, subscriptions.changed_at(tx)
+        if runtime.active.subscriptions != activated:
             keep = shared_store.keeps_others(tx, runtime)
             subscriptions.sync_subscriptions(tx, runtime.subscribed, now, keep_others=keep)
-        changed_at = subscriptions.changed_at(tx)
+        activated = runtime.activation_hash, subscriptions.changed_at(tx)
         outbox.suppress_missing(tx, runtime.recipients, now)
         suppressions.withhold(tx, now)
         if unsolved := stored_incidents.open_incidents(tx):
@@ -88,7 +89,7 @@ def sync_subscriptions(runtime: Runtime) -> None:
                 living.add(incidents.STORE)
             stored_incidents.end_obsolete(tx, living, now)
     # Subscriptions that were kept are removed once the other configuration is out of use.
-    runtime.active.remember_subscriptions(runtime.subscribed, None if keep else changed_at)
+    runtime.active.subscriptions = ("", None) if keep else activated
 
 
 def _look_back(runtime: Runtime) -> int:
@@ -101,12 +102,14 @@ def _look_back(runtime: Runtime) -> int:
     now = runtime.clock.now()
     with runtime.database.reading() as tx:
         activated_at = matches.activated_at(tx)
-        changed, gone = runtime.active.difference(tx, runtime.topics)
+        if runtime.active.topics == (runtime.activation_hash, activated_at):
+            return 0
+        changed, gone = matches.difference(tx, runtime.topics)
     every = len(changed) == len(runtime.topics)
     index = runtime.active.index(runtime.topics) if every else build_index(changed)
     changed = _readable(changed, index)
     if activated_at and not changed and not gone:
-        runtime.active.remember(runtime.topics, activated_at)
+        runtime.active.topics = runtime.activation_hash, activated_at
         return 0
     with runtime.database.reading() as tx:
         starts = matches.look_back(tx, changed, now)
@@ -122,7 +125,7 @@ def _look_back(runtime: Runtime) -> int:
         if starts:
             reopen(tx, _papers_to_match_again(tx, seen, now - MATCH_OVERLAP), now - MATCH_OVERLAP)
         activated_at = matches.activated_at(tx)
-    runtime.active.remember(runtime.topics, activated_at)
+    runtime.active.topics = runtime.activation_hash, activated_at
     return len(rows)
 
 

@@ -28,10 +28,9 @@ from monitor.model import Clock, FirstRun, SectionRule, SourceLabel, Templates, 
 from monitor.signing import KeyRing
 from monitor.sources.base import Source
 from monitor.sources.calendar import Calendar
-from monitor.store.engine.database import Database, Transaction
+from monitor.store.engine.database import Database
 from monitor.store.engine.locks import Lock
 from monitor.store.engine.processes import Origin, origin_of
-from monitor.store.topics import matches, subscriptions
 from monitor.store.topics.subscriptions import Subscribed
 
 OPERATOR = "@operator"
@@ -64,11 +63,6 @@ class ConfiguredSource(msgspec.Struct, frozen=True):
     def calendar(self) -> Calendar | None:
         """The days on which the source publishes, where they are known."""
         return None if self.is_folder else self.source.calendar
-
-    @property
-    def search_site(self) -> str:
-        """The site on which its papers without a link are found, where it has one of its own."""
-        return getattr(self.source, "search_site", "")
 
     @property
     def address(self) -> str:
@@ -107,17 +101,17 @@ class Subscription(msgspec.Struct, frozen=True):
         return start.astimezone(UTC) - timedelta(microseconds=1)
 
 
+@dataclass(slots=True)
 class ActiveConfig:
-    """The index of the topics, and the topics and subscriptions that are active in the store.
+    """The index of the topics, and what this process activated in the store.
 
-    The store has the time of the last change of each of the two. While it is the same, the store
-    has what this process activated, and what differs is known without reading it.
+    `topics` and `subscriptions` are an `activation_hash`, and the time of the last change of the
+    two that the store had then. While both are the same, the store need not be compared.
     """
 
-    def __init__(self) -> None:
-        self._index = TopicIndex({})
-        self._topics: tuple[tuple[Topic, ...], datetime | None] = ((), None)
-        self._subscribed: tuple[Sequence[Subscribed], datetime | None] = ((), None)
+    topics: tuple[str, datetime | None] = ("", None)
+    subscriptions: tuple[str, datetime | None] = ("", None)
+    _index: TopicIndex = field(default_factory=lambda: TopicIndex({}))
 
     def index(self, topics: tuple[Topic, ...]) -> TopicIndex:
         """Return the index of these topics; only those that are new or changed are parsed."""
@@ -128,35 +122,6 @@ class ActiveConfig:
         """Return why topics cannot be parsed, by name, without getting them ready to match."""
         index = self.index(topics)
         return {topic.name: error for topic in topics if (error := index.error(topic.name))}
-
-    def difference(
-        self, tx: Transaction, topics: tuple[Topic, ...]
-    ) -> tuple[Sequence[Topic], Sequence[str]]:
-        """Return the topics that are new or changed to the store, and the names that are gone."""
-        known, activated_at = self._topics
-        if activated_at is None or matches.activated_at(tx) != activated_at:
-            return matches.difference(tx, topics)
-        if topics is known:
-            return (), ()
-        earlier = {topic.name: topic for topic in known}
-        changed = [topic for topic in topics if earlier.pop(topic.name, None) != topic]
-        return changed, sorted(earlier)
-
-    def remember(self, topics: tuple[Topic, ...], activated_at: datetime | None) -> None:
-        """Keep what is active in the store by now: after the commit."""
-        self._topics = topics, activated_at
-
-    def has_subscriptions(self, tx: Transaction, subscribed: Sequence[Subscribed]) -> bool:
-        """Say whether just these subscriptions are active in the store."""
-        known, changed_at = self._subscribed
-        is_same = known is subscribed or known == subscribed
-        return is_same and changed_at is not None and subscriptions.changed_at(tx) == changed_at
-
-    def remember_subscriptions(
-        self, subscribed: Sequence[Subscribed], changed_at: datetime | None
-    ) -> None:
-        """Keep what is active in the store by now: after the commit."""
-        self._subscribed = subscribed, changed_at
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -272,9 +237,10 @@ class Runtime:
     @cached_property
     def labels(self) -> dict[str, SourceLabel]:
         """The name of each source in digests, and the site on which its papers are searched for."""
+        default = self.settings.search
         return {
-            name: SourceLabel(source.settings.title, source.search_site or self.settings.search)
-            for name, source in self.sources.items()
+            name: SourceLabel(entry.settings.title, entry.source.search_site or default)
+            for name, entry in self.sources.items()
         }
 
     @cached_property
