@@ -154,8 +154,8 @@ def prepare(home: Path, chosen: argparse.Namespace) -> None:
     readers = {f"reader-{n}": f"subject{n % TOPICS}" for n in range(chosen.subscriptions)}
     path = configured(home, readers)
     with open_app(load(path), Calendar(AT - timedelta(hours=1))) as app:
-        app.ingest()
-        app.match()
+        app.once.ingest()
+        app.once.match()
         add_answers(app.runtime.database, readers, chosen.judged, chosen.shown)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -26,10 +26,8 @@ from monitor.channels.email.smtp import SmtpServer
 from monitor.config import Settings, load, synonyms_of, topics_of
 from monitor.config.settings import DestinationSettings
 from monitor.digest.schedule import parse_schedule
-from monitor.model import Clock, Delivery, FirstRun, Run, Templates
-from monitor.pipeline.freeze import OnFailure, log_failure
+from monitor.model import Clock, Templates
 from monitor.pipeline.runtime import (
-    OPERATOR,
     ActiveConfig,
     ConfiguredSource,
     Destination,
@@ -38,8 +36,7 @@ from monitor.pipeline.runtime import (
 )
 from monitor.signing import KeyRing
 from monitor.store import secrets
-from monitor.store.digests import deliveries, digests, incidents
-from monitor.store.engine.database import Database, Transaction
+from monitor.store.engine.database import Database
 from monitor.store.engine.locks import hold_owner
 from monitor.store.engine.opening import open_store, queries_in_force
 from monitor.store.secrets import KeptTokens
@@ -58,95 +55,18 @@ log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class DigestReport:
-    """A digest that was composed or whose deliveries were attempted, as scripts read it."""
-
-    subscription: str
-    period: str
-    papers: int
-    deliveries: tuple[Delivery, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class App:
     """The program with everything open. Close it by leaving `open_app`."""
 
     settings: Settings
     runtime: Runtime
 
-    def ingest(
-        self,
-        names: Sequence[str] = (),
-        on_progress: Callable[[Run], None] | None = None,
-        accept: FirstRun | None = None,
-    ) -> list[Run]:
-        """Read the named sources, or all; readings that would be held, too, with `accept`.
-
-        Raises UsageError for a name that is not configured.
-        """
-        return self._once.ingest(names, on_progress, accept)
-
-    def retry_undecided(self, on_progress: Callable[[Run], None] | None = None) -> list[Run]:
-        """Try the undecided records of all sources again."""
-        return self._once.retry(on_progress)
-
-    def match(self) -> int:
-        """Match what waits, and return how many matches there were."""
-        return self._once.match()
-
-    def digest(
-        self,
-        names: Sequence[str] = (),
-        early: bool = False,
-        *,
-        ignore_backoff: bool = True,
-        on_failure: OnFailure = log_failure,
-    ) -> list[DigestReport]:
-        """Match what waits, compose what is due, deliver what is open.
-
-        Returns the digests that were composed, attempted, or wait for an outage to end.
-        `on_failure` gets the name and error of each subscription that could not be composed.
-        `ignore_backoff` tries at once what rests after a failure, as after a repair.
-        """
-        composed, attempted = self._once.digest(
-            names, early=early, ignore_backoff=ignore_backoff, on_failure=on_failure
-        )
-        with self.runtime.database.reading() as tx:
-            waiting = deliveries.open_on(tx, self._channels_down(tx))
-            sent = [delivery.digest_id for delivery in attempted]
-            ids = dict.fromkeys([*composed, *sent, *waiting])
-            headings = digests.headings(tx, ids)
-            return [
-                _report(tx, id, headings[id]) for id in ids if headings[id].subscription != OPERATOR
-            ]
-
-    def _channels_down(self, tx: Transaction) -> list[str]:
-        down = {
-            incident.subject
-            for incident in incidents.open_incidents(tx)
-            if incident.kind == incidents.DOWN
-        }
-        channels = self.runtime.channels.values()
-        return [channel.name for channel in channels if channel.outage_group in down]
-
-    def deliver(self) -> list[Delivery]:
-        """Send all open deliveries, also in outage groups that rest."""
-        return self._once.deliver()
-
-    def upkeep(self) -> None:
-        """Delete what is older than `retention:` says."""
-        self._once.upkeep()
-
     @property
-    def _once(self) -> Once:
+    def once(self) -> Once:
+        """The steps of the flow, as commands do them."""
         from monitor.pipeline.flow import Once  # most commands only look at the store
 
         return Once(self.runtime)
-
-
-def _report(tx: Transaction, digest_id: int, heading: digests.Listed) -> DigestReport:
-    attempted = tuple(deliveries.of_digest(tx, digest_id))
-    return DigestReport(heading.subscription, heading.period, heading.papers, attempted)
 
 
 def load_settings(path: Path) -> Settings:

@@ -9,11 +9,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from monitor.app import DigestReport, open_app
+from monitor.app import open_app
 from monitor.clocks import clock_at
 from monitor.config import load
 from monitor.errors import UsageError
 from monitor.model import DeliveryState, Run, RunOutcome
+from monitor.pipeline.flow import DigestReport
 from monitor.private_files import make_folder
 from monitor.resources import resource
 from monitor.store.papers import papers
@@ -81,10 +82,10 @@ def demo(
     for name in sorted(seeds.keys() - there):
         shutil.copyfile(seeds[name], directory / name)
     with open_app(load(directory / CONFIG), clock_at(now)) as app:
-        runs = app.ingest((), on_progress)
+        runs = app.once.ingest((), on_progress)
         names = [subscription.name for subscription in app.runtime.subscriptions]
         failed: dict[str, Exception] = {}
-        sent = app.digest(names, early=True, on_failure=failed.__setitem__)
+        sent = app.once.digest(names, early=True, on_failure=failed.__setitem__)
         with app.runtime.database.reading() as tx:
             stored = papers.count(tx)
     with_papers = tuple(digest for digest in sent if digest.papers)

@@ -130,15 +130,15 @@ class House:
 
     def ingest(self) -> list[Run]:
         with self.opened() as app:
-            runs = app.ingest()
-            app.match()
+            runs = app.once.ingest()
+            app.once.match()
             return runs
 
     def run(self) -> dict[str, int]:
         """Ingest and digest once; return how many papers each subscription was sent."""
         with self.opened() as app:
-            app.ingest()
-            return {sent.subscription: sent.papers for sent in app.digest()}
+            app.once.ingest()
+            return {sent.subscription: sent.papers for sent in app.once.digest()}
 
     def next_morning(self) -> dict[str, int]:
         self.clock.move(days=1)

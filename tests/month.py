@@ -252,7 +252,7 @@ def fleet_of(house: House, smtp: ScriptedSmtp, store: str):  # type: ignore[no-u
     database.close()
     house.settings["store"] = store
     with house.opened() as app:
-        app.match()
+        app.once.match()
     return fleet(house, store)
 
 

@@ -33,7 +33,7 @@ def deliveries_retry(
     with open_configured(config, now, create=False) as app:
         with app.runtime.database.writing() as tx:
             outbox.retry(tx, id_, app.runtime.clock.now())
-        app.deliver()
+        app.once.deliver()
         _report(app, id_, as_json)
 
 
@@ -50,7 +50,7 @@ def deliveries_resolve(
     with open_configured(config, now, create=False) as app:
         resolve(app.runtime, id_, fate)
         if fate == "resend":
-            app.deliver()
+            app.once.deliver()
         _report(app, id_, as_json)
 
 

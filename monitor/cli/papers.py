@@ -152,8 +152,8 @@ def papers_undecided(
     with open_configured(config, now, create=False) as app:
         if retry:
             with reading(quiet=as_json) as on_progress:
-                runs = app.retry_undecided(on_progress)
-            app.match()
+                runs = app.once.retry_undecided(on_progress)
+            app.once.match()
         with app.runtime.database.reading() as tx:
             records = undecided.listing(tx)
     answer(as_json, _undecided_json(records, runs), _show_undecided, records, runs)

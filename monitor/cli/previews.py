@@ -16,7 +16,7 @@ import typer
 from msgspec import structs
 from rich.text import Text
 
-from monitor.app import DigestReport, open_app
+from monitor.app import open_app
 from monitor.channels.base import Channel
 from monitor.channels.email.channel import Mail, Mailbox, message_id
 from monitor.channels.email.render import ReaderLinks
@@ -46,6 +46,7 @@ from monitor.config import load
 from monitor.log import set_up_logging
 from monitor.model import Delivery, DeliveryState, Digest, Notice, Outcome, Rendered, Step
 from monitor.pipeline.compose import rehearse
+from monitor.pipeline.flow import DigestReport
 from monitor.pipeline.freeze import OnFailure, log_failure
 from monitor.pipeline.runtime import Runtime
 from monitor.resources import resource
@@ -136,7 +137,7 @@ def _write_samples(templates: Path | None, now: datetime | None) -> list[DigestR
         (folder / seed.name).write_bytes(seed.read_bytes())
     settings = load(folder / "monitor.yaml").model_copy(update={"templates": templates})
     with open_app(settings, clock_at(now)) as app:
-        app.ingest()
+        app.once.ingest()
         composed = rehearse(app.runtime, [], early=True)
         return [
             write(app.runtime, folder / form, digest)

@@ -11,7 +11,6 @@ import typer
 from rich.markup import escape
 from rich.text import Text
 
-from monitor.app import DigestReport
 from monitor.cli.opening import open_configured
 from monitor.cli.options import (
     CONFIG,
@@ -29,6 +28,7 @@ from monitor.commands.json_output import Answer, pick
 from monitor.commands.status import Upcoming, upcoming
 from monitor.errors import UsageError
 from monitor.model import Delivery, DeliveryState, FirstRun, Run, RunOutcome
+from monitor.pipeline.flow import DigestReport
 
 # Subscriptions with waiting papers that are named.
 MAX_NAMED = 5
@@ -61,8 +61,8 @@ def ingest(
         raise UsageError("--silently is only valid together with --accept")
     accepted_as = FirstRun.BASELINE if silently else FirstRun.DELIVER
     with open_configured(config, now) as app, reading(quiet=as_json) as on_progress:
-        runs = app.ingest(names or (), on_progress, accepted_as if accept else None)
-        app.match()
+        runs = app.once.ingest(names or (), on_progress, accepted_as if accept else None)
+        app.once.match()
     answer(as_json, runs_json(runs), show_runs, runs)
     finish(_runs_ok(runs))
 
@@ -94,7 +94,7 @@ def digest(
 
             sent = rehearse(app.runtime, names or (), early, failed.__setitem__, order)
         else:
-            sent = app.digest(names or (), early, on_failure=failed.__setitem__)
+            sent = app.once.digest(names or (), early, on_failure=failed.__setitem__)
         waiting = [] if as_json or sent or failed else upcoming(app.runtime, names or ())
     answer(
         as_json,
@@ -108,8 +108,8 @@ def run(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> No
     failed: Failures = {}
     with open_configured(config, now) as app:
         with reading(quiet=as_json) as on_progress:
-            runs = app.ingest((), on_progress)
-        sent = app.digest(ignore_backoff=False, on_failure=failed.__setitem__)
+            runs = app.once.ingest((), on_progress)
+        sent = app.once.digest(ignore_backoff=False, on_failure=failed.__setitem__)
         waiting = [] if as_json or sent or failed else upcoming(app.runtime)
 
         def show() -> None:
@@ -117,7 +117,7 @@ def run(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> No
             _show_digests(sent, failed, waiting, config)
 
         answer(as_json, runs_json(runs) | _digests_json(sent, failed), show)
-        app.upkeep()
+        app.once.upkeep()
     finish(_runs_ok(runs) and _digests_ok(sent, failed))
 
 

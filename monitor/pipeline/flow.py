@@ -22,10 +22,12 @@ from monitor.model import Delivery, FirstRun, Run, RunOutcome
 from monitor.pipeline.cleanup import make_searchable, upkeep
 from monitor.pipeline.compose import compose, find_chunks
 from monitor.pipeline.deliver import are_open, deliver, deliver_group
-from monitor.pipeline.freeze import OnFailure, notify
+from monitor.pipeline.freeze import OnFailure, log_failure, notify
 from monitor.pipeline.ingest import ingest, is_due, retry_all
 from monitor.pipeline.match import match, sync_subscriptions
-from monitor.pipeline.runtime import Runtime
+from monitor.pipeline.runtime import OPERATOR, Runtime
+from monitor.store.digests import deliveries, digests
+from monitor.store.digests.incidents import DOWN, open_incidents
 
 log = structlog.get_logger()
 
@@ -129,17 +131,31 @@ def _deliver(
 
 
 @dataclass(frozen=True, slots=True)
+class DigestReport:
+    """A digest that was composed or whose deliveries were attempted, as scripts read it."""
+
+    subscription: str
+    period: str
+    papers: int
+    deliveries: tuple[Delivery, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Once:
-    """The steps as a command does them, each once; `App` describes them."""
+    """The steps as a command does them, each once."""
 
     runtime: Runtime
 
     def ingest(
         self,
-        names: Sequence[str],
-        on_progress: Callable[[Run], None] | None,
-        accept: FirstRun | None,
+        names: Sequence[str] = (),
+        on_progress: Callable[[Run], None] | None = None,
+        accept: FirstRun | None = None,
     ) -> list[Run]:
+        """Read the named sources, or all; readings that would be held, too, with `accept`.
+
+        Raises UsageError for a name that is not configured.
+        """
         sources = self.runtime.sources
         for name in names:
             if name not in sources:
@@ -149,7 +165,8 @@ class Once:
             names or [*sources], lambda name: ingest(self.runtime, name, on_progress, accept)
         )
 
-    def retry(self, on_progress: Callable[[Run], None] | None) -> list[Run]:
+    def retry_undecided(self, on_progress: Callable[[Run], None] | None = None) -> list[Run]:
+        """Try the undecided records of all sources again."""
         names = [*self.runtime.sources]
         return self._each(names, lambda name: retry_all(self.runtime, name, on_progress))
 
@@ -165,18 +182,30 @@ class Once:
         return done
 
     def match(self) -> int:
+        """Match what waits, and return how many matches there were."""
         matched = match(self.runtime)
         make_searchable(self.runtime, SEARCHABLE_PER_COMMAND)
         return matched
 
     def digest(
-        self, names: Sequence[str], *, early: bool, ignore_backoff: bool, on_failure: OnFailure
-    ) -> tuple[list[int], list[Delivery]]:
-        """Return the ids of the digests that were composed, and the attempted deliveries."""
+        self,
+        names: Sequence[str] = (),
+        early: bool = False,
+        *,
+        ignore_backoff: bool = True,
+        on_failure: OnFailure = log_failure,
+    ) -> list[DigestReport]:
+        """Match what waits, compose what is due, deliver what is open.
+
+        Returns the digests that were composed, attempted, or wait for an outage to end.
+        `on_failure` gets the name and error of each subscription that could not be composed.
+        `ignore_backoff` tries at once what rests after a failure, as after a repair.
+        """
+        runtime = self.runtime
         failed: dict[str, Exception] = {}
-        match(self.runtime)
+        match(runtime)
         composed = compose(
-            self.runtime,
+            runtime,
             names,
             early=early,
             ignore_backoff=ignore_backoff,
@@ -184,21 +213,38 @@ class Once:
         )
         for name, fault in failed.items():
             on_failure(name, fault)
+        attempted: list[Delivery] = []
         try:
-            attempted = deliver(self.runtime, ignore_backoff=ignore_backoff)
-            if notify(self.runtime):
-                attempted += deliver(self.runtime)
-            make_searchable(self.runtime, SEARCHABLE_PER_COMMAND)
+            attempted += deliver(runtime, ignore_backoff=ignore_backoff)
+            if notify(runtime):
+                attempted += deliver(runtime)
+            make_searchable(runtime, SEARCHABLE_PER_COMMAND)
         except StoreError as fault:
             if not any(isinstance(error, StoreError) for error in failed.values()):
                 raise
             log.error("nothing delivered", error=str(fault))
-            attempted = []
-        return composed, attempted
+        with runtime.database.reading() as tx:
+            down = {entry.subject for entry in open_incidents(tx) if entry.kind == DOWN}
+            channels = runtime.channels.values()
+            waiting = deliveries.open_on(tx, [c.name for c in channels if c.outage_group in down])
+            ids = dict.fromkeys([*composed, *(entry.digest_id for entry in attempted), *waiting])
+            listed = digests.headings(tx, ids)
+            return [
+                DigestReport(
+                    listed[id].subscription,
+                    listed[id].period,
+                    listed[id].papers,
+                    tuple(deliveries.of_digest(tx, id)),
+                )
+                for id in ids
+                if listed[id].subscription != OPERATOR
+            ]
 
     def deliver(self) -> list[Delivery]:
+        """Send all open deliveries, also in outage groups that rest."""
         sync_subscriptions(self.runtime)
         return deliver(self.runtime, ignore_backoff=True)
 
     def upkeep(self) -> None:
+        """Delete what is older than `retention:` says."""
         upkeep(self.runtime)

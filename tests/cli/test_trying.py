@@ -83,9 +83,9 @@ def test_a_threshold_holds_in_digests_and_a_change_of_it_sends_nothing_twice(hou
 def test_a_search_is_the_same_before_and_after_papers_are_in_the_index(house: House, indexed: bool):
     house.add("1.txt", AGENTS, BANDITS, FOLDING, MORE)
     with house.opened() as app:
-        app.ingest()
+        app.once.ingest()
         if indexed:
-            app.match()
+            app.once.match()
         with app.runtime.database.reading() as tx:
             assert bool(search_index.waiting(tx, 9)) is not indexed
         for query, expected in (

@@ -79,7 +79,7 @@ def test_what_is_paused_is_not_late(due: House):
 def test_papers_that_nobody_matched_are_a_problem(house: House):
     house.add("1.txt", AGENTS)
     with house.opened() as app:
-        app.ingest()
+        app.once.ingest()
     assert asked(house).ok
     house.clock.move(minutes=30)
     [problem] = asked(house).problems

@@ -118,8 +118,8 @@ class Days:
             self.stage.settle()
             return
         with open_app(load(self.config), Clock(now)) as app:
-            app.ingest()
-            app.digest(ignore_backoff=False)
+            app.once.ingest()
+            app.once.digest(ignore_backoff=False)
 
     @property
     def config(self) -> Path:

@@ -74,7 +74,7 @@ def test_K09_an_answer_that_was_recorded_outlasts_the_power(
     house.run()
     house.clock.move(days=1)
     with house.opened() as app:
-        app.match()
+        app.once.match()
     # The store was closed: all of it is in one file, and on the disk.
     store, log = house.folder / "data" / "monitor.db", house.folder / "disk.log"
     log.write_text(f"w\t{store}\t0\t{store.stat().st_size}\ns\t{store}\t0\t0\n")

@@ -140,8 +140,8 @@ def _composed(
     for day in days:
         next_day()
         with open_app(load(path), clock_at(day)) as app:
-            app.ingest()
-            app.digest([*subscriptions], early=True)
+            app.once.ingest()
+            app.once.digest([*subscriptions], early=True)
             with app.runtime.database.reading() as tx:
                 for name in subscriptions:
                     if digest := newest_digest(tx, name):

@@ -73,7 +73,7 @@ def answers_awaited(house: House, smtp: ScriptedSmtp) -> Iterator[App]:
     """A round in which each connection waits for an answer, which all have when this is left."""
     until = held(smtp)
     with house.opened() as app:
-        app.match()
+        app.once.match()
         compose(app.runtime)
         thread = threading.Thread(target=deliver_group, args=(app.runtime, "smtp"))
         thread.start()
@@ -112,7 +112,7 @@ def test_M01_a_server_that_takes_nothing_ends_the_round_for_all(due: House, smtp
 
 def test_no_more_are_attempted_than_are_asked_for(due: House, smtp: ScriptedSmtp):
     with due.opened() as app:
-        app.match()
+        app.once.match()
         compose(app.runtime)
         assert len(deliver_group(app.runtime, "smtp", most=6)) == 6
     assert states(due) == {DeliveryState.SENT: 6, DeliveryState.PLANNED: READERS - 6}

@@ -193,9 +193,9 @@ def test_K10_an_answer_that_the_store_never_took_is_unknown_in_the_next_round(
     with due.opened() as app:
         monkeypatch.setattr(outbox, "record", full)
         with pytest.raises(StoreError):
-            app.digest()
+            app.once.digest()
         monkeypatch.undo()
-        app.digest()
+        app.once.digest()
     assert due.states() == [DeliveryState.UNKNOWN]
     assert len(smtp.received) == 1
 
@@ -209,13 +209,13 @@ def test_M10_a_cron_that_comes_every_minute_does_not_hammer_a_wrong_password(hou
         house.clock.move(days=1)
         for _ in range(4):
             with house.opened() as app:
-                app.digest(ignore_backoff=False)
+                app.once.digest(ignore_backoff=False)
             house.clock.move(minutes=1)
         assert smtp.connections == 1
         house.settings["smtp"]["password"] = "right"
         smtp.always.clear()
         with house.opened() as app:
-            app.digest(ignore_backoff=False)
+            app.once.digest(ignore_backoff=False)
         assert len(smtp.received) == 1
 
 
@@ -336,13 +336,13 @@ def test_X10_X11_a_digest_that_cannot_be_composed_stops_no_other_and_rests(
     monkeypatch.setattr(Pages, "render", broken_for_lab)
     with house.opened() as app:
         for _ in range(20):
-            app.digest(ignore_backoff=False)
+            app.once.digest(ignore_backoff=False)
             house.clock.move(minutes=1)
         assert [(at - tried[0]) / timedelta(minutes=1) for at in tried] == [0, 5, 15]
         assert len(list(house.folder.glob("pages/office/*.html"))) == 1
         assert "subscription lab has not been composed" in status(app.runtime).problems[0]
         monkeypatch.undo()
-        app.digest()  # a person asks, and need not wait
+        app.once.digest()  # a person asks, and need not wait
         assert len(list(house.folder.glob("pages/lab/*.html"))) == 1
         assert status(app.runtime).problems == ()
 

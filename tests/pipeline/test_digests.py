@@ -69,8 +69,8 @@ def test_D05_a_clock_that_jumps_forward_while_we_run_is_asked_about(
         app = replace(app, runtime=jumped)
         house.clock.move(days=40)
         for _ in range(3):
-            app.digest()
-            app.upkeep()
+            app.once.digest()
+            app.once.upkeep()
         [mail] = smtp.received
         assert mail.recipient == "ops@example.org"
         assert b"Subject: clock has jumped" in mail.content
@@ -186,7 +186,7 @@ def test_early_composes_the_next_period_now_and_that_period_is_done(house: House
     house.add("a.txt", AGENTS)
     house.ingest()
     with house.opened() as app:
-        [sent] = app.digest(["lab"], early=True)
+        [sent] = app.once.digest(["lab"], early=True)
     assert (sent.period, sent.papers) == ("2026-11-21", 1)
     house.clock.move(hours=3)
     assert house.run() == {}
@@ -195,7 +195,7 @@ def test_early_composes_the_next_period_now_and_that_period_is_done(house: House
 def test_early_with_nothing_to_tell_leaves_the_next_period_alone(house: House):
     house.run()
     with house.opened() as app:
-        assert app.digest(["lab"], early=True) == []
+        assert app.once.digest(["lab"], early=True) == []
     house.add("a.txt", AGENTS)
     house.clock.move(hours=3)
     assert house.run() == {"lab": 1}
@@ -203,7 +203,7 @@ def test_early_with_nothing_to_tell_leaves_the_next_period_alone(house: House):
 
 def test_an_unknown_subscription_is_refused_by_name(house: House):
     with house.opened() as app, pytest.raises(UsageError, match="lab"):
-        app.digest(["lob"])
+        app.once.digest(["lob"])
 
 
 def test_immediately_is_an_alert_as_soon_as_a_paper_is_in(house: House):
@@ -232,8 +232,8 @@ def test_a_dry_run_lists_digests_in_the_order_of_the_subscriptions(house: House)
         house.settings["subscriptions"][name] = {**lab, "topics": [topic]}
     house.add("a.txt", AGENTS)
     with house.opened() as app:
-        app.ingest()
-        app.match()
+        app.once.ingest()
+        app.once.match()
         rehearsed = rehearse(app.runtime, early=True)
     assert [(one.subscription, one.papers) for one in rehearsed] == [
         ("first", 1),

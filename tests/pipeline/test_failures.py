@@ -100,7 +100,7 @@ def test_it_is_logged_named_by_the_run_and_rests_where_it_is_tried_often(
     failed: dict[str, Exception] = {}
     with broken(Pages) as asked, both.opened() as app:
         with capture_logs() as logs:
-            app.digest()
+            app.once.digest()
         [line] = [one for one in logs if one["event"] == "digest not rendered"]
         assert (line["channel"], line["subscription"], line["log_level"]) == (
             *("pages", "lab"),
@@ -109,7 +109,7 @@ def test_it_is_logged_named_by_the_run_and_rests_where_it_is_tried_often(
         for _ in range(5):
             compose(app.runtime, ignore_backoff=False)
         assert len(asked) == 1
-        app.digest(on_failure=failed.__setitem__)
+        app.once.digest(on_failure=failed.__setitem__)
     assert str(failed["lab"]) == "no such font"
     assert len(asked) == 2
 
@@ -148,7 +148,7 @@ def test_when_all_channels_fail_nothing_is_frozen_and_it_is_composed_again(
 ):
     failed: dict[str, Exception] = {}
     with broken(Pages), broken(Mail), both.opened() as app:
-        assert app.digest(on_failure=failed.__setitem__) == []
+        assert app.once.digest(on_failure=failed.__setitem__) == []
         with app.runtime.database.reading() as tx:
             assert newest_digest(tx) is None
     assert failed.keys() == {"lab"}
@@ -210,7 +210,7 @@ def test_a_store_that_refuses_some_digests_names_each_and_sends_the_others(
 
     monkeypatch.setattr(freeze_digest, "freeze", full)
     with house.opened() as app:
-        sent = app.digest(on_failure=failed.__setitem__)
+        sent = app.once.digest(on_failure=failed.__setitem__)
     assert {one.subscription for one in sent} == {"lab", "two"}
     assert failed.keys() == {"one", "three"}
     monkeypatch.undo()
@@ -227,10 +227,10 @@ def test_a_store_that_takes_nothing_more_still_tells_who_failed(
     composing = False
     monkeypatch.setattr(Database, "writing", refusing(lambda: composing))
     with house.opened() as app:
-        app.match()
+        app.once.match()
         composing = True
         monkeypatch.setattr(flow, "match", lambda runtime: 0)
-        assert app.digest(on_failure=failed.__setitem__) == []
+        assert app.once.digest(on_failure=failed.__setitem__) == []
         composing = False
     assert "the disk is full" in str(failed["lab"])
     monkeypatch.undo()

@@ -120,7 +120,7 @@ def test_a_first_reading_lasts_until_a_whole_pass_has_read_something(house: Hous
     house.run()
     house.add("a.txt", AGENTS)
     with house.opened() as app:
-        app.ingest(on_progress=lambda run: app.runtime.stopping.set())
+        app.once.ingest(on_progress=lambda run: app.runtime.stopping.set())
     house.add("b.txt", (AGENTS[0] + " Again", BANDITS[1] + " By a language agent."))
     house.ingest()
     assert house.next_morning() == {"lab": 0}
@@ -134,7 +134,7 @@ def test_a_fault_in_finding_documents_is_that_sources_fault_alone(house: House, 
     with house.opened() as app:
         source = app.runtime.sources["page"].source
         monkeypatch.setattr(source, "find", lambda validators: [1 / 0])
-        result = app.ingest()
+        result = app.once.ingest()
     assert [(run.source, run.outcome) for run in result] == [
         ("page", RunOutcome.FAILED),
         ("other", RunOutcome.OK),
@@ -144,7 +144,7 @@ def test_a_fault_in_finding_documents_is_that_sources_fault_alone(house: House, 
 def test_a_source_that_another_process_reads_is_left_to_it(house: House):
     house.add("a.txt", AGENTS)
     with house.opened() as app, locks.source_lock(app.runtime.database, "page"):
-        [run] = app.ingest()
+        [run] = app.once.ingest()
     assert (run.outcome, run.seen) == (RunOutcome.UNCHANGED, 0)
     assert house.ingest()[0].new == 1
 
@@ -170,7 +170,7 @@ def test_a_source_that_tells_of_a_paper_while_it_is_matched_is_heard(house: Hous
     find, result = matching.find, []
 
     with house.opened() as app:
-        app.ingest(["page"])
+        app.once.ingest(["page"])
 
         def meanwhile(*asked):
             if not result:
@@ -179,4 +179,4 @@ def test_a_source_that_tells_of_a_paper_while_it_is_matched_is_heard(house: Hous
             return find(*asked)
 
         monkeypatch.setattr(matching, "find", meanwhile)
-        assert app.match() == 1
+        assert app.once.match() == 1

@@ -44,7 +44,7 @@ def written(rows: str, period: str) -> dict[str, object]:
 
 def test_an_open_delivery_is_sent_as_it_was_written(older: House, smtp: ScriptedSmtp) -> None:
     with older.opened() as app:
-        app.deliver()
+        app.once.deliver()
     [mail] = smtp.received
     sent = email.message_from_bytes(mail.content, policy=email.policy.default)
     assert sent["Message-ID"] == written("delivery", older_store.OPEN)["email"]["message_id"]
@@ -57,7 +57,7 @@ def test_an_open_delivery_is_sent_as_it_was_written(older: House, smtp: Scripted
 
 def test_a_page_that_could_not_be_rendered_is_rendered_from_what_was_frozen(older: House) -> None:
     with older.opened() as app:
-        app.digest()
+        app.once.digest()
         with app.runtime.database.reading() as tx:
             found = {(one.period, one.channel): one.state for one in deliveries.listing(tx)}
     assert set(found.values()) == {DeliveryState.SENT}
@@ -87,9 +87,9 @@ def test_all_documents_read_again_bring_nothing_new(older: House, smtp: Scripted
         *[(2, 0, 0)] * 2,
     ]
     with older.opened() as app:
-        app.digest()
+        app.once.digest()
         older.clock.move(days=1)
-        app.digest()
+        app.once.digest()
         with app.runtime.database.reading() as tx:
             days = (digests.of_period(tx, "lab", f"2026-11-{day}") for day in (22, 23))
             assert [digest.papers for digest in days if digest] == [0]
@@ -101,7 +101,7 @@ def test_all_documents_read_again_bring_nothing_new(older: House, smtp: Scripted
 
 def test_bodies_of_the_old_version_are_deleted_when_their_time_has_come(older: House) -> None:
     with older.opened() as app:
-        app.deliver()
+        app.once.deliver()
         before = older.clock.now() + timedelta(days=1)
         with app.runtime.database.ingesting() as tx:
             assert retention.prune_bodies(tx, before, 9) > 0

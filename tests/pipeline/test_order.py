@@ -138,7 +138,7 @@ def test_the_same_papers_are_in_it_with_any_order(lab: House):
     for order in ("learned", "words", "newest"):
         lab.settings["subscriptions"]["lab"]["order"] = order
         with lab.opened() as app:
-            app.ingest()
+            app.once.ingest()
             [one] = dry_run(app.runtime, (), False, pytest.fail)[:1]
         found[order] = one.papers
     assert set(found.values()) == {3}

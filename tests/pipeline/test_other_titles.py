@@ -107,9 +107,9 @@ def other_titles(house: House, *records: tuple[str, Paper]) -> tuple[OtherTitle,
     with house.opened() as app:
         for source, record in records:
             read(app.runtime.database, source, record, now=house.clock.now())
-        app.match()
+        app.once.match()
         house.clock.move(days=1)
-        app.digest()
+        app.once.digest()
         with app.runtime.database.reading() as tx:
             digest = newest_digest(tx)
     [entry] = [entry for group in digest.groups for entry in group.entries]

@@ -58,8 +58,8 @@ def test_it_is_parked_and_the_others_run(upgraded: House) -> None:
     upgraded.add("2.txt", BANDITS)
     upgraded.clock.move(days=1)
     with started(upgraded) as app:
-        app.ingest()
-        [sent] = app.digest()
+        app.once.ingest()
+        [sent] = app.once.digest()
         result = status(app.runtime)
         with app.runtime.database.reading() as tx:
             digest = newest_digest(tx, sent.subscription)
@@ -74,7 +74,7 @@ def test_answers_to_its_papers_still_order_what_is_left_of_it(upgraded: House) -
     upgraded.clock.move(days=1)
     with started(upgraded) as app:
         rate(app.runtime, AGENTS[0], "up", RaterScope("lab", "old"))
-        [sent] = app.digest()
+        [sent] = app.once.digest()
         with app.runtime.database.reading() as tx:
             digest = newest_digest(tx)
     assert sent.papers == 1
@@ -140,17 +140,17 @@ def test_it_stays_parked_when_something_else_of_it_changes(upgraded: House) -> N
     upgraded.settings["synonyms"] = {"agent": "actor"}
     upgraded.clock.move(days=1)
     with started(upgraded) as app:
-        [sent] = app.digest()
+        [sent] = app.once.digest()
     assert sent.papers == 1
 
 
 def test_once_it_is_corrected_it_finds_papers_again(upgraded: House) -> None:
     with started(upgraded) as app:
-        app.ingest()
+        app.once.ingest()
     upgraded.settings["topics"]["old"]["query"] = "agent NOT robot"
     upgraded.clock.move(days=1)
     with started(upgraded) as app:
-        [sent] = app.digest()
+        [sent] = app.once.digest()
         assert not status(app.runtime).problems
     assert sent.papers == 1
 

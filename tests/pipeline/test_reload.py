@@ -72,13 +72,13 @@ def test_a_topic_that_newer_rules_read_more_widely_does_not_look_back(
         plurals.form_of.cache_clear()
         house.add("1.txt", old)
         with opened(house, ActiveConfig()) as app:
-            app.ingest()
+            app.once.ingest()
             assert match(app.runtime) == 0
     plurals.form_of.cache_clear()
     with opened(house, ActiveConfig()) as app:
         assert match(app.runtime) == 0
         house.add("2.txt", new)
-        app.ingest()
+        app.once.ingest()
         assert match(app.runtime) == 1
 
 
@@ -87,7 +87,7 @@ def test_a_changed_topic_alone_meets_what_is_stored(house: House) -> None:
     house.settings["topics"] = dict(TOPICS)
     active = ActiveConfig()
     with opened(house, active) as app:
-        app.ingest()
+        app.once.ingest()
         assert match(app.runtime) == len(TOPICS)
         before = _standing(app)
         index = active.index(app.runtime.topics)
@@ -118,7 +118,7 @@ def test_topics_that_another_process_put_in_force_are_noticed(house: House) -> N
     house.add("1.txt", AGENTS, BANDITS)
     active = ActiveConfig()
     with opened(house, active) as app:
-        app.ingest()
+        app.once.ingest()
         match(app.runtime)
         with app.runtime.database.writing() as tx:
             other = [Topic("agents", "bandits"), Topic("theirs", "folding")]

@@ -42,8 +42,8 @@ def serve_feed(web: MisbehavingServer, *items: str) -> None:
 
 def read(house: House, accept: FirstRun | None = None) -> tuple[str, int, int]:
     with house.opened() as app:
-        [run] = app.ingest(("journal",), accept=accept)
-        app.match()
+        [run] = app.once.ingest(("journal",), accept=accept)
+        app.once.match()
     return run.outcome.value, run.seen, run.new
 
 
@@ -87,7 +87,7 @@ def test_F08_a_held_reading_is_accepted_by_a_person_and_the_incident_ends(
     assert read(fed, accept) == ("ok", 8, 8)
     with fed.opened() as app:
         assert not any("held" in problem for problem in status(app.runtime).problems)
-        [digest] = app.digest(("lab",), early=True)
+        [digest] = app.once.digest(("lab",), early=True)
     assert digest.papers == sent
     assert read(fed)[0] in ("ok", "unchanged")
 
@@ -149,5 +149,5 @@ def test_F15_a_date_of_another_age_is_clamped_and_the_paper_is_announced(
     serve_feed(web, *(item(SUBJECTS[n + 1], at) for n, at in enumerate(skewed)))
     assert read(fed) == ("ok", 2, 2)
     with fed.opened() as app:
-        [digest] = app.digest(("lab",), early=True)
+        [digest] = app.once.digest(("lab",), early=True)
     assert digest.papers == 3

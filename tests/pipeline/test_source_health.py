@@ -138,7 +138,7 @@ def weeks(house: House, web: MisbehavingServer, count: int, fresh: int) -> None:
         for day in range(7 * count):
             if house.clock.at.weekday() < 5:
                 batch(web, house.clock.at, *range(100 * day, 100 * day + fresh))
-            app.ingest()
+            app.once.ingest()
             house.clock.move(days=1)
 
 

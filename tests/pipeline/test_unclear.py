@@ -59,7 +59,7 @@ def test_what_may_have_arrived_is_unknown_also_where_the_channel_is_said_to_be_d
     with house.opened() as app:
         silent = Silent("pages", ChannelOptions(), app.runtime.templates)
         runtime = replace(app.runtime, channels={"pages": silent})
-        app.ingest()
+        app.once.ingest()
         compose(runtime, early=True)
         for _ in range(3):
             deliver(runtime, ignore_backoff=True)
@@ -122,7 +122,7 @@ def test_it_is_given_up_so_long_after_its_first_hand_off_and_stays_unknown(
     assert "delivery 1 (" in problem and "resolve 1 sent|resend`" in problem
     with due.opened() as app:
         resolve(app.runtime, 1, "resend")
-        app.deliver()
+        app.once.deliver()
     assert outbox(due)[0].state is DeliveryState.SENT
     assert due.problems() == ()
 
@@ -270,7 +270,7 @@ def test_after_three_unclear_ends_in_a_row_the_line_rests(crowd: House, smtp: Sc
     assert any(problem.startswith("smtp has been down") for problem in crowd.problems())
     crowd.clock.move(minutes=4)
     with crowd.opened() as app:
-        app.digest(ignore_backoff=False)
+        app.once.digest(ignore_backoff=False)
     assert handed_off(smtp) == 3, "it rests"
 
 
@@ -280,7 +280,7 @@ def test_a_line_that_rests_is_tried_with_one_mail_ever_more_rarely(
     crowd.settings["smtp"]["connections"] = 4
     smtp.always["dot"] = Kept()
     with crowd.opened() as app:
-        app.digest(ignore_backoff=False)
+        app.once.digest(ignore_backoff=False)
     begun = handed_off(smtp)
     assert begun <= 3 + 3, "what was under way, and no more"
     tried = []

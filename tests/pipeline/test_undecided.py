@@ -164,7 +164,7 @@ def test_a_retried_record_is_news_and_no_reading_of_its_source(
     upgrade(poisoned)
     with poisoned.opened() as app:
         poisoned.clock.move(hours=5)
-        [retried] = app.retry_undecided()
+        [retried] = app.once.retry_undecided()
         assert (retried.outcome, retried.document) == (RunOutcome.RETRIED, "a.txt")
         with app.runtime.database.reading() as tx:
             [last] = stored_runs.last_runs(tx)
@@ -424,7 +424,7 @@ def test_a_record_of_wrong_values_stops_no_other_and_is_kept_once(
     assert titles(poisoned) == sorted((AGENTS[0], BANDITS[0]))
     before = kept(poisoned)
     with poisoned.opened() as app:
-        assert results(app.retry_undecided()) == [("retried", 1, 0, 0, 1)]
+        assert results(app.once.retry_undecided()) == [("retried", 1, 0, 0, 1)]
     assert kept(poisoned) == before and len(before) == 1
 
 

@@ -220,7 +220,7 @@ def test_F7_validators_are_stored_with_the_last_entries_or_not_at_all(
         raise KeyboardInterrupt
 
     with fed.opened() as app, pytest.raises(KeyboardInterrupt):
-        app.ingest((), crash)
+        app.once.ingest((), crash)
     assert one(fed) == ("ok", 0, 0)
     assert "if-none-match" not in web.requests[1].headers
     assert one(fed) == ("unchanged", 0, 0)

@@ -48,8 +48,8 @@ def test_replicas_replace_the_refresh_token_of_each_other_and_each_digest_arrive
         by_oauth(house, endpoint, mx)
         with fleet(house, postgres_url) as lab:
             with house.opened() as app:
-                app.ingest()
-                app.match()
+                app.once.ingest()
+                app.once.match()
             for day in (1, 2):
                 start(lab)
                 lab.move(days=1)
@@ -57,8 +57,8 @@ def test_replicas_replace_the_refresh_token_of_each_other_and_each_digest_arrive
                 assert set(lab.stop()) == {0}
                 house.add(f"{day + 1}.txt", paper(day + 1))
                 with house.opened() as app:
-                    app.ingest()
-                    app.match()
+                    app.once.ingest()
+                    app.once.match()
             logs = lab.logged("worker") + lab.logged("serve")
         assert len(endpoint.spent) >= 2
     arrived = Counter(mail.recipient for mail in mx.received)

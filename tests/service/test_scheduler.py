@@ -192,8 +192,8 @@ def test_a_job_that_is_woken_while_it_runs_runs_once_more(house: House, smtp: Sc
             assert smtp.held.wait(PATIENCE)
             house.add("2.txt", ("Agents of Language", "A language that agents may speak."))
             house.clock.move(hours=1)
-            app.ingest()
-            app.match()
+            app.once.ingest()
+            app.once.match()
             jobs._follow(Task(Step.COMPOSE_SOME, "0"))
             until.set()
             wait(lambda: len(smtp.received) == 2)
@@ -339,7 +339,7 @@ def test_the_store_is_looked_at_before_each_hand_off(
 
         def send() -> None:
             with suppress(StoreError):  # the outcome cannot be recorded either
-                app.digest()
+                app.once.digest()
 
         sending = threading.Thread(target=send)
         sending.start()

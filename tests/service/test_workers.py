@@ -65,8 +65,8 @@ def address(number: int) -> str:
 def enrolled(lab: Fleet) -> None:
     """All are subscribed, and what is there is read, before the first slot."""
     with lab.house.opened() as app:
-        app.ingest()
-        app.match()
+        app.once.ingest()
+        app.once.match()
 
 
 def subscribed(lab: Fleet) -> None:
