@@ -8,7 +8,7 @@ waits is not queued twice (its queueing lock).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -89,32 +89,21 @@ def prepare(database: Database) -> list[str]:
 
     folder = Path(SchemaManager.get_migrations_path())
     steps = sorted(step.name for step in folder.glob("*.sql"))
-    done = []
-    while step := _next_step(database, folder, steps, SchemaManager.get_schema):
+    done: list[str] = []
+    while True:
+        with database.writing() as tx:
+            lock(tx, QUEUE_LOCK)
+            _run(tx, "CREATE TABLE IF NOT EXISTS procrastinate_applied (name text PRIMARY KEY)")
+            applied = {row.name for row in _run(tx, "SELECT name FROM procrastinate_applied")}
+            missing = [name for name in steps if name not in applied]
+            if not missing:
+                return done
+            step, now_applied = (missing[0], missing[:1]) if applied else ("schema", missing)
+            _run(tx, (folder / step).read_text("utf-8") if applied else SchemaManager.get_schema())
+            names = ", ".join(f"('{name}')" for name in now_applied)
+            _run(tx, f"INSERT INTO procrastinate_applied VALUES {names}")
+        log.info("queue brought up to date", step=step)
         done.append(step)
-    return done
-
-
-def _next_step(
-    database: Database, folder: Path, steps: Sequence[str], schema: Callable[[], str]
-) -> str:
-    with database.writing() as tx:
-        lock(tx, QUEUE_LOCK)
-        _run(tx, "CREATE TABLE IF NOT EXISTS procrastinate_applied (name text PRIMARY KEY)")
-        applied = {row.name for row in _run(tx, "SELECT name FROM procrastinate_applied")}
-        missing = [name for name in steps if name not in applied]
-        if not missing:
-            return ""
-        if applied:
-            step, now_applied = missing[0], missing[:1]
-            _run(tx, (folder / step).read_text(encoding="utf-8"))
-        else:
-            step, now_applied = "schema", missing
-            _run(tx, schema())
-        names = ", ".join(f"('{name}')" for name in now_applied)
-        _run(tx, f"INSERT INTO procrastinate_applied VALUES {names}")
-    log.info("queue brought up to date", step=step)
-    return step
 
 
 def _run(tx: Transaction, statements: str) -> Any:

@@ -7,7 +7,7 @@ has worked again. A job that began before the end, and fails later, failed by th
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -15,7 +15,6 @@ from datetime import datetime
 import structlog
 
 from monitor.errors import MonitorError, StoreError
-from monitor.model import Clock
 from monitor.pipeline.incidents import note_outage
 from monitor.pipeline.runtime import Runtime
 
@@ -33,13 +32,10 @@ class Outage:
 
 
 class Outages:
-    """The outages at this moment. `recovered` is called when the store works again."""
+    """The outages at this moment. Ends of those of the store are recorded for the operator."""
 
-    def __init__(
-        self, clock: Clock, recovered: Callable[[Outage], None] = lambda outage: None
-    ) -> None:
-        self._clock = clock
-        self._recovered = recovered
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
         self._open: dict[str, Outage] = {}
         self._store_outages_ended = 0
         self._lock = threading.Lock()
@@ -71,7 +67,7 @@ class Outages:
             outage = self._open.get(subject)
             first = outage is None
             if outage is None:
-                outage = self._open[subject] = Outage(str(fault), self._clock.now())
+                outage = self._open[subject] = Outage(str(fault), self._runtime.clock.now())
             outage.failures += 1
             outage.jobs.add(seen_by if by_store and seen_by else job)
         if first and by_store:
@@ -92,15 +88,10 @@ class Outages:
         for name, outage in over.items():
             if name == "store":
                 log.warning("store available again", **self._fields(outage))
-                self._recovered(outage)
+                note_outage(self._runtime, outage.since, outage.error)
             else:
                 log.warning("job works again", job=job, **self._fields(outage))
 
     def _fields(self, outage: Outage) -> dict[str, object]:
         since = outage.since.isoformat(timespec="seconds")
         return {"failures": outage.failures, "since": since, "error": outage.error}
-
-
-def outages_of(runtime: Runtime, clock: Clock) -> Outages:
-    """Return outages whose ends are recorded in the store, for the operator."""
-    return Outages(clock, lambda outage: note_outage(runtime, outage.since, outage.error))

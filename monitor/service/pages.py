@@ -14,8 +14,8 @@ from pathlib import Path
 import structlog
 
 from monitor.app import App, open_app
-from monitor.config import Settings, WebSettings
-from monitor.errors import MonitorError, UsageError
+from monitor.config import WebSettings
+from monitor.errors import MonitorError
 from monitor.log import set_up_logging
 from monitor.model import Clock
 from monitor.service.process import TICK, Running, use_one_arena
@@ -41,29 +41,17 @@ class Pages(Running):
     ) -> None:
         super().__init__(path, clock, tick, on_pages)
         self.listen = listen
-        self._web: WebSettings | None = None
 
     def work(self, app: App) -> None:
-        self._web = self._usable(app.settings)
-        with bound(self._web) as listening, serving_pages(app.settings, app.runtime, listening):
-            settings = app.settings.model_copy(update={"web": self._web})
+        web = app.settings.web or WebSettings()
+        if self.listen:
+            web = web.listening_on(self.listen, has_public_url=bool(app.settings.public_url))
+        with bound(web) as listening, serving_pages(app.settings, app.runtime, listening):
+            settings = app.settings.model_copy(update={"web": web})
             self._announce_pages(replace(app, settings=settings))
             self.serving.set()
             while not self._wake.wait(self.tick.total_seconds()):
                 self._reload(app)
-
-    def _usable(self, settings: Settings) -> WebSettings:
-        """Return settings for the address to listen on, or the last ones if these do not fit it."""
-        web = settings.web or WebSettings()
-        if not self.listen:
-            return web
-        try:
-            return web.listening_on(self.listen, has_public_url=bool(settings.public_url))
-        except UsageError as fault:
-            if self._web is None:
-                raise
-            log.error("the changed configuration cannot be used", error=str(fault))
-            return self._web
 
 
 def main(descriptor: int) -> int:

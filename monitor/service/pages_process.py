@@ -14,7 +14,6 @@ import socket
 import subprocess
 import sys
 from contextlib import ExitStack, suppress
-from typing import IO, cast
 
 import structlog
 
@@ -46,34 +45,34 @@ class PagesProcess:
 
     def keep(self) -> None:
         """See to it that the process runs, where the address can be had."""
-        if self._listening is None and not self._listen():
+        if self._listening is None:
+            self._listening = self._listen()
+        if self._listening is None:
             return
         if self._process is not None:
             status = self._process.poll()
             if status is None:
                 return
             log.warning("pages ended unexpectedly", status=status)
-            self._let_go(self._process)
-        self._start()
+            _end(self._process)
+        self._start(self._listening)
 
     def end(self) -> None:
         """Let requests under way come to their end, and close the address."""
         self._stack.close()
         if self._process is not None:
-            self._let_go(self._process)
+            _end(self._process)
 
-    def _listen(self) -> bool:
+    def _listen(self) -> socket.socket | None:
         try:
-            self._listening = self._stack.enter_context(bound(self._web))
+            return self._stack.enter_context(bound(self._web))
         except MonitorError as fault:
             if not self._is_refused:
                 log.warning("pages not served", error=fault.message, hint=fault.hint)
             self._is_refused = True
-            return False
-        return True
+            return None
 
-    def _start(self) -> None:
-        listening = cast("socket.socket", self._listening)
+    def _start(self, listening: socket.socket) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "monitor.service.pages", str(listening.fileno())],
             stdin=subprocess.PIPE,
@@ -81,19 +80,16 @@ class PagesProcess:
             pass_fds=[listening.fileno()],
             start_new_session=True,  # Ctrl-C is for this process, which ends its pages
         )
+        assert self._process.stdin
         with suppress(BrokenPipeError):  # `keep` sees that it has ended
-            _input(self._process).write(self._message)
-            _input(self._process).flush()
-
-    def _let_go(self, process: subprocess.Popen[bytes]) -> None:
-        with suppress(OSError):
-            _input(process).close()
-        try:
-            process.wait(ENDS_WITHIN)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+            self._process.stdin.write(self._message)
+            self._process.stdin.flush()
 
 
-def _input(process: subprocess.Popen[bytes]) -> IO[bytes]:
-    return cast("IO[bytes]", process.stdin)
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Close the input of a process, and wait for its end."""
+    try:
+        process.communicate(timeout=ENDS_WITHIN)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -16,7 +16,7 @@ import structlog
 from monitor import config
 from monitor.app import App, load_settings, open_app
 from monitor.config import Settings
-from monitor.errors import ConfigError, StoreError
+from monitor.errors import ConfigError, MonitorError
 from monitor.model import Clock
 from monitor.pipeline import incidents, shared_store
 from monitor.pipeline.runtime import ActiveConfig
@@ -86,12 +86,13 @@ class Running(ABC):
             if self._stopping.is_set():
                 log.info("stopped")
                 return
+            settings = self._settings
             try:
-                with open_app(self._settings, self.clock, self._in_force) as app:
-                    good = self._settings
+                with open_app(settings, self.clock, self._in_force) as app:
                     self.work(app)
-            except StoreError as fault:
-                if good is None or self._settings is good:
+                good = settings
+            except MonitorError as fault:
+                if good is None or settings is good:
                     raise
                 log.error("the changed configuration cannot be used", error=str(fault))
                 self._settings = good

@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -30,23 +30,24 @@ from monitor.model import Clock
 from monitor.pipeline import flow
 from monitor.pipeline.flow import Step, Task
 from monitor.pipeline.ingest import is_due
+from monitor.pipeline.runtime import Runtime
 from monitor.service.job_queue import Queue, open_queue
-from monitor.service.outages import outages_of
+from monitor.service.outages import Outages
 from monitor.service.pages_process import PagesProcess
 from monitor.service.process import TICK, Running
 from monitor.service.slack_listener import listening
-from monitor.store.engine.database import Database
 from monitor.store.engine.locks import Lock, is_source_locked, service_lock
 
 log = structlog.get_logger()
 
-CLEAN_UP = timedelta(hours=6)
+BETWEEN_CLEAN_UPS = 6 * 3600
 READERS = 4
 # Seconds that digests wait for the first look at every source after a start.
 FIRST_LOOK = 600
 
 WATCH = "watch"
 COMPOSE = "compose"
+CLEAN_UP = "upkeep"
 DELIVER = "deliver "
 
 
@@ -81,8 +82,10 @@ class Service(Running):
 
     def work(self, app: App) -> None:
         database = app.runtime.database
-        with _lock(database) as lock, open_queue(database) as queue, ExitStack() as stack:
-            jobs = _Jobs(app, self.clock, self.tick, lambda: self._look(app, lock), queue)
+        # A SQLite store may be used by one service, one on PostgreSQL by any number.
+        place = service_lock(database) if database.path else nullcontext()
+        with place as lock, open_queue(database) as queue, ExitStack() as stack:
+            jobs = _Jobs(app.runtime, self.tick, lambda: self._look(app, lock), queue)
             jobs.run_due()
             pages = self._start_pages(app, stack)
             if app.settings.slack and app.settings.slack.app_token:
@@ -119,11 +122,6 @@ class Service(Running):
         self._reload(app)
 
 
-def _lock(database: Database) -> AbstractContextManager[Lock | None]:
-    """Return the lock of a SQLite store, which one service may use; PostgreSQL needs none."""
-    return nullcontext() if database.path is None else service_lock(database)
-
-
 @dataclass(slots=True)
 class _Job:
     """A function to run every `interval` seconds on one of the threads of `pool`.
@@ -132,7 +130,7 @@ class _Job:
     a run has ended, and `is_woken` asks for one more after it.
     """
 
-    run: Callable[[], None]
+    run: Callable[[], object]
     pool: ThreadPoolExecutor
     interval: float
     due_at: float = 0.0
@@ -145,40 +143,35 @@ class _Jobs:
 
     def __init__(
         self,
-        app: App,
-        clock: Clock,
+        runtime: Runtime,
         tick: timedelta,
         look: Callable[[], None],
         queue: Queue | None = None,
     ) -> None:
-        self.runtime = app.runtime
+        self.runtime = runtime
         self.look = look
         self.queue = queue
-        self.outages = outages_of(app.runtime, clock)
+        self.outages = Outages(runtime)
         self.began = time.monotonic()
-        self._store_error = ""
+        self.unread = set(runtime.sources)
         self._lock = threading.Lock()
-        self.unread = set(app.runtime.sources)
-        groups = app.runtime.outage_groups
+        groups, seconds = runtime.outage_groups, tick.total_seconds()
         main = ThreadPoolExecutor(3, "job")
         readers = ThreadPoolExecutor(READERS, "reader")
         senders = ThreadPoolExecutor(max(1, len(groups)), "sender")
         self._pools = (main, readers, senders)
-        seconds = tick.total_seconds()
+        clean_up, search = (partial(self._do, Task(step)) for step in (Step.CLEAN_UP, Step.SEARCH))
         self._jobs = {
             WATCH: _Job(self._watch, main, seconds),
             COMPOSE: _Job(self._compose, main, seconds),
-            "upkeep": _Job(self._task(Step.CLEAN_UP), main, CLEAN_UP.total_seconds()),
-            "search": _Job(self._task(Step.SEARCH), main, seconds),
+            CLEAN_UP: _Job(clean_up, main, BETWEEN_CLEAN_UPS),
+            "search": _Job(search, main, seconds),
         }
-        for name in app.runtime.sources:
+        for name in runtime.sources:
             self._jobs[f"source {name}"] = _Job(partial(self._ingest, name), readers, seconds)
         for group in groups:
-            deliver = self._task(Step.DELIVER, group)
+            deliver = partial(self._do, Task(Step.DELIVER, group))
             self._jobs[f"{DELIVER}{group}"] = _Job(deliver, senders, seconds)
-
-    def _task(self, step: Step, of: str = "") -> Callable[[], None]:
-        return partial(self._do, Task(step, of))
 
     def run_due(self) -> None:
         """Start the jobs whose interval is over, but none that still runs."""
@@ -198,11 +191,10 @@ class _Jobs:
 
     def wake(self, name: str) -> None:
         """Run a job now rather than at its next tick; a mail need not wait for the clock."""
-        job = self._jobs.get(name)
-        if job is not None:
-            with self._lock:
-                job.is_woken = True
-                self._queue(name, job)
+        job = self._jobs[name]
+        with self._lock:
+            job.is_woken = True
+            self._queue(name, job)
 
     def _queue(self, name: str, job: _Job) -> None:
         if not job.is_queued and not self.runtime.stopping.is_set():
@@ -211,51 +203,27 @@ class _Jobs:
 
     def _run(self, name: str, job: _Job) -> None:
         """Run a job, and once more where it was woken while it ran."""
-        is_rare = job.interval >= CLEAN_UP.total_seconds()
-        while True:
-            with self._lock:
-                job.is_woken = False
-            if not self.runtime.stopping.is_set():
-                with self.outages.watch(name, seen_by=WATCH if is_rare else ""):
-                    if self._is_store_there():
-                        job.run()
-            with self._lock:
-                if not job.is_woken:
-                    job.is_queued = False
-                    return
-
-    def _is_store_there(self) -> bool:
-        """Return whether the store is there: without it no outcome can be recorded.
-
-        A file that is put back is used again; another one in its place is not, without a restart.
-        """
-        error = ""
-        try:
-            self.runtime.database.check_identity()
-        except StoreError as fault:
-            error = str(fault)
         with self._lock:
-            before, self._store_error = self._store_error, error
-        if error and not before:
-            log.error("store file missing: nothing is read or sent", error=error)
-        elif before and not error:
-            log.warning("store file restored")
-        return not error
+            job.is_woken = False
+        if not self.runtime.stopping.is_set():
+            with self.outages.watch(name, seen_by=WATCH if name == CLEAN_UP else ""):
+                job.run()
+        with self._lock:
+            job.is_queued = False
+            if job.is_woken:
+                self._queue(name, job)
 
     def _watch(self) -> None:
         self.runtime.owner.keep()
         sign_of_life(self.runtime.database, SERVICE)
         self.look()
 
-    def _do(self, task: Task) -> None:
-        """Do a task, or leave it to the workers where there are any."""
-        if not self._hand_to_workers(task):
-            flow.do(self.runtime, task, self._follow)
-
-    def _hand_to_workers(self, task: Task) -> bool:
-        if self.queue is None or not living_workers(self.runtime.database):
+    def _do(self, task: Task, follow: Callable[[Task], object] | None = None) -> bool:
+        """Do a task, or return False where there are workers, which have it now."""
+        if self.queue and living_workers(self.runtime.database):
+            self.queue.put(task)
             return False
-        self.queue.put(task)
+        flow.do(self.runtime, task, follow or self._follow)
         return True
 
     def _follow(self, task: Task) -> None:
@@ -270,14 +238,8 @@ class _Jobs:
 
     def _ingest(self, source: str) -> None:
         task, following = Task(Step.INGEST, source), list[Task]()
-        if is_due(self.runtime, source):
-            if self._hand_to_workers(task):
-                return
-            try:
-                flow.do(self.runtime, task, following.append)
-            except Exception:
-                self.unread.discard(source)
-                raise
+        if is_due(self.runtime, source) and not self._do(task, following.append):
+            return
         if source in self.unread and not is_source_locked(self.runtime.database, source):
             self.unread.discard(source)
         for next_task in following:

@@ -23,9 +23,8 @@ from monitor.store.digests import incidents as stored_incidents
 
 log = structlog.get_logger()
 
-# Seconds between two looks at the connection, and between attempts to connect, ever longer.
-LOOK = 1.0
-WAITS = (1.0, 5.0, 30.0, 120.0)
+# Seconds between two looks at the connection; after failures in a row, ever more.
+WAITS = (1.0, 1.0, 5.0, 30.0, 120.0)
 # A connection that was away for less is no incident.
 BRIEF = 120.0
 
@@ -46,58 +45,38 @@ def listening(slack: SlackSettings, runtime: Runtime) -> Iterator[None]:
 
 
 def _listen(slack: SlackSettings, runtime: Runtime, stopping: threading.Event) -> None:
+    """Keep the connection; an outage begins and ends an incident."""
     assert slack.app_token
     answers = SlackAnswers(runtime, slack)
     connection = SocketMode(slack.app_token.reveal(), slack.base_url, answers.take)
-    state = _State(runtime)
+    failures, down_since = 0, 0.0
+    recorded: str | None = None  # the error in the store, "" for none
     try:
         while not stopping.is_set():
             error = "" if connection.is_connected else connection.connect()
-            state.note(error)
-            stopping.wait(state.wait)
+            if not error:
+                failures = 0
+                if recorded != "":
+                    log.info("slack connected")
+                    recorded = _record(runtime, "")
+            else:
+                if not failures:
+                    down_since = time.monotonic()
+                    log.warning("slack not connected", error=error)
+                failures += 1
+                if error != recorded and time.monotonic() - down_since >= BRIEF:
+                    recorded = _record(runtime, error)
+            stopping.wait(WAITS[min(failures, len(WAITS) - 1)])
     finally:
         connection.close()
 
 
-class _State:
-    """The state of the connection: how long it has been down, and the error last recorded."""
-
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
-        self._failures = 0
-        self._since = 0.0
-        self._error: str | None = None
-
-    @property
-    def wait(self) -> float:
-        """Return in how many seconds to look again."""
-        return WAITS[min(self._failures, len(WAITS)) - 1] if self._failures else LOOK
-
-    def note(self, error: str) -> None:
-        """Note the error of an attempt to connect, "" for none: it begins or ends the incident."""
-        if not error:
-            if self._error != "":
-                self._end()
-            self._failures, self._error = 0, ""
-            return
-        if not self._failures:
-            self._since = time.monotonic()
-        self._failures += 1
-        if self._failures == 1:
-            log.warning("slack not connected", error=error)
-        if error != self._error and time.monotonic() - self._since >= BRIEF:
-            self._begin(error)
-            self._error = error
-
-    def _begin(self, error: str) -> None:
-        now = self._runtime.clock.now()
-        with suppress(StoreError), self._runtime.database.writing() as tx:
-            stored_incidents.open_incident(
-                tx, incidents.SLACK_ANSWERS, incidents.FAILING, now, f"Slack: {error}"
-            )
-
-    def _end(self) -> None:
-        log.info("slack connected")
-        now = self._runtime.clock.now()
-        with suppress(StoreError), self._runtime.database.writing() as tx:
-            stored_incidents.end_incident(tx, incidents.SLACK_ANSWERS, incidents.FAILING, now)
+def _record(runtime: Runtime, error: str) -> str:
+    """Begin or renew the incident of an error, and end it where there is none; return the error."""
+    subject, kind, now = incidents.SLACK_ANSWERS, incidents.FAILING, runtime.clock.now()
+    with suppress(StoreError), runtime.database.writing() as tx:
+        if error:
+            stored_incidents.open_incident(tx, subject, kind, now, f"Slack: {error}")
+        else:
+            stored_incidents.end_incident(tx, subject, kind, now)
+    return error

@@ -14,7 +14,6 @@ worker, on any number of machines   runs queued steps, and queues the ones that 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -36,7 +35,7 @@ from monitor.service.job_queue import (
     open_queue,
     queue_name,
 )
-from monitor.service.outages import outages_of
+from monitor.service.outages import Outages
 from monitor.service.process import Running
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ class Worker(Running):
             )
         if find_spec("procrastinate") is None:
             raise StoreError("workers need procrastinate, which is not installed", WANTS_EXTRA)
-        self._outages = outages_of(app.runtime, self.clock)
+        self._outages = Outages(app.runtime)
         with open_queue(database) as queue:
             assert queue is not None
             self._announce(app)
@@ -107,7 +106,9 @@ class Worker(Running):
         connector = procrastinate.PsycopgConnector(
             conninfo=address_of(app.runtime.database), min_size=1, max_size=2, timeout=10
         )
-        jobs = _app(connector, lambda task: self._do(app, queue, task))
+        jobs = procrastinate.App(connector=connector)
+        for step in Step:
+            jobs.task(name=step)(partial(self._do, app, queue, step))
         takers = self._takers(app, jobs)
         ended = asyncio.Event()
         async with jobs.open_async():
@@ -148,10 +149,10 @@ class Worker(Running):
             for name, at_once in queues.items()
         ]
 
-    def _do(self, app: App, queue: Queue, task: Task) -> None:
+    def _do(self, app: App, queue: Queue, step: Step, what: str) -> None:
         """Do a job. The same one may not come for hours: the watch notes when a store is back."""
-        with self._outages.watch(f"{task.step} {task.target}", seen_by=QUEUE):
-            flow.do(app.runtime, task, queue.put, BATCH_SIZE)
+        with self._outages.watch(f"{step} {what}", seen_by=QUEUE):
+            flow.do(app.runtime, Task(step, what), queue.put, BATCH_SIZE)
 
     async def _watch(self, app: App, jobs: procrastinate.App, ended: asyncio.Event) -> None:
         while not ended.is_set():
@@ -178,20 +179,6 @@ def _note_lost_job(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> 
         log.info("job not ended in the queue", error=str(context["exception"]).strip())
     else:
         loop.default_exception_handler(context)
-
-
-def _app(connector: Any, work: Callable[[Task], None]) -> procrastinate.App:
-    """Return an app that knows the jobs of each step."""
-    import procrastinate
-
-    app = procrastinate.App(connector=connector)
-    for step in Step:
-        app.task(name=step)(partial(_run, work, step))
-    return app
-
-
-def _run(work: Callable[[Task], None], step: Step, what: str) -> None:
-    work(Task(step, what))
 
 
 async def _revive(jobs: procrastinate.App) -> None:

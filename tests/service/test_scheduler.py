@@ -161,7 +161,7 @@ def test_X21_a_job_that_waits_for_a_thread_is_not_missed_and_runs_once(house: Ho
     house.write()
     until, read = threading.Event(), Counter[str]()
     with house.opened() as app:
-        jobs = _Jobs(app, house.clock, timedelta(), lambda: None)
+        jobs = _Jobs(app.runtime, timedelta(), lambda: None)
 
         def ingest(name: str) -> None:
             until.wait(PATIENCE)
@@ -186,7 +186,7 @@ def test_a_job_that_is_woken_while_it_runs_runs_once_more(house: House, smtp: Sc
     until = threading.Event()
     smtp.script["dot"].append(Hold(until, "250 2.0.0 queued"))
     with house.opened() as app:
-        jobs = _Jobs(app, house.clock, timedelta(hours=1), lambda: None)
+        jobs = _Jobs(app.runtime, timedelta(hours=1), lambda: None)
         jobs.run_due()
         try:
             assert smtp.held.wait(PATIENCE)
@@ -310,15 +310,15 @@ def test_a_service_whose_store_is_gone_sends_nothing_and_says_so(
             shutil.copyfile(away, store)
         house.add("2.txt", (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent."))
         house.clock.move(hours=1)
-        wait(lambda: any(entry["event"].startswith("store file missing") for entry in logs))
+        wait(lambda: any(entry["event"] == "store unavailable" for entry in logs))
         alive = house.command("doctor", "--alive")
         assert (alive.status == 1) is (how != "replaced")
         if how == "put back":
             away.rename(store)
             wait(lambda: len(smtp.received) == 2)
     assert len(smtp.received) == 1 + (how == "put back")
-    lost = [entry for entry in logs if entry["event"].startswith("store file missing")]
-    assert [entry["log_level"] for entry in lost] == ["error"]
+    lost = [entry for entry in logs if entry["event"] == "store unavailable"]
+    assert len(lost) == 1
     assert "monitor.db was" in lost[0]["error"]
     if how == "deleted":
         assert not store.exists()
