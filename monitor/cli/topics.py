@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date, timedelta
 from typing import Annotated
 
 import typer
@@ -17,7 +16,6 @@ from monitor.cli.terminal import console, count_of, list_words, stderr, with_sig
 from monitor.commands.json_output import trial_json
 from monitor.commands.topic_trial import (
     Comparison,
-    Day,
     Sample,
     Trial,
     find_topic,
@@ -56,9 +54,9 @@ def topics_try(
 def _show(query: str, trial: Trial) -> None:
     share = f", {trial.share:.1%} of all stored papers" if trial.papers else ""
     console.print(f"[bold]{escape(query)}[/] matches {count_of(trial.papers).lower()}{share}.\n")
-    days = _last_days(trial.per_day)
-    most = max((count for _, count in days), default=1)
-    for day, count in days:
+    counts = [(day.day, day.papers or 0) for day in trial.days[-30:]]
+    most = max((count for _, count in counts), default=1)
+    for day, count in counts:
         bar = "█" * max(bool(count), round(40 * count / most))
         console.print(f"{day}  [cyan]{bar}[/]{' ' * bool(bar)}{count:,}")
     _show_samples("Best matches, with the matched words:", trial.sample)
@@ -66,16 +64,6 @@ def _show(query: str, trial: Trial) -> None:
         _show_comparison(trial.compare)
     for warning in trial.warnings:
         stderr.print(with_sign("!", "bold yellow", warning))
-
-
-def _last_days(per_day: Sequence[Day]) -> list[tuple[str, int]]:
-    """Return every day up to the last one that had papers, 30 at most, with its count."""
-    counts = {day.day: day.papers for day in per_day}
-    if not counts:
-        return []
-    first, last = date.fromisoformat(min(counts)), date.fromisoformat(max(counts))
-    days = [last - timedelta(days=n) for n in range(min(30, (last - first).days + 1))]
-    return [(str(day), counts.get(str(day), 0)) for day in reversed(days)]
 
 
 def _show_comparison(comparison: Comparison) -> None:

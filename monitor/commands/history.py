@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 
-from monitor.model import DayCount, Run, UndecidedRecord
+from monitor.model import DayCount, Run, UndecidedRecord, fill_days
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import Runtime
 from monitor.pipeline.source_silence import compare_days, day_of
@@ -45,12 +45,7 @@ def count_of_topic(runtime: Runtime, topic: str, days: int = DAYS) -> tuple[DayC
     with runtime.database.reading() as tx:
         moments = matches.moments(tx, topic, datetime.combine(begin, time(), UTC))
     counts = Counter(day for _, day in {(paper_id, at.date()) for paper_id, at in moments})
-    if not counts:
-        return ()
-    begin = min(counts)
-    return tuple(
-        DayCount(begin + DAY * n, counts[begin + DAY * n]) for n in range((today - begin).days + 1)
-    )
+    return fill_days(counts, today)
 
 
 RECENT = timedelta(days=30)

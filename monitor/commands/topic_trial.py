@@ -22,7 +22,7 @@ from monitor.match import (
     parse_topic,
     split_parts,
 )
-from monitor.model import MatchReason, Paper, Topic
+from monitor.model import DayCount, MatchReason, Paper, Topic, fill_days
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import papers, search
 
@@ -90,6 +90,12 @@ class Trial:
     warnings: tuple[str, ...]
     compare: Comparison | None = None
     newest: tuple[int, ...] = ()
+
+    @property
+    def days(self) -> tuple[DayCount, ...]:
+        """The matches of each day up to the last one that had some."""
+        counts = {date.fromisoformat(day.day): day.papers for day in self.per_day}
+        return fill_days(counts, max(counts, default=date.min))
 
 
 def try_topic(

@@ -203,3 +203,11 @@ class DayCount(msgspec.Struct, frozen=True):
     papers: int | None
     usual: UsualCount | None = None
     is_thin: bool = False
+
+
+def fill_days(counts: Mapping[date, int], last: date) -> tuple[DayCount, ...]:
+    """Return the days from the first that has a count to the last, quiet days among them."""
+    if not counts:
+        return ()
+    days = (last - timedelta(days=n) for n in reversed(range((last - min(counts)).days + 1)))
+    return tuple(DayCount(day, counts.get(day, 0)) for day in days)

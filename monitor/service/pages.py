@@ -46,7 +46,7 @@ class Pages(Running):
         web = app.settings.web or WebSettings()
         if self.listen:
             web = web.listening_on(self.listen, has_public_url=bool(app.settings.public_url))
-        with bound(web) as listening, serving_pages(app.settings, app.runtime, listening):
+        with bound(web) as listening, serving_pages(app.runtime, listening):
             settings = app.settings.model_copy(update={"web": web})
             self._announce_pages(replace(app, settings=settings))
             self.serving.set()
@@ -63,7 +63,7 @@ def main(descriptor: int) -> int:
         with (
             socket.socket(fileno=descriptor) as listening,
             open_app(settings, clock, create=False) as app,
-            serving_pages(settings, app.runtime, listening),
+            serving_pages(app.runtime, listening),
         ):
             sys.stdin.buffer.read()
     except MonitorError as fault:

@@ -1,12 +1,9 @@
-"""Papers as an Atom 1.0 feed (RFC 4287), and its version. Pure."""
+"""Papers as an Atom 1.0 feed (RFC 4287). Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import format_datetime
-from hashlib import sha256
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from monitor.digest.links import pdf_url, title_link
@@ -112,25 +109,3 @@ def _moment(at: datetime) -> str:
 def _permitted(text: str) -> str:
     """Leave out what XML does not permit: controls and halves of surrogate pairs."""
     return "".join(letter for letter in text if is_xml_character(ord(letter)))
-
-
-def validators(content: bytes, updated: datetime) -> dict[str, str]:
-    """Return the headers that name the version of a feed.
-
-    A silent correction of a text changes the ETag, and not the date.
-    """
-    return {
-        "etag": f'"{sha256(content).hexdigest()[:32]}"',
-        "last-modified": format_datetime(updated.astimezone(UTC), usegmt=True),
-    }
-
-
-def is_unchanged(current: Mapping[str, str], request: Mapping[str, str]) -> bool:
-    """Return whether the headers of a request name the current version (RFC 9110, 13.2.2).
-
-    An ETag decides over a date. Proxies that compress make an ETag weak; the feed is the same.
-    """
-    etags = request.get("if-none-match")
-    if etags:
-        return current["etag"] in etags
-    return request.get("if-modified-since") == current["last-modified"]

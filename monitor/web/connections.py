@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import cast
@@ -58,56 +57,35 @@ class OpenConnections:
         self.limits = limits
         self._is_proxy = is_proxy
         self._networks: dict[LimitedConnection, str | None] = {}
-        self._counts: Counter[str | None] = Counter()
-        # Those that wait for their client; the one that has waited longest comes first.
-        self._waiting: dict[LimitedConnection, None] = {}
         self._refused, self._next_report = 0, 0.0
 
     def admit(self, connection: LimitedConnection, peer: str) -> bool:
         """Count a new connection, or return False where its address or the server has too many.
 
-        Too many are those that are worked on: one that waits for its client makes room.
+        Too many are those that are worked on: of the others, the one that has waited longest for
+        its client makes room. Where an address has too many, it is one of its own.
         """
         network = None if self._is_proxy(peer) else network_of(peer)
-        if not self._has_room(network):
-            self._report(peer, connection.loop.time())
-            return False
+        own = [other for other, its in self._networks.items() if its == network]
+        crowd: Iterable[LimitedConnection] = ()
+        if network is not None and len(own) >= self.limits.per_address:
+            crowd = own
+        elif len(self._networks) >= self.limits.total:
+            crowd = self._networks
+        if crowd:
+            waiting = [other for other in crowd if other.waits_since is not None]
+            if not waiting:
+                self._report(peer, connection.loop.time())
+                return False
+            slowest = min(waiting, key=lambda other: other.waits_since or 0)
+            self.release(slowest)
+            slowest.transport.abort()
         self._networks[connection] = network
-        self._counts[network] += 1
         return True
 
     def release(self, connection: LimitedConnection) -> None:
         """Forget a connection; one that was refused was never counted."""
-        self._waiting.pop(connection, None)
-        if connection in self._networks:
-            network = self._networks.pop(connection)
-            self._counts[network] -= 1
-            if not self._counts[network]:
-                del self._counts[network]
-
-    def set_waiting(self, connection: LimitedConnection, *, is_waiting: bool) -> None:
-        """Note whether a connection waits for its client, from now on."""
-        self._waiting.pop(connection, None)
-        if is_waiting:
-            self._waiting[connection] = None
-
-    def _has_room(self, network: str | None) -> bool:
-        """Return whether one more may open, after closing the one that has waited longest if not.
-
-        Where an address has too many, it is one of its own.
-        """
-        if network is not None and self._counts[network] >= self.limits.per_address:
-            own = (waiting for waiting in self._waiting if self._networks[waiting] == network)
-            slowest = next(own, None)
-        elif len(self._networks) >= self.limits.total:
-            slowest = next(iter(self._waiting), None)
-        else:
-            return True
-        if slowest is None:
-            return False
-        self.release(slowest)
-        slowest.transport.abort()
-        return True
+        self._networks.pop(connection, None)
 
     def _report(self, peer: str, now: float) -> None:
         self._refused += 1
@@ -129,6 +107,8 @@ class LimitedConnection(H11Protocol):
     _deadline: asyncio.TimerHandle | None = None
     _awaited: tuple[str, object] = ("", None)
     _unread = 0
+    # When the client's move began; None while it waits for us.
+    waits_since: float | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(cast("asyncio.Transport", transport))
@@ -166,7 +146,7 @@ class LimitedConnection(H11Protocol):
             return
         self._awaited = (move, self.cycle)
         self._unread = self.transport.get_write_buffer_size()
-        self.open_connections.set_waiting(self, is_waiting=bool(move))
+        self.waits_since = self.loop.time() if move else None
         self._set_deadline(seconds)
 
     def _client_move(self) -> tuple[str, float | None]:

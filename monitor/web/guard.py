@@ -97,7 +97,7 @@ async def _refuse(visit: Visit, route: PageRoute | None) -> Refusal | None:
     if refusal:
         return refusal
     visit.state.visitor_address = client_address(rules, asked)
-    takes_proof = rules.takes_logins and (route is None or route.has_viewer)
+    takes_proof = rules.takes_logins and not asked.has_token
     proof = await _prove(visit, asked) if takes_proof else Proof.NONE
     admitted = proof if isinstance(proof, Refusal) else admit(rules, asked, proof)
     if isinstance(admitted, Refusal):

@@ -38,11 +38,7 @@ class Guesses:
     same time none is looked at before the others count.
     """
 
-    def __init__(
-        self, free_guesses: int = FREE_GUESSES, seconds_apart: float = SECONDS_APART
-    ) -> None:
-        self._free_guesses = free_guesses
-        self._seconds_apart = seconds_apart
+    def __init__(self) -> None:
         self._records: OrderedDict[str, _Record] = OrderedDict()
         self._lock = threading.Lock()
         self._waiting = 0
@@ -50,9 +46,7 @@ class Guesses:
     async def wait(self, address: str) -> bool:
         """Count a guess and wait until it may be looked at; False if too many others wait."""
         delay = self.delay(address, time.monotonic())
-        if not delay:
-            return delay is not None
-        if self._waiting >= MAX_WAITING_IN_ALL:
+        if delay is None or (delay and self._waiting >= MAX_WAITING_IN_ALL):
             return False
         self._waiting += 1
         try:
@@ -65,11 +59,11 @@ class Guesses:
         """Count a guess; return the seconds until it may be looked at, None if too many wait."""
         with self._lock:
             record = self._of(address, now)
-            if record.wrong < self._free_guesses:
+            if record.wrong < FREE_GUESSES:
                 record.wrong += 1
                 return 0.0
-            turn = max(now, record.next_turn) + self._seconds_apart
-            if turn > now + MAX_WAITING * self._seconds_apart:
+            turn = max(now, record.next_turn) + SECONDS_APART
+            if turn > now + MAX_WAITING * SECONDS_APART:
                 return None
             record.wrong += 1
             record.next_turn = turn

@@ -31,14 +31,10 @@ def bound(web: WebSettings) -> Iterator[socket.socket]:
             f"set another address with web: {{listen: {example}}}, or web: off",
         ) from error
     with listening:
-        if path is None:
-            yield listening
-            return
-        own = _identity(path)
         try:
             yield listening
         finally:
-            if own and own == _identity(path):
+            if path:
                 path.unlink(missing_ok=True)
 
 
@@ -85,12 +81,3 @@ def _is_left_behind(path: Path) -> bool:
         except (BlockingIOError, TimeoutError):  # it has as many connections as it can queue
             pass
     raise OSError("another server is listening there")
-
-
-def _identity(path: Path) -> tuple[int, int, int] | None:
-    """Return values that differ for another file of the same name, None where there is none."""
-    try:
-        facts = path.lstat()
-    except FileNotFoundError:
-        return None
-    return facts.st_dev, facts.st_ino, facts.st_mtime_ns

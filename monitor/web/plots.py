@@ -18,7 +18,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from math import ceil, log10
+from itertools import count
+from math import ceil
 
 from monitor.digest.wording import format_count
 from monitor.model import DayCount
@@ -99,9 +100,8 @@ def _bar(day: DayCount, x: float, width: float, scale: float) -> Bar:
 def _lines(days: Sequence[DayCount]) -> list[int]:
     """Return the counts of the horizontal lines: round numbers, up to one that none exceeds."""
     most = max(1, *(ceil(max(day.papers or 0, day.usual.high if day.usual else 0)) for day in days))
-    power = max(1, 10 ** int(log10(most)) // 10)
-    steps = (step * power for step in (1, 2, 5, 10, 20, 50, 100))
-    step = next(step for step in steps if ceil(most / step) <= _MAX_LINES)
+    steps = (factor * 10**power for power in count() for factor in (1, 2, 5))
+    step = next(step for step in steps if most <= step * _MAX_LINES)
     return list(range(0, ceil(most / step) * step + 1, step))
 
 

@@ -40,8 +40,8 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 class PageRoute(Route):
     """A route of one method, and the least role that it is for.
 
-    With `has_token`, a request is proved by a token in its path, or by a signature. Without
-    `has_viewer`, the answer is the same for all visitors.
+    With `has_token`, no login is looked at: a token in the path or a signature proves a request,
+    or the answer is the same for all visitors.
     """
 
     def __init__(
@@ -52,26 +52,18 @@ class PageRoute(Route):
         method: str = "GET",
         *,
         has_token: bool = False,
-        has_viewer: bool = True,
         max_bytes: int = MAX_BYTES,
     ) -> None:
         super().__init__(path, endpoint, methods=[method], max_body_size=max_bytes)
         self.role = role
         self.has_token = has_token
-        self.has_viewer = has_viewer
 
 
 class Routes(list[PageRoute]):
     """The routes of one part of the pages."""
 
     def page(
-        self,
-        path: str,
-        role: Role,
-        thread: str = "",
-        *,
-        has_token: bool = False,
-        has_viewer: bool = True,
+        self, path: str, role: Role, thread: str = "", *, has_token: bool = False
     ) -> Callable[[Page], Page]:
         """Add a page. One that takes much work is made on a `thread` of the site."""
 
@@ -83,8 +75,7 @@ class Routes(list[PageRoute]):
                 loop = asyncio.get_running_loop()
                 return await loop.run_in_executor(visit.site.threads[thread], page, visit)
 
-            route = PageRoute(path, answer, role, has_token=has_token, has_viewer=has_viewer)
-            self.append(route)
+            self.append(PageRoute(path, answer, role, has_token=has_token))
             return page
 
         return add

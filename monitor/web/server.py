@@ -13,14 +13,14 @@ import structlog
 import uvicorn
 from starlette.types import ASGIApp
 
-from monitor.config import Settings
 from monitor.pipeline.runtime import Runtime
 from monitor.signing import KeyRing
 from monitor.store import secrets
 from monitor.store.engine.database import Database
 from monitor.web.access import is_proxy_address
-from monitor.web.application import make_application, open_site
+from monitor.web.application import make_application
 from monitor.web.connections import ConnectionLimits, OpenConnections, RequestLimit, limited_by
+from monitor.web.site import Site
 
 log = structlog.get_logger()
 
@@ -36,13 +36,13 @@ READ_CACHE = 8_192
 
 
 @contextmanager
-def serving_pages(settings: Settings, runtime: Runtime, listening: socket.socket) -> Iterator[None]:
+def serving_pages(runtime: Runtime, listening: socket.socket) -> Iterator[None]:
     """Serve pages on a socket until the block ends, with reads of their own."""
     on_unix_socket = listening.family == socket.AF_UNIX
     with _own_reads(runtime) as own:
-        site = open_site(settings, own, on_unix_socket=on_unix_socket)
+        site = Site(own, on_unix_socket=on_unix_socket)
         with serving(make_application(site), listening, partial(is_proxy_address, site.rules)):
-            log.info("pages served", address=settings.public_url or _address_of(listening))
+            log.info("pages served", address=site.rules.url or _address_of(listening))
             yield
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import ipaddress
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Generic, TypeVar, cast
 from urllib.parse import quote, urlencode
@@ -16,6 +17,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 
 from monitor.commands.slack_answers import SlackAnswers
 from monitor.commands.web_login import Logins
+from monitor.config import Settings, WebSettings
 from monitor.config.settings import valid_zone
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.resources import resource
@@ -36,11 +38,6 @@ MOST_LISTED = 200
 PAGES, SEARCHES = "pages", "searches"
 
 
-def _own_threads() -> dict[str, ThreadPoolExecutor]:
-    return {kind: ThreadPoolExecutor(1, thread_name_prefix=kind) for kind in (PAGES, SEARCHES)}
-
-
-@dataclass(frozen=True, slots=True)
 class Site:
     """The pages of one installation, served by one server.
 
@@ -48,18 +45,35 @@ class Site:
     if Slack may send choices in its menus.
     """
 
-    runtime: Runtime
-    rules: AccessRules
-    titles: Mapping[str, str]
-    source_titles: Mapping[str, str]
-    logins: Logins
-    slack: SlackAnswers | None = None
-    guesses: Guesses = field(default_factory=Guesses)
-    threads: Mapping[str, ThreadPoolExecutor] = field(default_factory=_own_threads)
+    def __init__(self, runtime: Runtime, *, on_unix_socket: bool = False) -> None:
+        slack = runtime.settings.slack
+        self.runtime = runtime
+        self.rules = access_rules(runtime.settings, on_unix_socket=on_unix_socket)
+        self.is_https = self.rules.url.startswith("https:")
+        self.titles = {s.name: s.settings.title or s.name for s in runtime.subscriptions}
+        self.source_titles = {
+            name: source.settings.title or name for name, source in runtime.sources.items()
+        }
+        self.logins = Logins(runtime.database, self.rules.token)
+        self.guesses = Guesses()
+        self.slack = SlackAnswers(runtime, slack) if slack and self.rules.slack_secret else None
+        self.threads = {kind: ThreadPoolExecutor(1, kind) for kind in (PAGES, SEARCHES)}
 
-    @property
-    def is_https(self) -> bool:
-        return self.rules.url.startswith("https:")
+
+def access_rules(settings: Settings, *, on_unix_socket: bool = False) -> AccessRules:
+    """Return who may see and do what, as a configuration says."""
+    web = settings.web or WebSettings()
+    secret = settings.slack.signing_secret if settings.slack else None
+    return AccessRules(
+        url=settings.public_url or "",
+        token=web.token.reveal() if web.token else "",
+        user_header=(web.user_header or "").lower(),
+        operators=frozenset(address.lower() for address in web.operators),
+        proxies=tuple(ipaddress.ip_network(network) for network in web.trusted_proxies),
+        proxy_secret=web.proxy_secret.reveal() if web.proxy_secret else "",
+        slack_secret=secret.reveal() if secret and settings.public_url else "",
+        on_unix_socket=on_unix_socket,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,15 +158,8 @@ class Visit(Request):
         if self.viewer.is_operator:
             return self.runtime.subscriptions
         address = self.viewer.address.strip().lower()
-        return tuple(
-            s
-            for s in self.runtime.subscriptions
-            if any(
-                to.lower() == address
-                for destination in s.destinations
-                for to in destination.recipients
-            )
-        )
+        own = {name for name, _, to in self.runtime.recipients if to.lower() == address}
+        return tuple(s for s in self.runtime.subscriptions if s.name in own)
 
     def require_subscription(self, name: str) -> str:
         """Return a name of a subscription that the viewer may see, or refuse with 404."""
@@ -184,11 +191,11 @@ class Visit(Request):
     @property
     def zone(self) -> str:
         """The zone in which this viewer sees times: their choice, or the server's."""
-        chosen = self.cookie(ZONE)
+        chosen, own = self.cookie(ZONE), self.runtime.settings.timezone
         try:
-            return valid_zone(chosen) if chosen else self.runtime.settings.timezone
+            return valid_zone(chosen) if chosen else own
         except ValueError:
-            return self.runtime.settings.timezone
+            return own
 
     def show(self, template: str, status: int = 200, **values: object) -> HTMLResponse:
         """Return a page: a template of templates/pages with the values that all pages have."""

@@ -57,7 +57,7 @@ def closed_pages(house: House, **web: Any) -> Iterator[tuple[App, httpx.Client]]
     with (
         house.opened() as app,
         bound(app.settings.web) as listening,
-        serving_pages(app.settings, app.runtime, listening),
+        serving_pages(app.runtime, listening),
         httpx.Client(base_url=f"http://{listen}", timeout=PATIENCE) as client,
     ):
         yield app, client

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from monitor.model import Paper
 from monitor.sources.feed.source import Feed as FeedSource
-from monitor.web.atom import Feed, FeedPaper, is_unchanged, validators, write_feed
+from monitor.web.atom import Feed, FeedPaper, write_feed
 from tests.sources.scenario import read
 
 HERE = "https://p.example/feed/m.atom"
@@ -110,29 +110,3 @@ def test_any_text_makes_a_feed_that_can_be_read(text: str) -> None:
     paper = Paper(text, abstract=text, authors=(text,), categories=(text,))
     root = ElementTree.fromstring(write_feed(feed(paper, title=text)))
     assert len(root.findall("{http://www.w3.org/2005/Atom}entry")) == 1
-
-
-def test_a_reader_that_has_it_is_not_sent_it_again() -> None:
-    current = validators(write_feed(feed(PLANS)), feed(PLANS).updated)
-    etag, modified = current["etag"], current["last-modified"]
-    assert modified == "Sat, 21 Nov 2026 08:30:15 GMT"
-    for headers in (
-        {"if-none-match": etag},
-        {"if-none-match": f'"other", W/{etag}'},
-        {"if-modified-since": modified},
-    ):
-        assert is_unchanged(current, headers)
-    for headers in (
-        {"if-none-match": '"other"', "if-modified-since": modified},
-        {"if-modified-since": "Sat, 21 Nov 2026 08:30:14 GMT"},
-        {"if-modified-since": "yesterday"},
-        {},
-    ):
-        assert not is_unchanged(current, headers)
-
-
-def test_a_corrected_text_is_sent_although_its_date_is_the_same() -> None:
-    before, after = (validators(write_feed(feed(p)), AT) for p in (PLANS, Paper("Plans")))
-    assert before["last-modified"] == after["last-modified"]
-    seen = {"if-none-match": before["etag"], "if-modified-since": before["last-modified"]}
-    assert not is_unchanged(after, seen)

@@ -12,7 +12,8 @@ import pytest
 from starlette.routing import Route
 from structlog.testing import capture_logs
 
-from monitor.web.application import make_application, open_site
+from monitor.web.application import make_application
+from monitor.web.site import Site as Pages
 from tests.faults.docs import PAGE
 from tests.servers.nginx import nginx
 from tests.web.attack import (
@@ -47,7 +48,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 def test_every_route_has_its_role_in_the_table(local: Site):
     """A page that is added to the application has to be added to the attack."""
-    application = make_application(open_site(local.app.settings, local.app.runtime))
+    application = make_application(Pages(local.app.runtime))
     routes = {
         (method, route.path.replace(":int", ""))
         for route in application.routes

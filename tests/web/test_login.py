@@ -20,6 +20,7 @@ from monitor.commands import web_login
 from monitor.signing import KeyRing
 from monitor.store import secrets
 from monitor.store.engine import schema
+from monitor.web import guesses as guesses_module
 from monitor.web.guesses import (
     FREE_GUESSES,
     MAX_WAITING,
@@ -257,9 +258,14 @@ def test_all_addresses_of_an_ipv6_network_guess_together():
     assert guesses.delay("2001:db8:0:1::1", 0.0) == 0.0
 
 
-def test_guesses_from_many_addresses_leave_half_of_the_active_requests_to_others():
+def test_guesses_from_many_addresses_leave_half_of_the_active_requests_to_others(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(guesses_module, "FREE_GUESSES", 0)
+    monkeypatch.setattr(guesses_module, "SECONDS_APART", 3600)
+
     async def guess() -> list[bool]:
-        guesses = Guesses(free_guesses=0, seconds_apart=3600)
+        guesses = Guesses()
         addresses = [f"192.0.2.{number}" for number in range(MAX_WAITING_IN_ALL)]
         waiting = [asyncio.ensure_future(guesses.wait(address)) for address in addresses]
         await asyncio.sleep(0)

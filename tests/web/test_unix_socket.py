@@ -120,16 +120,6 @@ def test_nothing_but_a_socket_is_replaced(path: Path, tmp_path: Path) -> None:
     assert path.is_symlink() and (tmp_path / "other.sock").is_socket()
 
 
-def test_a_file_of_another_server_is_not_removed_at_the_end(path: Path) -> None:
-    with bound(settings_for(path)):
-        path.unlink()
-        leave_behind(path)
-    assert path.is_socket()
-    with bound(settings_for(path)):
-        path.unlink()
-    assert not path.exists()
-
-
 def test_a_socket_in_a_missing_folder_is_an_error(tmp_path: Path) -> None:
     assert refusal(tmp_path / "run" / "web.sock") == f"there is no folder {tmp_path / 'run'}"
 
@@ -145,7 +135,7 @@ def test_the_peer_of_a_unix_socket_is_a_trusted_proxy(house: House, path: Path) 
         app = stack.enter_context(house.opened())
         assert app.settings.web
         listening = stack.enter_context(bound(app.settings.web))
-        stack.enter_context(serving_pages(app.settings, app.runtime, listening))
+        stack.enter_context(serving_pages(app.runtime, listening))
         for _ in range(LIMITS.per_address + 1):
             stack.enter_context(socket.socket(socket.AF_UNIX)).connect(str(path))
         assert ask(path) == 200

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable
 from datetime import UTC, datetime
 from urllib.parse import parse_qs
 
@@ -148,11 +147,8 @@ async def take_slack_action(request: Request) -> Response:
     done, _ = await asyncio.wait((taking,), timeout=TAKEN_WITHIN)
     if done:
         await taking  # an error is shown beside the menu
-    return Response(status_code=200, background=None if done else BackgroundTask(_end, taking))
-
-
-async def _end(taking: Awaitable[None]) -> None:
-    await taking
+    waits = None if done else BackgroundTask(asyncio.wait_for, taking, None)
+    return Response(status_code=200, background=waits)
 
 
 routes.append(
@@ -162,7 +158,6 @@ routes.append(
         Role.NOBODY,
         "POST",
         has_token=True,
-        has_viewer=False,
         max_bytes=MAX_SLACK_BYTES,
     )
 )

@@ -6,16 +6,19 @@ Feed readers cannot log in: with `public_url`, a token in the address opens one 
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import timedelta
+from datetime import UTC, timedelta
+from email.utils import format_datetime
+from hashlib import sha256
 
 from starlette.responses import Response
+from starlette.staticfiles import NotModifiedResponse, StaticFiles
 
 from monitor.commands.shown_papers import search_site
 from monitor.commands.topic_trial import find_topic
 from monitor.store.papers import sightings
 from monitor.store.topics import matches
 from monitor.web.access import Role
-from monitor.web.atom import Feed, FeedPaper, is_unchanged, validators, write_feed
+from monitor.web.atom import Feed, FeedPaper, write_feed
 from monitor.web.routes import Routes
 from monitor.web.site import PAGES, Visit, path_to, with_query
 
@@ -94,7 +97,12 @@ def _answer(
         ),
     )
     content = write_feed(feed)
-    headers = {"cache-control": "private, no-cache"} | validators(content, feed.updated)
-    if is_unchanged(headers, visit.headers):
-        return Response(status_code=304, headers=headers)
-    return Response(content, media_type=_TYPE, headers=headers)
+    headers = {
+        "cache-control": "private, no-cache",
+        # A silent correction of a text changes the ETag, and not the date.
+        "etag": f'"{sha256(content).hexdigest()[:32]}"',
+        "last-modified": format_datetime(feed.updated.astimezone(UTC), usegmt=True),
+    }
+    answer = Response(content, media_type=_TYPE, headers=headers)
+    is_known = StaticFiles().is_not_modified(answer.headers, visit.headers)
+    return NotModifiedResponse(answer.headers) if is_known else answer

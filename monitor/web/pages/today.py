@@ -54,7 +54,7 @@ def show_status(visit: Visit) -> Response:
     )
 
 
-@routes.page("/static/{name}", Role.NOBODY, has_viewer=False)
+@routes.page("/static/{name}", Role.NOBODY, has_token=True)
 def show_asset(visit: Visit) -> Response:
     """Return the style, the script or the icon of all pages."""
     name = visit.path_params["name"]

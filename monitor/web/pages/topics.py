@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from datetime import date, timedelta
 
 from starlette.responses import Response
 
@@ -25,12 +24,12 @@ from monitor.commands.topic_trial import (
 from monitor.config.messages import pointed
 from monitor.errors import QueryError, TooWideError
 from monitor.match import parse_query, parse_topic
-from monitor.model import DayCount, DigestPaper, Topic
+from monitor.model import DigestPaper, Topic
 from monitor.pipeline.runtime import Runtime
 from monitor.store.topics import matches
 from monitor.web.access import Role
 from monitor.web.pages.feeds import TOPIC, feed_path
-from monitor.web.plots import Plot, plot_days
+from monitor.web.plots import plot_days
 from monitor.web.routes import Routes
 from monitor.web.site import PAGES, SEARCHES, Visit
 
@@ -115,7 +114,7 @@ def try_query(visit: Visit) -> Response:
         query=query,
         fault=fault,
         trial=trial,
-        plot=_plot(trial, "What it would have found") if trial else None,
+        plot=plot_days(trial.days, "What it would have found") if trial else None,
         entries=entries,
         parts=count_parts(runtime, query, TRIED) if trial else None,
         yaml=topic_yaml(query, runtime.topics) if trial else "",
@@ -127,16 +126,6 @@ def _find(runtime: Runtime, query: str) -> tuple[Trial, list[DigestPaper]]:
     trial = try_topic(runtime, query, reach=NEAR)
     with runtime.database.reading() as tx:
         return trial, show_papers(runtime, tx, load_page(tx, trial.newest), parsed)
-
-
-def _plot(trial: Trial, title: str) -> Plot | None:
-    """Return the matches by the day on which they were first seen, quiet days among them."""
-    counts = {date.fromisoformat(count.day): count.papers for count in trial.per_day}
-    if not counts:
-        return None
-    first, last = min(counts), max(counts)
-    days = (first + timedelta(days=number) for number in range((last - first).days + 1))
-    return plot_days([DayCount(day, counts.get(day, 0)) for day in days], title)
 
 
 _LONGEST_NAME = 40
