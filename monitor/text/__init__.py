@@ -26,7 +26,7 @@ from monitor.text.lattice import plain as plain
 from monitor.text.lattice import sign_pattern as sign_pattern
 from monitor.text.lattice import words as words
 from monitor.text.lattice import words_of_piece as words_of_piece
-from monitor.text.lattice import written_in_piece as written_in_piece
+from monitor.text.lattice import written_between as written_between
 from monitor.text.person_names import CYRILLIC as CYRILLIC
 from monitor.text.person_names import PARTICLES as PARTICLES
 from monitor.text.person_names import SUFFIX as SUFFIX

@@ -147,12 +147,11 @@ def words_of_piece(piece: bytes) -> tuple[Word, ...]:
     return _lattice(Folded(folded, range(len(folded)), range(1, len(folded) + 1)))
 
 
-def written_in_piece(text: str, number: int, span: tuple[int, int]) -> str:
-    """Return how `text` writes the characters `span` of the piece of this number."""
+def written_between(text: str, begin: tuple[int, int], end: tuple[int, int]) -> str:
+    """Return what `text` writes between two places, each a piece's number and a position in it."""
     (_, starts, ends), pieces = _placed_pieces(text)
-    first = pieces[number] + span[0]
-    last = pieces[number] + span[1] - 1
-    return text[starts[first] : ends[last]]
+    first, last = (pieces[number] + position for number, position in (begin, end))
+    return text[starts[first] : ends[last - 1]]
 
 
 @kept(8)

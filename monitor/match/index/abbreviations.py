@@ -5,8 +5,8 @@ The same words at the same places as `occurrences.expand_abbreviations` adds to 
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
@@ -16,31 +16,35 @@ import numpy as np
 from monitor.match.index.arrays import Numbers, ranges
 from monitor.match.index.phrases import Phrases
 from monitor.match.index.texts import Edge, Lattices, Pieces, Vocabulary
+from monitor.match.language.synonyms import term
+from monitor.match.language.tree import Words
 from monitor.match.meaning.evaluate import View
-from monitor.match.meaning.occurrences import Lattice, expand_abbreviations, same_letters
-from monitor.text import is_plain, words_of_piece, written_in_piece
+from monitor.match.meaning.occurrences import Lattice, same_letters
+from monitor.text import is_plain, words_of_piece, written_between
 
 
 class Expanded(NamedTuple):
     """A lattice with the meanings of abbreviations.
 
-    `inner` positions are those within a meaning: it is written from `starts` to `ends`. Not for
-    the papers in `hard`.
+    `inner` positions are those within a meaning: it is written from `starts` to `ends`.
     """
 
     lattices: Lattices
     inner: Numbers
     starts: Numbers
     ends: Numbers
-    hard: set[int]
 
 
 class _Rule(NamedTuple):
-    """In a paper, what stands for other words: `short` is empty where capitals do not count."""
+    """In a paper, `written` stands for other words; capitals count in a `short` form.
+
+    `readings` is None for too many.
+    """
 
     paper: int
-    short: str
-    readings: tuple[tuple[int, ...], ...]
+    written: str
+    short: bool
+    readings: tuple[tuple[int, ...], ...] | None
     meaning: tuple[Edge, ...]
     length: int
 
@@ -61,50 +65,48 @@ def with_abbreviations(
 
     The texts of paper p are p * fields, its title, the next, its abstract, and others.
     """
-    rules, hard = _rules(views, vocabulary)
+    rules = list(_rules(views, vocabulary))
     inner = starts = ends = np.zeros(0, np.int64)
     if rules:
-        places = _places(rules, lattices, fields)
-        right = np.ones(len(places.rules), bool)
-        right[_otherwise_written(rules, places, pieces, views, fields, hard)] = False
-        right &= ~np.isin(places.texts // fields, list(hard))
-        places = _Places(*(column[right] for column in places))
+        places = _places(rules, lattices, pieces, views, fields)
+        wrong = list(_otherwise_written(rules, places, pieces, views, fields))
+        places = _Places(*(np.delete(column, wrong) for column in places))
         lengths = np.array([rule.length for rule in rules])[places.rules]
         firsts = int(lattices.ends.max(initial=0)) + np.cumsum(lengths) - lengths + 1
         lattices = _add_meanings(lattices, rules, places, firsts)
         inner = ranges(firsts, lengths)
         starts, ends = np.repeat(places.starts, lengths), np.repeat(places.ends, lengths)
-    if hard:
-        lattices = _expand_plainly(lattices, pieces, views, fields, vocabulary, hard)
-    return Expanded(lattices, inner, starts, ends, hard)
+    return Expanded(lattices, inner, starts, ends)
 
 
-def _rules(views: Sequence[View], vocabulary: Vocabulary) -> tuple[list[_Rule], set[int]]:
-    """Return the rules that matter to any topic, and the papers to be expanded plainly instead."""
-    rules: list[_Rule] = []
-    hard: set[int] = set()
+def _rules(views: Sequence[View], vocabulary: Vocabulary) -> Iterator[_Rule]:
+    """Yield the rules that matter to any topic."""
     for paper, view in enumerate(views):
         for definition in view.definitions:
             short, long = map(vocabulary.number_text, definition)
-            for written, asked, meaning in ((definition.short, short, long), ("", long, short)):
-                if not vocabulary.is_asked_for(meaning.edges):
-                    continue
-                if asked.readings is None:
-                    hard.add(paper)
-                else:
-                    rules.append(
-                        _Rule(paper, written, asked.readings, meaning.edges, meaning.length)
+            for written, asked, meaning in zip(
+                definition, (short, long), (long, short), strict=True
+            ):
+                if vocabulary.is_asked_for(meaning.edges):
+                    yield _Rule(
+                        paper,
+                        written,
+                        asked is short,
+                        asked.readings,
+                        meaning.edges,
+                        meaning.length,
                     )
-    return rules, hard
 
 
-def _places(rules: Sequence[_Rule], lattices: Lattices, fields: int) -> _Places:
+def _places(
+    rules: Sequence[_Rule], lattices: Lattices, pieces: Pieces, views: Sequence[View], fields: int
+) -> _Places:
     """Return where rules apply, but for capitals."""
     phrases = Phrases()
     numbered = [
         (phrases.number(forms) << 32 | rule.paper, number)
         for number, rule in enumerate(rules)
-        for forms in rule.readings
+        for forms in rule.readings or ()
     ]
     keys, rule = np.array(sorted(numbered), np.int64).reshape(-1, 2).T
     occurrences = phrases.find(lattices)
@@ -115,7 +117,22 @@ def _places(rules: Sequence[_Rule], lattices: Lattices, fields: int) -> _Places:
     counts[texts % fields > 1] = 0  # abbreviations count in the title and the abstract
     at = np.repeat(np.arange(len(wanted)), counts)
     starts = lattices.starts[occurrences.firsts]
-    return _Places(rule[ranges(first, counts)], texts[at], starts[at], occurrences.ends[at])
+    places = _Places(rule[ranges(first, counts)], texts[at], starts[at], occurrences.ends[at])
+    hard = [
+        (number, text, *place)
+        for number, rule in enumerate(rules)
+        if rule.readings is None
+        for text in (rule.paper * fields, rule.paper * fields + 1)
+        for place in _find(rule.written, _text(views, text, fields), pieces.start_of(text))
+    ]
+    columns = zip(places, np.array(hard, np.int64).reshape(-1, 4).T, strict=True)
+    return _Places(*map(np.concatenate, columns))
+
+
+def _find(written: str, text: str, start: int) -> set[tuple[int, int]]:
+    """Return where a text has some words, in any of their readings; it begins at `start`."""
+    hits = Lattice(text).find(Words((), *term(written)))
+    return {(start + hit.start, start + hit.end) for hit in hits}
 
 
 def _add_meanings(
@@ -139,31 +156,18 @@ def _add_meanings(
 
 
 def _otherwise_written(
-    rules: Sequence[_Rule],
-    places: _Places,
-    pieces: Pieces,
-    views: Sequence[View],
-    fields: int,
-    hard: set[int],
-) -> list[int]:
-    """Return where short forms stand with other capitals than their rule's.
-
-    Papers with a place that is more than a piece are added to `hard`.
-    """
-    short = np.array([bool(rule.short) for rule in rules])
+    rules: Sequence[_Rule], places: _Places, pieces: Pieces, views: Sequence[View], fields: int
+) -> Iterator[int]:
+    """Yield which places have other capitals than the short form of their rule."""
+    short = np.array([rule.short for rule in rules])
     doubtful = np.flatnonzero(short[places.rules])
     doubtful = doubtful[np.argsort(places.texts[doubtful], kind="stable")]
     columns = (column[doubtful].tolist() for column in places)
-    wrong = []
     for number, rows in groupby(zip(doubtful.tolist(), *columns, strict=True), itemgetter(2)):
-        text = _Text(_text(views, number, fields), number, pieces)
+        text = _Text(_text(views, number, fields), pieces.of_text(number))
         for at, rule, _, start, end in rows:
-            written = text.between(start, end)
-            if written is None:
-                hard.add(number // fields)
-            elif not same_letters(written, rules[rule].short):
-                wrong.append(at)
-    return wrong
+            if not same_letters(text.between(start, end), rules[rule].written):
+                yield at
 
 
 def _text(views: Sequence[View], number: int, fields: int) -> str:
@@ -174,46 +178,19 @@ def _text(views: Sequence[View], number: int, fields: int) -> str:
 class _Text:
     """A text of the batch as it is written."""
 
-    def __init__(self, text: str, number: int, pieces: Pieces) -> None:
+    def __init__(self, text: str, pieces: list[tuple[bytes, int]]) -> None:
         self._text = text
         self._is_plain = is_plain(text)
-        self._pieces = pieces.of_text(number)
+        self._pieces = pieces
 
-    def between(self, start: int, end: int) -> str | None:
-        """Return what stands between two positions, None where they are of different pieces."""
-        at = bisect_right(self._pieces, start, key=itemgetter(1)) - 1
-        piece, first = self._pieces[at]
+    def between(self, start: int, end: int) -> str:
+        """Return what stands between two positions."""
+        first = bisect_right(self._pieces, start, key=itemgetter(1)) - 1
+        piece, base = self._pieces[first]
         if self._is_plain and end == start + 1 and (bare := piece.strip(b".,")).isalnum():
             return bare.decode()
-        words = words_of_piece(piece)
-        spans = {(word.start + first, word.end + first): word.span for word in words}
-        span = spans.get((start, end))
-        if span is None:
-            return None
-        if self._is_plain:
-            return piece[slice(*span)].decode()
-        return written_in_piece(self._text, at, span)
-
-
-def _expand_plainly(
-    lattices: Lattices,
-    pieces: Pieces,
-    views: Sequence[View],
-    fields: int,
-    vocabulary: Vocabulary,
-    hard: set[int],
-) -> Lattices:
-    """Add to the papers of `hard` what the reference evaluation adds."""
-    inner = int(lattices.ends.max(initial=0)) + 1
-    new: list[tuple[int, int, int, int]] = []
-    for number in [paper * fields + field for paper in sorted(hard) for field in (0, 1)]:
-        first, last = pieces.before[number : number + 2]
-        base = int(pieces.positions[first]) if first < last else 0
-        lattice = Lattice(_text(views, number, fields))
-        added = expand_abbreviations(lattice, views[number // fields].definitions)
-        for form, *ends in vocabulary.number_words(added):
-            start, end = (base + end if end >= 0 else inner - end for end in ends)
-            new.append((start, end, form, number))
-        inner += max((-min(word.start, word.end, 0) for word in added), default=0)
-    columns = zip(lattices, np.array(new, np.int64).reshape(-1, 4).T, strict=True)
-    return Lattices(*(np.concatenate(pair) for pair in columns))
+        begin = min(w.span[0] for w in words_of_piece(piece) if base + w.start == start)
+        last = bisect_left(self._pieces, end, key=itemgetter(1)) - 1
+        piece, base = self._pieces[last]
+        stop = max(w.span[1] for w in words_of_piece(piece) if base + w.end == end)
+        return written_between(self._text, (first, begin), (last, stop))

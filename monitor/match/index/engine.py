@@ -61,7 +61,6 @@ class Counts(NamedTuple):
     keys: Numbers
     in_title: Numbers
     in_all: Numbers
-    hard: set[int]
 
     def at(self, leaves: Numbers, papers: Numbers) -> tuple[Numbers, Numbers]:
         """Return the two counts of leaves in papers, 0 where there is none."""
@@ -79,7 +78,7 @@ def count_occurrences(hits: Hits, checked: Iterable[tuple[int, int, int, int]]) 
     What stands inside an abbreviation is written where the abbreviation is. `checked` are rows
     of (leaf, paper, in the title, in all) from the reference evaluation.
     """
-    (lattices, inner, inner_starts, inner_ends, _), occurrences = hits.expanded, hits.occurrences
+    (lattices, inner, inner_starts, inner_ends), occurrences = hits.expanded, hits.occurrences
     last = max(int(lattices.ends.max(initial=0)), int(inner.max(initial=0)))
     begins = np.arange(last + 1)
     stops = begins.copy()
@@ -99,7 +98,7 @@ def count_occurrences(hits: Hits, checked: Iterable[tuple[int, int, int, int]]) 
     for leaf, paper, title, every in checked:
         at = int(np.searchsorted(keys, leaf << 32 | paper))
         titles[at], in_all[at] = title, every
-    return Counts(keys, titles, in_all, hits.expanded.hard)
+    return Counts(keys, titles, in_all)
 
 
 class PresentLeaves(NamedTuple):
@@ -370,8 +369,7 @@ class Engine:
             columns.append((papers, group.columns[0][rows], scores))
         papers, topics, scores = self.concatenate(columns)
         if counts:
-            plain = np.isin(papers, list(counts.hard)) | np.isin(topics, list(self._weighted))
-            scores[plain] = np.nan
+            scores[np.isin(topics, list(self._weighted))] = np.nan
         order = np.argsort(papers << 32 | topics)
         papers, topics, scores = papers[order], topics[order], scores[order]
         kept = self._above_threshold(papers, topics, views)

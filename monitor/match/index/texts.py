@@ -53,6 +53,11 @@ class Pieces(NamedTuple):
     positions: Numbers
     before: Numbers
 
+    def start_of(self, number: int) -> int:
+        """Return the position at which a text starts, if it has pieces."""
+        first, last = self.before[number : number + 2]
+        return int(self.positions[first]) if first < last else 0
+
     def of_text(self, number: int) -> list[tuple[bytes, int]]:
         """Return the pieces of a text, with their capitals, and where they start."""
         rows = slice(*self.before[number : number + 2])
