@@ -25,7 +25,7 @@ import numpy.typing as npt
 from msgspec.structs import replace
 
 from monitor.identity.features import Evidence, gather
-from monitor.identity.same_work import Verdict, is_contradicted, judge
+from monitor.identity.same_work import RULES, Verdict, judge
 from monitor.identity.weights import SCALES, measures
 from monitor.model import Paper
 
@@ -114,11 +114,15 @@ def _reached(value: float | None, step: float | None) -> bool:
     return value >= step
 
 
+def _is_contradicted(found: Evidence) -> bool:
+    return any(rule.contradicts(found) for rule in RULES if rule.holds(found))
+
+
 def fit(rows: Sequence[Row]) -> list[float]:
     """Return the weight of each feature; the first, which every row has, is the bias."""
     counted: Counter[tuple[tuple[int, ...], bool]] = Counter()
     for one in rows:
-        if one.found is None or is_contradicted(one.found):
+        if one.found is None or _is_contradicted(one.found):
             continue
         counted[one.features, one.same] += COUNTS_FOR.get(one.kind, 1)
     having = np.zeros((len(counted), len(FEATURES)))

@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, timedelta
 from functools import cached_property
-from http import HTTPStatus
+from http.client import responses
 from pathlib import Path
 from typing import BinaryIO, Unpack, cast
 from urllib.parse import urlencode
@@ -66,7 +66,6 @@ ACCEPT = "application/atom+xml, application/rss+xml, application/feed+json, */*;
 
 # Statuses whose body is the answer to a form (RFC 6749, 5.2).
 _FORM_ANSWERS = (200, 400, 401, 403)
-_KNOWN_STATUSES = frozenset(int(status) for status in HTTPStatus)
 _HINTS = {
     401: "the address needs a user and password",
     403: "it refuses this client; ask its operator, and set `contact`",
@@ -312,7 +311,7 @@ class HttpClient:
         self, request: Request, response: httpcore.Response, watch: Watch
     ) -> FetchError:
         status = response.status
-        phrase = HTTPStatus(status).phrase if status in _KNOWN_STATUSES else "no known status"
+        phrase = responses.get(status, "no known status")
         message = f"{request.url.host} answered {status} {phrase}"
         body = read_refusal_body(response, watch)
         left = retry_after(headers_of(response), self._wall()) if status in (429, 503) else None

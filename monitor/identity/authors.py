@@ -105,12 +105,6 @@ def _swaps_names(a: Name, b: Name) -> bool:
     return len(a[0]) < 3 > len(b[0]) and a[1][0] in b[0] and b[1][0] in a[0]
 
 
-def author_agreement(a: tuple[str, ...], b: tuple[str, ...]) -> float | None:
-    """Return the share of two lists that agrees, from 0 to 1, None if one has no names."""
-    agreed = agreement(a, b)
-    return agreed.share if agreed else None
-
-
 @kept(4096)
 def _cut(authors: tuple[str, ...]) -> bool:
     """Whether a list is marked as cut, or ends in the middle of a name."""

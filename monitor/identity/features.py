@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, pairwise
@@ -12,7 +12,7 @@ from msgspec import structs
 
 from monitor.identity import authors, title_likeness, titles, venues
 from monitor.identity.authors import Agreement
-from monitor.identity.keys import LINK, identifiers
+from monitor.identity.keys import LINK, group_by_scheme, identifiers
 from monitor.identity.mojibake import repair
 from monitor.identity.title_likeness import Likeness, near
 from monitor.identity.titles import Title, find_counts, numbers
@@ -132,8 +132,7 @@ def _shorten(paper: Paper) -> Paper:
 
 def _is_archived(paper: Paper) -> bool:
     """Whether a preprint server has it, whatever its venue is."""
-    dois = paper.keys.get("doi", ())
-    return "arxiv" in paper.keys or _preprint({dois} if isinstance(dois, str) else {*dois})
+    return "arxiv" in paper.keys or _preprint(paper.identifiers("doi"))
 
 
 def _subject(title: Title, text: _Shingles, other: Title, other_text: _Shingles) -> bool:
@@ -186,27 +185,18 @@ def compare_identifiers(a: Paper, b: Paper) -> tuple[str, str]:
 
     Each is "" if there is none.
     """
-    ours, theirs = _by_scheme(a), _by_scheme(b)
+    ours, theirs = (group_by_scheme(identifiers(paper)) for paper in (a, b))
     conflict = ""
     for scheme in sorted(ours.keys() & theirs.keys() - {LINK}):
-        if shared := ours[scheme] & theirs[scheme]:
+        if shared := {*ours[scheme]} & {*theirs[scheme]}:
             return f"{scheme} {min(shared)}", ""
         if scheme != "doi" or _preprint(ours[scheme]) == _preprint(theirs[scheme]):
             conflict = conflict or scheme
     return "", conflict
 
 
-def _preprint(dois: Set[str]) -> bool:
+def _preprint(dois: Sequence[str]) -> bool:
     return any(_PREPRINT_DOI.match(doi) for doi in dois)
-
-
-def _by_scheme(paper: Paper) -> dict[str, set[str]]:
-    schemes: dict[str, set[str]] = {}
-    if not (paper.keys or paper.url or paper.pdf_url):
-        return schemes
-    for scheme, value in identifiers(paper):
-        schemes.setdefault(scheme, set()).add(value)
-    return schemes
 
 
 def _words_of_people_and_venue(names: tuple[str, ...], venue: Venue) -> set[str]:

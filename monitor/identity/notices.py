@@ -33,24 +33,20 @@ NEWS: Mapping[str, ChangeKind] = {
 }
 # Titles of notices without a type. A title with the word elsewhere, or without a colon after it
 # ("Correction of Spelling Errors"), is a paper's.
-_TITLES = (
-    (
-        RETRACTION,
+_TITLES = {
+    RETRACTION: (
         r"(?:retraction|withdrawal)(?: (?:note|notice|statement))?\s*:"
         r"|(?:retraction|withdrawal) (?:note|notice|statement)\b"
-        r"|notice of (?:retraction|withdrawal)\b",
+        r"|notice of (?:retraction|withdrawal)\b"
     ),
-    (
-        CORRECTION,
+    CORRECTION: (
         r"(?:(?:author|publisher|editorial) )?(?:correction|corrections|addendum)(?: to)?\s*:"
         r"|(?:author|publisher) correction\b"
-        r"|(?:erratum|errata|corrigendum|corrigenda)\b",
+        r"|(?:erratum|errata|corrigendum|corrigenda)\b"
     ),
-    (CONCERN, r"(?:editorial )?expressions? of concern\b"),
-)
-_CALLED = tuple(
-    (type_, re.compile(rf"\W*(?:{pattern})", re.IGNORECASE)) for type_, pattern in _TITLES
-)
+    CONCERN: r"(?:editorial )?expressions? of concern\b",
+}
+_CALLED = {kind: re.compile(rf"(?i)\W*(?:{title})") for kind, title in _TITLES.items()}
 
 Pair = tuple[str, str]
 
@@ -59,7 +55,7 @@ def notice(paper: Paper) -> str:
     """Return the kind of notice of a record (a key of `NEWS`), by type or title, else ""."""
     if paper.type in NEWS:
         return paper.type
-    return next((type_ for type_, called in _CALLED if called.match(paper.title)), "")
+    return next((kind for kind, called in _CALLED.items() if called.match(paper.title)), "")
 
 
 def is_about(a: Paper, b: Paper) -> bool:

@@ -12,7 +12,7 @@ from msgspec import structs
 from rapidfuzz import fuzz
 from rapidfuzz.distance import Indel
 
-from monitor.identity.authors import author_agreement
+from monitor.identity.authors import agreement
 from monitor.identity.blocking import fold_title
 from monitor.identity.features import abstract_agreement
 from monitor.identity.keys import LINK, doi, group_by_scheme, identifiers
@@ -99,15 +99,13 @@ def recognise(record: IncomingPaper, work: KnownWork) -> str:
         return _match(record, work)
     if candidate.ruled == "same":
         return "someone ruled that they are the same"
-    if candidate.ruled == "different" and not _overrides_ruling(record, candidate):
+    # A shared identifier overrides the ruling, unless another one contradicts it.
+    shared = shared_keys(record, candidate.keys)
+    if candidate.ruled == "different" and (
+        not shared or conflicting_scheme(record.keys, candidate.keys)
+    ):
         return ""
     return _match(record, work) or _same_entry(record, candidate)
-
-
-def _overrides_ruling(record: IncomingPaper, candidate: Candidate) -> bool:
-    """Whether a shared key overrides a ruling: not if another identifier contradicts it."""
-    shared = shared_keys(record, candidate.keys)
-    return bool(shared) and not conflicting_scheme(record.keys, candidate.keys)
 
 
 def by_likeness(why: str) -> bool:
@@ -241,17 +239,12 @@ def may_be_same_work(a: Paper, b: Paper) -> bool:
     A wrong DOI is easily copied: papers of other people under another title stay apart, and so do
     two ids of one scheme (except DOIs, one a version and publisher) unless the records are similar.
     """
-    people = author_agreement(a.authors, b.authors)
-    if people == 0 and not same_work(a, b).same:
+    agreed = agreement(a.authors, b.authors)
+    if agreed and not agreed.met and not same_work(a, b).same:
         return False
     both = (a.keys.keys() & b.keys.keys()) - {LINK, "doi"}
-    parted = any(_values(a, scheme).isdisjoint(_values(b, scheme)) for scheme in both)
+    parted = any({*a.identifiers(s)}.isdisjoint(b.identifiers(s)) for s in both)
     return not parted or same_work(a, b).score >= 0.5
-
-
-def _values(paper: Paper, scheme: str) -> set[str]:
-    text = paper.keys[scheme]
-    return {text} if isinstance(text, str) else set(text)
 
 
 def other_titles(title: str, sightings: Sequence[Sighting]) -> tuple[OtherTitle, ...]:

@@ -161,7 +161,6 @@ class Rule:
     it also takes its weight off the odds. `words` are formatted with the evidence as `e`.
     """
 
-    name: str
     holds: Condition
     words: str = ""
     vetoes: Condition = _never
@@ -176,10 +175,6 @@ def judge(evidence: Evidence, odds: float) -> Verdict:
     same = odds >= SURE and not any(rule.vetoes(evidence) for rule in holding)
     score = 1 / (1 + math.exp(-max(-50.0, min(50.0, odds))))
     return Verdict(score, same, tuple(r.words.format(e=evidence) for r in holding if r.words))
-
-
-def is_contradicted(evidence: Evidence) -> bool:
-    return any(rule.contradicts(evidence) for rule in RULES if rule.holds(evidence))
 
 
 def _same_text(e: Evidence) -> bool:
@@ -298,92 +293,58 @@ def _least_abstract(e: Evidence) -> float:
 
 # In the order of the reasons.
 RULES = (
-    Rule("no support", _lacks_support, vetoes=_always),
+    Rule(_lacks_support, vetoes=_always),
     Rule(
-        "other identifier",
         lambda e: bool(e.conflict),
         "different {e.conflict}",
         contradicts=lambda e: not _equal_to_the_letter(e),
     ),
-    Rule("equal titles", lambda e: e.title.equal, "same title"),
-    Rule("unequal titles", lambda e: not e.title.equal, "titles agree to {e.title.agreement:.0%}"),
+    Rule(lambda e: e.title.equal, "same title"),
+    Rule(lambda e: not e.title.equal, "titles agree to {e.title.agreement:.0%}"),
     Rule(
-        "column",
         lambda e: e.title.column,
         "a title that returns with every issue",
         vetoes=_other_text,
         contradicts=lambda e: bool(e.years_apart) and _other_text(e),
     ),
     Rule(
-        "other part or number",
         lambda e: e.title.other_part or e.title.other_number,
         "another part or number",
         vetoes=lambda e: e.title.other_number and not _is_revision(e),
         contradicts=lambda e: e.title.other_part or _other_text(e),
     ),
+    Rule(lambda e: e.title.another, "one says that it is another", vetoes=_other_text),
     Rule(
-        "another work",
-        lambda e: e.title.another,
-        "one says that it is another",
-        vetoes=_other_text,
-    ),
-    Rule(
-        "words before the title",
         lambda e: e.title.preceded,
         "one has words before the other's title",
         vetoes=lambda e: e.title.either < SWAPPED_COMMON and _other_text(e),
     ),
-    Rule("about", lambda e: e.title.about, "one is about the other", contradicts=_always),
-    Rule("no authors", lambda e: e.authors is None, "authors not given"),
+    Rule(lambda e: e.title.about, "one is about the other", contradicts=_always),
+    Rule(lambda e: e.authors is None, "authors not given"),
+    Rule(lambda e: e.authors is not None, "authors agree to {e.authors.share:.0%}"),
+    Rule(lambda e: e.years_apart == 1, "1 year apart"),
+    Rule(lambda e: (e.years_apart or 0) > 1, "{e.years_apart} years apart"),
     Rule(
-        "authors",
-        lambda e: e.authors is not None,
-        "authors agree to {e.authors.share:.0%}",
-    ),
-    Rule("one year apart", lambda e: e.years_apart == 1, "1 year apart"),
-    Rule("years apart", lambda e: (e.years_apart or 0) > 1, "{e.years_apart} years apart"),
-    Rule(
-        "journal and conference",
         lambda e: e.two_publications,
         "one in a journal, one at a conference",
         vetoes=lambda e: bool(e.years_apart) and _other_text(e),
         contradicts=lambda e: bool(e.years_apart) and _other_text(e) and not e.cut,
     ),
+    Rule(lambda e: e.series is False and not e.two_publications, "other venues"),
+    Rule(_in_other_series, vetoes=_always),
+    Rule(lambda e: e.abstract is None, "abstracts not comparable"),
     Rule(
-        "other venues",
-        lambda e: e.series is False and not e.two_publications,
-        "other venues",
-    ),
-    Rule("other series", _in_other_series, vetoes=_always),
-    Rule("no abstracts", lambda e: e.abstract is None, "abstracts not comparable"),
-    Rule(
-        "abstracts",
         lambda e: e.abstract is not None,
         "abstracts agree to {e.abstract:.0%}",
         vetoes=lambda e: (e.abstract or 0.0) < UNLIKE_ABSTRACT > (e.terms or 0.0),
     ),
+    Rule(lambda e: e.other_subject, "each abstract bears out its own title", vetoes=_always),
     Rule(
-        "other subject",
-        lambda e: e.other_subject,
-        "each abstract bears out its own title",
-        vetoes=_always,
-    ),
-    Rule(
-        "other title",
         lambda e: not e.other_subject and _has_other_title(e),
         "the abstracts do not outweigh the other words of the titles",
         vetoes=_always,
     ),
-    Rule("recurring title", _may_recur, "a title that may return", vetoes=_always),
-    Rule(
-        "revised number",
-        lambda e: e.title.other_number and _is_revision(e),
-        "revised under another number",
-    ),
-    Rule(
-        "one conference",
-        _printed_in_two_years,
-        "one conference, in two years",
-        contradicts=_always,
-    ),
+    Rule(_may_recur, "a title that may return", vetoes=_always),
+    Rule(lambda e: e.title.other_number and _is_revision(e), "revised under another number"),
+    Rule(_printed_in_two_years, "one conference, in two years", contradicts=_always),
 )

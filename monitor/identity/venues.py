@@ -22,6 +22,11 @@ class Kind(StrEnum):
     CONFERENCE = "conference"
 
 
+_CONFERENCES = (
+    "vldb|sigmod|icde|pods|edbt|kdd|sigkdd|sigir|www|nips|icml|iclr|aaai|ijcai|acl|emnlp|naacl"
+    "|coling|cvpr|iccv|eccv|aistats|colt|uai|acml|icra|iros|rss|corl|interspeech|icassp|chi|stoc"
+    "|focs|soda"
+)
 # Checked in this order: a journal's name may contain "conference".
 _KINDS = (
     (
@@ -37,9 +42,7 @@ _KINDS = (
     (
         Kind.CONFERENCE,
         "conference|conf|proceedings|proc|symposium|workshop|workshops|congress|colloquium"
-        "|meeting|international|intl|annual|vldb|sigmod|icde|pods|edbt|kdd|sigkdd|sigir|www|nips"
-        "|neurips|icml|iclr|aaai|ijcai|acl|emnlp|naacl|coling|cvpr|iccv|eccv|aistats|colt|uai"
-        "|acml|icra|iros|rss|corl|interspeech|icassp|chi|stoc|focs|soda|very large",
+        f"|meeting|international|intl|annual|neurips|very large|{_CONFERENCES}",
     ),
 )
 _KIND = tuple((kind, re.compile(rf"\b(?:{words})\b")) for kind, words in _KINDS)
@@ -78,11 +81,7 @@ _SERIES = {
     "foundations of computer science": "focs",
     "discrete algorithms": "soda",
 }
-_LETTERS = re.compile(
-    r"\b(?:sigmod|vldb|tods|icde|pods|edbt|kdd|sigkdd|sigir|www|nips|icml|iclr|aaai|ijcai|acl"
-    r"|emnlp|naacl|coling|cvpr|iccv|eccv|aistats|colt|uai|acml|icra|iros|rss|corl|interspeech"
-    r"|icassp|chi|stoc|focs|soda|tkde|tois|tpami|jmlr|tmlr)\b"
-)
+_LETTERS = re.compile(rf"\b(?:{_CONFERENCES}|tods|tkde|tois|tpami|jmlr|tmlr)\b")
 # Conferences whose catalogues also list what was submitted and not printed there.
 _LISTS_SUBMISSIONS = frozenset(("iclr",))
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")

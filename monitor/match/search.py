@@ -8,7 +8,7 @@ type change with every reading, so they are no keywords; nor is what a paper mus
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, combinations
 from math import comb
 
@@ -204,11 +204,11 @@ def _build(node: Node) -> Prefilter | None:
     match node:
         case And(children):
             tests = [test for test in map(_build, children) if test]
-            return _all(tests) if tests else None
+            return _join(all, tests) if tests else None
         case Or(children):
             built = [_build(child) for child in children]
             tests = [test for test in built if test]
-            return _any(tests) if len(tests) == len(built) else None
+            return _join(any, tests) if len(tests) == len(built) else None
         case Words() if node.length > 1:
             return _of_phrase(node)
         case Near(_, (one, other)) if one.length == other.length == 1:
@@ -221,12 +221,8 @@ def _of_phrase(term: Words) -> Prefilter | None:
     return _test([term], lambda chains: b"|".join(map(_phrase, chains[0])))
 
 
-def _all(tests: Sequence[Prefilter]) -> Prefilter:
-    return lambda title, abstract: all(test(title, abstract) for test in tests)
-
-
-def _any(tests: Sequence[Prefilter]) -> Prefilter:
-    return lambda title, abstract: any(test(title, abstract) for test in tests)
+def _join(decide: Callable[[Iterable[bool]], bool], tests: Sequence[Prefilter]) -> Prefilter:
+    return lambda title, abstract: decide(test(title, abstract) for test in tests)
 
 
 _Chain = tuple[Edge, ...]

@@ -84,6 +84,10 @@ class Paper(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     precision: str = ""
     listed: tuple[ListedDay, ...] = ()
 
+    def identifiers(self, scheme: str) -> tuple[str, ...]:
+        values = self.keys.get(scheme, ())
+        return (values,) if isinstance(values, str) else values
+
     @property
     def listed_at(self) -> datetime | None:
         """The beginning of the first day on which a list had it, in UTC."""
@@ -108,9 +112,7 @@ class Paper(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         """
         if self.published and self.precision != "bound":
             return self.published.date().replace(day=1)
-        arxiv = self.keys.get("arxiv", ())
-        ids = (arxiv,) if isinstance(arxiv, str) else arxiv
-        month = next(filter(None, map(arxiv_month, ids)), None)
+        month = next(filter(None, map(arxiv_month, self.identifiers("arxiv"))), None)
         return month if month and self.year in (None, month.year) else None
 
 

@@ -13,21 +13,15 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from monitor.kept import kept
-from monitor.text.latex import FOLDED_LETTERS, FOLDED_SIGNS, FOLDED_STYLES
+from monitor.text.latex import FOLDED_LETTERS, FOLDED_SIGNS, FOLDED_STYLES, GREEK
 from monitor.text.tables import pairs, word_set
-
-_GREEK = pairs(
-    "α: alpha, β: beta, γ: gamma, δ: delta, ε: epsilon, ζ: zeta, η: eta, θ: theta, ι: iota, "
-    "κ: kappa, λ: lambda, μ: mu, ν: nu, ξ: xi, ο: omicron, π: pi, ρ: rho, σ ς: sigma, τ: tau, "
-    "υ: upsilon, φ: phi, χ: chi, ψ: psi, ω: omega"
-)
-
-_GREEK_NAMES = frozenset(_GREEK.values())
 
 _CHARACTERS = str.maketrans(
     {
-        **_GREEK,
-        **pairs("ø: o, ł: l, đ ð: d, þ: th, æ: ae, œ: oe, ı: i, ∞: infinity, ×: x"),
+        **{letter: name for name, letter in GREEK.items()},
+        **pairs(
+            "ο: omicron, ς: sigma, ø: o, ł: l, đ ð: d, þ: th, æ: ae, œ: oe, ı: i, ∞: infinity, ×: x"
+        ),
         **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d", "-"),
         **dict.fromkeys("\u2018\u2019\u02bc\u2032\u00b4", "'"),
         **dict.fromkeys("™℠®©\ufe0e\ufe0f", ""),
@@ -176,7 +170,7 @@ def _fold_command(command: str) -> str:
     if name in FOLDED_STYLES or name.startswith(("text", "math")):
         return ""
     greek = name.lower().removeprefix("var")
-    if greek in _GREEK_NAMES:
+    if greek in GREEK or greek == "omicron":
         return greek + space
     return " " if name in FOLDED_SIGNS else f" {name} "
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from monitor.text.tables import pairs, word_set
 
@@ -42,19 +42,14 @@ TEXT_SYMBOLS = _words(
 )
 
 
-def _greek() -> Iterator[tuple[str, str]]:
-    for name in word_set(
-        "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma "
-        "tau upsilon phi chi psi omega"
-    ):
-        letter = name.replace("lambda", "lamda").upper()  # as Unicode spells it
-        yield name, unicodedata.lookup(f"GREEK SMALL LETTER {letter}")
-        yield f"var{name}", unicodedata.lookup(f"GREEK SMALL LETTER {letter}")
-        yield name.capitalize(), unicodedata.lookup(f"GREEK CAPITAL LETTER {letter}")
-
-
+GREEK = _words(
+    "alpha α beta β gamma γ delta δ epsilon ε zeta ζ eta η theta θ iota ι kappa κ lambda λ mu μ "
+    "nu ν xi ξ pi π rho ρ sigma σ tau τ upsilon υ phi φ chi χ psi ψ omega ω"
+)
 MATH_SYMBOLS: Mapping[str, str] = {
-    **dict(_greek()),
+    **GREEK,
+    **{f"var{name}": letter for name, letter in GREEK.items()},
+    **{name.capitalize(): letter.upper() for name, letter in GREEK.items()},
     **_words(
         "le ≤ leq ≤ leqslant ≤ lesssim ≲ ge ≥ geq ≥ geqslant ≥ gtrsim ≳ ne ≠ neq ≠ ll ≪ gg ≫ "
         "approx ≈ sim ∼ simeq ≃ equiv ≡ cong ≅ propto ∝ doteq ≐ perp ⊥ mid | parallel ∥ "

@@ -265,23 +265,23 @@ class Leaves:
         if matching is None:
             if len(self._matching_names) >= _MAX_NAMES:
                 self._matching_names.clear()
-            match_names = self._matching_authors if field == "author" else self._matching_labels
-            matching = self._matching_names[field, written] = tuple(match_names(field, written))
+            matching = self._matching_names[field, written] = self._match_name(field, written)
         return matching
 
-    def _matching_authors(self, _: str, written: str) -> Iterator[int]:
-        names = spellings(written)
-        words = {word for name in names for word in name.words}
-        asked = [pair for word in words for pair in self._families.get(word, ())]
-        for number, leaf in dict((*asked, *self._family_beginnings)).items():
-            if matches_author(leaf, names):
-                yield number
-
-    def _matching_labels(self, field: str, written: str) -> Iterator[int]:
+    def _match_name(self, field: str, written: str) -> tuple[int, ...]:
+        """Return the leaves that match an author or another value."""
+        if field == "author":
+            names = spellings(written)
+            words = {word for name in names for word in name.words}
+            asked = [pair for word in words for pair in self._families.get(word, ())]
+            authors = {*asked, *self._family_beginnings}
+            return tuple(number for number, leaf in authors if matches_author(leaf, names))
         value = fold_label(written)
-        for number, leaf in self._labels[field]:
-            if value == leaf.value or (leaf.prefix and value.startswith(leaf.value)):
-                yield number
+        return tuple(
+            number
+            for number, leaf in self._labels[field]
+            if value == leaf.value or (leaf.prefix and value.startswith(leaf.value))
+        )
 
     def _verify(self, keys: Numbers, views: Sequence[View]) -> Numbers:
         """Leave out what the reference evaluation does not find."""
