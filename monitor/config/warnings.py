@@ -16,7 +16,6 @@ from monitor.match import parse_query
 # Words without an operator, such as the minus of `agent -robot`.
 _WORDS_ALONE = re.compile(r"\w[\w-]*(?: +\w[\w-]*)+")
 _SOURCE = re.compile(r'\bsource:(?:"([^"]+)"|([^\s()"]+))')
-_SHORT_TOKEN = 20
 _LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1"))
 _OPERATORS = re.compile(r"\b(?:AND|OR|NOT)\b")
 
@@ -39,11 +38,6 @@ def _doubt_pages(settings: Settings, written: Written) -> None:
     web = settings.web
     if web is None:
         return
-    if web.token and len(web.token.reveal()) < _SHORT_TOKEN:
-        written.warn(
-            ("web", "token"),
-            f"fewer than {_SHORT_TOKEN} characters can be guessed; `openssl rand -hex 16` makes 32",
-        )
     if web.model_fields_set and not (web.token or web.user_header):
         written.warn(
             ("web",),

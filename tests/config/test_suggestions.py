@@ -68,10 +68,9 @@ def test_a_path_that_can_match_nothing_is_doubted(write: Write, path: str) -> No
         ("slack:\n  token: xapp-hush", "2: slack.token", "which begins with xoxb-"),
         ("slack:\n  token: https://hooks.slack.com/hush", "2: slack.token", "begins with xoxb-"),
         ("slack:\n  token: xoxp-hush", "2: slack.token", "begins with xoxb-"),
-        ("web: {token: hush-1234}", "1: web.token", "fewer than 20 characters can be guessed"),
     ],
 )  # fmt: skip
-def test_what_does_not_work_or_protect_is_a_warning(
+def test_what_cannot_work_stops_its_own_channel_only(
     load: Load, text: str, where: str, instead: str
 ) -> None:
     found = load(text).warnings
