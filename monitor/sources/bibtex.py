@@ -10,15 +10,11 @@ bibtexparser reads one block after the other, so that a broken one affects no ot
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import accumulate
 from typing import NamedTuple
 
-from bibtexparser import model
-from bibtexparser.entrypoint import parse_string
 from bibtexparser.middlewares.names import (
     parse_single_name_into_parts,
     split_multiple_persons_names,
@@ -35,8 +31,6 @@ from monitor.sources.fields.identifiers import arxiv_id, identifiers
 from monitor.sources.fields.links import first_link
 from monitor.sources.fields.markup import text
 from monitor.text.latex import bare, unlatex
-
-logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)  # faults are part of the reading
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_NAMES = 10_000
@@ -56,10 +50,9 @@ _AASTEX = {
     "prl": "Physical Review Letters", "solphys": "Solar Physics", "ssr": "Space Science Reviews",
 }  # fmt: skip
 _MACRO = re.compile(r"\s*\{?\\([a-z]+)\s*(?:\{\})?\}?\s*")
-_NO_PAPER = ("comment", "preamble", "string", "xdata", "set", "control", "ieeetranbstctl")
+_NO_PAPER = ("comment", "preamble", "xdata", "set", "control", "ieeetranbstctl")
 _INHERITED = ("author", "title", *_VENUES, "year", "month", "date")
 _OTHERS = re.compile(r"(?:and\s+)?(?:others|et\.? al\.?)", re.IGNORECASE)
-_GROUPED = re.compile(r"[{}\\\\]")
 _PARTS = re.compile(r"\s*\b(given|prefix|family|suffix)\s*=\s*([^,]+),?", re.IGNORECASE)
 _PMID = re.compile(r"PMID:?\s*(\d{1,9})", re.IGNORECASE)
 _COMMENT = re.compile(r"^[ \t]*%.*$", re.MULTILINE)  # a line between names
@@ -69,6 +62,7 @@ MAX_BLOCK_CHARS = 4 * MAX_ENTRY  # most of them are of the entry
 BEGINS = re.compile(r"@\w*[ \t]*[{(]")
 
 Fields = Mapping[str, str]
+Parts = dict[str, tuple[str, ...]]  # of values, as they are written
 
 
 class Entry(NamedTuple):
@@ -76,7 +70,7 @@ class Entry(NamedTuple):
 
     kind: str
     key: str
-    fields: Fields
+    fields: Parts
     line: int
 
 
@@ -104,8 +98,7 @@ class BibTex(Source):
 
 
 def _entries(content: str, now: datetime) -> Iterator[Paper | Rejected]:
-    entries, definitions = read_entries(content)
-    strings = _strings(definitions)
+    entries, strings = read_entries(content)
     by_key = {entry.key.lower(): entry for entry in entries if isinstance(entry, Entry)}
     for entry in entries:
         if isinstance(entry, Rejected):
@@ -118,7 +111,7 @@ def _entries(content: str, now: datetime) -> Iterator[Paper | Rejected]:
 
 
 def _fields(entry: Entry, strings: Mapping[str, str]) -> dict[str, str]:
-    return {name: _value(value, strings) for name, value in entry.fields.items()}
+    return {name: _value(parts, strings) for name, parts in entry.fields.items()}
 
 
 def _inherit(parent: Entry, strings: Mapping[str, str]) -> dict[str, str]:
@@ -129,48 +122,17 @@ def _inherit(parent: Entry, strings: Mapping[str, str]) -> dict[str, str]:
     return {name: fields[name] for name in _INHERITED if name in fields}
 
 
-def _strings(definitions: Fields) -> dict[str, str]:
-    """Return the abbreviations of a file; each may use those before it."""
-    strings: dict[str, str] = {}
-    for name, value in definitions.items():
-        strings[name] = _value(value, strings)
-    return strings
+def _value(parts: Sequence[str], strings: Mapping[str, str]) -> str:
+    """Join parts up to the maximum size of an entry: abbreviations can double each other."""
+    value = ""
+    for part in parts:
+        value += part[1:-1] if part[0] in '{"' else strings.get(part.lower(), part)
+        if len(value) > MAX_ENTRY:
+            break
+    return value[: MAX_ENTRY + 1]
 
 
 # ── values ──────────────────────────────────────────────────────────────────────────
-
-
-def _value(written: str, strings: Mapping[str, str]) -> str:
-    """Read a value: in braces, in quotes, a number, an abbreviation, or several joined by `#`."""
-    if "#" not in written:
-        return _part(written.strip(), strings)
-    parts, start, depth, quoted = [], 0, 0, False
-    for at, sign in enumerate(written):
-        if sign in "{}":
-            depth += 1 if sign == "{" else -1
-        elif sign == '"' and not depth:
-            quoted = not quoted
-        elif sign == "#" and not depth and not quoted:
-            parts.append(written[start:at])
-            start = at + 1
-    return _join(_part(part.strip(), strings) for part in (*parts, written[start:]))
-
-
-def _join(parts: Iterator[str]) -> str:
-    """Join parts up to the maximum size of an entry: abbreviations can double each other."""
-    joined, length = [], 0
-    for part in parts:
-        length += len(part)
-        joined.append(part)
-        if length > MAX_ENTRY:
-            break
-    return "".join(joined)[: MAX_ENTRY + 1]
-
-
-def _part(written: str, strings: Mapping[str, str]) -> str:
-    if written[:1] + written[-1:] in ("{}", '""') and len(written) > 1:
-        return written[1:-1]
-    return strings.get(written.lower(), written)
 
 
 def _text(fields: Fields, *names: str) -> str:
@@ -184,27 +146,20 @@ def _names(line: str) -> tuple[str, ...]:
         return ()
     if "\n" in line:
         line = _COMMENT.sub("", line)
-    names = map(_name, split_names(line)[:MAX_NAMES])
+    names = map(_name, split_multiple_persons_names(line)[:MAX_NAMES])
     return tuple(name for name in names if name and not _OTHERS.fullmatch(name))
 
 
 @kept(4096)  # the authors of a file repeat
 def _name(written: str) -> str:
-    return text(unlatex(_natural(written)))
-
-
-def _natural(name: str) -> str:
     """Return `von Last, Jr, First` as `First von Last Jr`; a name in braces has no parts."""
-    if _PARTS.match(name):  # "given=Jean, prefix=de la, family=Fontaine" of BibLaTeX
-        parts = {part: value.strip(' "{}') for part, value in _PARTS.findall(name)}
+    if _PARTS.match(written):  # "given=Jean, prefix=de la, family=Fontaine" of BibLaTeX
+        parts = {part: value.strip(' "{}') for part, value in _PARTS.findall(written)}
         order = ("given", "prefix", "family", "suffix")
-        return " ".join(parts[part] for part in order if part in parts)
-    if "," not in name:
-        return name
-    if name.count(",") == 1 and not _GROUPED.search(name):
-        last, _, first = name.partition(",")
-        return f"{first.strip()} {last.strip()}".strip()
-    return first_name_first(name)
+        written = " ".join(parts[part] for part in order if part in parts)
+    elif "," in written:
+        written = parse_single_name_into_parts(written, strict=False).merge_first_name_first
+    return text(unlatex(written))
 
 
 # ── an entry ────────────────────────────────────────────────────────────────────────
@@ -295,134 +250,104 @@ def _link(fields: Fields, keys: Mapping[str, str | tuple[str, ...]]) -> str:
 
 # ── entries of a file ───────────────────────────────────────────────────────────────
 
-
-def _braces(depth: int) -> str:
-    """Match a value in nested braces; escaped braces do not count."""
-    inner = rf"|{_braces(depth - 1)}" if depth else ""
-    return rf"\{{(?:[^{{}}\\]++|\\++[{{}}]?+{inner})*+\}}"
-
-
 _BLOCK = re.compile(r"^[^\S\n]*+(?=@\w*[ \t]*[{(])", re.MULTILINE)
-# Intact fields of a broken entry: values after a name that begins a line or a field.
-_LOOSE_HEAD = re.compile(r"@(\w+)[ \t]*[{(]([^,\n]*)")
-_LOOSE = re.compile(
-    rf"(?:^|[,{{(])[ \t]*([\w:-]++)\s*+=\s*+({_braces(8)}|\"(?:[^\"\\]++|\\++\"?+)*+\")",
-    re.MULTILINE,
-)
+_HEAD = re.compile(r"@(\w*)[ \t]*[{(](?:([^,=\n]{0,400}?)(?:,|(?=[})]?[ \t]{0,9}$)))?", re.MULTILINE)
+_GAP = r"(?:[\s,]|%.*\n)*+"
+_NAME = re.compile(_GAP + r"([^\s=,{}()\"#%]++)\s*+=\s*+")
+_NAME_AFTER_JUNK = re.compile(r"(?:^|[,{(])[ \t]*([\w:-]++)\s*+=\s*+(?=[{\"])", re.MULTILINE)
+_END = re.compile(_GAP + r"[})]")
+_BARE = re.compile(r"[^\s,#{}()\"]++")
+_JOIN = re.compile(r"\s*+#\s*+")
+# Braces after a backslash count for BibTeX: so they do where the entry is broken without them.
+_SIGNS = (re.compile(r'(?<!\\)[{}"]'), re.compile(r'[{}]|(?<!\\)"'))
+_ESCAPED_BRACE = re.compile(r"\\[{}]")
 _CUT = "unexpectedly reached end of file"
-_AND = re.compile(r"[ \t\r\n]+and[ \t\r\n]+", re.IGNORECASE)
-_NO_ENTRY = re.compile(r"@(?:comment|preamble|string)", re.IGNORECASE)
 
 
-def read_entries(content: str) -> tuple[list[Entry | Rejected], Fields]:
-    """Find the entries of a file, broken ones with the reason, and its abbreviations."""
+def read_entries(content: str) -> tuple[list[Entry | Rejected], dict[str, str]]:
+    """Find the entries of a file, broken ones with the reason, and its abbreviations.
+
+    An abbreviation may use those before it.
+    """
     content = content.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
     strings: dict[str, str] = {}
-    entries: list[Entry | Rejected] = []
+    records: list[Entry | Rejected] = []
     starts = [match.end() for match in _BLOCK.finditer(content)]
     for line, start, end in numbered_parts(content, [0, *starts]):
-        if not BEGINS.search(content, start, end):
-            continue
-        if end - start <= MAX_BLOCK_CHARS:
-            is_last = end == len(content)
-            entries += _read_blocks(content[start:end].rstrip(), line, strings, is_last=is_last)
-        elif not _NO_ENTRY.match(content, start):
-            why = f"entry is larger than {MAX_ENTRY:,} characters"
-            entries.append(Rejected(f"line {line}", why))
-    return entries, strings
+        block = content[start:end].rstrip()
+        for record in _read_block(block, line, is_last=end == len(content)):
+            if isinstance(record, Entry) and record.kind == "string":
+                for name, parts in record.fields.items():
+                    strings.setdefault(name, _value(parts, strings))
+            else:
+                records.append(record)
+    return records, strings
 
 
-_BRACE = re.compile(r"[{}]")
-_UNESCAPED_BRACE = re.compile(r"(?<!\\)[{}]")
-_ESCAPED_BRACE = re.compile(r"\\([{}])")
-# Between a backslash and its brace: no file has it, since `read_entries` removes it.
-_NOT_ESCAPED = "\0"
+def _read_block(block: str, line: int, *, is_last: bool) -> Iterator[Entry | Rejected]:
+    """Read what begins on one line; of a broken entry, the fields that are whole."""
+    at = 0
+    while head := _HEAD.search(block, at):
+        kind, at = head[1].lower(), head.end()
+        if kind in ("comment", "preamble"):
+            return
+        where = line + block.count("\n", 0, head.start())
+        if len(block) > MAX_BLOCK_CHARS:
+            yield Rejected(f"line {where}", f"entry is larger than {MAX_ENTRY:,} characters")
+            return
+        countings = _SIGNS if _ESCAPED_BRACE.search(block, at) else _SIGNS[:1]
+        readings = [_read_fields(block, at, signs) for signs in countings]
+        fields, at, fault = min(readings, key=lambda r: (bool(r[2]), r[1] < len(block)))
+        if fault and not is_last:
+            fault = fault.replace(_CUT, "another begins before its end")
+        is_read = "title" in fields and _CUT not in fault
+        if is_read or not fault:
+            yield Entry(kind, (head[2] or "").strip(), fields, where)
+        if fault:
+            rest = "; the rest of it is read" if is_read else ""
+            yield Rejected(f"line {where}", f"entry is broken: {fault}{rest}")
 
 
-def _count_escaped_braces(written: str) -> str:
-    r"""Part backslashes from braces where the braces of a block nest only if `\{` is one as any.
-
-    BibTeX counts so. bibtexparser does not: after `title = {A \\},` it reads on in the next field.
-    """
-    if not _ESCAPED_BRACE.search(written):
-        return written
-    if _nest(_UNESCAPED_BRACE.findall(written)) or not _nest(_BRACE.findall(written)):
-        return written
-    return _ESCAPED_BRACE.sub(rf"\\{_NOT_ESCAPED}\g<1>", written)
-
-
-def _nest(braces: Sequence[str]) -> bool:
-    """Whether the last brace closes the first."""
-    depths = list(accumulate(1 if brace == "{" else -1 for brace in braces))
-    return bool(depths) and depths[-1] == 0 and all(depth > 0 for depth in depths[:-1])
-
-
-def _read_blocks(
-    written: str, line: int, strings: dict[str, str], *, is_last: bool
-) -> Iterator[Entry | Rejected]:
-    """Read blocks of any form; abbreviations go to `strings`."""
-    library = parse_string(_count_escaped_braces(written), parse_stack=())
-    for name, string in library.strings_dict.items():
-        strings.setdefault(name.lower(), string.value.replace(_NOT_ESCAPED, ""))
-    for block in library.blocks:
-        at = line + (block.start_line or 0)
-        if entry := _entry(block):
-            fields = {
-                field.key.lower(): field.value.replace(_NOT_ESCAPED, "")
-                for field in reversed(entry.fields)
-            }
-            yield Entry(entry.entry_type.lower(), entry.key, fields, at)
-        elif why := _describe_fault(block):
-            if not is_last:
-                why = why.replace(_CUT, "another begins before its end")
-            if _CUT not in why and (rest := _rest(written, at)):
-                yield rest
-                why += "; the rest of it is read"
-            yield Rejected(f"line {at}", why)
+def _read_fields(block: str, at: int, signs: re.Pattern[str]) -> tuple[Parts, int, str]:
+    """Return the fields from a position on, where they end, and what is wrong with them or ""."""
+    fields: Parts = {}
+    fault = ""
+    while not (end := _END.match(block, at)):
+        name = _NAME.match(block, at)
+        if not name:
+            rest = block[at:].strip(" \n,")
+            fault = f"no field at {rest[:40]!r}" if rest.endswith(("}", ")")) else _CUT
+            name = _NAME_AFTER_JUNK.search(block, at)
+        parts, at = _read_value(block, name.end(), signs) if name else ((), 0)
+        if not (name and parts):
+            return fields, len(block), _CUT if name else fault
+        fields.setdefault(name[1].lower(), parts)
+    return fields, end.end(), fault
 
 
-def _rest(written: str, line: int) -> Entry | None:
-    """Return the intact fields of a broken entry that is alone in its block, if it has a title."""
-    head = _LOOSE_HEAD.match(written)
-    if not head or len(BEGINS.findall(written)) > 1:
-        return None
-    fields: dict[str, str] = {}
-    for name, value in _LOOSE.findall(written):
-        fields.setdefault(name.lower(), value)
-    key = head[2].strip()
-    return (
-        Entry(head[1].lower(), "" if "=" in key else key, fields, line)
-        if "title" in fields
-        else None
-    )
+def _read_value(block: str, at: int, signs: re.Pattern[str]) -> tuple[tuple[str, ...], int]:
+    """Return the parts of a value, with `#` between them, and its end; no parts if it has none."""
+    parts: list[str] = []
+    while True:
+        end = _end_of_part(block, at, signs)
+        if not end:
+            return (), at
+        parts.append(block[at:end])
+        joined = _JOIN.match(block, end)
+        if not joined:
+            return tuple(parts), end
+        at = joined.end()
 
 
-def _entry(block: model.Block) -> model.Entry | None:
-    """Return the entry of a block, even if its key or a field is repeated."""
-    inner: model.Block | None = block
-    if isinstance(block, (model.DuplicateBlockKeyBlock, model.DuplicateFieldKeyBlock)):
-        inner = block.ignore_error_block
-    return inner if isinstance(inner, model.Entry) else None
-
-
-def _describe_fault(block: model.Block) -> str:
-    if not isinstance(block, model.ParsingFailedBlock):
-        return ""
-    why = str(getattr(block.error, "abort_reason", block.error)).rstrip(". ")
-    return f"entry is broken: {why[:1].lower()}{why[1:200]}"
-
-
-def split_names(names: str) -> list[str]:
-    """Split names at each `and` outside of braces."""
-    parts = _AND.split(names.strip())
-    if all(part and part.count("{") == part.count("}") for part in parts) and not (
-        "\\{" in names or "\\}" in names
-    ):
-        return parts
-    return list(split_multiple_persons_names(names))
-
-
-def first_name_first(name: str) -> str:
-    """Return a name as `First von Last Jr`, whatever the order of its parts."""
-    parts = parse_single_name_into_parts(name, strict=False)
-    return str(parts.merge_first_name_first)
+def _end_of_part(block: str, at: int, signs: re.Pattern[str]) -> int:
+    """Return the end of a part in braces, in quotes or bare; 0 if it has none."""
+    opening = block[at : at + 1]
+    if opening not in ("{", '"'):
+        bare = _BARE.match(block, at)
+        return bare.end() if bare else 0
+    depth = 0
+    for sign in signs.finditer(block, at + (opening == '"')):
+        depth += {"{": 1, "}": -1}.get(sign[0], 0)
+        if depth <= 0 and sign[0] == ('"' if opening == '"' else "}"):
+            return sign.end()
+    return 0
