@@ -4,7 +4,7 @@
     AU  - Doe, Jane    a tag, two spaces, a hyphen, a space, a value
     ER  -              a reference ends
 
-Each reference is parsed separately by rispy, so that one without an end does not swallow the next.
+A reference without an end ends where the next begins.
 
     PMID- 38000001               a record of .nbib begins
     TI  - Sand moves, and so     a tag of up to four letters, a hyphen, a space, a value
@@ -19,9 +19,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
-
-import rispy
 
 from monitor.model import (
     COMMENT,
@@ -50,19 +47,14 @@ MAX_REFERENCES = 80_000
 _BEGINS = re.compile(r"^[ \t]*TY {1,3}-", re.MULTILINE)
 _ENDS = re.compile(r"^[ \t]*ER {1,3}-", re.MULTILINE)
 # Some programs write fewer or more spaces around the hyphen.
-_TAG = re.compile(r"^[ \t]*([A-Z][A-Z0-9]) {1,3}-[ \t]?", re.MULTILINE)
+_TAG = r"[ \t]*([A-Z][A-Z0-9]) {1,3}-"
+_FIELD = re.compile(rf"^{_TAG}(.*(?:\n(?!{_TAG}).*)*)", re.MULTILINE)
 _LINES = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 _TITLES = ("TI", "T1", "CT", "BT", "ST", "TT")
 _VENUES = ("JF", "T2", "JO", "JA", "J2", "SO", "BT", "T3", "PB")
 _DATES = ("DA", "PY", "Y1", "YR")
-_OWN = ("SO", "YR", "XR", "U1")  # tags of Cochrane and of PMC, for venue, year and PMID
 _OTHERS = {"%0 ": "EndNote (.enw)", "FN ": "Web of Science", "@": "BibTeX"}
-_LISTS = (
-    *("AU", "A1", "A2", "A3", "ED", "KW", "UR", "L1", "L2", "L3", "LK"),
-    *("ID", "AN", "DO", "M3", "XR", "U1", "C2"),
-)
-
 # Where PMIDs and PMC numbers are: links, "23690001[pmid]" of PMC, "PUBMED 1" of Cochrane.
 _NUMBERS = (
     ("pmid", re.compile(r"(?:pubmed\.ncbi\.nlm\.nih\.gov|/pubmed)/(\d{1,9})"), ("UR", "L2")),
@@ -87,8 +79,7 @@ _NOTICES = {
 _BEFORE_PMID = re.compile(r"\s(?=PMID:)")
 _SUFFIXED = re.compile(r"([^,]+), ([^,]+) (Jr|Sr|[IV]+|\d(?:st|nd|rd|th))$")
 
-Fields = Mapping[str, Any]
-NbibFields = Mapping[str, Sequence[str]]
+Fields = Mapping[str, Sequence[str]]
 
 
 class Ris(Source):
@@ -113,10 +104,8 @@ class Ris(Source):
             return failure(_no_reference(content))
         if len(starts) > MAX_REFERENCES:
             return failure(f"the document has more than {MAX_REFERENCES:,} references")
-        if is_nbib:
-            return reading(list(_nbib_references(content, starts, self._clock())), whole)
-        ended = bool(_ENDS.search(content, starts[-1]))
-        records = list(_references(content, starts, self._clock()))
+        ended = is_nbib or bool(_ENDS.search(content, starts[-1]))
+        records = list(_references(content, starts, is_nbib, self._clock()))
         return reading(records, whole and ended)
 
 
@@ -130,53 +119,61 @@ def _no_reference(content: str) -> str:
     return f"no RIS reference in the document{hint}"
 
 
-def _references(content: str, starts: Sequence[int], now: datetime) -> Iterator[Paper | Rejected]:
-    tags = {tag: tag for tag in (*rispy.TAG_KEY_MAPPING, "CT", "BT", "ED", "L3", "LK", *_OWN)}
-    parser = rispy.RisParser(
-        mapping=tags, list_tags=list(_LISTS), delimiter_tags_mapping={}, skip_unknown_tags=True
-    )
+def _references(
+    content: str, starts: Sequence[int], is_nbib: bool, now: datetime
+) -> Iterator[Paper | Rejected]:
+    """Read the references that begin at `starts`; lines end with a line feed."""
     for line, start, end in numbered_parts(content, starts):
-        stop = _ENDS.search(content, start, end)
+        stop = None if is_nbib else _ENDS.search(content, start, end)
         last = stop.start() if stop else end
         where = f"line {line}"
-        if not stop and end == len(content) and not content.endswith("\n"):
+        if not (is_nbib or stop) and end == len(content) and not content.endswith("\n"):
             yield Rejected(where, "the document ends inside this reference")
         elif last - start > MAX_ENTRY:
             yield Rejected(where, f"reference is larger than {MAX_ENTRY:,} characters")
+        elif is_nbib:
+            yield _nbib_paper(_fields(_NBIB_FIELD, content[start:last], " "), where, now)
         else:
-            lines = _TAG.sub(r"\1  - ", content[start:last])
-            (fields,) = parser.parse(f"{lines}\nER  - \n")
-            yield _paper(fields, where, now)
+            yield _paper(_fields(_FIELD, content[start:last], "\n"), where, now)
+
+
+def _fields(pattern: re.Pattern[str], reference: str, between_lines: str) -> Fields:
+    fields: dict[str, list[str]] = defaultdict(list)
+    for field in pattern.finditer(reference):
+        lines = (" ".join(line.split()) for line in field[2].split("\n"))
+        fields[field[1]].append(between_lines.join(filter(None, lines)))
+    return fields
 
 
 def _paper(fields: Fields, where: str, now: datetime) -> Paper | Rejected:
-    title = _text(fields, _TITLES)
+    title = text(_first(fields, *_TITLES))
     if not title:
         return Rejected(where, "reference has no title")
     year, published = _date(fields)
     keys, version = _identifiers(fields)
     return Paper(
         title=title,
-        abstract=_text(fields, ("AB", "N2")),
+        abstract=text(_first(fields, "AB", "N2")),
         authors=_people(fields, ("AU", "A1")) or _people(fields, ("A2", "ED", "A3")),
-        venue=_text(fields, _VENUES),
+        venue=text(_first(fields, *_VENUES)),
         year=year,
         published=within_print_era(published, now),
         url=_link(fields, keys),
         keys=keys,
         categories=terms(word for value in _all(fields, ("KW",)) for word in value.split(";")),
         version=version,
-        raw_id=text(next(iter(_all(fields, ("ID", "AN"))), ""))[:300],
+        raw_id=text(_first(fields, "ID", "AN"))[:300],
     )
 
 
 def _all(fields: Fields, tags: Sequence[str]) -> list[str]:
-    """Return all values of tags that may be repeated."""
-    return [value for tag in tags for value in fields.get(tag, ()) if value]
+    """Return all values of tags that may be repeated, or have a value on each line."""
+    values = [value for tag in tags for value in fields.get(tag, ())]
+    return [line for value in values for line in value.split("\n") if line]
 
 
-def _text(fields: Fields, tags: Sequence[str]) -> str:
-    return next(filter(None, (text(str(fields.get(tag, ""))) for tag in tags)), "")
+def _first(fields: Fields, *tags: str) -> str:
+    return next((value for tag in tags for value in fields.get(tag, ()) if value), "")
 
 
 def _people(fields: Fields, tags: Sequence[str]) -> tuple[str, ...]:
@@ -190,7 +187,7 @@ def _date(fields: Fields) -> tuple[int | None, datetime | None]:
 
     `PY  - 1948` with `DA  - July` is July 1948.
     """
-    dates = [str(fields[tag]) for tag in _DATES if fields.get(tag)]
+    dates = [value for tag in _DATES for value in fields.get(tag, ()) if value]
     year = next((number for written in dates if (number := partial_date(written)[0])), None)
     days = (
         partial_date(written if partial_date(written)[0] else f"{year} {written}")[1]
@@ -207,7 +204,7 @@ def _identifiers(fields: Fields) -> tuple[dict[str, str | tuple[str, ...]], int 
 
 
 def _numbers(fields: Fields) -> Iterator[tuple[str, str]]:
-    if "pubmed" in str(fields.get("DB", "")).lower():
+    if "pubmed" in _first(fields, "DB").lower():
         values = _all(fields, ("AN", "ID"))
         yield from (("pmid", value) for value in values if _NUMBER.fullmatch(value))
     for scheme, pattern, tags in _NUMBERS:
@@ -222,22 +219,7 @@ def _link(fields: Fields, keys: Mapping[str, str | tuple[str, ...]]) -> str:
 # ── .nbib ───────────────────────────────────────────────────────────────────────────
 
 
-def _nbib_references(
-    content: str, starts: Sequence[int], now: datetime
-) -> Iterator[Paper | Rejected]:
-    """Read the records that begin at `starts`; lines end with a line feed."""
-    for line, start, end in numbered_parts(content, starts):
-        where = f"line {line}"
-        if end - start > MAX_ENTRY:
-            yield Rejected(where, f"reference is larger than {MAX_ENTRY:,} characters")
-            continue
-        fields: dict[str, list[str]] = defaultdict(list)
-        for tag, value in _NBIB_FIELD.findall(content[start:end]):
-            fields[tag].append(" ".join(value.split()))
-        yield _nbib_paper(fields, where, now)
-
-
-def _nbib_paper(fields: NbibFields, where: str, now: datetime) -> Paper | Rejected:
+def _nbib_paper(fields: Fields, where: str, now: datetime) -> Paper | Rejected:
     title = text(_first(fields, "TI", "BTI", "TT"))
     if not title:
         return Rejected(where, "reference has no title")
@@ -263,7 +245,7 @@ def _nbib_paper(fields: NbibFields, where: str, now: datetime) -> Paper | Reject
     )
 
 
-def _nbib_notices(fields: NbibFields) -> Iterator[tuple[str, Iterator[tuple[str, str]]]]:
+def _nbib_notices(fields: Fields) -> Iterator[tuple[str, Iterator[tuple[str, str]]]]:
     for tag, mark in _NOTICES.items():
         for reference in fields.get(tag, ()):
             yield mark, identifier_pairs(_BEFORE_PMID.split(reference))
@@ -274,11 +256,7 @@ def _nbib_name(name: str) -> str:
     return "{1} {0} {2}".format(*suffixed.groups()) if suffixed else given_name_first(name)
 
 
-def _first(fields: NbibFields, *tags: str) -> str:
-    return next((value for tag in tags for value in fields.get(tag, ()) if value), "")
-
-
-def _nbib_keys(fields: NbibFields) -> Iterator[tuple[str, str]]:
+def _nbib_keys(fields: Fields) -> Iterator[tuple[str, str]]:
     """Yield DOI and PMC number; each value has its type."""
     matches = [_NBIB_ID.match(value) for tag in ("LID", "AID") for value in fields.get(tag, ())]
     yield from identifier_pairs(value[1] for value in matches if value and value[2] == "doi")
