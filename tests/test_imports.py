@@ -78,7 +78,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "digest/render.py",
         "web/pages/digests.py",
     ),
-    "multiprocessing": ("sources/sandbox.py", "sources/sandbox_worker.py"),
+    "multiprocessing": ("sources/sandbox.py",),
     "nh3": ("sources/fields/markup.py",),
     "numpy": (
         "commands/topic_width.py",
@@ -112,9 +112,9 @@ HOMES: dict[str, tuple[str, ...]] = {
     "pytest": ("testing/*",),
     "random": ("testing/sources.py",),
     "rapidfuzz": ("identity/*",),
-    "resource": ("sources/sandbox_worker.py",),
+    "resource": ("sources/sandbox.py",),
     "rich": ("cli/*",),
-    "rispy": ("commands/export.py", "sources/ris.py"),
+    "rispy": ("commands/export.py",),
     "secrets": (
         "cli/mail.py",
         "cli/previews.py",

@@ -4,15 +4,18 @@
              └─ larger ───────> a worker: a process at the other end of a pipe, killed when it
                                 takes more than its time or its memory
 
-Idle workers are reused; one that was killed is replaced for the next document.
-`monitor.sources.sandbox_worker` is the other end of the pipe.
+Idle workers are reused; one that was killed is replaced for the next document. The operating
+system limits a worker's memory and its processor time for each document, in case this process is
+killed while it reads.
 """
 
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import pickle
+import resource
 import subprocess
 import sys
 import traceback
@@ -20,6 +23,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from queue import Empty, Full, LifoQueue
 from typing import cast
 
@@ -38,11 +42,15 @@ MEMORY_BYTES = 400 * 1024 * 1024  # of 512 MB, beside this process
 LARGE_BYTES = 20 * 1024 * 1024  # from here on, time and memory grow with the document
 SECONDS_PER_MB = 0.5
 SECONDS_PER_MB_UNATTENDED = 3.0  # in the background, on a machine that may be busy
+CPU_SECONDS = 120  # of a worker, for one document
 MAX_IDLE_WORKERS = 2
 # Allocations between two runs of the garbage collector. Papers, and what they are read from, form
 # no cycles; and there are a hundred thousand of them, which each run would visit again.
 GC_THRESHOLD = 200_000
 MAX_DOCUMENTS_PER_WORKER = 200  # frees what libraries hold on to
+
+# Under `-m`, what this module pickles would be of a module `__main__`.
+SERVE = "import sys; from monitor.sources.sandbox import serve; serve(int(sys.argv[1]))"
 
 NOTICES = (RETRACTION, CORRECTION, CONCERN)
 
@@ -146,7 +154,7 @@ class Worker:
         self._connection, other_end = Pipe()
         with other_end:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "monitor.sources.sandbox_worker", str(other_end.fileno())],
+                [sys.executable, "-c", SERVE, str(other_end.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -192,13 +200,11 @@ def _ask_worker(message: bytes, seconds: float, memory: int) -> object:
     if worker is None or not worker.lives():
         worker = Worker()
     response = worker.ask(message, seconds, memory)
-    try:
-        if worker.lives() and worker.documents < MAX_DOCUMENTS_PER_WORKER:
+    if worker.lives() and worker.documents < MAX_DOCUMENTS_PER_WORKER:
+        with suppress(Full):
             _idle.put_nowait(worker)
-        else:
-            worker.end()
-    except Full:
-        worker.end()
+            return response
+    worker.end()
     return response
 
 
@@ -208,3 +214,34 @@ def end() -> None:
     with suppress(Empty):
         while True:
             _idle.get_nowait().end()
+
+
+# ── in the worker ───────────────────────────────────────────────────────────────────
+
+
+def serve(descriptor: int) -> None:
+    """Answer on a connection until it is closed, or a document needs too much."""
+    gc.freeze()
+    gc.set_threshold(GC_THRESHOLD)
+    connection = Connection(descriptor)
+    with suppress(EOFError, ConnectionError):
+        connection.send_bytes(b"")  # it has begun
+        while True:
+            _answer(connection)
+            gc.collect()  # a fault that was caught may hold the document
+
+
+def _answer(connection: Connection) -> None:
+    _set_limits(connection.recv())
+    kind, name, options, now, method, document, arguments = connection.recv()
+    source = kind(name, options, None, lambda: now)
+    connection.send(call(source, method, document, arguments))
+
+
+def _set_limits(memory: int) -> None:
+    """Limit the memory and the processor time of this process, where the system can."""
+    used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+    limits = ((resource.RLIMIT_DATA, memory), (resource.RLIMIT_CPU, int(used) + CPU_SECONDS))
+    for name, limit in limits:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(name, (limit, resource.getrlimit(name)[1]))
