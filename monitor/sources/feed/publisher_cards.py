@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import datetime
-from itertools import takewhile
 
 import msgspec
 
@@ -57,15 +56,25 @@ _HEADING_FIRST = re.compile(r"\s*<(h\d|b|strong|p)>\s*abstract[\s:.]*</\1>", re.
 _HEADING_WITHIN = re.compile(r"<(h\d|div)\b[^<>]{0,100}>\s*abstract[\s:.]*</\1>", re.IGNORECASE)
 _ISSUE_BEFORE_TITLE = re.compile(r"[^:]{2,120}, Vol\. \d+, Pages? [\w-]{1,20}: ")
 _BYLINE = re.compile(r" -- by (?P<names>[A-Z][^,]{3,60}(?:, [A-Z].{3,400})?)$")
-# The line of the journal, of publishers whose texts are lines.
-_JOURNAL_LINE = re.compile(
-    r"(?:(?P<venue>[^,\d]{3,80}), .{0,60}?https?://doi\.org/|DOI ?: )"
-    r"(?P<doi>10\.(?:1039|5194)/[^\s,]{3,100}), ?(?:\d{4}|[A-Z].{0,60})$"
-)
 _SIGNS_OF_LINES = ("10.1039/", "10.5194/", "Abstract: ")
-_LABELLED_LINE = re.compile(r"(DOI|Authors|Abstract): (.+)")
-_JOURNAL_AND_VOLUME = re.compile(r"(\D{3,80}?) \d+(?:\(\d+\))?: e?\d[\w–-]*$")
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*$")
+_OF_SENTENCE = r".*[.!?…][\"'”’)\]]*"
+_DOI = r"(?P<doi>10\.(?:1039|5194)/[^\s,]{3,100}), ?(?:\d{4}|[A-Z].{0,60})"
+# Texts of lines, without those of the title.
+_LINES = (
+    re.compile(  # Pensoft
+        r"(?:(?P<venue>\D{3,80}?) \d+(?:\(\d+\))?: e?\d[\w–-]*\n|.+\n)?(?:DOI: (?P<doi>.+)\n)?"
+        rf"Authors: (?P<names>.+)\nAbstract: (?P<abstract>.+(?:\n{_OF_SENTENCE}(?=\n|$))*)"
+    ),
+    re.compile(  # Copernicus
+        rf"(?!{_OF_SENTENCE}\n)(?:(?P<names>.+)\n)?(?P<venue>[^,\d\n]{{3,80}}), .{{0,60}}?"
+        rf"https?://doi\.org/{_DOI}(?:\n(?P<abstract>(?:.|\n)*))?$"
+    ),
+    re.compile(  # Royal Society of Chemistry
+        rf"(?!{_OF_SENTENCE}\n)(?:(?P<venue>[^,\n]+)(?:,.*)?\n)?DOI ?: {_DOI}"
+        r"\n(?:(?P<names>.+)\n)?(?P<abstract>.+(?:\n.+)*)$"
+    ),
+)
 _LINE_ENDS = re.compile(r"<br\s*/?>|</?(?:div|p)\b[^<>]{0,200}>", re.IGNORECASE)
 _NOTICE = re.compile(
     r"\W*(?:open access$|this article is licensed|to cite this article|the content of this rss feed"
@@ -196,38 +205,14 @@ def _card_of_lines(markup: str, title: str) -> Card | None:
     """Read a text of lines: title, journal with DOI, authors, abstract; None for any other."""
     if "<" not in markup or not any(map(markup.__contains__, _SIGNS_OF_LINES)):
         return None
-    lines = [line for part in _LINE_ENDS.split(markup) if (line := text(part))]
-    return _labelled_card(lines, title) or _card_around_journal(lines, title)
-
-
-def _labelled_card(lines: Sequence[str], title: str) -> Card | None:
-    """Each line begins with what it is (Pensoft): "DOI: ", "Authors: ", "Abstract: "."""
-    labelled = {match[1]: match[2] for line in lines if (match := _LABELLED_LINE.match(line))}
-    if "Abstract" not in labelled or "Authors" not in labelled:
-        return None
-    journal = _JOURNAL_AND_VOLUME.match(lines[0]) if lines[0] != title else None
-    venue = journal[1] if journal else ""
-    begin = next(at for at, line in enumerate(lines) if line.startswith("Abstract: "))
-    more = takewhile(_SENTENCE_END.search, lines[begin + 1 :])
-    abstract = " ".join((lines[begin].removeprefix("Abstract: "), *more))
-    return Card(abstract, labelled["Authors"], venue, doi=labelled.get("DOI", ""))
-
-
-def _card_around_journal(lines: Sequence[str], title: str) -> Card | None:
-    """The authors come before the journal and its DOI (Copernicus), or after it (RSC)."""
-    journals = (
-        (at, match) for at, line in enumerate(lines) if (match := _JOURNAL_LINE.match(line))
-    )
-    at, journal = next(journals, (0, None))
-    if not journal or any(_SENTENCE_END.search(line) for line in lines[:at] if line != title):
-        return None  # the DOI is another's, or its own after its text
-    rest = [line for line in lines[at + 1 :] if not _NOTICE.match(line)]
-    line_before = lines[at - 1] if at and lines[at - 1] != title else ""
-    if journal["venue"]:
-        return Card(" ".join(rest), line_before, journal["venue"], doi=journal["doi"])
-    names = rest.pop(0) if len(rest) > 1 else ""
-    venue = line_before.partition(", ")[0].strip()
-    return Card(" ".join(rest), names, venue, doi=journal["doi"])
+    parts = map(text, _LINE_ENDS.split(markup))
+    lines = "\n".join(part for part in parts if part not in ("", title) and not _NOTICE.match(part))
+    for form in _LINES:
+        if match := form.match(lines):
+            abstract, names, venue, doi = match.group("abstract", "names", "venue", "doi")
+            abstract = (abstract or "").replace("\n", " ")
+            return Card(abstract, names or "", venue or "", doi=doi or "")
+    return None
 
 
 def _card_of_labels(markup: str) -> Card | None:
