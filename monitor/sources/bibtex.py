@@ -251,7 +251,9 @@ def _link(fields: Fields, keys: Mapping[str, str | tuple[str, ...]]) -> str:
 # ── entries of a file ───────────────────────────────────────────────────────────────
 
 _BLOCK = re.compile(r"^[^\S\n]*+(?=@\w*[ \t]*[{(])", re.MULTILINE)
-_HEAD = re.compile(r"@(\w*)[ \t]*[{(](?:([^,=\n]{0,400}?)(?:,|(?=[})]?[ \t]{0,9}$)))?", re.MULTILINE)
+_HEAD = re.compile(
+    r"@(\w*)[ \t]*[{(](?:([^,=\n]{0,400}?)(?:,|(?=[})]?[ \t]{0,9}$)))?", re.MULTILINE
+)
 _GAP = r"(?:[\s,]|%.*\n)*+"
 _NAME = re.compile(_GAP + r"([^\s=,{}()\"#%]++)\s*+=\s*+")
 _NAME_AFTER_JUNK = re.compile(r"(?:^|[,{(])[ \t]*([\w:-]++)\s*+=\s*+(?=[{\"])", re.MULTILINE)

@@ -54,7 +54,6 @@ _LINES = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _TITLES = ("TI", "T1", "CT", "BT", "ST", "TT")
 _VENUES = ("JF", "T2", "JO", "JA", "J2", "SO", "BT", "T3", "PB")
 _DATES = ("DA", "PY", "Y1", "YR")
-_OTHERS = {"%0 ": "EndNote (.enw)", "FN ": "Web of Science", "@": "BibTeX"}
 # Where PMIDs and PMC numbers are: links, "23690001[pmid]" of PMC, "PUBMED 1" of Cochrane.
 _NUMBERS = (
     ("pmid", re.compile(r"(?:pubmed\.ncbi\.nlm\.nih\.gov|/pubmed)/(\d{1,9})"), ("UR", "L2")),
@@ -101,22 +100,12 @@ class Ris(Source):
         begins = _NBIB_BEGINS if is_nbib else _BEGINS
         starts = [match.start() for match in begins.finditer(content)]
         if not starts:
-            return failure(_no_reference(content))
+            return failure(find_fault(content, "RIS") or "no RIS reference in the document")
         if len(starts) > MAX_REFERENCES:
             return failure(f"the document has more than {MAX_REFERENCES:,} references")
         ended = is_nbib or bool(_ENDS.search(content, starts[-1]))
         records = list(_references(content, starts, is_nbib, self._clock()))
         return reading(records, whole and ended)
-
-
-def _no_reference(content: str) -> str:
-    """Explain that there is no reference, and name the format of the document if it is known."""
-    if fault := find_fault(content, "RIS"):
-        return fault
-    beginning = content.lstrip()[:40]
-    other = next((name for sign, name in _OTHERS.items() if beginning.startswith(sign)), "")
-    hint = f": it is in the format of {other}; export it as RIS" if other else ""
-    return f"no RIS reference in the document{hint}"
 
 
 def _references(

@@ -148,7 +148,6 @@ def test_a_notice_in_an_nbib_file_names_its_paper() -> None:
 
 
 def test_another_format_of_references_is_named() -> None:
-    assert "format of EndNote (.enw)" in read(Ris, b"%0 Journal Article\n%T Sand\n").error
     assert read(Ris, b"no references").error == "no RIS reference in the document"
 
 

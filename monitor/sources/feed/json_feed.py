@@ -11,11 +11,11 @@ from typing import Any
 
 import msgspec
 
+from monitor.sources.api.values import get_list, get_text
 from monitor.sources.fields.dates import parse_any_date
 from monitor.sources.fields.encoding import decode
 
 MAX_ENTRIES = 5_000
-MAX_NAME_DEPTH = 8  # objects around a name
 _LISTS = ("items", "entries", "papers", "articles", "elements")
 _SUMMARIES = ("abstract", "summary", "description")
 _CONTENTS = ("content_text", "content_html", "content", "contents")
@@ -157,7 +157,7 @@ def _to_text(value: object) -> str:
         value = value[0] if value else None
     if isinstance(value, Mapping):
         value = next((value[key] for key in ("content", "value", "href") if value.get(key)), None)
-    return str(value) if isinstance(value, (str, int, float)) and str(value).strip() else ""
+    return get_text(value)
 
 
 def _pdf_attachment(item: Mapping[str, Any]) -> str:
@@ -175,16 +175,11 @@ def _date(text: str) -> datetime | None:
     return parse_any_date(text)
 
 
-def _names(value: object, depth: int = 0) -> list[str]:
+def _names(value: object) -> list[str]:
     """Names of authors or tags: a string, an object with a name, or a list of either."""
-    if depth > MAX_NAME_DEPTH:
-        return []
-    if isinstance(value, str):
-        return [value] if value.strip() else []
-    if isinstance(value, Mapping):
-        return _names(value.get("name") or value.get("term"), depth + 1)
-    if isinstance(value, list):
-        return [
-            name for part in value if not isinstance(part, list) for name in _names(part, depth)
-        ]
-    return []
+    parts = get_list(value)
+    named = (
+        part.get("name") or part.get("term") if isinstance(part, Mapping) else part
+        for part in parts
+    )
+    return list(filter(None, map(get_text, named)))

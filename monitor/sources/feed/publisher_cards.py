@@ -81,8 +81,12 @@ _NOTICE = re.compile(
     r"|preprint (?:under|withdrawn|has)|revised manuscript)",
     re.IGNORECASE,
 )
-_START_TAG = re.compile(r"<([a-z]\w{0,20})\s[^<>]{1,2000}>")
-_ITEM = re.compile(r"\sitemprop=[\"']?(description|abstract|creator|author)\b")
+_ITEM = re.compile(
+    r"<(?P<tag>[a-z]\w{0,20})\b[^<>]{0,2000}?\sitemprop=[\"']?"
+    r"(?:(?P<is_name>creator|author)|description|abstract)\b[^<>]{0,2000}>"
+    r"(?P<content>.{0,20000}?)</(?P=tag)>",
+    re.DOTALL,
+)
 
 
 class Card(msgspec.Struct, frozen=True, gc=False):
@@ -242,18 +246,11 @@ def _card_of_items(markup: str) -> Card | None:
     """Read a card of HTML that marks its authors or description as such; None for any other."""
     if "itemprop" not in markup:
         return None
-    names: list[str] = []
-    abstracts: list[str] = []
-    end = 0
-    for tag in _START_TAG.finditer(markup):
-        item = _ITEM.search(tag.group()) if tag.start() >= end else None
-        close = markup.find(f"</{tag[1]}>", tag.end()) if item else -1
-        if item is None or close < 0:
-            continue
-        target = abstracts if item[1] in ("description", "abstract") else names
-        target.append(text(markup[tag.end() : close]))
-        end = close
-    names = list(filter(None, names))
-    if not (names or abstracts):
+    items = list(_ITEM.finditer(markup))
+    names, abstracts = (
+        [text(item["content"]) for item in items if bool(item["is_name"]) is is_name]
+        for is_name in (True, False)
+    )
+    if not any((*names, *abstracts)):
         return None
-    return Card(" ".join(filter(None, abstracts)), "; ".join(names))
+    return Card(" ".join(filter(None, abstracts)), "; ".join(filter(None, names)))
