@@ -40,8 +40,8 @@ _ANCHOR = re.compile(
     r'<a\s[^<>]*?href="(?P<url>[^"<>]*)"[^<>]*>(?P<text>[^<>]{0,20000})</a>', re.IGNORECASE
 )
 _BEGINS_LINE = r"[ \t#>*+•-]*"
-# What a link has for its text, up to the bracket before its address: from the end of a line on
-# ("[" alone on it); from the start of a line, where brackets need not pair ("[0, 1)"); within one.
+# The text of a link, up to the bracket before its address: paragraphs after a "[" alone on its
+# line; from the start of a line, where brackets need not pair ("[0, 1)"); words within a line.
 _PARAGRAPHS = r"[ \t]{0,9}\n(?:\\\]|[^\[\]]|\[(?![ \t]{0,9}\n)|\](?![(\[])){0,20000}+"
 _PARAGRAPH = rf"(?:\\\]|[^\]\n]|\](?![(\[])|\n(?!\s*\n|{_BEGINS_LINE}\[)){{0,20000}}+"
 _WORDS = r"(?:\\[\[\]]|[^\[\]\n]|\n(?!\s*\n)|\[[^\[\]]*\]){0,20000}+"
