@@ -36,7 +36,6 @@ from monitor.rank import (
     Judged,
     Place,
     Ranking,
-    Reason,
     features_of,
     learn,
     written_words,
@@ -181,17 +180,15 @@ def _by(listed: Sequence[tuple[DigestPaper, Change]], placed: Sequence[Place]) -
 def _with_reasons(
     ranking: Ranking, entries: Sequence[DigestPaper], in_full: Collection[int]
 ) -> tuple[DigestPaper, ...]:
-    """Name for papers in full the marked paper that counts most, and such words of the text."""
-    full = [entry for entry in entries if entry.paper_id in in_full]
-    shown = [written_words(headline(entry).text, excerpt(entry).text) for entry in full]
-    reasons = iter(ranking.reasons([entry.paper for entry in full], shown, MAX_WORDS))
     return tuple(
-        _explained(entry, next(reasons)) if entry.paper_id in in_full else entry
-        for entry in entries
+        _explained(ranking, entry) if entry.paper_id in in_full else entry for entry in entries
     )
 
 
-def _explained(entry: DigestPaper, reason: Reason) -> DigestPaper:
+def _explained(ranking: Ranking, entry: DigestPaper) -> DigestPaper:
+    """Name the marked paper that counts most, and such words of the text shown."""
+    shown = written_words(headline(entry).text, excerpt(entry).text)
+    reason = ranking.reason(entry.paper, shown, MAX_WORDS)
     like = readable_title(reason.like.paper.title) if reason.like else ""
     placed = structs.replace(entry.placed, like=like, words=reason.words)
     return structs.replace(entry, placed=placed)

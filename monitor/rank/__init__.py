@@ -9,33 +9,13 @@ word_counts.z   in how many of 10,000 papers each word stands (`benchmarks/count
     ranking.why(paper).papers
 """
 
-from monitor.model import Verdict
-from monitor.rank.features import Features, features, features_of, written_words
-from monitor.rank.learn import (
-    MAX_JUDGED,
-    Judged,
-    PaperShare,
-    Place,
-    Ranking,
-    Reason,
-    Why,
-    WordShare,
-    learn,
-)
-
-__all__ = [
-    "MAX_JUDGED",
-    "Features",
-    "Judged",
-    "PaperShare",
-    "Place",
-    "Ranking",
-    "Reason",
-    "Verdict",
-    "Why",
-    "WordShare",
-    "features",
-    "features_of",
-    "learn",
-    "written_words",
-]
+from monitor.model import Verdict as Verdict
+from monitor.rank.features import Features as Features
+from monitor.rank.features import features as features
+from monitor.rank.features import features_of as features_of
+from monitor.rank.features import written_words as written_words
+from monitor.rank.learn import MAX_JUDGED as MAX_JUDGED
+from monitor.rank.learn import Judged as Judged
+from monitor.rank.learn import Place as Place
+from monitor.rank.learn import Ranking as Ranking
+from monitor.rank.learn import learn as learn

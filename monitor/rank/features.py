@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import accumulate
@@ -90,26 +90,18 @@ def join(papers: Sequence[Features]) -> Rows:
 
 def places_of(texts: Iterable[str]) -> list[int]:
     """Return the places of the words of some texts in order."""
-    return [place for text in texts for place in _places_in(text)]
-
-
-def _places_in(text: str) -> Iterator[int]:
-    for piece in cut(text).lower().split():
-        yield from _places_of_piece(piece)
+    pieces = (piece for text in texts for piece in cut(text).lower().split())
+    return [place for piece in pieces for place in _places_of_piece(piece)]
 
 
 @kept(65_536)
 def _places_of_piece(piece: bytes) -> tuple[int, ...]:
-    return tuple(map(place_of, forms_of_piece(piece)))
-
-
-def forms_of_piece(piece: bytes) -> tuple[str, ...]:
-    """Return the words of a piece of a text, in the singular, without stop words and letters."""
+    """Return the places of the words of a piece of a text, in the singular."""
     if piece.isalnum():
-        forms: tuple[str, ...] = (form_of(piece.decode()),)
+        forms = [form_of(piece.decode())]
     else:
-        forms = tuple(word.form for word in words_of_piece(piece) if word.end - word.start == 1)
-    return tuple(form for form in forms if counts_as_word(form))
+        forms = [word.form for word in words_of_piece(piece) if word.end - word.start == 1]
+    return tuple(place_of(form) for form in forms if counts_as_word(form))
 
 
 def counts_as_word(form: str) -> bool:

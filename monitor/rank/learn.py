@@ -21,7 +21,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.kept import kept
 from monitor.model import Paper, Verdict
 from monitor.rank.features import (
     Features,
@@ -116,11 +115,6 @@ def learn(judged: Sequence[Judged], topic_words: Sequence[str]) -> Ranking:
     return Ranking([*rated[-MAX_JUDGED:], *unjudged[-MAX_UNJUDGED:]], topic_words)
 
 
-@kept(1_024)
-def _features_of_topic(words: tuple[str, ...]) -> Features:
-    return weigh(places_of(words))
-
-
 class _Scale(NamedTuple):
     """Which scores are likely, from what each rated paper scores without its rating.
 
@@ -147,7 +141,7 @@ class Ranking:
         self._row_weights = np.repeat(_ROW_WEIGHTS, [self.wanted, self._unwanted, unjudged, 1])
         self._targets = np.repeat([1.0, -1.0, 1.0], [self.wanted, self._unwanted + unjudged, 1])
         self._fades = _LEXICAL_SHARE / (self.wanted + _LEXICAL_FADES)
-        self._topic = _features_of_topic(tuple(topic_words))
+        self._topic = weigh(places_of(topic_words))
         if self.wanted:
             self._solve()
 
@@ -156,9 +150,7 @@ class Ranking:
 
         Without a wanted paper this is the lexical score.
         """
-        if not self.wanted:
-            return lexical
-        return float(self._f([paper])[0]) + self._fades * lexical / _MAX_LEXICAL
+        return self.place([paper], [lexical])[0].score
 
     def likely(self, paper: Paper) -> bool:
         """Return whether readers wanted most of the judged papers with scores like this one's.
@@ -168,28 +160,22 @@ class Ranking:
         """
         return self.place([paper], [0.0])[0].likely
 
-    def folds(self, paper: Paper) -> bool:
-        """Return whether a paper scores lower than nearly all that readers wanted."""
-        return self.place([paper], [0.0])[0].folds
-
     def place(self, papers: Sequence[Paper], lexical: Sequence[float]) -> list[Place]:
-        """Return `score`, `likely` and `folds` of each paper; no other paper changes them."""
+        """Return `score` and `likely` of each paper; no other paper changes them.
+
+        `folds` is whether it scores lower than nearly all that readers wanted.
+        """
         if not self.wanted or not papers:
             return [Place(score, False, False) for score in lexical]
         learned = self._f(papers)
         scores = (learned + self._fades * np.array(lexical) / _MAX_LEXICAL).tolist()
-        if not self.calibrated:
+        if min(self.wanted, self._unwanted) < _LIKELY_FROM:
             return [Place(score, False, False) for score in scores]
         scale = self._scale
         likely = scale.likely.take(scale.ends.searchsorted(learned))
         likely &= learned >= scale.median
         folds = learned < scale.lowest_wanted
         return list(map(Place, scores, likely.tolist(), folds.tolist()))
-
-    @cached_property
-    def calibrated(self) -> bool:
-        """Whether there are enough ratings of both kinds to say anything of a single paper."""
-        return min(self.wanted, self._unwanted) >= _LIKELY_FROM
 
     def why(self, paper: Paper) -> Why:
         """Return what the score of a paper is made of, but for the lexical part."""
@@ -212,28 +198,21 @@ class Ranking:
             base=self._base,
         )
 
-    def reasons(
-        self, papers: Sequence[Paper], shown: Sequence[Mapping[int, str]], most: int
-    ) -> list[Reason]:
-        """Return what speaks most for each paper, by `why`.
+    def reason(self, paper: Paper, shown: Mapping[int, str], most: int) -> Reason:
+        """Return what speaks most for a paper, by `why`.
 
         `words` are the `most` weighty of those that are `shown`, by `written_words`.
         """
         if not self.wanted:
-            return [Reason(None, ()) for _ in papers]
-        return [
-            self._reason(paper, written, most) for paper, written in zip(papers, shown, strict=True)
-        ]
-
-    def _reason(self, paper: Paper, written: Mapping[int, str], most: int) -> Reason:
+            return Reason(None, ())
         places, of_words, of_papers = self._shares(paper, self.wanted)
         good = [
-            (-share, at) for at, share in enumerate(of_words) if share > 0 and places[at] in written
+            (-share, at) for at, share in enumerate(of_words) if share > 0 and places[at] in shown
         ]
         best = max(range(self.wanted), key=of_papers.__getitem__)
         return Reason(
             self.judged[best] if of_papers[best] > 0 else None,
-            tuple(written[places[at]] for _, at in sorted(good)[:most]),
+            tuple(shown[places[at]] for _, at in sorted(good)[:most]),
         )
 
     def _shares(self, paper: Paper, count: int) -> tuple[list[int], list[float], list[float]]:

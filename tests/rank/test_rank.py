@@ -78,7 +78,7 @@ def test_a_score_depends_on_no_other_paper_of_the_day(judged, day, seed):
     assert [together[n] for n in range(len(day))] == alone
     places = ranking.place(day, [1.0] * len(day))
     assert [one.score.hex() for one in places] == alone
-    assert [one[1:] for one in places] == [(ranking.likely(p), ranking.folds(p)) for p in day]
+    assert [one.likely for one in places] == [ranking.likely(p) for p in day]
 
 
 def test_scores_left_out_are_those_without_the_judgement():
@@ -124,7 +124,8 @@ def test_likely_is_what_most_of_the_ten_nearest_answers_say(wanted, unwanted, da
 def test_reasons_name_the_words_shown_that_weigh_most(judged, day):
     ranking = learn(judged, ["robot"])
     shown = [written_words(paper.title, paper.abstract[:20]) for paper in day]
-    for paper, words, reason in zip(day, shown, ranking.reasons(day, shown, 2), strict=True):
+    for paper, words in zip(day, shown, strict=True):
+        reason = ranking.reason(paper, words, 2)
         whole = ranking.why(paper)
         written = {word.casefold(): word for word in words.values()}
         weighs = {word: share for word, share in whole.words if share > 0 and word in written}
@@ -161,13 +162,10 @@ def test_a_paper_is_likely_only_after_five_answers_of_each_kind():
     wanted = [about("agent", "robot", noun) for noun in NOUNS[1:6]] * 3
     unwanted = [about("galaxy", "polymer", noun, verdict="unwanted") for noun in NOUNS[3:8]]
     ranking = learn([*unwanted, *wanted], [])
-    assert ranking.likely(Paper("agent robot"))
-    assert not ranking.likely(Paper("galaxy polymer"))
-    assert not ranking.folds(Paper("agent robot"))
-    assert ranking.folds(Paper("galaxy polymer"))
+    day = [Paper("agent robot"), Paper("galaxy polymer")]
+    assert [place[1:] for place in ranking.place(day, [0, 0])] == [(True, False), (False, True)]
     few = learn([*unwanted[:4], *wanted], [])
-    assert not few.likely(Paper("agent robot"))
-    assert not few.folds(Paper("galaxy polymer"))
+    assert [place[1:] for place in few.place(day, [0, 0])] == [(False, False)] * 2
 
 
 def test_singular_and_plural_are_one_word_and_stop_words_none():
