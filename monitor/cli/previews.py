@@ -23,6 +23,7 @@ from monitor.channels.email.render import ReaderLinks
 from monitor.channels.email.settings import SmtpSettings
 from monitor.channels.email.smtp import SmtpServer
 from monitor.channels.file import Pages, page_name
+from monitor.channels.slack.api import Bot
 from monitor.channels.slack.channel import Slack
 from monitor.cli.opening import open_configured, open_or_empty
 from monitor.cli.options import (
@@ -172,7 +173,7 @@ def _write_mail(runtime: Runtime, folder: Path, digest: Digest) -> DigestReport:
 
 def _write_slack(runtime: Runtime, folder: Path, digest: Digest) -> DigestReport:
     """Write the messages of a digest as Slack gets them."""
-    slack = Slack("slack", channel="#preview", token="not used")
+    slack = Slack("slack", "#preview", Bot("not used", ""))
     parts = slack.render(digest, runtime.templates)
     stem = _stem(folder, digest)
     file = stem.with_name(f"{stem.name}.json")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from monitor.channels.slack.api import Answer, TooLongError, read_refusal
+from monitor.channels.slack.api import Answer, Bot, TooLongError, Webhook, read_refusal
 from monitor.channels.slack.blocks import text_of
 from monitor.channels.slack.channel import Slack
 from monitor.model import Delivery, DeliveryState, Digest, DigestSection, Outcome, Rendered
@@ -39,11 +39,11 @@ def slack() -> Iterator[SlackServer]:
 def bot(
     slack: SlackServer, channel: str = "#papers", token: str = TOKEN, timeout: int = 60
 ) -> Slack:
-    return Slack("lab", channel=channel, token=token, base_url=slack.base_url, timeout=timeout)
+    return Slack("lab", channel, Bot(token, slack.base_url, timeout))
 
 
 def hook(slack: SlackServer) -> Slack:
-    return Slack("lab", webhook=slack.webhook, timeout=60)
+    return Slack("lab", "lab", Webhook(slack.webhook, 60))
 
 
 def planned(part: Rendered, parent: str = "", **changes: Any) -> Delivery:
@@ -340,8 +340,8 @@ def test_a_server_that_is_not_there_is_the_channels_fault() -> None:
     with closed_port() as port:
         url = f"http://127.0.0.1:{port}/"
         for ours in (
-            Slack("lab", channel="#papers", token=TOKEN, base_url=url),
-            Slack("lab", webhook=f"{url}services/T0/B0/secret"),
+            Slack("lab", "#papers", Bot(TOKEN, url)),
+            Slack("lab", "lab", Webhook(f"{url}services/T0/B0/secret")),
         ):
             [outcome] = send(ours)
             assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, True)
@@ -455,9 +455,9 @@ def test_slack_is_reached_through_a_proxy_of_the_environment(
     with misbehaving_server() as proxy:
         monkeypatch.setenv("HTTP_PROXY", proxy.url(""))
         channel = (
-            Slack("lab", channel="#papers", token=TOKEN, base_url="http://slack.example/api/")
+            Slack("lab", "#papers", Bot(TOKEN, "http://slack.example/api/"))
             if name == "bot"
-            else Slack("lab", webhook="http://slack.example/services/T0")
+            else Slack("lab", "lab", Webhook("http://slack.example/services/T0"))
         )
         send(channel)
         [request] = proxy.requests
@@ -469,7 +469,7 @@ def test_W06_no_secret_is_shown_or_logged(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     logging.getLogger("slack_sdk").setLevel(logging.DEBUG)
-    bad = Slack("lab", webhook="htp://hooks.example/services/a-secret-path")
+    bad = Slack("lab", "lab", Webhook("htp://hooks.example/services/a-secret-path"))
     errors = [outcome.error for ours in (bot(slack), hook(slack), bad) for outcome in send(ours)]
     slack.faults.append(Fault(500, "oops"))
     errors += [outcome.error for outcome in send(hook(slack))]

@@ -14,6 +14,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from monitor.model import Delivery, DeliveryState, Json, Outcome
 from monitor.text import clean
+from monitor.text.tables import word_set
 
 # An answer has a few thousand bytes; a page of history some hundred thousand.
 MAX_ANSWER_BYTES = 16 * 1024 * 1024
@@ -173,9 +174,13 @@ class Bot:
             return answer
         if answer.code in _THREAD_GONE_CODES:
             return None
-        if answer.status == 200 and answer.data.get("ok") is True:
-            return read_success(answer.data)
-        return read_refusal(answer)
+        if answer.status != 200 or answer.data.get("ok") is not True:
+            return read_refusal(answer)
+        if not answer.data.get("ts"):
+            error = "Slack accepted the message but returned no timestamp (ts)"
+            return Outcome(DeliveryState.UNKNOWN, error)
+        reference = f"{answer.data.get('channel', '')}:{answer.data['ts']}"
+        return Outcome(DeliveryState.SENT, reference=reference)
 
     def find(self, delivery: Delivery) -> Outcome | None:
         """Return SENT if the delivery is there, RETRY if it is not, None without an answer."""
@@ -260,33 +265,26 @@ class Webhook:
 # ── what answers mean: the codes are those of chat.postMessage ────────────────────────
 
 
-def _codes(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
 # The token or the app is at fault: nothing can be posted until the operator repairs it.
-_APP_CODES = _codes(
+_APP_CODES = word_set(
     "invalid_auth not_authed token_revoked token_expired account_inactive missing_scope "
     "no_permission team_access_not_granted ekm_access_denied org_login_required "
     "not_allowed_token_type two_factor_setup_required accesslimited team_disabled"
 )
-_RATE_LIMIT_CODES = _codes("ratelimited rate_limited request_timeout")
-_UNCLEAR_CODES = _codes("fatal_error internal_error service_unavailable")
-_THREAD_GONE_CODES = _codes(
+_RATE_LIMIT_CODES = word_set("ratelimited rate_limited request_timeout")
+_UNCLEAR_CODES = word_set("fatal_error internal_error service_unavailable")
+_THREAD_GONE_CODES = word_set(
     "thread_not_found message_not_found invalid_thread_ts cannot_reply_to_message"
 )
-_TOO_LONG_CODES = _codes("msg_blocks_too_long msg_too_long")
-_FORMAT_CODES = _codes(
+_TOO_LONG_CODES = word_set("msg_blocks_too_long msg_too_long")
+_FORMAT_CODES = word_set(
     "invalid_payload no_text invalid_arguments invalid_blocks invalid_blocks_format"
 )
 _HINTS = {
     "not_in_channel": "invite the app to the channel: /invite @its-name",
     "channel_not_found": "no such channel, or a private one that the app is not in",
-    "is_archived": "the channel is archived",
     "missing_scope": "the app needs the scope chat:write",
     "invalid_auth": "slack.token is wrong",
-    "token_revoked": "slack.token was revoked",
-    "no_service": "the webhook was removed",
 }
 # The request was not carried out where it arrived (RFC 9110, 15.4); 303 may follow one that was.
 _REDIRECT_STATUSES = (301, 302, 307, 308)
@@ -296,14 +294,6 @@ _SECONDS = re.compile(r"[0-9]{1,9}")
 
 class TooLongError(Exception):
     """Slack refused the message for its size: nothing was posted."""
-
-
-def read_success(data: Mapping[str, Any]) -> Outcome:
-    if not data.get("ts"):
-        return Outcome(
-            DeliveryState.UNKNOWN, "Slack accepted the message but returned no timestamp (ts)"
-        )
-    return Outcome(DeliveryState.SENT, reference=f"{data.get('channel', '')}:{data['ts']}")
 
 
 def read_refusal(answer: Answer, *, webhook: bool = False) -> Outcome:

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from monitor.channels.slack.menus import add_menu
 from monitor.digest.about import name_digest, subject
@@ -140,23 +139,8 @@ def _atoms(mrkdwn: str, limit: int) -> Iterator[str]:
 # Papers that the first message shows in full, at most, and the room that each may take.
 IN_FIRST_MESSAGE = 5
 
-
-@dataclass(frozen=True, slots=True)
-class _Papers:
-    """Renders the papers of a digest in full, with menus where ratings can be received."""
-
-    digest: Digest
-    templates: Templates
-    menus: bool
-
-    def in_full(self, entry: DigestPaper) -> Iterator[Piece]:
-        text = self.templates.render("slack/paper.j2", entry=entry, digest=self.digest)
-        if not self.menus:
-            yield text
-            return
-        for number, part in enumerate(cut(text, SECTION_LIMIT)):
-            block = section(part)
-            yield block if number else add_menu(block, entry, self.digest)
+# Writes a paper in full.
+InFull = Callable[[DigestPaper], Iterable[Piece]]
 
 
 def render_digest(
@@ -167,17 +151,24 @@ def render_digest(
     `threaded` is whether the later ones are in a thread, `menus` whether papers in full have one
     to answer with.
     """
-    papers = _Papers(digest, templates, menus)
     text = escape(subject(digest))
     if not digest.papers:
         return _parts(messages([templates.render("slack/quiet.j2", digest=digest)], text))
+
+    def in_full(entry: DigestPaper) -> list[Piece]:
+        text = templates.render("slack/paper.j2", entry=entry, digest=digest)
+        if not menus:
+            return [text]
+        parts = [section(part) for part in cut(text, SECTION_LIMIT)]
+        return [*(add_menu(part, entry, digest) for part in parts[:1]), *parts[1:]]
+
     best = digest.best(min(digest.full, IN_FIRST_MESSAGE))
     for count in range(len(best), -1, -1):
         shown = best[:count]
-        first = list(_first_message(papers, shown, threaded))
+        first = list(_first_message(digest, templates, in_full, shown, threaded))
         if len(paginate(first)) == 1:
             break
-    return _parts(messages(first, text, _others(papers, shown)))
+    return _parts(messages(first, text, _others(digest, templates, in_full, shown)))
 
 
 def render_notice(notice: Notice, templates: Templates) -> tuple[Rendered, ...]:
@@ -186,14 +177,17 @@ def render_notice(notice: Notice, templates: Templates) -> tuple[Rendered, ...]:
 
 
 def _first_message(
-    papers: _Papers, shown: Collection[DigestPaper], threaded: bool
+    digest: Digest,
+    templates: Templates,
+    in_full: InFull,
+    shown: Collection[DigestPaper],
+    threaded: bool,
 ) -> Iterator[Piece]:
-    digest, templates = papers.digest, papers.templates
     yield header(clean(name_digest(digest)))
     yield templates.render("slack/header.j2", digest=digest, full=digest.full)
     for entry in shown:
         yield DIVIDER
-        yield from papers.in_full(entry)
+        yield from in_full(entry)
     yield DIVIDER
     below = digest.papers - len(shown)
     yield templates.render("slack/contents.j2", digest=digest, below=below, threaded=threaded)
@@ -201,11 +195,12 @@ def _first_message(
     yield from map(context, cut(footer, SECTION_LIMIT))
 
 
-def _others(papers: _Papers, shown: Collection[DigestPaper]) -> Iterator[Piece]:
+def _others(
+    digest: Digest, templates: Templates, in_full: InFull, shown: Collection[DigestPaper]
+) -> Iterator[Piece]:
     """Yield the papers that are not shown yet, by topic: the best in full, the others as titles."""
-    digest, templates = papers.digest, papers.templates
     done = {entry.paper_id for entry in shown}
-    in_full = {entry.paper_id for entry in digest.best(digest.full)}
+    best = {entry.paper_id for entry in digest.best(digest.full)}
     for group in digest.groups:
         left = [entry for entry in group.entries if entry.paper_id not in done]
         if not left:
@@ -213,12 +208,12 @@ def _others(papers: _Papers, shown: Collection[DigestPaper]) -> Iterator[Piece]:
         yield DIVIDER
         yield f"*{escape(clean(group.heading))}*"
         for entry in left:
-            if entry.paper_id in in_full:
-                yield from papers.in_full(entry)
+            if entry.paper_id in best:
+                yield from in_full(entry)
         lines = (
             templates.render("slack/title_line.j2", entry=entry, digest=digest)
             for entry in left
-            if entry.paper_id not in in_full
+            if entry.paper_id not in best
         )
         yield from join_lines(lines)
 

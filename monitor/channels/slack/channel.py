@@ -13,7 +13,7 @@ from dataclasses import replace
 from pydantic import ValidationInfo, model_validator
 
 from monitor.channels.base import TAKEN_OVER, Channel, ChannelOptions, Shared
-from monitor.channels.slack import BASE_URL, blocks
+from monitor.channels.slack import blocks
 from monitor.channels.slack.api import Bot, TooLongError, Webhook
 from monitor.model import (
     Delivery,
@@ -49,43 +49,30 @@ class SlackOptions(ChannelOptions):
 
 
 class Slack(Channel):
-    """The channel `kind: slack`: to `channel` with a bot `token`, or to an incoming `webhook`."""
+    """The channel `kind: slack`: to a channel by a bot, or to an incoming webhook."""
 
     kind = "slack"
     Options = SlackOptions
     min_interval = SECONDS_BETWEEN_MESSAGES
 
     def __init__(
-        self,
-        name: str,
-        *,
-        channel: str = "",
-        token: str = "",
-        base_url: str = BASE_URL,
-        webhook: str = "",
-        timeout: int = 30,
-        menus: bool = False,
+        self, name: str, recipient: str, poster: Bot | Webhook, *, menus: bool = False
     ) -> None:
         """With `menus`, papers in full have one to rate with: `serve` must receive the ratings."""
         self.name = name
+        self._poster = poster
+        self._bot = poster if isinstance(poster, Bot) else None
         self._menus = menus
-        self._bot = None if webhook else Bot(token, base_url, timeout)
-        self._poster = self._bot or Webhook(webhook, timeout)
-        self._recipient = name if webhook else channel
-        self.outage_group = f"slack webhook {name}" if webhook else "slack"
+        self._recipient = recipient
+        self.outage_group = "slack" if self._bot else f"slack webhook {name}"
 
     @classmethod
     def open(cls, name: str, options: SlackOptions, shared: Shared) -> Slack:
         if options.webhook:
-            return cls(name, webhook=options.webhook.reveal())
+            return cls(name, name, Webhook(options.webhook.reveal()))
         assert shared.slack, "a bot's channel is refused without a slack: section"
-        return cls(
-            name,
-            channel=options.channel or "",
-            token=shared.slack.token.reveal(),
-            base_url=shared.slack.base_url,
-            menus=shared.slack_answers,
-        )
+        bot = Bot(shared.slack.token.reveal(), shared.slack.base_url)
+        return cls(name, options.channel or "", bot, menus=shared.slack_answers)
 
     def recipients(self) -> tuple[str, ...]:
         """The channel's name; for a webhook this channel's own, since its URL is a secret."""
@@ -93,9 +80,7 @@ class Slack(Channel):
 
     def render(self, digest: Digest, templates: Templates) -> tuple[Rendered, ...]:
         threaded = self._bot is not None
-        return blocks.render_digest(
-            digest, templates, threaded=threaded, menus=threaded and self._menus
-        )
+        return blocks.render_digest(digest, templates, threaded=threaded, menus=self._menus)
 
     def render_notice(self, notice: Notice, templates: Templates) -> tuple[Rendered, ...]:
         return blocks.render_notice(notice, templates)

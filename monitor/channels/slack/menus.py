@@ -54,29 +54,24 @@ def add_menu(section: Json, entry: DigestPaper, digest: Digest) -> Json:
     return {**section, "block_id": block_id, "accessory": menu}
 
 
-def read_press(payload: object) -> Press | None:
+def read_press(payload: Any) -> Press | None:
     """Return what was pressed as Slack's `block_actions` says it; None for anything else."""
     try:
-        return _read(payload)
+        action: Mapping[str, Any] = payload["actions"][0]
+        block, paper_id, period, subscription = action["block_id"].split("|", 3)
+        verdict = action["selected_option"]["value"]
+        names = payload["type"], action["action_id"], block
+        if names != ("block_actions", ACTION, _BLOCK) or verdict not in CHOICES:
+            return None
+        return Press(
+            team=str(payload["team"]["id"]),
+            channel=str(payload["channel"]["id"]),
+            user=str(payload["user"]["id"]),
+            subscription=subscription,
+            period=period,
+            paper_id=int(paper_id),
+            verdict=verdict,
+            at=float(action.get("action_ts", 0)),
+        )
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):
         return None  # another app's block, or a form that Slack did not have when this was written
-
-
-def _read(payload: Any) -> Press | None:
-    action: Mapping[str, Any] = payload["actions"][0]
-    if payload["type"] != "block_actions" or action["action_id"] != ACTION:
-        return None
-    kind, paper_id, period, subscription = action["block_id"].split("|", 3)
-    verdict = action["selected_option"]["value"]
-    if kind != _BLOCK or verdict not in CHOICES:
-        return None
-    return Press(
-        team=str(payload["team"]["id"]),
-        channel=str(payload["channel"]["id"]),
-        user=str(payload["user"]["id"]),
-        subscription=subscription,
-        period=period,
-        paper_id=int(paper_id),
-        verdict=verdict,
-        at=float(action.get("action_ts", 0)),
-    )

@@ -29,9 +29,7 @@ _ACKNOWLEDGING = 4
 _HINTS = {
     "invalid_auth": "slack.app_token is wrong",
     "not_allowed_token_type": "slack.app_token is no app-level token",
-    "token_revoked": "slack.app_token was revoked",
     "missing_scope": "the app-level token needs the scope connections:write",
-    "ratelimited": "Slack allows about one attempt a minute: try again then",
 }
 
 
