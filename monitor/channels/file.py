@@ -108,9 +108,10 @@ class Pages(Channel):
         """
         page = self.page(delivery)
         try:
-            for further, content in _further_files(page, delivery):
-                _write(further, content, lambda: True, self._page_mode())
-            if not _write(page, _content(delivery), commit_handoff, self._page_mode()):
+            for number, html in enumerate(delivery.rendered.body.get("more", ()), 2):
+                further = page.with_name(numbered(page.name, number))
+                _write(further, html.encode("utf-8", "replace"), self._page_mode())
+            if not _write(page, _content(delivery), self._page_mode(), commit_handoff):
                 return TAKEN_OVER
         except OSError as error:
             return Outcome(
@@ -130,11 +131,9 @@ class Pages(Channel):
             written = False
         except OSError:
             return None
-        return (
-            self._list_page(page)
-            if written
-            else Outcome(DeliveryState.RETRY, f"{page} is not there")
-        )
+        if written:
+            return self._list_page(page)
+        return Outcome(DeliveryState.RETRY, f"{page} is not there")
 
     def check(self) -> str:
         try:
@@ -169,7 +168,7 @@ class Pages(Channel):
             pages = sorted(_pages(self._folder), key=lambda page: (page.period, page.subscription))
             html = self._templates.render("web/index.html.j2", pages=pages[::-1])
             index = self._folder / "index.html"
-            _write(index, html.encode("utf-8", "replace"), lambda: True, self._page_mode())
+            _write(index, html.encode("utf-8", "replace"), self._page_mode())
 
 
 def _of_folders(mode: int) -> int:
@@ -177,8 +176,10 @@ def _of_folders(mode: int) -> int:
     return mode | (mode & 0o444) >> 2
 
 
-def _write(path: Path, content: bytes, commit_handoff: Callable[[], bool], mode: int) -> bool:
-    """Write a file that is there in full or not at all; False when `handing_off` forbids it.
+def _write(
+    path: Path, content: bytes, mode: int, commit_handoff: Callable[[], bool] = lambda: True
+) -> bool:
+    """Write a file that is there in full or not at all; False when `commit_handoff` forbids it.
 
     A file that it replaces keeps its mode.
     """
@@ -209,11 +210,6 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
-
-
-def _further_files(page: Path, delivery: Delivery) -> Iterator[tuple[Path, bytes]]:
-    for number, html in enumerate(delivery.rendered.body.get("more", ()), 2):
-        yield page.with_name(numbered(page.name, number)), html.encode("utf-8", "replace")
 
 
 def page_name(period: str) -> str:

@@ -70,9 +70,10 @@ class RetrySettings(Section):
         return made + left // last
 
     def wait(self, delivery_id: int, attempts: int) -> timedelta:
-        """Return how long to wait after `attempts` and one more, jittered."""
+        """Return how long to wait after `attempts` and one more, each time the same."""
         least, most = self.waits[min(attempts, len(self.waits) - 1)]
-        return least + (most - least) * _jitter(delivery_id, attempts)
+        jitter = hashlib.sha256(f"{delivery_id}:{attempts}".encode()).digest()[:4]
+        return least + (most - least) * (int.from_bytes(jitter) / 2**32)
 
 
 DEFAULT_RETRY = RetrySettings()
@@ -161,9 +162,3 @@ def rest(tries: int, settings: RetrySettings = DEFAULT_RETRY) -> timedelta:
     """Return how long an outage group or a failing subscription rests after `tries` (from 1)."""
     first, most = settings.rest
     return min(first * (1 << min(max(tries - 1, 0), 10)), most)
-
-
-def _jitter(delivery_id: int, attempts: int) -> float:
-    """Return a number from 0 to 1 that is always the same for the same attempt."""
-    digest = hashlib.sha256(f"{delivery_id}:{attempts}".encode()).digest()
-    return int.from_bytes(digest[:4]) / 2**32

@@ -204,7 +204,7 @@ def _senders(runtime: Runtime) -> list[Check]:
         records = sender_dns.look(domain, runtime.dns)
     except sender_dns.NoAnswerError as fault:
         return [Check("mail DNS", True, f"not checked, the DNS does not answer: {fault}")]
-    return [Check(f"mail {record.name}", record.ok, record.message) for record in records]
+    return [Check(f"mail {name}", ok, message) for name, (ok, message) in records.items()]
 
 
 def _sources_read(runtime: Runtime) -> list[Check]:

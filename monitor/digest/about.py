@@ -8,7 +8,7 @@ from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 from monitor.digest.wording import format_count, format_moment, shorten_text, since, with_more
-from monitor.model import Digest, SourceReport, SourceWarning
+from monitor.model import Digest, SourceReport
 from monitor.text import clean
 
 _LONGEST_HEADING = 60
@@ -83,9 +83,8 @@ def what_was_read(digest: Digest) -> str:
     papers = format_count(sum(source.seen for source in digest.report), "paper")
     new = sum(source.new for source in digest.report)
     names = [_title(source) for source in digest.report]
-    sources = (
-        join_words(names) if len(names) <= _NAMED_SOURCES else format_count(len(names), "source")
-    )
+    many = len(names) > _NAMED_SOURCES
+    sources = format_count(len(names), "source") if many else join_words(names)
     return (
         f"Read: {papers} from {sources}{since(digest)}, {new:,} new; "
         f"last on {format_moment(max(read), digest.timezone)} ({digest.timezone})."
@@ -95,10 +94,12 @@ def what_was_read(digest: Digest) -> str:
 def source_notes(digest: Digest) -> list[str]:
     """Return what a reader should know of sources that fail, in plain words, details left out."""
     notes = [note for source in digest.report for note in _notes(source, digest)]
+    return _first_notes(notes, "more source problem")
+
+
+def _first_notes(notes: list[str], noun: str) -> list[str]:
     more = len(notes) - _MOST_NOTES
-    if more > 0:
-        return [*notes[:_MOST_NOTES], f"And {format_count(more, 'more source problem')}."]
-    return notes
+    return [*notes[:_MOST_NOTES], f"And {format_count(more, noun)}."] if more > 0 else notes
 
 
 def _notes(source: SourceReport, digest: Digest) -> Iterator[str]:
@@ -109,11 +110,8 @@ def _notes(source: SourceReport, digest: Digest) -> Iterator[str]:
     elif not source.last_read:
         yield f"{name} has not been read yet."
     for trouble in source.troubles:
-        yield _warning(trouble, name, digest)
-
-
-def _warning(trouble: SourceWarning, name: str, digest: Digest) -> str:
-    return _WARNINGS.get(trouble.kind, _OTHER_WARNING).format(name, _day(trouble.since, digest))
+        warning = _WARNINGS.get(trouble.kind, _OTHER_WARNING)
+        yield warning.format(name, _day(trouble.since, digest))
 
 
 def _day(at: datetime, digest: Digest) -> str:
@@ -133,9 +131,7 @@ def is_problem(note: str) -> bool:
 def digest_notes(digest: Digest) -> list[str]:
     """Return the notes of a digest and of its sources, none too long and not too many."""
     notes = [shorten_text(clean(note), _LONGEST_NOTE) for note in digest.notes]
-    more = len(notes) - _MOST_NOTES
-    kept = [*notes[:_MOST_NOTES], f"And {format_count(more, 'more note')}."] if more > 0 else notes
-    return [*kept, *source_notes(digest)]
+    return [*_first_notes(notes, "more note"), *source_notes(digest)]
 
 
 # ── why a reader gets it ────────────────────────────────────────────────────────────
@@ -148,11 +144,9 @@ def because(digest: Digest) -> str:
         return ""
     named = [_short(topic) for topic in about.topics[:_NAMED_TOPICS]]
     topics = join_words(with_more(named, len(about.topics)))
-    who = (
-        f"of the subscription “{_short(about.title)}” to"
-        if about.title
-        else (f"{_short(digest.subscription)} is subscribed to")
-    )
+    who = f"{_short(digest.subscription)} is subscribed to"
+    if about.title:
+        who = f"of the subscription “{_short(about.title)}” to"
     return f"You get this because {who} {topics}, {about.schedule} {digest.timezone}."
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from operator import attrgetter
 
 import msgspec
@@ -95,31 +95,19 @@ class ListedPapers:
         return title
 
 
-class _Labels:
-    """The titles of topics and sources in a digest, looked up once for all of its papers."""
+def _titles_and_search(
+    sources: Mapping[str, SourceLabel], names: Sequence[str]
+) -> tuple[tuple[str, ...], str]:
+    """Return what people call some sources, and where papers of theirs are searched for.
 
-    def __init__(
-        self, rules: Mapping[str, SectionRule], sources: Mapping[str, SourceLabel]
-    ) -> None:
-        self._rules = rules
-        self._sources = sources
-        self.topic = cache(self._topic)
-        self.titles_and_search = cache(self._titles_and_search)
-
-    def _topic(self, name: str) -> TopicWhy:
-        return TopicWhy(name, (), self._rules.get(name, _NO_RULE).title)
-
-    def _titles_and_search(self, names: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
-        """Return what people call some sources, and where papers of theirs are searched for.
-
-        The only source that there is is not named.
-        """
-        labels = [self._sources.get(name, _NO_LABEL) for name in names]
-        search = next((label.search for label in labels if label.search), "")
-        if len(self._sources) == 1 and all(name in self._sources for name in names):
-            return (), search
-        titles = (label.title or name for label, name in zip(labels, names, strict=True))
-        return tuple(titles), search
+    The only source that there is is not named.
+    """
+    labels = [sources.get(name, _NO_LABEL) for name in names]
+    search = next((label.search for label in labels if label.search), "")
+    if len(sources) == 1 and all(name in sources for name in names):
+        return (), search
+    titles = (label.title or name for label, name in zip(labels, names, strict=True))
+    return tuple(titles), search
 
 
 def draft(  # noqa: PLR0913 - all that a digest is drafted from
@@ -139,11 +127,20 @@ def draft(  # noqa: PLR0913 - all that a digest is drafted from
     listed by title only. `order` is another order within each topic's group. `listed` has the
     papers of other digests of the same run.
     """
-    papers = sorted(map(_gather, _by_paper(news)), key=attrgetter("rank"), reverse=True)
+    by_paper: dict[int, list[UnsentMatch]] = defaultdict(list)
+    for item in news:
+        by_paper[item.change.stored.id].append(item)
+    papers = sorted(map(_gather, by_paper.values()), key=attrgetter("rank"), reverse=True)
     kept = _share(papers, capacity, rules) if len(papers) > capacity else papers
-    labels, listed = _Labels(rules, sources), listed or ListedPapers()
-    groups = _sections([_title_of(news_item, late, labels, listed) for news_item in kept], rules)
-    latest = {news_item.latest.stored.id: news_item.latest for news_item in kept}
+    label = cache(partial(_titles_and_search, sources))
+    topic = cache(lambda name: TopicWhy(name, (), rules.get(name, _NO_RULE).title))
+    listed = listed or ListedPapers()
+    entries = [
+        _entry(paper, listed.shown(paper.latest.stored), topic, label(paper.latest.sources), late)
+        for paper in kept
+    ]
+    groups = _sections(entries, rules)
+    latest = {paper.latest.stored.id: paper.latest for paper in kept}
     if order:
         groups = tuple(_in_order(group, order, latest) for group in groups)
     return Draft(
@@ -152,13 +149,6 @@ def draft(  # noqa: PLR0913 - all that a digest is drafted from
         latest=latest,
         waiting=len(papers) - len(kept),
     )
-
-
-def _by_paper(news: Iterable[UnsentMatch]) -> list[list[UnsentMatch]]:
-    papers: dict[int, list[UnsentMatch]] = defaultdict(list)
-    for item in news:
-        papers[item.change.stored.id].append(item)
-    return list(papers.values())
 
 
 def _gather(matches: Sequence[UnsentMatch]) -> _News:
@@ -195,24 +185,33 @@ def _share(papers: Sequence[_News], count: int, rules: Mapping[str, SectionRule]
     return kept
 
 
-def _title_of(
-    news: _News, late: datetime | None, labels: _Labels, listed: ListedPapers
+def _entry(
+    news: _News,
+    paper: Paper,
+    topic: Callable[[str], TopicWhy],
+    label: tuple[tuple[str, ...], str],
+    late: datetime | None,
 ) -> DigestPaper:
     stored = news.latest.stored
-    titles, search = labels.titles_and_search(news.latest.sources)
+    titles, search = label
     return DigestPaper(
         paper_id=stored.id,
         revision=news.latest.revision,
         kind=news.kind,
-        paper=listed.shown(stored),
+        paper=paper,
         first_seen=stored.first_seen,
         sources=news.latest.sources,
         score=news.score,
-        matched=tuple(map(labels.topic, news.topics)),
+        matched=tuple(map(topic, news.topics)),
         late=late is not None and _arrival_time(news.latest) < late,
         source_titles=titles,
         search=search,
     )
+
+
+def _in_order(group: DigestSection, order: Order, latest: Mapping[int, Change]) -> DigestSection:
+    listed = [(entry, latest[entry.paper_id]) for entry in group.entries]
+    return replace(group, entries=tuple(order(group.topic, listed)))
 
 
 def _arrival_time(change: Change) -> datetime:
@@ -220,11 +219,6 @@ def _arrival_time(change: Change) -> datetime:
     paper = change.stored.paper
     announced = paper.announced or paper.listed_at
     return min(announced, change.at) if announced and change.kind is ChangeKind.NEW else change.at
-
-
-def _in_order(group: DigestSection, order: Order, latest: Mapping[int, Change]) -> DigestSection:
-    listed = [(entry, latest[entry.paper_id]) for entry in group.entries]
-    return replace(group, entries=tuple(order(group.topic, listed)))
 
 
 def _sections(

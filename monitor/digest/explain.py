@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 
@@ -76,7 +76,10 @@ def _explain(
 
     def why(topic: str) -> tuple[MatchReason, ...]:
         reasons = explain(topic, paper, entry.sources)
-        return reasons or _without_spans(explain(topic, source, entry.sources))
+        # Words without spans: they occur only in the source of a formula.
+        return reasons or tuple(
+            structs.replace(reason, spans=()) for reason in explain(topic, source, entry.sources)
+        )
 
     return structs.replace(
         entry,
@@ -89,11 +92,6 @@ def _explain(
     )
 
 
-def _without_spans(reasons: Iterable[MatchReason]) -> tuple[MatchReason, ...]:
-    """Keep the words of a reason without spans: they occur only in the source of a formula."""
-    return tuple(structs.replace(each, spans=()) for each in reasons)
-
-
 # More sentences are compared by number alone: an abstract has some ten.
 _MOST_SENTENCES = 100
 
@@ -103,10 +101,11 @@ def describe_revision(before: EarlierText | None, paper: Paper) -> Revision:
     if before is None:
         return Revision(version=paper.version)
     title = readable_title(before.title)
+    is_same = title.casefold() == readable_title(paper.title).casefold()
     return Revision(
         version=paper.version,
         version_before=before.version if before.version != paper.version else None,
-        title_before="" if _same(title, readable_title(paper.title)) else title,
+        title_before="" if is_same else title,
         sentences=count_changes(before.abstract, paper.abstract),
     )
 
@@ -121,7 +120,3 @@ def count_changes(before: str, after: str) -> int:
 def _sentences(text: str) -> list[str]:
     whole = clean(text)
     return [whole[start:end].casefold() for start, end in sentences(whole)][:_MOST_SENTENCES]
-
-
-def _same(first: str, other: str) -> bool:
-    return first.casefold() == other.casefold()

@@ -347,7 +347,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "source_line": wording.source_line,
     "stop_link": about.stop_link,
     "summary": wording.summary,
-    "top": wording.top,
+    "top": Digest.best,
     "verbatim": escape,
     "was_read": about.what_was_read,
     "what_changed": wording.what_changed,

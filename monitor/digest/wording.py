@@ -164,11 +164,6 @@ def _listed(entry: DigestPaper) -> str:
     return f"listed {last.day.day} {last.day:%b}{f' {last.day.year}' if is_old else ''}"
 
 
-def top(digest: Digest, count: int) -> tuple[DigestPaper, ...]:
-    """Return the `count` best papers over all groups, best first, but for those that are late."""
-    return tuple(digest.best(count))
-
-
 # ── dates and counts ────────────────────────────────────────────────────────────────
 
 

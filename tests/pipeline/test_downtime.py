@@ -6,7 +6,6 @@ import json
 from datetime import timedelta
 from pathlib import Path
 
-from monitor.digest.wording import top
 from monitor.model import DeliveryState
 from tests.downtime import down, faults
 from tests.house import House
@@ -48,7 +47,7 @@ def test_D03_of_thirty_days_the_first_are_listed_by_their_titles_and_none_is_lef
     entries = [entry for group in digest.groups for entry in group.entries]
     late = {int(entry.paper.title.split()[1]) for entry in entries if entry.late}
     assert late == set(range(1, 17))
-    assert {entry.paper_id for entry in top(digest, 400)} == {
+    assert {entry.paper_id for entry in digest.best(400)} == {
         entry.paper_id for entry in entries if not entry.late
     }
 

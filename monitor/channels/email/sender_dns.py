@@ -7,7 +7,6 @@ where only its owner can put them (RFC 7208, RFC 6376, RFC 7489).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 # Names reserved for documentation and tests (RFC 2606, RFC 6761).
 _NOBODYS = ("example", "example.com", "example.net", "example.org", "invalid", "localhost", "test")
@@ -22,26 +21,21 @@ class NoAnswerError(Exception):
 Lookup = Callable[[str], Sequence[str] | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One of the three, whether it is as it should be, and what to do."""
-
-    name: str
-    ok: bool
-    message: str
-
-
 def is_somebodys(domain: str) -> bool:
     """Say whether a domain can be in the public DNS at all."""
     return "." in domain and not any(f".{domain}".endswith(f".{name}") for name in _NOBODYS)
 
 
-def look(domain: str, lookup: Lookup) -> list[Finding]:
-    """Look for the three records of a domain. Raises NoAnswerError."""
-    return [_spf(domain, lookup), _dkim(domain, lookup), _dmarc(domain, lookup)]
+def look(domain: str, lookup: Lookup) -> dict[str, tuple[bool, str]]:
+    """Look for the three records of a domain. Raises NoAnswerError.
+
+    Returns whether each is as it should be, and what to do.
+    """
+    checks = {"SPF": _spf, "DKIM": _dkim, "DMARC": _dmarc}
+    return {name: check(domain, lookup) for name, check in checks.items()}
 
 
-def _spf(domain: str, lookup: Lookup) -> Finding:
+def _spf(domain: str, lookup: Lookup) -> tuple[bool, str]:
     records = [text for text in lookup(domain) or () if _begins(text, "v=spf1")]
     if not records:
         problem = (
@@ -53,31 +47,31 @@ def _spf(domain: str, lookup: Lookup) -> Finding:
     elif {"+all", "all"} & {*records[0].split()}:
         problem = f"“{records[0]}” lets anybody send for you: end it with -all"
     else:
-        advice = f"“{records[0]}”: see that it names the server that sends for you"
-        return Finding("SPF", True, advice)
-    return Finding("SPF", False, problem)
+        return True, f"“{records[0]}”: see that it names the server that sends for you"
+    return False, problem
 
 
-def _dkim(domain: str, lookup: Lookup) -> Finding:
+def _dkim(domain: str, lookup: Lookup) -> tuple[bool, str]:
     """A key is below `_domainkey`; where that name is missing, nothing is below it (RFC 8020)."""
     name = f"_domainkey.{domain}"
     if lookup(name) is None:
-        problem = f"there is no key below {name}: let your mail server sign, and publish its key"
-        return Finding("DKIM", False, problem)
-    advice = f"{name} is there: look for “dkim=pass” in the source of a mail of `send-test`"
-    return Finding("DKIM", True, advice)
+        return (
+            False,
+            f"there is no key below {name}: let your mail server sign, and publish its key",
+        )
+    return True, f"{name} is there: look for “dkim=pass” in the source of a mail of `send-test`"
 
 
-def _dmarc(domain: str, lookup: Lookup) -> Finding:
+def _dmarc(domain: str, lookup: Lookup) -> tuple[bool, str]:
     """The domain's own record, or that of a domain above it."""
     labels = domain.split(".")
     for above in range(len(labels) - 1):
         name = f"_dmarc.{'.'.join(labels[above:])}"
         for text in lookup(name) or ():
             if _begins(text, "v=DMARC1"):
-                return Finding("DMARC", True, f"“{text}” at {name}")
+                return True, f"“{text}” at {name}"
     advice = f'publish a TXT record at _dmarc.{domain}, at least "v=DMARC1; p=none"'
-    return Finding("DMARC", False, f"{domain} has none: {advice}")
+    return False, f"{domain} has none: {advice}"
 
 
 def _begins(text: str, word: str) -> bool:

@@ -82,29 +82,26 @@ class Sendmail:
         it started is stopped with it.
         """
         try:
-            process = self._start(letter, message, output)
+            process = subprocess.Popen(
+                [str(self.program), "-i", "-odb", "-f", letter.sender, "--", letter.recipient],
+                stdin=message,
+                stdout=output,
+                stderr=output,
+                env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+                start_new_session=True,
+            )
         except OSError as error:
             problem = f"{self.program} cannot be run: {error.strerror}"
             return Outcome(DeliveryState.RETRY, problem, channel_down=True)
         try:
             status = process.wait(self._seconds)
         except subprocess.TimeoutExpired:
-            _stop(process)
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
             problem = f"{self.program} did not end within {self._seconds:g} s, and was stopped"
             return Outcome(DeliveryState.UNKNOWN, problem)
         return self._read_status(status, letter, _read_reason(output))
-
-    def _start(
-        self, letter: Letter, message: IO[bytes], output: IO[bytes]
-    ) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            [str(self.program), "-i", "-odb", "-f", letter.sender, "--", letter.recipient],
-            stdin=message,
-            stdout=output,
-            stderr=output,
-            env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
-            start_new_session=True,
-        )
 
     def _read_status(self, status: int, letter: Letter, reason: str) -> Outcome:
         if status == 0:
@@ -128,12 +125,6 @@ def _write_file(content: bytes) -> IO[bytes]:
     file.write(content)
     file.seek(0)
     return file
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
 
 
 def _read_reason(output: IO[bytes]) -> str:
