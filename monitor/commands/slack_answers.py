@@ -22,7 +22,6 @@ from monitor.text import clean
 
 log = structlog.get_logger()
 
-TIMEOUT = 30
 _REPLIES = {
     "up": "Papers like “{}” will come first.",
     "down": "Papers like “{}” will come last.",
@@ -39,7 +38,7 @@ class SlackAnswers:
 
     def __init__(self, runtime: Runtime, slack: SlackSettings) -> None:
         self._runtime = runtime
-        self._bot = Bot(slack.token.reveal(), slack.base_url, TIMEOUT)
+        self._bot = Bot(slack.token.reveal(), slack.base_url)
         self._team = ""
         # A press that Slack sends again must not undo a later one, taken by the same process.
         self._last_press: dict[tuple[str, str, int], float] = {}

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TypeVar
 
-from monitor.model import Digest, DigestPaper, DigestSection, share_places
+from monitor.model import Digest, DigestSection, share_places
 
 T = TypeVar("T")
 
@@ -62,26 +62,21 @@ def shorten(digest: Digest, full: int, titles: int) -> Digest:
 
     The titles, like the papers in full, are shared among the topics.
     """
-    in_full = {entry.paper_id for entry in digest.best(full)}
-    others = [sum(e.paper_id not in in_full for e in group.entries) for group in digest.groups]
-    if sum(others) <= titles:
+    shown = {entry.paper_id for entry in digest.best(full)}
+    others = [
+        [entry.paper_id for entry in group.entries if entry.paper_id not in shown]
+        for group in digest.groups
+    ]
+    sizes = [len(ids) for ids in others]
+    if sum(sizes) <= titles:
         return digest
-    shares = share_places(titles, others, [group.rule.weight for group in digest.groups])
-    groups = (
-        _cut(group, in_full, share) for group, share in zip(digest.groups, shares, strict=True)
-    )
+    shares = share_places(titles, sizes, [group.rule.weight for group in digest.groups])
+    shown.update(*(ids[:share] for ids, share in zip(others, shares, strict=True)))
+    groups = []
+    for group in digest.groups:
+        entries = tuple(entry for entry in group.entries if entry.paper_id in shown)
+        groups.append(replace(group, entries=entries, more=group.papers - len(entries)))
     return replace(digest, groups=tuple(groups))
-
-
-def _cut(group: DigestSection, in_full: set[int], titles: int) -> DigestSection:
-    kept: list[DigestPaper] = []
-    for entry in group.entries:
-        if entry.paper_id in in_full:
-            kept.append(entry)
-        elif titles:
-            titles -= 1
-            kept.append(entry)
-    return replace(group, entries=tuple(kept), more=group.papers - len(kept))
 
 
 def left_out(digest: Digest, shown: Digest) -> tuple[DigestSection, ...]:

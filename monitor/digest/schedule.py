@@ -200,7 +200,7 @@ def _wall(now: datetime, tz: ZoneInfo) -> datetime:
 
 
 def _instant(wall: datetime, tz: ZoneInfo) -> datetime:
-    before, after = (_utc(wall, tz, fold) for fold in (0, 1))
+    before, after = (wall.replace(tzinfo=tz, fold=fold).astimezone(UTC) for fold in (0, 1))
     if before.astimezone(tz).replace(tzinfo=None) == wall:
         return before
     seconds = range(int((before - after).total_seconds()))
@@ -211,7 +211,3 @@ def _instant(wall: datetime, tz: ZoneInfo) -> datetime:
         key=lambda s: (after + timedelta(seconds=s)).astimezone(tz).utcoffset() == offset,
     )
     return after + timedelta(seconds=jump)
-
-
-def _utc(wall: datetime, tz: ZoneInfo, fold: int) -> datetime:
-    return wall.replace(tzinfo=tz, fold=fold).astimezone(UTC)

@@ -40,8 +40,6 @@ from monitor.model import (
 from monitor.setting_types import SOME, Recipients
 from monitor.text import clean
 
-__all__ = ["Mail", "Mailbox", "message_id"]
-
 # The outage group of all mail: there is one server.
 SMTP_SERVER = "smtp"
 
@@ -321,12 +319,11 @@ def _encode(content: str) -> tuple[str, bytes]:
     if len(raw) - len(content) > len(raw) * _BASE64_FROM:
         whole = base64.encodebytes(raw.replace(b"\n", b"\r\n"))
         return "base64", whole.replace(b"\n", b"\r\n")
-    paragraphs = raw[:-1].split(b"\n\n")
-    return "quoted-printable", b"\r\n".join(map(_quote_paragraph, paragraphs))
-
-
-def _quote_paragraph(paragraph: bytes) -> bytes:
-    return (_quote_short if len(paragraph) <= _SHORT else _quote)(paragraph)
+    paragraphs = (
+        _quote_short(paragraph) if len(paragraph) <= _SHORT else _quote(paragraph)
+        for paragraph in raw[:-1].split(b"\n\n")
+    )
+    return "quoted-printable", b"\r\n".join(paragraphs)
 
 
 def _quote(paragraph: bytes) -> bytes:

@@ -330,20 +330,11 @@ class _Connection:
             return _down(f"{self.host} refused the sender {letter.sender}: {reply}")
         if not _POLICY.search(reply.text):
             return Outcome(DeliveryState.FAILED, error)
-        is_ours = self._count_policy_refusal(letter.recipient)
+        self._blocked.add(letter.recipient)
+        is_ours = len(self._blocked) >= POLICY_LIMIT
+        if is_ours:  # the next round gets past those who refuse, to the recipients behind them
+            self._blocked.clear()
         return Outcome(DeliveryState.RETRY, error, channel_down=is_ours)
-
-    def _count_policy_refusal(self, recipient: str) -> bool:
-        """Return whether enough servers refused by policy that the cause must be ours.
-
-        The count then starts again, so that the next round gets past those who refuse and
-        reaches the recipients behind them.
-        """
-        self._blocked.add(recipient)
-        if len(self._blocked) < POLICY_LIMIT:
-            return False
-        self._blocked.clear()
-        return True
 
     # ── the hand-off ────────────────────────────────────────────────────────────────
 
