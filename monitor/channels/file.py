@@ -17,7 +17,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from urllib.parse import quote
 
@@ -156,19 +156,16 @@ class Pages(Channel):
             return FILE
 
     def _list_page(self, page: Path) -> Outcome:
+        problem = ""
         try:
-            self._write_index()
+            with self._lock:
+                links = sorted(_pages(self._folder), key=attrgetter("period", "subscription"))
+                html = self._templates.render("web/index.html.j2", pages=links[::-1])
+                index = self._folder / "index.html"
+                _write(index, html.encode("utf-8", "replace"), self._page_mode())
         except (OSError, MonitorError) as error:
             problem = f"the page is written, the index is not: {error}"
-            return Outcome(DeliveryState.SENT, problem, reference=str(page))
-        return Outcome(DeliveryState.SENT, reference=str(page))
-
-    def _write_index(self) -> None:
-        with self._lock:
-            pages = sorted(_pages(self._folder), key=lambda page: (page.period, page.subscription))
-            html = self._templates.render("web/index.html.j2", pages=pages[::-1])
-            index = self._folder / "index.html"
-            _write(index, html.encode("utf-8", "replace"), self._page_mode())
+        return Outcome(DeliveryState.SENT, problem, reference=str(page))
 
 
 def _of_folders(mode: int) -> int:

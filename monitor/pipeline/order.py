@@ -34,7 +34,6 @@ from monitor.rank import (
     MAX_JUDGED,
     Features,
     Judged,
-    Place,
     Ranking,
     features_of,
     learn,
@@ -162,17 +161,17 @@ def words_of(topic: Topic) -> tuple[str, ...]:
 
 
 def _by_time(listed: Sequence[tuple[DigestPaper, Change]]) -> list[DigestPaper]:
-    return _by(listed, [Place(change.at.timestamp(), False, False) for _, change in listed])
+    return _by(listed, [Placed(score=change.at.timestamp()) for _, change in listed])
 
 
-def _by(listed: Sequence[tuple[DigestPaper, Change]], placed: Sequence[Place]) -> list[DigestPaper]:
+def _by(
+    listed: Sequence[tuple[DigestPaper, Change]], placed: Sequence[Placed]
+) -> list[DigestPaper]:
     """Order papers by the scores that they are `placed` with; equal ones stay as they are."""
     standings = sorted((entry.score for entry, _ in listed), reverse=True)
     scored = sorted(zip(listed, placed, strict=True), key=lambda pair: -pair[1].score)
     return [
-        structs.replace(
-            entry, placed=Placed(standing, place.score, likely=place.likely, folded=place.folds)
-        )
+        structs.replace(entry, placed=structs.replace(place, standing=standing))
         for ((entry, _), place), standing in zip(scored, standings, strict=True)
     ]
 
@@ -188,7 +187,7 @@ def _with_reasons(
 def _explained(ranking: Ranking, entry: DigestPaper) -> DigestPaper:
     """Name the marked paper that counts most, and such words of the text shown."""
     shown = written_words(headline(entry).text, excerpt(entry).text)
-    reason = ranking.reason(entry.paper, shown, MAX_WORDS)
-    like = readable_title(reason.like.paper.title) if reason.like else ""
-    placed = structs.replace(entry.placed, like=like, words=reason.words)
+    like, words = ranking.reason(entry.paper, shown, MAX_WORDS)
+    title = readable_title(like.paper.title) if like else ""
+    placed = structs.replace(entry.placed, like=title, words=words)
     return structs.replace(entry, placed=placed)

@@ -16,6 +16,5 @@ from monitor.rank.features import features_of as features_of
 from monitor.rank.features import written_words as written_words
 from monitor.rank.learn import MAX_JUDGED as MAX_JUDGED
 from monitor.rank.learn import Judged as Judged
-from monitor.rank.learn import Place as Place
 from monitor.rank.learn import Ranking as Ranking
 from monitor.rank.learn import learn as learn

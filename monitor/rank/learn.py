@@ -21,7 +21,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.model import Paper, Verdict
+from monitor.model import Paper, Placed, Verdict
 from monitor.rank.features import (
     Features,
     Numbers,
@@ -66,14 +66,6 @@ class Judged(msgspec.Struct, frozen=True):
     words: Features | None = None
 
 
-class Place(NamedTuple):
-    """A paper's score, and whether it is called likely or listed by its title."""
-
-    score: float
-    likely: bool
-    folds: bool
-
-
 class PaperShare(NamedTuple):
     """How much a judged paper adds to a score, by the words that it shares."""
 
@@ -86,13 +78,6 @@ class WordShare(NamedTuple):
 
     word: str
     share: float
-
-
-class Reason(NamedTuple):
-    """The wanted paper that speaks most for a paper, if any, and the words that do most."""
-
-    like: Judged | None
-    words: tuple[str, ...]
 
 
 class Why(NamedTuple):
@@ -160,22 +145,27 @@ class Ranking:
         """
         return self.place([paper], [0.0])[0].likely
 
-    def place(self, papers: Sequence[Paper], lexical: Sequence[float]) -> list[Place]:
-        """Return `score` and `likely` of each paper; no other paper changes them.
+    def place(self, papers: Sequence[Paper], lexical: Sequence[float]) -> list[Placed]:
+        """Return `score`, `likely` and `folded` of each paper; no other paper changes them.
 
-        `folds` is whether it scores lower than nearly all that readers wanted.
+        One that scores lower than nearly all that readers wanted is folded.
         """
         if not self.wanted or not papers:
-            return [Place(score, False, False) for score in lexical]
+            return [Placed(score=score) for score in lexical]
         learned = self._f(papers)
         scores = (learned + self._fades * np.array(lexical) / _MAX_LEXICAL).tolist()
         if min(self.wanted, self._unwanted) < _LIKELY_FROM:
-            return [Place(score, False, False) for score in scores]
+            return [Placed(score=score) for score in scores]
         scale = self._scale
         likely = scale.likely.take(scale.ends.searchsorted(learned))
         likely &= learned >= scale.median
-        folds = learned < scale.lowest_wanted
-        return list(map(Place, scores, likely.tolist(), folds.tolist()))
+        folded = learned < scale.lowest_wanted
+        return [
+            Placed(score=score, likely=is_likely, folded=is_folded)
+            for score, is_likely, is_folded in zip(
+                scores, likely.tolist(), folded.tolist(), strict=True
+            )
+        ]
 
     def why(self, paper: Paper) -> Why:
         """Return what the score of a paper is made of, but for the lexical part."""
@@ -198,22 +188,22 @@ class Ranking:
             base=self._base,
         )
 
-    def reason(self, paper: Paper, shown: Mapping[int, str], most: int) -> Reason:
-        """Return what speaks most for a paper, by `why`.
+    def reason(
+        self, paper: Paper, shown: Mapping[int, str], most: int
+    ) -> tuple[Judged | None, tuple[str, ...]]:
+        """Return the wanted paper and the words that speak most for a paper, by `why`.
 
-        `words` are the `most` weighty of those that are `shown`, by `written_words`.
+        The words are the `most` weighty of those that are `shown`, by `written_words`.
         """
         if not self.wanted:
-            return Reason(None, ())
+            return None, ()
         places, of_words, of_papers = self._shares(paper, self.wanted)
         good = [
             (-share, at) for at, share in enumerate(of_words) if share > 0 and places[at] in shown
         ]
         best = max(range(self.wanted), key=of_papers.__getitem__)
-        return Reason(
-            self.judged[best] if of_papers[best] > 0 else None,
-            tuple(shown[places[at]] for _, at in sorted(good)[:most]),
-        )
+        like = self.judged[best] if of_papers[best] > 0 else None
+        return like, tuple(shown[places[at]] for _, at in sorted(good)[:most])
 
     def _shares(self, paper: Paper, count: int) -> tuple[list[int], list[float], list[float]]:
         """Return the places of a paper's words, and what words and judged papers add to its score.

@@ -125,16 +125,16 @@ def test_reasons_name_the_words_shown_that_weigh_most(judged, day):
     ranking = learn(judged, ["robot"])
     shown = [written_words(paper.title, paper.abstract[:20]) for paper in day]
     for paper, words in zip(day, shown, strict=True):
-        reason = ranking.reason(paper, words, 2)
+        like, named = ranking.reason(paper, words, 2)
         whole = ranking.why(paper)
         written = {word.casefold(): word for word in words.values()}
         weighs = {word: share for word, share in whole.words if share > 0 and word in written}
-        assert len(reason.words) == min(2, len(weighs))
+        assert len(named) == min(2, len(weighs))
         best = sorted(weighs.values(), reverse=True)
-        assert [weighs[word] for word in reason.words] == pytest.approx(best[: len(reason.words)])
+        assert [weighs[word] for word in named] == pytest.approx(best[: len(named)])
         likes = [one for one in whole.papers if one.judged.verdict == "wanted" and one.share > 0]
-        assert (reason.like is None) == (not likes)
-        of_like = [share for judged, share in likes if judged == reason.like]
+        assert (like is None) == (not likes)
+        of_like = [share for judged, share in likes if judged == like]
         assert max(of_like, default=0) == pytest.approx(likes[0].share if likes else 0, rel=1e-4)
 
 
@@ -163,9 +163,10 @@ def test_a_paper_is_likely_only_after_five_answers_of_each_kind():
     unwanted = [about("galaxy", "polymer", noun, verdict="unwanted") for noun in NOUNS[3:8]]
     ranking = learn([*unwanted, *wanted], [])
     day = [Paper("agent robot"), Paper("galaxy polymer")]
-    assert [place[1:] for place in ranking.place(day, [0, 0])] == [(True, False), (False, True)]
+    found = [(one.likely, one.folded) for one in ranking.place(day, [0, 0])]
+    assert found == [(True, False), (False, True)]
     few = learn([*unwanted[:4], *wanted], [])
-    assert [place[1:] for place in few.place(day, [0, 0])] == [(False, False)] * 2
+    assert not any(one.likely or one.folded for one in few.place(day, [0, 0]))
 
 
 def test_singular_and_plural_are_one_word_and_stop_words_none():
