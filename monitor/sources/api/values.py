@@ -23,11 +23,16 @@ class NoPaperError(Exception):
 
 
 def get_path(value: object, path: str) -> object:
-    """Return the value at a path of names, and of positions in lists, with dots between them."""
-    for name in path.split(".") if path else ():
-        if isinstance(value, Mapping):
+    """Return the value at a path of names with dots between them, or None."""
+    return get_value(value, path.split(".")) if path else value
+
+
+def get_value(value: object, names: Iterable[str]) -> object:
+    """Return the value under names in objects, and positions in lists (from 0), or None."""
+    for name in names:
+        if isinstance(value, dict):
             value = value.get(name)
-        elif isinstance(value, list) and name.isdigit():
+        elif isinstance(value, list) and name.isascii() and name.isdigit() and len(name) < 9:
             value = value[int(name)] if int(name) < len(value) else None
         else:
             return None

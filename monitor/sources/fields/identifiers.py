@@ -38,7 +38,7 @@ _PREPRINT_VERSION = re.compile(r"^(?P<doi>10\.(?:1101|64898)/.*\d)v(?P<version>\
 
 def identifiers(values: Iterable[str]) -> tuple[Keys, int | None]:
     """Return keys (arxiv without version, doi in lower case, pmid) and the version named."""
-    named = [_find_identifier(value) for value in values if value]
+    named = [find_identifier(value) for value in values if value]
     version = next((version for _, identifier, version in named if identifier and version), None)
     pairs = sorted(((scheme, identifier) for scheme, identifier, _ in named), key=itemgetter(0))
     return keys_of(pairs), version
@@ -47,7 +47,7 @@ def identifiers(values: Iterable[str]) -> tuple[Keys, int | None]:
 def identifier_pairs(values: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield the scheme and the identifier of each value that has one."""
     for value in filter(None, values):
-        scheme, identifier, _ = _find_identifier(value)
+        scheme, identifier, _ = find_identifier(value)
         if identifier:
             yield scheme, identifier
 
@@ -80,7 +80,7 @@ def arxiv_id(value: str) -> str:
     return match["id"] if match else ""
 
 
-def _find_identifier(value: str) -> tuple[str, str, int | None]:
+def find_identifier(value: str) -> tuple[str, str, int | None]:
     """Return the scheme, the identifier and the version that a value names, or "" for none."""
     if "%" in value:
         value = unquote(value)

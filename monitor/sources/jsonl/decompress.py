@@ -10,12 +10,12 @@ from __future__ import annotations
 import codecs
 from collections import deque
 from collections.abc import Iterator
+from itertools import chain
 from typing import BinaryIO
 
 from xxhash import xxh3_128
 
 from monitor.sources.fields.encoding import (
-    ENDS_IN_THE_MIDDLE,
     CompressionError,
     decompress,
     encoding_of,
@@ -112,15 +112,9 @@ def _as_utf8(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Convert UTF-16 to UTF-8; leave UTF-8, even if it is broken, as it is without its mark."""
     head = next(pieces, b"")
     encoding, mark = encoding_of(head)
+    pieces = filter(None, chain((head[mark:],), pieces))
     if encoding == "utf-8":
-        if head[mark:]:
-            yield head[mark:]
         yield from pieces
-        return
-    decoder = codecs.getincrementaldecoder(encoding)("replace")
-    yield decoder.decode(head[mark:]).encode(errors="replace")
-    for piece in pieces:
-        if text := decoder.decode(piece):
+    else:
+        for text in codecs.iterdecode(pieces, encoding, "replace"):
             yield text.encode(errors="replace")
-    if decoder.getstate()[0]:
-        raise CompressionError(ENDS_IN_THE_MIDDLE)

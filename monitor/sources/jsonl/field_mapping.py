@@ -7,8 +7,9 @@ names to try is worked out once for each set of names.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -19,14 +20,15 @@ from monitor.sources.api.values import (
     NoPaperError,
     get_list,
     get_text,
+    get_value,
     given_name_first,
     in_order,
     plain_text,
+    terms,
     year_of,
 )
-from monitor.sources.fields import MAX_CATEGORIES
 from monitor.sources.fields.dates import parse_date, partial_date, within_reason
-from monitor.sources.fields.identifiers import Keys, arxiv_id, identifiers, keys_of
+from monitor.sources.fields.identifiers import Keys, arxiv_id, find_identifier, keys_of
 from monitor.sources.fields.links import http_link, without_tracking
 from monitor.sources.fields.names import authors
 from monitor.sources.fields.publication_types import type_of
@@ -67,32 +69,21 @@ def identifiers_of(scheme: str, value: object) -> Iterator[tuple[str, str, int |
     for item in value if isinstance(value, list) else (value,):
         identifier = get_text(item)[:MAX_KEY]
         if scheme in ("arxiv", "doi"):
-            yield from identifiers_in(f"arxiv:{identifier}" if arxiv_id(identifier) else identifier)
+            yield find_identifier(f"arxiv:{identifier}" if arxiv_id(identifier) else identifier)
         elif identifier:
             yield scheme, plain_text(identifier), None
 
 
-def identifiers_in(text: str) -> Iterator[tuple[str, str, int | None]]:
-    """Yield (scheme, identifier, version) of the arXiv ids and DOIs in a text."""
-    keys, version = identifiers((text,))
-    for scheme, values in keys.items():
-        for value in (values,) if isinstance(values, str) else values:
-            yield scheme, value, version
-
-
 def _about(value: Any) -> Keys:
     """An object of schemes and values, or a list of "scheme:value", DOIs and links to arXiv."""
-    if type(value) is str and not value.startswith("{"):
-        value = [value]
-    if type(value) is not list:
-        return keys_of((s, v) for s, v, _ in identifiers_of("", value))
-    triples: list[tuple[str, str, int | None]] = []
-    for text in map(get_text, value[:MAX_NAMES]):
+    is_object = type(value) is dict or (type(value) is str and value.startswith("{"))
+    triples = list(identifiers_of("", value)) if is_object else []
+    for text in () if is_object else map(get_text, get_list(value)[:MAX_NAMES]):
         scheme, _, identifier = text.partition(":")
         if scheme.lower() in _ABOUT_SCHEMES and identifier:
             triples += identifiers_of(scheme.lower(), identifier)
         else:
-            triples += identifiers_in(text[:MAX_KEY])
+            triples.append(find_identifier(text[:MAX_KEY]))
     return keys_of((scheme, identifier) for scheme, identifier, _ in triples)
 
 
@@ -100,12 +91,12 @@ def _about(value: Any) -> Keys:
 
 
 def _text(value: Any) -> str:
+    return plain_text(_marked_text(value))
+
+
+def _marked_text(value: object, names: Iterable[str] = ("", *_TEXT_NAMES)) -> str:
     if type(value) is str:
-        return plain_text(value)
-    return plain_text(get_text(value) or _first_text(value, _TEXT_NAMES))
-
-
-def _first_text(value: object, names: tuple[str, ...]) -> str:
+        return value
     return next(filter(None, (get_text(value, name) for name in names)), "")
 
 
@@ -114,12 +105,8 @@ def _abstract(value: Any) -> str:
     if type(value) is dict and type(index := value.get("InvertedIndex")) is dict:
         words = plain_text(in_order(index))  # of AMiner's dumps
     elif type(value) is list:
-        words = plain_text(
-            "\n".join(
-                get_text(paragraph) or get_text(paragraph, "text")
-                for paragraph in value[:MAX_NAMES]
-            )
-        )
+        paragraphs = (_marked_text(part, ("", "text")) for part in value[:MAX_NAMES])
+        words = plain_text("\n".join(paragraphs))
     else:
         words = _text(value)
     return without_placeholder(words)
@@ -136,7 +123,7 @@ def _type(value: Any) -> str:
 
 def _link(value: Any) -> str:
     """The first http address of a text, a list, or an object with a `url`."""
-    text = get_text(value) or get_text(value, "url")
+    text = _marked_text(value, ("", "url"))
     if _HTTP.match(text):
         return without_tracking(text)
     links = (http_link(word, "") for word in re.split(r"[;\s]+", text)[:20])
@@ -159,9 +146,7 @@ def _categories(value: Any) -> tuple[str, ...]:
     if isinstance(value, str):
         parsed = parse_cell(value) if value[:1] == "[" else value
         value = parsed if isinstance(parsed, list) else _split_categories(value)
-    terms = value[:MAX_NAMES] if isinstance(value, list) else [value]
-    words = [_text(term) for term in terms]
-    return tuple(dict.fromkeys([word for word in words if 0 < len(word) <= 100]))[:MAX_CATEGORIES]
+    return terms(map(_marked_text, get_list(value)[:MAX_NAMES]))
 
 
 def _split_categories(text: str) -> list[str]:
@@ -175,9 +160,8 @@ def _split_categories(text: str) -> list[str]:
 
 
 def _year(value: Any) -> int | None:
-    if type(value) is str and len(value) == 4 and value.isdecimal():
-        value = int(value)
-    return value if type(value) is int and 1500 <= value < 2200 else year_of(get_text(value))
+    is_year = type(value) is int and 1500 <= value < 2200
+    return value if is_year else year_of(get_text(value))
 
 
 def _version(value: Any) -> int | None:
@@ -291,7 +275,7 @@ def _names_in_object(person: Mapping[str, Any], depth: int) -> Iterator[str]:
         if isinstance(person.get(inner), (Mapping, list)):
             yield from names_in(person[inner], depth)
             return
-    whole = next(filter(None, (get_text(person, name) for name in _WHOLE)), "")
+    whole = _marked_text(person, _WHOLE)
     parts = (
         next(filter(None, (" ".join(map(get_text, get_list(person, name))) for name in names)), "")
         for names in _PARTS
@@ -361,7 +345,7 @@ class Fields:
 
     def __init__(self, names: Mapping[str, Sequence[str]] | None = None) -> None:
         self._names = {field: tuple(paths) for field, paths in (names or {}).items()}
-        self._shapes: dict[tuple[str, ...], _Shape] = {}
+        self._shape = lru_cache(MAX_SHAPES)(self._find_shape)
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -370,32 +354,29 @@ class Fields:
 
     def paper(self, record: Mapping[str, object], now: datetime) -> Paper:
         """Turn a record into a paper; raises NoPaperError with the reason if it is none."""
-        shape = self._shapes.get(names := tuple(record)) or self._find_shape(names)
+        shape = self._shape(tuple(record))
         values: dict[str, Any] = {}
         for field, paths, convert in shape.fields:
             for path in paths:
-                value = _value_at(record, path)
+                value = get_value(record, path)
                 if value is not None and (converted := convert(value)):
                     values[field] = converted
                     break
         if "title" not in values:
             raise NoPaperError("record has no title")
         _set_dates(values, now)
-        _set_keys(values, [(scheme, _value_at(record, path)) for scheme, path in shape.keys])
+        _set_keys(values, [(scheme, get_value(record, path)) for scheme, path in shape.keys])
         return Paper(**values)
 
     def _find_shape(self, names: tuple[str, ...]) -> _Shape:
-        if len(self._shapes) >= MAX_SHAPES:  # every record has other names
-            self._shapes.clear()
         normalized: dict[str, str] = {}
         for name in names:
             normalized.setdefault(normalize_name(name), name)
         paths = {f: tuple(self._paths(f, names, normalized)) for f in (*NAMES, *self._names)}
-        self._shapes[names] = shape = _Shape(
+        return _Shape(
             [(f, paths[f], convert) for f, convert in CONVERTERS.items() if paths[f]],
             [(f[5:], path) for f in paths if f.startswith("keys") for path in paths[f]],
         )
-        return shape
 
     def _paths(
         self, field: str, names: Collection[str], normalized: Mapping[str, str]
@@ -408,18 +389,6 @@ class Fields:
                 yield (name,)
             elif first in names and rest:
                 yield (first, *rest)
-
-
-def _value_at(record: object, path: Path) -> object:
-    """Return the value at a path of names and positions, or None."""
-    for name in path:
-        if isinstance(record, dict):
-            record = record.get(name)
-        elif isinstance(record, list) and name.isascii() and name.isdigit():
-            record = record[int(name)] if len(name) < 9 and int(name) < len(record) else None
-        else:
-            return None
-    return record
 
 
 def _set_dates(values: dict[str, Any], now: datetime) -> None:
@@ -441,9 +410,9 @@ def _set_keys(values: dict[str, Any], fields: Sequence[tuple[str, object]]) -> N
     schemes = {scheme for scheme, _, _ in triples}
     for link in (values.get("url", ""), values.get("pdf_url", "")):
         if "10." in link or "arxiv" in link:
-            more = [triple for triple in identifiers_in(link) if triple[0] not in schemes]
-            triples += more
-            schemes |= {scheme for scheme, _, _ in more}
+            triple = find_identifier(link)
+            triples += [triple] if triple[0] not in schemes else []
+            schemes.add(triple[0])
     if not triples:
         return
     values["keys"] = keys_of((scheme, identifier) for scheme, identifier, _ in triples)

@@ -115,10 +115,10 @@ HEAD_BYTES = 64 * 1024
 MAX_PARSED_BYTES = 100 * 1024 * 1024
 MAX_EXCERPT = 60
 
-_NEXT_OBJECT = re.compile(rf"(?:\}}\s*,?|\0{{{MIN_RUN},}}+[\s,]*)\s*(?=\{{)")
+_NEXT_OBJECT = re.compile(rf"(?:\}}\s*,?|\0{{{MIN_RUN},}}+[\s,]*)\s*(?=\{{)|\Z")
 _TITLE = re.compile(r'\s*\{.*"\w*title\w*"\s*:', re.IGNORECASE | re.DOTALL)
 _NULLS = "\0" * MIN_RUN
-_VALUE = re.compile(r"[^ \t\r\n,\0]|\Z")
+_NEXT_VALUE = re.compile(r"(?=[^ \t\r\n,\0]|\Z)")
 
 
 CUT = Unreadable("the document ends inside this record")
@@ -178,10 +178,10 @@ def parse_leniently(line: bytes) -> object:
 def read_values(tape: Tape, number: int, in_list: bool) -> Iterator[Row]:
     """Read the values of a list up to its bracket, or values in a row; each over any lines."""
     decoder = json.JSONDecoder(strict=False)
-    pieces = _decode_pieces(tape)
+    pieces = codecs.iterdecode(iter(tape.read, b""), "utf-8", _KEEP_BYTES)
     text, at, end, more, nulls = "", 0, tape.offset, True, 0
     while True:
-        start, at = at, _next_value(text, at)
+        start, at = at, _skip_to(_NEXT_VALUE, text, at)
         end += at - start
         nulls += text.count("\0", start, at)
         if at == len(text):
@@ -201,13 +201,13 @@ def read_values(tape: Tape, number: int, in_list: bool) -> Iterator[Row]:
             if text.find(_NULLS, at, stop) >= 0:
                 record = Unreadable("record has NUL bytes in place of text")
         except RecursionError:
-            record, stop = TOO_MANY, _next_object(text, at)
+            record, stop = TOO_MANY, _skip_to(_NEXT_OBJECT, text, at + 1)
         except ValueError:
             if more and len(text) - at <= MAX_RECORD_BYTES:
                 following = next(pieces, "")
                 text, at, more = text[at:] + following, 0, bool(following)
                 continue
-            stop = _next_object(text, at)
+            stop = _skip_to(_NEXT_OBJECT, text, at + 1)
             record = CUT if stop == len(text) and not more else _not_json(text[at : at + 999])
         number, begin = number + 1, end
         end += stop - at if text.isascii() else len(text[at:stop].encode(errors=_KEEP_BYTES))
@@ -220,22 +220,8 @@ def read_values(tape: Tape, number: int, in_list: bool) -> Iterator[Row]:
 _KEEP_BYTES = "surrogateescape"  # a byte that is not UTF-8 stays one byte
 
 
-def _decode_pieces(tape: Tape) -> Iterator[str]:
-    decoder = codecs.getincrementaldecoder("utf-8")(_KEEP_BYTES)
-    while piece := tape.read():
-        if text := decoder.decode(piece):
-            yield text
-    if text := decoder.decode(b"", final=True):
-        yield text
-
-
-def _next_value(text: str, at: int) -> int:
-    match = _VALUE.search(text, at)
-    return match.start() if match else len(text)
-
-
-def _next_object(text: str, at: int) -> int:
-    match = _NEXT_OBJECT.search(text, at + 1)
+def _skip_to(pattern: re.Pattern[str], text: str, at: int) -> int:
+    match = pattern.search(text, at)
     return match.end() if match else len(text)
 
 
