@@ -23,7 +23,6 @@ from monitor.sources.api.values import (
     Record,
     get_text,
     given_name_first,
-    limited,
     names_of,
     plain_text,
     terms,
@@ -31,9 +30,8 @@ from monitor.sources.api.values import (
 from monitor.sources.api.windows import ApiOptions, PageRequest
 from monitor.sources.feed.source import Feed
 from monitor.sources.fields.dates import partial_date
-from monitor.sources.fields.identifiers import keys_of
+from monitor.sources.fields.identifiers import identifier_pairs, keys_of
 
-_NONE = ("", "na", "n/a", "none", "null")
 _XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<")
 # Remains of the mark-up that the servers remove from abstracts.
 _FIGURES = re.compile(r"\bO_(FIG|TBL)\b(?:(?!\bO_\1\b).)*?C_\1", re.DOTALL)
@@ -144,21 +142,20 @@ def _names(field: str) -> tuple[str, ...]:
 
 def _authors(record: Record) -> Iterator[str]:
     """Read last names first, separated by semicolons; of /covid19 a list of natural names."""
-    for name in limited(record.text(*_names("authors"))).split(";"):
+    for name in record.text(*_names("authors")).split(";"):
         yield given_name_first(name.strip(" ,"))  # a group is "Group, "
     yield from (author.text("author_name") for author in record.items("rel_authors"))
 
 
 def _doi(record: Record, *names: str) -> str:
     """Return the DOI under one of several names; "NA" is none."""
-    values = (record.text(name) for name in names)
-    identifier = next((value for value in values if value.lower() not in _NONE), "")
-    return identifier.lower().removeprefix("https://doi.org/").removeprefix("doi:").strip()
+    pairs = identifier_pairs(map(record.text, names))
+    return next((identifier for scheme, identifier in pairs if scheme == "doi"), "")
 
 
 def _abstract(text: str) -> str:
     """Remove the remains of lists, headings, small capitals and figures."""
-    return plain_text(_INLINE.sub("", _BLOCKS.sub(" ", _FIGURES.sub(" ", limited(text)))))
+    return plain_text(_INLINE.sub("", _BLOCKS.sub(" ", _FIGURES.sub(" ", text))))
 
 
 def _first_day(doi: str, version: int | None, at: datetime | None) -> datetime | None:

@@ -10,20 +10,20 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from monitor.model import COMMENT, RETRACTION, Month, Paper
+from monitor.model import COMMENT, RETRACTION, Paper
 from monitor.sources.api.records import ApiSource
 from monitor.sources.api.values import (
     NoPaperError,
     Record,
     doi_page,
-    limited,
+    first_published,
     names_of,
     plain_text,
     terms,
     title_of,
 )
 from monitor.sources.api.windows import FilterOptions, PageRequest
-from monitor.sources.fields.dates import day_of, long_over, within_print_era
+from monitor.sources.fields.dates import partial_date, within_print_era
 from monitor.sources.fields.identifiers import Keys, identifier_pairs, keys_of
 from monitor.sources.fields.markup import unescape_tags
 from monitor.sources.fields.publication_types import NOTICES, type_and_subject, type_of
@@ -78,20 +78,17 @@ class Crossref(ApiSource):
             raise NoPaperError("record has no DOI")
         titles = map(_unescape_once_more, record.texts("title") + record.texts("original-title"))
         title = _with_subtitle(record, title_of(*titles))
-        year, published = _publication_date(record)
+        year, published = first_published(_dates(record), record.now)
         updates = list(_updates(record))
         notices = [(mark, [("doi", of)]) for mark, of in updates if of not in ("", doi)]
-        types = (record.text("subtype"), record.text("type"))
-        type_, about = type_and_subject(
-            [notice for notice in notices if notice[0] in NOTICES], types
-        )
+        type_, about = type_and_subject(notices, (record.text("subtype"), record.text("type")))
         return Paper(
             title=title,
             abstract=_abstract(record.text("abstract")),
             authors=names_of(_authors(record)),
             venue=plain_text(_unescape_once_more(_venue(record))),
             year=year,
-            published=published or long_over(year, record.now),
+            published=published,
             url=record.link("URL") or doi_page(doi),
             pdf_url=_pdf(record),
             keys=_keys(record, doi),
@@ -137,7 +134,7 @@ def _abstract(jats: str) -> str:
 
 def _unescape_once_more(text: str) -> str:
     """Undo the second escaping of signs and tags by some publishers."""
-    return unescape_tags(_TWICE.sub("&", limited(text)))
+    return unescape_tags(_TWICE.sub("&", text))
 
 
 def _one_form(match: re.Match[str]) -> str:
@@ -166,33 +163,25 @@ def _subjects(record: Record) -> Iterator[str]:
         yield record.text("group-title")
 
 
-def _publication_date(record: Record) -> tuple[int | None, datetime | None]:
-    """Return the earliest year of a record and its first day; a year alone has no day.
+def _dates(record: Record) -> list[tuple[int | None, datetime | None]]:
+    """Return the year and the day of all dates of publication.
 
     An article of 1981 that went online in 2003 is of 1981. `created`, when the DOI was
-    registered, is used if it is not later, or the only date.
+    registered, is used if it is not later and no other date of that year has a day.
     """
-    dates = [parts for name in _DATES if (parts := _parts(record, name))]
-    created = _parts(record, "created")
-    year = min((parts[0] for parts in dates), default=created[0] if created else None)
-    days = [at for parts in dates if parts[0] == year and (at := _date(parts, record.now))]
-    days.sort(key=lambda at: (at.month, isinstance(at, Month), at))  # a day before its month alone
-    if not days and created and year and created[0] <= year:
-        days = [at for at in (_date(created, record.now),) if at]
-    return year, days[0] if days else None
+    *dates, (registered, day) = (_date(record, name) for name in (*_DATES, "created"))
+    first_year = min((year for year, _ in dates if year), default=registered)
+    has_day = any(day for year, day in dates if year == first_year)
+    if registered and first_year and registered <= first_year and not has_day:
+        dates.append((first_year, day))
+    return dates
 
 
-def _parts(record: Record, name: str) -> tuple[int, ...]:
-    """Return [[2021, 7, 8]] as (2021, 7, 8); parts may be missing or null."""
-    dates = record.items(f"{name}.date-parts")
-    parts = [part.number() for part in dates[0].items()] if dates else []
-    whole = parts[: parts.index(None)] if None in parts else parts
-    numbers = tuple(part for part in whole[:3] if part is not None)
-    return numbers if numbers and 1500 <= numbers[0] < 2200 else ()
-
-
-def _date(parts: tuple[int, ...], now: datetime) -> datetime | None:
-    return within_print_era(day_of(*map(str, parts)), now) if len(parts) > 1 else None
+def _date(record: Record, name: str) -> tuple[int | None, datetime | None]:
+    """Read [[2021, 7, 8]]; parts may be missing or null."""
+    parts = filter(None, (part.text() for part in record.items(f"{name}.date-parts.0")))
+    year, day = partial_date("-".join(parts))
+    return year, within_print_era(day, record.now)
 
 
 def _keys(record: Record, doi: str) -> Keys:
@@ -222,7 +211,8 @@ def _is_withdrawn(record: Record, updates: Sequence[tuple[str, str]], doi: str) 
 def _updates(record: Record) -> Iterator[tuple[str, str]]:
     """Yield the type of this work as a notice, and the DOI of the work that it is about."""
     for work in record.items("update-to"):
-        yield type_of([work.text("type")]), work.text("DOI").lower()
+        if (mark := type_of([work.text("type")])) in NOTICES:
+            yield mark, work.text("DOI").lower()
     for relation in _COMMENTS:
         for work in record.items(f"relation.{relation}"):
             if work.text("id-type") in ("", "doi"):

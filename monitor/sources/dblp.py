@@ -12,16 +12,10 @@ from xml.etree.ElementTree import Element
 
 from pydantic import Field
 
+from monitor.errors import DocumentError
 from monitor.model import Document, Paper, Reading, Rejected
 from monitor.sources.api.records import ApiSource, Listing
-from monitor.sources.api.values import (
-    NoPaperError,
-    Record,
-    names_of,
-    plain_text,
-    terms,
-    year_of,
-)
+from monitor.sources.api.values import NoPaperError, Record, names_of, plain_text, terms
 from monitor.sources.api.windows import PageRequest, ServiceOptions
 from monitor.sources.base import failure, reading
 from monitor.sources.fields.dates import parse_date, within_reason
@@ -99,8 +93,10 @@ class Dblp(ApiSource):
         head = heads.get("hits")
         hits = {**(head if isinstance(head, dict) else {}), "hit": records}
         response = {"result": {"status": heads.get("status"), "hits": hits}}
-        if whole and (error := self.listing(Record(response, now)).error):
-            return failure(error)
+        try:
+            self.listing(Record(response, now))
+        except DocumentError as fault:
+            return failure(str(fault))
         return reading(records, whole)
 
     def targets(self) -> Sequence[str]:
@@ -127,7 +123,7 @@ class Dblp(ApiSource):
         code = response.text("result.status.@code")
         if code not in ("", "200"):
             words = plain_text(f"{code} {response.text('result.status.text')}")[:200]
-            return Listing(error=f"{self.service} answered with an error: {words}")
+            raise DocumentError(f"{self.service} answered with an error: {words}")
         return super().listing(response)
 
     def paper(self, record: Record) -> Paper:
@@ -148,7 +144,7 @@ class Dblp(ApiSource):
             title=title,
             authors=tuple(_HOMONYM.sub("", name) for name in names_of(map(_word, people))),
             venue=", ".join(filter(None, (plain_text(_word(venue)) for venue in venues))),
-            year=year_of(info.text("year")),
+            year=info.year("year"),
             updated=within_reason(parse_date(info.text("@mdate")), record.now),
             url=first_link([*links, own_page]),  # links are relative in dblp.xml
             keys=keys_of([("dblp", key), *_identifiers(info, links)]),

@@ -11,15 +11,7 @@ from urllib.parse import quote
 
 from monitor.model import Paper
 from monitor.sources.api.records import ApiSource
-from monitor.sources.api.values import (
-    Record,
-    doi_page,
-    limited,
-    names_of,
-    plain_text,
-    terms,
-    year_of,
-)
+from monitor.sources.api.values import Record, doi_page, names_of, plain_text, terms
 from monitor.sources.api.windows import ApiOptions, PageRequest
 from monitor.sources.fields.identifiers import keys_of
 from monitor.sources.fields.publication_types import NOTICES, type_and_subject, type_of
@@ -67,7 +59,7 @@ class EuropePmc(ApiSource):
             abstract=record.plain("abstractText"),
             authors=names_of(_authors(record)),
             venue=record.plain(*_VENUES),
-            year=year_of(record.text("pubYear", "journalInfo.yearOfPublication"), published),
+            year=record.year("pubYear", "journalInfo.yearOfPublication", at=published),
             published=published,
             updated=record.date("dateOfRevision"),
             url=_page(doi, source, name),
@@ -104,7 +96,7 @@ def _authors(record: Record) -> Iterator[str]:
         whole = person.text("collectiveName") or _given_first(person.text("fullName"))
         yield f"{first} {family}" if first and family else whole or family
     if not people:
-        yield from map(_given_first, limited(record.text("authorString")).rstrip(".").split(", "))
+        yield from map(_given_first, record.text("authorString").rstrip(".").split(", "))
 
 
 def _given_first(name: str) -> str:

@@ -14,7 +14,7 @@ from pydantic import Field, SecretStr
 
 from monitor.model import Paper
 from monitor.sources.api.records import ApiSource, Listing
-from monitor.sources.api.values import Record, names_of, plain_text, terms, year_of
+from monitor.sources.api.values import Record, names_of, plain_text, terms
 from monitor.sources.api.windows import ApiOptions, PageRequest
 from monitor.sources.base import Terms
 from monitor.sources.fields.dates import long_over
@@ -59,7 +59,7 @@ class SemanticScholar(ApiSource):
         inner = next((paper for paper in within if paper.is_object), record)
         name = inner.text("paperId")
         published = inner.date("publicationDate")
-        year = year_of(inner.text("year"), published)
+        year = inner.year("year", at=published)
         own_page = f"https://www.semanticscholar.org/paper/{name}" if name.isalnum() else ""
         studies = inner.texts("fieldsOfStudy")
         studies += [part.text("category") for part in inner.items("s2FieldsOfStudy")]

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar
 
+from monitor.errors import DocumentError
 from monitor.model import Document, Paper, Reading, Rejected
 from monitor.sources.api.values import NoPaperError, Record
 from monitor.sources.api.windows import Outline, PageRequest, WindowSource
@@ -50,7 +51,6 @@ class Listing:
     items: Sequence[object] = ()
     total: int | None = None
     cursor: str = ""
-    error: str = ""
 
 
 class ApiSource(WindowSource):
@@ -74,22 +74,16 @@ class ApiSource(WindowSource):
 
     def _read(self, document: Document) -> tuple[Listing, Reading]:
         content = document.content
-        error, listing, whole = "", Listing(), False
-        if len(content) > MAX_BYTES:
-            error = f"the document is larger than {MAX_BYTES:,} bytes"
-        elif content.count(b"{") * 200 + content.count(b"[") * 70 > MAX_PARSED:
-            error = "the JSON has more objects and lists than any answer"
-        else:
-            listing, whole = self._find_listing(decode(content)[0])
-            error = listing.error
-        if error:
-            return listing, failure(error + self._other_kind(content))
+        try:
+            listing, whole = self._find_listing(content)
+        except DocumentError as fault:
+            return Listing(), failure(f"{fault}{self._other_kind(content)}")
         now = self._clock()
         records = [self._record(item, n, now) for n, item in enumerate(listing.items, start=1)]
         return listing, reading(records, whole)
 
     def listing(self, response: Record) -> Listing:
-        """Find the records of a whole response."""
+        """Find the records of a whole response; DocumentError for one that has none."""
         for part in map(response.at, self.singles):
             if part.has(self.record_id):
                 return Listing((part.value,))
@@ -98,10 +92,10 @@ class ApiSource(WindowSource):
         total = response.number(self.total_path)
         words = "" if items else _error_words(response.value)
         if words:
-            return Listing(error=f"{self.service} answered with an error: {words}")
+            raise DocumentError(f"{self.service} answered with an error: {words}")
         if items is None and total != 0:
-            name = self.service
-            return Listing(error=f"the JSON is not a response of {name}: it has no list of records")
+            other = f"the JSON is not a response of {self.service}"
+            raise DocumentError(f"{other}: it has no list of records")
         return Listing(items or (), total, response.text(self.cursor_path))
 
     @abstractmethod
@@ -114,23 +108,27 @@ class ApiSource(WindowSource):
             return ""
         return f"; read a dump of records with `kind: jsonl` and `preset: {self.preset}`"
 
-    def _find_listing(self, text: str) -> tuple[Listing, bool]:
+    def _find_listing(self, content: bytes) -> tuple[Listing, bool]:
         """Return the records of a document, and whether it is whole."""
-        whole = True
+        if len(content) > MAX_BYTES:
+            raise DocumentError(f"the document is larger than {MAX_BYTES:,} bytes")
+        if content.count(b"{") * 200 + content.count(b"[") * 70 > MAX_PARSED:
+            raise DocumentError("the JSON has more objects and lists than any answer")
+        text, whole = decode(content)[0], True
         try:
             response = json.loads(text)
-        except (ValueError, RecursionError) as fault:
+        except (ValueError, RecursionError):
             names = "|".join(re.escape(path.rpartition(".")[2]) for path in self.lists)
             begins = re.compile(rf'"(?:{names})"\s*:\s*\[|^\s*\[')
-            response = [] if isinstance(fault, RecursionError) else list(salvage(text, begins))
-            whole = False
+            response, whole = list(salvage(text, begins)), False
             if not response:
-                return Listing(error=find_fault(text, "JSON") or "the JSON cannot be read"), whole
+                fault = find_fault(text, "JSON")
+                raise DocumentError(fault or "the JSON cannot be read") from None
         # Client programs of the services save a list of records alone.
         is_list = isinstance(response, list) and response
         listing = Listing(response) if is_list else self.listing(Record(response, self._clock()))
         if len(listing.items) > MAX_RECORDS:
-            listing = Listing(error=f"the answer has more than {MAX_RECORDS:,} records")
+            raise DocumentError(f"the answer has more than {MAX_RECORDS:,} records")
         return listing, whole
 
     def _record(self, item: object, number: int, now: datetime) -> Paper | Rejected:

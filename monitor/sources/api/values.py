@@ -8,8 +8,9 @@ from datetime import datetime
 from itertools import islice
 from urllib.parse import quote
 
+from monitor.model import Month
 from monitor.sources.fields import MAX_CATEGORIES, MAX_ENTRY, markup
-from monitor.sources.fields.dates import parse_date, within_print_era
+from monitor.sources.fields.dates import long_over, parse_date, within_print_era
 from monitor.sources.fields.identifiers import Keys, values_of
 from monitor.sources.fields.links import first_link
 from monitor.text import SUFFIX, clean
@@ -83,10 +84,12 @@ class Record:
         return [Record(item, self.now) for item in next(filter(None, lists), ())]
 
     def text(self, *paths: str) -> str:
-        return next(filter(None, (get_text(self.value, path) for path in paths or ("",))), "")
+        """Return the first text; raises NoPaperError if it is larger than any paper's."""
+        texts = (get_text(self.value, path) for path in paths or ("",))
+        return limited(next(filter(None, texts), ""))
 
     def texts(self, path: str) -> list[str]:
-        return [get_text(item) for item in get_list(self.value, path)]
+        return [limited(get_text(item)) for item in get_list(self.value, path)]
 
     def number(self, path: str = "") -> int | None:
         """Return a whole number, also one written as text."""
@@ -103,6 +106,10 @@ class Record:
     def date(self, *paths: str) -> datetime | None:
         """Return a date that a paper may have."""
         return within_print_era(parse_date(self.text(*paths)), self.now)
+
+    def year(self, *paths: str, at: datetime | None = None) -> int | None:
+        """Return the year in a text, else that of a date."""
+        return year_of(self.text(*paths), at)
 
     def link(self, *paths: str) -> str:
         return first_link(get_text(self.value, path) for path in paths)
@@ -149,6 +156,20 @@ def year_of(text: str, at: datetime | None = None) -> int | None:
     return int(match.group()) if match else at.year if at else None
 
 
+def first_published(
+    dates: Iterable[tuple[int | None, datetime | None]], now: datetime
+) -> tuple[int | None, datetime | None]:
+    """Return the earliest year of dates, and its first day, if any.
+
+    A year has no day, but a paper of a year long past is older than the beginning of that year.
+    """
+    known = [(year, within_print_era(day, now)) for year, day in dates if year]
+    first_year = min((year for year, _ in known), default=None)
+    days = [day for year, day in known if year == first_year and day]
+    days.sort(key=lambda at: (at.month, isinstance(at, Month), at))  # a day before its month alone
+    return first_year, days[0] if days else long_over(first_year, now)
+
+
 def names_of(marked_up: Iterable[str]) -> tuple[str, ...]:
     """Return clean names, in order, without those that have no letter."""
     limited_names = [limited(name) for name in islice(marked_up, MAX_NAMES)]
@@ -158,6 +179,8 @@ def names_of(marked_up: Iterable[str]) -> tuple[str, ...]:
 
 def given_name_first(name: str) -> str:
     """Turn "Doe, J. R." into "J. R. Doe"; other names stay as they are."""
+    if "," not in name:
+        return name
     parts = [part.strip() for part in name.split(",")]
     if len(parts) == 3 and SUFFIX.match(parts[2]):
         return f"{parts[1]} {parts[0]}, {parts[2]}"

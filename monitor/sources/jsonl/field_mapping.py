@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
-from itertools import islice
 from typing import Any, NamedTuple
 
 from monitor.kept import kept
@@ -23,6 +22,7 @@ from monitor.sources.api.values import (
     get_value,
     given_name_first,
     in_order,
+    names_of,
     plain_text,
     terms,
     year_of,
@@ -130,17 +130,6 @@ def _link(value: Any) -> str:
     return next(filter(None, links), "")
 
 
-def _authors(value: Any) -> tuple[str, ...]:
-    if type(value) is list and len(value) <= MAX_NAMES and set(map(type, value)) == {str}:
-        names = [
-            given_name_first(plain_text(author)) if "," in author else plain_text(author)
-            for author in value
-        ]
-    else:
-        names = [plain_text(name) for name in islice(names_in(value), MAX_NAMES)]
-    return tuple([name for name in names if name[:1].isalpha() or any(map(str.isalpha, name))])
-
-
 def _categories(value: Any) -> tuple[str, ...]:
     """A list of texts or objects, or one text with commas, semicolons, bars, or arXiv's spaces."""
     if isinstance(value, str):
@@ -208,7 +197,7 @@ def _read_date(text: str) -> datetime | int | None:
 CONVERTERS: Mapping[str, Convert] = {
     "title": _text,
     "abstract": _abstract,
-    "authors": _authors,
+    "authors": lambda value: names_of(names_in(value)),
     "venue": _text,
     "year": _year,
     "published": _date,

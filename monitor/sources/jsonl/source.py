@@ -33,7 +33,7 @@ from pydantic import BeforeValidator, Field, field_validator
 from monitor.model import Document, Dump, DumpChunk, DumpCursor, FirstRun, Paper, Reading, Rejected
 from monitor.sources.api.values import NoPaperError, Record
 from monitor.sources.arxiv_records import paper_of_fields
-from monitor.sources.base import Found, Source, SourceOptions, documents_in
+from monitor.sources.base import Found, Source, SourceOptions, documents_in, reading
 from monitor.sources.fields.encoding import ENDS_IN_THE_MIDDLE, describe_nulls
 from monitor.sources.jsonl.decompress import Tape
 from monitor.sources.jsonl.field_mapping import NAMES, Fields
@@ -117,20 +117,18 @@ class Jsonl(Source):
         dump = Dump(document.name, lambda: io.BytesIO(content), document.at, len(content))
         papers: list[Paper] = []
         rejected: list[Rejected] = []
+        error = ""
         with closing(self.begin(dump, ())) as parts:
-            while part := parts.take(1_000):
+            while not error and (part := parts.take(1_000)):
                 papers += part.papers
                 rejected += part.rejected
                 if len(papers) + len(rejected) > MAX_SHOWN or part.cursor.offset > MAX_SHOWN_BYTES:
                     error = f"only the first {len(papers):,} papers are shown of such a dump"
-                    return Reading(tuple(papers), tuple(rejected), error, complete=False)
-        error = parts.error
-        if rejected and not papers:
-            error = f"no record is a paper: {rejected[0].why}"
-        whole = document.complete and not error
-        if papers and error == ENDS_IN_THE_MIDDLE:
-            error = ""
-        return Reading(tuple(papers), tuple(rejected), error, whole)
+        error = error or parts.error
+        result = reading([*papers, *rejected], document.complete and not error)
+        if result.error or (papers and error == ENDS_IN_THE_MIDDLE):
+            return result
+        return replace(result, error=error)
 
     def begin(self, dump: Dump, cursors: Sequence[DumpCursor]) -> DumpReader:
         """Begin to read a dump after the furthest of `cursors` whose digest it still has."""
@@ -165,6 +163,7 @@ class DumpReader:
         self._first = self._tape.offset
         head = self._tape.peek(HEAD_BYTES)
         self._start = head[:START_BYTES]
+        fault = "" if head else self._tape.fault
         preset = options.preset or ("" if options.fields else detect_preset(head))
         self._convert, titles = converter_for(preset, options.fields)
         form = detect_form(head, titles)
@@ -177,7 +176,7 @@ class DumpReader:
         self._last = self.begin
         self._rows = form.rows(self._tape, self.begin.number)
         self._unit = form.unit
-        self.error = form.error or ("" if head else self._tape.fault)
+        self.error = fault or form.error
         if self._first and not (self.begin.offset or form.error):
             leading = Row(1, 0, 0, Unreadable(describe_nulls(self._first)))
             self._rows = chain((leading,), self._rows)

@@ -17,10 +17,11 @@ from monitor.sources.api.values import (
     NO_TITLE,
     NoPaperError,
     doi_link,
+    first_published,
     given_name_first,
     terms,
 )
-from monitor.sources.fields.dates import long_over, parse_date, partial_date, within_print_era
+from monitor.sources.fields.dates import parse_date, partial_date
 from monitor.sources.fields.identifiers import Keys, identifiers, openreview_id
 from monitor.sources.fields.links import first_link
 from monitor.sources.oai.envelope import Record, deleted_paper, every, first, local
@@ -123,10 +124,9 @@ def _venue(texts: Iterable[str]) -> str:
 
 
 def _dates(texts: Iterable[str], now: datetime) -> tuple[int | None, datetime | None]:
-    """Return the year and the day of publication, or the beginning of a year long past.
+    """Return the year and the day of publication.
 
     Repositories also date the deposit and the end of an embargo: the earliest is publication.
-    A year has no day, but a paper of a year long past is older.
     """
     dates: list[tuple[int, datetime | None]] = []
     for text in texts:
@@ -134,10 +134,7 @@ def _dates(texts: Iterable[str], now: datetime) -> tuple[int | None, datetime | 
         year, day = (at.year, at) if at else partial_date(text)
         if year and year <= now.year + 1 and "embargo" not in text:
             dates.append((year, day))
-    first_year = min((year for year, _ in dates), default=None)
-    first_day = min((day for year, day in dates if year == first_year and day), default=None)
-    published = within_print_era(first_day, now) if first_day else long_over(first_year, now)
-    return first_year, published
+    return first_published(dates, now)
 
 
 def _keys(identifier: str, metadata: Element) -> tuple[Keys, int | None]:
