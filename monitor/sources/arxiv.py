@@ -14,7 +14,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
-from urllib.parse import urlencode
 
 from msgspec import structs
 from pydantic import Field, field_validator, model_validator
@@ -27,8 +26,8 @@ from monitor.sources.feed.source import Feed
 from monitor.sources.fields.dates import end_of_month, parse_date, parse_written_day
 from monitor.sources.oai.source import Oai, OaiOptions
 
-FEEDS = "https://rss.arxiv.org/rss/"
-ARCHIVE = "https://oaipmh.arxiv.org/oai"
+FEEDS = "https://rss.arxiv.org"
+ARCHIVE = "https://oaipmh.arxiv.org"
 DAY = timedelta(days=1)
 PAGE_SIZE = 200  # of the query API
 
@@ -77,6 +76,11 @@ class ArxivOptions(ApiOptions):
         """The address of a mirror, or "" for arXiv's own."""
         return self.url.rstrip("/") if self.url else ""
 
+    @property
+    def overlap(self) -> timedelta:
+        """A query lists papers by their submission, up to a week before they are announced."""
+        return max(super().overlap, WEEK if self.query else DAY)
+
     @model_validator(mode="after")
     def _asks_once(self) -> ArxivOptions:
         if self.categories and self.query:
@@ -110,8 +114,8 @@ class Arxiv(Source):
         if not options.categories:
             yield from super().find(validators)
             return
-        feeds = f"{options.base}/rss/" if options.base else FEEDS
-        page = self._page(feeds + "+".join(options.categories), validators)
+        feed = f"{options.base or FEEDS}/rss/{'+'.join(options.categories)}"
+        page = self._page(feed, validators)
         today = _FeedOfToday(page, validators, self._clock)
         yield Found(page.name, today.load)
         if today.was_fetched and today.has_gap():
@@ -122,7 +126,7 @@ class Arxiv(Source):
     def _archive(self) -> Oai:
         """Return arXiv's OAI-PMH, of the sets that hold the categories."""
         options = OaiOptions(
-            url=f"{self.options.base}/oai" if self.options.base else ARCHIVE,
+            url=f"{self.options.base or ARCHIVE}/oai",
             allow_private=self.options.allow_private,
             overlap_days=self.options.overlap_days,
             sets=sets(self.options.categories),
@@ -141,13 +145,7 @@ class ArxivQuery(Feed, WindowSource):
     service = "arXiv"
     address = "https://export.arxiv.org"
     max_records = 10_000
-    reads_documents = False
     options: ArxivOptions
-
-    @property
-    def overlap(self) -> timedelta:
-        """A paper is listed under the day it was submitted, and announced up to a week later."""
-        return max(self.options.overlap, WEEK)
 
     def page_url(self, request: PageRequest) -> str:
         """Return the address of a page of results, the first submitted first."""
@@ -160,7 +158,7 @@ class ArxivQuery(Feed, WindowSource):
             "sortBy": "submittedDate",
             "sortOrder": "ascending",
         }
-        return f"{self.base}/api/query?{urlencode(parameters)}"
+        return self.address_of("/api/query", parameters)
 
     def outline(self, document: Document, request: PageRequest) -> Outline:
         """Count on. An empty page in the middle is not the end: arXiv sends one when it is busy."""
@@ -255,7 +253,5 @@ def _limit_announced(paper: Paper) -> Paper:
 
 
 def _day(state: Mapping[str, str]) -> date | None:
-    try:
-        return date.fromisoformat(state.get("day", ""))
-    except ValueError:
-        return None
+    at = parse_date(state.get("day", ""))
+    return at.date() if at else None

@@ -38,7 +38,6 @@ TYPES = {
     "www": "home page",
 }
 _ROOTS = ("result", "dblp", "dblpperson", "bht", "hits", "hit", *TYPES)
-_HEADS = ("status", "hits")  # with values about the whole response
 _XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?!!doctype html|html)|\x1f\x8b", re.IGNORECASE)
 _INFORMAL = "Informal and Other Publications"
 _HOMONYM = re.compile(r"\s+\d{4}$")
@@ -80,23 +79,16 @@ class Dblp(ApiSource):
         if not _XML.match(document.content):
             return super().read(document)
         records: list[Paper | Rejected] = []
-        heads: dict[str, object] = {}
         whole, now = True, self._clock()
-        for element in read_elements(document.content, ("hit", *TYPES), _HEADS, roots=_ROOTS):
+        for element in read_elements(document.content, ("hit", *TYPES), ("status",), roots=_ROOTS):
+            number = len(records) + 1
             if isinstance(element, XmlError):
-                records.append(Rejected(f"record {len(records) + 1}", str(element)))
+                records.append(Rejected(f"record {number}", str(element)))
                 whole = False
-            elif element.tag in _HEADS or not len(element):
-                heads[element.tag] = _value_of(element)
-            else:
-                records.append(self._record(_value_of(element), len(records) + 1, now))
-        head = heads.get("hits")
-        hits = {**(head if isinstance(head, dict) else {}), "hit": records}
-        response = {"result": {"status": heads.get("status"), "hits": hits}}
-        try:
-            self.listing(Record(response, now))
-        except DocumentError as fault:
-            return failure(str(fault))
+            elif element.tag != "status":
+                records.append(self._record(_value_of(element), number, now))
+            elif (code := element.get("code", "200")) != "200":
+                return failure(f"{self.service} answered with an error: {code}")
         return reading(records, whole)
 
     def targets(self) -> Sequence[str]:
@@ -156,7 +148,7 @@ class Dblp(ApiSource):
 
 def _value_of(element: Element) -> object:
     """Return the text of an element, or an object of its attributes and parts, as JSON has them."""
-    if element.tag == "title" or not (len(element) or element.tag in _HEADS):
+    if element.tag == "title" or not len(element):
         return "".join(element.itertext())
     parts: dict[str, list[object]] = {f"@{name}": [v] for name, v in element.attrib.items()}
     for child in element:

@@ -114,8 +114,7 @@ def _is_withdrawn(record: Record) -> bool:
 def _notices(record: Record) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     """Yield the type of a notice ("Erratum for"), and the identifier of its subject."""
     for comment in record.items(_COMMENTS):
-        relation, scheme = comment.text("type").lower(), _SCHEMES.get(comment.text("source"), "")
-        mark = type_of([relation]) if relation.endswith((" of", " for", " on")) else ""
+        mark, scheme = type_of([comment.text("type")]), _SCHEMES.get(comment.text("source"), "")
         if mark in NOTICES:
             yield mark, [(scheme, comment.text("id"))] if scheme else []
 

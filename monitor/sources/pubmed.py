@@ -18,16 +18,7 @@ from xml.etree.ElementTree import Element
 from pydantic import Field, SecretStr
 
 from monitor.errors import DocumentError
-from monitor.model import (
-    COMMENT,
-    CONCERN,
-    CORRECTION,
-    RETRACTION,
-    Document,
-    Paper,
-    Reading,
-    Rejected,
-)
+from monitor.model import Document, Paper, Reading, Rejected
 from monitor.sources.api.values import NO_TITLE, NoPaperError, year_of
 from monitor.sources.api.windows import (
     UNTIL,
@@ -41,7 +32,7 @@ from monitor.sources.base import Terms, failure, reading
 from monitor.sources.fields.dates import day_of, parse_date, partial_date, within_print_era
 from monitor.sources.fields.identifiers import Keys, identifier_pairs, keys_of
 from monitor.sources.fields.markup import text
-from monitor.sources.fields.publication_types import type_and_subject
+from monitor.sources.fields.publication_types import NOTICES, type_and_subject, type_of
 from monitor.sources.xml_records import XmlError, read_elements
 from monitor.text import without_placeholder
 
@@ -60,14 +51,7 @@ _ROOTS = (
 _NO_TITLE = ("", "[Not Available].", "[Not Available]")
 _ADDRESS = re.compile(r"[\s.,;:]*\bElectronic address:.*", re.DOTALL)
 _PMC = re.compile(r"PMC\d{1,10}", re.ASCII)
-# The type of a notice by RefType.
-_NOTICES = {
-    "RetractionOf": RETRACTION,
-    "PartialRetractionOf": CORRECTION,
-    "ErratumFor": CORRECTION,
-    "ExpressionOfConcernFor": CONCERN,
-    "CommentOn": COMMENT,
-}
+_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 class PubMedOptions(ApiOptions):
@@ -114,7 +98,7 @@ class PubMed(WindowSource):
     @property
     def terms(self) -> Terms:
         """Three requests a second, ten with a key (NBK25497); an update file is large."""
-        if self.reads_documents:
+        if self.options.reads_documents:
             return Terms(max_bytes=MAX_FILE_BYTES, deadline=timedelta(minutes=10))
         rate = 10 if self.options.api_key.get_secret_value() else 3
         return Terms(apart=timedelta(0) if self.options.url else timedelta(seconds=1 / rate))
@@ -346,7 +330,8 @@ def _notes(citation: Element) -> Iterator[Element]:
 def _notices(citation: Element) -> Iterator[tuple[str, Iterator[tuple[str, str]]]]:
     """Yield the marks of a notice, each with PMID and DOI of the record that it cites."""
     for note in _notes(citation):
-        if mark := _NOTICES.get(note.get("RefType", "")):
+        mark = type_of([_CAPITAL.sub(" ", note.get("RefType", ""))])  # RetractionOf
+        if mark in NOTICES:
             cited = (f"pmid: {_text_at(note, 'PMID')}", _text_at(note, "RefSource"))
             yield mark, identifier_pairs(cited)
 

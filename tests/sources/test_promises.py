@@ -47,7 +47,7 @@ def test_a_work_has_the_doi_of_its_preprint_or_article(relation: str) -> None:
 @pytest.mark.parametrize("kind", [OpenAlex, SemanticScholar])
 def test_works_that_are_added_late_are_found_for_thirty_days(kind: type[ApiSource]) -> None:
     source = kind("daily", kind.Options.model_validate({"query": "roots"}), None, lambda: NOW)
-    assert source.overlap == timedelta(days=30)
+    assert source.options.overlap == timedelta(days=30)
     (found,) = source.find({"until": NOW.isoformat()})
     assert "2025-05-02..2025-06-01 page 1" in found.name
 

@@ -180,30 +180,22 @@ class WindowSource(Source):
         return f"{target}{first}..{last} page {request.page}"
 
     @property
-    def reads_documents(self) -> bool:
-        return self.options.reads_documents
-
-    @property
     def base(self) -> str:
         return (self.options.url or self.address).rstrip("/")
 
     def address_of(self, path: str, parameters: Mapping[str, object]) -> str:
         """Return an address of the service, with the parameters that are not empty."""
         used = {name: value for name, value in parameters.items() if value != ""}
-        return f"{self.base}{path}?{urlencode(used)}"
-
-    @property
-    def overlap(self) -> timedelta:
-        return self.options.overlap
+        return f"{self.base}{path}{'&' if '?' in self.base else '?'}{urlencode(used)}"
 
     def windows(self, state: Mapping[str, str]) -> Iterator[Window]:
         """Yield the windows of a run without gaps, oldest first."""
-        now, targets = self._clock(), self.targets()
-        start = now + self.overlap - (self.first or self.overlap)
+        now, targets, overlap = self._clock(), self.targets(), self.options.overlap
+        start = now + overlap - (self.first or overlap)
         until = min(parse_date(state.get(UNTIL, "")) or start, now)
-        begin = min(parse_date(state.get(FROM, "")) or until - self.overlap, now)
+        begin = min(parse_date(state.get(FROM, "")) or until - overlap, now)
         days = state.get(DAYS, "")
-        longest = self.longest or self.overlap + WEEK
+        longest = self.longest or overlap + WEEK
         longest = timedelta(days=int(days)) if days.isdigit() else longest
         while now - begin > longest:
             yield Window(begin, begin + longest, False, targets)
@@ -212,7 +204,7 @@ class WindowSource(Source):
 
     def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
         """Find the pages of each window; a page that fails ends the run."""
-        if self.reads_documents:
+        if self.options.reads_documents:
             return super().find(validators)
         return _Walk(self, validators).find()
 

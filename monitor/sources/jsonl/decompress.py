@@ -66,7 +66,7 @@ class Tape:
             if rest := piece.lstrip(b"\0"):
                 self._return(piece, rest)
                 return
-            self.digest_up_to(self.offset)
+            self.digest(self.offset)
 
     def skip(self, offset: int) -> bool:
         """Move on to `offset` and digest all bytes before it; False if the tape ends earlier."""
@@ -76,7 +76,7 @@ class Tape:
                 return False
             if self.offset > offset:
                 self._return(piece, piece[offset - self.offset :])
-            self.digest_up_to(self.offset)
+            self.digest(self.offset)
         return True
 
     def _return(self, piece: bytes, rest: bytes) -> None:
@@ -85,8 +85,8 @@ class Tape:
         self._undigested[-1] = memoryview(piece)[: len(piece) - len(rest)]
         self.offset -= len(rest)
 
-    def digest_up_to(self, offset: int) -> None:
-        """Digest all bytes before `offset`, which never decreases, while they are in the caches."""
+    def digest(self, offset: int) -> str:
+        """Return the digest of all bytes before `offset`, which never decreases."""
         while self._undigested and self._digested < offset:
             piece = self._undigested.popleft()
             before = piece[: offset - self._digested]
@@ -94,10 +94,6 @@ class Tape:
                 self._undigested.appendleft(piece[len(before) :])
             self._digest.update(before)
             self._digested += len(before)
-
-    def digest(self, offset: int) -> str:
-        """Return the digest of all bytes before `offset`, which never decreases."""
-        self.digest_up_to(offset)
         return self._digest.hexdigest()
 
     def _next(self) -> bytes:

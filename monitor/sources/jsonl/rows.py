@@ -27,8 +27,8 @@ from monitor.sources.fields.encoding import (
     RUN,
     decode_line,
     describe_nulls,
+    find_fault,
     is_null,
-    looks_binary,
 )
 from monitor.sources.jsonl.decompress import Tape
 
@@ -295,7 +295,6 @@ MAX_QUOTED = 200  # characters of column names
 _COLUMNS_OF_PAPERS = frozenset(("abstract", "author", "authors", "doi", "journal", "pmid"))
 _LISTS = "papers|items|entries|articles|records|results|data|works|notes|documents|collection"
 _LIST_START = re.compile(rf'\s*(?:\[|\{{.{{0,4000}}?"(?:{_LISTS})"\s*:\s*\[)', re.DOTALL)
-_MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml|!--|[\w:]+[\s>])", re.IGNORECASE)
 _PADDING = re.compile(r"(?<=\n)\0+\Z")
 _DELIMITERS = ",\t;|"
 
@@ -320,14 +319,11 @@ def detect_form(head: bytes, titles: Sequence[str]) -> Form:
     """
     text = decode_line(head)
     lines = [line for line in RUN.sub(b"\n", head).split(b"\n", 20) if line.strip()]
-    if not head.strip(b" \t\r\n\0") or not lines:
-        return _no_form("the document is empty")
     if head.startswith(b"PK\x03\x04"):
         return _no_form("the document is a ZIP archive: unpack it first")
-    if looks_binary(_PADDING.sub("", text)):
-        return _no_form("the document is not text")
-    if _MARKUP.match(text):
-        return _no_form("the document is HTML or XML, not JSON and no table")
+    fault = find_fault(_PADDING.sub("", text), "JSON and no table")
+    if fault or not lines:
+        return _no_form(fault or "the document is empty")
     list_start = _LIST_START.match(text)
     if _is_json_lines(lines, list_start is not None):
         return Form("line", 0, read_json_lines)

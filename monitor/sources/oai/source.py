@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from pydantic import Field
 
@@ -33,6 +33,10 @@ class OaiOptions(ApiOptions):
     sets: tuple[str, ...] = ()
     prefix: str = Field(default="oai_dc", min_length=1)
 
+    @property
+    def reads_documents(self) -> bool:
+        return not self.url or "verb" in parse_qs(urlsplit(self.url).query)
+
 
 class Oai(WindowSource):
     """Reads repositories, which list every changed record, most of them old.
@@ -49,11 +53,6 @@ class Oai(WindowSource):
     max_pages = 2_000
     enough_pages = 100
     dates_changes = True
-
-    @property
-    def reads_documents(self) -> bool:
-        url = self.options.url
-        return not url or "verb" in parse_qs(urlsplit(url).query)
 
     @property
     def base(self) -> str:
@@ -84,8 +83,7 @@ class Oai(WindowSource):
             "until": "" if request.window.is_last else end,
         }
         selected = {"resumptionToken": request.cursor} if request.cursor else selected
-        arguments = {"verb": "ListRecords", **{k: v for k, v in selected.items() if v}}
-        return f"{self.base}{'&' if '?' in self.base else '?'}{urlencode(arguments)}"
+        return self.address_of("", {"verb": "ListRecords", **selected})
 
     def outline(self, document: Document, request: PageRequest) -> Outline:
         """Outline a response by its token and date; the date is never far ahead of our clock."""
