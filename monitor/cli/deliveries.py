@@ -13,6 +13,7 @@ from monitor.cli.options import CONFIG, AsJson, Config, Now, answer, finish
 from monitor.cli.terminal import console, print_error, show_table
 from monitor.commands.json_output import deliveries_json
 from monitor.model import Delivery, DeliveryState
+from monitor.pipeline.freeze import render_again
 from monitor.pipeline.settle_deliveries import resolve
 from monitor.store.digests import deliveries, outbox
 
@@ -31,8 +32,9 @@ def deliveries_retry(
     id_: DeliveryId, config: Config = CONFIG, now: Now = None, as_json: AsJson = False
 ) -> None:
     with open_configured(config, now, create=False) as app:
-        with app.runtime.database.writing() as tx:
-            outbox.retry(tx, id_, app.runtime.clock.now())
+        if not render_again(app.runtime, id_):
+            with app.runtime.database.writing() as tx:
+                outbox.retry(tx, id_, app.runtime.clock.now())
         app.once.deliver()
         _report(app, id_, as_json)
 

@@ -36,7 +36,6 @@ from monitor.pipeline.freeze import (
     log_failure,
     notify,
     render,
-    render_again,
 )
 from monitor.pipeline.match import match
 from monitor.pipeline.runtime import Destination, Runtime, Subscription
@@ -115,7 +114,9 @@ def compose(
         _ask_about_the_clock(runtime, now)
         selected = ()
     with runtime.database.reading() as tx:
-        resting, unrendered = _failing(tx, now, ignore_backoff)
+        resting = set()
+        if not ignore_backoff:
+            resting = stored_incidents.resting(tx, incidents.NOT_COMPOSED, now)
         looked_at = may_be_due(tx, selected, None if early else now, resting, every=not names)
     try:
         done = _compose_each(runtime, looked_at, now, early, on_failure, on_digest)
@@ -124,7 +125,6 @@ def compose(
         runtime.templates.release()
         runtime.fallback_templates.release()
     try:
-        render_again(runtime, selected, unrendered, on_failure)
         notify(runtime)
     except StoreError as fault:
         if not ignore_backoff:
@@ -166,19 +166,6 @@ def _compose_each(
     except StoreError as fault:
         log.warning("next due times not recorded", error=str(fault))
     return done
-
-
-def _failing(tx: Transaction, now: datetime, ignore_backoff: bool) -> tuple[set[str], set[str]]:
-    """Return the subjects that rest after a failure, and the channels to render for again now."""
-    unrendered = {
-        incident.subject
-        for incident in stored_incidents.open_incidents(tx)
-        if incident.kind == incidents.NOT_RENDERED
-    }
-    if ignore_backoff:
-        return set(), unrendered
-    resting = stored_incidents.resting(tx, incidents.NOT_COMPOSED, now)
-    return resting, unrendered - stored_incidents.resting(tx, incidents.NOT_RENDERED, now)
 
 
 def _record_failure(runtime: Runtime, name: str, fault: Exception, now: datetime) -> None:
@@ -389,17 +376,14 @@ def list_papers(digest: Digest, withheld: Iterable[Digest]) -> Digest:
 def find_chunks(runtime: Runtime, batch_size: int | None) -> list[int]:
     """Return the chunks of `batch_size` subscriptions to compose: the first, and all with any due.
 
-    While a channel cannot render, all: its digests are rendered again. Without `batch_size` there
-    is one chunk.
+    Without `batch_size` there is one chunk.
     """
     if not batch_size:
         return [0]
     with runtime.database.reading() as tx:
         due = subscriptions.may_be_due(tx, runtime.clock.now())
-        wrong = {entry.kind for entry in stored_incidents.open_incidents(tx)}
-    every = incidents.NOT_RENDERED in wrong
     names = enumerate(entry.name for entry in runtime.subscriptions)
-    return sorted({0, *(number // batch_size for number, name in names if every or name in due)})
+    return sorted({0, *(number // batch_size for number, name in names if name in due)})
 
 
 def may_be_due(

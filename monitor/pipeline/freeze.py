@@ -1,8 +1,8 @@
 """Freeze: a digest or notice in the form of each channel, stored with its deliveries.
 
-A channel that fails stops no other one. What it could not render is planned as failed, and is
-rendered from the frozen digest when the fault is fixed: see `render_again`. The deliveries of
-other channels are not touched then, so nothing is sent twice.
+A channel that fails stops no other one. What it could not render is planned as failed, and
+`deliveries retry` renders it from the frozen digest: see `render_again`. The deliveries of other
+channels are not touched then, so nothing is sent twice.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import structlog
 
 from monitor.channels.base import Channel
 from monitor.channels.email.channel import message_id
-from monitor.errors import MonitorError, StoreError, TemplateError
+from monitor.errors import MonitorError, StoreError, TemplateError, UsageError
 from monitor.model import Digest, Notice, Rendered
 from monitor.pipeline import incidents
-from monitor.pipeline.runtime import OPERATOR, Destination, Runtime, Subscription
-from monitor.store.digests import digests, freeze_digest
+from monitor.pipeline.runtime import OPERATOR, Destination, Runtime
+from monitor.store.digests import deliveries, digests, freeze_digest
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.digests.freeze_digest import Planned
 from monitor.store.engine.database import Transaction
@@ -63,7 +63,14 @@ def render(runtime: Runtime, destinations: Sequence[Destination], digest: Digest
     if forms.errors and not forms.parts:
         raise next(iter(forms.errors.values()))
     for name, error in forms.errors.items():
-        log_render_failure(name, digest.subscription, digest.period, error)
+        log.error(
+            "digest not rendered",
+            subscription=digest.subscription,
+            period=digest.period,
+            channel=name,
+            error=str(error),
+            exc_info=not isinstance(error, MonitorError),
+        )
     return forms
 
 
@@ -82,24 +89,13 @@ def _render(
     return rendered
 
 
-def log_render_failure(channel: str, subscription: str, period: str, fault: Exception) -> None:
-    log.error(
-        "digest not rendered",
-        subscription=subscription,
-        period=period,
-        channel=channel,
-        error=str(fault),
-        exc_info=not isinstance(fault, MonitorError),
-    )
-
-
 def plan(runtime: Runtime, destinations: Sequence[Destination], forms: Forms) -> list[Planned]:
     """Return a delivery for each part and recipient; one that failed where there is no text."""
     planned = []
     for destination in destinations:
         rendered = forms.parts.get(destination.channel)
         numbers = [0] if rendered is None else [part.part for part in rendered]
-        error = error_text(forms.errors.get(destination.channel))
+        error = _error_text(forms.errors.get(destination.channel))
         planned += [
             Planned(
                 destination.channel,
@@ -115,7 +111,7 @@ def plan(runtime: Runtime, destinations: Sequence[Destination], forms: Forms) ->
     return planned
 
 
-def error_text(fault: Exception | None) -> str:
+def _error_text(fault: Exception | None) -> str:
     return f"not rendered: {str(fault) or type(fault).__name__}" if fault else ""
 
 
@@ -132,7 +128,7 @@ def freeze(
         frozen = freeze_digest.freeze(tx, digest, forms.parts, planned, now)
         wrong = {incident.subject for incident in stored_incidents.open_incidents(tx)}
         if frozen is not None:
-            _record_rendering(tx, runtime, forms, now, wrong)
+            _record_rendering(tx, forms, now, wrong)
         subject = incidents.subscription(digest.subscription)
         if subject in wrong:
             stored_incidents.end_incident(tx, subject, incidents.NOT_COMPOSED, now)
@@ -148,88 +144,54 @@ def freeze(
     return frozen
 
 
-def _record_rendering(
-    tx: Transaction, runtime: Runtime, forms: Forms, now: datetime, wrong: Collection[str]
-) -> None:
+def _record_rendering(tx: Transaction, forms: Forms, now: datetime, wrong: Collection[str]) -> None:
     """Open and end the incidents of channels and templates.
 
     `wrong` are the subjects of open incidents.
     """
     for name, fault in forms.errors.items():
-        _record_failure(tx, runtime, name, error_text(fault), now)
+        subject, error = incidents.channel(name), _error_text(fault)
+        stored_incidents.open_incident(tx, subject, incidents.NOT_RENDERED, now, error)
     for name, error in forms.replaced.items():
         subject = incidents.templates(name)
         if error:
             stored_incidents.open_incident(tx, subject, incidents.REPLACED, now, error)
         elif subject in wrong:
             stored_incidents.end_incident(tx, subject, incidents.REPLACED, now)
+        if incidents.channel(name) in wrong:
+            subject = incidents.channel(name)
+            stored_incidents.end_incident(tx, subject, incidents.NOT_RENDERED, now)
 
 
-def _record_failure(
-    tx: Transaction, runtime: Runtime, channel: str, error: str, now: datetime
-) -> None:
-    subject = incidents.channel(channel)
-    incidents.add_failure(tx, runtime, subject, incidents.NOT_RENDERED, now, error)
+def render_again(runtime: Runtime, delivery_id: int) -> bool:
+    """Render what a channel could not, for all who get it there; False for what has its text.
 
-
-def render_again(
-    runtime: Runtime,
-    subscriptions: Sequence[Subscription],
-    subjects: Collection[str],
-    on_failure: OnFailure,
-) -> None:
-    """Render what channels could not render before, and plan its deliveries.
-
-    `subjects` name the channels. A digest whose papers moved into a newer one is not rendered any
-    more.
+    Raises UsageError where nobody gets it any more, and the error of a channel that fails again.
     """
-    channels = [name for name in runtime.channels if incidents.channel(name) in subjects]
-    if not channels:
-        return
-    named, now = {s.name: s for s in subscriptions}, runtime.clock.now()
+    now = runtime.clock.now()
     with runtime.database.reading() as tx:
-        waiting = freeze_digest.list_unrendered(tx, named)
-    errors: dict[str, str] = {}
-    for unrendered in waiting:
-        if unrendered.channel not in channels:
-            continue
-        name = unrendered.subscription
-        try:
-            _render_digest_again(runtime, unrendered, named[name], now)
-        except StoreError:
-            raise
-        except Exception as fault:
-            errors.setdefault(unrendered.channel, error_text(fault))
-            log_render_failure(unrendered.channel, name, unrendered.period, fault)
-            on_failure(name, fault)
-    with runtime.database.writing() as tx:
-        left = {unrendered.channel for unrendered in freeze_digest.list_unrendered(tx)}
-        for name in channels:
-            if name in errors:
-                _record_failure(tx, runtime, name, errors[name], now)
-            elif name not in left:
-                subject = incidents.channel(name)
-                stored_incidents.end_incident(tx, subject, incidents.NOT_RENDERED, now)
-
-
-def _render_digest_again(
-    runtime: Runtime,
-    unrendered: freeze_digest.Unrendered,
-    subscription: Subscription,
-    now: datetime,
-) -> None:
-    """Give a frozen digest the deliveries it lacks, to those who are still written to."""
+        delivery = deliveries.get(tx, delivery_id)
+        digest = digests.get(tx, delivery.digest_id)
+    if freeze_digest.UNRENDERED not in delivery.rendered.body:
+        return False
     destinations = [
-        entry for entry in subscription.destinations if entry.channel == unrendered.channel
+        destination
+        for subscription in runtime.subscriptions
+        for destination in subscription.destinations
+        if (subscription.name, destination.channel) == (delivery.subscription, delivery.channel)
     ]
-    with runtime.database.reading() as tx:
-        digest = digests.get(tx, unrendered.digest_id)
-    if digest is None or not destinations:
-        return
-    forms = render(runtime, destinations, digest)
-    planned = plan(runtime, destinations, forms)
-    with runtime.database.writing() as tx:
-        freeze_digest.add_text(tx, unrendered, forms.parts[unrendered.channel], planned, now)
+    waiting = 0
+    if digest and destinations:
+        forms = render(runtime, destinations, digest)
+        planned = plan(runtime, destinations, forms)
+        with runtime.database.writing() as tx:
+            parts = forms.parts[delivery.channel]
+            waiting = freeze_digest.add_text(tx, delivery, parts, planned, now)
+            subject = incidents.channel(delivery.channel)
+            stored_incidents.end_incident(tx, subject, incidents.NOT_RENDERED, now)
+    if not waiting:
+        raise UsageError(f"delivery {delivery_id} is not sent any more", "see `deliveries`")
+    return True
 
 
 # ── notices to the operator ─────────────────────────────────────────────────────────

@@ -15,6 +15,7 @@ from msgspec import structs
 from monitor.model import (
     ChangeKind,
     Decision,
+    Delivery,
     DeliveryState,
     MatchReason,
     Outcome,
@@ -518,7 +519,7 @@ def test_a_body_of_a_version_that_compressed_it_alone_is_read(store: Database) -
 # ── what a channel could not render ─────────────────────────────────────────────────
 
 
-def without_pages(store: Database) -> freeze_digest.Unrendered:
+def without_pages(store: Database) -> Delivery:
     """A digest of which the mail is planned, and the page could not be rendered."""
     subscribe(store, "ada")
     watch(store, "t")
@@ -530,8 +531,8 @@ def without_pages(store: Database) -> freeze_digest.Unrendered:
     rendered = {"email": (Rendered(0, {"text": "hello"}),)}
     with store.writing() as tx:
         assert freeze_digest.freeze(tx, digest(unsent(store)), rendered, planned, NOW) is not None
-        [one] = freeze_digest.list_unrendered(tx, ["ada"])
-    return one
+        [failed] = deliveries.listing(tx, [DeliveryState.FAILED])
+    return failed
 
 
 def listed(store: Database) -> dict[str, tuple[DeliveryState, str]]:
@@ -547,7 +548,6 @@ def test_it_is_rendered_once_however_many_are_at_it(store: Database):
         assert freeze_digest.add_text(tx, one, pages, planned, NOW) == 2
     with store.writing() as tx:
         assert freeze_digest.add_text(tx, one, pages, planned, NOW) == 0
-        assert freeze_digest.list_unrendered(tx) == []
         found = outbox.claim(tx, "me", NOW, channels=["pages"], limit=9)
     assert [(part.message_id, part.rendered.body) for part in found] == [
         ("<2@papers.example>", {"html": "page 0"})
@@ -563,7 +563,6 @@ def test_a_superseded_digest_is_not_rendered_any_more(store: Database):
         outbox.record(tx, {mail.id: "" for mail in waiting}, "me", failed, NOW)
     assert freeze(store, digest(unsent(store), "2026-03-03")) is not None
     with store.writing() as tx:
-        assert freeze_digest.list_unrendered(tx) == []
         pages = [Rendered(0, {"html": "page"})]
         planned = [Planned("pages", "/pages", 0, "<9@papers.example>")]
         assert freeze_digest.add_text(tx, one, pages, planned, NOW) == 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -10,7 +10,7 @@ import msgspec
 import sqlalchemy as sa
 from msgspec import structs
 
-from monitor.model import DeliveryState, Digest, Json, Rendered
+from monitor.model import Delivery, DeliveryState, Digest, Json, Rendered
 from monitor.store.digests.deliveries import has_content, reaches_anyone, reaches_recipient
 from monitor.store.digests.packed import pack, pack_body
 from monitor.store.engine import schema
@@ -38,15 +38,6 @@ class Planned(msgspec.Struct, frozen=True):
     part: int
     message_id: str
     error: str = ""
-
-
-class Unrendered(msgspec.Struct, frozen=True):
-    """A channel for which a digest has no text."""
-
-    digest_id: int
-    subscription: str
-    period: str
-    channel: str
 
 
 def freeze(
@@ -202,33 +193,18 @@ def _part(
     return {**where, "body": body, "packed": packed}
 
 
-def list_unrendered(tx: Transaction, names: Collection[str] | None = None) -> list[Unrendered]:
-    """Return the channels without a text, of some or all subscriptions, oldest first.
-
-    Superseded digests are left out: their papers are in a newer one.
-    """
-    wanted = sa.true() if names is None else among(_digest.subscription, names)
-    rows = tx.execute(
-        sa.select(_digest.id, _digest.subscription, _digest.period, _rendered.channel)
-        .join(schema.rendered, _rendered.digest_id == _digest.id)
-        .where(_digest.superseded_at.is_(None), _lacks_text(), wanted)
-        .order_by(_digest.id, _rendered.channel)
-    )
-    return [Unrendered(*row) for row in rows]
-
-
 def _lacks_text() -> sa.ColumnElement[bool]:
     return sa.cast(_rendered.body, sa.Text).startswith(f'{{"{UNRENDERED}"')
 
 
 def add_text(
     tx: Transaction,
-    unrendered: Unrendered,
+    unrendered: Delivery,
     rendered: Sequence[Rendered],
     planned: Sequence[Planned],
     now: datetime,
 ) -> int:
-    """Add a channel's text and deliveries to a digest; return how many deliveries now wait.
+    """Add the text that a delivery lacks, for its channel; return how many deliveries now wait.
 
     Returns 0 and writes nothing if another process was faster or the digest is superseded. Part 0
     keeps its Message-ID. Recipients that are not in `planned` stay failed.

@@ -330,7 +330,7 @@ def retry(tx: Transaction, delivery_id: int, now: datetime) -> None:
     """Try a delivery again now. Raises UsageError if that might send it twice."""
     delivery = deliveries.get(tx, delivery_id)
     if UNRENDERED in delivery.rendered.body:
-        hint = "`paper-monitor digest` renders it again"
+        hint = f"`paper-monitor deliveries retry {delivery_id}` renders it again"
         raise UsageError(f"delivery {delivery_id} has no text: its channel failed", hint)
     if address_of(delivery.recipient) in suppressed_addresses(tx, delivery.subscription, now):
         hint = f"`paper-monitor suppressions lift {delivery.recipient}` ends that"
