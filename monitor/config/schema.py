@@ -56,7 +56,7 @@ def _kinds(entry: type[BaseModel], kinds: Kinds) -> Schema:
         "required": ["kind"],
         "properties": {"kind": {"type": "string", "not": {"enum": names}}},
     }
-    return {"anyOf": [*(_kind(entry, kind, kinds.options(kind)) for kind in names), others]}
+    return {"anyOf": [*(_kind(entry, kind, kinds.load(kind).Options) for kind in names), others]}
 
 
 def _kind(entry: type[BaseModel], kind: str, options: type[BaseModel]) -> Schema:

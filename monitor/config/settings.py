@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -321,23 +321,19 @@ TOP_LEVEL = (*General.model_fields, "include", *SECTIONS)
 
 
 class Kinds(NamedTuple):
-    """The kinds that entries of a section may have, and the settings of each.
+    """The kinds that entries of a section may have, and the class of each, with its `Options`.
 
-    `options` raises UsageError for a kind that does not exist.
+    `load` raises UsageError for a kind that does not exist.
     """
 
     names: Callable[[], Collection[str]]
     built_in: Collection[str]
-    options: Callable[[str], type[BaseModel]]
+    load: Callable[[str], Any]
 
 
 KINDS: Mapping[str, Kinds] = {
-    "sources": Kinds(
-        plugins.source_kinds, plugins.SOURCES, lambda kind: plugins.source_class(kind).Options
-    ),
-    "channels": Kinds(
-        plugins.channel_kinds, plugins.CHANNELS, lambda kind: plugins.channel_class(kind).Options
-    ),
+    "sources": Kinds(plugins.source_kinds, plugins.SOURCES, plugins.source_class),
+    "channels": Kinds(plugins.channel_kinds, plugins.CHANNELS, plugins.channel_class),
 }
 
 

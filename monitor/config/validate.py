@@ -291,7 +291,7 @@ class _Validator:
             self.written.fault((*where, "kind"), f"is missing; write {choices}")
             return None
         try:
-            model = kinds.options(kind)
+            model: type[BaseModel] = kinds.load(kind).Options
         except UsageError as error:
             is_feed = kind.lower() in _KINDS_OF_FEEDS
             problem = f"{error.message}; write feed" if is_feed else str(error)

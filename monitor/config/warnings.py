@@ -36,15 +36,7 @@ def doubt(settings: Settings, written: Written) -> None:
 
 def _doubt_pages(settings: Settings, written: Written) -> None:
     web = settings.web
-    if web is None:
-        return
-    if web.model_fields_set and not (web.token or web.user_header):
-        written.warn(
-            ("web",),
-            "programs such as Prometheus need token:, as a bearer; "
-            "people log in with `paper-monitor web login`",
-        )
-    if web.user_header and not web.proxy_secret and _names_this_machine(web):
+    if web and web.user_header and not web.proxy_secret and _names_this_machine(web):
         written.warn(
             ("web", "trusted_proxies"),
             f"every account of this machine can send {web.user_header} and be anybody; set "
@@ -67,9 +59,6 @@ def _doubt_servers(settings: Settings, written: Written) -> None:
     if slack and slack.base_url == BASE_URL and "xoxb-" not in slack.token.reveal():
         token = "the Bot User OAuth Token, which begins with xoxb-"
         written.warn(("slack", "token"), f"this is not the token of a bot; write {token}")
-    socket = settings.web.socket_path if settings.web else None
-    if socket and not socket.parent.is_dir():
-        written.warn(("web", "listen"), f"there is no folder {socket.parent}; serve needs it")
     if smtp and smtp.host and ("://" in smtp.host or smtp.host.count(":") == 1):
         instead = "as in host: smtp.example.org, port: 587"
         written.warn(("smtp", "host"), f"should be only a host name, {instead}")

@@ -76,17 +76,18 @@ class _Builder:
         self.seen: set[int] = set()
         self.repeats = 0
 
-    def build(self, node: yaml.Node, path: Path) -> Value:
+    def build(self, node: yaml.Node, path: Path, name_line: int = 0) -> Value:
+        """Return the value of a node; `name_line` is where its name stands, if it has one."""
         line = node.start_mark.line + 1
         style = node.style if isinstance(node, yaml.ScalarNode) else None
-        known = self.page.places.get(path)
         block = line + 1 if style == "|" else 0
-        self.page.places[path] = Place(
-            self.file, known.line if known else line, style == '"', block
-        )
+        self.page.places[path] = Place(self.file, name_line or line, style == '"', block)
         self._guard(node, path, line)
         if isinstance(node, yaml.MappingNode):
-            return {key: self.build(value, (*path, key)) for key, value in self._pairs(node, path)}
+            return {
+                name: self.build(value, (*path, name), line)
+                for name, value, line in self._entries(node, path)
+            }
         if isinstance(node, yaml.SequenceNode):
             return [self.build(item, (*path, index)) for index, item in enumerate(node.value)]
         text: str = node.value
@@ -102,8 +103,8 @@ class _Builder:
                 (path, line, "a value that begins with ! must be in single quotes")
             )
 
-    def _pairs(self, node: yaml.MappingNode, path: Path) -> Iterator[tuple[str, yaml.Node]]:
-        """Yield the pairs of a mapping, each key once; its line is that of the key."""
+    def _entries(self, node: yaml.MappingNode, path: Path) -> Iterator[tuple[str, yaml.Node, int]]:
+        """Yield the names of a mapping, each once, with their values and lines."""
         lines: dict[str, int] = {}
         for key, value in node.value:
             line = key.start_mark.line + 1
@@ -116,8 +117,7 @@ class _Builder:
                 self.page.problems.append(((*path, name), line, problem))
                 continue
             lines[name] = line
-            self.page.places[*path, name] = Place(self.file, line)
-            yield name, value
+            yield name, value, line
 
 
 def _sentence(error: yaml.MarkedYAMLError, text: str) -> tuple[int, str]:

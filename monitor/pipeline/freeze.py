@@ -166,7 +166,7 @@ def _record_rendering(tx: Transaction, forms: Forms, now: datetime, wrong: Colle
 def render_again(runtime: Runtime, delivery_id: int) -> bool:
     """Render what a channel could not, for all who get it there; False for what has its text.
 
-    Raises UsageError where nobody gets it any more, and the error of a channel that fails again.
+    Raises UsageError where no recipient is left, and the error of a channel that fails again.
     """
     now = runtime.clock.now()
     with runtime.database.reading() as tx:

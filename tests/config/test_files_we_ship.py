@@ -88,7 +88,7 @@ def _settings() -> set[str]:
     names = {name for model in models for name in model["properties"]}
     for kinds in KINDS.values():
         for kind in kinds.built_in:
-            names |= set(kinds.options(kind).model_fields)
+            names |= set(kinds.load(kind).Options.model_fields)
     return names | set(General.model_fields) | set(SECTIONS) | {"include", "every", "first_run"}
 
 

@@ -62,15 +62,6 @@ def test_the_longest_path_of_a_socket_is_accepted(load: Load) -> None:
     assert socket_path(load(PUBLIC + f"web: {{listen: 'unix:{path}'}}").web) == Path(path)
 
 
-def test_a_missing_folder_of_the_socket_is_a_warning(load: Load, tmp_path: Path) -> None:
-    """A service manager may make it when the service starts."""
-    text = PUBLIC + "web: {listen: 'unix:run/web.sock'}"
-    said = f"there is no folder {tmp_path / 'run'}; serve needs it"
-    assert said in [warning.message for warning in load(text).warnings]
-    (tmp_path / "run").mkdir()
-    assert said not in [warning.message for warning in load(text).warnings]
-
-
 def test_the_peer_of_a_unix_socket_may_name_the_user(faults: Faults) -> None:
     web = "user_header: Remote-User, operators: [ada@example.org]"
     assert faults(PUBLIC + f"web: {{listen: 'unix:/run/web.sock', {web}}}") == []
