@@ -14,7 +14,6 @@ from math import comb
 
 from monitor.kept import on_forget
 from monitor.match.language.tree import (
-    And,
     AtLeast,
     Author,
     Edge,
@@ -22,7 +21,6 @@ from monitor.match.language.tree import (
     Near,
     Node,
     Not,
-    Or,
     Words,
 )
 from monitor.match.meaning.evaluate import fold_label
@@ -105,10 +103,6 @@ def _key(text: str) -> str:
 def search_expression(node: Node) -> SearchExpr | None:
     """Return what a paper must have to match a tree; None where it may have anything."""
     match node:
-        case And(children):
-            return _all_of([search_expression(child) for child in children])
-        case Or(children):
-            return _any_of([search_expression(child) for child in children])
         case AtLeast(count, children):
             return _at_least(count, [search_expression(child) for child in children])
         case Words():
@@ -202,13 +196,10 @@ def build_prefilter(node: Node) -> Prefilter | None:
 
 def _build(node: Node) -> Prefilter | None:
     match node:
-        case And(children):
+        case AtLeast(count, children):
             tests = [test for test in map(_build, children) if test]
-            return _join(all, tests) if tests else None
-        case Or(children):
-            built = [_build(child) for child in children]
-            tests = [test for test in built if test]
-            return _join(any, tests) if len(tests) == len(built) else None
+            needed = count - (len(children) - len(tests))
+            return _join(all if needed == len(tests) else any, tests) if needed > 0 else None
         case Words() if node.length > 1:
             return _of_phrase(node)
         case Near(_, (one, other)) if one.length == other.length == 1:

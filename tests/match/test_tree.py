@@ -7,7 +7,7 @@ import pytest
 from monitor.errors import QueryError
 from monitor.match import build_index, parse_query
 from monitor.match.language.synonyms import Synonyms
-from monitor.match.language.tree import Node, Or
+from monitor.match.language.tree import AtLeast, Node
 from monitor.match.meaning.evaluate import View, matches_topic, matching_leaves, points
 from monitor.match.meaning.explain import explain
 from monitor.match.meaning.occurrences import find_definitions
@@ -127,7 +127,7 @@ def test_a_word_and_its_synonyms_are_one_clause() -> None:
 def test_many_synonyms_in_one_phrase_end() -> None:
     many = Synonyms([[f"{letter}{i}" for i in range(9)] for letter in "abcde"])
     root: Node = parse_query('"a1 b1 c1 d1 e1"', many).root
-    assert isinstance(root, Or)
+    assert isinstance(root, AtLeast)
     assert len(root.children) == 32
 
 

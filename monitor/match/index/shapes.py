@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from monitor.match.index.arrays import Numbers
-from monitor.match.language.tree import And, AtLeast, Leaf, Node, Not, Or
+from monitor.match.language.tree import AtLeast, Leaf, Node, Not
 from monitor.match.meaning.explain import combine
 
 Tree: TypeAlias = int | tuple[Any, ...]
@@ -25,12 +25,9 @@ _SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 def tree_of(node: Node, number: Callable[[Leaf], int]) -> Tree:
     """Return a topic's tree over the numbers of its leaves."""
     match node:
-        case And(children):
-            return ("and", *(tree_of(child, number) for child in children))
-        case Or(children):
-            return ("or", *(tree_of(child, number) for child in children))
         case AtLeast(count, children):
-            return (count, *(tree_of(child, number) for child in children))
+            joint = "or" if count == 1 else "and" if count == len(children) else count
+            return (joint, *(tree_of(child, number) for child in children))
         case Not(leaf):
             return -number(leaf)
         case _:

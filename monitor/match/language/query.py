@@ -209,9 +209,7 @@ class _Parser:
         node = negation(self._operand(field))
         if len(self.weights) > weights_before:
             self.warnings.append(
-                QueryError(
-                    "a weight counts only for what is looked for", token.position, "leave it out"
-                )
+                token.fault("a weight counts only for what is looked for", "leave it out")
             )
         self._depth -= 1
         return node
@@ -219,14 +217,11 @@ class _Parser:
     def _in_field(self, token: Token, outer: str) -> Node:
         field = _field(token)
         if outer:
-            raise QueryError(
-                f"{token.text} is inside {outer}:", token.position, "a field has no fields"
-            )
+            raise token.fault(f"{token.text} is inside {outer}:", "a field has no fields")
         following = self._next
         if following.kind in ("NOT", "minus"):
-            raise QueryError(
+            raise following.fault(
                 f"{token.text} cannot be followed by {following.text}",
-                following.position,
                 f"exclude the field as a whole: -{token.text}...",
             )
         return self._operand(field)
@@ -240,7 +235,7 @@ class _Parser:
             case "exact":
                 item = self._next
                 if item.kind not in ("word", "phrase"):
-                    raise QueryError("= must be followed by a word", token.position, "as in =RAG")
+                    raise token.fault("= must be followed by a word", "as in =RAG")
                 return self._leaf(self._take(), field, exact=True)
             case _:
                 return self._leaf(token, field, exact=False)
@@ -264,7 +259,7 @@ class _Parser:
 
     def _close(self, opened: Token, node: Node) -> None:
         if self._next.kind != "close":
-            raise QueryError("this parenthesis is never closed", opened.position, "close it with )")
+            raise opened.fault("this parenthesis is never closed", "close it with )")
         self._weigh(node, self._take().weight)
         self._depth -= 1
 
@@ -277,13 +272,12 @@ class _Parser:
             self._take()
             items.append(self.topic(field))
         if len(token.text) > MAX_DIGITS or not 1 <= int(token.text) <= len(items):
-            raise QueryError(
+            raise token.fault(
                 f"{token.text} of {len(items)} can never match",
-                token.position,
                 "separate the options with commas: 2 of (a, b, c)",
             )
         if len(set(items)) < len(items):
-            raise QueryError("the same option is listed twice", token.position, "remove one")
+            raise token.fault("the same option is listed twice", "remove one")
         node = at_least(int(token.text), items)
         self._close(opened, node)
         return node
@@ -291,39 +285,31 @@ class _Parser:
     def _nest(self, token: Token) -> None:
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise QueryError(
-                f"the topic is nested more than {MAX_DEPTH} deep",
-                token.position,
-                "write it with fewer parentheses",
+            raise token.fault(
+                f"the topic is nested more than {MAX_DEPTH} deep", "write it with fewer parentheses"
             )
 
     def _refuse_missing_operand(self, token: Token) -> NoReturn:
         """Raise an error that explains what is missing in front of `token`."""
         before = self._tokens[self._at - 1] if self._at else None
         if before is not None and before.kind == "open" and token.kind == "close":
-            raise QueryError("the parentheses are empty", before.position, "put words into them")
+            raise before.fault("the parentheses are empty", "put words into them")
         if before is not None and before.kind == "open" and token.kind == "end":
-            raise QueryError("this parenthesis is never closed", before.position, "close it with )")
+            raise before.fault("this parenthesis is never closed", "close it with )")
         if token.kind == "comma" or (before is not None and before.kind == "comma"):
-            raise QueryError(
-                "an option is missing here", token.position, "write a word or remove the comma"
-            )
+            raise token.fault("an option is missing here", "write a word or remove the comma")
         if before is None or before.kind == "open":
             if token.kind == "close":
-                raise QueryError("this parenthesis closes nothing", token.position, "remove it")
-            raise QueryError(
-                f"{token.text} has nothing before it", token.position, f"remove the {token.text}"
-            )
-        raise QueryError(
-            f"{before.text} is followed by nothing", before.position, "add a word or remove it"
-        )
+                raise token.fault("this parenthesis closes nothing", "remove it")
+            raise token.fault(f"{token.text} has nothing before it", f"remove the {token.text}")
+        raise before.fault(f"{before.text} is followed by nothing", "add a word or remove it")
 
 
 def _sign_warning(before: Token, sign: Token, behind: Token) -> QueryError:
     message, joint = _FOREIGN_SIGNS[sign.text]
     words = before.kind == behind.kind == "word"
     instead = f"{before.text} {joint} {behind.text}" if words else joint
-    return QueryError(message, sign.position, f"write {instead}")
+    return sign.fault(message, f"write {instead}")
 
 
 def _field(token: Token) -> str:
@@ -333,9 +319,7 @@ def _field(token: Token) -> str:
     prefix_match = next((field for field in FIELDS if name[:3] == field[:3]), None)
     nearest = prefix_match or next(iter(difflib.get_close_matches(name, FIELDS, 1)), None)
     hint = f"did you mean {nearest}:?" if nearest else f"the fields are {', '.join(FIELDS)}"
-    raise QueryError(
-        f"there is no field {token.text}", token.position, f"{hint}; quote text that has a colon"
-    )
+    raise token.fault(f"there is no field {token.text}", f"{hint}; quote text that has a colon")
 
 
 # ── leaves ──────────────────────────────────────────────────────────────────────────
@@ -349,7 +333,7 @@ def _parse_leaf(token: Token, field: str, synonyms: Synonyms, *, exact: bool) ->
     quoted = token.kind == "phrase"
     written = token.text[1:-1] if quoted else token.text
     if not written.strip():
-        raise QueryError("the phrase is empty", token.position, "put words between the quotes")
+        raise token.fault("the phrase is empty", "put words between the quotes")
     fields = (field,) if field else TEXT_FIELDS
     if token.distance is not None:
         return _near(token, fields, written, exact=exact)
@@ -357,9 +341,7 @@ def _parse_leaf(token: Token, field: str, synonyms: Synonyms, *, exact: bool) ->
     text = written.removesuffix("*")
     _check_star(token, text, prefix)
     if exact and (prefix or field not in ("", "title", "abstract", "venue")):
-        raise QueryError(
-            "= works only with a whole word", token.position, "as in =RAG or title:=RAG"
-        )
+        raise token.fault("= works only with a whole word", "as in =RAG or title:=RAG")
     if field in ("category", "source", "announce"):
         return _label(token, field, text, prefix)
     if field == "author":
@@ -373,48 +355,43 @@ def _parse_leaf(token: Token, field: str, synonyms: Synonyms, *, exact: bool) ->
 
 def _check_star(token: Token, text: str, prefix: bool) -> None:
     if not text.strip() and prefix:
-        raise QueryError("* alone would find everything", token.position, "write letters before it")
+        raise token.fault("* alone would find everything", "write letters before it")
     inside = token.text.find("*")
     if "*" in text and not re.search(r"\\\S*\*", text):
-        raise QueryError(
+        raise token.fault(
             "* is allowed only at the end of a word",
-            token.position + inside,
             "as in agent*; write other forms out, as in (woman OR women)",
+            inside,
         )
     if prefix and text[-1].isspace():
-        raise QueryError("* must follow letters", token.position + inside, "as in agent*")
+        raise token.fault("* must follow letters", "as in agent*", inside)
 
 
 def _label(token: Token, field: str, text: str, prefix: bool) -> Label:
     if not fold_label(text):
-        raise QueryError(
-            f"{field}: has no value to look for", token.position, f"as in {_EXAMPLES[field]}"
-        )
+        raise token.fault(f"{field}: has no value to look for", f"as in {_EXAMPLES[field]}")
     return Label(field, fold_label(text), prefix, token.position)
 
 
 def _author(token: Token, text: str, prefix: bool) -> Author:
     names = spellings(text)
     if not names:
-        raise QueryError("there is no name to look for", token.position, 'as in author:"Y. Bengio"')
+        raise token.fault("there is no name to look for", 'as in author:"Y. Bengio"')
     if prefix and (names[0].given_names or len(names[0].family) < 2):
-        raise QueryError(
-            "* goes with one name of two letters or more", token.position, "as in author:beng*"
-        )
+        raise token.fault("* goes with one name of two letters or more", "as in author:beng*")
     return Author(names, prefix, token.position)
 
 
 def _term(token: Token, text: str, prefix: bool) -> Term:
     lattice = () if text in _INSTEAD else words(text)
     if not lattice:
-        _refuse_wordless(token)
+        hint = _INSTEAD.get(token.text, "a topic needs letters or numbers")
+        raise token.fault(f"there is no word in {token.text}", hint)
     length = max(word.end for word in lattice)
     last = max((word for word in lattice if word.end == length), key=lambda word: word.start)
     starred = prefix and last.word.isascii()
     if starred and len(last.word) < 2:
-        raise QueryError(
-            "* needs two letters or more before it", token.position, "write a longer beginning"
-        )
+        raise token.fault("* needs two letters or more before it", "write a longer beginning")
     edges = {
         Edge(word.word, word.start, word.end, True)
         if starred and word.end == length
@@ -424,23 +401,14 @@ def _term(token: Token, text: str, prefix: bool) -> Term:
     return Term(tuple(sorted(edges, key=lambda edge: (edge.start, edge.end))), length)
 
 
-def _refuse_wordless(token: Token) -> NoReturn:
-    hint = _INSTEAD.get(token.text, "a topic needs letters or numbers")
-    raise QueryError(f"there is no word in {token.text}", token.position, hint)
-
-
 def _near(token: Token, fields: tuple[str, ...], written: str, *, exact: bool) -> Near:
     """Read the words of `"a b"~5`; any of them may end with a star."""
     distance = token.distance
     assert distance is not None, "a phrase without ~ is not a proximity search"
     if fields[0] in ("author", "category", "source", "announce"):
-        raise QueryError(
-            f"{fields[0]}: has no words near each other", token.position, "leave out the ~"
-        )
+        raise token.fault(f"{fields[0]}: has no words near each other", "leave out the ~")
     if exact:
-        raise QueryError(
-            "= and ~ do not go together", token.position, "look for the form or for the distance"
-        )
+        raise token.fault("= and ~ do not go together", "look for the form or for the distance")
     near_words: list[Words] = []
     for match in re.finditer(r"\S+", written):
         part = token._replace(text=match.group(), position=token.position + 1 + match.start())
@@ -450,9 +418,7 @@ def _near(token: Token, fields: tuple[str, ...], written: str, *, exact: bool) -
         if words(text):
             near_words.append(Words(fields, *_term(part, text, prefix), "", part.position))
     if not 2 <= len(near_words) <= MAX_NEAR_WORDS or len(set(near_words)) < len(near_words):
-        raise QueryError(
-            f"~ needs 2 to {MAX_NEAR_WORDS} different words",
-            token.position,
-            'as in "agent policy"~5',
+        raise token.fault(
+            f"~ needs 2 to {MAX_NEAR_WORDS} different words", 'as in "agent policy"~5'
         )
     return Near(fields, tuple(near_words), distance, token.position)

@@ -45,6 +45,9 @@ class Token(NamedTuple):
     weight: float = 1.0
     distance: int | None = None
 
+    def fault(self, message: str, hint: str, offset: int = 0) -> QueryError:
+        return QueryError(message, self.position + offset, hint)
+
 
 def tokens(text: str) -> list[Token]:
     """Cut `text` into tokens, with an `end` behind the last.
@@ -86,10 +89,10 @@ def _word(token: Token) -> Token:
     if text in _OPERATORS:
         return token._replace(kind=text)
     if "~" in text and _FUZZY.fullmatch(text[text.rindex("~") - 1 :]):
-        raise QueryError(
+        raise token.fault(
             "~ must follow a phrase",
-            token.position + text.rindex("~"),
             'as in "agent policy"~5; for other endings write agent*',
+            text.rindex("~"),
         )
     weighed = _WEIGHED.fullmatch(text) if "^" in text else None
     if not weighed:

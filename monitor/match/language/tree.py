@@ -1,9 +1,9 @@
-"""A topic as a tree: leaves that each look in some fields, joined by And, Or, AtLeast and Not.
+"""A topic as a tree: leaves that each look in some fields, joined by AtLeast and Not.
 
 A leaf matches a paper or it does not; the nodes above are plain logic over that. Fields and
-synonyms are pushed down to the leaves when a topic is parsed: `title:(a OR b)` is an Or of two
-leaves, a synonym an Or of Words. Trees are in negation normal form: `Not` stands on leaves only, so
-that every other leaf counts for the topic when it matches.
+synonyms are pushed down to the leaves when a topic is parsed: `title:(a OR b)` is one of two
+leaves, and so is a word with a synonym. Trees are in negation normal form: `Not` stands on leaves
+only, so that every other leaf counts for the topic when it matches.
 
 What a leaf matches is defined here and, exactly, by `monitor.match.meaning.evaluate`:
 `matches` is the reference evaluation, and every faster one has to agree with it.
@@ -14,6 +14,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 import msgspec
@@ -98,25 +99,14 @@ class Not(msgspec.Struct, frozen=True):
     leaf: Leaf
 
 
-class And(msgspec.Struct, frozen=True):
-    children: tuple[Node, ...]
-
-
-class Or(msgspec.Struct, frozen=True):
-    children: tuple[Node, ...]
-
-
 class AtLeast(msgspec.Struct, frozen=True):
-    """Matches when at least `count` of the children are: more than one, and not all of them.
-
-    The children are different from each other.
-    """
+    """Matches when at least `count` of the children do: all for AND, one for OR."""
 
     count: int
     children: tuple[Node, ...]
 
 
-Node: TypeAlias = Leaf | Not | And | Or | AtLeast
+Node: TypeAlias = Leaf | Not | AtLeast
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,18 +126,16 @@ class Query:
 
 
 def conjunction(nodes: Sequence[Node]) -> Node:
-    return nodes[0] if len(nodes) == 1 else And(tuple(nodes))
+    return at_least(len(nodes), nodes)
 
 
 def disjunction(nodes: Sequence[Node]) -> Node:
-    return nodes[0] if len(nodes) == 1 else Or(tuple(nodes))
+    return at_least(1, nodes)
 
 
 def at_least(count: int, nodes: Sequence[Node]) -> Node:
     """Return the node that matches when at least `count` (1 to all) of `nodes` do."""
-    if count == 1:
-        return disjunction(nodes)
-    return conjunction(nodes) if count == len(nodes) else AtLeast(count, tuple(nodes))
+    return nodes[0] if len(nodes) == 1 else AtLeast(count, tuple(nodes))
 
 
 def negation(node: Node) -> Node:
@@ -155,10 +143,6 @@ def negation(node: Node) -> Node:
     match node:
         case Not(leaf):
             return leaf
-        case And(children):
-            return Or(tuple(negation(child) for child in children))
-        case Or(children):
-            return And(tuple(negation(child) for child in children))
         case AtLeast(count, children):
             return at_least(len(children) - count + 1, [negation(child) for child in children])
         case _:
@@ -168,12 +152,9 @@ def negation(node: Node) -> Node:
 def holds(node: Node, leaf_holds: Callable[[Leaf], bool]) -> bool:
     """Whether a tree is true where `leaf_holds` says which of its leaves are."""
     match node:
-        case And(children):
-            return all(holds(child, leaf_holds) for child in children)
-        case Or(children):
-            return any(holds(child, leaf_holds) for child in children)
         case AtLeast(count, children):
-            return sum(holds(child, leaf_holds) for child in children) >= count
+            true = (True for child in children if holds(child, leaf_holds))
+            return sum(islice(true, count)) == count
         case Not(leaf):
             return not leaf_holds(leaf)
         case _:
@@ -185,7 +166,7 @@ def signed_leaves(node: Node) -> Iterator[tuple[Leaf, bool]]:
     match node:
         case Not(leaf):
             yield leaf, True
-        case And(children) | Or(children) | AtLeast(_, children):
+        case AtLeast(_, children):
             for child in children:
                 yield from signed_leaves(child)
         case _:

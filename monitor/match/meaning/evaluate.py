@@ -10,18 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import cached_property, partial
 
-from monitor.match.language.tree import (
-    And,
-    AtLeast,
-    Author,
-    Label,
-    Leaf,
-    Node,
-    Not,
-    Or,
-    Query,
-    holds,
-)
+from monitor.match.language.tree import AtLeast, Author, Label, Leaf, Node, Not, Query, holds
 from monitor.match.meaning.names import PersonName, same_person, spellings
 from monitor.match.meaning.occurrences import Definition, Lattice, find_definitions
 from monitor.model import Paper
@@ -132,7 +121,7 @@ def _collect_leaves(node: Node, view: View) -> list[Leaf]:
     if not matches(node, view):
         return []
     match node:
-        case And(children) | Or(children) | AtLeast(_, children):
+        case AtLeast(_, children):
             return [leaf for child in children for leaf in _collect_leaves(child, view)]
         case Not():
             return []
