@@ -49,7 +49,7 @@ class Pages(Running):
         with bound(web) as listening, serving_pages(app.runtime, listening):
             settings = app.settings.model_copy(update={"web": web})
             self._announce_pages(replace(app, settings=settings))
-            self.serving.set()
+            self._serve(app)
             while not self._wake.wait(self.tick.total_seconds()):
                 self._reload(app)
 

@@ -65,6 +65,7 @@ class Running(ABC):
         self._wake = threading.Event()
         self._read = self._seen = ""
         self._in_force = ActiveConfig()
+        self._good: Settings | None = None
 
     @abstractmethod
     def work(self, app: App) -> None:
@@ -80,7 +81,6 @@ class Running(ABC):
         self._listen()
         self._read = config.watch(self.path)
         self._settings = load_settings(self.path)
-        good: Settings | None = None
         while True:
             self._wake.clear()
             if self._stopping.is_set():
@@ -90,12 +90,16 @@ class Running(ABC):
             try:
                 with open_app(settings, self.clock, self._in_force) as app:
                     self.work(app)
-                good = settings
             except MonitorError as fault:
-                if good is None or settings is good:
+                if self._good is None or settings is self._good:
                     raise
                 log.error("the changed configuration cannot be used", error=str(fault))
-                self._settings = good
+                self._settings = self._good
+
+    def _serve(self, app: App) -> None:
+        """Note that the work is under way, so that these settings are good."""
+        self._good = app.settings
+        self.serving.set()
 
     def _reason(self) -> str:
         """Say why the work under one configuration ends."""
@@ -132,7 +136,7 @@ class Running(ABC):
             topics=len(parts.topics),
             subscriptions=len(parts.subscriptions),
         )
-        self.serving.set()
+        self._serve(app)
 
     def _reload(self, app: App) -> None:
         """Take up a changed file. One with a fault changes nothing, and the operator hears.

@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from monitor.app import App, load_settings
 from monitor.errors import MonitorError, StoreBusyError, StoreError
 from monitor.pipeline.runtime import Runtime
 from monitor.service.outages import Outages
+from monitor.service.process import Running
 from monitor.service.scheduler import Service
 from monitor.store.digests import incidents
 from monitor.store.engine.database import Database
@@ -151,6 +153,25 @@ def test_a_shutdown_and_a_changed_configuration_can_be_distinguished(house: Hous
         wait(lambda: [one["event"] for one in logs].count("serving") == 2)
     result = [one for one in logs if one["event"] in ("finishing work in progress", "stopped")]
     assert [one.get("because") for one in result] == ["changed configuration", "shutdown", None]
+
+
+@pytest.mark.parametrize("was_in_use", [True, False])
+def test_only_a_change_that_never_worked_is_taken_back(house: House, was_in_use: bool):
+    class Failing(Running):
+        attempts = 0
+
+        def work(self, app: App) -> None:
+            self.attempts += 1
+            if self.attempts == 1 or was_in_use:
+                self._serve(app)
+            if self.attempts > 1:
+                raise StoreError("the store is gone")
+            self._settings = load_settings(self.path)
+
+    failing = Failing(house.write(), house.clock)
+    with pytest.raises(StoreError):
+        failing.run()
+    assert failing.attempts == (2 if was_in_use else 3)
 
 
 def test_a_command_does_not_log_what_it_shows(house: House, tmp_path: Path):
