@@ -18,7 +18,7 @@ PACKAGE = ROOT / "monitor"
 # From the composition root down: a module imports from its own row's package and from rows below.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("cli",),
-    ("service", "demo", "testing"),
+    ("service", "testing"),
     ("web",),
     ("commands",),
     ("app",),
@@ -123,7 +123,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "store/engine/locks.py",
         "store/secrets.py",
     ),
-    "shutil": ("cli/doctor.py", "commands/status.py", "demo.py", "store/restore.py"),
+    "shutil": ("cli/doctor.py", "cli/start.py", "commands/status.py", "store/restore.py"),
     "signal": ("channels/email/sendmail.py", "service/process.py"),
     "slack_sdk": ("channels/slack/socket_mode.py",),
     "smtplib": ("channels/email/smtp.py",),

@@ -14,9 +14,9 @@ from monitor.channels.email.channel import Mail
 from monitor.channels.email.settings import SmtpSettings
 from monitor.channels.email.smtp import SmtpServer
 from monitor.channels.file import render_pages
+from monitor.cli.start import play
 from monitor.clocks import clock_at
 from monitor.config import load
-from monitor.demo import demo
 from monitor.digest.render import JinjaTemplates
 from monitor.model import Digest
 from tests.channels.samples import digest, entry
@@ -32,7 +32,7 @@ TAGS = "all => all.map(one => one.tagName)"
 def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A digest of the demo as a page, as a mail, and the index."""
     folder = tmp_path_factory.mktemp("demo")
-    demo(folder, SATURDAY)
+    play(folder, SATURDAY)
     with (
         open_app(load(folder / "monitor.yaml"), clock_at(SATURDAY)) as app,
         app.runtime.database.reading() as tx,

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from os.path import relpath
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +14,7 @@ import typer
 import yaml
 from rich.text import Text
 
-from monitor.app import load_settings
+from monitor.app import load_settings, open_app
 from monitor.cli.options import (
     CONFIG,
     AsJson,
@@ -23,12 +27,26 @@ from monitor.cli.options import (
     parse_now,
 )
 from monitor.cli.terminal import console, file_link, open_pages, print_error, reading, show_table
-from monitor.config import masked, starter
-from monitor.demo import Played
-from monitor.demo import demo as play
+from monitor.cli.work import Failures, digests_ok, reason, runs_ok
+from monitor.clocks import clock_at
+from monitor.config import load, masked, starter
 from monitor.errors import UsageError
 from monitor.log import set_up_logging
+from monitor.model import Run
+from monitor.pipeline.flow import DigestReport
 from monitor.private_files import create_file, make_folder
+from monitor.resources import resource
+from monitor.store.papers.papers import count
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """The results of the demo: the runs, the digests that have papers, and all papers stored."""
+
+    runs: Sequence[Run]
+    digests: Sequence[DigestReport]
+    papers: int
+    failed: Failures
 
 
 def demo(
@@ -40,31 +58,69 @@ def demo(
     set_up_logging()
     with reading(quiet=as_json) as on_progress:
         played = play(directory, parse_now(now), on_progress)
-    answer(as_json, played.json(), _show, played)
+    new = sum(run.new for run in played.runs)
+    digests = [
+        {"subscription": digest.subscription, "papers": digest.papers, "path": _page(digest)}
+        for digest in played.digests
+    ]
+    document = {"papers": played.papers, "new": new, "digests": digests}
+    index = (directory / "pages" / "index.html").resolve()
+    answer(as_json, document, lambda: _show(played, directory, new, index))
     if open_:
-        open_pages([str(played.index)])
-    finish(played.ok)
+        open_pages([str(index)])
+    finish(runs_ok(played.runs) and digests_ok(played.digests, played.failed))
 
 
-def _show(played: Played) -> None:
+def play(
+    directory: Path, now: datetime | None, on_progress: Callable[[Run], None] | None = None
+) -> Played:
+    """Lay the seeds and their configuration into `directory` and run them; again is harmless.
+
+    Raises UsageError for the folder of another installation, OSError for one that cannot be
+    written.
+    """
+    make_folder(directory)
+    seeds = {seed.name: seed for seed in resource("seeds").iterdir() if seed.is_file()}
+    there = {name for name in seeds if (directory / name).exists()}
+    file = directory / "monitor.yaml"
+    if there == {file.name} and file.read_bytes() != seeds[file.name].read_bytes():
+        raise UsageError(f"{directory} has a {file.name} of its own", "choose another folder")
+    for name in sorted(seeds.keys() - there):
+        shutil.copyfile(seeds[name], directory / name)
+    failed: Failures = {}
+    with open_app(load(file), clock_at(now)) as app:
+        runs = app.once.ingest((), on_progress)
+        names = [*app.settings.subscriptions]
+        sent = app.once.digest(names, early=True, on_failure=failed.__setitem__)
+        with app.runtime.database.reading() as tx:
+            return Played(runs, [digest for digest in sent if digest.papers], count(tx), failed)
+
+
+def _page(digest: DigestReport) -> str | None:
+    """Return the page of a digest; None where a changed demo writes none."""
+    pages = (delivery.reference for delivery in digest.deliveries)
+    return next((page for page in pages if Path(page).is_file()), None)
+
+
+def _show(played: Played, folder: Path, new: int, index: Path) -> None:
     console.print()
-    if played.new:
+    if new:
         rows = [(run.document or run.source, run.seen, run.new, run.known) for run in played.runs]
         show_table(("Dump", "Seen", "New", "Known"), rows)
     else:
         console.print(f"No new papers: all {played.papers:,} were read before.\n")
-    if played.sent:
+    if played.digests:
         digests = []
-        for digest in played.sent:
-            page = played.page(digest)
-            shown = relpath(page, played.folder) if page else None
+        for digest in played.digests:
+            page = _page(digest)
+            shown = relpath(page, folder) if page else None
             digests.append((digest.subscription, digest.papers, shown))
         show_table(("Subscription", "Papers", "Page"), digests)
-    for name, error in played.failed:
-        print_error(f"{name} failed", error)
-    if played.index.exists():
+    for name, fault in played.failed.items():
+        print_error(f"{name} failed", reason(fault))
+    if index.exists():
         console.print("Open this page in a browser:")
-        console.print(Text("  ").append(file_link(str(played.index), "bold")), soft_wrap=True)
+        console.print(Text("  ").append(file_link(str(index), "bold")), soft_wrap=True)
         console.print("or run `paper-monitor serve` there and open the address that it prints.")
 
 

@@ -64,7 +64,7 @@ def ingest(
         runs = app.once.ingest(names or (), on_progress, accepted_as if accept else None)
         app.once.match()
     answer(as_json, runs_json(runs), show_runs, runs)
-    finish(_runs_ok(runs))
+    finish(runs_ok(runs))
 
 
 def digest(
@@ -101,7 +101,7 @@ def digest(
         _digests_json(sent, failed),
         lambda: _show_digests(sent, failed, waiting, config, rehearsed=dry_run),
     )
-    finish(_digests_ok(sent, failed, rehearsed=dry_run))
+    finish(digests_ok(sent, failed, rehearsed=dry_run))
 
 
 def run(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
@@ -118,7 +118,7 @@ def run(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> No
 
         answer(as_json, runs_json(runs) | _digests_json(sent, failed), show)
         app.once.upkeep()
-    finish(_runs_ok(runs) and _digests_ok(sent, failed))
+    finish(runs_ok(runs) and digests_ok(sent, failed))
 
 
 def runs_json(runs: Sequence[Run]) -> Answer:
@@ -147,7 +147,7 @@ def show_runs(runs: Sequence[Run]) -> None:
             print_error(document, f"and {more:,} more; `read` shows all")
 
 
-def _runs_ok(runs: Sequence[Run]) -> bool:
+def runs_ok(runs: Sequence[Run]) -> bool:
     return all(run.outcome is not RunOutcome.FAILED for run in runs)
 
 
@@ -162,7 +162,7 @@ def _digests_json(sent: Sequence[DigestReport], failed: Failures) -> Answer:
     }
 
 
-def _digests_ok(sent: Sequence[DigestReport], failed: Failures, *, rehearsed: bool = False) -> bool:
+def digests_ok(sent: Sequence[DigestReport], failed: Failures, *, rehearsed: bool = False) -> bool:
     """Return whether everything was sent, or may just be being sent by another process."""
     good = (DeliveryState.PLANNED,) if rehearsed else GOOD_STATES
     return not failed and all(d.state in good for report in sent for d in report.deliveries)

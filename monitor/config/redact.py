@@ -18,9 +18,8 @@ def masked(settings: Settings) -> dict[str, Any]:
     A value that reads the environment is shown as the file has it, `${NAME}` and all, but for
     the secrets in an address.
     """
-    general = {name: getattr(settings, name) for name in General.model_fields}
     shown: dict[str, Any] = {"file": str(settings.file)}
-    shown |= _plain(General.model_construct(**general))
+    shown |= settings.model_dump(mode="json", include=set(General.model_fields))
     for name in Settings.model_fields:
         if name in SECTIONS:
             shown[name] = _plain(getattr(settings, name))

@@ -18,7 +18,7 @@ def schema() -> Schema:
     """Return the schema of the file with the kinds that are built in; other kinds pass."""
     texts = {"type": "array", "items": {"type": "string"}}
     properties = {
-        **_properties(General),
+        **_object(General)["properties"],
         "include": {"anyOf": [{"type": "string"}, texts]},
         **{name: _section(name) for name in SECTIONS},
     }
@@ -41,11 +41,19 @@ def _section(name: str) -> Schema:
 
 
 def _object(model: type[BaseModel]) -> Schema:
+    """Return the settings of a model, with definitions written where they are used."""
     whole = model.model_json_schema()
-    required = [name for name in whole.get("required", ()) if name != "name"]
-    made = {"type": "object", "additionalProperties": False, "properties": _properties(model)}
+    ours = ("name", "options")
+    definitions = whole.get("$defs", {})
+    properties = {
+        name: _inline(value, definitions)
+        for name, value in whole["properties"].items()
+        if name not in ours
+    }
+    made = {"type": "object", "additionalProperties": False, "properties": properties}
     if "description" in whole:
         made["description"] = whole["description"]
+    required = [name for name in whole.get("required", ()) if name != "name"]
     return made | ({"required": required} if required else {})
 
 
@@ -61,20 +69,10 @@ def _kinds(entry: type[BaseModel], kinds: Kinds) -> Schema:
 
 def _kind(entry: type[BaseModel], kind: str, options: type[BaseModel]) -> Schema:
     made = _object(options)
-    properties = _properties(entry) | {"kind": {"const": kind}} | made["properties"]
+    common = _object(entry)["properties"]
+    properties = common | {"kind": {"const": kind}} | made["properties"]
     required = ["kind", *made.get("required", ())]
     return made | {"properties": properties, "required": required}
-
-
-def _properties(model: type[BaseModel]) -> Schema:
-    """Return the settings of a model, with definitions written where they are used."""
-    whole = model.model_json_schema()
-    definitions = whole.get("$defs", {})
-    return {
-        name: _inline(value, definitions)
-        for name, value in whole["properties"].items()
-        if name not in ("name", "options")
-    }
 
 
 def _inline(value: Any, definitions: Mapping[str, Any]) -> Any:

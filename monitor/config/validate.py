@@ -266,7 +266,7 @@ class _Validator:
         section = str(where[0])
         model, kinds = SECTIONS[section], KINDS[section]
         if not isinstance(raw, dict):
-            choices = _list_choices(kinds.names())
+            choices = ", ".join(sorted(kinds.names()))
             self.written.fault(where, f"should be settings, among them kind: {choices}")
             return None
         if section == "sources":
@@ -287,8 +287,8 @@ class _Validator:
     ) -> BaseModel | None:
         kind = raw.get("kind")
         if not isinstance(kind, str):
-            choices = _list_choices(kinds.names())
-            self.written.fault((*where, "kind"), f"is missing; write {choices}")
+            choices = ", ".join(sorted(kinds.names()))
+            self.written.fault((*where, "kind"), f"is missing; there are: {choices}")
             return None
         try:
             model: type[BaseModel] = kinds.load(kind).Options
@@ -392,8 +392,3 @@ def _nested_section(model: type[BaseModel], where: Iterable[int | str]) -> type[
 
 def _pick(raw: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
     return {name: value for name, value in raw.items() if name in names}
-
-
-def _list_choices(words: Collection[str]) -> str:
-    *others, last = sorted(words)
-    return f"{', '.join(others)} or {last}" if others else last

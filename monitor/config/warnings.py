@@ -66,8 +66,7 @@ def _doubt_servers(settings: Settings, written: Written) -> None:
 
 def _doubt_query(topic: TopicSettings, written: Written) -> None:
     where = ("topics", topic.name, "query" if topic.query else "any")
-    query = topic.written
-    warnings = parse_query(query).warnings
+    query, warnings = topic.written, parse_query(topic.written).warnings
     for warning in warnings:
         written.warn(where, pointed(query, warning))
     alone = _WORDS_ALONE.fullmatch(query) and not _OPERATORS.search(query)

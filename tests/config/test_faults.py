@@ -60,7 +60,7 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
         ("topics: {[a]: b}", "1: topics: a name must be plain text"),
         ("operator: ops@example.org", "1: operator: should be settings (name: value)"),
         # sources
-        ("sources: {s: {path: x}}", "1: sources.s.kind: is missing; write "),
+        ("sources: {s: {path: x}}", "1: sources.s.kind: is missing; there are: arxiv, "),
         ("sources: {s: {kind: feed}}", "1: sources.s: give either `url:` or `path:`"),
         ("sources: {s: {kind: feed, url: x}}", "1: sources.s: `url:` must begin with http"),
         (
