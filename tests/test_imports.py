@@ -71,6 +71,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "httpcore": ("http/*",),
     "httpx": ("http/*",),
     "idna": ("channels/email/channel.py",),
+    "inspect": ("cli/options.py",),
     "itsdangerous": ("signing.py",),
     "jinja2": ("digest/render.py",),
     "latex2mathml": ("digest/render.py",),
@@ -81,7 +82,6 @@ HOMES: dict[str, tuple[str, ...]] = {
     "multiprocessing": ("sources/sandbox.py",),
     "nh3": ("sources/fields/markup.py",),
     "numpy": (
-        "commands/topic_width.py",
         "match/index/*",
         "rank/*",
     ),

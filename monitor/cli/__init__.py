@@ -18,6 +18,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from monitor.cli.options import with_common_options
 from monitor.errors import ConfigError, MonitorError, UsageError
 
 # Most commands create fewer objects than this. Garbage collection at Python's own threshold takes a
@@ -31,8 +32,7 @@ DESCRIPTION = (
 # The help of each command, by the panel of `--help` that lists it or its group.
 COMMANDS = {
     "Start": {
-        "demo": "Process four sample dumps and write digest pages locally. Needs no account or"
-        " server.",
+        "demo": "Write digests of four sample dumps as local pages. Needs no account.",
         "init": "Write a commented monitor.yaml that works as is.",
         "check": "Check the configuration, topics and templates, and report every error.",
     },
@@ -42,59 +42,47 @@ COMMANDS = {
         "worker": "Run a worker process for a PostgreSQL store; jobs are queued by `serve`.",
         "ingest": "Read all sources, or those named, and match new papers.",
         "digest": "Compose and send the digests that are due.",
-        "web": "Serve the pages alone, beside a service with `--no-pages` or on another address.",
+        "web serve": "Serve the pages alone, beside a service with `--no-pages`.",
+        "web login": "Print an address that logs the operator in, once and within 15 minutes.",
     },
     "Ask": {
-        "status": "Show the state of sources, subscriptions and deliveries, and why a digest was"
-        " not sent.",
-        "explain": "Show where a paper came from, why it was new, what it matched and where it was"
-        " sent.",
-        "preview": "Show a past or the next digest as a page, a mail or a Slack message. Sends"
-        " nothing.",
+        "status": "Show the state of everything, and why a digest was not sent.",
+        "explain": "Show where a paper came from, what it matched and where it was sent.",
+        "preview": "Show a past or the next digest in the form of a channel. Sends nothing.",
         "read": "Read files as a source of this kind would. Stores nothing.",
         "papers search": "Search stored papers with the topic language, newest first.",
-        "papers rate": "Say which papers you want more of, or less: the next digests are ordered"
-        " by it.",
+        "papers rate": "Rate a paper; later digests are ordered by it.",
         "papers save": "Save a paper; it counts as wanted. `papers rate PAPER none` takes it back.",
         "papers rated": "List the answers that order digests, newest first.",
         "papers saved": "List saved papers, the last saved first.",
-        "papers merge": "Permanently merge duplicate papers. Papers already sent are not sent"
-        " again.",
+        "papers merge": "Permanently merge duplicate papers. Nothing is sent again.",
         "papers split": "Permanently separate a record that was wrongly merged.",
-        "papers doubtful": "List merges that the current rules would reject, with a command to"
-        " undo each.",
-        "papers undecided": "List records that an error kept from being stored; the others of"
-        " their documents were.",
-        "templates preview": "Write digests of the sample papers as pages, mails and Slack"
-        " messages. Sends nothing.",
+        "papers doubtful": "List merges that the current rules would reject.",
+        "papers undecided": "List records that an error kept from being stored.",
+        "templates preview": "Show digests of the sample papers in each form. Sends nothing.",
         "topics try": "Show which stored papers a query or topic would have matched.",
     },
     "Operate": {
         "config": "Show the configuration in use, with secrets masked.",
         "doctor": "Check the installation and explain how to fix problems.",
-        "send-test": "Send a test message to the recipients of all subscriptions, or of those"
-        " named.",
+        "send-test": "Send a test message to the recipients of subscriptions.",
         "backup": "Copy a SQLite store to a file, also while the service is running.",
-        "restore": "Restore a backup. Deliveries that may already have been sent are held for you"
-        " to confirm.",
+        "restore": "Restore a backup. Deliveries that may have been sent are held.",
         "deliveries list": "List the deliveries, newest first.",
         "deliveries retry": "Retry a failed, waiting or suppressed delivery now.",
         "deliveries resolve": "Mark an uncertain delivery as sent, or send it again.",
-        "suppressions list": "List who is sent nothing, since when, until when, and who asked for"
-        " it.",
+        "suppressions list": "List who is sent nothing, until when, and who asked for it.",
         "suppressions add": "Send a recipient nothing more, permanently or until a date.",
         "suppressions lift": "Send a recipient digests again, beginning with the next.",
-        "suppressions confirm": "Confirm that the list is complete, after a restore that could not"
-        " read the replaced store.",
-        "mail login": "Consent once that mail is sent from the account; its refresh token is kept"
-        " in the store.",
+        "suppressions confirm": "Confirm the list after a restore that could not read it.",
+        "mail login": "Log in once to the account from which mail is sent.",
     },
 }
 # The module of a command that is not named by its first word.
 MODULES = {
     "start": ("demo", "init", "config"),
     "work": ("run", "ingest", "digest"),
-    "service": ("serve", "worker", "web"),
+    "service": ("serve", "worker", "web serve", "web login"),
     "doubtful": ("papers doubtful",),
     "previews": ("preview", "templates preview", "send-test"),
     "store": ("backup", "restore"),
@@ -112,6 +100,7 @@ GROUPS = {
         "List, add and lift suppressions: recipients who are sent nothing more.",
         "list",
     ),
+    "web": ("Serve the pages alone, or log in to them.", "serve"),
     "mail": ("Log in to a mail account without a password.", ""),
 }
 
@@ -125,18 +114,16 @@ class LazyCommand(TyperCommand):
         self.path = path
 
     def load(self) -> Any:
-        """Return the command with its parameters, or the group that it is.
+        """Return the command with its parameters.
 
         Its function is named as the command: `papers_rate` for `papers rate`.
         """
         own = (module for module, paths in MODULES.items() if self.path in paths)
         module = import_module(f"monitor.cli.{next(own, self.path.partition(' ')[0])}")
         function = getattr(module, self.path.replace(" ", "_").replace("-", "_"))
-        if not isinstance(function, typer.Typer):
-            single = typer.Typer(add_completion=False, rich_markup_mode="rich")
-            single.command(self.name)(function)
-            function = single
-        command = typer.main.get_command(function)
+        single = typer.Typer(add_completion=False, rich_markup_mode="rich")
+        single.command(self.name)(with_common_options(function))
+        command = typer.main.get_command(single)
         command.help = self.help
         return command
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 from rich.text import Text
 
-from monitor.cli.options import CONFIG, AsJson, Config, answer
+from monitor.cli.options import CONFIG, AsJson, Call, Config
 from monitor.cli.terminal import console, print_faults
 from monitor.commands.json_output import plain
 from monitor.config import load
@@ -30,16 +30,14 @@ def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
 
             warnings = (*warnings, *topic_warnings(settings))
     except ConfigError as fault:
-        from monitor.commands.topic_width import explain_parked_faults
-
-        faults = explain_parked_faults(config, fault.faults)
+        faults = fault.faults
     print_faults(warnings, "bold yellow")
     if faults and not as_json:
         print_faults(faults, "bold red")
     else:
         document = {"ok": not faults, "faults": plain(faults), "warnings": plain(warnings)}
         valid = Text(f"{config} is valid.", "green")
-        answer(as_json, document, lambda: console.print(valid))
+        Call(config, as_json=as_json).answer(document, lambda: console.print(valid))
     raise typer.Exit(2 if faults else 0)
 
 

@@ -3,76 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Literal
 
 import typer
 
 from monitor.app import App
 from monitor.cli.opening import open_configured, open_to_read
-from monitor.cli.options import CONFIG, AsJson, Config, Now, answer, finish
-from monitor.cli.terminal import console, print_error, show_table
+from monitor.cli.options import Call, finish
+from monitor.cli.terminal import print_error, show_table
 from monitor.commands.json_output import deliveries_json
 from monitor.model import Delivery, DeliveryState
 from monitor.pipeline.freeze import render_again
 from monitor.pipeline.settle_deliveries import resolve
 from monitor.store.digests import deliveries, outbox
 
-DeliveryId = Annotated[
-    int, typer.Argument(metavar="ID", min=1, max=2**63 - 1, help="The id that `deliveries` shows.")
-]
+ID = typer.Argument(metavar="ID", min=1, max=2**63 - 1, help="The id that `deliveries` shows.")
 
 
-def deliveries_list(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
-    with open_to_read(config, now) as app, app.runtime.database.reading() as tx:
+def deliveries_list(call: Call) -> None:
+    with open_to_read(call) as app, app.runtime.database.reading() as tx:
         listed = deliveries.listing(tx)
-    answer(as_json, deliveries_json(listed), _show, listed)
+    call.answer(deliveries_json(listed), _show, listed)
 
 
-def deliveries_retry(
-    id_: DeliveryId, config: Config = CONFIG, now: Now = None, as_json: AsJson = False
-) -> None:
-    with open_configured(config, now, create=False) as app:
+def deliveries_retry(call: Call, id_: int = ID) -> None:
+    with open_configured(call, create=False) as app:
         if not render_again(app.runtime, id_):
             with app.runtime.database.writing() as tx:
                 outbox.retry(tx, id_, app.runtime.clock.now())
         app.once.deliver()
-        _report(app, id_, as_json)
+        _report(call, app, id_)
 
 
 def deliveries_resolve(
-    id_: DeliveryId,
-    fate: Annotated[
-        Literal["sent", "resend"],
-        typer.Argument(help="`sent` if it arrived, `resend` to send it again."),
-    ],
-    config: Config = CONFIG,
-    now: Now = None,
-    as_json: AsJson = False,
+    call: Call,
+    id_: int = ID,
+    fate: Literal["sent", "resend"] = typer.Argument(
+        help="`sent` if it arrived, `resend` to send it again."
+    ),
 ) -> None:
-    with open_configured(config, now, create=False) as app:
+    with open_configured(call, create=False) as app:
         resolve(app.runtime, id_, fate)
         if fate == "resend":
             app.once.deliver()
-        _report(app, id_, as_json)
+        _report(call, app, id_)
 
 
-def _report(app: App, id_: int, as_json: bool) -> None:
+def _report(call: Call, app: App, id_: int) -> None:
     with app.runtime.database.reading() as tx:
         delivery = deliveries.get(tx, id_)
-    answer(as_json, deliveries_json([delivery]), _show, [delivery])
+    call.answer(deliveries_json([delivery]), _show, [delivery])
     finish(delivery.state is DeliveryState.SENT)
 
 
 def _show(listed: Sequence[Delivery]) -> None:
-    if not listed:
-        console.print("No deliveries yet.")
-        return
     columns = ("Id", "Subscription", "Period", "Channel", "Recipient", "State", "Tries")
     rows = [
         (d.id, d.subscription, d.period, d.channel, _recipient(d), d.state, d.attempts)
         for d in listed
     ]
-    show_table(columns, rows)
+    show_table(columns, rows, "No deliveries yet.")
     for delivery in listed:
         print_error(f"delivery {delivery.id}", delivery.error)
 

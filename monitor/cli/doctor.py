@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from shutil import disk_usage
-from typing import Annotated
 
+from monitor.app import App
 from monitor.channels.base import Channel
 from monitor.channels.email import sender_dns
 from monitor.channels.email.channel import SMTP_SERVER, sender_domain
 from monitor.channels.slack import SlackSettings
 from monitor.cli.opening import open_or_empty
-from monitor.cli.options import CONFIG, AsJson, Config, Now, answer, finish, flag
+from monitor.cli.options import Call, finish, flag
 from monitor.cli.terminal import console, with_sign
 from monitor.commands.heartbeat import SERVICE, Check, service, vital_signs, workers
 from monitor.commands.heartbeat import store as check_store
 from monitor.commands.json_output import pick
 from monitor.commands.status import is_sent_again, template_faults
 from monitor.config import store_url
-from monitor.model import DeliveryState, Run, RunOutcome
+from monitor.model import DeliveryState, RunOutcome
 from monitor.pipeline.runtime import Runtime
 from monitor.private_files import can_be_read_by_all
 from monitor.store.digests import deliveries
@@ -39,28 +39,19 @@ FSYNC = (
 
 
 def doctor(
-    alive: Annotated[
-        bool,
-        flag("--alive", "Only whether the service lives and can record."),
-    ] = False,
-    config: Config = CONFIG,
-    now: Now = None,
-    as_json: AsJson = False,
+    call: Call,
+    alive: bool = flag("--alive", "Only whether the service lives and can record."),
 ) -> None:
     if alive:
         # Only the store is read: a fault in the configuration does not make the service unhealthy.
-        with closing(Database(store_url(config))) as database:
+        with closing(Database(store_url(call.config))) as database:
             checks = vital_signs(database)
     else:
-        with open_or_empty(config, now) as app:
-            store, files, slack = app.settings.store, [app.settings.file], app.settings.slack
-            if is_there(store):
-                checks = check_installation(app.runtime, files, slack)
-            else:
-                checks = before_first_run(app.runtime, str(Database(store)), files, slack)
+        with open_or_empty(call) as app:
+            checks = check_installation(app)
     ok = all(check.ok for check in checks)
     document = {"ok": ok, "checks": [pick(check, "name ok message") for check in checks]}
-    answer(as_json, document, _show_checks, checks)
+    call.answer(document, _show_checks, checks)
     finish(ok)
 
 
@@ -71,41 +62,26 @@ def _show_checks(checks: Sequence[Check]) -> None:
         console.print(with_sign(*sign, f"{check.name}: {check.message}"))
 
 
-def check_installation(
-    runtime: Runtime, files: Sequence[Path] = (), slack: SlackSettings | None = None
-) -> list[Check]:
+def check_installation(app: App) -> list[Check]:
     """Check the store, the service, the machine, the templates, the channels and the sources.
 
-    A service that never ran on this store passes: cron may run the commands. `files` should, as
-    the store, be readable by their owner alone.
+    A service that never ran on this store passes: cron may run the commands. So does a store that
+    is not there yet; then only what is outside of it is checked.
     """
-    own = [
-        check_store(runtime.database, whole=True),
-        service(runtime.database, expected=False),
-        _outbox(runtime),
-    ]
-    store_file = [runtime.database.path] if runtime.database.path else []
-    machine = [*workers(runtime.database), *_disk(runtime), _clock(runtime)]
-    private = _permissions([*store_file, *files])
-    return [*own, *machine, private, *_outside(runtime, slack)]
-
-
-def before_first_run(
-    runtime: Runtime,
-    address: str,
-    files: Sequence[Path] = (),
-    slack: SlackSettings | None = None,
-) -> list[Check]:
-    """Check what can be checked while there is no store yet at `address`."""
-    missing = Check("store", True, f"there is no store yet at {address}: {CREATED_BY}")
-    return [missing, _permissions(files), *_outside(runtime, slack)]
-
-
-def _outside(runtime: Runtime, slack: SlackSettings | None) -> list[Check]:
-    channels = [check for item in runtime.channels.items() for check in _check_channel(*item)]
-    answers = _slack_answers(slack)
+    runtime, database = app.runtime, app.runtime.database
+    files, checks = [app.settings.file], []
+    if is_there(app.settings.store):
+        files = [database.path, *files] if database.path else files
+        recorded = [check_store(database, whole=True), service(database, expected=False)]
+        machine = [*workers(database), _disk(runtime), _clock(runtime)]
+        checks = [*recorded, _outbox(runtime), *machine]
+    else:
+        address = Database(app.settings.store)
+        checks.append(Check("store", True, f"there is no store yet at {address}: {CREATED_BY}"))
     templates = [Check("templates", False, fault) for fault in template_faults(runtime)]
-    return [*templates, *channels, *answers, *_senders(runtime), *_sources_read(runtime)]
+    channels = [check for item in runtime.channels.items() for check in _check_channel(*item)]
+    checks += [_permissions(files), *templates, *channels, *_slack_answers(app.settings.slack)]
+    return [*checks, *_senders(runtime), *_sources_read(runtime)]
 
 
 def _slack_answers(slack: SlackSettings | None) -> list[Check]:
@@ -156,41 +132,36 @@ def _outbox(runtime: Runtime) -> Check:
     return Check("deliveries", not unsettled, message)
 
 
-def _disk(runtime: Runtime) -> list[Check]:
+def _disk(runtime: Runtime) -> Check:
     """Check the room on the disk: with a full one nothing can be recorded, so nothing is sent."""
-    if runtime.database.path is None:
-        return [_written_through(runtime.database)]
-    size = runtime.database.path.stat().st_size
-    wanted, free = max(MIN_FREE, size // 10), disk_usage(runtime.database.path.parent).free
+    path = runtime.database.path
+    if path is None:
+        with runtime.database.reading() as tx:
+            ok = tx.exec_driver_sql("SHOW fsync").scalar() == "on"
+        message = "on the database server, which confirms writes (fsync is on)" if ok else FSYNC
+        return Check("disk", ok, message)
+    size = path.stat().st_size
+    wanted, free = max(MIN_FREE, size // 10), disk_usage(path.parent).free
     message = f"{free // MB:,} MB free beside a store of {size // MB:,} MB"
     if free < wanted:
         message += f"; free at least {wanted // MB:,} MB: with a full disk nothing can be sent"
-    return [Check("disk", free >= wanted, message)]
-
-
-def _written_through(database: Database) -> Check:
-    with database.reading() as tx:
-        ok = tx.exec_driver_sql("SHOW fsync").scalar() == "on"
-    message = "on the database server, which confirms writes (fsync is on)" if ok else FSYNC
-    return Check("disk", ok, message)
+    return Check("disk", free >= wanted, message)
 
 
 def _clock(runtime: Runtime) -> Check:
     """Check that no record is ahead of the clock: then the clock is wrong now, or was before."""
+    now, assumed = datetime.now(UTC), runtime.clock.now()
     with runtime.database.reading() as tx:
         signs = [*processes.signs(tx).values(), processes.last_beat(tx, SERVICE)]
-        finished = [run.finished for run in runs.last_runs(tx)]
-    now = datetime.now(UTC)
-    for last, clock in ((_newest(signs), now), (_newest(finished), runtime.clock.now())):
-        if last is not None and last - clock > CLOCK_TOLERANCE:
-            shows = f"it shows {clock:%Y-%m-%d %H:%M} UTC, but the store has a record of"
-            remedy = "correct the clock and keep it synchronised (NTP)"
-            return Check("clock", False, f"{shows} {last:%Y-%m-%d %H:%M} UTC: {remedy}")
-    return Check("clock", True, f"{now:%Y-%m-%d %H:%M:%S} UTC")
-
-
-def _newest(moments: Iterable[datetime | None]) -> datetime | None:
-    return max((at for at in moments if at is not None), default=None)
+        records = [(at, now) for at in signs]
+        records += [(run.finished, assumed) for run in runs.last_runs(tx)]
+    ahead = [(at, clock) for at, clock in records if at and at - clock > CLOCK_TOLERANCE]
+    if not ahead:
+        return Check("clock", True, f"{now:%Y-%m-%d %H:%M:%S} UTC")
+    last, clock = max(ahead)
+    shows = f"it shows {clock:%Y-%m-%d %H:%M} UTC, but the store has a record of"
+    remedy = "correct the clock and keep it synchronised (NTP)"
+    return Check("clock", False, f"{shows} {last:%Y-%m-%d %H:%M} UTC: {remedy}")
 
 
 def _senders(runtime: Runtime) -> list[Check]:
@@ -210,15 +181,12 @@ def _senders(runtime: Runtime) -> list[Check]:
 def _sources_read(runtime: Runtime) -> list[Check]:
     with runtime.database.reading() as tx:
         last = {run.source: run for run in runs.last_runs(tx)}
-    return [
-        Check(f"source {name}", last[name].outcome is not RunOutcome.FAILED, _last_run(last[name]))
-        if name in last
-        else Check(f"source {name}", True, "not read yet; run `paper-monitor run`")
-        for name in runtime.sources
-    ]
-
-
-def _last_run(run: Run) -> str:
-    return f"{run.outcome} {run.started:%Y-%m-%d %H:%M} UTC" + (
-        f": {run.error}" if run.error else ""
-    )
+    checks = []
+    for name in runtime.sources:
+        ok, message = True, "not read yet; run `paper-monitor run`"
+        if run := last.get(name):
+            ok = run.outcome is not RunOutcome.FAILED
+            error = f": {run.error}" if run.error else ""
+            message = f"{run.outcome} {run.started:%Y-%m-%d %H:%M} UTC{error}"
+        checks.append(Check(f"source {name}", ok, message))
+    return checks

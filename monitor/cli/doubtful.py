@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from monitor.cli.opening import open_configured
-from monitor.cli.options import CONFIG, AsJson, Config, Now, answer, full_command
+from monitor.cli.options import Call, full_command
 from monitor.cli.terminal import console, facts
 from monitor.commands.json_output import Answer, pick
 from monitor.diff.doubtful_joins import Doubt, judge
@@ -52,14 +52,14 @@ class Doubts:
     unjudged: int
 
 
-def papers_doubtful(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
-    with open_configured(config, now) as app:
+def papers_doubtful(call: Call) -> None:
+    with open_configured(call) as app:
         doubts = find_doubtful(app.runtime)
     document = {
-        "doubtful": [_json(doubtful, config) for doubtful in doubts.listed],
+        "doubtful": [_json(doubtful, call.config) for doubtful in doubts.listed],
         **pick(doubts, "joins unjudged"),
     }
-    answer(as_json, document, _show, doubts, config)
+    call.answer(document, _show, doubts, call.config)
 
 
 def _json(doubtful: Doubtful, config: Path) -> Answer:

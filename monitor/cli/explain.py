@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated
 
 from rich.markup import escape
 
 from monitor.cli.opening import open_to_read
-from monitor.cli.options import CONFIG, PAPER, AsJson, Config, Now, answer, argument
+from monitor.cli.options import PAPER, Call, argument
 from monitor.cli.terminal import at, console, facts, list_words
 from monitor.commands.explain import Explanation
 from monitor.commands.explain import explain as explain_paper
 from monitor.commands.json_output import explanation_json
 
 
-def explain(
-    paper: Annotated[str, argument("PAPER", PAPER)],
-    config: Config = CONFIG,
-    now: Now = None,
-    as_json: AsJson = False,
-) -> None:
-    with open_to_read(config, now) as app:
+def explain(call: Call, paper: str = argument("PAPER", PAPER)) -> None:
+    with open_to_read(call) as app:
         explanation = explain_paper(app.runtime, paper)
-    answer(as_json, explanation_json(explanation), _show, explanation)
+    call.answer(explanation_json(explanation), _show, explanation)
 
 
 def _show(explanation: Explanation) -> None:

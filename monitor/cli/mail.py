@@ -19,22 +19,22 @@ from monitor.channels.email.oauth import (
     request_device_code,
 )
 from monitor.cli.opening import open_configured
-from monitor.cli.options import CONFIG, AsJson, Config, Now, answer, finish
+from monitor.cli.options import Call, finish
 from monitor.errors import UsageError
 from monitor.pipeline.runtime import Runtime
 
 
-def mail_login(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
+def mail_login(call: Call) -> None:
     def say(text: str) -> None:
-        typer.echo(text, err=as_json)
+        typer.echo(text, err=call.as_json)
 
     def ask(question: str) -> str:
-        return str(typer.prompt(question, err=as_json))
+        return str(typer.prompt(question, err=call.as_json))
 
-    with open_configured(config, now) as app:
+    with open_configured(call) as app:
         missing = log_in(app.runtime, say, ask)
     text = f"Still missing: {missing}" if missing else "The mail server accepts the login."
-    answer(as_json, {"ok": not missing, "missing": missing or None}, text)
+    call.answer({"ok": not missing, "missing": missing or None}, text)
     finish(not missing)
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 from monitor.app import App, load_settings, open_app
-from monitor.cli.options import parse_now
+from monitor.cli.options import Call
 from monitor.cli.terminal import print_faults, stderr, with_sign
 from monitor.clocks import clock_at
-from monitor.config import Settings, load_for_reading
+from monitor.config import load_for_reading
 from monitor.config.messages import pointed
 from monitor.errors import QueryError, UsageError
 from monitor.log import set_up_logging
@@ -20,54 +19,47 @@ from monitor.store.engine.opening import is_there, queries_in_force
 
 
 @contextmanager
-def open_configured(config: Path, now: str | None = None, *, create: bool = True) -> Iterator[App]:
+def open_configured(call: Call, *, create: bool = True) -> Iterator[App]:
     """Open the store and channels that a configuration file names, and close them again.
 
     Without `create` a store that does not exist is not created: raises NoStoreError.
     """
     set_up_logging()
-    with _open(load_settings(config), now, create=create) as app:
+    with open_app(load_settings(call.config), clock_at(call.now), create=create) as app:
         yield app
 
 
 @contextmanager
-def open_to_read(config: Path, now: str | None = None) -> Iterator[App]:
+def open_to_read(call: Call) -> Iterator[App]:
     """Open a store to read it, also with a configuration that has faults: they are warnings here.
 
     Nothing can be sent. Raises NoStoreError where there is no store yet, and ConfigError where
     the file does not say which it is.
     """
-    settings, faults = load_for_reading(config, active_queries=queries_in_force)
+    settings, faults = load_for_reading(call.config, active_queries=queries_in_force)
     if faults:
         stderr.print(with_sign("!", "bold yellow", "The configuration has errors; see below."))
         print_faults(faults, "bold yellow")
     set_up_logging()
-    with _open(settings, now, create=False) as app:
+    with open_app(settings, clock_at(call.now), create=False) as app:
         yield app
 
 
 @contextmanager
-def open_or_empty(config: Path, now: str | None = None) -> Iterator[App]:
+def open_or_empty(call: Call) -> Iterator[App]:
     """Open a store, or where there is none yet a temporary, empty one.
 
     `App.settings.store` is the one that the configuration names in either case.
     """
     set_up_logging()
-    settings = load_settings(config)
-    if is_there(settings.store):
-        with _open(settings, now, create=False) as app:
-            yield app
-        return
-    with tempfile.TemporaryDirectory(prefix="paper-monitor-") as folder:
-        empty = settings.model_copy(update={"store": f"sqlite:///{folder}/monitor.db"})
-        with _open(empty, now) as app:
-            yield replace(app, settings=settings)
-
-
-@contextmanager
-def _open(settings: Settings, now: str | None, *, create: bool = True) -> Iterator[App]:
-    with open_app(settings, clock_at(parse_now(now)), create=create) as app:
-        yield app
+    settings = opened = load_settings(call.config)
+    is_new = not is_there(settings.store)
+    with ExitStack() as stack:
+        if is_new:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="paper-monitor-"))
+            opened = settings.model_copy(update={"store": f"sqlite:///{folder}/monitor.db"})
+        app = stack.enter_context(open_app(opened, clock_at(call.now), create=is_new))
+        yield replace(app, settings=settings)
 
 
 @contextmanager

@@ -11,18 +11,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import typer
 
 from monitor.cli.opening import open_configured, open_to_read, pointing
 from monitor.cli.options import (
-    CONFIG,
     PAPER,
-    AsJson,
-    Config,
-    Now,
-    answer,
+    Call,
     argument,
     finish,
     flag,
@@ -33,8 +29,7 @@ from monitor.cli.terminal import console, count_of, reading, show_table
 from monitor.cli.work import runs_json, show_runs
 from monitor.commands import ratings
 from monitor.commands.explain import find_paper
-from monitor.commands.export import MAX_PAPERS, export
-from monitor.commands.export import Format as ExportFormat
+from monitor.commands.export import MAX_PAPERS, Format, export
 from monitor.commands.identity import merge, split
 from monitor.commands.json_output import Answer, papers_json, pick, rated_json
 from monitor.commands.paper_search import FoundPaper, find_all
@@ -48,40 +43,31 @@ from monitor.store.engine.database import Transaction
 from monitor.store.papers import undecided
 from monitor.text import clean
 
-# Ratings stored in one transaction, which keeps other writers waiting.
-_BATCH = 500
 _REFERENCES = ("paper", "id", "doi", "arxiv", "url", "title")
 _DELIMITERS = ",;\t"
 # Papers that a table shows without `--limit`.
 TABLE_LIMIT = 50
-Format = Annotated[
-    ExportFormat | None,
-    typer.Option("--format", show_default=False, help="Write them for other programs."),
-]
-OfSubscription = Annotated[str, option("--subscription", "NAME", "Only for this subscription.")]
-OfTopic = Annotated[str, option("--topic", "NAME", "Only for this topic.")]
+FORMAT = typer.Option(None, "--format", show_default=False, help="Write them for other programs.")
+OF_SUBSCRIPTION = option("--subscription", "NAME", "Only for this subscription.")
+OF_TOPIC = option("--topic", "NAME", "Only for this topic.")
 
 
 def papers_search(
-    query: Annotated[str, argument("QUERY")] = "",
-    limit: Annotated[
-        int | None,
-        typer.Option(
-            "--limit",
-            metavar="N",
-            min=1,
-            max=10**18,
-            help="Maximum number of papers (default: 50; all with --json; 10,000 with --format).",
-        ),
-    ] = None,
-    format_: Format = None,
-    config: Config = CONFIG,
-    now: Now = None,
-    as_json: AsJson = False,
+    call: Call,
+    query: str = argument("QUERY", default=""),
+    limit: int | None = typer.Option(
+        None,
+        "--limit",
+        metavar="N",
+        min=1,
+        max=10**18,
+        help="Maximum number of papers (default: 50; all with --json; 10,000 with --format).",
+    ),
+    format_: Format | None = FORMAT,
 ) -> None:
-    default = MAX_PAPERS if format_ else sys.maxsize - 1 if as_json else TABLE_LIMIT
+    default = MAX_PAPERS if format_ else sys.maxsize - 1 if call.as_json else TABLE_LIMIT
     most = limit or default
-    with open_to_read(config, now) as app, pointing(query):
+    with open_to_read(call) as app, pointing(query):
         papers = find_all(app.runtime, query, most=most + 1)
         if format_:
             write_export(islice(papers, most), format_)
@@ -90,73 +76,61 @@ def papers_search(
             return
         listed = list(papers)
     shown, has_more = listed[:most], len(listed) > most
-    answer(as_json, papers_json(shown), show_papers, shown, has_more)
+    call.answer(papers_json(shown), show_papers, shown, has_more)
 
 
-def write_export(papers: Iterable[FoundPaper], format_: ExportFormat) -> None:
+def write_export(papers: Iterable[FoundPaper], format_: Format) -> None:
     for piece in export(papers, format_):
         sys.stdout.write(piece)
 
 
 def show_papers(papers: Sequence[FoundPaper], has_more: bool = False) -> None:
-    if papers:
-        rows = [
-            (
-                hit.stored.id,
-                f"{hit.stored.first_seen.astimezone():%Y-%m-%d}",
-                hit.stored.paper.title,
-                ", ".join(dict.fromkeys(sighting.source for sighting in hit.sightings)),
-            )
-            for hit in papers
-        ]
-        show_table(("Id", "First seen", "Title", "Source"), rows)
+    rows = [
+        (
+            hit.stored.id,
+            f"{hit.stored.first_seen.astimezone():%Y-%m-%d}",
+            hit.stored.paper.title,
+            ", ".join(dict.fromkeys(sighting.source for sighting in hit.sightings)),
+        )
+        for hit in papers
+    ]
+    show_table(("Id", "First seen", "Title", "Source"), rows)
     if has_more:
         console.print(f"The newest {len(papers):,}; use --limit to see more.")
     else:
         console.print(f"{count_of(len(papers))}.")
 
 
-def papers_merge(
-    references: Annotated[list[str], argument("PAPER", PAPER)],
-    config: Config = CONFIG,
-    now: Now = None,
-    as_json: AsJson = False,
-) -> None:
-    with open_configured(config, now, create=False) as app:
+def papers_merge(call: Call, references: list[str] = argument("PAPER", PAPER)) -> None:
+    with open_configured(call, create=False) as app:
         merged = merge(app.runtime, references)
-    answer(as_json, papers_json([merged]), show_papers, [merged])
+    call.answer(papers_json([merged]), show_papers, [merged])
 
 
 def papers_split(
-    paper: Annotated[str, argument("PAPER", PAPER)],
-    what: Annotated[
-        list[str], argument("WHAT", "An identifier, SOURCE/RAW-ID, or a source to separate.")
-    ],
-    title: Annotated[str, option("--title", "TITLE", "Title of the separated paper.")] = "",
-    config: Config = CONFIG,
-    now: Now = None,
-    as_json: AsJson = False,
+    call: Call,
+    paper: str = argument("PAPER", PAPER),
+    what: list[str] = argument("WHAT", "An identifier, SOURCE/RAW-ID, or a source to separate."),
+    title: str = option("--title", "TITLE", "Title of the separated paper."),
 ) -> None:
-    with open_configured(config, now, create=False) as app:
+    with open_configured(call, create=False) as app:
         both = split(app.runtime, paper, what, title)
-    answer(as_json, papers_json(both), show_papers, both)
+    call.answer(papers_json(both), show_papers, both)
 
 
 def papers_undecided(
-    retry: Annotated[bool, flag("--retry", "Try them again, and match new papers.")] = False,
-    config: Config = CONFIG,
-    now: Now = None,
-    as_json: AsJson = False,
+    call: Call,
+    retry: bool = flag("--retry", "Try them again, and match new papers."),
 ) -> None:
     runs: list[Run] = []
-    with open_configured(config, now, create=False) as app:
+    with open_configured(call, create=False) as app:
         if retry:
-            with reading(quiet=as_json) as on_progress:
+            with reading(quiet=call.as_json) as on_progress:
                 runs = app.once.retry_undecided(on_progress)
             app.once.match()
         with app.runtime.database.reading() as tx:
             records = undecided.listing(tx)
-    answer(as_json, _undecided_json(records, runs), _show_undecided, records, runs)
+    call.answer(_undecided_json(records, runs), _show_undecided, records, runs)
     finish(not (retry and records))
 
 
@@ -178,107 +152,95 @@ def _undecided_json(records: Sequence[UndecidedRecord], runs: Sequence[Run]) -> 
 def _show_undecided(records: Sequence[UndecidedRecord], runs: Sequence[Run]) -> None:
     if runs:
         show_runs(runs)
-    if not records:
-        console.print("No record is undecided.")
-        return
     rows = []
     for record in records:
         title = clean(str(json.loads(record.text).get("title", record.raw_id)))
         rows.append((record.source, record.document, title, record.at, record.error))
-    show_table(("Source", "Document", "Title", "Read", "Error"), rows)
-    console.print(f"{count_of(len(records), 'record')} will be tried again after an upgrade.")
+    columns = ("Source", "Document", "Title", "Read", "Error")
+    show_table(columns, rows, "No record is undecided.")
+    if records:
+        console.print(f"{count_of(len(records), 'record')} will be tried again after an upgrade.")
 
 
-def papers_rate(  # noqa: PLR0913 - the options of a command
-    paper: Annotated[str | None, argument("PAPER", PAPER)] = None,
-    verdict: Annotated[
-        Literal["up", "down", "none"] | None,
-        argument("VERDICT", "`up` for more like it, `down` for less, `none` takes it back."),
-    ] = None,
-    file: Annotated[
-        Path | None, option("--file", "FILE", "Rate the papers of a CSV or BibTeX file.")
-    ] = None,
-    topic: OfTopic = "",
-    subscription: OfSubscription = "",
-    config: Config = CONFIG,
-    now: Now = None,
-    as_json: AsJson = False,
+def papers_rate(
+    call: Call,
+    paper: str | None = argument("PAPER", PAPER, default=None),
+    verdict: Literal["up", "down", "none"] | None = argument(
+        "VERDICT", "`up` for more like it, `down` for less, `none` takes it back.", default=None
+    ),
+    file: Path | None = option(
+        "--file", "FILE", "Rate the papers of a CSV or BibTeX file.", default=None
+    ),
+    topic: str = OF_TOPIC,
+    subscription: str = OF_SUBSCRIPTION,
 ) -> None:
     if file and paper:
         raise UsageError("name a paper, or a file with --file, but not both")
     if not file and not (paper and verdict):
         raise UsageError("name a paper, and up, down or none", "or a file with --file")
     scope = RaterScope(subscription, topic)
-    with open_configured(config, now, create=False) as app:
+    with open_configured(call, create=False) as app:
         if not file:
             rated = ratings.rate(app.runtime, paper or "", verdict or "", scope)
-            answer(as_json, rated_json(rated), _show_rated, rated)
+            call.answer(rated_json(rated), _show_rated, rated)
             return
-        result = rate_file(app.runtime, file, scope)
-    left_out = [{"paper": name, "why": why} for name, why in result.left_out]
-    count = len(result.ratings)
-    document = {"rated": count, "left_out": left_out}
-    answer(as_json, document, f"{format_count(count, 'paper')} rated.")
-    for name, why in () if as_json else result.left_out:
+        count, left_out = rate_file(app.runtime, file, scope)
+    listed = [{"paper": name, "why": why} for name, why in left_out]
+    call.answer({"rated": count, "left_out": listed}, f"{format_count(count, 'paper')} rated.")
+    for name, why in () if call.as_json else left_out:
         typer.echo(f"{name}: {why}", err=True)
 
 
 def papers_save(
-    paper: Annotated[str, argument("PAPER", "As for `papers rate`.")],
-    topic: OfTopic = "",
-    subscription: OfSubscription = "",
-    config: Config = CONFIG,
-    now: Now = None,
-    as_json: AsJson = False,
+    call: Call,
+    paper: str = argument("PAPER", "As for `papers rate`."),
+    topic: str = OF_TOPIC,
+    subscription: str = OF_SUBSCRIPTION,
 ) -> None:
-    with open_configured(config, now, create=False) as app:
+    with open_configured(call, create=False) as app:
         rated = ratings.rate(app.runtime, paper, "save", RaterScope(subscription, topic))
-    answer(as_json, rated_json(rated), _show_rated, rated)
+    call.answer(rated_json(rated), _show_rated, rated)
 
 
 def papers_rated(
-    forget: Annotated[bool, flag("--forget", "Delete the answers of the subscription.")] = False,
-    topic: OfTopic = "",
-    subscription: OfSubscription = "",
-    config: Config = CONFIG,
-    now: Now = None,
-    as_json: AsJson = False,
+    call: Call,
+    forget: bool = flag("--forget", "Delete the answers of the subscription."),
+    topic: str = OF_TOPIC,
+    subscription: str = OF_SUBSCRIPTION,
 ) -> None:
     scope = RaterScope(subscription, topic)
     if not forget:
-        with open_to_read(config, now) as app:
+        with open_to_read(call) as app:
             rated = ratings.rated(app.runtime, scope)
-        answer(as_json, rated_json(rated), _show_rated, rated)
+        call.answer(rated_json(rated), _show_rated, rated)
         return
-    with open_configured(config, now, create=False) as app:
+    with open_configured(call, create=False) as app:
         count = ratings.forget(app.runtime, scope)
-    answer(as_json, {"forgotten": count}, f"{format_count(count, 'answer')} deleted.")
+    call.answer({"forgotten": count}, f"{format_count(count, 'answer')} deleted.")
 
 
 def papers_saved(
-    subscription: OfSubscription = "",
-    format_: Format = None,
-    config: Config = CONFIG,
-    now: Now = None,
-    as_json: AsJson = False,
+    call: Call, subscription: str = OF_SUBSCRIPTION, format_: Format | None = FORMAT
 ) -> None:
-    with open_to_read(config, now) as app:
+    with open_to_read(call) as app:
         papers = ratings.saved(app.runtime, subscription)
     if format_:
         write_export(papers, format_)
     else:
-        answer(as_json, papers_json(papers), show_papers, papers)
+        call.answer(papers_json(papers), show_papers, papers)
 
 
 def _show_rated(ratings: tuple[Rated, ...]) -> None:
-    if ratings:
-        columns = ("Id", "Title", "Verdict", "Topic", "Subscription", "Who")
-        rows = [
-            (r.paper_id, title, r.verdict, r.topic, r.subscription, r.who)
-            for r, title in ((rated.judgement, rated.title) for rated in ratings)
-        ]
-        show_table(columns, rows)
+    rows = [
+        (r.paper_id, title, r.verdict, r.topic, r.subscription, r.who)
+        for r, title in ((rated.judgement, rated.title) for rated in ratings)
+    ]
+    show_table(("Id", "Title", "Verdict", "Topic", "Subscription", "Who"), rows)
     console.print(f"{format_count(len(ratings), 'answer')}.")
+
+
+# The line of a file, or the paper, that was left out, and why.
+LeftOut = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,36 +252,26 @@ class Rating:
     topic: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RatingFile:
-    """The ratings of a file, and the lines or entries left out, each with the reason."""
-
-    ratings: tuple[Rating, ...]
-    left_out: tuple[tuple[str, str], ...] = ()
-
-
-def rate_file(runtime: Runtime, file: Path, scope: RaterScope) -> RatingFile:
+def rate_file(runtime: Runtime, file: Path, scope: RaterScope) -> tuple[int, list[LeftOut]]:
     """Store the ratings of a CSV file, or "up" for each paper of a BibTeX library.
 
-    Returns what was stored and what was left out. Raises UsageError for a file that is faulty,
-    and then stores nothing of it.
+    Returns how many were stored, and what was left out. Raises UsageError for a file that is
+    faulty, and then stores nothing of it.
     """
-    content = _read(file)
-    scopes = [replace(scope, topic=row.topic or scope.topic) for row in content.ratings]
-    for own in {scope, *scopes}:
+    content, left_out = _read(file)
+    rows = [(row, replace(scope, topic=row.topic or scope.topic)) for row in content]
+    for own in {scope, *(own for _, own in rows)}:
         target_topics(runtime, own)
-    pairs = list(zip(content.ratings, scopes, strict=True))
-    stored, left_out = [], list(content.left_out)
-    for start in range(0, len(pairs), _BATCH):
-        with runtime.database.writing() as tx:
-            for row, own in pairs[start : start + _BATCH]:
-                try:
-                    paper_id = _find_stored(tx, row.references)
-                    store_rating(runtime, tx, paper_id, row.verdict, own, "file")
-                    stored.append(row)
-                except UsageError as fault:
-                    left_out.append((row.references[-1], str(fault)))
-    return RatingFile(tuple(stored), tuple(left_out))
+    stored = 0
+    for row, own in rows:
+        try:
+            with runtime.database.writing() as tx:
+                paper_id = _find_stored(tx, row.references)
+                store_rating(runtime, tx, paper_id, row.verdict, own, "file")
+            stored += 1
+        except UsageError as fault:
+            left_out.append((row.references[-1], str(fault)))
+    return stored, left_out
 
 
 def _find_stored(tx: Transaction, references: Sequence[str]) -> int:
@@ -330,20 +282,13 @@ def _find_stored(tx: Transaction, references: Sequence[str]) -> int:
     return find_paper(tx, references[-1]).id
 
 
-def _read(file: Path) -> RatingFile:
+def _read(file: Path) -> tuple[list[Rating], list[LeftOut]]:
     """Read a file of ratings. Raises UsageError, with the line, for a table that is faulty."""
-    if file.suffix.lower() in (".bib", ".bibtex"):
-        return _read_library(file)
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except OSError as fault:
-        raise UsageError(f"cannot read {file}: {fault.strerror}") from fault
-    except UnicodeDecodeError as fault:
-        raise UsageError(f"{file} is not UTF-8 text") from fault
-    return RatingFile(tuple(_read_table(file, text)))
-
-
-def _read_library(file: Path) -> RatingFile:
+    if file.suffix.lower() not in (".bib", ".bibtex"):
+        try:
+            return list(_read_table(file, file.read_text(encoding="utf-8-sig"))), []
+        except UnicodeDecodeError as fault:
+            raise UsageError(f"{file} is not UTF-8 text") from fault
     [(_, reading)] = read_files("bibtex", [file])
     if reading.error:
         raise UsageError(f"{file}: {reading.error}")
@@ -351,27 +296,26 @@ def _read_library(file: Path) -> RatingFile:
     for paper in reading.papers:
         keys = [f"{scheme}:{value}" for scheme, value in identifiers(paper)]
         ratings.append(Rating((*keys, paper.title)))
-    return RatingFile(tuple(ratings), tuple((line.where, line.why) for line in reading.rejected))
+    return ratings, [(part.where, part.why) for part in reading.rejected]
 
 
 def _read_table(file: Path, text: str) -> Iterator[Rating]:
-    header = text.partition("\n")[0]
-    delimiter = max(_DELIMITERS, key=header.count)
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    delimiter = max(_DELIMITERS, key=text.partition("\n")[0].count)
+    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, restval="")
     try:
-        columns = [name.strip().lower() for name in next(rows, [])]
-        if not set(columns) & set(_REFERENCES):
-            raise UsageError(
-                f"{file}: no column names the paper", f"call one {_listed(_REFERENCES)}"
-            )
+        rows.fieldnames = [name.strip().lower() for name in rows.fieldnames or ()]
+        if not set(rows.fieldnames) & set(_REFERENCES):
+            names = _listed(_REFERENCES)
+            raise UsageError(f"{file}: no column names the paper", f"call one {names}")
         for row in rows:
-            values, where = [value.strip() for value in row], f"{file}, line {rows.line_num}"
-            if any(values[len(columns) :]):
+            where = f"{file}, line {rows.line_num}"
+            if any(row.pop(None, ())):
                 raise UsageError(f"{where}: has more values than there are columns")
-            if any(values):
-                yield _rating(where, dict(zip(columns, values, strict=False)))
+            values = {name: value.strip() for name, value in row.items()}
+            if any(values.values()):
+                yield _rating(where, values)
     except csv.Error as fault:
-        raise UsageError(f"{file}, line {rows.line_num}: {fault}") from fault
+        raise UsageError(f"{file}, line {rows.reader.line_num}: {fault}") from fault
 
 
 def _rating(where: str, row: dict[str, str]) -> Rating:

@@ -6,11 +6,10 @@ import json
 import secrets
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import typer
 from msgspec import structs
@@ -26,26 +25,16 @@ from monitor.channels.file import Pages, page_name
 from monitor.channels.slack.api import Bot
 from monitor.channels.slack.channel import Slack
 from monitor.cli.opening import open_configured, open_or_empty
-from monitor.cli.options import (
-    CONFIG,
-    AsJson,
-    Config,
-    Now,
-    answer,
-    argument,
-    finish,
-    flag,
-    option,
-    parse_now,
-)
+from monitor.cli.options import Call, argument, finish, flag, option
 from monitor.cli.terminal import console, open_pages, print_error, show_table
-from monitor.cli.work import show_rehearsals
+from monitor.cli.work import page_of, show_rehearsals
 from monitor.clocks import clock_at
 from monitor.commands.json_output import pick
 from monitor.commands.shown_papers import past_digest
 from monitor.config import load
+from monitor.errors import MonitorError
 from monitor.log import set_up_logging
-from monitor.model import Delivery, DeliveryState, Digest, Notice, Outcome, Rendered, Step
+from monitor.model import Delivery, DeliveryState, Digest, Notice, Rendered
 from monitor.pipeline.compose import rehearse
 from monitor.pipeline.flow import DigestReport
 from monitor.pipeline.freeze import OnFailure, log_failure
@@ -57,41 +46,31 @@ Form = Literal["page", "email", "slack"]
 
 
 def preview(
-    subscription: Annotated[str, argument("SUBSCRIPTION")] = "",
-    period: Annotated[
-        str, option("--period", "PERIOD", "A past digest instead of the next one.")
-    ] = "",
-    channel: Annotated[
-        Form, typer.Option("--channel", help="The form in which to write it.")
-    ] = "page",
-    browser: Annotated[bool, flag("--open/--no-open", "Open the page in a browser.")] = True,
-    config: Config = CONFIG,
-    now: Now = None,
-    as_json: AsJson = False,
+    call: Call,
+    subscription: str = argument("SUBSCRIPTION", default=""),
+    period: str = option("--period", "PERIOD", "A past digest instead of the next one."),
+    channel: Form = typer.Option("page", "--channel", help="The form in which to write it."),
+    browser: bool = flag("--open/--no-open", "Open the page in a browser.", default=True),
 ) -> None:
-    with open_configured(config, now, create=False) as app:
-        written = write_digests(app.runtime, subscription, period, channel)
-    _answer(written, browser, as_json)
+    with open_configured(call, create=False) as app:
+        _answer(call, write_digests(app.runtime, subscription, period, channel), browser)
 
 
 def templates_preview(
-    browser: Annotated[bool, flag("--open/--no-open", "Open the pages in a browser.")] = True,
-    config: Config = CONFIG,
-    now: Now = None,
-    as_json: AsJson = False,
+    call: Call,
+    browser: bool = flag("--open/--no-open", "Open the pages in a browser.", default=True),
 ) -> None:
     set_up_logging()
-    _answer(_write_samples(load(config).templates, parse_now(now)), browser, as_json)
+    _answer(call, _write_samples(load(call.config).templates, call.now), browser)
 
 
-def _answer(written: Sequence[DigestReport], browser: bool, as_json: bool) -> None:
+def _answer(call: Call, written: Sequence[DigestReport], browser: bool) -> None:
     digests = [
-        pick(digest, "subscription period papers") | {"path": digest.deliveries[0].reference}
-        for digest in written
+        pick(digest, "subscription period papers") | {"path": page_of(digest)} for digest in written
     ]
-    answer(as_json, {"digests": digests}, show_rehearsals, written)
-    if browser and not as_json:
-        open_pages(digest.deliveries[0].reference for digest in written)
+    call.answer({"digests": digests}, show_rehearsals, written)
+    if browser and not call.as_json:
+        open_pages(map(page_of, written))
 
 
 def dry_run(
@@ -168,7 +147,7 @@ def _write_mail(runtime: Runtime, folder: Path, digest: Digest) -> DigestReport:
     page = stem.with_name(f"{stem.name}.html")
     shown = links.fill(parts[0].body, mail.recipients()[0]) if links else parts[0].body
     page.write_text(shown["html"], encoding="utf-8")
-    return _report(digest, mail, parts[0], Outcome(DeliveryState.SENT, reference=str(page)))
+    return _report(digest, mail, parts[0], page)
 
 
 def _write_slack(runtime: Runtime, folder: Path, digest: Digest) -> DigestReport:
@@ -179,7 +158,7 @@ def _write_slack(runtime: Runtime, folder: Path, digest: Digest) -> DigestReport
     file = stem.with_name(f"{stem.name}.json")
     messages = [part.body for part in parts]
     file.write_text(json.dumps(messages, ensure_ascii=False, indent=2), encoding="utf-8")
-    return _report(digest, slack, parts[0], Outcome(DeliveryState.SENT, reference=str(file)))
+    return _report(digest, slack, parts[0], file)
 
 
 def _stem(folder: Path, digest: Digest) -> Path:
@@ -190,23 +169,20 @@ def _stem(folder: Path, digest: Digest) -> Path:
 
 
 def _write_page(runtime: Runtime, folder: Path, digest: Digest) -> DigestReport:
+    """Write a digest as its page, and the pages that follow it. Raises MonitorError."""
     pages = Pages("rehearsal", folder, runtime.templates)
-    [rendered] = pages.render(digest, runtime.templates)
-    delivery = _delivery(digest.subscription, digest.period, pages, rendered)
-    return _report(digest, pages, rendered, pages.send(delivery, lambda: True))
+    [part] = pages.render(digest, runtime.templates)
+    delivery = _delivery(digest.subscription, digest.period, pages, part)
+    outcome = pages.send(delivery, lambda: True)
+    if outcome.state is not DeliveryState.SENT:
+        raise MonitorError(outcome.error)
+    return _report(digest, pages, part, pages.page(delivery))
 
 
-def _report(digest: Digest, channel: Channel, part: Rendered, outcome: Outcome) -> DigestReport:
-    """Return what became of a digest that was written: its delivery is planned, or has failed."""
-    delivery = _delivery(digest.subscription, digest.period, channel, part)
-    written = replace(
-        delivery,
-        recipient=outcome.reference or delivery.recipient,
-        state=delivery.state if outcome.state is DeliveryState.SENT else outcome.state,
-        error=outcome.error,
-        reference=outcome.reference,
-    )
-    return DigestReport(digest.subscription, digest.period, digest.papers, (written,))
+def _report(digest: Digest, channel: Channel, part: Rendered, path: Path) -> DigestReport:
+    """Return a digest that was written, with one delivery: planned, to a file."""
+    delivery = _delivery(digest.subscription, digest.period, channel, part, str(path))
+    return DigestReport(digest.subscription, digest.period, digest.papers, (delivery,))
 
 
 FORMS: dict[Form, Callable[[Runtime, Path, Digest], DigestReport]] = {
@@ -216,80 +192,53 @@ FORMS: dict[Form, Callable[[Runtime, Path, Digest], DigestReport]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SentTest:
-    """A test message and what became of it; `steps` are those on the way to its channel."""
-
-    subscription: str
-    channel: str
-    recipient: str
-    state: DeliveryState
-    error: str
-    steps: tuple[Step, ...]
-
-
-def send_test(
-    names: Annotated[list[str] | None, argument("SUBSCRIPTION")] = None,
-    config: Config = CONFIG,
-    now: Now = None,
-    as_json: AsJson = False,
-) -> None:
-    with open_or_empty(config, now) as app:
+def send_test(call: Call, names: list[str] | None = argument("SUBSCRIPTION", default=None)) -> None:
+    with open_or_empty(call) as app:
         tests = send_tests(app.runtime, names or ())
-    listed = [pick(test, "subscription channel recipient state error") for test in tests]
-    answer(as_json, {"deliveries": listed}, _show_tests, tests)
+        listed = [pick(test, "subscription channel recipient state error") for test in tests]
+        call.answer({"deliveries": listed}, _show_tests, app.runtime, tests)
     finish(all(test.state is DeliveryState.SENT for test in tests))
 
 
-def _show_tests(tests: Sequence[SentTest]) -> None:
-    if not tests:
-        console.print("There are no recipients.")
-        return
+def _show_tests(runtime: Runtime, tests: Sequence[Delivery]) -> None:
     rows = [(test.subscription, test.channel, test.recipient, test.state) for test in tests]
-    show_table(("Subscription", "Channel", "Recipient", "State"), rows)
-    for channel, steps in dict.fromkeys((test.channel, test.steps) for test in tests):
-        for step in steps:
+    columns = ("Subscription", "Channel", "Recipient", "State")
+    show_table(columns, rows, "There are no recipients.")
+    for channel in dict.fromkeys(test.channel for test in tests):
+        for step in runtime.channels[channel].steps():
             outcome = Text("failed", "bold red") if step.problem else Text("ok", "green")
             console.print(Text(f"{channel}: {step.name}:"), outcome)
     for channel, error in dict.fromkeys((test.channel, test.error) for test in tests):
         print_error(channel, error)
 
 
-def send_tests(runtime: Runtime, names: Sequence[str] = ()) -> list[SentTest]:
+def send_tests(runtime: Runtime, names: Sequence[str] = ()) -> list[Delivery]:
     """Send a test message to every destination of the named subscriptions, all if none is.
 
-    A recipient who is suppressed gets none.
+    A recipient who is suppressed gets none. A message that neither arrived nor may have, has
+    failed.
     """
     now = runtime.clock.now()
     lines = ("This is a test. Digests will reach you this way.",)
     notice = Notice("A test message from Paper Monitor", lines, now)
-    steps = cache(lambda channel: runtime.channels[channel].steps())
     tests = []
     for subscription in runtime.subscriptions_named(names):
         with runtime.database.reading() as tx:
             suppressed = suppressed_addresses(tx, subscription.name, now)
         for destination in subscription.destinations:
-            name = destination.channel
+            channel = runtime.channels[destination.channel]
+            part = channel.render_notice(notice, runtime.templates)[0]
             for recipient in destination.recipients:
-                if address_of(recipient) not in suppressed:
-                    outcome = _send(runtime, subscription.name, name, recipient, notice)
-                    sent = subscription.name, name, recipient, outcome.state, outcome.error
-                    tests.append(SentTest(*sent, steps(name)))
+                if address_of(recipient) in suppressed:
+                    continue
+                test = _delivery(
+                    subscription.name, "test", channel, part, recipient, runtime.sender
+                )
+                outcome = channel.send(test, lambda: True)
+                is_open = outcome.state in (DeliveryState.SENT, DeliveryState.UNKNOWN)
+                state = outcome.state if is_open else DeliveryState.FAILED
+                tests.append(replace(test, state=state, error=outcome.error))
     return tests
-
-
-def _send(
-    runtime: Runtime, subscription: str, channel_name: str, recipient: str, notice: Notice
-) -> Outcome:
-    """Send a test once: if it neither arrived nor may have, it has failed."""
-    channel = runtime.channels[channel_name]
-    outcome = Outcome(DeliveryState.FAILED, "the test message has no text")
-    for part in channel.render_notice(notice, runtime.templates):
-        delivery = _delivery(subscription, "test", channel, part, recipient, runtime.sender)
-        outcome = channel.send(delivery, lambda: True)
-    if outcome.state in (DeliveryState.SENT, DeliveryState.UNKNOWN):
-        return outcome
-    return Outcome(DeliveryState.FAILED, outcome.error)
 
 
 def _delivery(

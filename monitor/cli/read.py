@@ -6,13 +6,12 @@ import gc
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
 
 from rich.markup import escape
 
 from monitor import plugins
 from monitor.app import load_settings
-from monitor.cli.options import CONFIG, AsJson, Config, Now, argument, emit, finish, parse_now
+from monitor.cli.options import CONFIG, Call, argument, finish
 from monitor.cli.terminal import show_table, stderr
 from monitor.clocks import clock_at
 from monitor.commands.json_output import Answer, pick, read_paper
@@ -25,17 +24,13 @@ Readings = Sequence[tuple[Path, Reading]]
 
 
 def read(
-    kind: Annotated[str, argument("KIND", "A kind of source, or the name of a configured source.")],
-    files: Annotated[list[Path], argument("FILE")],
-    config: Config = CONFIG,
-    now: Now = None,
-    as_json: AsJson = False,
+    call: Call,
+    kind: str = argument("KIND", "A kind of source, or the name of a configured source."),
+    files: list[Path] = argument("FILE"),
 ) -> None:
-    readings = read_files(kind, files, config, parse_now(now))
-    if as_json:
-        emit({"documents": [_document(kind, *pair) for pair in readings]})
-    else:
-        _show(readings)
+    readings = read_files(kind, files, call.config, call.now)
+    documents = [_document(kind, *pair) for pair in readings] if call.as_json else []
+    call.answer({"documents": documents}, _show, readings)
     finish(not any(reading.error for _, reading in readings))
 
 
@@ -85,10 +80,7 @@ def _source(name: str, config: Path, now: datetime | None) -> Source:
     if kind in kinds:
         source_class = plugins.source_class(kind)
         return source_class(kind, _options(source_class, preset), None, clock.now)
-    if not config.exists():
-        hint = f"there are: {', '.join(sorted(kinds))}"
-        raise UsageError(f"{name!r} is not a kind of source", hint)
-    sources = load_settings(config).sources
+    sources = load_settings(config).sources if config.exists() else {}
     if name not in sources:
         hint = f"there are: {', '.join(sorted({*kinds, *sources}))}"
         raise UsageError(f"{name!r} is neither a kind of source nor a source in {config}", hint)

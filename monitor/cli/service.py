@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import sys
 import tempfile
+from datetime import datetime
 from html import escape
-from typing import Annotated
 
 import structlog
 import typer
@@ -16,18 +16,16 @@ from monitor.cli.opening import open_configured
 from monitor.cli.options import (
     CONFIG,
     AsJson,
+    Call,
     Config,
     Now,
-    answer,
     flag,
     full_command,
     option,
-    parse_now,
 )
 from monitor.cli.terminal import open_pages
 from monitor.clocks import clock_at
 from monitor.commands.web_login import login_address
-from monitor.errors import UsageError
 from monitor.log import set_up_logging
 from monitor.model import Clock
 from monitor.service.scheduler import Service
@@ -35,11 +33,9 @@ from monitor.service.workers import Worker
 
 log = structlog.get_logger()
 
-web = typer.Typer(invoke_without_command=True, add_completion=False, rich_markup_mode="rich")
-
 
 def serve(
-    pages: Annotated[bool, flag("--pages/--no-pages", "Serve the pages, too.")] = True,
+    pages: bool = flag("--pages/--no-pages", "Serve the pages, too.", default=True),
     config: Config = CONFIG,
     now: Now = None,
 ) -> None:
@@ -51,43 +47,32 @@ def worker(config: Config = CONFIG, now: Now = None) -> None:
     Worker(config, _start(now)).run()
 
 
-@web.callback()
-def serve_pages(
-    context: typer.Context,
-    listen: Annotated[
-        str,
-        option(
-            "--listen", "ADDRESS", "HOST:PORT or unix:PATH, in place of the configured address."
-        ),
-    ] = "",
+def web_serve(
+    listen: str = option(
+        "--listen", "ADDRESS", "HOST:PORT or unix:PATH, in place of the configured address."
+    ),
     config: Config = CONFIG,
     now: Now = None,
 ) -> None:
-    if context.invoked_subcommand:
-        if listen or now:
-            raise UsageError(f"--listen and --now are not for `web {context.invoked_subcommand}`")
-        context.default_map = {context.invoked_subcommand: {"config": str(config)}}
-        return
     from monitor.service.pages import Pages  # a web server, which `serve` has in another process
 
     Pages(config, _start(now), listen, on_pages=_offer_login).run()
 
 
-def _start(now: str | None) -> Clock:
+def _start(now: datetime | None) -> Clock:
     set_up_logging(logging.INFO)
-    return clock_at(parse_now(now), running=True)
+    return clock_at(now, running=True)
 
 
-@web.command()
-def login(
-    open_: Annotated[bool, flag("--open", "Open the address in a browser.")] = False,
+def web_login(
+    open_: bool = flag("--open", "Open the address in a browser."),
     config: Config = CONFIG,
     as_json: AsJson = False,
 ) -> None:
-    """Print an address that logs the operator in, once and within 15 minutes."""
-    with open_configured(config, create=False) as app:
+    call = Call(config, as_json=as_json)
+    with open_configured(call, create=False) as app:
         address = login_address(app.settings, app.runtime.database, app.runtime.clock)
-    answer(as_json, {"url": address}, address)
+    call.answer({"url": address}, address)
     if open_:
         open_pages([_write_redirect(address)])
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from os.path import relpath
 from pathlib import Path
-from typing import Annotated
 
 import typer
 import yaml
@@ -18,16 +17,15 @@ from monitor.app import load_settings, open_app
 from monitor.cli.options import (
     CONFIG,
     AsJson,
+    Call,
     Config,
     Now,
-    answer,
     finish,
     flag,
     full_command,
-    parse_now,
 )
 from monitor.cli.terminal import console, file_link, open_pages, print_error, reading, show_table
-from monitor.cli.work import Failures, digests_ok, reason, runs_ok
+from monitor.cli.work import Failures, all_sent, reason, runs_ok
 from monitor.clocks import clock_at
 from monitor.config import load, masked, starter
 from monitor.errors import UsageError
@@ -50,14 +48,14 @@ class Played:
 
 
 def demo(
-    directory: Annotated[Path, typer.Argument(metavar="DIR")] = Path("demo"),
-    open_: Annotated[bool, flag("--open", "Open the digests in a browser.")] = False,
+    directory: Path = typer.Argument(Path("demo"), metavar="DIR"),
+    open_: bool = flag("--open", "Open the digests in a browser."),
     now: Now = None,
     as_json: AsJson = False,
 ) -> None:
     set_up_logging()
     with reading(quiet=as_json) as on_progress:
-        played = play(directory, parse_now(now), on_progress)
+        played = play(directory, now, on_progress)
     new = sum(run.new for run in played.runs)
     digests = [
         {"subscription": digest.subscription, "papers": digest.papers, "path": _page(digest)}
@@ -65,10 +63,10 @@ def demo(
     ]
     document = {"papers": played.papers, "new": new, "digests": digests}
     index = (directory / "pages" / "index.html").resolve()
-    answer(as_json, document, lambda: _show(played, directory, new, index))
+    Call(as_json=as_json).answer(document, _show, played, directory, new, index)
     if open_:
         open_pages([str(index)])
-    finish(runs_ok(played.runs) and digests_ok(played.digests, played.failed))
+    finish(runs_ok(played.runs) and not played.failed and all_sent(played.digests))
 
 
 def play(
@@ -124,10 +122,7 @@ def _show(played: Played, folder: Path, new: int, index: Path) -> None:
         console.print("or run `paper-monitor serve` there and open the address that it prints.")
 
 
-def init(
-    directory: Annotated[Path, typer.Argument(metavar="DIR")] = Path(),
-    as_json: AsJson = False,
-) -> None:
+def init(directory: Path = typer.Argument(Path(), metavar="DIR"), as_json: AsJson = False) -> None:
     target = directory / "monitor.yaml"
     if target.exists():
         raise UsageError(f"{target} already exists", "it is left unchanged; choose another folder")
@@ -135,10 +130,10 @@ def init(
     with create_file(target) as file:
         file.write(starter().encode())
     wrote = f"Wrote {target}. Put a dump into {directory / 'dumps'}/ and then:"
-    answer(as_json, {"path": str(target)}, f"{wrote}\n  {full_command('run', target)}")
+    Call(as_json=as_json).answer({"path": str(target)}, f"{wrote}\n  {full_command('run', target)}")
 
 
 def config(config: Config = CONFIG, as_json: AsJson = False) -> None:
     settings = masked(load_settings(config))
     text = yaml.safe_dump(settings, sort_keys=False, allow_unicode=True)
-    answer(as_json, settings, lambda: console.print(text, end="", markup=False))
+    Call(as_json=as_json).answer(settings, lambda: console.print(text, end="", markup=False))

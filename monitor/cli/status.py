@@ -5,29 +5,36 @@ from __future__ import annotations
 from rich.text import Text
 
 from monitor.cli.opening import open_to_read
-from monitor.cli.options import CONFIG, AsJson, Config, Now, answer, finish
+from monitor.cli.options import Call, finish
 from monitor.cli.terminal import at, console, count_of, show_table, with_sign
 from monitor.commands.json_output import status_json
 from monitor.commands.status import Status
 from monitor.commands.status import status as read_status
 
 
-def status(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
-    with open_to_read(config, now) as app:
+def status(call: Call) -> None:
+    with open_to_read(call) as app:
         report = read_status(app.runtime)
-    answer(as_json, status_json(report), _show_status, report)
+    call.answer(status_json(report), _show_status, report)
     finish(report.ok)
 
 
 def _show_status(report: Status) -> None:
-    if report.sources:
-        _show_sources(report)
-    else:
-        console.print("There are no sources yet.")
-    if report.subscriptions:
-        _show_subscriptions(report)
-    else:
-        console.print("There are no subscriptions yet.")
+    rows = []
+    for source in report.sources:
+        states = ", ".join([source.outcome, *(trouble.kind for trouble in source.troubles)])
+        outcome = Text(states, "bold red" if source.failing_since or source.troubles else "")
+        rows.append((source.name, source.last_run, outcome, source.seen, source.new))
+    columns = ("Source", "Last run", "Outcome", "Seen", "New")
+    show_table(columns, rows, "There are no sources yet.")
+    if rows:
+        console.print(" Seen and new: in the last 24 hours.", style="dim")
+    due = [
+        (s.name, at(s.next_due, s.timezone) if s.next_due else "at once", s.waiting, s.why)
+        for s in report.subscriptions
+    ]
+    headings = ("Subscription", "Next due", "Waiting", "Why")
+    show_table(headings, due, "There are no subscriptions yet.")
     counts = ", ".join(f"{count:,} {state}" for state, count in report.deliveries.items() if count)
     console.print(f"Deliveries: {counts or 'none yet'}")
     if report.suppressions:
@@ -37,21 +44,3 @@ def _show_status(report: Status) -> None:
         console.print(with_sign("✗", "bold red", problem))
     if report.ok:
         console.print("[green]✓[/] No problems found.")
-
-
-def _show_sources(report: Status) -> None:
-    rows = []
-    for source in report.sources:
-        states = ", ".join([source.outcome, *(trouble.kind for trouble in source.troubles)])
-        outcome = Text(states, "bold red" if source.failing_since or source.troubles else "")
-        rows.append((source.name, source.last_run, outcome, source.seen, source.new))
-    show_table(("Source", "Last run", "Outcome", "Seen", "New"), rows)
-    console.print(" Seen and new: in the last 24 hours.", style="dim")
-
-
-def _show_subscriptions(report: Status) -> None:
-    rows = [
-        (s.name, at(s.next_due, s.timezone) if s.next_due else "at once", s.waiting, s.why)
-        for s in report.subscriptions
-    ]
-    show_table(("Subscription", "Next due", "Waiting", "Why"), rows)

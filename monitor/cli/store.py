@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from monitor.app import load_settings
 from monitor.cli.opening import open_to_read
-from monitor.cli.options import CONFIG, AsJson, Config, Now, answer, argument, emit, flag, parse_now
+from monitor.cli.options import Call, argument, flag
 from monitor.clocks import clock_at
 from monitor.store.digests import incidents, suppressions
 from monitor.store.engine.database import Database
@@ -18,34 +17,27 @@ from monitor.store.restore import restore as restore_store
 
 
 def backup(
-    target: Annotated[Path, argument("FILE")],
-    with_tokens: Annotated[
-        bool, flag("--with-tokens", "Include the refresh tokens of mail accounts.")
-    ] = False,
-    config: Config = CONFIG,
-    now: Now = None,
-    as_json: AsJson = False,
+    call: Call,
+    target: Path = argument("FILE"),
+    with_tokens: bool = flag("--with-tokens", "Include the refresh tokens of mail accounts."),
 ) -> None:
-    with open_to_read(config, now) as app:
+    with open_to_read(call) as app:
         app.runtime.database.backup(target, with_tokens=with_tokens)
     size = target.stat().st_size
     document = {"path": str(target), "bytes": size}
-    answer(as_json, document, f"Wrote {target} ({size:,} bytes).")
+    call.answer(document, f"Wrote {target} ({size:,} bytes).")
 
 
-def restore(
-    source: Annotated[Path, argument("FILE")],
-    config: Config = CONFIG,
-    now: Now = None,
-    as_json: AsJson = False,
-) -> None:
-    store = load_settings(config).store
-    held, replaced = restore_store(store, source, clock_at(parse_now(now)).now())
-    if as_json:
-        emit({"held": held, "replaced": str(replaced) if replaced else None})
-        return
+def restore(call: Call, source: Path = argument("FILE")) -> None:
+    store = load_settings(call.config).store
+    held, replaced = restore_store(store, source, clock_at(call.now).now())
+    document = {"held": held, "replaced": str(replaced) if replaced else None}
     previous = f" The previous store was kept as {replaced}." if replaced else ""
-    typer.echo(f"Restored {source}.{previous}")
+    call.answer(document, _show_restored, store, f"Restored {source}.{previous}", held)
+
+
+def _show_restored(store: str, done: str, held: int) -> None:
+    typer.echo(done)
     if held:
         typer.echo(
             f"{held} deliveries are held for you to confirm; see `paper-monitor deliveries`."

@@ -4,53 +4,48 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import datetime
-from typing import Annotated
 from zoneinfo import ZoneInfo
 
 from monitor.app import App
 from monitor.cli.opening import open_configured, open_to_read
-from monitor.cli.options import CONFIG, AsJson, Config, Now, answer, argument, flag, option
-from monitor.cli.terminal import console, show_table
+from monitor.cli.options import Call, argument, flag, option
+from monitor.cli.terminal import show_table
 from monitor.commands.json_output import suppressions_json
 from monitor.commands.suppressions import suppress as stop
 from monitor.errors import UsageError
 from monitor.model import Suppression
 from monitor.store.digests import suppressions
 
-Recipient = Annotated[str, argument("RECIPIENT", "An e-mail address, or a channel's recipient.")]
-OfSubscription = Annotated[str, option("--subscription", "NAME", "Only this one (default: all).")]
+RECIPIENT = argument("RECIPIENT", "An e-mail address, or a channel's recipient.")
+OF_SUBSCRIPTION = option("--subscription", "NAME", "Only this one (default: all).")
 
 
-def suppressions_list(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
-    with open_to_read(config, now) as app:
-        _answer(app, None, as_json)
+def suppressions_list(call: Call) -> None:
+    with open_to_read(call) as app:
+        _answer(call, app)
 
 
 def suppressions_add(
-    recipient: Recipient,
-    subscription: OfSubscription = "",
-    until: Annotated[str, option("--until", "DATE", "Only until then (ISO 8601).")] = "",
-    force: Annotated[bool, flag("--force", "Also an address that is not configured yet.")] = False,
-    config: Config = CONFIG,
-    now: Now = None,
-    as_json: AsJson = False,
+    call: Call,
+    recipient: str = RECIPIENT,
+    subscription: str = OF_SUBSCRIPTION,
+    until: str = option("--until", "DATE", "Only until then (ISO 8601)."),
+    force: bool = flag("--force", "Also an address that is not configured yet."),
 ) -> None:
-    with open_configured(config, now, create=False) as app:
+    with open_configured(call, create=False) as app:
         end = _parse_until(until, app.settings.timezone)
         if end is not None and end <= app.runtime.clock.now():
             raise UsageError(f"--until: {until} is over")
         stop(app.runtime, recipient, subscription, until=end, force=force)
-        _answer(app, recipient, as_json)
+        _answer(call, app, recipient)
 
 
 def suppressions_lift(
-    recipient: Recipient,
-    subscription: OfSubscription = "",
-    config: Config = CONFIG,
-    now: Now = None,
-    as_json: AsJson = False,
+    call: Call,
+    recipient: str = RECIPIENT,
+    subscription: str = OF_SUBSCRIPTION,
 ) -> None:
-    with open_configured(config, now, create=False) as app:
+    with open_configured(call, create=False) as app:
         with app.runtime.database.writing() as tx:
             lifted = suppressions.lift(tx, recipient, subscription)
         if not lifted:
@@ -58,31 +53,29 @@ def suppressions_lift(
             raise UsageError(
                 f"{recipient} is not suppressed {of}", "`paper-monitor suppressions` lists who is"
             )
-        _answer(app, recipient, as_json)
+        _answer(call, app, recipient)
 
 
-def suppressions_confirm(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
-    with open_configured(config, now, create=False) as app:
+def suppressions_confirm(call: Call) -> None:
+    with open_configured(call, create=False) as app:
         with app.runtime.database.writing() as tx:
             suppressions.confirm(tx, app.runtime.clock.now())
-        _answer(app, None, as_json)
+        _answer(call, app)
 
 
-def _answer(app: App, recipient: str | None, as_json: bool) -> None:
+def _answer(call: Call, app: App, recipient: str | None = None) -> None:
     with app.runtime.database.reading() as tx:
         listed = suppressions.listing(tx, app.runtime.clock.now(), recipient)
-    answer(as_json, suppressions_json(listed), _show, listed)
+    call.answer(suppressions_json(listed), _show, listed)
 
 
 def _show(listed: list[Suppression]) -> None:
-    if not listed:
-        console.print("Nobody is suppressed.")
-        return
     rows = [
         (s.recipient, s.subscription or "all", s.since, s.until or "permanently", s.how)
         for s in listed
     ]
-    show_table(("Recipient", "Subscription", "Since", "Until", "How"), rows)
+    columns = ("Recipient", "Subscription", "Since", "Until", "How")
+    show_table(columns, rows, "Nobody is suppressed.")
 
 
 def _parse_until(until: str, zone: str) -> datetime | None:

@@ -58,9 +58,15 @@ def reading(*, quiet: bool) -> Iterator[Callable[[Run], None]]:
         yield on_progress
 
 
-def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print rows under a header; columns of numbers are aligned on the right."""
+def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]], empty: str = "") -> None:
+    """Print rows under a header, or `empty` if there are none.
+
+    Columns of numbers are aligned on the right.
+    """
     rows = list(rows)
+    if not rows:
+        console.print(empty, end="\n" if empty else "")
+        return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for number, column in enumerate(columns):
         is_number = any(isinstance(row[number], int) for row in rows)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
 
 import typer
 from rich.markup import escape
@@ -11,11 +10,10 @@ from rich.padding import Padding
 from rich.text import Text
 
 from monitor.cli.opening import open_or_empty, pointing
-from monitor.cli.options import CONFIG, AsJson, Config, Now, answer, argument, option
+from monitor.cli.options import Call, argument, option
 from monitor.cli.terminal import console, count_of, list_words, stderr, with_sign
 from monitor.commands.json_output import trial_json
 from monitor.commands.topic_trial import (
-    Comparison,
     Sample,
     Trial,
     find_topic,
@@ -25,54 +23,42 @@ from monitor.commands.topic_trial import (
 
 
 def topics_try(
-    query: Annotated[str, argument("QUERY", "A query or a topic name.")],
-    compare: Annotated[
-        str | None, option("--compare", "OTHER", "Another query or topic name to compare with.")
-    ] = None,
-    threshold: Annotated[
-        float,
-        typer.Option(
-            "--threshold",
-            metavar="POINTS",
-            min=0,
-            help="Minimum total weight of the matched terms.",
-        ),
-    ] = 0,
-    config: Config = CONFIG,
-    now: Now = None,
-    as_json: AsJson = False,
+    call: Call,
+    query: str = argument("QUERY", "A query or a topic name."),
+    compare: str | None = option(
+        "--compare", "OTHER", "Another query or topic name to compare with.", default=None
+    ),
+    threshold: float = typer.Option(
+        0, "--threshold", metavar="POINTS", min=0, help="Minimum total weight of the matched terms."
+    ),
 ) -> None:
-    with open_or_empty(config, now) as app:
+    with open_or_empty(call) as app:
         topic = find_topic(app.runtime, query)
         with pointing(compare or ""):
             other = read_query(app.runtime, compare) if compare is not None else None
         with pointing(topic.query if topic else query):
             trial = try_topic(app.runtime, topic or query, other, threshold)
-    answer(as_json, trial_json(trial), _show, query, trial)
+    call.answer(trial_json(trial), _show, query, trial)
 
 
 def _show(query: str, trial: Trial) -> None:
     share = f", {trial.share:.1%} of all stored papers" if trial.papers else ""
     console.print(f"[bold]{escape(query)}[/] matches {count_of(trial.papers).lower()}{share}.\n")
-    counts = [(day.day, day.papers or 0) for day in trial.days[-30:]]
-    most = max((count for _, count in counts), default=1)
-    for day, count in counts:
-        bar = "█" * max(bool(count), round(40 * count / most))
-        console.print(f"{day}  [cyan]{bar}[/]{' ' * bool(bar)}{count:,}")
+    days = [(count.day, count.papers or 0) for count in trial.days[-30:]]
+    most = max((papers for _, papers in days), default=1)
+    for day, papers in days:
+        bar = "█" * max(bool(papers), round(40 * papers / most))
+        console.print(f"{day}  [cyan]{bar}[/]{' ' * bool(bar)}{papers:,}")
     _show_samples("Best matches, with the matched words:", trial.sample)
-    if trial.compare:
-        _show_comparison(trial.compare)
+    if other := trial.compare:
+        console.print(
+            f"\n[bold]{escape(other.query)}[/] matches {count_of(other.papers).lower()}: "
+            f"{other.gained:,} gained, {other.lost:,} lost."
+        )
+        _show_samples("Gained:", other.gained_sample)
+        _show_samples("Lost:", other.lost_sample)
     for warning in trial.warnings:
         stderr.print(with_sign("!", "bold yellow", warning))
-
-
-def _show_comparison(comparison: Comparison) -> None:
-    console.print(
-        f"\n[bold]{escape(comparison.query)}[/] matches {count_of(comparison.papers).lower()}: "
-        f"{comparison.gained:,} gained, {comparison.lost:,} lost."
-    )
-    _show_samples("Gained:", comparison.gained_sample)
-    _show_samples("Lost:", comparison.lost_sample)
 
 
 def _show_samples(heading: str, samples: Sequence[Sample]) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Annotated, Literal
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Literal
 
 import typer
 from rich.markup import escape
@@ -13,25 +13,20 @@ from rich.text import Text
 
 from monitor.cli.opening import open_configured
 from monitor.cli.options import (
-    CONFIG,
-    AsJson,
-    Config,
-    Now,
-    answer,
+    Call,
     argument,
     finish,
     flag,
     full_command,
 )
-from monitor.cli.terminal import console, count_of, file_link, print_error, reading, show_table
+from monitor.cli.terminal import console, file_link, print_error, reading, show_table
 from monitor.commands.json_output import Answer, pick
-from monitor.commands.status import Upcoming, upcoming
+from monitor.commands.status import upcoming
 from monitor.errors import UsageError
-from monitor.model import Delivery, DeliveryState, FirstRun, Run, RunOutcome
+from monitor.model import DeliveryState, FirstRun, Run, RunOutcome
 from monitor.pipeline.flow import DigestReport
+from monitor.pipeline.runtime import Runtime
 
-# Subscriptions with waiting papers that are named.
-MAX_NAMED = 5
 # States of deliveries in which a command ends well: another process may be sending them.
 GOOD_STATES = (
     DeliveryState.SENT,
@@ -46,79 +41,64 @@ Failures = dict[str, Exception]
 
 
 def ingest(
-    names: Annotated[list[str] | None, argument("SOURCE")] = None,
-    accept: Annotated[bool, flag("--accept", "Store a reading that was held back.")] = False,
-    silently: Annotated[
-        bool, flag("--silently", "Store its papers without announcing them.")
-    ] = False,
-    config: Config = CONFIG,
-    now: Now = None,
-    as_json: AsJson = False,
+    call: Call,
+    names: list[str] | None = argument("SOURCE", default=None),
+    accept: bool = flag("--accept", "Store a reading that was held back."),
+    silently: bool = flag("--silently", "Store its papers without announcing them."),
 ) -> None:
     if accept and not names:
         raise UsageError("--accept needs at least one source name")
     if silently and not accept:
         raise UsageError("--silently is only valid together with --accept")
     accepted_as = FirstRun.BASELINE if silently else FirstRun.DELIVER
-    with open_configured(config, now) as app, reading(quiet=as_json) as on_progress:
+    with open_configured(call) as app, reading(quiet=call.as_json) as on_progress:
         runs = app.once.ingest(names or (), on_progress, accepted_as if accept else None)
         app.once.match()
-    answer(as_json, runs_json(runs), show_runs, runs)
+    call.answer(runs_json(runs), show_runs, runs)
     finish(runs_ok(runs))
 
 
 def digest(
-    names: Annotated[list[str] | None, argument("SUBSCRIPTION")] = None,
-    early: Annotated[
-        bool, flag("--early", "Send the next digest of the named subscriptions now.")
-    ] = False,
-    dry_run: Annotated[
-        bool, flag("--dry-run", "Write the digests as pages; send and store nothing.")
-    ] = False,
-    order: Annotated[
-        Literal["learned", "words", "newest"] | None,
-        typer.Option("--order", show_default=False, help="Another order, with --dry-run only."),
-    ] = None,
-    config: Config = CONFIG,
-    now: Now = None,
-    as_json: AsJson = False,
+    call: Call,
+    names: list[str] | None = argument("SUBSCRIPTION", default=None),
+    early: bool = flag("--early", "Send the next digest of the named subscriptions now."),
+    dry_run: bool = flag("--dry-run", "Write the digests as pages; send and store nothing."),
+    order: Literal["learned", "words", "newest"] | None = typer.Option(
+        None, "--order", show_default=False, help="Another order, with --dry-run only."
+    ),
 ) -> None:
     if early and not names:
         raise UsageError("--early needs at least one subscription name")
     if order and not dry_run:
         raise UsageError("--order needs --dry-run", "`order:` of a subscription sets its order")
     failed: Failures = {}
-    with open_configured(config, now, create=not dry_run) as app:
+    with open_configured(call, create=not dry_run) as app:
         if dry_run:
             from monitor.cli.previews import dry_run as rehearse  # imports every channel
 
             sent = rehearse(app.runtime, names or (), early, failed.__setitem__, order)
         else:
             sent = app.once.digest(names or (), early, on_failure=failed.__setitem__)
-        waiting = [] if as_json or sent or failed else upcoming(app.runtime, names or ())
-    answer(
-        as_json,
-        _digests_json(sent, failed),
-        lambda: _show_digests(sent, failed, waiting, config, rehearsed=dry_run),
-    )
-    finish(digests_ok(sent, failed, rehearsed=dry_run))
+        show = show_rehearsals if dry_run else _show_sent
+        show_all = partial(_show_digests, call, app.runtime, names or (), show)
+        call.answer(_digests_json(sent, failed), show_all, sent, failed)
+    finish(not failed and (dry_run or all_sent(sent)))
 
 
-def run(config: Config = CONFIG, now: Now = None, as_json: AsJson = False) -> None:
+def run(call: Call) -> None:
     failed: Failures = {}
-    with open_configured(config, now) as app:
-        with reading(quiet=as_json) as on_progress:
+    with open_configured(call) as app:
+        with reading(quiet=call.as_json) as on_progress:
             runs = app.once.ingest((), on_progress)
         sent = app.once.digest(ignore_backoff=False, on_failure=failed.__setitem__)
-        waiting = [] if as_json or sent or failed else upcoming(app.runtime)
 
         def show() -> None:
             show_runs(runs)
-            _show_digests(sent, failed, waiting, config)
+            _show_digests(call, app.runtime, (), _show_sent, sent, failed)
 
-        answer(as_json, runs_json(runs) | _digests_json(sent, failed), show)
+        call.answer(runs_json(runs) | _digests_json(sent, failed), show)
         app.once.upkeep()
-    finish(runs_ok(runs) and digests_ok(sent, failed))
+    finish(runs_ok(runs) and not failed and all_sent(sent))
 
 
 def runs_json(runs: Sequence[Run]) -> Answer:
@@ -127,16 +107,14 @@ def runs_json(runs: Sequence[Run]) -> Answer:
 
 
 def show_runs(runs: Sequence[Run]) -> None:
-    if not runs:
-        console.print("There are no sources yet.")
-        return
     rows = []
     for run in runs:
         counts = (run.seen, run.new, run.revised, run.known, run.rejected)
         cells = [count or Text("–", justify="right") for count in counts]
         rows.append((run.source, run.document or None, run.outcome, *cells))
     numbers = ("Seen", "New", "Revised", "Known", "Rejected")
-    show_table(("Source", "Document", "Outcome", *numbers), rows)
+    columns = ("Source", "Document", "Outcome", *numbers)
+    show_table(columns, rows, "There are no sources yet.")
     for run in runs:
         document = f"{run.source}, {run.document}" if run.document else run.source
         print_error(document, run.error)
@@ -162,50 +140,44 @@ def _digests_json(sent: Sequence[DigestReport], failed: Failures) -> Answer:
     }
 
 
-def digests_ok(sent: Sequence[DigestReport], failed: Failures, *, rehearsed: bool = False) -> bool:
+def all_sent(sent: Sequence[DigestReport]) -> bool:
     """Return whether everything was sent, or may just be being sent by another process."""
-    good = (DeliveryState.PLANNED,) if rehearsed else GOOD_STATES
-    return not failed and all(d.state in good for report in sent for d in report.deliveries)
-
-
-def _show_digests(
-    sent: Sequence[DigestReport],
-    failed: Failures,
-    waiting: Sequence[Upcoming],
-    config: Path,
-    *,
-    rehearsed: bool = False,
-) -> None:
-    """Show what was composed and sent, or else what waits and until when."""
-    if sent:
-        (show_rehearsals if rehearsed else _show_sent)(sent)
-    elif not failed:
-        _show_upcoming(waiting, config)
-    for name, fault in failed.items():
-        print_error(f"{name} failed", reason(fault))
+    return all(d.state in GOOD_STATES for report in sent for d in report.deliveries)
 
 
 def reason(fault: Exception) -> str:
     return str(fault) or type(fault).__name__
 
 
-def _show_upcoming(waiting: Sequence[Upcoming], config: Path) -> None:
-    console.print(f"Nothing is due{'' if waiting else ', and no papers are waiting'}.")
-    for subscription in waiting[:MAX_NAMED]:
-        name = shlex.quote(subscription.subscription)
-        now = f" Send now: {full_command(f'digest --early {name}', config)}"
-        console.print(escape(subscription.sentence + ("" if subscription.is_paused else now)))
-    if more := len(waiting[MAX_NAMED:]):
-        console.print(f"{count_of(more, 'more subscription')}: paper-monitor status")
+def _show_digests(
+    call: Call,
+    runtime: Runtime,
+    names: Sequence[str],
+    show: Callable[[Sequence[DigestReport]], None],
+    sent: Sequence[DigestReport],
+    failed: Failures,
+) -> None:
+    """Show what was composed and sent, or else what waits and until when."""
+    if sent:
+        show(sent)
+    elif not failed:
+        waiting = upcoming(runtime, names)
+        console.print(f"Nothing is due{'' if waiting else ', and no papers are waiting'}.")
+        for name, sentence, is_paused in waiting:
+            early = full_command(f"digest --early {shlex.quote(name)}", call.config)
+            console.print(escape(sentence if is_paused else f"{sentence} Send now: {early}"))
+    for name, fault in failed.items():
+        print_error(f"{name} failed", reason(fault))
 
 
 def _show_sent(sent: Sequence[DigestReport]) -> None:
     columns = ("Subscription", "Period", "Papers", "Channel", "Recipient", "State")
-    rows = [
-        (report.subscription, report.period, report.papers, *_cells(delivery))
-        for report in sent
-        for delivery in report.deliveries or (None,)
-    ]
+    rows: list[tuple[object, ...]] = []
+    for report in sent:
+        about = report.subscription, report.period, report.papers
+        rows += [(*about, d.channel, d.recipient, d.state) for d in report.deliveries]
+        if not report.deliveries:
+            rows.append((*about, None, None, Text("nothing to send", "dim")))
     show_table(columns, rows)
     for report in sent:
         for delivery in report.deliveries:
@@ -213,18 +185,13 @@ def _show_sent(sent: Sequence[DigestReport]) -> None:
             print_error(by, delivery.error)
 
 
-def _cells(delivery: Delivery | None) -> tuple[object, ...]:
-    if delivery is None:
-        return None, None, Text("nothing to send", "dim")
-    return delivery.channel, delivery.recipient, delivery.state
-
-
 def show_rehearsals(written: Sequence[DigestReport]) -> None:
     """Show digests that were written as pages: each has one delivery, to a page."""
-    rows = []
-    for report in written:
-        [page] = report.deliveries
-        rows.append((report.subscription, report.period, report.papers, file_link(page.reference)))
-        print_error(report.subscription, page.error)
+    rows = [(d.subscription, d.period, d.papers, file_link(page_of(d))) for d in written]
     show_table(("Subscription", "Period", "Papers", "Page"), rows)
     console.print("[dim]Nothing was sent.[/]")
+
+
+def page_of(written: DigestReport) -> str:
+    [delivery] = written.deliveries
+    return delivery.recipient

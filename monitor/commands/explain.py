@@ -138,8 +138,7 @@ def _candidates(tx: Transaction, reference: str) -> list[StoredPaper]:
     if number and (stored := papers.get(tx, merge_papers.current_id(tx, number))):
         return [stored]
     keys = identifiers_in(reference)
-    by_key = (papers.by_key(tx, *key) for key in keys)
-    candidates = [stored for stored in by_key if stored]
+    candidates = [stored for key in keys if (stored := papers.by_key(tx, *key))]
     if not candidates:
         candidates = [stored for key in keys for stored in papers.by_common_key(tx, *key)]
     candidates = candidates or list(papers.by_title_key(tx, title_key(reference)))

@@ -13,7 +13,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from itertools import accumulate
+from itertools import accumulate, count, product
 from string import ascii_lowercase
 from typing import Any, Literal, get_args
 
@@ -62,7 +62,6 @@ _TEX = {
 _TEX_LETTERS = str.maketrans(_TEX)
 # How readers count braces: BibTeX and biber each of them, others those without a backslash.
 _COUNTED_BRACES = (re.compile(r"[{}]"), re.compile(r"(?<!\\)[{}]"))
-_LETTER_BRACES = {r"\{": r"\lbrace ", r"\}": r"\rbrace "}
 # biblatex takes addresses verbatim, and each of these letters could end a field.
 _PERCENT_ENCODED = str.maketrans({"{": "%7B", "}": "%7D", "\\": "%5C"})
 _NOT_IN_WORDS = re.compile(r"[^a-z0-9]+")
@@ -81,7 +80,7 @@ def export(records: Iterable[FoundPaper], format_: Format) -> Iterator[str]:
 
 
 def _bibtex(records: Iterable[FoundPaper]) -> Iterator[str]:
-    used: dict[str, int] = {}
+    used: set[str] = set()
     for record in records:
         key = _unused_key(_key(record.stored), used)
         yield write_string(Library([_entry(record.stored.paper, key)])) + "\n"
@@ -127,23 +126,14 @@ def _tex(text: str) -> str:
 
 
 def _formula(formula: str) -> str:
-    r"""Return a formula as it is where its braces pair, with `\lbrace` where that makes them pair.
-
-    The field would not end where it should; a formula that cannot be kept is written as text.
-    """
-    named = re.sub(r"\\.", lambda pair: _LETTER_BRACES.get(pair[0], pair[0]), formula)
-    kept = next(filter(_is_balanced, (formula, named)), "")
-    return kept or formula.translate(_TEX_LETTERS)
-
-
-def _is_balanced(formula: str) -> bool:
-    """Whether all readers find that the braces of a formula pair."""
-    return all(_pairs(braces.findall(formula)) for braces in _COUNTED_BRACES) and not (
-        formula.endswith("\\$")
+    """Return a formula as it is where its braces pair, else as text: the field would not end."""
+    is_kept = not formula.endswith("\\$") and all(
+        _pair(braces.findall(formula)) for braces in _COUNTED_BRACES
     )
+    return formula if is_kept else formula.translate(_TEX_LETTERS)
 
 
-def _pairs(braces: Iterable[str]) -> bool:
+def _pair(braces: Iterable[str]) -> bool:
     depths = [0, *accumulate(1 if brace == "{" else -1 for brace in braces)]
     return min(depths) == depths[-1] == 0
 
@@ -168,23 +158,12 @@ def _in_ascii(word: str) -> str:
     return _NOT_IN_WORDS.sub("", "".join(piece for piece in pieces if piece.isascii()))
 
 
-def _unused_key(key: str, used: dict[str, int]) -> str:
-    """Return `key`, or with a letter if another paper has it; `used` counts papers by key."""
-    number = used.get(key, 0)
-    while (unique := key + _suffix(number)) in used:
-        number += 1
-    used[key] = number + 1
-    used.setdefault(unique, 1)
+def _unused_key(key: str, used: set[str]) -> str:
+    """Return `key`, or with a letter if another paper has it: a to z, aa, ab and so on."""
+    suffixes = ("".join(letters) for n in count() for letters in product(ascii_lowercase, repeat=n))
+    unique = next(key + suffix for suffix in suffixes if key + suffix not in used)
+    used.add(unique)
     return unique
-
-
-def _suffix(number: int) -> str:
-    """Return "" for 0, then a to z, aa, ab and so on."""
-    letters = ""
-    while number:
-        number, letter = divmod(number - 1, 26)
-        letters = ascii_lowercase[letter] + letters
-    return letters
 
 
 class _RisWriter(rispy.RisWriter):  # type: ignore[misc]

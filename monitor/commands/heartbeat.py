@@ -98,18 +98,13 @@ def workers(database: Database) -> list[Check]:
     with database.reading() as tx:
         signs = processes.signs(tx, WORKER)
     checks = [_check_heartbeat(name.replace("@", " "), at) for name, at in signs.items()]
-    living = sum(check.ok for check in checks)
-    return [check if check.ok or not living else _check_replaced(check, living) for check in checks]
-
-
-def _check_replaced(dead: Check, living: int) -> Check:
-    others = (
-        "another worker has taken over"
-        if living == 1
-        else f"{living} other workers have taken over"
-    )
-    message = f"{dead.message}: it stopped unexpectedly; {others}"
-    return Check(dead.name, True, message)
+    if not any(check.ok for check in checks):
+        return checks
+    fate = "it stopped unexpectedly; another worker has taken over"
+    return [
+        check if check.ok else Check(check.name, True, f"{check.message}: {fate}")
+        for check in checks
+    ]
 
 
 def _check_heartbeat(name: str, last: datetime) -> Check:

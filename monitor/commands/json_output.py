@@ -65,7 +65,9 @@ def trial_json(trial: Trial) -> Answer:
     answer = {
         "papers": trial.papers,
         "share": round(trial.share, 4),
-        "per_day": plain(trial.per_day),
+        "per_day": [
+            {"day": f"{day}", "papers": count} for day, count in sorted(trial.per_day.items())
+        ],
         "sample": _samples(trial.sample),
         "warnings": list(trial.warnings),
     }
@@ -156,7 +158,7 @@ def _dates(paper: Paper) -> Answer:
 
 def _values(keys: Mapping[str, str | tuple[str, ...]]) -> Answer:
     """Return identifiers by scheme: a single value as text, several as a list."""
-    lists = {
-        scheme: [value] if isinstance(value, str) else list(value) for scheme, value in keys.items()
+    return {
+        scheme: value[0] if len(value) == 1 else value if isinstance(value, str) else list(value)
+        for scheme, value in keys.items()
     }
-    return {scheme: values[0] if len(values) == 1 else values for scheme, values in lists.items()}

@@ -31,7 +31,7 @@ from monitor.model import (
     StoredPaper,
 )
 from monitor.store.engine.database import Transaction
-from monitor.store.papers import papers, sightings
+from monitor.store.papers import merge_papers, papers, sightings
 from monitor.store.papers import search as search_index
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ MOST_LOOKED_AT = 500
 MOST_NAMED = 60_000
 # Most searches fill a page from the first batch.
 _FIRST_BATCH, _LONGEST_BATCH = 40, 500
-_EXPORTED_AT_ONCE = 200
+_LOADED_AT_ONCE = 200
 # Ids that the index names at first, and then: the rarer the papers, the more a new query costs.
 _FIRST_NAMED, _NAMED_AT_ONCE = 100, 20_000
 
@@ -92,56 +92,47 @@ def find_page(
 
 
 def find_all(
-    runtime: Runtime, query: str = "", wanted: PaperFilter = EVERY, *, most: int
+    runtime: Runtime,
+    query: str = "",
+    wanted: PaperFilter = EVERY,
+    *,
+    most: int,
+    bounded: bool = False,
 ) -> Iterator[FoundPaper]:
-    """Return the newest papers, `most` at the most, for an export. Raises QueryError at once.
+    """Find the newest papers, `most` at the most, and load each when it is needed.
 
-    Each page is read when it is needed, so that a slow reader holds no transaction open.
-    """
-    return _pages(runtime, _matcher(runtime, query), wanted, most)
-
-
-def name_all(
-    runtime: Runtime, query: str = "", wanted: PaperFilter = EVERY, *, most: int
-) -> list[int]:
-    """Return the ids of the newest papers, `most` at the most, for an export from a page.
-
-    Raises QueryError, also for a query that is too wide for pages.
+    Raises QueryError at once, with `bounded` also for a query that is too wide for pages.
     """
     matcher = _matcher(runtime, query)
     ids: list[int] = []
     with runtime.database.reading() as tx:
-        if matcher:
+        if matcher and bounded:
             refuse_too_many_words(tx, matcher.query)
         read = 0
         for _, _, batch in batches(tx, matcher, wanted):
             read += len(batch)
-            if matcher and read > most_read(matcher.query):
+            if matcher and bounded and read > most_read(matcher.query):
                 raise too_many_papers(tx, matcher.query)
             ids += [stored.id for stored in _match(tx, matcher, batch)]
             if len(ids) >= most:
                 break
-    return ids[:most]
+    return load_each(runtime, ids[:most])
+
+
+def load_each(runtime: Runtime, ids: Sequence[int]) -> Iterator[FoundPaper]:
+    """Yield papers as they are stored now, each once; a slow reader holds no transaction open."""
+    for start in range(0, len(ids), _LOADED_AT_ONCE):
+        batch = ids[start : start + _LOADED_AT_ONCE]
+        with runtime.database.reading() as tx:
+            now = list(dict.fromkeys(merge_papers.current_id(tx, id) for id in batch))
+            loaded = load_found(tx, now)
+        yield from loaded
 
 
 def _matcher(runtime: Runtime, query: str) -> QueryMatcher | None:
     if not query.strip():
         return None
     return QueryMatcher(parse_query(query, runtime.synonyms))
-
-
-def _pages(
-    runtime: Runtime, matcher: QueryMatcher | None, wanted: PaperFilter, most: int
-) -> Iterator[FoundPaper]:
-    below = None
-    while most > 0:
-        with runtime.database.reading() as tx:
-            page = _page(tx, matcher, wanted, below, min(most, _EXPORTED_AT_ONCE))
-            records = _with_sightings(tx, page.papers)
-        yield from records
-        most, below = most - len(page.papers), page.cursor
-        if below is None:
-            return
 
 
 def _page(
@@ -207,15 +198,11 @@ def _match(tx: Transaction, matcher: QueryMatcher | None, ids: list[int]) -> lis
     return matcher.match(tx, ids) if matcher else load_page(tx, ids)
 
 
-def _with_sightings(tx: Transaction, stored: Sequence[StoredPaper]) -> list[FoundPaper]:
-    seen = sightings.of_papers(tx, [paper.id for paper in stored])
-    return [FoundPaper(paper, seen.get(paper.id, ())) for paper in stored]
-
-
 def load_found(tx: Transaction, ids: Sequence[int]) -> list[FoundPaper]:
     """Return stored papers with their sightings, in the order of `ids`, without unknown ids."""
     stored = papers.load(tx, ids)
-    return _with_sightings(tx, [stored[id] for id in ids if id in stored])
+    seen = sightings.of_papers(tx, list(stored))
+    return [FoundPaper(stored[id], seen.get(id, ())) for id in ids if id in stored]
 
 
 class QueryMatcher:

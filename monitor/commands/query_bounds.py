@@ -7,9 +7,6 @@ shell has none: a command there delays no other user.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 
 from monitor.errors import TooWideError
 from monitor.match import Query, paper_keywords, search_expression, split_parts
@@ -49,23 +46,25 @@ def refuse_too_many_words(tx: Transaction, query: Query) -> None:
 
     How much is estimated from the newest papers.
     """
-    wanted = _prefixes_of(query)
+    wanted = _prefixes(search_expression(query.root))
     if not wanted:
         return
-    sample = _Sample.of(tx)
-    entries = {prefix: sample.entries(prefix) for prefix in wanted}
-    total = sum(map(len, entries.values())) * papers.count(tx) // max(len(sample.papers), 1)
+    newest = papers.load(tx, search.newest(tx, None, None, _SAMPLE)).values()
+    words_of = [set(paper_keywords(stored.paper).split()) for stored in newest]
+    words = sorted(word for keywords in words_of for word in keywords)
+    entries = {prefix: _beginning_with(words, prefix.text) for prefix in wanted}
+    total = sum(map(len, entries.values())) * papers.count(tx) // max(len(newest), 1)
     if total <= MOST_ENTRIES:
         return
-    counted = [
-        (part, [word for prefix in _prefixes_of(part.query) for word in entries[prefix]])
-        for part in split_parts(query)
-    ]
-    part, words = max(counted, key=lambda pair: len(pair[1]))
+    counted = []
+    for part in split_parts(query):
+        prefixes = _prefixes(search_expression(part.query.root))
+        counted.append((part, [word for prefix in prefixes for word in entries[prefix]]))
+    part, named = max(counted, key=lambda pair: len(pair[1]))
     raise TooWideError(
         f"the {len(wanted):,} beginnings with * occur about {total:,} times in the stored papers, "
         f"and at most {MOST_ENTRIES:,} are looked up here: {part.text} stands for "
-        f"{len(set(words)):,} words in the newest {len(sample.papers):,} papers alone",
+        f"{len(set(named)):,} words in the newest {len(newest):,} papers alone",
         part.position,
         f"write more letters before *, or leave some out; {_SHELL}",
     )
@@ -76,17 +75,20 @@ def too_many_papers(tx: Transaction, query: Query) -> TooWideError:
 
     It names the part that leaves nearly as many as the whole query.
     """
-    sample = _Sample.of(tx)
-    whole = sample.share(search_expression(query.root))
-    shares = [
-        (sample.share(search_expression(part.query.root)), part)
-        for part in split_parts(query)
-        if not part.is_excluded
-    ]
-    share, part = min(shares, key=lambda pair: abs(pair[0] - whole))
+    newest = search.newest(tx, None, None, _SAMPLE)
+
+    def share(part: Query) -> float:
+        named = search.newest(tx, search_expression(part.root), None, _SAMPLE, newest[-1])
+        return len(named) / len(newest)
+
+    whole = share(query)
+    parts = (part for part in split_parts(query) if not part.is_excluded)
+    part, left = min(
+        ((part, share(part.query)) for part in parts), key=lambda pair: abs(pair[1] - whole)
+    )
     return TooWideError(
         f"more than {most_read(query):,} papers may match, which is as many as are read here for "
-        f"this query: {part.text} leaves {share:.0%} of the newest {len(sample.papers):,} papers",
+        f"this query: {part.text} leaves {left:.0%} of the newest {len(newest):,} papers",
         part.position,
         "new papers wait for the search index: search again in a minute"
         if search.waiting(tx, 1)
@@ -94,54 +96,16 @@ def too_many_papers(tx: Transaction, query: Query) -> TooWideError:
     )
 
 
-def _prefixes_of(query: Query) -> set[Keyword]:
-    return set(_prefixes(search_expression(query.root)))
-
-
-def _prefixes(expression: SearchExpr | None) -> Iterator[Keyword]:
-    """Yield the beginnings of words in an expression."""
-    if isinstance(expression, Keyword):
-        if expression.prefix:
-            yield expression
-    elif expression is not None:
-        for part in expression.parts:
-            yield from _prefixes(part)
-
-
-@dataclass(frozen=True)
-class _Sample:
-    """The keywords of the newest papers."""
-
-    papers: Sequence[set[str]]
-
-    @classmethod
-    def of(cls, tx: Transaction) -> _Sample:
-        stored = papers.load(tx, search.newest(tx, None, None, _SAMPLE))
-        return cls([set(paper_keywords(record.paper).split()) for record in stored.values()])
-
-    @cached_property
-    def _all(self) -> list[str]:
-        return sorted(word for words in self.papers for word in words)
-
-    def entries(self, prefix: Keyword) -> list[str]:
-        """Return the keywords that begin so, each once for every paper that has it."""
-        first = bisect_left(self._all, prefix.text)
-        return self._all[first : bisect_left(self._all, prefix.text + "\U0010ffff")]
-
-    def share(self, expression: SearchExpr | None) -> float:
-        """Return which part of the papers an expression finds."""
-        if not self.papers:
-            return 0.0
-        return sum(_has(words, expression) for words in self.papers) / len(self.papers)
-
-
-def _has(words: set[str], expression: SearchExpr | None) -> bool:
-    """Return whether a paper with these keywords is found by an expression."""
+def _prefixes(expression: SearchExpr | None) -> set[Keyword]:
+    """Return the beginnings of words in an expression."""
     if expression is None:
-        return True
+        return set()
     if isinstance(expression, Keyword):
-        if not expression.prefix:
-            return expression.text in words
-        return any(word.startswith(expression.text) for word in words)
-    has = (_has(words, part) for part in expression.parts)
-    return all(has) if expression.every else any(has)
+        return {expression} if expression.prefix else set()
+    return {prefix for part in expression.parts for prefix in _prefixes(part)}
+
+
+def _beginning_with(words: list[str], prefix: str) -> list[str]:
+    """Return those of sorted words that begin so."""
+    first = bisect_left(words, prefix)
+    return words[first : bisect_left(words, prefix + "\U0010ffff")]

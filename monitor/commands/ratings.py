@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -37,6 +37,10 @@ class RaterScope:
     subscription: str = ""
     topic: str = ""
     who: str = OPERATOR
+
+    def has(self, rating: Judgement) -> bool:
+        """Whether an answer is for the subscription and topic, whoever gave it."""
+        return self.subscription in ("", rating.subscription) and self.topic in ("", rating.topic)
 
 
 def rate(
@@ -74,14 +78,9 @@ def store_rating(
     answers = [
         Judgement(name, topic, paper_id, scope.who, VERDICTS[verdict], now, how) for topic in topics
     ]
-    replaced = {(name, topic, verdict == "save") for topic in topics}
     # The same person's ratings under another spelling of the address are replaced.
-    other = [
-        r
-        for r in own
-        if r.who != scope.who and (r.subscription, r.topic, r.verdict == SAVED) in replaced
-    ]
-    judgements.take_back(tx, other)
+    other = [r for r in own if r.who != scope.who and r.subscription == name and r.topic in topics]
+    judgements.take_back(tx, [r for r in other if (r.verdict == SAVED) == (verdict == "save")])
     judgements.judge(tx, answers)
     return name
 
@@ -91,18 +90,16 @@ def _meant(own: Sequence[Judgement], scope: RaterScope) -> list[Judgement]:
 
     Raises UsageError if they are of several subscriptions.
     """
-    ratings = [
-        rating
-        for rating in own
-        if scope.subscription in ("", rating.subscription) and scope.topic in ("", rating.topic)
-    ]
-    names = list(dict.fromkeys(rating.subscription for rating in ratings))
-    if len(names) > 1:
-        raise UsageError(
-            "more than one subscription has an answer to this paper",
-            f"choose one with --subscription: {', '.join(names)}",
-        )
+    ratings = [rating for rating in own if scope.has(rating)]
+    names = dict.fromkeys(rating.subscription for rating in ratings)
+    _refuse_several(names, "has an answer to this paper")
     return ratings
+
+
+def _refuse_several(names: Collection[str], which: str) -> None:
+    if len(names) > 1:
+        hint = f"choose one with --subscription: {', '.join(names)}"
+        raise UsageError(f"more than one subscription {which}", hint)
 
 
 def rated(runtime: Runtime, scope: RaterScope) -> tuple[Rated, ...]:
@@ -111,11 +108,8 @@ def rated(runtime: Runtime, scope: RaterScope) -> tuple[Rated, ...]:
     Raises UsageError for a name that no answer has and that is not configured.
     """
     with runtime.database.reading() as tx:
-        ratings = [
-            rating
-            for rating in judgements.listing(tx, scope.subscription or None)
-            if scope.topic in ("", rating.topic)
-        ]
+        listed = judgements.listing(tx, scope.subscription or None)
+        ratings = [rating for rating in listed if scope.has(rating)]
         stored = papers.load(tx, {rating.paper_id for rating in ratings})
     if not ratings:
         target_topics(runtime, scope)
@@ -169,12 +163,7 @@ def _find_targets(
             targets[name] = [scope.topic] if scope.topic else matched
     if not targets:
         raise UsageError("no topic matches this paper", "choose one with --topic")
-    if len(targets) > 1:
-        has = "has this topic" if scope.topic else "matches this paper"
-        raise UsageError(
-            f"more than one subscription {has}",
-            f"choose one with --subscription: {', '.join(targets)}",
-        )
+    _refuse_several(targets, "has this topic" if scope.topic else "matches this paper")
     return next(iter(targets.items()))
 
 
@@ -235,7 +224,7 @@ def ask(runtime: Runtime, names: tuple[str, ...], paper_id: int) -> Asked:
     mine = [
         Rated(rating, stored.paper.title)
         for rating in ratings
-        if (rating.subscription, rating.topic) == (subscription, topic) and is_of(rating, recipient)
+        if scope.has(rating) and is_of(rating, recipient)
     ]
     return Asked(stored.id, stored.paper.title, scope, tuple(mine))
 
@@ -251,8 +240,3 @@ def _shown(
         group.topic for group in digest.groups for e in group.entries if e.paper_id == paper_id
     )
     return next(topics), digest.due_at
-
-
-def answer(runtime: Runtime, asked: Asked, verdict: str, how: str = "link") -> None:
-    """Store an answer, or take it back with "none". Raises UsageError."""
-    rate(runtime, str(asked.paper_id), verdict, asked.scope, how)

@@ -14,7 +14,7 @@ from monitor.channels.slack import SlackSettings
 from monitor.channels.slack.api import Bot
 from monitor.channels.slack.blocks import escape
 from monitor.channels.slack.menus import Press, read_press
-from monitor.commands.ratings import answer, ask
+from monitor.commands.ratings import ask, rate
 from monitor.errors import StoreError, UsageError
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import deliveries
@@ -68,7 +68,7 @@ class SlackAnswers:
         asked = ask(self._runtime, (press.subscription, press.period, who), press.paper_id)
         with self._in_order:
             self._keep_order(press, asked.paper_id)
-            answer(self._runtime, asked, press.verdict, how="slack")
+            rate(self._runtime, str(asked.paper_id), press.verdict, asked.scope, "slack")
         return _REPLIES[press.verdict].format(escape(clean(asked.title)[:_TITLE_LIMIT]))
 
     def _keep_order(self, press: Press, paper_id: int) -> None:

@@ -184,8 +184,6 @@ _FATE = {
     DeliveryState.UNKNOWN: "may or may not have arrived",
     DeliveryState.SUPPRESSED: "will not be sent",
     DeliveryState.SUPERSEDED: "was not delivered; its papers are in the next digest",
-    DeliveryState.CLAIMED: "is being sent",
-    DeliveryState.HANDING_OFF: "is being sent",
 }
 
 
@@ -201,7 +199,7 @@ def _describe_unsent(view: _View, delivery: Delivery, zone: str) -> str:
         verb = "retried" if delivery.state is DeliveryState.RETRY or group in rests else "sent"
         fate = f"will be {verb} by {delivery.channel} {when}"
     else:
-        fate = f"{_FATE[delivery.state]} (by {delivery.channel})"
+        fate = f"{_FATE.get(delivery.state, 'is being sent')} (by {delivery.channel})"
     return f"digest {delivery.period} {fate}{because}"
 
 
@@ -287,10 +285,8 @@ def _find_overdue(view: _View, subscription: Subscription, before: datetime) -> 
     after = max(state.first_seen, state.last_due_at or state.in_force_since)
     slot = latest_due(subscription.schedule, subscription.settings.timezone, after, before)
     if slot is not None:
-        waiting = matches.waiting(view.tx, name, view.now)
-        papers = f"; {format_count(waiting, 'paper')} in it" if waiting else ""
         due = _local(slot.due_at, view.zone_of(subscription))
-        yield f"the digest of {name} was due {due} and has not been composed{papers}"
+        yield f"the digest of {name} was due {due} and has not been composed"
 
 
 def _present_problems(runtime: Runtime, probe: bool) -> Iterator[str]:
@@ -332,19 +328,11 @@ def is_sent_again(tx: Transaction, runtime: Runtime, delivery: Delivery, now: da
 MAX_UPCOMING = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Upcoming:
-    """A subscription that papers wait for, and a sentence on how many and until when."""
+def upcoming(runtime: Runtime, names: Sequence[str] = ()) -> list[tuple[str, str, bool]]:
+    """Return the named subscriptions that papers wait for, or of the first 100 of all.
 
-    subscription: str
-    sentence: str
-    is_paused: bool
-
-
-def upcoming(runtime: Runtime, names: Sequence[str] = ()) -> list[Upcoming]:
-    """Return what waits for the named subscriptions, or for the first 100 of all.
-
-    Raises UsageError for a name that is not configured.
+    With each come a sentence on how many and until when, and whether it is paused. Raises
+    UsageError for a name that is not configured.
     """
     now = runtime.clock.now()
     wanted = runtime.subscriptions_named(names)[:MAX_UPCOMING]
@@ -360,7 +348,7 @@ def upcoming(runtime: Runtime, names: Sequence[str] = ()) -> list[Upcoming]:
             until = f" for {_local(due, settings.timezone)}" if due else ""
             if is_paused := _is_paused(subscription, now):
                 until = f"; paused until {settings.pause_until}"
-            listed.append(Upcoming(name, f"{name}: {papers}{until}.", is_paused))
+            listed.append((name, f"{name}: {papers}{until}.", is_paused))
     return listed
 
 

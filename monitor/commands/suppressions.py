@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -10,7 +9,7 @@ from enum import StrEnum
 from monitor.config.messages import nearest
 from monitor.errors import UsageError
 from monitor.model import Suppression
-from monitor.pipeline.runtime import Runtime, Subscription
+from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import deliveries, suppressions
 
 
@@ -27,31 +26,22 @@ def suppress(
     Raises UsageError for a recipient that nothing was or will be sent to, unless `force`: a
     mistyped address would go on getting mail.
     """
-    selected = runtime.subscriptions_named([subscription] if subscription else ())
-    if not force:
-        _refuse_unknown(runtime, recipient, subscription, selected)
-    now = runtime.clock.now()
+    destinations = [
+        destination
+        for known in runtime.subscriptions_named([subscription] if subscription else ())
+        for destination in known.destinations
+    ]
+    recipients = {suppressions.address_of(to): to for d in destinations for to in d.recipients}
+    address, now = suppressions.address_of(recipient), runtime.clock.now()
     with runtime.database.writing() as tx:
+        if not (force or address in recipients or deliveries.has_recipient(tx, address)):
+            of = f"of the subscription {subscription}" if subscription else "of any subscription"
+            near = nearest(address, recipients.values(), "`paper-monitor config` lists them")
+            raise UsageError(
+                f"{recipient!r} is not a recipient {of}{near}",
+                "--force, or the box on the page, stops an address that is yet to come",
+            )
         suppressions.suppress(tx, recipient, subscription, now, until=until, how="operator")
-
-
-def _refuse_unknown(
-    runtime: Runtime, recipient: str, subscription: str, selected: Sequence[Subscription]
-) -> None:
-    address = suppressions.address_of(recipient)
-    destinations = [destination for known in selected for destination in known.destinations]
-    known = {suppressions.address_of(to): to for d in destinations for to in d.recipients}
-    if address in known:
-        return
-    with runtime.database.reading() as tx:
-        if deliveries.has_recipient(tx, address):
-            return
-    of = f"of the subscription {subscription}" if subscription else "of any subscription"
-    near = nearest(address, known.values(), "`paper-monitor subscriptions` lists them")
-    raise UsageError(
-        f"{recipient!r} is not a recipient {of}{near}",
-        "--force, or the box on the page, stops an address that is yet to come",
-    )
 
 
 LINK, ONE_CLICK = "link", "one-click"

@@ -16,6 +16,7 @@ from monitor.commands.paper_search import QueryMatcher, as_matched, batches, loa
 from monitor.commands.query_bounds import most_read, most_scored, refuse_too_many_words
 from monitor.match import (
     Query,
+    QueryPart,
     TopicIndex,
     find_unseen_words,
     parse_query,
@@ -33,29 +34,12 @@ SAMPLE, NEWEST = 10, 15
 WIDE_SHARE = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """How many matches, or papers that may match, a trial of a topic looks at, the newest first.
-
-    The best of `scored` matches are shown: a score takes longer than a match.
-    """
-
-    matching: int = 5_000
-    named: int = 50_000
-    scored: int = 500
-    bounded: bool = False
-
-
-# Takes a few seconds in a very large store.
-FAR = Reach()
-# Pages estimate from fewer papers.
-NEAR = Reach(1_000, 20_000, bounded=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Day:
-    day: str
-    papers: int
+# How many matches, and papers that may match, a trial looks at, the newest first: some seconds in a
+# very large store. Pages estimate from fewer papers.
+MATCHING, MATCHING_ON_PAGE = 5_000, 1_000
+NAMED, NAMED_ON_PAGE = 50_000, 20_000
+# The best of so many matches are shown: a score takes longer than a match.
+SCORED = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +69,7 @@ class Trial:
 
     papers: int
     share: float
-    per_day: tuple[Day, ...]
+    per_day: Mapping[date, int]
     sample: tuple[Sample, ...]
     warnings: tuple[str, ...]
     compare: Comparison | None = None
@@ -94,8 +78,7 @@ class Trial:
     @property
     def days(self) -> tuple[DayCount, ...]:
         """The matches of each day up to the last one that had some."""
-        counts = {date.fromisoformat(day.day): day.papers for day in self.per_day}
-        return fill_days(counts, max(counts, default=date.min))
+        return fill_days(self.per_day, max(self.per_day, default=date.min))
 
 
 def try_topic(
@@ -103,29 +86,30 @@ def try_topic(
     query: str | Topic,
     beside: Query | None = None,
     threshold: float = 0.0,
-    reach: Reach = FAR,
+    *,
+    bounded: bool = False,
 ) -> Trial:
     """Try a query or a topic on all papers stored, beside another one where it is given.
 
-    Raises QueryError, also for a query that is too wide for a `reach` that is bounded.
+    Raises QueryError, with `bounded` also for a query that is too wide for pages.
     """
     if isinstance(query, str):
         parsed = parse_query(query, runtime.synonyms, threshold)
     else:
         parsed = parse_topic(structs.replace(query, threshold=threshold or query.threshold))
     with runtime.database.reading() as tx:
-        if reach.bounded:
+        matching, named, scored = MATCHING, NAMED, SCORED
+        if bounded:
             refuse_too_many_words(tx, parsed)
-            named, scored = most_read(parsed), most_scored(parsed)
-            reach = Reach(reach.matching, min(reach.named, named), min(reach.scored, scored))
-        matched = _find_matches(tx, QueryMatcher(parsed), reach)
-        theirs = _find_matches(tx, QueryMatcher(beside), reach) if beside else None
-        days = Counter(f"{day:%Y-%m-%d}" for day in matched.days.values())
+            matching, named = MATCHING_ON_PAGE, min(NAMED_ON_PAGE, most_read(parsed))
+            scored = min(SCORED, most_scored(parsed))
+        matched = _find_matches(tx, QueryMatcher(parsed), matching, named)
+        theirs = _find_matches(tx, QueryMatcher(beside), matching, named) if beside else None
         return Trial(
             papers=matched.papers,
             share=matched.share,
-            per_day=tuple(Day(day, count) for day, count in sorted(days.items())),
-            sample=_best(tx, matched, matched.days, reach.scored),
+            per_day=Counter(matched.days.values()),
+            sample=_best(tx, matched, matched.days, scored),
             warnings=tuple(_warnings(tx, query, parsed, matched)),
             compare=_comparison(tx, beside, matched, theirs) if beside and theirs else None,
             newest=tuple(islice(matched.days, NEWEST)),
@@ -137,11 +121,15 @@ def _warnings(
 ) -> Iterator[str]:
     """Yield warnings of what is probably not intended in a query, and of the trial's own bounds."""
     if not isinstance(query, str):
-        yield tried_as_topic(query)
+        yield (
+            f"“{query.name}” is a topic name, so its query was tested: {query.query} "
+            f"(to test the words themselves, write '\"{query.name}\"')"
+        )
     yield from map(str, parsed.warnings)
     if not matched.total:
         yield "the store is empty; run `paper-monitor run` to read the sources"
-    newest = newest_papers(tx)
+    ids = search.newest(tx, None, None, SPELLING_PAPERS)
+    newest = [Paper(title, abstract=abstract) for title, abstract in papers.texts(tx, ids).values()]
     for words in find_unseen_words({query: parsed}, newest).values() if newest else ():
         yield no_paper_has(words, len(newest))
     if matched.share > WIDE_SHARE:
@@ -155,13 +143,6 @@ def _warnings(
 
 def too_wide(share: float) -> str:
     return f"matches {share:.0%} of the stored papers: probably more than anyone wants to read"
-
-
-def tried_as_topic(topic: Topic) -> str:
-    return (
-        f"“{topic.name}” is a topic name, so its query was tested: {topic.query} "
-        f"(to test the words themselves, write '\"{topic.name}\"')"
-    )
 
 
 def find_topic(runtime: Runtime, name: str) -> Topic | None:
@@ -198,15 +179,15 @@ class TrialMatches:
         return round(self.share * self.total)
 
 
-def _find_matches(tx: Transaction, matcher: QueryMatcher, reach: Reach) -> TrialMatches:
+def _find_matches(tx: Transaction, matcher: QueryMatcher, most: int, named: int) -> TrialMatches:
     """Find the papers that a query matches: all, or the newest if there are very many."""
     days: dict[int, date] = {}
     looked_up = since = 0
-    for _, _, named in batches(tx, matcher):
-        ids = named[: reach.named - looked_up]
+    for _, _, batch in batches(tx, matcher):
+        ids = batch[: named - looked_up]
         days |= {stored.id: stored.first_seen.date() for stored in matcher.match(tx, ids)}
         looked_up += len(ids)
-        if len(days) >= reach.matching or looked_up >= reach.named:
+        if len(days) >= most or looked_up >= named:
             since = ids[-1]
             break
     total = papers.count(tx)
@@ -214,7 +195,7 @@ def _find_matches(tx: Transaction, matcher: QueryMatcher, reach: Reach) -> Trial
 
 
 def _best(
-    tx: Transaction, matched: TrialMatches, ids: Iterable[int], scored: int = FAR.scored
+    tx: Transaction, matched: TrialMatches, ids: Iterable[int], scored: int = SCORED
 ) -> tuple[Sample, ...]:
     """Return the best of the newest matching papers, and why they matched."""
     newest = sorted(ids, reverse=True)[:scored]
@@ -250,12 +231,6 @@ def _comparison(
 SPELLING_PAPERS = 2_000
 
 
-def newest_papers(tx: Transaction) -> list[Paper]:
-    """Return the newest papers that are stored: title and abstract of each."""
-    ids = search.newest(tx, None, None, SPELLING_PAPERS)
-    return [Paper(title, abstract=abstract) for title, abstract in papers.texts(tx, ids).values()]
-
-
 def no_paper_has(words: Sequence[str], papers: int) -> str:
     """Name words that none of the newest papers has."""
     named = " or ".join(f"“{word}”" for word in words)
@@ -265,29 +240,21 @@ def no_paper_has(words: Sequence[str], papers: int) -> str:
     return f"none of {among} stored has {named}; check the spelling"
 
 
+# The newest papers among which parts are counted, few enough that a page is made at once.
+TRIED = 500
 NEARLY_ALL = 0.9
 # Fewer papers say little about a part.
 _ENOUGH = 20
 
 
 @dataclass(frozen=True, slots=True)
-class PartCount:
-    """A part of a query as it is written, where it begins, and how many papers it matches.
+class PartCounts:
+    """How many papers each part of a query matches, and the whole, of `looked_at` papers.
 
-    What is excluded is counted alike: these papers have it.
+    Excluded parts are counted alike: these papers have them.
     """
 
-    text: str
-    position: int
-    papers: int
-    is_excluded: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class PartCounts:
-    """The parts of a query in their order, and the whole; `looked_at` is how many were tried."""
-
-    parts: tuple[PartCount, ...]
+    parts: tuple[tuple[QueryPart, int], ...]
     papers: int
     looked_at: int
 
@@ -296,30 +263,27 @@ class PartCounts:
         """Return which part of the papers looked at the whole query matches."""
         return self.papers / self.looked_at if self.looked_at >= _ENOUGH else 0.0
 
-    def is_everywhere(self, part: PartCount) -> bool:
-        """Return whether a part says next to nothing: nearly every paper matches it."""
-        return self.looked_at >= _ENOUGH and part.papers >= NEARLY_ALL * self.looked_at
+    def is_nearly_all(self, papers: int) -> bool:
+        """Return whether a part that matches so many papers says next to nothing."""
+        return self.looked_at >= _ENOUGH and papers >= NEARLY_ALL * self.looked_at
 
 
-def count_parts(runtime: Runtime, query: str, most: int) -> PartCounts:
+def count_parts(runtime: Runtime, query: str) -> PartCounts:
     """Count the papers of each part of a query, or of the topic of that name. Raises QueryError.
 
-    Of the newest papers, `most` are looked at; fewer where each of them takes long.
+    The newest papers are looked at; fewer where each of them takes long.
     """
     whole = read_query(runtime, query)
     parts = split_parts(whole)
     index = TopicIndex({-1: whole, **{number: part.query for number, part in enumerate(parts)}})
     with runtime.database.reading() as tx:
         # Each part is matched twice, alone and in the whole.
-        newest = search.newest(tx, None, None, min(most, max(most_read(whole) // 2, 1)))
+        newest = search.newest(tx, None, None, min(TRIED, max(most_read(whole) // 2, 1)))
         texts, sources = as_matched(tx, load_page(tx, newest))
     _, numbers = index.pairs(texts, sources)
     counts = Counter(index.name(number) for number in numbers.tolist())
     return PartCounts(
-        parts=tuple(
-            PartCount(part.text, part.position, counts[number], part.is_excluded)
-            for number, part in enumerate(parts)
-        ),
+        parts=tuple((part, counts[number]) for number, part in enumerate(parts)),
         papers=counts[-1],
         looked_at=len(newest),
     )

@@ -5,37 +5,23 @@ Warnings, no faults: a store that is not there, or cannot be read at once, has n
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections import Counter
+from collections.abc import Hashable
 from contextlib import closing
-from dataclasses import replace
-from functools import partial
-from pathlib import Path
 
-import numpy as np
-
-from monitor.commands.topic_trial import (
-    SPELLING_PAPERS,
-    WIDE_SHARE,
-    newest_papers,
-    no_paper_has,
-    too_wide,
-)
-from monitor.config import Settings, load, synonyms_of
-from monitor.errors import ConfigError, Fault, StoreError
-from monitor.match import Query, build_index, find_unseen_words, parse_topic
+from monitor.commands.paper_search import as_matched, load_page
+from monitor.commands.topic_trial import SPELLING_PAPERS, WIDE_SHARE, no_paper_has, too_wide
+from monitor.config import Settings, synonyms_of
+from monitor.errors import Fault, StoreError
+from monitor.match import Query, TopicIndex, find_unseen_words, parse_topic
 from monitor.store.engine import schema
-from monitor.store.engine.database import Database, Transaction, schema_version
-from monitor.store.engine.opening import queries_in_force
-from monitor.store.topics import matches
+from monitor.store.engine.database import Database, schema_version
+from monitor.store.papers import search
 
 # Fewer papers than these say little about a topic.
 LEAST = 100
 # To read more topics again would take longer than to check all of them.
 MOST_TOPICS = 5_000
-_PARKED = (
-    "This topic was accepted before: the service starts, but the topic matches nothing until its "
-    "query is corrected."
-)
 # Seconds that a check waits for a store which another process holds.
 PATIENCE = 2.0
 
@@ -53,51 +39,33 @@ def topic_warnings(settings: Settings) -> list[Fault]:
         return []
 
 
-def explain_parked_faults(file: Path, faults: Sequence[Fault]) -> tuple[Fault, ...]:
-    """Return the faults of a file; those of topics that are in force say what becomes of them."""
-    remaining: tuple[Fault, ...] = ()
-    try:
-        load(file, active_queries=partial(queries_in_force, wait=PATIENCE))
-    except ConfigError as error:
-        remaining = error.faults
-    return tuple(
-        fault if fault in remaining else replace(fault, message=f"{fault.message}\n{_PARKED}")
-        for fault in faults
-    )
-
-
 def _warnings(settings: Settings, store: Database) -> list[Fault]:
     with store.reading() as tx:
-        warnings = _wide(settings, tx)
-        newest = newest_papers(tx)
-    if len(newest) < LEAST or len(settings.topics) > MOST_TOPICS:
-        return warnings
+        newest = search.newest(tx, None, None, SPELLING_PAPERS)
+        papers, sources = as_matched(tx, load_page(tx, newest))
+    if len(papers) < LEAST:
+        return []
     synonyms = synonyms_of(settings)
     topics: dict[Hashable, Query] = {
         name: parse_topic(topic.topic(synonyms))
         for name, topic in settings.topics.items()
         if name not in settings.parked
     }
-    for name, words in find_unseen_words(topics, newest).items():
-        warnings.append(_warning(settings, str(name), no_paper_has(words, len(newest))))
+    index = TopicIndex(topics)
+    _, numbers = index.pairs(papers, sources)
+    shares = [
+        (index.name(number), count / len(papers))
+        for number, count in Counter(numbers.tolist()).items()
+    ]
+    warnings = [
+        _warning(settings, name, too_wide(part)) for name, part in shares if part > WIDE_SHARE
+    ]
+    unseen = find_unseen_words(topics, papers) if len(topics) <= MOST_TOPICS else {}
+    for name, words in unseen.items():
+        warnings.append(_warning(settings, name, no_paper_has(words, len(papers))))
     return sorted(warnings, key=lambda fault: (fault.file, fault.line))
 
 
-def _wide(settings: Settings, tx: Transaction) -> list[Fault]:
-    changes = matches.newest(tx, SPELLING_PAPERS)
-    if len(changes) < LEAST:
-        return []
-    synonyms = synonyms_of(settings)
-    index = build_index(topic.topic(synonyms) for topic in settings.topics.values())
-    papers, sources = [c.stored.paper for c in changes], [c.sources for c in changes]
-    _, numbers = index.pairs(papers, sources)
-    counts = np.bincount(numbers)
-    return [
-        _warning(settings, str(index.name(number)), too_wide(counts[number] / len(changes)))
-        for number in np.flatnonzero(counts > WIDE_SHARE * len(changes)).tolist()
-    ]
-
-
-def _warning(settings: Settings, name: str, message: str) -> Fault:
-    position = settings.places[name]
+def _warning(settings: Settings, name: Hashable, message: str) -> Fault:
+    position = settings.places[str(name)]
     return Fault(position.file, position.line, f"topics.{name}", message)

@@ -48,7 +48,7 @@ def test_a_section_names_its_options_and_no_others(name: str) -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_section_shows_how_the_command_is_written(name: str) -> None:
     first = SECTIONS[name].strip().splitlines()[0]
-    assert re.sub(r"\[(list|search)\]", r"\1", first).startswith(f"paper-monitor {name}")
+    assert re.sub(r"\[(list|search|serve)\]", r"\1", first).startswith(f"paper-monitor {name}")
     arguments = [one for one in COMMANDS[name].params if one.param_type_name == "argument"]
     for argument in arguments:
         assert (argument.metavar or "sent|resend") in first

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from monitor.config import load_for_reading
 from tests.cli.conftest import SUNDAY, Say
 from tests.house import AGENTS, House
 
@@ -115,18 +114,6 @@ def test_what_is_valid_is_still_shown_with_the_status_of_the_command(lived: Hous
     assert [one["name"] for one in heard.json["sources"]] == ["page"]
     assert [one["name"] for one in heard.json["subscriptions"]] == ["lab"]
     assert "topics.broken.query" in heard.err and "channels.broken" in heard.err
-
-
-def test_with_a_faulty_configuration_there_is_nobody_to_write_to(lived: House):
-    lived.settings["topics"]["broken"] = {"query": "(("}
-    lived.settings["smtp"] = {"host": "127.0.0.1", "tls": "none", "from": "papers@example.org"}
-    lab = {"topics": ["agents", "broken"], "email": ["ada@example.org"]}
-    lived.settings["subscriptions"]["lab"] |= lab
-    settings, faults = load_for_reading(lived.write())
-    assert [fault.where for fault in faults] == ["topics.broken.query"]
-    found = settings.subscriptions["lab"]
-    assert (settings.channels, found.channels, found.email) == ({}, (), ())
-    assert found.topics == ("agents",)
 
 
 UNSURE = [

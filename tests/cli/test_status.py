@@ -19,36 +19,27 @@ WRONG = [
     ("topics", "Missing command"),
     ("explain", "Missing argument 'PAPER'"),
     ("read", "Missing argument 'KIND'"),
-    ("read huggingface-page", "Missing argument 'FILE'"),
-    ("backup", "Missing argument 'FILE'"),
-    ("restore", "Missing argument 'FILE'"),
     ("ingest nowhere", "no source is named 'nowhere' (there are: page)"),
     ("digest nobody", "no subscription is named 'nobody' (there are: lab)"),
-    ("digest nobody --dry-run", "no subscription is named 'nobody'"),
     ("digest --early", "--early needs at least one subscription name"),
     ("digest lab --early --order words", "--order needs --dry-run"),
-    ("preview nobody", "no subscription is named 'nobody'"),
     ("preview lab --period 1999-01-01", "there is no digest of 'lab' for '1999-01-01'"),
     ("preview --period 2026-11-21", "there is no digest of ''"),
-    ("send-test nobody", "no subscription is named 'nobody'"),
     ("explain 4711", "no paper found for '4711'"),
     ("explain 99999999999999999999999", "no paper found for"),
     ("explain ١", "no paper found for '١'"),
     ("explain arxiv:", "no paper found for"),
     ("read carrier-pigeon dumps/1.txt", "'carrier-pigeon' is neither a kind of source nor"),
-    ("read carrier-pigeon dumps/1.txt -c none.yaml", "is not a kind of source (there are: "),
     ("deliveries retry 4711", "there is no delivery 4711"),
     ("deliveries retry 99999999999999999999999", "Invalid value for 'ID'"),
     ("deliveries resolve 4711 sent", "there is no delivery 4711"),
     ("deliveries retry 1", "delivery 1 is sent and is not tried again"),
     ("deliveries resolve 1 sent", "delivery 1 is sent: only an unknown one is resolved"),
     ("deliveries resolve 1 lost", "'lost' is not one of"),
-    ("deliveries retry one", "Invalid value for 'ID'"),
     ("deliveries burn", "No such command 'burn'"),
     ("deliveries --json list", "unexpected extra argument"),
     ("papers --limit 0", "Invalid value for '--limit'"),
     ("papers --limit 99999999999999999999999", "Invalid value for '--limit'"),
-    ("papers --limit 99999999999999999999999 --format csv", "Invalid value for '--limit'"),
     ("papers merge 1 99999999999999999999999", "no paper found for"),
     ("init .", "monitor.yaml already exists"),
     ("status --now yesterday", "--now: 'yesterday' is not a valid ISO 8601 date and time"),
@@ -84,27 +75,21 @@ CONFIGURED = [
 
 
 @pytest.mark.parametrize("line", CONFIGURED)
-def test_a_faulty_configuration_is_reported_with_all_its_faults(lived: House, say: Say, line: str):
-    Path("wrong.yaml").write_text("stroe: x\ntopics: {t: {query: '(a'}}\n")
-    heard = say(*line.split(), "--config", "wrong.yaml")
-    assert (heard.status, heard.out) == (2, "")
-    assert "wrong.yaml:1  stroe\n    “stroe” is not a setting" in heard.err
-    assert "wrong.yaml:2  topics.t.query\n" in heard.err
-
-
-@pytest.mark.parametrize("line", CONFIGURED)
 @pytest.mark.parametrize(
     ("file", "said"),
     [
+        ("wrong.yaml", "wrong.yaml:1  stroe\n    “stroe” is not a setting"),
+        ("wrong.yaml", "wrong.yaml:2  topics.t.query\n"),
         ("none.yaml", "there is no such file; “paper-monitor init” creates one"),
         ("dumps", "this file cannot be read: Is a directory"),
         ("loop.yaml", "cannot be read: Too many levels of symbolic links"),
         ("picture.yaml", "is not UTF-8"),
     ],
 )
-def test_a_configuration_that_cannot_be_read(
+def test_a_faulty_configuration_is_reported_with_all_its_faults(
     lived: House, say: Say, line: str, file: str, said: str
 ):
+    Path("wrong.yaml").write_text("stroe: x\ntopics: {t: {query: '(a'}}\n")
     Path("loop.yaml").symlink_to("loop.yaml")
     Path("picture.yaml").write_bytes(b"\x89PNG\xff\xfe\x00")
     if line.startswith("read") and not Path(file).exists():
@@ -115,21 +100,19 @@ def test_a_configuration_that_cannot_be_read(
     assert said in heard.err
 
 
-STORED = [line for line in CONFIGURED if line.split()[0] not in ("check", "config", "read")]
+STORED = [
+    line for line in CONFIGURED if line.split()[0] not in ("check", "config", "read", "restore")
+]
 
 
-@pytest.mark.parametrize("line", [line for line in STORED if not line.startswith("restore")])
+@pytest.mark.parametrize("line", STORED)
 @pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (b"certainly no store" * 100, "monitor.db is not a store, or is damaged"),
-        (b"SQLite format 3\0" + b"\xff" * 8_000, "monitor.db is not a store, or is damaged"),
-        (b"", "monitor.db is not a store, or is damaged"),
-    ],
+    "content",
+    [b"certainly no store" * 100, b"SQLite format 3\0" + b"\xff" * 8_000, b""],
     ids=["text", "damaged", "emptied"],
 )
 def test_a_damaged_store_is_reported_and_left_as_it_is(
-    lived: House, say: Say, line: str, content: bytes, said: str
+    lived: House, say: Say, line: str, content: bytes
 ):
     [store] = lived.folder.rglob("monitor.db")
     for file in lived.folder.rglob("monitor.db-*"):
@@ -137,7 +120,7 @@ def test_a_damaged_store_is_reported_and_left_as_it_is(
     store.write_bytes(content)
     heard = say(*line.split())
     assert (heard.status, heard.out) == (1, "")
-    assert said in heard.err
+    assert "monitor.db is not a store, or is damaged" in heard.err
     assert "Traceback" not in heard.err
     assert store.read_bytes() == content
 
@@ -183,8 +166,14 @@ def test_a_document_whose_name_is_no_text(lived: House, say: Say):
     assert say("read", "huggingface-page", b"2\xff".decode(errors="surrogateescape")).status == 1
 
 
-def test_a_starter_works_as_it_is(house: House, say: Say):
-    assert say("init", "fresh").status == 0
+def test_a_starter_works_as_it_is_and_is_for_its_owner_alone(house: House, say: Say):
+    before = os.umask(0)
+    try:
+        assert say("init", "fresh").status == 0
+    finally:
+        os.umask(before)
+    names = ("fresh", "fresh/dumps", "fresh/monitor.yaml")
+    assert [f"{Path(name).stat().st_mode & 0o777:o}" for name in names] == ["700", "700", "600"]
     house.add("1.txt", AGENTS)
     Path("dumps/1.txt").rename("fresh/dumps/1.txt")
     config = ("--config", "fresh/monitor.yaml")
@@ -195,16 +184,6 @@ def test_a_starter_works_as_it_is(house: House, say: Say):
     left = Path("fresh/monitor.yaml").read_bytes()
     assert say("init", "fresh").status == 2
     assert Path("fresh/monitor.yaml").read_bytes() == left
-
-
-def test_what_init_writes_can_be_read_by_its_owner_alone(house: House, say: Say):
-    before = os.umask(0)
-    try:
-        say("init", "fresh")
-    finally:
-        os.umask(before)
-    names = ("fresh", "fresh/dumps", "fresh/monitor.yaml")
-    assert [f"{Path(name).stat().st_mode & 0o777:o}" for name in names] == ["700", "700", "600"]
 
 
 def test_check_and_doctor_refuse_templates_that_cannot_be_used(house: House, say: Say):

@@ -9,18 +9,26 @@ from contextlib import closing
 import sqlalchemy as sa
 
 from tests.cli.conftest import Say
-from tests.house import AGENTS, BANDITS, House
+from tests.house import AGENTS, BANDITS, FOLDING, House
 
-KINDS = [(f"Agents of kind {n}", f"Kind {n} of an agent does its work.") for n in range(100)]
+KINDS = [(f"Agents of kind {n}", f"Kind {n} of an agent does its work.") for n in range(98)]
 
 
 def stocked(house: House, say: Say) -> None:
-    house.settings["topics"] = {
-        "typo": {"query": '"kind agnets" OR work*'},
-        "fine": {"query": "kind work -robot"},
-        "names": {"query": "kind author:nobody category:cs.XX"},
+    queries = {
+        "agents": "agent",
+        "harm": "harm",
+        "typo": '"kind agnets" OR bandit*',
+        "fine": "kind chain -robot",
+        "names": "kind author:nobody category:cs.XX",
     }
-    house.add("1.txt", *KINDS)
+    house.settings["topics"] = {name: {"query": query} for name, query in queries.items()}
+    assert say("check").err == ""  # there is no store yet
+    assert not (house.folder / "data").exists()
+    house.add("1.txt", BANDITS, *KINDS)
+    say("ingest")
+    assert say("check").err == ""  # 99 papers say little
+    house.add("2.txt", FOLDING)
     say("ingest")
 
 
@@ -28,16 +36,17 @@ def words_of(warnings: list[dict[str, str]]) -> dict[str, str]:
     return {w["where"]: w["message"] for w in warnings if "none of" in w["message"]}
 
 
-def test_check_names_a_word_that_no_stored_paper_has(house: House, say: Say):
+def test_check_warns_of_wide_topics_and_of_words_that_no_stored_paper_has(house: House, say: Say):
     stocked(house, say)
     result = say("check", "--json")
-    assert result.status == 0
-    assert words_of(result.json["warnings"]) == {
-        "topics.typo": "none of the 100 papers stored has “agnets”; check the spelling"
-    }
-    [warning] = [one for one in result.json["warnings"] if "agnets" in one["message"]]
-    assert (warning["file"], warning["line"]) == ("monitor.yaml", 6)
-    assert "“agnets”" in say("check").err
+    assert (result.status, result.json["ok"], result.json["faults"]) == (0, True, [])
+    wide, typo = result.json["warnings"]
+    assert (wide["file"], wide["line"], wide["where"]) == ("monitor.yaml", 6, "topics.agents")
+    assert wide["message"].startswith("matches 98% of the stored papers")
+    assert (typo["line"], typo["where"]) == (10, "topics.typo")
+    assert typo["message"] == "none of the 100 papers stored has “agnets”; check the spelling"
+    for said in (result.err, say("check").err):
+        assert "topics.agents" in said and "“agnets”" in said
 
 
 def test_a_locked_or_broken_store_neither_fails_nor_holds_up_check(house: House, say: Say):

@@ -65,7 +65,8 @@ def test_what_is_missing_is_said_with_what_to_do(
 
 def examined(house: House, **changes: object) -> dict[str, Check]:
     with house.opened() as app:
-        return {check.name: check for check in check_installation(replace(app.runtime, **changes))}
+        changed = replace(app, runtime=replace(app.runtime, **changes))
+        return {check.name: check for check in check_installation(changed)}
 
 
 def test_the_domain_that_mail_is_from_is_looked_at(house: House, smtp: ScriptedSmtp) -> None:

@@ -142,46 +142,37 @@ def test_what_a_person_has_merged_is_not_listed(app: App) -> None:
     assert find_doubtful(app.runtime).joins == 0
 
 
-def test_a_join_by_a_doi_that_two_ids_contradict_is_listed(app: App) -> None:
-    store = app.runtime.database
-    doi = {"doi": "10.1000/journal"}
-    one = replace(LIFT, keys={"arxiv": "1602.01130"} | doi, raw_id="1")
-    two = replace(SOIL, keys={"arxiv": "1602.01303"} | doi, raw_id="2")
-    joined_by(store, one, two, "same doi 10.1000/journal")
-    [found] = find_doubtful(app.runtime).listed
-    assert (found.split, found.doubt.judged) == (("list/2",), True)
-    assert found.doubt.reason == "titles differ, no author in common"
+ONE, TWO = (
+    replace(paper, keys={"arxiv": id}, raw_id=f"oai:arXiv.org:{id}")
+    for paper, id in ((LIFT, "1602.01130"), (SOIL, "1602.01303"))
+)
+BY_DOI = [replace(paper, keys=paper.keys | {"doi": "10.1000/journal"}) for paper in (ONE, TWO)]
+ONE_YEAR = "titles agree to 81%, authors agree to 100%, 1 year apart, abstracts not comparable"
 
 
-def test_older_joins_are_counted_and_shown_where_identifiers_contradict(app: App) -> None:
+@pytest.mark.parametrize(
+    ("papers", "forgotten", "why", "reason"),
+    [
+        (BY_DOI, None, "same doi 10.1000/journal", "titles differ, no author in common"),
+        ((ONE, TWO), "", "same doi", "two identifiers of one scheme: arxiv 1602.01130 and"),
+        ((LIFT, SOIL), "", ONE_YEAR, ONE_YEAR),
+        ((LIFT, SOIL), "dblp", "titles agree to 70%", "titles differ"),
+    ],
+    ids=["texts", "identifiers", "the older reason", "a text against the paper"],
+)
+def test_a_join_is_judged_by_what_is_stored_of_it(
+    app: App, papers: tuple[Paper, Paper], forgotten: str | None, why: str, reason: str
+) -> None:
     store = app.runtime.database
-    one = replace(LIFT, keys={"arxiv": "1602.01130"}, raw_id="oai:arXiv.org:1602.01130")
-    two = replace(SOIL, keys={"arxiv": "1602.01303"}, raw_id="oai:arXiv.org:1602.01303")
-    joined_by(store, one, two, "same doi 10.1000/journal")
-    forget_texts(store)
+    joined_by(store, *papers, why)
+    if forgotten is not None:
+        forget_texts(store, forgotten)
     result = find_doubtful(app.runtime)
-    assert (result.joins, result.unjudged) == (1, 1)
     [one] = result.listed
-    assert not one.doubt.judged
-    assert one.doubt.reason == ("two identifiers of one scheme: arxiv 1602.01130 and 1602.01303")
-    assert one.split == ("list/oai:arXiv.org:1602.01303",)
-
-
-def test_a_new_record_is_judged_against_a_paper_from_before_texts(app: App) -> None:
-    store = app.runtime.database
-    joined_by(store, LIFT, SOIL, "titles agree to 70%")
-    forget_texts(store, "dblp")
-    result = find_doubtful(app.runtime)
-    assert ([one.split for one in result.listed], result.unjudged) == ([("list/conf/icra/2",)], 0)
-
-
-def test_an_older_reason_that_speaks_against_the_join_is_shown(app: App) -> None:
-    store = app.runtime.database
-    why = "titles agree to 81%, authors agree to 100%, 1 year apart, abstracts not comparable"
-    joined_by(store, LIFT, SOIL, why)
-    forget_texts(store)
-    [one] = find_doubtful(app.runtime).listed
-    assert (one.doubt.reason, one.doubt.judged) == (why, False)
+    assert one.doubt.reason.startswith(reason)
+    assert one.split == (f"list/{papers[1].raw_id}",)
+    is_judged = forgotten != ""
+    assert (one.doubt.judged, result.joins, result.unjudged) == (is_judged, 1, int(not is_judged))
 
 
 def test_all_pages_of_a_store_are_judged(app: App, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,11 +53,11 @@ def test_papers_that_have_waited_longer_than_their_slot_are_a_problem(due: House
     due.clock.move(minutes=10)
     assert asked(due).ok  # without a service a cron may come later
     beat(due)
-    [problem] = asked(due).problems
-    assert problem == (
-        "the digest of lab was due Sat 21 Nov 08:00 (Europe/Berlin) and has not been composed; "
-        "1 paper in it"
+    assert asked(due).problems == (
+        "the digest of lab was due Sat 21 Nov 08:00 (Europe/Berlin) and has not been composed",
     )
+    due.settings["subscriptions"]["lab"]["pause_until"] = "2026-12-01"
+    assert asked(due).ok
 
 
 def test_papers_that_wait_for_an_alert_are_a_problem(due: House):
@@ -70,20 +70,14 @@ def test_papers_that_wait_for_an_alert_are_a_problem(due: House):
     assert asked(due).problems == ("papers have been waiting for lab since 2026-11-21 06:00 UTC",)
 
 
-def test_what_is_paused_is_not_late(due: House):
-    due.settings["subscriptions"]["lab"]["pause_until"] = "2026-12-01"
-    due.clock.move(days=1)
-    assert asked(due).ok
-
-
 def test_papers_that_nobody_matched_are_a_problem(house: House):
     house.add("1.txt", AGENTS)
     with house.opened() as app:
         app.once.ingest()
     assert asked(house).ok
     house.clock.move(minutes=30)
-    [problem] = asked(house).problems
-    assert problem == "papers have been waiting to be matched since 2026-11-21 06:00 UTC"
+    problems = asked(house).problems
+    assert problems == ("papers have been waiting to be matched since 2026-11-21 06:00 UTC",)
 
 
 def test_a_store_that_cannot_be_written_is_a_problem(due: House, monkeypatch: pytest.MonkeyPatch):

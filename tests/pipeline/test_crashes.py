@@ -259,7 +259,7 @@ def test_X07_the_operator_hears_of_what_a_person_must_settle_and_of_its_end(
     assert b"deliveries resolve 1 sent" in mail.content
     with due.opened() as app:
         [problem] = status(app.runtime).problems
-        [check] = [check for check in check_installation(app.runtime) if check.name == "deliveries"]
+        [check] = [check for check in check_installation(app) if check.name == "deliveries"]
     assert "deliveries resolve 1 sent|resend`" in problem
     assert not check.ok and "1 uncertain" in check.message
     now = due.clock.at.isoformat()
@@ -268,7 +268,7 @@ def test_X07_the_operator_hears_of_what_a_person_must_settle_and_of_its_end(
     assert "has recovered" in smtp.received[1].content.decode()
     assert due.problems() == ()
     with due.opened() as app:
-        [check] = [check for check in check_installation(app.runtime) if check.name == "deliveries"]
+        [check] = [check for check in check_installation(app) if check.name == "deliveries"]
     assert check.ok
 
 

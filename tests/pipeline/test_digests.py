@@ -248,7 +248,7 @@ def test_a_dry_run_changes_nothing(house: House):
     house.clock.move(days=1)
     with house.opened() as app:
         [sent] = dry_run(app.runtime)
-        page = Path(sent.deliveries[0].reference)
+        page = Path(sent.deliveries[0].recipient)
     assert sent.papers == 1
     assert AGENTS[0].split()[0] in page.read_text()
     with house.opened() as app, app.runtime.database.reading() as tx:

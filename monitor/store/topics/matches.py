@@ -64,14 +64,6 @@ def matched_news(
     return _changes(tx, wanted, limit)
 
 
-def newest(tx: Transaction, limit: int) -> list[Change]:
-    """Return a change of each of the newest papers that were news."""
-    ids = sa.select(_change.paper_id).distinct().order_by(_change.paper_id.desc()).limit(limit)
-    newest_ids = tx.scalars(ids).all()
-    rows = tx.execute(_CHANGES.where(among(_change.paper_id, newest_ids)))
-    return _read(tx, list({row.paper_id: row for row in rows}.values()))
-
-
 def save(
     tx: Transaction, changes: Iterable[tuple[int, int]], matches: Iterable[MatchRow], now: datetime
 ) -> None:

@@ -26,10 +26,10 @@ from monitor.commands.json_output import (
     trial_json,
 )
 from monitor.commands.metrics import CONTENT_TYPE, metrics
-from monitor.commands.paper_search import load_found, name_all
+from monitor.commands.paper_search import find_all
 from monitor.commands.ratings import RaterScope, rated, saved
 from monitor.commands.status import status
-from monitor.commands.topic_trial import NEAR, find_topic, try_topic
+from monitor.commands.topic_trial import find_topic, try_topic
 from monitor.store.digests import deliveries, digests, suppressions
 from monitor.store.sources import runs
 from monitor.web.access import Role
@@ -47,9 +47,8 @@ routes = Routes()
 def get_papers(visit: Visit) -> Response:
     """Return the papers that `q` finds, newest first; `limit` is 1,000 when it is not given."""
     limit = min(visit.number("limit") or USUAL, MOST)
-    ids = name_all(visit.runtime, visit.query_params.get("q", ""), most=limit)
-    with visit.runtime.database.reading() as tx:
-        return JSONResponse(papers_json(load_found(tx, ids)))
+    query = visit.query_params.get("q", "")
+    return JSONResponse(papers_json(find_all(visit.runtime, query, most=limit, bounded=True)))
 
 
 @routes.page("/api/v1/papers/rated", Role.OPERATOR)
@@ -72,7 +71,7 @@ def get_paper(visit: Visit) -> Response:
 @routes.page("/api/v1/topics/try", Role.OPERATOR, SEARCHES)
 def get_trial(visit: Visit) -> Response:
     runtime, query = visit.runtime, visit.query_params.get("q", "")
-    trial = try_topic(runtime, find_topic(runtime, query) or query, reach=NEAR)
+    trial = try_topic(runtime, find_topic(runtime, query) or query, bounded=True)
     return JSONResponse(trial_json(trial))
 
 

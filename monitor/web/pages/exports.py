@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 
 from starlette.responses import Response, StreamingResponse
 
 from monitor.commands.explain import find_paper
 from monitor.commands.export import MAX_PAPERS, Format, export
-from monitor.commands.paper_search import FoundPaper, load_found, name_all
+from monitor.commands.paper_search import FoundPaper, find_all, load_each, load_found
 from monitor.errors import UsageError
-from monitor.pipeline.runtime import Runtime
-from monitor.store.papers import merge_papers
 from monitor.web.access import Role
 from monitor.web.pages.digests import digest_of
 from monitor.web.pages.search import SearchForm
@@ -26,7 +24,6 @@ FORMATS: dict[str, tuple[Format, str]] = {
     "csv": ("csv", "text/csv; charset=utf-8"),
     "json": ("json", "application/json"),
 }
-_AT_ONCE = 200
 
 routes = Routes()
 
@@ -38,15 +35,15 @@ def export_search(ending: str, visit: Visit) -> Response:
         chosen = search.filter(visit.zone)
     except UsageError as error:
         return visit.show_problem(400, error.message, error.hint)
-    ids = name_all(visit.runtime, search.q, chosen, most=MAX_PAPERS)
-    return stream(_load(visit.runtime, ids), ending, "papers")
+    papers = find_all(visit.runtime, search.q, chosen, most=MAX_PAPERS, bounded=True)
+    return stream(papers, ending, "papers")
 
 
 def export_digest(ending: str, visit: Visit) -> Response:
     """Return the papers of a digest, in its order."""
     groups = digest_of(visit).groups
     ids = list(dict.fromkeys(entry.paper_id for group in groups for entry in group.entries))
-    return stream(_load(visit.runtime, ids[:MAX_PAPERS]), ending, "digest")
+    return stream(load_each(visit.runtime, ids[:MAX_PAPERS]), ending, "digest")
 
 
 def export_paper(ending: str, visit: Visit) -> Response:
@@ -55,16 +52,6 @@ def export_paper(ending: str, visit: Visit) -> Response:
         stored = find_paper(tx, visit.path_params["id"])
         papers = load_found(tx, [stored.id])
     return stream(iter(papers), ending, f"paper-{stored.id}")
-
-
-def _load(runtime: Runtime, ids: Sequence[int]) -> Iterator[FoundPaper]:
-    """Yield papers as they are stored now, each once."""
-    for start in range(0, len(ids), _AT_ONCE):
-        batch = ids[start : start + _AT_ONCE]
-        with runtime.database.reading() as tx:
-            now = list(dict.fromkeys(merge_papers.current_id(tx, id) for id in batch))
-            loaded = load_found(tx, now)
-        yield from loaded
 
 
 def stream(records: Iterator[FoundPaper], ending: str, name: str) -> Response:

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, Response
 
 from monitor.channels.email.render import RATE, STOP, VIEW, ReaderLinks
 from monitor.channels.file import render_pages
-from monitor.commands.ratings import VERDICTS, Asked, answer, ask
+from monitor.commands.ratings import VERDICTS, Asked, ask, rate
 from monitor.commands.shown_papers import past_digest
 from monitor.commands.suppressions import (
     LINK,
@@ -102,7 +102,7 @@ def take_answer(visit: Visit, fields: Form) -> Response:
     if verdict not in VERDICTS:
         return visit.show_problem(400, _NOTHING_CHOSEN)
     try:
-        answer(visit.runtime, asked, verdict)
+        rate(visit.runtime, str(asked.paper_id), verdict, asked.scope, "link")
     except UsageError as error:  # its hint is for the command line, and names all topics
         return visit.show_problem(409, error.message)
     return _show_answers(visit, _ask(visit), done=True)

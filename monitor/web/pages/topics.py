@@ -12,7 +12,6 @@ from monitor.commands.history import count_of_topic
 from monitor.commands.paper_search import load_page
 from monitor.commands.shown_papers import show_papers
 from monitor.commands.topic_trial import (
-    NEAR,
     NEWEST,
     WIDE_SHARE,
     Trial,
@@ -37,8 +36,6 @@ from monitor.web.site import PAGES, SEARCHES, Visit
 LISTED = 250
 # A longer query is refused before it is read.
 LONGEST = 4_000
-# The newest papers among which parts are counted, few enough that a page is made at once.
-TRIED = 500
 
 
 routes = Routes()
@@ -76,7 +73,7 @@ def one_topic(visit: Visit) -> Response:
     except QueryError as error:
         fault = pointed(topic.query, error)
         return visit.show("topic", topic=topic, heading=heading, fault=fault)
-    parts = count_parts(runtime, name, TRIED)
+    parts = count_parts(runtime, name)
     with runtime.database.reading() as tx:
         entries = show_papers(runtime, tx, matches.newest_papers(tx, name, NEWEST), parsed)
     return visit.show(
@@ -116,14 +113,14 @@ def try_query(visit: Visit) -> Response:
         trial=trial,
         plot=plot_days(trial.days, "What it would have found") if trial else None,
         entries=entries,
-        parts=count_parts(runtime, query, TRIED) if trial else None,
+        parts=count_parts(runtime, query) if trial else None,
         yaml=topic_yaml(query, runtime.topics) if trial else "",
     )
 
 
 def _find(runtime: Runtime, query: str) -> tuple[Trial, list[DigestPaper]]:
     parsed = parse_query(query, runtime.synonyms)
-    trial = try_topic(runtime, query, reach=NEAR)
+    trial = try_topic(runtime, query, bounded=True)
     with runtime.database.reading() as tx:
         return trial, show_papers(runtime, tx, load_page(tx, trial.newest), parsed)
 
