@@ -38,7 +38,7 @@ WIDE_SHARE = 0.05
 # very large store. Pages estimate from fewer papers.
 MATCHING, MATCHING_ON_PAGE = 5_000, 1_000
 NAMED, NAMED_ON_PAGE = 50_000, 20_000
-# The best of so many matches are shown: a score takes longer than a match.
+# The best of at most 500 matches are shown: a score takes longer than a match.
 SCORED = 500
 
 
@@ -264,7 +264,7 @@ class PartCounts:
         return self.papers / self.looked_at if self.looked_at >= _ENOUGH else 0.0
 
     def is_nearly_all(self, papers: int) -> bool:
-        """Return whether a part that matches so many papers says next to nothing."""
+        """Return whether a part with this number of papers says next to nothing."""
         return self.looked_at >= _ENOUGH and papers >= NEARLY_ALL * self.looked_at
 
 
