@@ -49,7 +49,7 @@ def test_S07_two_messages_to_a_channel_are_a_second_apart_and_others_go_between(
     house.clock.move(days=1)
     with house.opened() as app:
         patience = Patience()
-        replace(app, runtime=replace(app.runtime, stopping=patience)).digest()
+        replace(app, runtime=replace(app.runtime, stopping=patience)).once.digest()
     assert [post["channel"] for post in slack.posts] == ["C0PAPERS1", "C0OTHER01", "C0PAPERS1"]
     [waited] = patience.asked
     assert 0 < waited <= 600
@@ -66,10 +66,10 @@ def test_E34_mail_leaves_no_faster_than_the_provider_allows(house: House, smtp: 
     with house.opened() as app:
         patience = Patience()
         paced = replace(app.runtime, stopping=patience)
-        replace(app, runtime=paced).digest()
+        replace(app, runtime=paced).once.digest()
         with paced.database.writing() as tx:
             incidents.open_incident(tx, "source page", "failing", house.clock.at, "it is gone")
-        replace(app, runtime=paced).digest()
+        replace(app, runtime=paced).once.digest()
     assert len(smtp.received) == 4
     minutes = [math.ceil(wait / 60) for wait in sorted(patience.asked)]
     assert minutes == [1, 2, 3]
@@ -89,7 +89,7 @@ def test_E34_asked_to_stop_it_sends_nothing_that_waits_for_its_turn(
             return True
 
     with house.opened() as app:
-        replace(app, runtime=replace(app.runtime, stopping=Stopped())).digest()
+        replace(app, runtime=replace(app.runtime, stopping=Stopped())).once.digest()
         assert len(smtp.received) == 1
         with app.runtime.database.reading() as tx:
             assert deliveries.counts(tx) == {DeliveryState.SENT: 1, DeliveryState.PLANNED: 1}
