@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -16,14 +16,7 @@ from typing import Literal
 import typer
 
 from monitor.cli.opening import open_configured, open_to_read, pointing
-from monitor.cli.options import (
-    PAPER,
-    Call,
-    argument,
-    finish,
-    flag,
-    option,
-)
+from monitor.cli.options import PAPER, Call, argument, finish, flag, option
 from monitor.cli.read import read_files
 from monitor.cli.terminal import console, count_of, reading, show_table
 from monitor.cli.work import runs_json, show_runs
@@ -70,18 +63,13 @@ def papers_search(
     with open_to_read(call) as app, pointing(query):
         papers = find_all(app.runtime, query, most=most + 1)
         if format_:
-            write_export(islice(papers, most), format_)
+            sys.stdout.writelines(export(islice(papers, most), format_))
             if next(papers, None) is not None:
                 typer.echo(f"These are the newest {most:,}; --limit shows more.", err=True)
             return
         listed = list(papers)
     shown, has_more = listed[:most], len(listed) > most
     call.answer(papers_json(shown), show_papers, shown, has_more)
-
-
-def write_export(papers: Iterable[FoundPaper], format_: Format) -> None:
-    for piece in export(papers, format_):
-        sys.stdout.write(piece)
 
 
 def show_papers(papers: Sequence[FoundPaper], has_more: bool = False) -> None:
@@ -225,7 +213,7 @@ def papers_saved(
     with open_to_read(call) as app:
         papers = ratings.saved(app.runtime, subscription)
     if format_:
-        write_export(papers, format_)
+        sys.stdout.writelines(export(papers, format_))
     else:
         call.answer(papers_json(papers), show_papers, papers)
 

@@ -13,16 +13,7 @@ import typer
 
 from monitor.app import App
 from monitor.cli.opening import open_configured
-from monitor.cli.options import (
-    CONFIG,
-    AsJson,
-    Call,
-    Config,
-    Now,
-    flag,
-    full_command,
-    option,
-)
+from monitor.cli.options import CONFIG, AsJson, Call, Config, Now, flag, full_command, option
 from monitor.cli.terminal import open_pages
 from monitor.clocks import clock_at
 from monitor.commands.web_login import login_address

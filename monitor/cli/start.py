@@ -14,16 +14,7 @@ import yaml
 from rich.text import Text
 
 from monitor.app import load_settings, open_app
-from monitor.cli.options import (
-    CONFIG,
-    AsJson,
-    Call,
-    Config,
-    Now,
-    finish,
-    flag,
-    full_command,
-)
+from monitor.cli.options import CONFIG, AsJson, Call, Config, Now, finish, flag, full_command
 from monitor.cli.terminal import console, file_link, open_pages, print_error, reading, show_table
 from monitor.cli.work import Failures, all_sent, reason, runs_ok
 from monitor.clocks import clock_at
@@ -107,13 +98,11 @@ def _show(played: Played, folder: Path, new: int, index: Path) -> None:
         show_table(("Dump", "Seen", "New", "Known"), rows)
     else:
         console.print(f"No new papers: all {played.papers:,} were read before.\n")
-    if played.digests:
-        digests = []
-        for digest in played.digests:
-            page = _page(digest)
-            shown = relpath(page, folder) if page else None
-            digests.append((digest.subscription, digest.papers, shown))
-        show_table(("Subscription", "Papers", "Page"), digests)
+    pages = [
+        (digest.subscription, digest.papers, relpath(page, folder) if page else None)
+        for digest, page in ((digest, _page(digest)) for digest in played.digests)
+    ]
+    show_table(("Subscription", "Papers", "Page"), pages)
     for name, fault in played.failed.items():
         print_error(f"{name} failed", reason(fault))
     if index.exists():

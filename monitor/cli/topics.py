@@ -13,13 +13,7 @@ from monitor.cli.opening import open_or_empty, pointing
 from monitor.cli.options import Call, argument, option
 from monitor.cli.terminal import console, count_of, list_words, stderr, with_sign
 from monitor.commands.json_output import trial_json
-from monitor.commands.topic_trial import (
-    Sample,
-    Trial,
-    find_topic,
-    read_query,
-    try_topic,
-)
+from monitor.commands.topic_trial import Sample, Trial, find_topic, read_query, try_topic
 
 
 def topics_try(

@@ -12,13 +12,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from monitor.cli.opening import open_configured
-from monitor.cli.options import (
-    Call,
-    argument,
-    finish,
-    flag,
-    full_command,
-)
+from monitor.cli.options import Call, argument, finish, flag, full_command
 from monitor.cli.terminal import console, file_link, print_error, reading, show_table
 from monitor.commands.json_output import Answer, pick
 from monitor.commands.status import upcoming
