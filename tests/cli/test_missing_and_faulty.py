@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import SUNDAY, Say
-from tests.house import AGENTS, House
+from tests.house import House
 
 READING = [
     *("status", "deliveries", "deliveries list", "papers", "explain 1", "preview --no-open"),
@@ -137,14 +137,3 @@ def test_where_the_store_cannot_be_read_nothing_answers(
     heard = say(*line.split(), "--config", "wrong.yaml")
     assert (heard.status, heard.out) == (2, "")
     assert "wrong.yaml:" in heard.err
-
-
-SENDING = ["run", "digest", "ingest", "deliveries retry 1", "deliveries resolve 1 resend", "doctor"]
-
-
-@pytest.mark.parametrize("line", SENDING)
-def test_nothing_is_sent_with_a_faulty_configuration(lived: House, say: Say, line: str):
-    lived.settings["topics"]["broken"] = {"query": "(("}
-    lived.add("2.txt", AGENTS)
-    heard = say(*line.split())
-    assert (heard.status, heard.out) == (2, "")

@@ -147,19 +147,16 @@ def test_nothing_blinks_where_nobody_watches(lived: House, line: str):
     assert all(row == row.rstrip() or len(row) < 200 for row in said.out.splitlines())
 
 
-def test_a_terminal_has_colours_and_a_bar_that_goes_away(lived: House):
+def test_a_terminal_has_colours_and_a_bar_that_goes_away_but_not_in_json(lived: House):
     lived.add("2.txt", BANDITS)
     shown = on_a_terminal(lived, "run", "--now", "2026-11-22T09:00")
     assert "\x1b[32m" in shown
     assert "Reading" in shown
     assert "papers" in shown
     assert "\x1b[2K" in shown
-
-
-def test_json_is_the_same_on_a_terminal(lived: House):
-    shown = on_a_terminal(lived, "papers", "--json")
-    assert "\x1b" not in shown
-    assert shown.replace("\r\n", "\n") == lived.command("papers", "--json").out
+    document = on_a_terminal(lived, "papers", "--json")
+    assert "\x1b" not in document
+    assert document.replace("\r\n", "\n") == lived.command("papers", "--json").out
 
 
 def on_a_terminal(house: House, *words: str) -> str:

@@ -71,6 +71,7 @@ CONFIGURED = [
     *("check", "config", "ingest", "digest", "run", "serve", "papers", "topics try agents"),
     *("status", "deliveries", "explain 1", "preview --no-open", "doctor", "send-test"),
     *("backup kept.db", "restore kept.db", "read page dumps/1.txt"),
+    *("deliveries retry 1", "deliveries resolve 1 resend"),
 ]
 
 
@@ -101,7 +102,9 @@ def test_a_faulty_configuration_is_reported_with_all_its_faults(
 
 
 STORED = [
-    line for line in CONFIGURED if line.split()[0] not in ("check", "config", "read", "restore")
+    line
+    for line in CONFIGURED[:-2]
+    if line.split()[0] not in ("check", "config", "read", "restore")
 ]
 
 

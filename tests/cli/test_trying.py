@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 
 from monitor.commands import query_bounds, topic_trial
-from monitor.commands.paper_search import find_all
 from monitor.commands.topic_trial import try_topic
 from monitor.match import parse_query
-from monitor.store.papers import search as search_index
 from tests.cli.conftest import Say
 from tests.house import AGENTS, BANDITS, FOLDING, House
 
@@ -71,29 +69,6 @@ def test_synonyms_and_thresholds_hold_in_searches_and_digests(house: House, say:
     for threshold, sent in ((3, 0), (1, 1), (2, 0)):  # what was sent is not sent again
         topic["threshold"] = threshold
         assert house.next_morning() == {"lab": sent}
-
-
-@pytest.mark.parametrize("indexed", [True, False])
-def test_a_search_is_the_same_before_and_after_papers_are_in_the_index(house: House, indexed: bool):
-    house.add("1.txt", AGENTS, BANDITS, FOLDING, MORE)
-    with house.opened() as app:
-        app.once.ingest()
-        if indexed:
-            app.once.match()
-        with app.runtime.database.reading() as tx:
-            assert bool(search_index.waiting(tx, 9)) is not indexed
-        for query, expected in (
-            ("agents", [MORE[0], AGENTS[0]]),
-            ("source:page folding", [FOLDING[0]]),
-            ("agents -plan*", [MORE[0]]),
-            ("", [MORE[0], FOLDING[0], BANDITS[0], AGENTS[0]]),
-        ):
-            papers = find_all(app.runtime, query, most=9)
-            assert [paper.stored.paper.title for paper in papers] == expected
-            if query:
-                assert try_topic(app.runtime, query).papers == len(expected)
-        [first] = find_all(app.runtime, "agents", most=1)
-        assert first.stored.paper.title == MORE[0]
 
 
 def test_a_very_wide_topic_is_tried_on_the_newest_papers(

@@ -36,15 +36,6 @@ def test_the_environment_says_which_and_the_option_says_it_louder(
     assert say("status").status == 2
 
 
-def test_paths_are_relative_to_the_file_wherever_it_is_read_from(
-    lived: House, say: Say, monkeypatch: pytest.MonkeyPatch
-):
-    say("check")
-    monkeypatch.chdir("/")
-    config = str(lived.config)
-    assert len(say("papers", "--json", "--config", config).json["papers"]) == 2
-
-
 def periods(say: Say, now: str) -> list[tuple[str, int]]:
     result = say("run", "--json", "--now", now).json["digests"]
     return [(one["period"], one["papers"]) for one in result]
