@@ -227,7 +227,7 @@ def test_equal_keys_get_letters_in_the_order_of_the_export() -> None:
     assert many[25:] == [f"doe2024planning{letters}" for letters in ("y", "z", "aa", "ab")]
 
 
-def test_each_line_of_ris_has_a_tag_of_the_standard() -> None:
+def test_ris_has_the_tags_of_the_standard_and_names_as_reference_managers_read_them() -> None:
     paper = replace(PAPER, abstract="Two\nER  - \nlines", authors=("Jane\nDoe",), title="A\rB")
     text = written("ris", paper, Paper("Untitled"))
     lines = [line for line in text.splitlines() if line]
@@ -235,6 +235,14 @@ def test_each_line_of_ris_has_a_tag_of_the_standard() -> None:
     assert [line for line in lines if line[:2] in ("TY", "ER")] == [
         *("TY  - JOUR", "ER  - "),
         *("TY  - GEN", "ER  - "),
+    ]
+    people = ("Ludwig van Beethoven", "Martin King, Jr.", "ATLAS Collaboration", "OpenAI")
+    text = written("ris", Paper("A", authors=people, pdf_url="https://x.org/1"))
+    [reference], [again] = rispy.loads(text), papers_in(Ris, text)
+    assert (again.authors, again.url) == (people, "https://x.org/1")
+    assert reference["file_attachments1"] == "https://x.org/1"
+    assert reference["authors"] == [
+        *("van Beethoven, Ludwig", "King, Martin, Jr.", "ATLAS Collaboration", "OpenAI"),
     ]
     assert {
         "AU  - Doe, Jane",
@@ -244,20 +252,6 @@ def test_each_line_of_ris_has_a_tag_of_the_standard() -> None:
         "UR  - https://papers.example.org/{1}?a=1&b=2",
         "L1  - https://arxiv.org/pdf/2403.00001",
     } < set(lines)
-
-
-def test_reference_managers_read_people_and_the_pdf() -> None:
-    people = ("Jane Doe", "Ludwig van Beethoven", "Martin King, Jr.")
-    names = (*people, "ATLAS Collaboration", "OpenAI")
-    paper = Paper("A", authors=names, pdf_url="https://x.org/1.pdf")
-    [reference] = rispy.loads(written("ris", paper))
-    assert reference["authors"] == [
-        *("Doe, Jane", "van Beethoven, Ludwig", "King, Martin, Jr."),
-        *("ATLAS Collaboration", "OpenAI"),
-    ]
-    assert reference["file_attachments1"] == "https://x.org/1.pdf"
-    [again] = papers_in(Ris, written("ris", paper))
-    assert (again.authors, again.url) == (names, "https://x.org/1.pdf")
 
 
 @given(

@@ -110,28 +110,9 @@ def test_tables_of_spreadsheets_are_read(lab: House, say: Say) -> None:
     assert verdicts(say) == []
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "rated --subscription nobody",
-        "rated --topic nothing",
-        "rated --forget --subscription nobody",
-        "rated --forget --subscription lab --topic nothing",
-        "saved --subscription nobody",
-        "rate 1 up --topic nothing",
-        "rate 1 up --file table.csv",
-    ],
-)
-def test_names_that_nothing_has_are_refused(lab: House, say: Say, words: str) -> None:
-    refused = say("papers", *words.split())
-    assert (refused.status, refused.out) == (2, "")
-
-
 def test_forgetting_deletes_the_answers_of_a_subscription(lab: House, say: Say) -> None:
     say("papers", "rate", TITLE, "up")
     say("papers", "save", TITLE)
-    assert say("papers", "rated", "--forget").status == 2
-    assert say("papers", "rated", "--forget", "--subscription", "lab", "--json").json == {
-        "forgotten": 2
-    }
+    forget = ("papers", "rated", "--forget", "--subscription", "lab", "--json")
+    assert say(*forget).json == {"forgotten": 2}
     assert verdicts(say) == []

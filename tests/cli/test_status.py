@@ -51,6 +51,20 @@ WRONG = [
     ("papers OR", "OR has nothing before it"),
     ("papers --format word", "'word' is not one of"),
     ("status --now=", "--now: '' is not a valid"),
+    ("topics try bandit --compare (x", "this parenthesis is never closed\n    (x\n    ^"),
+    ("suppressions add a@b.org --subscription nobody", "no subscription is named 'nobody'"),
+    ("suppressions add a@b.org --until soon", "'soon' is not a date"),
+    ("suppressions add a@b.org --until 2020-01-01", "2020-01-01 is over"),
+    ("suppressions lift a@b.org", "is not suppressed for all subscriptions"),
+    ("suppressions lift a@b.org --subscription lab", "is not suppressed for the subscription lab"),
+    ("papers rated --subscription nobody", "no subscription is named 'nobody'"),
+    ("papers rated --topic nothing", "no subscription has a topic 'nothing'"),
+    ("papers rated --forget --subscription nobody", "no subscription is named 'nobody'"),
+    ("papers rated --forget --subscription lab --topic nothing", "has no topic 'nothing'"),
+    ("papers rated --forget", "--forget needs --subscription"),
+    ("papers saved --subscription nobody", "no subscription is named 'nobody'"),
+    ("papers rate 1 up --topic nothing", "no subscription has a topic 'nothing'"),
+    ("papers rate 1 up --file table.csv", "but not both"),
 ]
 
 

@@ -86,21 +86,6 @@ def test_a_mistyped_address_is_refused_with_the_nearest(lab: House, say: Say) ->
     assert say("suppressions", "add", "eve@example.org", "--force").status == 0
 
 
-@pytest.mark.parametrize(
-    ("line", "problem"),
-    [
-        ("add ada@example.org --subscription nobody", "no subscription is named 'nobody'"),
-        ("add ada@example.org --until soon", "'soon' is not a date"),
-        ("add ada@example.org --until 2020-01-01", "2020-01-01 is over"),
-        ("lift ada@example.org", "is not suppressed for all subscriptions"),
-        ("lift ada@example.org --subscription lab", "is not suppressed for the subscription lab"),
-    ],
-)
-def test_a_wrong_line_is_refused(lab: House, say: Say, line: str, problem: str) -> None:
-    refused = say("suppressions", *line.split())
-    assert (refused.status, problem in refused.err) == (2, True)
-
-
 def test_a_pause_is_until_the_beginning_of_a_day_in_the_time_zone(lab: House, say: Say) -> None:
     lab.settings["timezone"] = "Asia/Tokyo"
     until = ("--until", "2026-12-24", "--now", NOW, "--json")

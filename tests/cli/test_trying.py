@@ -43,12 +43,6 @@ def test_a_topic_is_compared_with_another(lived: House, say: Say):
     assert "language AND agent matches 1 paper: 1 gained, 1 lost." in shown
 
 
-def test_the_faulty_one_of_two_is_pointed_at(lived: House, say: Say):
-    result = say("topics", "try", "bandit", "--compare", "bandit (x")
-    assert result.status == 2
-    assert "    bandit (x\n           ^" in result.err
-
-
 def test_a_threshold_is_tried(lived: House, say: Say):
     asked = ("topics", "try", "agent^3 OR harm OR trial", "--json", "--threshold")
     assert [say(*asked, points).json["papers"] for points in ("1", "2", "3", "4")] == [2, 2, 1, 0]

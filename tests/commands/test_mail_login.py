@@ -130,26 +130,28 @@ def test_the_command_walks_through_the_login_and_ends_with_its_json(
 
 
 @pytest.mark.parametrize(
-    ("changed", "problem"),
-    [({"state": "another"}, "this is not the address"), ({"error": "access_denied"}, "declined")],
+    ("oauth", "pasted", "problem"),
+    [
+        (GOOGLE, {"state": "another"}, "this is not the address"),
+        (GOOGLE, {"error": "access_denied"}, "declined"),
+        ({**MICROSOFT, "client_secret": CLIENT_SECRET}, {}, "needs no login"),
+        (None, {}, "smtp: has no oauth:"),
+    ],
 )
-def test_another_address_is_refused(
-    house: House, endpoint: TokenServer, mx: ScriptedSmtp, changed: dict[str, str], problem: str
+def test_a_login_that_cannot_succeed_is_refused(
+    house: House,
+    endpoint: TokenServer,
+    mx: ScriptedSmtp,
+    oauth: dict[str, str] | None,
+    pasted: dict[str, str],
+    problem: str,
 ) -> None:
-    by_oauth(house, endpoint, mx, GOOGLE)
+    if oauth:
+        by_oauth(house, endpoint, mx, oauth)
+    else:
+        house.by_mail(mx.port)
     with house.opened() as app, pytest.raises(UsageError, match=problem):
-        Browser(endpoint, **changed).log_in(app.runtime)
-
-
-def test_an_account_that_needs_no_login_is_left_alone(
-    house: House, endpoint: TokenServer, mx: ScriptedSmtp
-) -> None:
-    by_oauth(house, endpoint, mx, {**MICROSOFT, "client_secret": CLIENT_SECRET})
-    with house.opened() as app, pytest.raises(UsageError, match="needs no login"):
-        Person().log_in(app.runtime)
-    house.settings["smtp"] = {"host": "localhost", "from": "a@example.org"}
-    with house.opened() as app, pytest.raises(UsageError, match="smtp: has no oauth:"):
-        Person().log_in(app.runtime)
+        Browser(endpoint, **pasted).log_in(app.runtime)
 
 
 def test_a_revoked_consent_is_shown_with_what_to_do_and_the_next_login_sends_the_mail(

@@ -38,7 +38,8 @@ def of_source(house: House, days: int = 90) -> dict[date, DayCount]:
 
 
 def test_a_source_beside_what_its_weekdays_bring(house: House) -> None:
-    lived(house, {})
+    thin, empty, gap = (TODAY - n * DAY for n in (9, 10, 11))
+    lived(house, {thin: 3, empty: 0, TODAY - 2 * DAY: 8}, unasked=(gap,))
     found = of_source(house)
     friday = found[TODAY - DAY]
     assert (friday.papers, friday.is_thin) == (30, False)
@@ -47,12 +48,6 @@ def test_a_source_beside_what_its_weekdays_bring(house: House) -> None:
     # The first reading brought years; it is no day like others.
     assert min(found) == TODAY - 69 * DAY and max(found) == TODAY
     assert len(of_source(house, 7)) == 7
-
-
-def test_a_thin_day_and_an_empty_one_are_marked_and_a_gap_is_none(house: House) -> None:
-    thin, empty, gap = (TODAY - n * DAY for n in (9, 10, 11))
-    lived(house, {thin: 3, empty: 0, TODAY - 2 * DAY: 8}, unasked=(gap,))
-    found = of_source(house)
     assert [day for day, one in found.items() if one.is_thin] == [empty, thin]
     assert (found[thin].papers, found[empty].papers, found[gap].papers) == (3, 0, None)
     # Eight of thirty are more than a quarter.
