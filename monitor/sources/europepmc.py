@@ -1,6 +1,7 @@
 """Kind `europepmc`: the search of Europe PMC (PubMed, PubMed Central, preprints, patents).
 
-https://europepmc.org/RestfulWebService: /search with resultType=core and cursorMark paging.
+https://europepmc.org/RestfulWebService: /search with resultType=core and cursorMark paging; its
+syntax: https://europepmc.org/searchsyntax.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from urllib.parse import quote
 from monitor.model import Paper
 from monitor.sources.api.records import ApiSource
 from monitor.sources.api.values import Record, doi_page, names_of, plain_text, terms
-from monitor.sources.api.windows import ApiOptions, PageRequest
+from monitor.sources.api.windows import PageRequest, QueryOptions
 from monitor.sources.fields.identifiers import keys_of
 from monitor.sources.fields.publication_types import NOTICES, type_and_subject, type_of
 
@@ -27,20 +28,12 @@ _SCHEMES = {"MED": "pmid", "PMC": "pmcid"}
 _WITHDRAWN = ("retracted publication", "preprint withdrawal", "preprint removal")
 
 
-class EuropePmcOptions(ApiOptions):
-    """`query` is in Europe PMC's own syntax: https://europepmc.org/searchsyntax."""
-
-    query_settings = ("query",)
-
-    query: str = ""
-
-
 class EuropePmc(ApiSource):
     """Reads Europe PMC by the day on which a record first appeared (FIRST_IDATE)."""
 
     kind = "europepmc"
-    Options = EuropePmcOptions
-    options: EuropePmcOptions
+    Options = QueryOptions
+    options: QueryOptions
     service = "Europe PMC"
     lists = ("resultList.result",)
     singles = ("result",)

@@ -22,9 +22,9 @@ from monitor.model import Document, Paper, Reading, Rejected
 from monitor.sources.api.values import NO_TITLE, NoPaperError, year_of
 from monitor.sources.api.windows import (
     UNTIL,
-    ApiOptions,
     Outline,
     PageRequest,
+    QueryOptions,
     Window,
     WindowSource,
 )
@@ -54,17 +54,15 @@ _PMC = re.compile(r"PMC\d{1,10}", re.ASCII)
 _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-class PubMedOptions(ApiOptions):
+class PubMedOptions(QueryOptions):
     """A `query:` in PubMed's own syntax, or the files of a `path:`.
 
     With a query, `url` is another server of the same API; without one, it is one document.
     `api_key` (a secret) and `email` (else the operator's `contact`) are sent to NCBI.
     """
 
-    query_settings = ("query",)
     reads_url = True
 
-    query: str = ""
     api_key: SecretStr = SecretStr("")
     email: str = ""
     first_days: int = Field(default=30, ge=1, le=365)

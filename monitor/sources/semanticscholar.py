@@ -15,7 +15,7 @@ from pydantic import Field, SecretStr
 from monitor.model import Paper
 from monitor.sources.api.records import ApiSource, Listing
 from monitor.sources.api.values import Record, names_of, plain_text, terms
-from monitor.sources.api.windows import ApiOptions, PageRequest
+from monitor.sources.api.windows import PageRequest, QueryOptions
 from monitor.sources.base import Terms
 from monitor.sources.fields.dates import long_over
 from monitor.sources.fields.identifiers import identifier_pairs, keys_of
@@ -26,12 +26,9 @@ FIELDS = (
 )
 
 
-class SemanticScholarOptions(ApiOptions):
+class SemanticScholarOptions(QueryOptions):
     """`query` is for the bulk search: words, "phrases", + | - and brackets."""
 
-    query_settings = ("query",)
-
-    query: str = ""
     fields_of_study: tuple[str, ...] = Field(default=(), max_length=30)
     api_key: SecretStr = SecretStr("")
     overlap_days: int = Field(default=30, ge=1, le=365)

@@ -85,12 +85,19 @@ class ApiOptions(ServiceOptions):
         return timedelta(days=self.overlap_days)
 
 
-class FilterOptions(ApiOptions):
+class QueryOptions(ApiOptions):
+    """`query` is in the service's own syntax."""
+
+    query_settings: ClassVar[tuple[str, ...]] = ("query",)
+
+    query: str = ""
+
+
+class FilterOptions(QueryOptions):
     """`query` is free text; `filter` as the API writes it, such as "issn:1234-5678"."""
 
     query_settings = ("query", "filter")
 
-    query: str = ""
     filter: str = ""
 
 

@@ -29,7 +29,7 @@ from monitor.sources.api.values import (
 )
 from monitor.sources.fields.dates import parse_date, partial_date, within_reason
 from monitor.sources.fields.identifiers import Keys, arxiv_id, find_identifier, keys_of
-from monitor.sources.fields.links import http_link, without_tracking
+from monitor.sources.fields.links import first_link
 from monitor.sources.fields.names import authors
 from monitor.sources.fields.publication_types import type_of
 from monitor.sources.jsonl.rows import normalize_name, parse_cell
@@ -39,14 +39,13 @@ MAX_KEY = 300
 
 _ARXIV_CATEGORY = re.compile(r"(?:[a-z-]+\.[A-Za-z-]+|[a-z]+-[a-z]+)$")
 _VERSION_WORD = re.compile(r"[vV]?(\d{1,4})$")
-_HTTP = re.compile(r"https?://[A-Za-z0-9.-]+(?::\d+)?(?:[/?#][!-~]*)?$")
+_BETWEEN_LINKS = re.compile(r"\s+|;\s*(?=http)")
 _RFC = re.compile(r"(?:\w{3}, )?\d{1,2} \w{3} \d{4} ")
 _NO = frozenset(("", "0", "false", "no", "n", "none", "null", "nan", "0.0"))
 _TEXT_NAMES = ("value", "raw", "display_name", "name", "category", "term", "label")
 _DATE_NAMES = ("date-parts", "$date", "date", "value", "raw", "timestamp", "year")
 # As Semantic Scholar calls them; Microsoft's graph no longer exists.
 _SCHEMES = {"pubmed": "pmid", "pubmedcentral": "pmcid", "mag": ""}
-_ABOUT_SCHEMES = ("arxiv", "doi", "pmid", "pmcid", "openalex", "openreview", "s2")
 
 # Returns an empty value where there is none.
 Convert = Callable[[Any], object]
@@ -75,16 +74,11 @@ def identifiers_of(scheme: str, value: object) -> Iterator[tuple[str, str, int |
 
 
 def _about(value: Any) -> Keys:
-    """An object of schemes and values, or a list of "scheme:value", DOIs and links to arXiv."""
-    is_object = type(value) is dict or (type(value) is str and value.startswith("{"))
-    triples = list(identifiers_of("", value)) if is_object else []
-    for text in () if is_object else map(get_text, get_list(value)[:MAX_NAMES]):
-        scheme, _, identifier = text.partition(":")
-        if scheme.lower() in _ABOUT_SCHEMES and identifier:
-            triples += identifiers_of(scheme.lower(), identifier)
-        else:
-            triples.append(find_identifier(text[:MAX_KEY]))
-    return keys_of((scheme, identifier) for scheme, identifier, _ in triples)
+    """An object of schemes and values, or a list of "pmid:123", DOIs and links to arXiv."""
+    if type(value) is dict or (type(value) is str and value.startswith("{")):
+        return keys_of((scheme, identifier) for scheme, identifier, _ in identifiers_of("", value))
+    texts = map(get_text, get_list(value)[:MAX_NAMES])
+    return keys_of(find_identifier(text[:MAX_KEY])[:2] for text in texts)
 
 
 # ── text ────────────────────────────────────────────────────────────────────────────
@@ -123,11 +117,7 @@ def _type(value: Any) -> str:
 
 def _link(value: Any) -> str:
     """The first http address of a text, a list, or an object with a `url`."""
-    text = _marked_text(value, ("", "url"))
-    if _HTTP.match(text):
-        return without_tracking(text)
-    links = (http_link(word, "") for word in re.split(r"[;\s]+", text)[:20])
-    return next(filter(None, links), "")
+    return first_link(_BETWEEN_LINKS.split(_marked_text(value, ("", "url")))[:20])
 
 
 def _categories(value: Any) -> tuple[str, ...]:
