@@ -91,7 +91,7 @@ class BioRxiv(ApiSource):
             keys=keys_of((("doi", doi), ("doi", journal))),
             categories=terms(map(record.text, _names("category"))),
             version=version,
-            withdrawn=_is_withdrawn(record, title),
+            withdrawn=bool(_WITHDRAWN.search(record.text("type")) or _WITHDRAWN_TITLE.match(title)),
             raw_id=doi,
         )
 
@@ -169,7 +169,3 @@ def _first_day(doi: str, version: int | None, at: datetime | None) -> datetime |
     if not match:
         return UNDATED_UNTIL
     return partial_date(match["day"])[1] or at
-
-
-def _is_withdrawn(record: Record, title: str) -> bool:
-    return bool(_WITHDRAWN.search(record.text("type")) or _WITHDRAWN_TITLE.match(title))

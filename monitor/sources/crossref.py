@@ -79,6 +79,7 @@ class Crossref(ApiSource):
         titles = map(_unescape_once_more, record.texts("title") + record.texts("original-title"))
         title = _with_subtitle(record, title_of(*titles))
         year, published = first_published(_dates(record), record.now)
+        group = record.text("group-title") if record.text("subtype") == "preprint" else ""
         updates = list(_updates(record))
         notices = [(mark, [("doi", of)]) for mark, of in updates if of not in ("", doi)]
         type_, about = type_and_subject(notices, (record.text("subtype"), record.text("type")))
@@ -92,7 +93,7 @@ class Crossref(ApiSource):
             url=record.link("URL") or doi_page(doi),
             pdf_url=_pdf(record),
             keys=_keys(record, doi),
-            categories=terms(_subjects(record)),
+            categories=terms((*record.texts("subject"), group)),
             withdrawn=_is_withdrawn(record, updates, doi),
             raw_id=plain_text(doi),
             type=type_,
@@ -155,12 +156,6 @@ def _venue(record: Record) -> str:
     own = institution if record.text("subtype") == "preprint" else ""
     venue = record.text("container-title", "event.name", "institution")
     return venue or own or record.text("group-title") or institution
-
-
-def _subjects(record: Record) -> Iterator[str]:
-    yield from record.texts("subject")
-    if record.text("subtype") == "preprint":
-        yield record.text("group-title")
 
 
 def _dates(record: Record) -> list[tuple[int | None, datetime | None]]:

@@ -7,7 +7,7 @@ syntax: https://europepmc.org/searchsyntax.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
 from monitor.model import Paper
@@ -46,7 +46,11 @@ class EuropePmc(ApiSource):
         doi = record.text("doi").lower()
         published = record.date("firstPublicationDate")
         source, name = record.text("source"), record.text("id")
-        type_, about = type_and_subject(list(_notices(record)), _types(record))
+        types = record.texts("pubTypeList.pubType") or record.text("pubType").split(";")
+        types = [name.lower().replace("-", " ").strip() for name in types]
+        comments = record.items(_COMMENTS)
+        type_, about = type_and_subject(list(_notices(comments)), types)
+        is_retracted = any(comment.text("type").lower() == "retraction in" for comment in comments)
         return Paper(
             title=record.title("title"),
             abstract=record.plain("abstractText"),
@@ -60,7 +64,7 @@ class EuropePmc(ApiSource):
             keys=keys_of(_keys(record, doi)),
             categories=terms(record.texts("keywordList.keyword")),
             version=record.number("versionNumber"),
-            withdrawn=_is_withdrawn(record),
+            withdrawn=is_retracted or any(name in _WITHDRAWN for name in types),
             raw_id=plain_text(f"{source}/{name}") if name else "",
             type=type_,
             about=about,
@@ -97,24 +101,12 @@ def _given_first(name: str) -> str:
     return f"{match['initials']} {match['last']}{match['suffix'] or ''}" if match else name
 
 
-def _is_withdrawn(record: Record) -> bool:
-    """Whether its type or a retraction notice shows that it is withdrawn."""
-    notes = record.items(_COMMENTS)
-    retracted = any(note.text("type").lower() == "retraction in" for note in notes)
-    return retracted or any(kind in _WITHDRAWN for kind in _types(record))
-
-
-def _notices(record: Record) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+def _notices(comments: Sequence[Record]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     """Yield the type of a notice ("Erratum for"), and the identifier of its subject."""
-    for comment in record.items(_COMMENTS):
+    for comment in comments:
         mark, scheme = type_of([comment.text("type")]), _SCHEMES.get(comment.text("source"), "")
         if mark in NOTICES:
             yield mark, [(scheme, comment.text("id"))] if scheme else []
-
-
-def _types(record: Record) -> Iterator[str]:
-    for name in record.texts("pubTypeList.pubType") or record.text("pubType").split(";"):
-        yield name.lower().replace("-", " ").strip()
 
 
 def _keys(record: Record, doi: str) -> Iterator[tuple[str, str]]:

@@ -223,7 +223,10 @@ def _paper(record: Element, now: datetime) -> Paper:
         raise NoPaperError(NO_TITLE)
     issue = _date(_find(body, "Journal/JournalIssue/PubDate", "Book/PubDate"))
     own = _date(_find(body, "ArticleDate", "ContributionDate"))
-    type_, about = type_and_subject(list(_notices(inner)), _types(inner))
+    notes = inner.findall("CommentsCorrectionsList/CommentsCorrections")
+    types = [_all(t).strip() for t in inner.iterfind("Article/PublicationTypeList/PublicationType")]
+    type_, about = type_and_subject(list(_notices(notes)), types)
+    is_retracted = any(note.get("RefType") == "RetractionIn" for note in notes)
     pmid, version = _text_at(inner, "PMID"), _find(inner, "PMID").get("Version", "")
     keywords = (text(_all(word)) for word in inner.iterfind("KeywordList/Keyword"))
     names = _find(body, "AuthorList[@Type='authors']", "AuthorList", "Book/AuthorList")
@@ -248,7 +251,7 @@ def _paper(record: Element, now: datetime) -> Paper:
         keys={**({"pmid": pmid} if pmid else {}), **_keys(identifiers)},
         categories=tuple(dict.fromkeys(filter(None, keywords))),
         version=int(version) if version.isdigit() and len(version) < 4 else None,
-        withdrawn=_is_retracted(inner),
+        withdrawn=is_retracted or "Retracted Publication" in types,
         raw_id=pmid,
         type=type_,
         about=about,
@@ -311,23 +314,9 @@ def _keys(elements: list[Element]) -> Keys:
     return keys_of((*identifier_pairs(doi), ("pmcid", pmcid)))
 
 
-def _is_retracted(citation: Element) -> bool:
-    retracted = any(note.get("RefType") == "RetractionIn" for note in _notes(citation))
-    return retracted or "Retracted Publication" in _types(citation)
-
-
-def _types(citation: Element) -> list[str]:
-    types = citation.iterfind("Article/PublicationTypeList/PublicationType")
-    return [_all(element).strip() for element in types]
-
-
-def _notes(citation: Element) -> Iterator[Element]:
-    return citation.iterfind("CommentsCorrectionsList/CommentsCorrections")
-
-
-def _notices(citation: Element) -> Iterator[tuple[str, Iterator[tuple[str, str]]]]:
+def _notices(notes: list[Element]) -> Iterator[tuple[str, Iterator[tuple[str, str]]]]:
     """Yield the marks of a notice, each with PMID and DOI of the record that it cites."""
-    for note in _notes(citation):
+    for note in notes:
         mark = type_of([_CAPITAL.sub(" ", note.get("RefType", ""))])  # RetractionOf
         if mark in NOTICES:
             cited = (f"pmid: {_text_at(note, 'PMID')}", _text_at(note, "RefSource"))
