@@ -17,7 +17,6 @@ from monitor.sources.api.values import (
     Record,
     doi_page,
     first_published,
-    names_of,
     plain_text,
     terms,
     title_of,
@@ -86,7 +85,7 @@ class Crossref(ApiSource):
         return Paper(
             title=title,
             abstract=_abstract(record.text("abstract")),
-            authors=names_of(_authors(record)),
+            authors=record.names("author", "editor"),
             venue=plain_text(_unescape_once_more(_venue(record))),
             year=year,
             published=published,
@@ -141,13 +140,6 @@ def _unescape_once_more(text: str) -> str:
 def _one_form(match: re.Match[str]) -> str:
     tex = _TEX.search(match["all"])
     return tex["tex"] if tex else match["all"]
-
-
-def _authors(record: Record) -> Iterator[str]:
-    """Yield people and groups; the editors of a work without authors."""
-    for person in record.items("author", "editor"):
-        parts = (person.text("given"), person.text("family"), person.text("suffix"))
-        yield " ".join(filter(None, parts)) if parts[1] else person.text("name", "literal", "given")
 
 
 def _venue(record: Record) -> str:

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from monitor.model import FirstRun, Paper
 from monitor.sources.api.records import ApiSource, Listing
-from monitor.sources.api.values import NoPaperError, Record, names_of, plain_text
+from monitor.sources.api.values import NoPaperError, Record, plain_text
 from monitor.sources.api.windows import ApiOptions, PageRequest
 from monitor.sources.fields.identifiers import arxiv_id, keys_of
 
@@ -45,7 +45,7 @@ class HuggingFace(ApiSource):
         return Paper(
             title=title,
             abstract=record.plain("paper.summary", "summary"),
-            authors=names_of(author.text("name") for author in fields.items("authors")),
+            authors=fields.names("authors"),
             published=record.date("paper.publishedAt", "publishedAt"),
             url=f"https://arxiv.org/abs/{arxiv}" if arxiv else f"{PAGES}{quote(name)}",
             keys=keys_of((("arxiv", arxiv),)),

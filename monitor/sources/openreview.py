@@ -8,24 +8,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from urllib.parse import quote
 
 from pydantic import Field
 
 from monitor.model import Paper
 from monitor.sources.api.records import ApiSource, Listing
-from monitor.sources.api.values import NoPaperError, Record, names_of, plain_text, terms
+from monitor.sources.api.values import NoPaperError, Record, date_in, plain_text, terms, words_in
 from monitor.sources.api.windows import ApiOptions, PageRequest
 from monitor.sources.fields.dates import within_reason
 from monitor.sources.fields.identifiers import identifier_pairs, keys_of
 from monitor.sources.fields.links import http_link
-from monitor.sources.fields.names import authors
 
 PAGE = 1_000
 SITE = "https://openreview.net"
 
 _DATES = ("pdate", "odate", "cdate", "tcdate")
+_ANONYMOUS = ("anonymous", "anonymous authors")
 _WITHDRAWN = re.compile(r"withdrawn|retracted", re.IGNORECASE)
 _BIBTEX_DOI = re.compile(r"\bdoi\s*=\s*[{\"]\s*(?P<doi>10\.[^}\"\s]{3,200})", re.IGNORECASE)
 
@@ -60,11 +60,12 @@ class OpenReview(ApiSource):
         content = record.at("content")
         title = content.title(*_paths("title"))
         published = _first_date(record, *_DATES)
-        words = [*_list(content, "keywords"), content.text(*_paths("primary_area"))]
+        names = content.names(*_paths("authors"))
+        words = words_in(content.first(*_paths("keywords")))
         return Paper(
             title=title,
             abstract=content.plain(*_paths("abstract")),
-            authors=names_of(_authors(content)),
+            authors=tuple(name for name in names if name.lower() not in _ANONYMOUS),
             venue=content.plain(*_paths("venue")),
             year=published.year if published else None,
             published=published,
@@ -72,7 +73,7 @@ class OpenReview(ApiSource):
             url=f"{SITE}/forum?id={quote(forum, safe='')}" if forum else "",
             pdf_url=http_link(content.text(*_paths("pdf")), SITE),
             keys=keys_of(_keys(record, content, forum)),
-            categories=terms(words),
+            categories=terms((*words, content.text(*_paths("primary_area")))),
             withdrawn=_is_withdrawn(record, content),
             raw_id=plain_text(name),
         )
@@ -109,36 +110,10 @@ def _paths(field: str) -> tuple[str, str]:
 
 
 def _first_date(record: Record, *names: str) -> datetime | None:
-    """Return the first date that a paper may have, of milliseconds since 1970."""
-    for name in names:
-        value = record.at(name).value
-        if isinstance(value, (int, float)) and 0 < value < 1e14:
-            at = datetime.fromtimestamp(value / 1000, UTC)
-            if within_reason(at, record.now):
-                return at
-    return None
-
-
-def _list(content: Record, name: str) -> list[str]:
-    """Return a list of words, also from one text with commas or semicolons."""
-    items = content.items(*_paths(name))
-    if len(items) == 1 and isinstance(items[0].value, str):
-        return [part.strip() for part in re.split(r"[,;]", items[0].value)]
-    return [item.text() for item in items]
-
-
-def _authors(content: Record) -> Iterator[str]:
-    """Yield names from texts or objects, or from one text; none of anonymous authors."""
-    people = content.items(*_paths("authors"))
-    line = [person.value for person in people if isinstance(person.value, str)]
-    for name in authors(line) if line and len(people) == 1 else map(_name_of, people):
-        if name.lower() not in ("anonymous", "anonymous authors"):
-            yield name
-
-
-def _name_of(author: Record) -> str:
-    parts = " ".join(filter(None, (author.text("first"), author.text("last"))))
-    return author.text("fullname", "name") or parts or author.text()
+    """Return the first date that a paper may have."""
+    dates = (date_in(record.at(name).value) for name in names)
+    moments = (at for at in dates if isinstance(at, datetime))
+    return next((at for at in moments if within_reason(at, record.now)), None)
 
 
 def _keys(record: Record, content: Record, forum: str) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from pydantic import Field, SecretStr
 
 from monitor.model import Paper
 from monitor.sources.api.records import ApiSource, Listing
-from monitor.sources.api.values import Record, names_of, plain_text, terms
+from monitor.sources.api.values import Record, plain_text, terms
 from monitor.sources.api.windows import PageRequest, QueryOptions
 from monitor.sources.base import Terms
 from monitor.sources.fields.dates import long_over
@@ -63,7 +63,7 @@ class SemanticScholar(ApiSource):
         return Paper(
             title=inner.title("title"),
             abstract=inner.plain("abstract"),
-            authors=names_of(part.text("name", "") for part in inner.items("authors")),
+            authors=inner.names("authors"),
             venue=inner.plain("venue", "journal.name", "publicationVenue.name"),
             year=year,
             published=published or long_over(year, record.now),

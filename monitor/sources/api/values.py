@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import re
-from collections.abc import Iterable, Mapping
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
 from itertools import islice
+from typing import Any
 from urllib.parse import quote
 
+from monitor.kept import kept
 from monitor.model import Month
 from monitor.sources.fields import MAX_CATEGORIES, MAX_ENTRY, markup
-from monitor.sources.fields.dates import long_over, parse_date, within_print_era
+from monitor.sources.fields.dates import long_over, parse_date, partial_date, within_print_era
 from monitor.sources.fields.identifiers import Keys, values_of
 from monitor.sources.fields.links import first_link
+from monitor.sources.fields.names import authors
 from monitor.text import SUFFIX, clean
 
 MAX_NAMES = 10_000
@@ -110,6 +116,14 @@ class Record:
     def year(self, *paths: str, at: datetime | None = None) -> int | None:
         """Return the year in a text, else that of a date."""
         return year_of(self.text(*paths), at)
+
+    def first(self, *paths: str) -> object:
+        """Return the first value that is not empty."""
+        return next(filter(None, (get_path(self.value, path) for path in paths)), None)
+
+    def names(self, *paths: str) -> tuple[str, ...]:
+        """Return names of any form."""
+        return names_of(names_in(self.first(*paths)))
 
     def link(self, *paths: str) -> str:
         return first_link(get_text(self.value, path) for path in paths)
@@ -210,3 +224,126 @@ def terms(words: Iterable[str]) -> tuple[str, ...]:
     """Return categories or keywords, each once."""
     unique = dict.fromkeys(markup.text(term[:1000]) for term in words)
     return tuple(term for term in unique if 0 < len(term) <= 100)[:MAX_CATEGORIES]
+
+
+# ── values of any form ──────────────────────────────────────────────────────────────
+
+_TEXT_NAMES = ("value", "raw", "display_name", "name", "category", "term", "label")
+_DATE_NAMES = ("date-parts", "$date", "date", "value", "raw", "timestamp", "year")
+_ARXIV_CATEGORY = re.compile(r"(?:[a-z-]+\.[A-Za-z-]+|[a-z]+-[a-z]+)$")
+_RFC = re.compile(r"(?:\w{3}, )?\d{1,2} \w{3} \d{4} ")
+MAX_DEPTH = 8  # lists and objects around a name
+_AND = re.compile(r"\s+and\s+")
+_SCOPUS_ID = re.compile(r" \(\d{4,15}\)(?=;|$)")
+_WHOLE = ("name", "fullname", "full_name", "display_name", "fullName", "literal", "author", "text")
+_PARTS = (
+    ("given", "first", "first_name", "firstName", "firstname", "forename", "given_name"),
+    ("middle", "middle_name"),
+    ("family", "last", "last_name", "lastName", "lastname", "surname", "family_name"),
+    ("suffix",),
+)
+
+
+def parse_cell(value: object) -> object:
+    """Return the list or object that a text has as JSON or as Python, as in a cell of a table."""
+    for parse in (json.loads, ast.literal_eval):
+        if isinstance(value, str) and value[:1] in ("[", "{"):
+            with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+                return parse(limited(value))
+    return value
+
+
+def first_text(value: object, names: Iterable[str] = ("", *_TEXT_NAMES)) -> str:
+    """Return a text as it is, or the first text of an object under several names."""
+    if type(value) is str:
+        return value
+    return next(filter(None, (get_text(value, name) for name in names)), "")
+
+
+def words_in(value: object) -> Iterator[str]:
+    """Read a list of texts or objects, or a text with commas, semicolons, bars or spaces."""
+    value = parse_cell(value)
+    if isinstance(value, str):
+        return iter(_split_words(value))
+    return map(first_text, get_list(value)[:MAX_NAMES])
+
+
+def _split_words(text: str) -> list[str]:
+    words = text.split()
+    if len(words) > 1 and all(_ARXIV_CATEGORY.match(word) for word in words):
+        return words
+    return [part.strip() for part in re.split(r"[;|]" if ";" in text or "|" in text else ",", text)]
+
+
+def names_in(value: object, depth: int = 0) -> Iterator[str]:
+    """Yield names in natural order, from one text, one object, or a list of texts or objects."""
+    if depth > MAX_DEPTH:
+        return
+    value = parse_cell(value)
+    if isinstance(value, str):
+        yield from _names_in_text(value)
+    elif isinstance(value, Mapping):
+        yield from _names_in_object(value, depth + 1)
+    elif isinstance(value, list):
+        for item in value:
+            if isinstance(item, str):
+                yield given_name_first(item.strip())
+            elif isinstance(item, list):  # last, first, suffix
+                last, first, suffix, *_ = *map(get_text, item[:3]), "", "", ""
+                yield " ".join(filter(None, (first, last, suffix)))
+            else:
+                yield from names_in(item, depth + 1)
+
+
+def _names_in_text(text: str) -> Iterator[str]:
+    """Split "A, B and C", "Doe, J.; Roe, R." and "Doe, Jane and Roe, Rae"."""
+    parts = _AND.split(text)
+    if len(parts) > 1 and all(part.count(",") == 1 for part in parts):
+        yield from map(given_name_first, parts)
+    else:
+        yield from map(given_name_first, authors([_SCOPUS_ID.sub("", text).replace("|", ";")]))
+
+
+def _names_in_object(person: Mapping[str, Any], depth: int) -> Iterator[str]:
+    for inner in ("author", "authors", "person"):
+        if isinstance(person.get(inner), (Mapping, list)):
+            yield from names_in(person[inner], depth)
+            return
+    whole = first_text(person, _WHOLE)
+    parts = (
+        next(filter(None, (" ".join(map(get_text, get_list(person, name))) for name in names)), "")
+        for names in _PARTS
+    )
+    yield given_name_first(whole) if whole else " ".join(filter(None, parts))
+
+
+def date_in(value: object) -> datetime | int | None:
+    """A day or moment; a year if nothing more is given.
+
+    Text as in ISO 8601, RFC 5322 or as people write it, seconds or milliseconds since 1970, or
+    [2020, 1, 31].
+    """
+    if type(value) is str:
+        return _read_date(value.strip()[:100])
+    if isinstance(value, Mapping):
+        return date_in(next((value[name] for name in _DATE_NAMES if value.get(name)), None))
+    if isinstance(value, list) and value:
+        if isinstance(value[0], list):
+            return date_in(value[0])
+        return _read_date("-".join(map(get_text, value[:3])))
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 1500 <= value < 1e14:
+        return None
+    if value < 2200:
+        return int(value)
+    return datetime.fromtimestamp(value / (1000 if value > 1e11 else 1), UTC)
+
+
+@kept(16_384)
+def _read_date(text: str) -> datetime | int | None:
+    if text.isdigit() and len(text) != 8:
+        return date_in(int(text[:15])) if text.isascii() else None
+    standard = text[:10].count("-") == 2 or text.isdigit() or _RFC.match(text)
+    if standard and (at := parse_date(text)):
+        return at
+    year, day = partial_date(text)
+    return day or year

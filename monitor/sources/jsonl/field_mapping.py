@@ -7,43 +7,43 @@ names to try is worked out once for each set of names.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from monitor.kept import kept
 from monitor.model import Paper
 from monitor.sources.api.values import (
     MAX_NAMES,
     NoPaperError,
+    date_in,
+    first_text,
     get_list,
     get_text,
     get_value,
-    given_name_first,
     in_order,
+    names_in,
     names_of,
+    parse_cell,
     plain_text,
     terms,
+    words_in,
     year_of,
 )
-from monitor.sources.fields.dates import parse_date, partial_date, within_reason
+from monitor.sources.fields.dates import within_reason
 from monitor.sources.fields.identifiers import Keys, arxiv_id, find_identifier, keys_of
 from monitor.sources.fields.links import first_link
-from monitor.sources.fields.names import authors
 from monitor.sources.fields.publication_types import type_of
-from monitor.sources.jsonl.rows import normalize_name, parse_cell
+from monitor.sources.jsonl.rows import normalize_name
 from monitor.text import without_placeholder
 
 MAX_KEY = 300
-
-_ARXIV_CATEGORY = re.compile(r"(?:[a-z-]+\.[A-Za-z-]+|[a-z]+-[a-z]+)$")
 _VERSION_WORD = re.compile(r"[vV]?(\d{1,4})$")
 _BETWEEN_LINKS = re.compile(r"\s+|;\s*(?=http)")
-_RFC = re.compile(r"(?:\w{3}, )?\d{1,2} \w{3} \d{4} ")
+
 _NO = frozenset(("", "0", "false", "no", "n", "none", "null", "nan", "0.0"))
-_TEXT_NAMES = ("value", "raw", "display_name", "name", "category", "term", "label")
-_DATE_NAMES = ("date-parts", "$date", "date", "value", "raw", "timestamp", "year")
+
+
 # As Semantic Scholar calls them; Microsoft's graph no longer exists.
 _SCHEMES = {"pubmed": "pmid", "pubmedcentral": "pmcid", "mag": ""}
 
@@ -59,8 +59,8 @@ def identifiers_of(scheme: str, value: object) -> Iterator[tuple[str, str, int |
     if value is None:
         return
     if not scheme:
-        value = parse_cell(value) if isinstance(value, str) else value
-        for name, values in value.items() if isinstance(value, Mapping) else ():
+        value = parse_cell(value)
+        for name, values in value.items() if isinstance(value, dict) else ():
             word = re.sub(r"\W", "", str(name).lower())[:30] or "?"
             if own := _SCHEMES.get(word, word):
                 yield from identifiers_of(own, values)
@@ -75,7 +75,8 @@ def identifiers_of(scheme: str, value: object) -> Iterator[tuple[str, str, int |
 
 def _about(value: Any) -> Keys:
     """An object of schemes and values, or a list of "pmid:123", DOIs and links to arXiv."""
-    if type(value) is dict or (type(value) is str and value.startswith("{")):
+    value = parse_cell(value)
+    if type(value) is dict:
         return keys_of((scheme, identifier) for scheme, identifier, _ in identifiers_of("", value))
     texts = map(get_text, get_list(value)[:MAX_NAMES])
     return keys_of(find_identifier(text[:MAX_KEY])[:2] for text in texts)
@@ -85,13 +86,7 @@ def _about(value: Any) -> Keys:
 
 
 def _text(value: Any) -> str:
-    return plain_text(_marked_text(value))
-
-
-def _marked_text(value: object, names: Iterable[str] = ("", *_TEXT_NAMES)) -> str:
-    if type(value) is str:
-        return value
-    return next(filter(None, (get_text(value, name) for name in names)), "")
+    return plain_text(first_text(value))
 
 
 def _abstract(value: Any) -> str:
@@ -99,7 +94,7 @@ def _abstract(value: Any) -> str:
     if type(value) is dict and type(index := value.get("InvertedIndex")) is dict:
         words = plain_text(in_order(index))  # of AMiner's dumps
     elif type(value) is list:
-        paragraphs = (_marked_text(part, ("", "text")) for part in value[:MAX_NAMES])
+        paragraphs = (first_text(part, ("", "text")) for part in value[:MAX_NAMES])
         words = plain_text("\n".join(paragraphs))
     else:
         words = _text(value)
@@ -117,22 +112,7 @@ def _type(value: Any) -> str:
 
 def _link(value: Any) -> str:
     """The first http address of a text, a list, or an object with a `url`."""
-    return first_link(_BETWEEN_LINKS.split(_marked_text(value, ("", "url")))[:20])
-
-
-def _categories(value: Any) -> tuple[str, ...]:
-    """A list of texts or objects, or one text with commas, semicolons, bars, or arXiv's spaces."""
-    if isinstance(value, str):
-        parsed = parse_cell(value) if value[:1] == "[" else value
-        value = parsed if isinstance(parsed, list) else _split_categories(value)
-    return terms(map(_marked_text, get_list(value)[:MAX_NAMES]))
-
-
-def _split_categories(text: str) -> list[str]:
-    words = text.split()
-    if len(words) > 1 and all(_ARXIV_CATEGORY.match(word) for word in words):
-        return words
-    return [part.strip() for part in re.split(r"[;|]" if ";" in text or "|" in text else ",", text)]
+    return first_link(_BETWEEN_LINKS.split(first_text(value, ("", "url")))[:20])
 
 
 # ── numbers and dates ───────────────────────────────────────────────────────────────
@@ -152,50 +132,18 @@ def _is_true(value: Any) -> bool:
     return value is True or get_text(value).lower() not in _NO
 
 
-def _date(value: Any) -> datetime | int | None:
-    """A day or moment; a year if nothing more is given.
-
-    Text as in ISO 8601, RFC 5322 or as people write it, seconds or milliseconds since 1970, or
-    [2020, 1, 31].
-    """
-    if type(value) is str:
-        return _read_date(value.strip()[:100])
-    if isinstance(value, Mapping):
-        return _date(next((value[name] for name in _DATE_NAMES if value.get(name)), None))
-    if isinstance(value, list) and value:
-        if isinstance(value[0], list):
-            return _date(value[0])
-        return _read_date("-".join(map(get_text, value[:3])))
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 1500 <= value < 1e14:
-        return None
-    if value < 2200:
-        return int(value)
-    return datetime.fromtimestamp(value / (1000 if value > 1e11 else 1), UTC)
-
-
-@kept(16_384)
-def _read_date(text: str) -> datetime | int | None:
-    if text.isdigit() and len(text) != 8:
-        return _date(int(text[:15])) if text.isascii() else None
-    standard = text[:10].count("-") == 2 or text.isdigit() or _RFC.match(text)
-    if standard and (at := parse_date(text)):
-        return at
-    year, day = partial_date(text)
-    return day or year
-
-
 CONVERTERS: Mapping[str, Convert] = {
     "title": _text,
     "abstract": _abstract,
     "authors": lambda value: names_of(names_in(value)),
     "venue": _text,
     "year": _year,
-    "published": _date,
-    "updated": _date,
-    "announced": _date,
+    "published": date_in,
+    "updated": date_in,
+    "announced": date_in,
     "url": _link,
     "pdf_url": _link,
-    "categories": _categories,
+    "categories": lambda value: terms(words_in(value)),
     "announce": _text,
     "version": _version,
     "withdrawn": _is_true,
@@ -203,63 +151,6 @@ CONVERTERS: Mapping[str, Convert] = {
     "type": _type,
     "about": _about,
 }
-
-
-MAX_DEPTH = 8  # lists and objects around a name
-_AND = re.compile(r"\s+and\s+")
-_SCOPUS_ID = re.compile(r" \(\d{4,15}\)(?=;|$)")
-_WHOLE = ("name", "fullname", "full_name", "display_name", "fullName", "literal", "author", "text")
-_PARTS = (
-    ("given", "first", "first_name", "firstName", "firstname", "forename", "given_name"),
-    ("middle", "middle_name"),
-    ("family", "last", "last_name", "lastName", "lastname", "surname", "family_name"),
-    ("suffix",),
-)
-
-
-def names_in(value: object, depth: int = 0) -> Iterator[str]:
-    """Yield names in natural order, from one text, one object, or a list of texts or objects."""
-    if depth > MAX_DEPTH:
-        return
-    if isinstance(value, str):
-        parsed = parse_cell(value) if value[:1] in ("[", "{") else value
-        if isinstance(parsed, (str, int, float)):
-            yield from _names_in_text(value)
-        else:
-            yield from names_in(parsed)
-    elif isinstance(value, Mapping):
-        yield from _names_in_object(value, depth + 1)
-    elif isinstance(value, list):
-        for item in value:
-            if isinstance(item, str):
-                yield given_name_first(item.strip())
-            elif isinstance(item, list):  # last, first, suffix
-                last, first, suffix, *_ = *map(get_text, item[:3]), "", "", ""
-                yield " ".join(filter(None, (first, last, suffix)))
-            else:
-                yield from names_in(item, depth + 1)
-
-
-def _names_in_text(text: str) -> Iterator[str]:
-    """Split "A, B and C", "Doe, J.; Roe, R." and "Doe, Jane and Roe, Rae"."""
-    parts = _AND.split(text)
-    if len(parts) > 1 and all(part.count(",") == 1 for part in parts):
-        yield from map(given_name_first, parts)
-    else:
-        yield from map(given_name_first, authors([_SCOPUS_ID.sub("", text).replace("|", ";")]))
-
-
-def _names_in_object(person: Mapping[str, Any], depth: int) -> Iterator[str]:
-    for inner in ("author", "authors", "person"):
-        if isinstance(person.get(inner), (Mapping, list)):
-            yield from names_in(person[inner], depth)
-            return
-    whole = _marked_text(person, _WHOLE)
-    parts = (
-        next(filter(None, (" ".join(map(get_text, get_list(person, name))) for name in names)), "")
-        for names in _PARTS
-    )
-    yield given_name_first(whole) if whole else " ".join(filter(None, parts))
 
 
 MAX_SHAPES = 1_000

@@ -7,7 +7,6 @@ bytes in place of lines affect no other record.
 
 from __future__ import annotations
 
-import ast
 import codecs
 import csv
 import io
@@ -20,7 +19,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from monitor.sources.api.values import limited
 from monitor.sources.fields.encoding import (
     ENDS_IN_THE_MIDDLE,
     MIN_RUN,
@@ -276,16 +274,6 @@ def _table_record(header: Sequence[str], cells: Sequence[str], lines: Sequence[R
     if any(cells[len(header) :]):
         return Unreadable(f"row has {len(cells)} cells, and the table {len(header)} columns")
     return dict(zip(header, cells, strict=False)) if any(cells) else None
-
-
-def parse_cell(text: str) -> object:
-    """Read a list or object in a cell of a table, written as JSON or as Python; else the text."""
-    for parse in (json.loads, ast.literal_eval):
-        try:
-            return parse(limited(text))
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            continue
-    return text
 
 
 MAX_COLUMNS = 2_000
