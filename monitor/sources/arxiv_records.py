@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import datetime
-from itertools import islice
 from xml.etree.ElementTree import Element
 
 from msgspec.structs import replace
@@ -51,6 +50,8 @@ def paper_of_fields(record: Record) -> Paper:
     if "arxiv" not in keys:
         raise NoPaperError("record has no arXiv id")
     abstract = record.plain("abstract")
+    names = [accents(_INITIAL.sub(".", name)) for name in record.names("authors_parsed")]
+    names = names or authors([accents(without_affiliations(record.text("authors")))])
     versions = sorted(_versions(record), key=lambda version: version[0])
     number, updated, is_empty = versions[-1] if versions else (version, None, False)
     published = versions[0][1] if versions else parse_date(record.text("created"))
@@ -59,7 +60,7 @@ def paper_of_fields(record: Record) -> Paper:
     return Paper(
         title=record.title("title"),
         abstract=abstract,
-        authors=tuple(islice(_authors(record), MAX_NAMES)),
+        authors=tuple(names[:MAX_NAMES]),
         venue=record.plain("journal-ref"),
         published=published,
         updated=within_reason(updated, record.now) or published,
@@ -98,18 +99,6 @@ def _versions(record: Record) -> Iterator[tuple[int, datetime | None, bool]]:
         if match := _VERSION.match(entry.text("version")):
             is_empty = _NO_SIZE.match(entry.text("size")) and "I" in entry.text("source_type")
             yield int(match[1]), parse_date(entry.text("created", "date")), bool(is_empty)
-
-
-def _authors(record: Record) -> Iterator[str]:
-    """Read [last, first, suffix, ...affiliations], or else one text with affiliations."""
-    parsed = [name.items() for name in record.items("authors_parsed") if type(name.value) is list]
-    for parts in parsed:
-        last, first, suffix, *_ = *(part.plain("") for part in parts[:3]), "", "", ""
-        name = " ".join(filter(None, (_INITIAL.sub(".", first), last, suffix))).strip(" ,")
-        if any(map(str.isalpha, name)):  # ":" follows collaborations
-            yield accents(name)
-    if not parsed:
-        yield from authors([accents(without_affiliations(record.text("authors")))])
 
 
 def _paper_of_dublin_core(record: envelope.Record, metadata: Element, now: datetime) -> Paper:

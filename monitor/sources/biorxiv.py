@@ -8,7 +8,7 @@ for the fields.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from urllib.parse import quote
@@ -23,7 +23,6 @@ from monitor.sources.api.values import (
     Record,
     get_text,
     given_name_first,
-    names_of,
     plain_text,
     terms,
 )
@@ -83,7 +82,7 @@ class BioRxiv(ApiSource):
         return Paper(
             title=title,
             abstract=_abstract(record.text(*_names("abstract"), "rel_abs")),
-            authors=names_of(_authors(record)),
+            authors=record.names(*_names("authors")),
             venue=record.plain("published_journal"),
             published=published,
             updated=at,
@@ -138,13 +137,6 @@ class MedRxiv(BioRxiv):
 def _names(field: str) -> tuple[str, ...]:
     """Return the names of a field in the responses of /details, /pubs and /covid19."""
     return field, f"preprint_{field}", f"rel_{field}"
-
-
-def _authors(record: Record) -> Iterator[str]:
-    """Read last names first, separated by semicolons; of /covid19 a list of natural names."""
-    for name in record.text(*_names("authors")).split(";"):
-        yield given_name_first(name.strip(" ,"))  # a group is "Group, "
-    yield from (author.text("author_name") for author in record.items("rel_authors"))
 
 
 def _doi(record: Record, *names: str) -> str:

@@ -15,7 +15,7 @@ from pydantic import Field
 from monitor.errors import DocumentError
 from monitor.model import Document, Paper, Reading, Rejected
 from monitor.sources.api.records import ApiSource, Listing
-from monitor.sources.api.values import NoPaperError, Record, names_of, plain_text, terms
+from monitor.sources.api.values import NoPaperError, Record, plain_text, terms
 from monitor.sources.api.windows import PageRequest, ServiceOptions
 from monitor.sources.base import failure, reading
 from monitor.sources.fields.dates import parse_date, within_reason
@@ -127,14 +127,14 @@ class Dblp(ApiSource):
         title = _without_stop(info.title("title", "title.text"))
         if not title:
             raise NoPaperError("record has no title")
-        people = info.items("authors.author", "author", "editor")
+        names = info.names("authors.author", "author", "editor")
         venues = [*info.items("venue"), *info.items("journal")]
         venues = venues or info.items("booktitle", "school")
         links = [_word(link) for link in (*info.items("ee"), *info.items("url"))]
         own_page = f"https://dblp.org/rec/{key}" if re.fullmatch(r"[\w/.:-]+", key) else ""
         return Paper(
             title=title,
-            authors=tuple(_HOMONYM.sub("", name) for name in names_of(map(_word, people))),
+            authors=tuple(_HOMONYM.sub("", name) for name in names),
             venue=", ".join(filter(None, (plain_text(_word(venue)) for venue in venues))),
             year=info.year("year"),
             updated=within_reason(parse_date(info.text("@mdate")), record.now),

@@ -11,7 +11,7 @@ from pydantic import Field, SecretStr
 
 from monitor.model import RETRACTION, Paper
 from monitor.sources.api.records import ApiSource
-from monitor.sources.api.values import Record, in_order, names_of, plain_text, terms, year_of
+from monitor.sources.api.values import Record, in_order, names_of, plain_text, terms, words_in
 from monitor.sources.api.windows import FilterOptions, PageRequest
 from monitor.sources.fields.identifiers import identifier_pairs, keys_of
 from monitor.sources.fields.publication_types import type_of
@@ -49,19 +49,18 @@ class OpenAlex(ApiSource):
         name = _name(record.text("id", "ids.openalex"))
         published = record.date("publication_date")
         type_ = type_of([record.text("type")])
-        topics = record.items("topics", "primary_topic", "concepts")
         people = record.items("authorships")
         return Paper(
             title=record.title("title", "display_name"),
             abstract=plain_text(in_order(record.at("abstract_inverted_index").value)),
             authors=names_of(p.text("author.display_name", "raw_author_name") for p in people),
             venue=record.plain(*_VENUES),
-            year=year_of(record.text("publication_year"), published),
+            year=record.year("publication_year", at=published),
             published=published,
             url=record.link("doi", "primary_location.landing_page_url", "id"),
             pdf_url=record.link("best_oa_location.pdf_url", "primary_location.pdf_url"),
             keys=keys_of(_keys(record, name)),
-            categories=terms(topic.text("display_name") for topic in topics),
+            categories=terms(words_in(record.first("topics", "primary_topic", "concepts"))),
             withdrawn=record.at("is_retracted").value is True and type_ != RETRACTION,
             raw_id=name,
             type=type_,

@@ -14,7 +14,7 @@ from pydantic import Field, SecretStr
 
 from monitor.model import Paper
 from monitor.sources.api.records import ApiSource, Listing
-from monitor.sources.api.values import Record, plain_text, terms
+from monitor.sources.api.values import Record, plain_text, terms, words_in
 from monitor.sources.api.windows import PageRequest, QueryOptions
 from monitor.sources.base import Terms
 from monitor.sources.fields.dates import long_over
@@ -58,8 +58,7 @@ class SemanticScholar(ApiSource):
         published = inner.date("publicationDate")
         year = inner.year("year", at=published)
         own_page = f"https://www.semanticscholar.org/paper/{name}" if name.isalnum() else ""
-        studies = inner.texts("fieldsOfStudy")
-        studies += [part.text("category") for part in inner.items("s2FieldsOfStudy")]
+        studies = (inner.at(name).value for name in ("fieldsOfStudy", "s2FieldsOfStudy"))
         return Paper(
             title=inner.title("title"),
             abstract=inner.plain("abstract"),
@@ -70,7 +69,7 @@ class SemanticScholar(ApiSource):
             url=inner.link("url") or own_page,
             pdf_url=_pdf(inner),
             keys=keys_of(_keys(inner, name)),
-            categories=terms(studies),
+            categories=terms(word for values in studies for word in words_in(values)),
             raw_id=plain_text(name),
         )
 

@@ -25,7 +25,7 @@ from itertools import chain, islice, pairwise
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError, XMLPullParser
 from xml.parsers import expat
-from xml.sax.saxutils import quoteattr, unescape
+from xml.sax.saxutils import quoteattr
 
 from monitor.sources.fields import MAX_ENTRY
 from monitor.sources.fields.encoding import CompressionError, decode, decompress, is_xml_character
@@ -64,13 +64,14 @@ _TOKEN = re.compile(
     r"(?P<attributes>(?:\s(?:[^<>\"']|\"[^\"]{0,4000}\"|'[^']{0,4000}')*+)?+)>|<",
     re.DOTALL,
 )
-_ATTRIBUTE = re.compile(r"([A-Za-z_][\w.:-]{0,100})\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+_ATTRIBUTES = re.compile(
+    r"(?:\s+[A-Za-z_][\w.:-]{0,100}\s*=\s*(?:\"[^<\"]*\"|'[^<']*'))*+\s*/?", re.ASCII
+)
 _PREFIX = re.compile(
     r"</?([A-Za-z_][\w.-]{0,60}):|\s([A-Za-z_][\w.-]{0,60}):[\w.-]{1,60}\s*=\s*[\"']"
 )
 _DECLARED_PREFIX = re.compile(r"\sxmlns:([\w.-]+)\s*=")
 _END_TAG = re.compile(r"</([^\s<>]+)")
-_QUOTES = {"&quot;": '"', "&apos;": "'"}
 
 
 class XmlError(Exception):
@@ -354,7 +355,7 @@ def balance_tags(text: str) -> str:
     """Make an element well-formed; one that is nested too deep stays as it is.
 
     A `<` that begins no tag becomes text, what is not closed ends with its parent, an end tag
-    without a beginning is dropped, and an attribute has one value in quotes.
+    without a beginning is dropped, and so are attributes without quotes.
     """
     if text.count("<!") + text.count("<?") > MAX_PASSAGES:
         return text
@@ -383,18 +384,12 @@ def balance_tags(text: str) -> str:
             if has_text and parents and last_ends.get(parents[-1], -1) < end:
                 pieces.append(f"</{parents.pop()}>")
             attributes = token["attributes"]
-            pieces.append(f"<{name}{_repair_attributes(attributes)}>")
+            if not _ATTRIBUTES.fullmatch(attributes):
+                attributes = "/" * attributes.endswith("/")
+            pieces.append(f"<{name}{attributes}>")
             if not attributes.endswith("/"):
                 parents.append(name)
                 has_text = False
             if len(parents) > MAX_DEPTH:
                 return text
     return "".join((*pieces, text[end:])) + "".join(f"</{name}>" for name in reversed(parents))
-
-
-def _repair_attributes(written: str) -> str:
-    values: dict[str, str] = {}
-    for name, double_quoted, single_quoted in _ATTRIBUTE.findall(written):
-        values.setdefault(name, unescape(double_quoted or single_quoted, _QUOTES))
-    attributes = "".join(f" {name}={quoteattr(value)}" for name, value in values.items())
-    return attributes + "/" * written.endswith("/")

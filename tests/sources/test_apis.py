@@ -243,7 +243,7 @@ def test_surrogates_alone_can_be_stored() -> None:
         ("Doe, Jr.", "Doe, Jr."),
         ("Ada Byron", "Ada Byron"),
         ("The A, B, and C group", "The A, B, and C group"),
-        (", ", ", "),
+        ("Group, ", "Group"),
     ],
 )
 def test_names_in_natural_order(name: str, expected: str) -> None:
@@ -385,7 +385,7 @@ def note(**content: object) -> Paper:
     ("people", "names"),
     [
         ("Jane Doe, Rae Roe and Ada Byron", ("Jane Doe", "Rae Roe", "Ada Byron")),
-        (["Doe, Jane", "Rae Roe"], ("Doe, Jane", "Rae Roe")),
+        (["Doe, Jane", "Rae Roe"], ("Jane Doe", "Rae Roe")),
         ([{"first": "Jane", "last": "Doe"}, {"fullname": "Rae Roe"}], ("Jane Doe", "Rae Roe")),
         ({"value": None}, ()),
         ({"readers": ["x"]}, ()),

@@ -25,7 +25,7 @@ from monitor.sources.oai.envelope import Envelope, Record
 from monitor.sources.oai.source import Oai
 from monitor.sources.openalex import OpenAlex
 from monitor.sources.ris import Ris
-from monitor.sources.xml_records import cut_with_namespaces, records, repair_escapes
+from monitor.sources.xml_records import cut_with_namespaces, records
 from tests.sources.scenario import read
 
 OAI = (
@@ -230,12 +230,6 @@ def test_F12_caps_are_kept_to(
     monkeypatch.setattr(f"monitor.sources.{cap}", 20)
     reading = read(kind, content)
     assert not (reading.papers or reading.complete) and error in reading.error
-
-
-def test_F12_a_text_of_escapes_is_not_mended(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert repair_escapes(b"<a>&uuml;</a>") == "<a>\u00fc</a>"
-    monkeypatch.setattr("monitor.sources.xml_records.MAX_ESCAPES", 1)
-    assert repair_escapes(b"<a>&uuml;&uuml;</a>") == "<a>&uuml;&uuml;</a>"
 
 
 @pytest.mark.parametrize(

@@ -193,13 +193,11 @@ def names_of(marked_up: Iterable[str]) -> tuple[str, ...]:
 
 def given_name_first(name: str) -> str:
     """Turn "Doe, J. R." into "J. R. Doe"; other names stay as they are."""
-    if "," not in name:
-        return name
-    parts = [part.strip() for part in name.split(",")]
+    parts = [part for part in map(str.strip, name.split(",")) if part]
     if len(parts) == 3 and SUFFIX.match(parts[2]):
         return f"{parts[1]} {parts[0]}, {parts[2]}"
-    if len(parts) != 2 or not all(parts) or SUFFIX.match(parts[1]):
-        return name
+    if len(parts) != 2 or SUFFIX.match(parts[1]):
+        return name.strip(" ,")  # bioRxiv has a group as "Group, "
     return f"{parts[1]} {parts[0]}"
 
 
@@ -235,7 +233,10 @@ _RFC = re.compile(r"(?:\w{3}, )?\d{1,2} \w{3} \d{4} ")
 MAX_DEPTH = 8  # lists and objects around a name
 _AND = re.compile(r"\s+and\s+")
 _SCOPUS_ID = re.compile(r" \(\d{4,15}\)(?=;|$)")
-_WHOLE = ("name", "fullname", "full_name", "display_name", "fullName", "literal", "author", "text")
+_WHOLE = (
+    *("name", "author_name", "fullname", "full_name", "fullName", "display_name"),
+    *("literal", "author", "text"),
+)
 _PARTS = (
     ("given", "first", "first_name", "firstName", "firstname", "forename", "given_name"),
     ("middle", "middle_name"),
@@ -287,7 +288,7 @@ def names_in(value: object, depth: int = 0) -> Iterator[str]:
     elif isinstance(value, list):
         for item in value:
             if isinstance(item, str):
-                yield given_name_first(item.strip())
+                yield given_name_first(item) if "," in item else item
             elif isinstance(item, list):  # last, first, suffix
                 last, first, suffix, *_ = *map(get_text, item[:3]), "", "", ""
                 yield " ".join(filter(None, (first, last, suffix)))

@@ -24,20 +24,22 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from importlib import import_module
 from itertools import chain
-from typing import Annotated, Any, BinaryIO, ClassVar, cast
+from typing import Annotated, BinaryIO, ClassVar
 
 from pydantic import BeforeValidator, Field, field_validator
 
 from monitor.model import Document, Dump, DumpChunk, DumpCursor, FirstRun, Paper, Reading, Rejected
+from monitor.sources.api.records import ApiSource
 from monitor.sources.api.values import NoPaperError, Record
 from monitor.sources.arxiv_records import paper_of_fields
 from monitor.sources.base import Found, Source, SourceOptions, documents_in, reading
+from monitor.sources.crossref import Crossref
 from monitor.sources.fields.encoding import ENDS_IN_THE_MIDDLE, describe_nulls
 from monitor.sources.jsonl.decompress import Tape
 from monitor.sources.jsonl.field_mapping import NAMES, Fields
 from monitor.sources.jsonl.rows import CUT, HEAD_BYTES, Row, Unreadable, detect_form
+from monitor.sources.openalex import OpenAlex
 
 # How much of a document `read` shows; ingesting has no such limits.
 MAX_SHOWN = 100_000
@@ -47,10 +49,7 @@ START_BYTES = 4 * 1024
 
 Convert = Callable[[Mapping[str, object], datetime], Paper]
 
-_SERVICES = {
-    "openalex": ("monitor.sources.openalex", "OpenAlex"),
-    "crossref": ("monitor.sources.crossref", "Crossref"),
-}
+_SERVICES: Mapping[str, type[ApiSource]] = {"openalex": OpenAlex, "crossref": Crossref}
 _FIELDS: Mapping[str, Mapping[str, Sequence[str]]] = {
     "semanticscholar-papers": {
         "categories": ("s2fieldsofstudy",),
@@ -257,14 +256,8 @@ def converter_for(preset: str, names: Mapping[str, Sequence[str]]) -> tuple[Conv
     """
     if preset == "arxiv-snapshot":
         return lambda record, now: paper_of_fields(Record(record, now)), ("title",)
-    if preset in _SERVICES:
-        return _service(*_SERVICES[preset]), ("title",)
+    if kind := _SERVICES.get(preset):
+        source = kind(preset, kind.Options(path="-"), None, datetime.now)
+        return lambda record, now: source.paper(Record(record, now)), ("title",)
     fields = Fields({**_FIELDS.get(preset, {}), **names})
     return fields.paper, fields.titles
-
-
-def _service(module: str, name: str) -> Convert:
-    """Records in the format of an API are read by the kind for that API."""
-    kind: Any = getattr(import_module(module), name)
-    source = kind(name, kind.Options(path="-"), None, datetime.now)
-    return lambda record, now: cast("Paper", source.paper(Record(record, now)))
