@@ -24,7 +24,7 @@ from urllib.parse import quote
 import msgspec
 from msgspec import structs
 
-from monitor.channels.base import TAKEN_OVER, Channel, ChannelOptions, Shared
+from monitor.channels.base import TAKEN_OVER, Channel, ChannelOptions
 from monitor.digest.layout import batches, byte_count, fit
 from monitor.errors import MonitorError
 from monitor.model import (
@@ -70,23 +70,15 @@ class Pages(Channel):
     kind = "file"
     Options = FileOptions
 
-    def __init__(
-        self, name: str, folder: Path, templates: Templates, mode: int | None = None
-    ) -> None:
+    def __init__(self, name: str, options: FileOptions, templates: Templates) -> None:
         """`templates` render the index, which is written again after each page.
 
         New pages have the permissions `mode`, or else those of the index that is there; without
         either only their owner reads them. Who may read pages may also enter new folders.
         """
-        self.name = name
-        self._mode = mode
-        self._folder = folder
-        self._templates = templates
+        super().__init__(name, options, templates)
+        self._folder, self._mode = options.path, options.mode
         self._lock = threading.Lock()
-
-    @classmethod
-    def open(cls, name: str, options: FileOptions, shared: Shared) -> Pages:
-        return cls(name, options.path, shared.templates, options.mode)
 
     def recipients(self) -> tuple[str, ...]:
         return (str(self._folder),)
@@ -160,7 +152,7 @@ class Pages(Channel):
         try:
             with self._lock:
                 links = sorted(_pages(self._folder), key=attrgetter("period", "subscription"))
-                html = self._templates.render("web/index.html.j2", pages=links[::-1])
+                html = self.templates.render("web/index.html.j2", pages=links[::-1])
                 index = self._folder / "index.html"
                 _write(index, html.encode("utf-8", "replace"), self._page_mode())
         except (OSError, MonitorError) as error:

@@ -21,7 +21,7 @@ from monitor.channels.email.channel import Mail, Mailbox, message_id
 from monitor.channels.email.render import ReaderLinks
 from monitor.channels.email.settings import SmtpSettings
 from monitor.channels.email.smtp import SmtpServer
-from monitor.channels.file import Pages, page_name
+from monitor.channels.file import FileOptions, Pages, page_name
 from monitor.channels.slack.api import Bot
 from monitor.channels.slack.channel import Slack
 from monitor.cli.opening import open_configured, open_or_empty
@@ -170,7 +170,7 @@ def _stem(folder: Path, digest: Digest) -> Path:
 
 def _write_page(runtime: Runtime, folder: Path, digest: Digest) -> DigestReport:
     """Write a digest as its page, and the pages that follow it. Raises MonitorError."""
-    pages = Pages("rehearsal", folder, runtime.templates)
+    pages = Pages("rehearsal", FileOptions(path=folder), runtime.templates)
     [part] = pages.render(digest, runtime.templates)
     delivery = _delivery(digest.subscription, digest.period, pages, part)
     outcome = pages.send(delivery, lambda: True)

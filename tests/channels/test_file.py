@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.channels.file import Pages, _file_name
+from monitor.channels.file import FileOptions, Pages, _file_name
 from monitor.errors import TemplateError
 from monitor.model import Delivery, DeliveryState, Digest, Outcome, Rendered
 from tests.channels.samples import NOTICE, Commit, PlainTemplates, delivery, digest, entry
@@ -20,7 +20,7 @@ from tests.patience import PATIENCE
 
 
 def pages(folder: Path, templates: Any = None) -> Pages:
-    return Pages("pages", folder, templates or PlainTemplates())
+    return Pages("pages", FileOptions(path=folder), templates or PlainTemplates())
 
 
 def planned(ours: Pages, issue: Digest | None = None, **changes: Any) -> Delivery:
@@ -58,7 +58,7 @@ print(*modes(Path(sys.argv[1]), int(sys.argv[3], 8) if sys.argv[3] else None))
 
 def modes(folder: Path, mode: int | None) -> list[str]:
     """Send a page and return the modes of the folder, the page's folder, the page and the index."""
-    ours = Pages("pages", folder / "pages", PlainTemplates(), mode)
+    ours = Pages("pages", FileOptions(path=folder / "pages", mode=mode), PlainTemplates())
     assert send(ours).state is DeliveryState.SENT
     made = ("", "ada", "ada/2026-11-21.html", "index.html")
     return [f"{(folder / 'pages' / name).stat().st_mode & 0o777:o}" for name in made]

@@ -112,7 +112,8 @@ class _Connection:
         self, settings: SmtpSettings, tokens: Tokens | None, idle: float, quit_timeout: timedelta
     ) -> None:
         self.settings = settings
-        self.host, self._port = settings.address
+        self.host, port = settings.address
+        self._name = self.host if self.host.startswith("/") else f"{self.host}:{port}"
         self._tokens = tokens
         self._timeouts = settings.timeouts
         self._idle = idle
@@ -208,10 +209,6 @@ class _Connection:
     def _down(self, problem: str) -> NotSentError:
         self._drop()
         return NotSentError(_down(f"the mail server {self._name} {problem}"))
-
-    @property
-    def _name(self) -> str:
-        return self.host if self.host.startswith("/") else f"{self.host}:{self._port}"
 
     def _access_token(self) -> str:
         """Return a token, asked for before the server is, which would not wait for it."""
