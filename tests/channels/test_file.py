@@ -98,16 +98,6 @@ def test_as_many_papers_are_in_full_as_the_subscription_asks_for(tmp_path: Path)
     assert part.body["html"].count("x" * 10) == 5
 
 
-def test_the_same_delivery_again_gives_the_same_file(tmp_path: Path) -> None:
-    send(pages(tmp_path))
-    before = (tmp_path / "ada" / "2026-11-21.html").read_bytes(), index(tmp_path)
-    send(pages(tmp_path), attempts=3, message_id="<other@x>")
-    assert before == ((tmp_path / "ada" / "2026-11-21.html").read_bytes(), index(tmp_path))
-    assert sorted(path.name for path in tmp_path.rglob("*")) == [
-        "2026-11-21.html", "ada", "index.html",
-    ]  # fmt: skip
-
-
 def test_the_index_lists_the_newest_first_and_names_what_people_wrote(tmp_path: Path) -> None:
     send(pages(tmp_path), digest(1, subscription="lab", period="2026-11-20T09:30"))
     send(pages(tmp_path), digest(2, subscription="Größe & <b> --> x", period="2026-11-21"))
@@ -170,13 +160,6 @@ def test_no_name_leads_out_of_the_folder(tmp_path: Path, name: str) -> None:
 
 
 # ── faults ──────────────────────────────────────────────────────────────────────────
-
-
-def test_nothing_is_written_when_the_claim_is_no_longer_ours(tmp_path: Path) -> None:
-    ours = pages(tmp_path)
-    outcome = ours.send(planned(ours), Commit(answer=False))
-    assert outcome.state is DeliveryState.RETRY
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
 def test_the_hand_off_is_committed_before_the_page_stands(tmp_path: Path) -> None:

@@ -154,13 +154,6 @@ def test_a_webhook_gets_separate_messages_and_its_URL_is_no_name(slack: SlackSer
     assert (ours.recipients(), ours.outage_group) == (("lab",), "slack webhook lab")
 
 
-def test_nothing_is_sent_when_the_claim_is_no_longer_ours(slack: SlackServer) -> None:
-    for ours in (bot(slack), hook(slack)):
-        [part] = ours.render(digest(), TEMPLATES)
-        assert ours.send(planned(part), Commit(answer=False)).state is DeliveryState.RETRY
-    assert slack.requests == []
-
-
 # ── what Slack refuses ──────────────────────────────────────────────────────────────
 
 

@@ -8,7 +8,7 @@ from msgspec import structs
 from monitor.digest.draft import draft
 from monitor.digest.explain import count_changes, describe_revision, explain_papers
 from monitor.model import ChangeKind, Digest, EarlierText, MatchReason, Paper, Revision, TopicWhy
-from tests.digest.samples import NOW, PAPER, REPORT, digest, find, news
+from tests.digest.samples import NOW, PAPER, digest, news
 
 
 def order(made: Digest) -> dict[str, list[int]]:
@@ -109,15 +109,6 @@ def test_only_papers_in_full_are_explained_and_keep_their_abstract() -> None:
     assert (first.paper.abstract, second.paper.abstract) == (PAPER.abstract, "")
     assert second.paper.authors == PAPER.authors
     assert second.matched == (TopicWhy("marl", ()),)
-
-
-def test_an_empty_digest_keeps_what_was_read() -> None:
-    made = digest([])
-    assert (made.papers, made.groups, made.report) == (0, (), REPORT)
-
-
-def test_find_is_a_fair_stand_in() -> None:
-    assert find("policy")("marl", PAPER, ())[0].words == ("policy",)  # type: ignore[operator]
 
 
 ABSTRACT = "We plan. It costs 1.5 times as much, cf. Fig. 2. The end."

@@ -3,12 +3,9 @@ from __future__ import annotations
 import pytest
 from msgspec import structs
 
-from monitor.digest.links import more_links, paper_link, web_url
-from monitor.model import DigestPaper, Document, Paper
-from monitor.resources import resource
-from monitor.sources.base import SourceOptions
-from monitor.sources.huggingface_page.source import HuggingFacePage
-from tests.digest.samples import NOW, digest, news
+from monitor.digest.links import more_links, paper_link
+from monitor.model import DigestPaper, Paper
+from tests.digest.samples import digest, news
 
 TITLE = "Agents & “plans” for 100% of café robots"
 
@@ -75,15 +72,3 @@ def test_what_belongs_to_a_paper_is_linked_and_named() -> None:
     }
     assert more(structs.replace(paper, pdf_url="https://x.org/p"))["PDF"] == "https://x.org/p"
     assert more(Paper(TITLE)) == {}
-
-
-def test_every_paper_of_the_sample_dumps_leads_somewhere() -> None:
-    source = HuggingFacePage("page", SourceOptions(path="*"), None, lambda: NOW)
-    found = {}
-    for dump in sorted(resource("seeds").glob("*.txt")):
-        read = source.read(Document(dump.name, dump.read_bytes(), NOW))
-        found |= {
-            paper.title.casefold(): link_of(paper, source.search_site) for paper in read.papers
-        }
-    assert len(found) >= 229
-    assert all(web_url(url) for url, _ in found.values())
