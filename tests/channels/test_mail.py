@@ -299,18 +299,6 @@ def test_a_senders_name_may_have_any_letters() -> None:
 # ── the channel ─────────────────────────────────────────────────────────────────────
 
 
-def test_one_recipient_a_transaction_over_one_connection() -> None:
-    with ScriptedSmtp() as mx:
-        mail = channel(mx.port)
-        for recipient in mail.recipients():
-            sent = delivery(rendered(), recipient=recipient)
-            assert mail.send(sent, Commit()).state is DeliveryState.SENT
-        mail.close()
-        assert [received.recipient for received in mx.received] == list(mail.recipients())
-        assert mx.connections == 1
-        assert mx.commands[-1].upper() == "QUIT"
-
-
 def test_all_mail_of_one_server_is_one_group_and_nothing_can_be_found_out_later() -> None:
     assert channel().outage_group == "smtp"
     assert channel().reconcile(delivery(rendered(), state=DeliveryState.UNKNOWN)) is None

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from html.parser import HTMLParser
 from pathlib import Path
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from monitor.channels.file import PageLink
 from monitor.digest import render
 from monitor.digest.render import JinjaTemplates, slack_link
 from monitor.errors import TemplateError
@@ -19,7 +20,6 @@ from monitor.model import (
     Digest,
     DigestPaper,
     MatchReason,
-    Notice,
     Paper,
     SourceReport,
     TopicWhy,
@@ -40,17 +40,10 @@ def whole(made: Digest, name: str, full: int = 25) -> str:
     if not name.startswith("slack"):
         return TEMPLATES.render(name, digest=made, full=full)
     entries = [entry for group in made.groups for entry in group.entries]
-    return "\n".join(
-        [
-            TEMPLATES.render("slack/header.j2", digest=made),
-            *(TEMPLATES.render("slack/paper.j2", digest=made, entry=entry) for entry in entries),
-            *(
-                TEMPLATES.render("slack/title_line.j2", digest=made, entry=entry)
-                for entry in entries
-            ),
-            TEMPLATES.render("slack/footer.j2", digest=made),
-        ]
-    )
+    parts = [TEMPLATES.render(f"slack/{part}.j2", digest=made) for part in ("header", "footer")]
+    for form in ("paper", "title_line"):
+        parts += [TEMPLATES.render(f"slack/{form}.j2", digest=made, entry=e) for e in entries]
+    return "\n".join(parts)
 
 
 class Elements(HTMLParser):
@@ -72,11 +65,9 @@ class Elements(HTMLParser):
 @pytest.mark.parametrize("name", [*DIGESTS, "slack"])
 def test_each_paper_says_who_when_where_and_why(name: str) -> None:
     made = digest([news(), news(topic="wide", score=0.5)])
-    text = (
-        re.sub(r"<[^<>|]*>|\*", "", whole(made, name))
-        if name != "mail/digest.txt.j2"
-        else whole(made, name)
-    )
+    text = whole(made, name)
+    if name != "mail/digest.txt.j2":
+        text = re.sub(r"<[^<>|]*>|\*", "", text)
     for expected in (
         "Learning a multi-agent policy",
         "Ada One, Bo Two, Cy Three",
@@ -165,29 +156,11 @@ def test_the_text_part_keeps_to_78_columns() -> None:
         assert columns <= 78 or line.strip().startswith("https://")
 
 
-def test_notices_are_written_for_each_channel() -> None:
-    notice = Notice("arxiv is failing", ("HTTP 503 <since> Tuesday.", "Nothing is lost."), NOW)
-    names = ("mail/notice.html.j2", "mail/notice.txt.j2", "web/notice.html.j2", "slack/notice.j2")
-    for name in names:
-        text = TEMPLATES.render(name, notice=notice)
-        assert "arxiv is failing" in text and "Nothing is lost." in text
-        assert ("<since>" in text) == (name == "mail/notice.txt.j2")
-
-
-@dataclass(frozen=True)
-class Page:
-    title: str
-    href: str
-    subscription: str
-    period: str
-    papers: int
-
-
 def test_the_index_lists_digests_by_subscription() -> None:
     pages = [
-        Page("Saturday", "ada/2026-11-21.html", "ada", "2026-11-21", 12),
-        Page("Saturday", "lab/2026-11-21.html", "lab", "2026-11-21", 1),
-        Page("Friday", "ada/2026-11-20.html", "ada", "2026-11-20", 0),
+        PageLink("Saturday", "ada", "2026-11-21", 12, "ada/2026-11-21.html"),
+        PageLink("Saturday", "lab", "2026-11-21", 1, "lab/2026-11-21.html"),
+        PageLink("Friday", "ada", "2026-11-20", 0, "ada/2026-11-20.html"),
     ]
     html = TEMPLATES.render("web/index.html.j2", pages=pages)
     assert Elements(html).links() == [
@@ -199,37 +172,6 @@ def test_the_index_lists_digests_by_subscription() -> None:
 
 
 # ── the trade's rules for mail and pages ────────────────────────────────────────────
-
-
-def test_mail_has_what_mail_programs_need() -> None:
-    html = whole(digest([news()]), "mail/digest.html.j2")
-    assert '<meta name="color-scheme" content="light dark">' in html
-    assert '<meta name="supported-color-schemes" content="light dark">' in html
-    assert "<o:PixelsPerInch>96</o:PixelsPerInch>" in html
-    assert "prefers-color-scheme:dark" in html
-    assert '<p class="x" style="' in html  # written into the element
-    assert not re.search(r"display:\s*(flex|grid)|background-image|url\(", html)
-
-
-def test_the_preheader_is_hidden_names_the_top_papers_and_is_padded() -> None:
-    items = [
-        news(structs.replace(PAPER, title=f"Number {n}"), number=n, score=-n) for n in range(5)
-    ]
-    html = whole(digest(items), "mail/digest.html.j2")
-    hidden = re.search(r'<div class="preheader" style="([^"]*)">(.*?)</div>', html, re.DOTALL)
-    assert hidden and "display:none" in hidden[1] and "mso-hide:all" in hidden[1]
-    assert hidden[2].strip().startswith("Number 0 · Number 1 · Number 2")
-    assert hidden[2].count("&nbsp;") >= 50
-
-
-def test_a_mail_has_no_form_that_spam_filters_count() -> None:
-    """SpamAssassin's FONT_INVIS_MSGID and END_FUTURE_EMAILS: a point each."""
-    about = AboutSubscription(topics=("marl",), contact="ops@example.org")
-    for part in ("mail/digest.html.j2", "mail/digest.txt.j2"):
-        text = TEMPLATES.render(part, digest=digest([news()], about=about), full=9)
-        assert "ops@example.org" in text
-        assert not re.search(r"font(-size)?:\s*0*[01](\.\d+)?p[xt]|color:\s*transparent", text)
-        assert not re.search(r"\bstop (these|our|future) (e?-?mail|message)s?", text, re.IGNORECASE)
 
 
 def test_E17_how_to_unsubscribe_stands_at_the_top_of_a_mail_and_at_its_end() -> None:
@@ -351,32 +293,43 @@ def test_slack_bolds_only_whole_words() -> None:
 # ── templates of the user's ─────────────────────────────────────────────────────────
 
 
-def test_a_template_of_the_users_is_laid_over_ours(tmp_path: Path) -> None:
-    (tmp_path / "mail").mkdir()
-    (tmp_path / "mail" / "paper.txt.j2").write_text("!! {{ entry.paper.title }}\n")
-    text = JinjaTemplates(tmp_path).render("mail/digest.txt.j2", digest=digest([news()]), full=1)
-    assert "!! Learning a multi-agent policy" in text
-    assert "Read: 298 papers from daily-page" in text  # the rest is ours
+def write(file: Path, source: str) -> Path:
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(source)
+    return file
 
 
-def test_a_template_of_the_users_can_extend_the_shipped_one(tmp_path: Path) -> None:
-    (tmp_path / "web").mkdir()
-    (tmp_path / "web" / "digest.html.j2").write_text(
-        '{% extends "shipped/web/digest.html.j2" %}{% block title %}Ours & yours{% endblock %}'
-    )
-    html = JinjaTemplates(tmp_path).render("web/digest.html.j2", digest=digest([news()]), full=1)
-    assert "<title>Ours & yours</title>" in html and "<article>" in html
-
-
-def test_macros_and_blocks_of_the_users_escape_and_do_not_escape_twice(tmp_path: Path) -> None:
-    (tmp_path / "slack").mkdir()
-    (tmp_path / "slack" / "header.j2").write_text(
-        "{% macro m(x) %}[{{ x }}]\nnext{% endmacro %}"
-        "{% set s %}{{ digest.subscription }}{% endset %}{{ m(digest.subscription) }} {{ s }}"
-    )
-    made = replace(digest([]), subscription="<a&b>")
-    text = JinjaTemplates(tmp_path).render("slack/header.j2", digest=made)
-    assert text == "[&lt;a&amp;b&gt;]\nnext &lt;a&amp;b&gt;"
+@pytest.mark.parametrize(
+    ("own", "source", "rendered", "expected"),
+    [
+        (
+            "mail/paper.txt.j2",
+            "!! {{ entry.paper.title }}\n",
+            "mail/digest.txt.j2",
+            ["!! Learning a multi-agent policy", "Read: 298 papers from daily-page"],
+        ),
+        (
+            "web/digest.html.j2",
+            '{% extends "shipped/web/digest.html.j2" %}{% block title %}A & b{% endblock %}',
+            "web/digest.html.j2",
+            ["<title>A & b</title>", "<article>"],
+        ),
+        (
+            "slack/header.j2",
+            "{% macro m(x) %}[{{ x }}]\nnext{% endmacro %}"
+            "{% set s %}{{ digest.subscription }}{% endset %}{{ m(digest.subscription) }} {{ s }}",
+            "slack/header.j2",
+            ["[&lt;a&amp;b&gt;]\nnext &lt;a&amp;b&gt;"],
+        ),
+    ],
+)
+def test_a_template_of_the_users_replaces_or_extends_ours_and_is_escaped_once(
+    tmp_path: Path, own: str, source: str, rendered: str, expected: list[str]
+) -> None:
+    write(tmp_path / own, source)
+    made = replace(digest([news()]), subscription="<a&b>")
+    text = JinjaTemplates(tmp_path).render(rendered, digest=made, full=1)
+    assert [part for part in expected if part not in text] == []
 
 
 @pytest.mark.parametrize(
@@ -396,9 +349,7 @@ def test_macros_and_blocks_of_the_users_escape_and_do_not_escape_twice(tmp_path:
 def test_W05_a_broken_template_names_its_file_and_line(
     tmp_path: Path, source: str, line: int, says: str
 ) -> None:
-    (tmp_path / "slack").mkdir()
-    file = tmp_path / "slack" / "header.j2"
-    file.write_text(source)
+    file = write(tmp_path / "slack" / "header.j2", source)
     templates = JinjaTemplates(tmp_path)
     with pytest.raises(TemplateError) as caught:
         templates.render("slack/header.j2", digest=digest([]))
@@ -415,7 +366,7 @@ def test_a_template_or_a_folder_that_is_not_there_is_named(tmp_path: Path) -> No
 
 
 def test_a_template_cannot_be_reached_outside_its_folder(tmp_path: Path) -> None:
-    (tmp_path / "secret.txt.j2").write_text("secret")
+    write(tmp_path / "secret.txt.j2", "secret")
     (tmp_path / "own").mkdir()
     with pytest.raises(TemplateError):
         JinjaTemplates(tmp_path / "own").render("../secret.txt.j2")

@@ -138,18 +138,6 @@ def test_reasons_name_the_words_shown_that_weigh_most(judged, day):
         assert max(of_like, default=0) == pytest.approx(likes[0].share if likes else 0, rel=1e-4)
 
 
-def test_papers_like_the_wanted_ones_come_first():
-    ranking = learn([about("agent", "market"), about("galaxy", verdict="unwanted")], [])
-    agent, polymer, galaxy = (ranking.score(Paper(w)) for w in ("agent", "polymer", "galaxy"))
-    assert agent > polymer > galaxy
-
-
-def test_less_alone_does_not_reorder():
-    ranking = learn([about("galaxy", verdict="unwanted")], ["galaxy"])
-    assert ranking.score(Paper("galaxy"), 3.5) == 3.5
-    assert ranking.why(Paper("galaxy")).papers == ()
-
-
 def test_only_the_newest_judgements_count():
     old = [about("galaxy")] * 10
     newest = [about("agent")] * 300
