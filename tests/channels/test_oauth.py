@@ -2,8 +2,7 @@
 
 import base64
 import json
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,9 +18,8 @@ from monitor.channels.email.smtp import Letter, SmtpServer
 from monitor.http.client import HttpClient
 from monitor.model import DeliveryState, Outcome
 from tests.channels.samples import Commit
-from tests.patience import PATIENCE
 from tests.servers.oauth import CLIENT_SECRET, TokenServer, refusal
-from tests.servers.smtp import ScriptedSmtp, closed_port
+from tests.servers.smtp import ScriptedSmtp, closed_port, in_thread
 
 MAILBOX = "papers@example.org"
 REFRESH_TOKEN = "refresh-token-1"
@@ -64,23 +62,27 @@ def mx(endpoint: TokenServer) -> Iterator[ScriptedSmtp]:
 
 
 @pytest.fixture
-def kept() -> Kept:
-    return Kept()
-
-
-@pytest.fixture
 def hands() -> Hands:
     return Hands()
 
 
+# Opens the tokens of an account; what is kept of one is there for the next, as in a store.
+Open = Callable[[OAuthSettings], Tokens]
+
+
 @pytest.fixture
-def tokens(endpoint: TokenServer, kept: Kept, hands: Hands) -> Tokens:
-    return open_tokens(own(endpoint), kept, hands)
+def opened(hands: Hands) -> Open:
+    return opener(Kept(), hands)
 
 
-def open_tokens(account: OAuthSettings, kept: Kept, hands: Hands) -> Tokens:
-    client = HttpClient(version="1")
-    return Tokens(account, MAILBOX, partial(client.post_form, allow_private=True), kept, hands)
+def opener(kept: Kept, hands: Hands) -> Open:
+    post = partial(HttpClient(version="1").post_form, allow_private=True)
+    return lambda account: Tokens(account, MAILBOX, post, kept, hands)
+
+
+@pytest.fixture
+def tokens(endpoint: TokenServer, opened: Open) -> Tokens:
+    return opened(own(endpoint))
 
 
 def account(endpoint: TokenServer, provider: str = "microsoft", **settings: Any) -> OAuthSettings:
@@ -144,18 +146,13 @@ def test_M11_a_token_that_ends_in_the_middle_of_a_round_is_renewed_once(
 def test_a_token_is_renewed_before_its_end_and_not_sooner(
     endpoint: TokenServer, tokens: Tokens, hands: Hands
 ) -> None:
-    found = []
-    for hands.now in (0, 3299, 3301):
-        found.append(tokens.token())
-    assert found == ["access-token-1", "access-token-1", "access-token-2"]
+    for hands.now, number in ((0, 1), (3299, 1), (3301, 2)):
+        assert tokens.token() == f"access-token-{number}"
 
 
 def test_connections_of_a_process_ask_once(endpoint: TokenServer, tokens: Tokens) -> None:
-    threads = [threading.Thread(target=tokens.token) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(PATIENCE)
+    for asked in [in_thread(tokens.token) for _ in range(8)]:
+        assert asked() == "access-token-1"
     assert len(endpoint.asked) == 1
 
 
@@ -231,19 +228,20 @@ def test_refusals_are_distinguished_and_say_what_to_do(
 
 
 def test_an_endpoint_that_is_away_or_answers_html_is_the_line_s_fault(
-    endpoint: TokenServer, mx: ScriptedSmtp, kept: Kept, hands: Hands
+    endpoint: TokenServer, mx: ScriptedSmtp, opened: Open
 ) -> None:
-    endpoint.script.append((200, {"Content-Type": "text/html"}, b"<html>log in</html>"))
-    outcome = send(server(mx, open_tokens(own(endpoint), kept, hands)))
-    assert outcome.channel_down and "answered 200 without JSON" in outcome.error
-    endpoint.script.append((302, {"Location": "/elsewhere"}, b""))
-    outcome = send(server(mx, open_tokens(own(endpoint), kept, hands)))
-    assert outcome.channel_down and "answered 302" in outcome.error
-    assert len(endpoint.asked) == 2  # no redirect was followed
+    html = (200, {"Content-Type": "text/html"}, b"<html>log in</html>")
+    endpoint.script += [html, (302, {"Location": "/elsewhere"}, b"")]
     with closed_port() as port:
         away = own(endpoint).model_copy(update={"token_url": f"http://127.0.0.1:{port}/token"})
-        outcome = send(server(mx, open_tokens(away, kept, hands)))
-    assert outcome.channel_down and "cannot be used" in outcome.error
+        for settings, problem in (
+            (own(endpoint), "answered 200 without JSON"),
+            (own(endpoint), "answered 302"),
+            (away, "cannot be used"),
+        ):
+            outcome = send(server(mx, opened(settings)))
+            assert outcome.channel_down and problem in outcome.error
+    assert len(endpoint.asked) == 2  # no redirect was followed
 
 
 def test_a_wrong_clock_is_the_likely_cause(endpoint: TokenServer, tokens: Tokens) -> None:
@@ -254,18 +252,18 @@ def test_a_wrong_clock_is_the_likely_cause(endpoint: TokenServer, tokens: Tokens
 
 
 def test_a_rotated_refresh_token_is_kept_and_used_by_the_next_process(
-    endpoint: TokenServer, kept: Kept, hands: Hands
+    endpoint: TokenServer, opened: Open
 ) -> None:
     grant = delegated(endpoint)
-    open_tokens(grant, kept, hands).token()
+    opened(grant).token()
     endpoint.refresh_tokens.discard("refresh-token-1")
-    open_tokens(grant, kept, hands).token()
+    opened(grant).token()
     used = [asked["refresh_token"] for asked in endpoint.asked]
     assert used == ["refresh-token-1", "refresh-token-2"]
 
 
 def test_a_refresh_token_that_another_process_replaced_meanwhile_is_read_again(
-    endpoint: TokenServer, kept: Kept, hands: Hands
+    endpoint: TokenServer, hands: Hands
 ) -> None:
     grant = delegated(endpoint)
 
@@ -276,25 +274,23 @@ def test_a_refresh_token_that_another_process_replaced_meanwhile_is_read_again(
             return found
 
     endpoint.refresh_tokens = {"refresh-token-9"}
-    assert open_tokens(grant, Late(), hands).token() == "access-token-1"
+    assert opener(Late(), hands)(grant).token() == "access-token-1"
 
 
 def test_a_newly_configured_refresh_token_takes_the_place_of_the_kept_one(
-    endpoint: TokenServer, kept: Kept, hands: Hands
+    endpoint: TokenServer, opened: Open
 ) -> None:
-    grant = delegated(endpoint)
-    open_tokens(grant, kept, hands).token()
+    opened(delegated(endpoint)).token()
     endpoint.refresh_tokens = {"refresh-token-new"}
-    open_tokens(delegated(endpoint, "refresh-token-new"), kept, hands).token()
+    opened(delegated(endpoint, "refresh-token-new")).token()
     assert endpoint.asked[-1]["refresh_token"] == "refresh-token-new"
 
 
 def test_without_a_refresh_token_somebody_has_to_log_in(
-    endpoint: TokenServer, kept: Kept, hands: Hands
+    endpoint: TokenServer, opened: Open
 ) -> None:
-    grant = delegated(endpoint, None)
     with pytest.raises(TokenError, match="run `paper-monitor mail login`"):
-        open_tokens(grant, kept, hands).token()
+        opened(delegated(endpoint, None)).token()
 
 
 @pytest.fixture(scope="module")
@@ -303,7 +299,7 @@ def key() -> rsa.RSAPrivateKey:
 
 
 def test_a_service_account_signs_for_the_mailbox(
-    endpoint: TokenServer, kept: Kept, hands: Hands, key: rsa.RSAPrivateKey, tmp_path: Path
+    endpoint: TokenServer, opened: Open, key: rsa.RSAPrivateKey, tmp_path: Path
 ) -> None:
     pem = key.private_bytes(
         serialization.Encoding.PEM,
@@ -313,7 +309,7 @@ def test_a_service_account_signs_for_the_mailbox(
     file = tmp_path / "key.json"
     file.write_text(json.dumps({"private_key": pem.decode(), "client_email": "a@b.iam"}))
     grant = account(endpoint, "google", key_file=file)
-    open_tokens(grant, kept, hands).token()
+    opened(grant).token()
     signed, _, signature = endpoint.asked[0]["assertion"].rpartition(".")
     key.public_key().verify(decoded(signature), signed.encode(), padding.PKCS1v15(), SHA256())
     claims = json.loads(decoded(signed.partition(".")[2]))
@@ -324,13 +320,13 @@ def test_a_service_account_signs_for_the_mailbox(
 
 @pytest.mark.parametrize("text", ["hush-4711", "{}", '{"private_key": "hush-4711"}', "[]"])
 def test_a_file_that_is_no_key_is_reported_without_its_content(
-    endpoint: TokenServer, kept: Kept, hands: Hands, tmp_path: Path, text: str
+    endpoint: TokenServer, opened: Open, tmp_path: Path, text: str
 ) -> None:
     file = tmp_path / "key.json"
     file.write_text(text)
     grant = account(endpoint, "google", key_file=file)
     with pytest.raises(TokenError, match="is not the JSON key of a service account") as caught:
-        open_tokens(grant, kept, hands).token()
+        opened(grant).token()
     assert_no_secrets(str(caught.value))
     assert caught.value.__suppress_context__
 
