@@ -102,54 +102,39 @@ class PlainTemplates:
         return []
 
     def render(self, name: str, **values: Any) -> str:
-        folder, _, rest = name.partition("/")
-        kind = rest.split(".")[0]
-        return str(getattr(self, f"{folder}_{kind}", self.page)(rest, **values))
+        if "entry" in values:
+            return self._paper(name, values["entry"].paper)
+        lines = self._lines(name, **values)
+        if ".html" in name:
+            return "<!doctype html>\n" + "\n".join(f"<p>{html.escape(line)}</p>" for line in lines)
+        text = "\n".join(lines)
+        return escape(text) if name.startswith("slack/") else f"{text}\n"
 
-    def slack_paper(self, _: str, *, entry: DigestPaper, digest: Digest) -> str:
-        paper = entry.paper
-        return f"<{paper.url}|{escape(paper.title)}>\n{escape(paper.abstract)}{'x' * self.padding}"
+    def _paper(self, name: str, paper: Paper) -> str:
+        if name.startswith("mail/"):
+            return f"- {paper.title}\n"
+        text = f"<{paper.url}|{escape(paper.title)}>"
+        if name == "slack/title_line.j2":
+            return f"• {text}"
+        return f"{text}\n{escape(paper.abstract)}{'x' * self.padding}"
 
-    def slack_title_line(self, _: str, *, entry: DigestPaper, digest: Digest) -> str:
-        return f"• <{entry.paper.url}|{escape(entry.paper.title)}>"
-
-    def slack_header(self, _: str, *, digest: Digest, full: int) -> str:
-        return f"*{escape(digest.subscription)}*: {digest.papers} papers"
-
-    def slack_quiet(self, _: str, *, digest: Digest) -> str:
-        return "Nothing new. 412 papers read."
-
-    def slack_contents(self, _: str, *, digest: Digest, below: int, threaded: bool) -> str:
-        topics = [f"*{escape(group.topic)}*: {group.papers}" for group in digest.groups]
-        return "\n".join([*topics, f"{below} below, in a thread: {threaded}"])
-
-    def slack_footer(self, _: str, *, digest: Digest) -> str:
-        return " ".join(f"{r.seen} papers read from {r.source}." for r in digest.report)
-
-    def slack_notice(self, _: str, *, notice: Notice) -> str:
-        return escape("\n".join((notice.subject, *notice.lines)))
-
-    def mail_title_line(self, _: str, *, entry: DigestPaper, digest: Digest) -> str:
-        return f"- {entry.paper.title}\n"
-
-    def page(self, name: str, **values: Any) -> str:
-        lines = list(self.lines(**values))
-        if ".html" not in name:
-            return "\n".join(lines) + "\n"
-        return "<!doctype html>\n" + "\n".join(f"<p>{html.escape(line)}</p>" for line in lines)
-
-    def lines(
+    def _lines(
         self,
+        name: str,
         digest: Digest | None = None,
         full: int = 0,
         notice: Notice | None = None,
-        pages: Sequence[Any] = (),
-        **_: Any,
-    ) -> Sequence[str]:
-        if notice is not None:
+        **values: Any,
+    ) -> list[str]:
+        if notice:
             return [notice.subject, *notice.lines]
         if digest is None:
-            return [f"{p.title} {p.href} {p.papers}" for p in pages]
+            return [f"{page.title} {page.href} {page.papers}" for page in values["pages"]]
+        if name == "slack/contents.j2":
+            topics = [f"*{group.topic}*: {group.papers}" for group in digest.groups]
+            return [*topics, "{below} below, in a thread: {threaded}".format(**values)]
+        if name.startswith("slack/"):
+            return ["412 papers read from daily."]
         entries = [e for group in digest.groups for e in group.entries]
         best = {e.paper_id for e in sorted(entries, key=lambda e: -e.score)[:full]}
         shown = [e.paper.title + "x" * self.padding * (e.paper_id in best) for e in entries]

@@ -3,8 +3,6 @@
 import os
 import resource
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,6 @@ from monitor.channels.file import FileOptions, Pages, _file_name
 from monitor.errors import TemplateError
 from monitor.model import Delivery, DeliveryState, Digest, Outcome, Rendered
 from tests.channels.samples import NOTICE, Commit, PlainTemplates, delivery, digest, entry
-from tests.patience import PATIENCE
 
 
 def pages(folder: Path, templates: Any = None) -> Pages:
@@ -46,16 +43,6 @@ def test_a_digest_is_a_page_and_the_index_links_to_it(tmp_path: Path) -> None:
     assert "ada, 2026-11-21 ada/2026-11-21.html 3" in index(tmp_path)
 
 
-WRITES = """
-import os, sys
-from pathlib import Path
-from tests.channels.test_file import modes
-
-os.umask(int(sys.argv[2], 8))
-print(*modes(Path(sys.argv[1]), int(sys.argv[3], 8) if sys.argv[3] else None))
-"""
-
-
 def modes(folder: Path, mode: int | None) -> list[str]:
     """Send a page and return the modes of the folder, the page's folder, the page and the index."""
     ours = Pages("pages", FileOptions(path=folder / "pages", mode=mode), PlainTemplates())
@@ -64,17 +51,19 @@ def modes(folder: Path, mode: int | None) -> list[str]:
     return [f"{(folder / 'pages' / name).stat().st_mode & 0o777:o}" for name in made]
 
 
-@pytest.mark.parametrize("umask", ["000", "022", "077"])
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
 @pytest.mark.parametrize(
     "mode, expected",
-    [("", "700 700 600 600"), ("0640", "750 750 640 640"), ("0644", "755 755 644 644")],
+    [(None, "700 700 600 600"), (0o640, "750 750 640 640"), (0o644, "755 755 644 644")],
 )
 def test_who_may_read_pages_does_not_depend_on_the_umask(
-    tmp_path: Path, umask: str, mode: str, expected: str
+    tmp_path: Path, umask: int, mode: int | None, expected: str
 ) -> None:
-    command = [sys.executable, "-c", WRITES, str(tmp_path), umask, mode]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
-    assert done.stdout.strip() == expected
+    before = os.umask(umask)
+    try:
+        assert " ".join(modes(tmp_path, mode)) == expected
+    finally:
+        os.umask(before)
 
 
 def test_pages_in_a_folder_from_before_can_be_read_by_those_who_read_its_index(

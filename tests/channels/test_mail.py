@@ -199,32 +199,6 @@ def bodies(issue: Digest, padding: int = 0) -> list[Json]:
     return found
 
 
-def test_M15_400_matches_are_shown_or_counted_and_the_rest_is_attached() -> None:
-    [body] = bodies(digest(400), padding=500)
-    shown = [n for n in range(400) if f"<p>Paper {n}<" in body["html"].replace("x", "")]
-    assert shown == list(range(25 + 60))
-    assert "315 more papers are listed in the attached more-papers.txt." in body["html"]
-    listed = body["attachment"]["text"]
-    assert [n for n in range(400) if f"Paper {n}\n" in listed] == list(range(85, 400))
-    content = parsed(raw(Rendered(0, body)))
-    [attached] = content.iter_attachments()
-    assert attached.get_filename() == "more-papers.txt"
-    assert attached.get_content().replace("\r\n", "\n") == listed
-    assert content.get_body(("html",)).get_content().startswith("<!doctype html>")
-
-
-def test_M15_what_fits_is_left_as_it_is() -> None:
-    [body] = bodies(digest(25), padding=2_000)
-    assert body["html"].count("x" * 2_000) == 25
-    assert "attachment" not in body
-
-
-def test_M15_where_papers_in_full_are_too_long_fewer_are() -> None:
-    [body] = bodies(digest(40, full=40), padding=5_000)
-    assert 5 < body["html"].count("x" * 5_000) == body["text"].count("x" * 5_000) < 15
-    assert all(f"Paper {n}" in body["html"] for n in range(40))
-
-
 def test_M15_lists_too_long_for_one_attachment_follow_in_numbered_mails() -> None:
     papers = [entry(n, f"Paper {n} {'ü' * 1_000}") for n in range(400)]
     found = bodies(digest(papers))

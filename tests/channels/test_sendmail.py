@@ -4,6 +4,7 @@ import os
 import signal
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -114,18 +115,20 @@ def test_the_reply_of_the_server_is_kept(mta: SendmailProgram, says: str, reason
     )
 
 
-def test_a_program_that_dies_may_have_sent_it(mta: SendmailProgram) -> None:
-    mta.does(signal=signal.SIGKILL)
-    outcome = sendmail(mta.path).send(letter(), Commit())
-    assert outcome.state is DeliveryState.UNKNOWN
-    assert "was ended by signal 9" in outcome.error
-
-
-def test_a_program_that_hangs_is_stopped(mta: SendmailProgram) -> None:
-    mta.does(hangs=True)
+@pytest.mark.parametrize(
+    ("does", "says"),
+    [
+        ({"signal": signal.SIGKILL}, "was ended by signal 9"),
+        ({"hangs": True}, "did not end within 1 s, and was stopped"),
+    ],
+)
+def test_a_program_that_dies_or_hangs_may_have_sent_it(
+    mta: SendmailProgram, does: dict[str, Any], says: str
+) -> None:
+    mta.does(**does)
     outcome = sendmail(mta.path, seconds=1).send(letter(), Commit())
     assert outcome.state is DeliveryState.UNKNOWN
-    assert "did not end within 1 s, and was stopped" in outcome.error
+    assert says in outcome.error
 
 
 def test_a_program_that_is_missing_or_cannot_be_run_takes_nothing(
@@ -139,13 +142,11 @@ def test_a_program_that_is_missing_or_cannot_be_run_takes_nothing(
         assert problem in outcome.error
         assert problem in sendmail(program).check()
     assert commit.calls == 0
-
-
-def test_a_program_of_a_wrong_format_is_reported(mta: SendmailProgram) -> None:
-    mta.path.write_text("not a program")
-    outcome = sendmail(mta.path).send(letter(), Commit())
-    assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, True)
-    assert "cannot be run" in outcome.error
+    wrong_format = tmp_path / "text"
+    wrong_format.write_text("not a program")
+    wrong_format.chmod(0o700)
+    outcome = sendmail(wrong_format).send(letter(), commit)
+    assert outcome.channel_down and "cannot be run" in outcome.error
 
 
 def test_what_works_on_in_the_background_is_not_waited_for(tmp_path: Path) -> None:

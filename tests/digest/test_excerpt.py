@@ -22,6 +22,12 @@ def entry_of(abstract: str, words: tuple[str, ...], title: str = "A title") -> D
     return digest([news(paper)], words=words).groups[0].entries[0]
 
 
+def titled(title: str, *spans: tuple[int, int]) -> DigestPaper:
+    """An entry in whose title each of some topics has marked a span."""
+    matched = tuple(TopicWhy("a", (MatchReason("title", ("p",), (span,)),)) for span in spans)
+    return DigestPaper(1, 1, ChangeKind.NEW, Paper(title), NOW, ("s",), 1.0, matched)
+
+
 def marked(passage: Passage) -> list[str]:
     return [passage.text[start:end] for start, end in passage.spans]
 
@@ -29,54 +35,46 @@ def marked(passage: Passage) -> list[str]:
 ONE = "First we look. Then we leap. The policy holds. A second policy for agents wins. Done."
 
 
-@pytest.mark.parametrize(
-    ("words", "text", "marks"),
-    [
-        (("look",), "First we look. Then we leap.", ["look"]),
-        (("leap",), "First we look. Then we leap.", ["leap"]),
-        (
-            ("policy", "agents"),
-            "The policy holds. A second policy for agents wins.",
-            ["policy", "policy", "agents"],
-        ),
-        (("Done",), "A second policy for agents wins. Done.", ["Done"]),
-        (("title",), "First we look. Then we leap.", []),
-    ],
-)
-def test_neighbours_around_the_best_match_where_no_sentence_says_what_was_done(
-    words: tuple[str, ...], text: str, marks: list[str]
-) -> None:
-    passage = excerpt(entry_of(ONE, words))
-    assert passage.text == text
-    assert marked(passage) == marks
-
-
 BEHIND = "Recent advances in robotics have attracted much attention. However, robots fall."
 MADE = "In this paper, we propose Stilt, a planner that keeps robots upright on loose gravel."
 LEANING = "It runs on a small board."
 CAME = "Experiments on three robots show that Stilt halves the number of falls."
 ASIDE = "Gravel was bought at a nearby quarry and was sieved by hand."
+ALL = f"{BEHIND} {MADE} {LEANING} {CAME} {ASIDE}"
+LONG = f"{CAME[:-1]} and {'much ' * 80}more."
 
 
-def test_the_excerpt_says_what_the_authors_did_and_what_came_of_it() -> None:
-    passage = excerpt(entry_of(f"{BEHIND} {MADE} {LEANING} {CAME} {ASIDE}", ("robots",)))
-    assert passage.text == f"{MADE} … {CAME}"
-    assert marked(passage) == ["robots", "robots"]
-
-
-def test_neighbouring_sentences_have_no_gap() -> None:
-    assert excerpt(entry_of(f"{BEHIND} {MADE} {CAME}", ("robots",))).text == f"{MADE} {CAME}"
-
-
-def test_when_nothing_matched_in_the_first_sentence_the_second_is_one_where_something_did() -> None:
-    passage = excerpt(entry_of(f"{MADE} {CAME} {ASIDE}", ("quarry",)))
-    assert passage.text == f"{MADE} … {ASIDE}"
-    assert marked(passage) == ["quarry"]
-
-
-def test_a_second_sentence_for_which_there_is_no_room_is_left_out() -> None:
-    long = f"{CAME[:-1]} and {'much ' * 80}more."
-    assert excerpt(entry_of(f"{MADE} {long}", ("robots",))).text == MADE
+@pytest.mark.parametrize(
+    ("abstract", "words", "text", "marks"),
+    [
+        # Where no sentence says what was done, the neighbours around the best match.
+        (ONE, "look", "First we look. Then we leap.", "look"),
+        (ONE, "leap", "First we look. Then we leap.", "leap"),
+        (
+            ONE,
+            "policy agents",
+            "The policy holds. A second policy for agents wins.",
+            "policy policy agents",
+        ),
+        (ONE, "Done", "A second policy for agents wins. Done.", "Done"),
+        (ONE, "title", "First we look. Then we leap.", ""),
+        ("Only this policy.", "policy", "Only this policy.", "policy"),
+        ("   ", "a", "", ""),
+        # What the authors did and what came of it, without a gap between neighbours.
+        (ALL, "robots", f"{MADE} … {CAME}", "robots robots"),
+        (f"{BEHIND} {MADE} {CAME}", "robots", f"{MADE} {CAME}", "robots robots"),
+        # When nothing matched in the first sentence, the second is one where something did.
+        (f"{MADE} {CAME} {ASIDE}", "quarry", f"{MADE} … {ASIDE}", "quarry"),
+        # A second sentence for which there is no room is left out.
+        (f"{MADE} {LONG}", "robots", MADE, "robots"),
+    ],
+)
+def test_the_excerpt_says_what_was_done_and_shows_what_matched(
+    abstract: str, words: str, text: str, marks: str
+) -> None:
+    passage = excerpt(entry_of(abstract, tuple(words.split())))
+    assert passage.text == text
+    assert marked(passage) == marks.split()
 
 
 def test_two_long_sentences_share_the_room_where_the_match_is_in_the_second() -> None:
@@ -86,15 +84,6 @@ def test_two_long_sentences_share_the_room_where_the_match_is_in_the_second() ->
     assert marked(passage) == ["quarry"]
     assert passage.text.count("…") == 2  # one between them, and one at the end
     assert len(passage.text) <= EXCERPT_LIMIT + 8
-
-
-@pytest.mark.parametrize("abstract", ["", "   "])
-def test_no_abstract_has_no_excerpt(abstract: str) -> None:
-    assert excerpt(entry_of(abstract, ("a",))) == Passage("")
-
-
-def test_one_sentence_is_whole() -> None:
-    assert excerpt(entry_of("Only this policy.", ("policy",))).text == "Only this policy."
 
 
 def test_a_long_sentence_is_cut_around_its_match() -> None:
@@ -112,34 +101,12 @@ def test_M14_a_title_of_2000_characters_is_cut() -> None:
 
 
 def test_marks_of_several_topics_are_one_where_they_meet() -> None:
-    why = (
-        TopicWhy("a", (MatchReason("title", ("multi-agent",), ((2, 13),)),)),
-        TopicWhy(
-            "b",
-            (
-                MatchReason("title", ("agent systems",), ((8, 21),)),
-                MatchReason("title", (), ((90, 99),)),
-            ),
-        ),
-    )
-    paper = Paper(title="A multi-agent systems view")
-    entry = DigestPaper(1, 1, ChangeKind.NEW, paper, NOW, ("s",), 1.0, why)
-    assert headline(entry) == Passage(paper.title, ((2, 21),))
+    title = "A multi-agent systems view"
+    assert headline(titled(title, (2, 13), (8, 21), (90, 99))) == Passage(title, ((2, 21),))
 
 
 def test_a_text_that_was_never_cleaned_is_shown_clean_without_marks() -> None:
-    paper = Paper(title="A \u202epolicy\nhere")
-    entry = DigestPaper(
-        1,
-        1,
-        ChangeKind.NEW,
-        paper,
-        NOW,
-        ("s",),
-        1.0,
-        (TopicWhy("a", (MatchReason("title", ("p",), ((3, 9),)),)),),
-    )
-    assert headline(entry) == Passage("A policy here")
+    assert headline(titled("A \u202epolicy\nhere", (3, 9))) == Passage("A policy here")
 
 
 @given(
@@ -160,7 +127,7 @@ BACKGROUND = (
     "In recent years, the number of published papers has become hard to follow.",
     "How cells divide remains poorly understood, although it was described long ago.",
 )
-LEANING = (
+LEANINGS = (
     "It runs on a single small computer without any other hardware.",
     "For example, a cup may be seen from above and from the side.",
     "Moreover, the two halves are printed from the same soft material.",
@@ -181,21 +148,4 @@ CONTRIBUTIONS = (
 def test_what_the_authors_did_outweighs_background_and_what_leans(contribution: str) -> None:
     value = sentence_value(contribution)
     assert value >= 3
-    assert value > max(map(sentence_value, BACKGROUND + LEANING))
-
-
-@pytest.mark.parametrize("sentence", BACKGROUND + LEANING)
-def test_background_and_what_leans_on_another_sentence_lose(sentence: str) -> None:
-    assert sentence_value(sentence) < 0
-
-
-def test_a_contribution_outweighs_a_result_and_a_result_outweighs_a_plain_sentence() -> None:
-    result = "Experiments on three robots show that falls become half as frequent."
-    plain = "Gravel was bought at a nearby quarry and was sieved by hand twice."
-    assert sentence_value(CONTRIBUTIONS[0]) > sentence_value(result) > sentence_value(plain) == 0
-
-
-def test_a_sentence_too_short_to_say_much_loses() -> None:
-    assert sentence_value("This paper aims to solve this problem.") < sentence_value(
-        "This paper aims to solve the problem of folding wet laundry."
-    )
+    assert value > max(map(sentence_value, BACKGROUND + LEANINGS))

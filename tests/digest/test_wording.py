@@ -67,6 +67,8 @@ LISTED = (ListedDay(date(2025, 3, 14), "page", year_guessed=True),)
         (UNDATED | {"keys": {"arxiv": "hep-th/9912001"}, "year": 2001}, "2001"),
         (UNDATED | {"year": 2014}, "2014"),
         ({"published": datetime(2014, 1, 1, tzinfo=UTC), "precision": "bound"}, "seen 20 Nov 2026"),
+        ({"published": datetime(9999, 12, 31, 23, tzinfo=UTC)}, "31 Dec 9999"),
+        ({"published": datetime(1, 1, 1, tzinfo=UTC)}, "1 Jan 1"),
         (UNDATED, "seen 20 Nov 2026"),
         (UNDATED | {"listed": LISTED}, "listed 14 Mar"),
         ({"listed": LISTED}, "19 Nov 2026, listed 14 Mar"),
@@ -79,25 +81,6 @@ def test_a_paper_has_its_own_date_and_the_last_day_of_a_list_or_the_day_it_was_s
 ) -> None:
     (entry,) = digest([news(structs.replace(PAPER, **changes))]).groups[0].entries  # type: ignore[arg-type]
     assert wording.format_date(entry, "Asia/Tokyo") == text
-
-
-def test_a_date_without_a_time_is_the_same_day_everywhere() -> None:
-    (entry,) = digest([news()]).groups[0].entries
-    assert wording.format_date(entry, "Pacific/Honolulu") == "19 Nov 2026"
-
-
-@pytest.mark.parametrize(
-    ("day", "zone", "text"),
-    [
-        (datetime(9999, 12, 31, 23, tzinfo=UTC), "Asia/Tokyo", "31 Dec 9999"),
-        (datetime(1, 1, 1, 1, tzinfo=UTC), "Pacific/Honolulu", "1 Jan 1"),
-    ],
-)
-def test_the_first_and_last_day_of_the_calendar_are_shown_in_any_zone(
-    day: datetime, zone: str, text: str
-) -> None:
-    (entry,) = digest([news(structs.replace(PAPER, published=day))]).groups[0].entries
-    assert wording.format_date(entry, zone) == text
 
 
 def test_the_words_found_are_named_once_and_not_without_end() -> None:
