@@ -64,8 +64,6 @@ MAX_RESUMPTIONS = 10  # of the transfer of one file
 TIMEOUTS = {"connect": 10.0, "read": 20.0, "write": 20.0, "pool": 5.0}
 ACCEPT = "application/atom+xml, application/rss+xml, application/feed+json, */*;q=0.8"
 
-# Statuses whose body is the answer to a form (RFC 6749, 5.2).
-_FORM_ANSWERS = (200, 400, 401, 403)
 _HINTS = {
     401: "the address needs a user and password",
     403: "it refuses this client; ask its operator, and set `contact`",
@@ -277,10 +275,14 @@ class HttpClient:
     def _read_answer(
         self, request: Request, response: httpcore.Response, watch: Watch
     ) -> Response | Redirect:
-        if request.form is not None:
-            return self._read_form_answer(request, response, watch)
         headers = headers_of(response)
         match response.status:
+            case 200 | 400 | 401 | 403 as status if request.form is not None:  # RFC 6749, 5.2
+                content = read_refusal_body(response, watch)
+                date = headers.get("date", "")
+                return Response(status, str(request.url), content=content, date=date)
+            case _ if request.form is not None:
+                pass
             case 200:
                 return read_response(request, response, watch, self._wall())
             case 206 | 416 if request.begin:
@@ -294,18 +296,6 @@ class HttpClient:
             case 301 | 302 | 303 | 307 | 308 as status if "location" in headers:
                 return Redirect(headers["location"], permanent=status in (301, 308))
         raise self._refusal_error(request, response, watch)
-
-    def _read_form_answer(
-        self, request: Request, response: httpcore.Response, watch: Watch
-    ) -> Response:
-        if response.status not in _FORM_ANSWERS:
-            raise self._refusal_error(request, response, watch)
-        return Response(
-            response.status,
-            str(request.url),
-            content=read_refusal_body(response, watch),
-            date=headers_of(response).get("date", ""),
-        )
 
     def _refusal_error(
         self, request: Request, response: httpcore.Response, watch: Watch

@@ -69,7 +69,7 @@ def _count_matches(fewer: Sequence[Name], more: Sequence[Name]) -> int:
     word.
     """
     by_word: dict[str, list[int]] = defaultdict(list)
-    for position, name in enumerate(more):
+    for position, name in enumerate(more if len(fewer) > LARGE_LIST else ()):
         for word in dict.fromkeys(name):
             by_word[word].append(position)
     matched: set[int] = set()

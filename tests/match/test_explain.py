@@ -149,7 +149,7 @@ def test_each_span_holds_what_was_asked_for(
 ) -> None:
     index = TopicIndex({"topic": topic})
     for match in index.match([paper], [seen]):
-        positive = list(leaves(match.query.root))
+        positive = list(leaves(index.query(match.topic).root))
         terms = [leaf for leaf in positive if isinstance(leaf, Words)]
         terms += [word for leaf in positive if isinstance(leaf, Near) for word in leaf.words]
         assert match.why

@@ -38,23 +38,15 @@ class Match:
     _index: TopicIndex = field(repr=False, compare=False)
     _view: View = field(repr=False, compare=False)
 
-    @property
-    def sources(self) -> tuple[str, ...]:
-        return self._view.sources
-
-    @cached_property
-    def query(self) -> Query:
-        return self._index.query(self.topic)
-
     @cached_property
     def score(self) -> float:
         """How well the paper matches the topic, computed when needed."""
-        return score(self.query, self._view)
+        return score(self._index.query(self.topic), self._view)
 
     @cached_property
     def why(self) -> tuple[MatchReason, ...]:
         """Which words were found in which field, computed when needed."""
-        return explain(self.query, self._view)
+        return explain(self._index.query(self.topic), self._view)
 
 
 class TopicIndex:
@@ -202,22 +194,17 @@ class TopicIndex:
         In the order of `match`, whose arguments it takes; `name` gives the name of a topic's
         number. Use it for very many matches of which few are looked at.
         """
-        at, topics, _ = self._columns(papers, sources, scored=False)
+        at, topics, _ = self.scores(papers, sources, scored=False)
         return at, topics
 
     def scores(
-        self, papers: Iterable[Paper], sources: Iterable[Sequence[str]] | None = None
-    ) -> tuple[Numbers, Numbers, Numbers]:
-        """Return `pairs`, and how well each paper matches its topic: `Match.score`, but faster."""
-        return self._columns(papers, sources, scored=True)
-
-    def _columns(
         self,
         papers: Iterable[Paper],
-        sources: Iterable[Sequence[str]] | None,
+        sources: Iterable[Sequence[str]] | None = None,
         *,
-        scored: bool,
+        scored: bool = True,
     ) -> tuple[Numbers, Numbers, Numbers]:
+        """Return `pairs`, and how well each paper matches its topic: `Match.score`, but faster."""
         columns = []
         for first, views in _view_batches(papers, sources):
             at, topics, scores = self._match_batch(views, scored=scored)

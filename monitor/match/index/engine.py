@@ -127,17 +127,12 @@ class Leaves:
         # By leaf, and for words and phrases also by their fields and phrases.
         self._numbers: dict[object, int] = {}
         self._checked: dict[int, Words | Near] = {}
-        self._rarities = array("d", [0.0])
+        self.rarities = array("d", [0.0])  # by leaf: how informative it is
         self._families: dict[str, list[tuple[int, Author]]] = defaultdict(list)
         self._family_beginnings: list[tuple[int, Author]] = []
         self._labels: dict[str, list[tuple[int, Label]]] = defaultdict(list)
         self._matching_names: dict[tuple[str, str], tuple[int, ...]] = {}
         self._asks_venue = False
-
-    @property
-    def rarities(self) -> Numbers:
-        """By leaf: how informative it is."""
-        return np.asarray(self._rarities)
 
     # ── topics ask ──────────────────────────────────────────────────────────────────
 
@@ -164,8 +159,8 @@ class Leaves:
                 return self._number_name(leaf)
 
     def _new_number(self, information: float) -> int:
-        self._rarities.append(information)
-        return len(self._rarities) - 1
+        self.rarities.append(information)
+        return len(self.rarities) - 1
 
     def _link(self, phrases: Sequence[int], fields: Sequence[str], information: float) -> int:
         number = self._new_number(information)
@@ -220,7 +215,7 @@ class Leaves:
         leaves = keys >> 32
         new = np.diff(leaves, prepend=-1) != 0
         rows = np.cumsum(new)
-        row_of = np.zeros(len(self._rarities), np.int32)
+        row_of = np.zeros(len(self.rarities), np.int32)
         row_of[leaves[new]] = rows[new]
         width = -(-len(views) // 64)
         return PresentLeaves(row_of, bit_rows(rows, keys & 0xFFFFFFFF, width)), hits
@@ -411,17 +406,15 @@ class Engine:
     ) -> Numbers:
         """Return how well papers match the topics in these rows of a group."""
         scores = np.empty(len(papers))
-        leaves_of = group.columns[1]
+        leaves_of, rarities = group.columns[1], np.asarray(self._leaves.rarities)
         block = max(1, _CELLS_PER_BLOCK // leaves_of.shape[1])
         for first in range(0, len(papers), block):
             at = slice(first, first + block)
             placed, paper = leaves_of[rows[at]], papers[at, np.newaxis]
             words = present.rows[present.row_of[placed], paper >> 6]
             has = (words >> (paper & 63).astype(np.uint64) & np.uint64(1)).astype(bool)
-            information = self._leaves.rarities[placed]
-            scores[at] = score_pairs(
-                group.shape, placed, has, counts.at(placed, paper), information
-            )
+            at_places = counts.at(placed, paper)
+            scores[at] = score_pairs(group.shape, placed, has, at_places, rarities[placed])
         return scores
 
     def _above_threshold(

@@ -316,8 +316,7 @@ def _field(token: Token) -> str:
     name = token.text[:-1].lower()
     if name in FIELDS:
         return name
-    prefix_match = next((field for field in FIELDS if name[:3] == field[:3]), None)
-    nearest = prefix_match or next(iter(difflib.get_close_matches(name, FIELDS, 1)), None)
+    nearest = next(iter(difflib.get_close_matches(name, FIELDS, 1)), None)
     hint = f"did you mean {nearest}:?" if nearest else f"the fields are {', '.join(FIELDS)}"
     raise token.fault(f"there is no field {token.text}", f"{hint}; quote text that has a colon")
 
