@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import gzip
 import io
 import tracemalloc
 from collections.abc import Callable
@@ -31,17 +30,6 @@ def test_what_is_saved_never_stands_in_memory(site: Site, tmp_path: Path) -> Non
     assert (tmp_path / "saved").read_bytes() == body
     assert most < 1.5 * len(body)  # of which one is the server's
     assert site.headers()["accept-encoding"] == "identity"
-
-
-def test_F03_what_is_saved_has_a_cap_and_a_ratio(site: Site, tmp_path: Path) -> None:
-    bomb = gzip.compress(b"0" * 20_000_000)
-    with (tmp_path / "saved").open("w+b") as file:
-        site.answers("/", body=b"x" * 1000)
-        with pytest.raises(FetchError, match="larger than 999 bytes"):
-            site.save(file, max_bytes=999)
-        site.answers("/", body=bomb, headers={"Content-Encoding": "gzip"})
-        with pytest.raises(FetchError, match="100 times its size"):
-            site.save(file, max_bytes=10**9)
 
 
 def test_F02_what_was_cut_is_saved_without_validators(site: Site, tmp_path: Path) -> None:
