@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from monitor.errors import QueryError
 from monitor.kept import forget
-from monitor.match import Query, TopicIndex, parse_query
+from monitor.match import TopicIndex, parse_query
 from monitor.match.index import texts
-from monitor.match.language.tree import Edge, Not, Words
 from monitor.model import Paper
 from monitor.text import cut, words, words_of_piece
 from tests.match import duel
@@ -88,20 +87,11 @@ def test_matches_come_in_the_order_of_papers_and_topics() -> None:
     assert all(match.paper is papers[match.position] for match in index.match(papers))
 
 
-def test_a_query_made_by_hand_of_a_negation_is_still_found() -> None:
-    absent = Not(Words(("title",), (Edge("robot", 0, 1),), 1))
-    index = TopicIndex({"a": Query("", absent)})
-    assert len(list(index.match([Paper("Agent"), Paper("Robot")]))) == 1
-
-
-def test_sources_must_be_as_many_as_papers() -> None:
-    with pytest.raises(ValueError, match="zip"):
-        list(TopicIndex({"a": "agent"}).match([Paper("Agent")], []))
-
-
-def test_no_topics_and_no_papers() -> None:
+def test_no_topics_no_papers_and_sources_of_other_papers() -> None:
     assert list(TopicIndex({}).match([Paper("Agent")])) == []
     assert list(TopicIndex({"a": "agent"}).match([])) == []
+    with pytest.raises(ValueError, match="zip"):
+        list(TopicIndex({"a": "agent"}).match([Paper("Agent")], []))
 
 
 def test_why_can_be_asked_again_by_name() -> None:
@@ -206,13 +196,6 @@ def test_many_changes_of_one_topic_leave_nothing_behind() -> None:
     papers = [Paper("Word1"), Paper("word3 policy"), Paper("A plan")]
     assert found(index, papers) == [(0, "a"), (1, "still"), (2, "last")]
     assert sum(len(group) for group in index._engine._groups.values()) == 3
-
-
-def test_a_topic_asks_for_a_beginning_of_words_that_were_read_before() -> None:
-    index = TopicIndex({"a": "agent"})
-    assert found(index, [Paper("Policies of agents")]) == [(0, "a")]
-    index.replace("b", "polic*")
-    assert found(index, [Paper("Policies of agents")]) == [(0, "a"), (0, "b")]
 
 
 # ── texts in pieces ─────────────────────────────────────────────────────────────────

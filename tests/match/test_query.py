@@ -28,6 +28,7 @@ def tree(topic: str) -> object:
         ("Title:agent", "title:agent"),
         ("title: agent", "title:agent"),
         ("title:(agent OR policy)", "title:agent OR title:policy"),
+        ("title:(agent -robot)", "title:agent -title:robot"),
         ("  Agents", "agent"),
         ("β-VAE", r"$\beta$-VAE"),
         ("  agent \n policy ", "agent policy"),
