@@ -20,7 +20,6 @@ from bibtexparser.middlewares.names import (
     split_multiple_persons_names,
 )
 
-from monitor.kept import kept
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
 from monitor.sources.api.values import arxiv_link, doi_link, terms
 from monitor.sources.base import Source, failure, reading
@@ -150,7 +149,6 @@ def _names(line: str) -> tuple[str, ...]:
     return tuple(name for name in names if name and not _OTHERS.fullmatch(name))
 
 
-@kept(4096)  # the authors of a file repeat
 def _name(written: str) -> str:
     """Return `von Last, Jr, First` as `First von Last Jr`; a name in braces has no parts."""
     if _PARTS.match(written):  # "given=Jean, prefix=de la, family=Fontaine" of BibLaTeX

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 DAY = timedelta(days=1)
@@ -50,7 +49,6 @@ def american_holidays(day: date) -> bool:
     )
 
 
-@lru_cache(maxsize=16)
 def _public_holidays(year: int) -> frozenset[date]:
     """Return the movable and fixed public holidays of the United States (5 U.S.C. 6103)."""
     fixed = [date(year, 6, 19), date(year, 7, 4), date(year, 11, 11)]

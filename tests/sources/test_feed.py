@@ -439,11 +439,11 @@ def test_F3_a_feed_without_entries_is_a_success() -> None:
         ("<data><item><title>x</title></item></data>", "neither RSS"),
         ('{"error": "rate limited"}', "no list of items"),
         ('{"items": []}', "no list of items"),
-        ('{"items": [1, 2]}', "no entry is a paper: entry is not an object"),
+        ('{"items": [1, 2]}', "no record is a paper: entry is not an object"),
         ("{not json", "cannot be read"),
         ("[" * 100_000, "cannot be read|too deeply"),
         ('<rss version="2.0"><channel><title>c', "before its first entry"),
-        (rss("<pubDate>x</pubDate>"), "no entry is a paper: entry has no title and no text"),
+        (rss("<pubDate>x</pubDate>"), "no record is a paper: entry has no title and no text"),
         (
             '<feed xmlns="http://www.w3.org/2005/Atom" '
             'xmlns:opensearch="http://a9.com/-/spec/opensearch/1.1/"><title>t</title>'

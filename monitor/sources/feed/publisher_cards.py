@@ -234,12 +234,11 @@ def _chinese_names(line: str) -> str:
     RSSHub puts spaces between names, and behind each the numbers of its institutes.
     """
     line = _FOOTNOTES.sub("", line)
-    names = [name.strip() for name in _BETWEEN_CHINESE_NAMES.split(line)]
     words = line.split()
-    if len(names) == 1 and len(words) > 1:
-        is_chinese = line.lower() == line.upper() and all(len(word) > 1 for word in words)
-        names = words if is_chinese else []
-    return "; ".join(filter(None, names))
+    if len(words) == 1 or _BETWEEN_CHINESE_NAMES.search(line):
+        return _BETWEEN_CHINESE_NAMES.sub("; ", line)
+    is_chinese = line.lower() == line.upper() and all(len(word) > 1 for word in words)
+    return "; ".join(words) if is_chinese else ""
 
 
 def _card_of_items(markup: str) -> Card | None:

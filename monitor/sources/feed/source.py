@@ -7,13 +7,13 @@ bytes ── begins with { or [ ──> json_feed ────┐
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from textwrap import shorten
 
 from monitor.model import Document, Paper, Reading, Rejected
 from monitor.sources.api.values import terms
-from monitor.sources.base import Source, failure
+from monitor.sources.base import Source, failure, reading
 from monitor.sources.feed.json_feed import Entry, FeedError, read_json
 from monitor.sources.feed.publisher_cards import bare_title, read_card
 from monitor.sources.feed.xml_feed import read_xml
@@ -62,17 +62,14 @@ class Feed(Source):
                 feed = read_xml(content, document.url, document.content_type)
         except FeedError as fault:
             return failure(str(fault))
-        papers: list[Paper] = []
-        rejected: list[Rejected] = []
+        records: list[Paper | Rejected] = []
         for number, entry in enumerate(feed.entries, start=1):
             base, now = document.url or feed.home, self._clock()
             result = entry if isinstance(entry, str) else to_paper(entry, base, now)
-            if isinstance(result, Paper):
-                papers.append(result)
-            else:
-                rejected.append(Rejected(f"entry {number}", result))
-        error = f"no entry is a paper: {rejected[0].why}" if rejected and not papers else ""
-        return Reading(tuple(papers), tuple(rejected), error, feed.complete and not error)
+            records.append(
+                Rejected(f"entry {number}", result) if isinstance(result, str) else result
+            )
+        return reading(records, feed.complete)
 
 
 def to_paper(entry: Entry, base: str, now: datetime) -> Paper | str:
@@ -91,7 +88,9 @@ def to_paper(entry: Entry, base: str, now: datetime) -> Paper | str:
     announce = entry.announce or card.announce or old_announce
     address = absolute_link(entry.link, base)  # names the entry, so no part of it is cut
     url = without_tracking(address)
-    keys, version = _identify(entry, (url, card.doi, old_id))
+    # arXiv names the version at the start of a summary, at the latest.
+    in_summary = entry.summary[:MAX_ARXIV_NAME] if entry.summary.startswith("arXiv:") else ""
+    keys, version = identifiers((*entry.identifiers, url, card.doi, old_id, in_summary))
     venue = text(entry.venue) or card.venue
     # arXiv's old feeds date the day, not its entries.
     published = entry.published or card.published or (entry.issued if old_id else None)
@@ -122,14 +121,6 @@ def _split_title(title: str) -> tuple[str, str, str, str]:
         return title, "", "", ""
     how = _OLD_ANNOUNCE.get(note["how"], "")
     return title[: note.start()], note["id"], note["category"], how
-
-
-def _identify(
-    entry: Entry, more: tuple[str, ...]
-) -> tuple[Mapping[str, str | tuple[str, ...]], int | None]:
-    """Return keys and version; arXiv names the version at the start of a summary, at the latest."""
-    in_summary = entry.summary[:MAX_ARXIV_NAME] if entry.summary.startswith("arXiv:") else ""
-    return identifiers((*entry.identifiers, *more, in_summary))
 
 
 def _authors(names: Sequence[str], is_arxiv: bool) -> tuple[str, ...]:

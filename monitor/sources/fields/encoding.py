@@ -144,7 +144,7 @@ def is_null(content: bytes) -> bool:
 def drop_nulls(content: bytes) -> tuple[bytes, tuple[Rejected, ...]]:
     """Return a document without its runs of NUL bytes, and where they were.
 
-    A run in the middle becomes a line end, so that what follows it begins a line. In UTF-16 and
+    A run becomes a line end, so that what follows it begins a line. In UTF-16 and
     UTF-32 NUL bytes belong to characters, and in gzip, which may be padded with them, to numbers.
     """
     if b"\0" not in content:
@@ -155,13 +155,9 @@ def drop_nulls(content: bytes) -> tuple[bytes, tuple[Rejected, ...]]:
         return rest, (_rejected(0, leading),) if leading else ()
     if encoding_of(content)[0] != "utf-8":
         return content, ()
-    rejected: list[Rejected] = []
-
-    def line_end(run: re.Match[bytes]) -> bytes:
-        rejected.append(_rejected(run.start(), len(run.group())))
-        return b"\n" if run.start() > 0 and run.end() < len(content) else b""
-
-    return _ANYWHERE.sub(line_end, content), tuple(rejected)
+    runs = list(_ANYWHERE.finditer(content))
+    content = _ANYWHERE.sub(b"\n", content).lstrip(b"\n") if runs else content
+    return content, tuple(_rejected(run.start(), len(run.group())) for run in runs)
 
 
 def _rejected(start: int, count: int) -> Rejected:

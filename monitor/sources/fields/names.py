@@ -17,8 +17,7 @@ _CHINESE_SEPARATORS = str.maketrans("；、，", ";;,")
 _OF_NAME_BEFORE = re.compile(r"(?:(?i:jr|sr|ii|iii|iv|phd|md)\.?|(?:[^\W\d_]{1,2}\.[ -]?)+)$")
 # One word, or particles before it.
 _FAMILY_NAME = re.compile(rf"(?:(?i:{'|'.join(sorted(PARTICLES))})\s+)*[^\W\d_][\w'’.-]*$")
-_PARENTHESES = re.compile(r"([()])")
-_GAP = re.compile(r"\s+(?=[,;]|$)")
+MAX_NESTED = 4  # parentheses
 _AFFILIATION = re.compile(r"\s*\([^()]*\)")
 _INITIAL = re.compile(r"(?:^|[\s.-])[^\W\d_]\.?(?=$|[\s.-])")
 
@@ -88,12 +87,6 @@ def _is_turned(parts: Sequence[str]) -> bool:
 
 def without_affiliations(names: str) -> str:
     """Drop what arXiv has in parentheses after names, nested ones too."""
-    pieces, depth = [], 0
-    for part in _PARENTHESES.split(names):
-        depth += {"(": 1, ")": -1}.get(part, 0)
-        if depth == 0 and part != ")":
-            pieces.append(part)
-        depth = max(depth, 0)
-    if depth:  # one that is never closed may hold names
-        return _AFFILIATION.sub("", names)
-    return _GAP.sub("", "".join(pieces))
+    for _ in range(MAX_NESTED if "(" in names else 0):
+        names = _AFFILIATION.sub("", names)
+    return names

@@ -104,7 +104,6 @@ def _compile(patterns: dict[Kind, str], end: str = "") -> re.Pattern[str]:
 _TEXT_PATTERN = _compile(_TEXTS)
 _WORD = _compile(_WORDS, r"(?!\w)")
 _DATES = tuple(re.compile(form, re.IGNORECASE) for form in _DATE_FORMS)
-_ANY_DATE = re.compile(re.sub(r"\?P<\w+>", "?:", "|".join(_DATE_FORMS)), re.IGNORECASE)
 # Bullets, boxes to tick, pictures.
 _BETWEEN = re.compile(r"(?:\[[^\[\]]*\]|[^\w·\[-]|_+(?![^\W_])|-(?!\s|$)|(?<!\w)o(?!\w))*")
 _INVISIBLE = re.compile("[\u200b-\u200f\u2060\ufe0f\ufeff]")
@@ -129,9 +128,10 @@ def _find_signs(text: str) -> Sign:
     date: re.Match[str] | None = None
     position = _end_of_signs(text, 0)
     while position < len(text):
-        if match := _ANY_DATE.match(text, position):
+        dates = (form.match(text, position) for form in _DATES)
+        if match := next(filter(None, dates), None):
             kinds.add(Kind.DATE)
-            date = date or next(m for form in _DATES if (m := form.match(text, position)))
+            date = date or match
         elif match := _WORD.match(text, position):
             kinds.add(Kind[str(match.lastgroup)])
         else:
