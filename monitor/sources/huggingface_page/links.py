@@ -15,7 +15,6 @@ from monitor.sources.huggingface_page.furniture import Kind, find_sign
 
 # Unicode reserves these characters for use inside a program.
 START, END, NUMBER, AFTER_ADDRESS = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3"
-MAX_LINK_CHARS = 20_000
 RUNNING_TEXT = 60  # characters before a link on its line that make it a part of a sentence
 MIN_NUMBERS = 5  # at the start of lines, where the text has no list of addresses
 MIN_NUMBERS_AFTER = 3
@@ -81,9 +80,7 @@ def mark_links(text: str) -> tuple[str, bool]:
     marker.numbered_before = before >= after and has_list
     marker.numbered_after = after > before and after >= MIN_NUMBERS_AFTER
     is_markdown = marker.numbered_after or bool(re.search(r"\]\([^()\s]*\)", text))
-    text = _TAG.sub(
-        lambda tag: " " + _lines(tag[0]), _IMAGE.sub(lambda image: _lines(image[0]), text)
-    )
+    text = _TAG.sub(lambda tag: f" {_lines(tag)}", _IMAGE.sub(_lines, text))
     text = _ANCHOR.sub(marker.mark_anchor, text)
     marker.end_of_last = 0
     text = _LINK.sub(marker.mark_link, text)
@@ -92,8 +89,10 @@ def mark_links(text: str) -> tuple[str, bool]:
     return _ADDRESS.sub(_mark_address, text), is_markdown
 
 
-def _lines(notation: str) -> str:
-    return "\n" * notation.count("\n")
+def _lines(notation: str | re.Match[str]) -> str:
+    """Return the line ends of what goes."""
+    written = notation if isinstance(notation, str) else notation[0]
+    return "\n" * written.count("\n")
 
 
 def _normal(label: str) -> str:
@@ -116,7 +115,7 @@ class _Marker:
     def take_address(self, line: re.Match[str]) -> str:
         label = _normal(line["number"] or line["label"])
         self.by_label.setdefault(label, line["url"] or line["to"])
-        return _lines(line[0])
+        return _lines(line)
 
     def mark_link(self, link: re.Match[str]) -> str:
         """Mark a link with its address, or one whose label has an address."""
@@ -139,7 +138,7 @@ class _Marker:
         head, tail = link.string[link.start() : start], link.string[link.end(group) : link.end()]
         before = head[: len(head) - len(head.lstrip(" \t#>*+•-"))]
         opening = link.start() + len(before)
-        line_start = link.string.rfind("\n", 0, opening) + 1
+        line_start = link.string.rfind("\n", max(0, opening - RUNNING_TEXT), opening) + 1
         lead = opening - max(self.end_of_last, line_start)
         self.end_of_last = link.end()
         if lead >= RUNNING_TEXT or _URL_TEXT.fullmatch(text):
