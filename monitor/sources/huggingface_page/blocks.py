@@ -15,7 +15,6 @@ from monitor.text import clean
 
 LONG_LINE = 300  # characters; lines this long are not wrapped: each is a block of its own
 WRAPPED_LINE = 60  # characters; a line after one this long may be the rest of its paragraph
-FULL_LINE = 70  # characters; a longer line was broken only where its words had no room
 MAX_QUOTED_CHARS = 60
 MAX_NAME_CHARS = 80  # of an organisation, or the person who submitted a paper
 TITLE_HEADING = 3  # level; those of the page's own titles are lower
@@ -124,7 +123,7 @@ class _Splitter:
             self.joins = not _is_alone(bare, before_dot, self.joins, "")
             return
         before = last.lines[-1] if last and last.lines else ""
-        joins = self.joins and not level and not _had_room(before, bare)
+        joins = self.joins and not level
         if last and last.heading:  # a title of several lines
             joins = joins and (is_indented or len(before) >= WRAPPED_LINE)
         alone = _is_alone(bare, before_dot, joins, before)
@@ -145,22 +144,12 @@ def _is_name(draft: _Draft | None) -> bool:
     return bool(draft and len(draft.lines) == 1 and len(draft.lines[0]) <= MAX_NAME_CHARS)
 
 
-def _had_room(before: str, text: str) -> bool:
-    """Whether the line before is too short to have been wrapped where this one begins."""
-    if len(before) >= WRAPPED_LINE or len(text) < FULL_LINE:
-        return False
-    return len(before) + len(text.split(maxsplit=1)[0]) < WRAPPED_LINE
-
-
 def _is_alone(text: str, before_dot: bool, joins: bool, before: str) -> bool:
     if len(text) >= LONG_LINE or (before_dot and len(text) < WRAPPED_LINE):
         return True
     if len(before) < WRAPPED_LINE and find_sign(before).kind is Kind.SUBMITTED:
         return True
-    if joins and ("·" in before or (before.endswith(",") and text.isdigit())):
-        return False  # the second line of a date
-    sign = find_sign(text)
-    kind = Kind.TEXT if sign.date and text.endswith(",") else sign.kind
+    kind = find_sign(text).kind
     if joins and len(before) >= WRAPPED_LINE and kind in (Kind.HEADER, Kind.OTHER, Kind.COUNT):
         return False
     return kind is not Kind.TEXT or (len(_split_at_dot(text)) > 1 and text[-1] != ",")
