@@ -140,6 +140,12 @@ class House:
             app.once.ingest()
             return {sent.subscription: sent.papers for sent in app.once.digest()}
 
+    def make_due(self, *papers: tuple[str, str]) -> None:
+        """Read papers, by default one, and let the time come at which their digest is due."""
+        self.add("1.txt", *(papers or [AGENTS]))
+        self.run()
+        self.clock.move(days=1)
+
     def next_morning(self) -> dict[str, int]:
         self.clock.move(days=1)
         return self.run()

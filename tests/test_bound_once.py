@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import pytest
-
 PACKAGE = Path(__file__).parent.parent / "monitor"
 
 
@@ -65,33 +63,3 @@ def test_no_module_binds_a_name_twice():
         if (names := bound_twice(file.read_text(encoding="utf-8")))
     }
     assert not twice
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "LIMIT = 4\nLIMIT = 10_000",
-        "LIMIT: int = 4\nA, LIMIT = 1, 2",
-        "def read(): ...\ndef read(): ...",
-        "from json import loads as read\nclass read: ...",
-        "if True:\n    LIMIT = 4\nLIMIT = 5",
-        "try:\n    LIMIT = 4\nfinally:\n    LIMIT = 5",
-    ],
-)
-def test_two_bindings_are_found(source):
-    assert len(bound_twice(source)) == 1
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "if TYPE_CHECKING:\n    import a\nelse:\n    a = None",
-        "try:\n    import a\nexcept ImportError:\n    a = None",
-        "@overload\ndef f(x: int): ...\n@typing.overload\ndef f(x: str): ...\ndef f(x): ...",
-        "import a.b\nimport a.c",
-        "TABLE = {}\nTABLE[1] = 2\nTABLE.value = 3",
-        "def f():\n    LIMIT = 4\nLIMIT = 5",
-    ],
-)
-def test_bindings_that_exclude_each_other_count_once(source):
-    assert not bound_twice(source)

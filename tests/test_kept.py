@@ -33,15 +33,6 @@ def test_a_result_is_worked_out_once_until_it_is_forgotten() -> None:
     assert asked == ["agents", "agents"]
 
 
-def test_only_so_many_results_are_kept() -> None:
-    @kept(2)
-    def double(number: int) -> int:
-        return 2 * number
-
-    assert [double(number) for number in range(5)] == [0, 2, 4, 6, 8]
-    assert double.cache_info().currsize == 2
-
-
 def test_what_keeps_in_another_way_is_asked_to_let_go() -> None:
     before = times_forgotten()
     own = {"agents": 6}

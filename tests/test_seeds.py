@@ -13,7 +13,6 @@ import pytest
 from monitor.resources import resource
 from monitor.store.papers import papers
 from tests.house import House, newest_digest
-from tests.seeds import count_false_dates, listed_days
 from tests.servers.slack import TOKEN, SlackServer
 from tests.servers.smtp import Received, ScriptedSmtp
 
@@ -41,25 +40,6 @@ def any_house(request: pytest.FixtureRequest, house: House) -> House:
     if request.param == "postgresql":
         house.settings["store"] = request.getfixturevalue("postgres_url")
     return house
-
-
-@pytest.mark.parametrize(
-    ("published", "days", "count"),
-    [
-        (["2026-03-12T00:00:00+00:00", None], ["2026-03-12", "2026-03-14"], 1),
-        (["2024-10-07T00:00:00+00:00", "2024"], ["2026-03-12", "2026-03-12"], 0),
-        ([None, None], ["2026-03-12", "2026-03-12"], 0),
-    ],
-)
-def test_a_date_is_false_if_it_is_the_day_of_a_list(
-    published: list[str | None], days: list[str], count: int
-):
-    records = [
-        {"published": date, "listed": [{"day": day, "year_guessed": True}]}
-        for date, day in zip(published, days, strict=True)
-    ]
-    assert count_false_dates(records) == count
-    assert sum(listed_days(records).values()) == 2
 
 
 def test_the_seeds_in_the_order_of_their_names(any_house: House):

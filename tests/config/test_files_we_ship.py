@@ -53,14 +53,6 @@ def test_the_demo_is_a_lab_with_topics_and_groups() -> None:
     assert set(settings.subscriptions) == {"rl-team", "agents-team", "reading-group"}
 
 
-def test_the_demo_tells_a_new_user_what_each_setting_is_for() -> None:
-    text = (resource("seeds") / "monitor.yaml").read_text(encoding="utf-8")
-    for setting in ("store:", "kind: huggingface-page", "path:", "news:", "since:", "max:"):
-        line = next(line for line in text.splitlines() if line.strip().startswith(setting))
-        before = text.splitlines()[text.splitlines().index(line) - 1]
-        assert "#" in line or before.startswith("#"), setting
-
-
 def test_the_schema_of_the_docs_is_the_one_in_force() -> None:
     """`python -m monitor.config > docs/monitor.schema.json` makes it anew."""
     assert json.loads((DOCS / "monitor.schema.json").read_text("utf-8")) == config.schema()

@@ -139,10 +139,3 @@ def test_a_wrong_line_is_reported_with_its_number_and_no_line_hides_another(writ
         (2, "(file)"), (3, "(file)"), (4, "topics.a"), (5, "topics.c.qeury"),
         (5, "topics.c.query"), (6, "(file)"), (7, "(file)"), (8, "topics.e.query"),
     ]  # fmt: skip
-
-
-def test_a_line_and_a_file_may_not_have_the_same_name(write: Write) -> None:
-    path = write(MAIN + "    topics: {marl: {query: a1}}")
-    write(LINES, "many.jsonl")
-    (fault,) = check(path, {})
-    assert (fault.line, fault.where) == (1, "topics.marl")

@@ -8,7 +8,7 @@ import pytest
 
 from monitor.store.engine.database import Database
 from monitor.store.engine.opening import open_store
-from tests.house import AGENTS, House
+from tests.house import House
 from tests.servers.smtp import ScriptedSmtp
 from tests.store.scenes import subscribe, watch
 
@@ -27,9 +27,7 @@ def store(url: str) -> Iterator[Database]:
 def due(house: House, smtp: ScriptedSmtp) -> House:
     """A house whose only digest is due, by mail to one address."""
     house.by_mail(smtp.port)
-    house.add("a.txt", AGENTS)
-    house.run()
-    house.clock.move(days=1)
+    house.make_due()
     return house
 
 

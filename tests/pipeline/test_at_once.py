@@ -14,7 +14,7 @@ from monitor.model import DeliveryState
 from monitor.pipeline.compose import compose
 from monitor.pipeline.deliver import deliver_group
 from monitor.store.digests import incidents, outbox
-from tests.house import AGENTS, House
+from tests.house import House
 from tests.patience import PATIENCE, wait
 from tests.servers.smtp import Hold, ScriptedSmtp
 
@@ -27,9 +27,7 @@ def due(house: House, smtp: ScriptedSmtp) -> House:
     """A digest that is due to twenty people, four mails at a time."""
     people = [f"reader{number}@example.org" for number in range(READERS)]
     house.by_mail(smtp.port, *people, connections=CONNECTIONS, unknown="hold")
-    house.add("a.txt", AGENTS)
-    house.run()
-    house.clock.move(days=1)
+    house.make_due()
     return house
 
 

@@ -6,12 +6,8 @@ import json
 from datetime import timedelta
 from pathlib import Path
 
-from monitor.model import DeliveryState
 from tests.downtime import down, faults
 from tests.house import House
-from tests.servers.smtp import ScriptedSmtp
-
-FRIDAY = 27 - 21  # days after the house's Saturday
 
 
 def test_D03_thirty_days_down_are_one_digest_each_with_all_of_their_papers(tmp_path: Path):
@@ -50,37 +46,3 @@ def test_D03_of_thirty_days_the_first_are_listed_by_their_titles_and_none_is_lef
     assert {entry.paper_id for entry in digest.best(400)} == {
         entry.paper_id for entry in entries if not entry.late
     }
-
-
-def test_mail_that_is_down_from_friday_to_monday_loses_nothing(house: House, smtp: ScriptedSmtp):
-    """Each morning supersedes the digest of the one before, which reached nobody."""
-    house.by_mail(smtp.port, "ada@example.org", "grace@example.org")
-    house.settings["topics"] = {"all": {"query": "observations"}}
-    house.clock.move(days=FRIDAY - 1, hours=3)
-    morning(house, 0)
-    smtp.always["greeting"] = "421 4.3.2 the power is off"
-    for day in range(1, 4):
-        assert morning(house, day) == 1
-    assert smtp.received == []
-    smtp.always.clear()
-    assert morning(house, 4) == 0
-    assert sorted(mail.recipient for mail in smtp.received) == [
-        "ada@example.org",
-        "grace@example.org",
-    ]
-    for mail in smtp.received:
-        for day in range(1, 5):
-            assert f"Day {day} of the observations".encode() in mail.content
-    assert house.states() == [DeliveryState.SENT] * 2 + [DeliveryState.SUPERSEDED] * 6
-
-
-def morning(house: House, day: int) -> int:
-    """Run twice, as a cron job, on one more day with a paper of its own; return the status."""
-    house.clock.move(days=1)
-    if day:
-        house.add(f"{day}.txt", (f"Day {day} of the observations", "We looked once more."))
-    first = house.command("run", "--now", house.clock.at.isoformat())
-    house.clock.move(hours=3)
-    second = house.command("run", "--now", house.clock.at.isoformat())
-    house.clock.move(hours=-3)
-    return max(first.status, second.status)

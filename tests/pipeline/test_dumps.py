@@ -140,28 +140,6 @@ def test_F13_what_is_set_aside_is_counted_and_the_first_of_it_kept(dumped: House
     assert summarise(dumped.ingest()) == [("a.jsonl", "ok", 0, 0, 2)]
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "bibtex"])
-def test_a_link_out_of_the_folder_is_a_failed_run_and_a_problem_until_it_is_allowed(
-    house: House, kind: str
-):
-    good, other = {
-        "jsonl": (lines([1]), lines([2])),
-        "bibtex": (b"@book{a, title = {Ants at Work}}\n", b"@book{b, title = {Seas of Mud}}\n"),
-    }[kind]
-    house.settings["sources"] = {"all": {"kind": kind, "path": "dumps/*"}}
-    (house.folder / "outside").write_bytes(other)
-    put(house, good)
-    (house.folder / "dumps" / "b").symlink_to(house.folder / "outside")
-    read, refused = house.ingest()
-    assert (read.outcome, read.new) == (RunOutcome.OK, 1)
-    assert (refused.outcome, refused.document) == (RunOutcome.FAILED, "b")
-    (problem,) = house.problems()
-    assert "dumps/b is a link that leads out of" in problem and "follow_links: true" in problem
-    house.settings["sources"]["all"]["follow_links"] = True
-    assert [run.new for run in house.ingest() if run.document] == [1]
-    assert house.problems() == ()
-
-
 NULS = b"\0" * 300_000
 
 
@@ -240,15 +218,6 @@ def test_an_empty_list_is_read_once(dumped: House):
     put(dumped, b"[]")
     assert summarise(dumped.ingest()) == [("a.jsonl", "ok", 0, 0, 0)]
     assert summarise(dumped.ingest()) == UNCHANGED
-
-
-def test_one_broken_dump_stops_no_other(dumped: House):
-    put(dumped, b"PK\x03\x04", "a.zip")
-    put(dumped, lines([1]), "b.jsonl")
-    assert summarise(dumped.ingest()) == [
-        ("a.zip", "failed", 0, 0, 0),
-        ("b.jsonl", "ok", 1, 1, 0),
-    ]
 
 
 def test_a_file_that_is_cut_is_parsed_once(house: House):

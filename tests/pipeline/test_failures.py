@@ -31,9 +31,7 @@ def both(house: House, smtp: ScriptedSmtp) -> House:
     house.by_mail(smtp.port)
     house.settings["subscriptions"]["lab"]["channels"] = ["pages"]
     house.settings["operator"] = {"email": "ops@example.org"}
-    house.add("1.txt", AGENTS)
-    house.run()
-    house.clock.move(days=1)
+    house.make_due()
     return house
 
 
@@ -177,9 +175,7 @@ def test_a_store_that_refuses_some_digests_names_each_and_sends_the_others(
     lab = house.settings["subscriptions"]["lab"]
     for name in ("one", "two", "three"):
         house.settings["subscriptions"][name] = dict(lab)
-    house.add("1.txt", AGENTS)
-    house.run()
-    house.clock.move(days=1)
+    house.make_due()
     freeze, failed = freeze_digest.freeze, {}
 
     def full(tx: Any, digest: Digest, *result: Any) -> Any:
@@ -199,9 +195,7 @@ def test_a_store_that_refuses_some_digests_names_each_and_sends_the_others(
 def test_a_store_that_takes_nothing_more_still_tells_who_failed(
     house: House, monkeypatch: pytest.MonkeyPatch
 ):
-    house.add("1.txt", AGENTS)
-    house.run()
-    house.clock.move(days=1)
+    house.make_due()
     failed: dict[str, Exception] = {}
     composing = False
     monkeypatch.setattr(Database, "writing", refusing(lambda: composing))

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from monitor.model import RunOutcome
 from tests.house import SATURDAY, House
 from tests.servers.web import MisbehavingServer
 
@@ -103,14 +102,6 @@ def test_an_empty_feed_is_a_success(fed: House, web: MisbehavingServer):
     assert one(fed) == ("ok", 0, 0)
 
 
-def test_a_first_reading_tells_of_the_last_seven_days(fed: House, web: MisbehavingServer):
-    old = [item(n, SATURDAY - timedelta(days=n)) for n in (1, 6, 8, 400)]
-    serve(web, feed(*old))
-    assert one(fed) == ("ok", 4, 4)
-    fed.run()
-    assert fed.next_morning() == {"lab": 2}
-
-
 def test_an_old_paper_that_appears_later_is_older_and_no_news_unless_asked_for(
     fed: House, web: MisbehavingServer
 ):
@@ -121,14 +112,6 @@ def test_an_old_paper_that_appears_later_is_older_and_no_news_unless_asked_for(
     fed.run()
     serve(web, feed(item(1), item(2, SATURDAY - timedelta(days=200))))
     assert fed.next_morning() == {"lab": 1, "historians": 1}
-
-
-def test_a_private_address_is_refused_unless_the_source_says_so(fed: House, web: MisbehavingServer):
-    del fed.settings["sources"]["journal"]["allow_private"]
-    serve(web, feed(item(1)))
-    [run] = fed.ingest()
-    assert run.outcome is RunOutcome.FAILED
-    assert web.requests == []
 
 
 def test_announce_is_what_a_source_said_of_a_paper(fed: House, web: MisbehavingServer):

@@ -7,7 +7,6 @@ from datetime import timedelta
 
 import pytest
 
-from monitor.errors import MonitorError
 from monitor.model import Run, RunOutcome
 from monitor.pipeline import ingest as ingest_stage
 from monitor.pipeline.ingest import ingest
@@ -99,19 +98,6 @@ def test_the_first_reading_of_a_baseline_source_is_stored_silently(house: House)
     assert house.next_morning() == {"lab": 0}
     house.add("b.txt", (AGENTS[0] + " Again", BANDITS[1] + " By a language agent."))
     assert house.next_morning() == {"lab": 1}
-
-
-def test_a_store_that_refuses_to_record_is_an_error_and_loses_nothing(house: House, monkeypatch):
-    house.add("a.txt", AGENTS)
-
-    def full(*result, **named):
-        raise MonitorError("the disk is full")
-
-    monkeypatch.setattr(write_papers, "apply", full)
-    [run] = house.ingest()
-    assert (run.outcome, run.error) == (RunOutcome.FAILED, "the disk is full")
-    monkeypatch.undo()
-    assert house.ingest()[0].new == 1
 
 
 def test_a_first_reading_lasts_until_a_whole_pass_has_read_something(house: House):

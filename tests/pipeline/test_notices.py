@@ -8,15 +8,21 @@ from itertools import permutations
 import pytest
 from msgspec.structs import replace
 
-from monitor.model import COMMENT, CORRECTION, RETRACTION, ChangeKind, Document, FirstRun, Paper
-from monitor.pipeline.ingest import MAX_PAPERS
+from monitor.model import (
+    COMMENT,
+    CONCERN,
+    CORRECTION,
+    RETRACTION,
+    ChangeKind,
+    Document,
+    FirstRun,
+    Paper,
+)
 from monitor.sources import sandbox
 from monitor.sources.jsonl.source import Jsonl
-from monitor.sources.pubmed import PubMed
 from monitor.store.engine.database import Database
-from monitor.store.papers import merge_papers, papers
-from tests.pipeline.desk import WORDS, ids, match, origin, read, tell
-from tests.sources.pubmedxml import article, articles
+from monitor.store.papers import merge_papers
+from tests.pipeline.desk import ids, match, origin, read, tell
 from tests.store.scenes import DAY, NOW, unsent
 
 PAPER = Paper(
@@ -47,6 +53,7 @@ ERRATUM = replace(
     type=CORRECTION,
     about={"pmid": "1"},
 )
+CONCERNED = replace(ERRATUM, type=CONCERN)
 EVERY = (ChangeKind.NEW, ChangeKind.OLDER, ChangeKind.REVISED, ChangeKind.WITHDRAWN)
 
 
@@ -85,8 +92,12 @@ def test_a_notice_is_counted_as_a_revision_where_it_changes_a_stored_paper(
 
 @pytest.mark.parametrize(
     ("notice", "kind", "withdrawn"),
-    [(RETRACTED, ChangeKind.WITHDRAWN, True), (ERRATUM, ChangeKind.REVISED, False)],
-    ids=["retraction", "erratum"],
+    [
+        (RETRACTED, ChangeKind.WITHDRAWN, True),
+        (ERRATUM, ChangeKind.REVISED, False),
+        (CONCERNED, ChangeKind.REVISED, False),
+    ],
+    ids=["retraction", "erratum", "concern"],
 )
 def test_a_notice_is_the_news_of_the_paper_that_it_is_about(
     store: Database, notice: Paper, kind: ChangeKind, withdrawn: bool
@@ -300,74 +311,3 @@ def test_what_an_older_release_stored_with_the_mark_in_its_title_is_no_news(
     read(store, "journal", replace(PAPER, title=f"RETRACTED: {PAPER.title}"))
     read(store, "journal", replace(PAPER, withdrawn=True), now=NOW + DAY)
     assert changes(store, 1) == [ChangeKind.NEW]
-
-
-# ── a day of PubMed ─────────────────────────────────────────────────────────────────
-
-
-def person(number: int) -> tuple[str, str]:
-    letters = "".join("abcdefghij"[int(digit)] for digit in f"{number:03}")
-    return f"First{letters}", f"Last{letters}"
-
-
-def title(number: int) -> str:
-    return " ".join(WORDS[number * step % 12] for step in (1, 5, 7)) + f" in region {number}"
-
-
-def published(number: int) -> str:
-    said = f"Region {number} has {title(number)}. " + " ".join(WORDS[:12] * 2)
-    people = (person(number), person(number + 500))
-    return article(number, title(number), said, people, doi=f"10.1000/r.{number}")
-
-
-def noticed(number: int) -> str:
-    """A notice as PubMed has them: of any kind, with the title of the paper or one of its own."""
-    kind, ref = [
-        ("Published Erratum", "ErratumFor"),
-        ("Retraction of Publication", "RetractionOf"),
-        ("Expression of Concern", "ExpressionOfConcernFor"),
-    ][number % 3]
-    called = [title(number), f"Erratum: {title(number)}", "Erratum."][number % 4 % 3]
-    said = f"[This concerns the article DOI: 10.1000/r.{number}.]." if number % 2 else ""
-    # Some errata have the DOI of their paper.
-    doi = f"10.1000/r.{number}" if number % 5 == 0 else f"10.1000/n.{number}"
-    people = (person(number), person(number + 500)) if number % 7 else ()
-    return article(10_000 + number, called, said, people, doi, (kind,), {ref: number})
-
-
-def pubmed(*records: str) -> tuple[Paper, ...]:
-    source = PubMed("pubmed", PubMed.Options.model_validate({"path": "-"}), None, lambda: NOW)
-    reading = sandbox.read(source, Document("d", articles(*records).encode(), NOW))
-    assert reading.complete and not reading.rejected
-    return reading.papers
-
-
-def test_a_day_of_two_hundred_notices_leaves_every_text_and_link_alone(store: Database) -> None:
-    every = pubmed(*map(published, range(1, 201)))
-    assert len(every) < MAX_PAPERS
-    assert read(store, "pubmed", *every).counts()["new"] == 200
-    before = {id: origin(store, id).stored.paper for id in ids(store)}
-    day = pubmed(*map(noticed, range(1, 201)))
-    read(store, "pubmed", *day, now=NOW + DAY)
-    read(store, "mirror", *day, now=NOW + 2 * DAY)
-    assert len(ids(store)) == 400
-    for id, paper in before.items():
-        one = origin(store, id)
-        kind = ChangeKind.WITHDRAWN if id % 3 == 1 else ChangeKind.REVISED
-        assert [change.kind for change in one.changes] == [ChangeKind.NEW, kind]
-        assert replace(one.stored.paper, withdrawn=False) == replace(paper, withdrawn=False)
-        assert one.stored.paper.withdrawn is (kind is ChangeKind.WITHDRAWN)
-    with store.reading() as tx:
-        assert all(
-            one.news_at is None for id, one in papers.load(tx, ids(store)).items() if id > 200
-        )
-
-
-def test_a_day_of_two_hundred_notices_before_their_papers(store: Database) -> None:
-    read(store, "pubmed", *pubmed(*map(noticed, range(1, 201))))
-    read(store, "pubmed", *pubmed(*map(published, range(1, 201))), now=NOW + DAY)
-    assert len(ids(store)) == 400
-    for id in ids(store)[200:]:
-        one = origin(store, id).stored.paper
-        assert (one.title, one.url.split("/")[-2]) == (title(id - 200) + "", str(id - 200))
-        assert one.withdrawn is ((id - 200) % 3 == 1)

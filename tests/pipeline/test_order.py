@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from monitor.cli.previews import dry_run
 from monitor.commands.explain import explain
 from monitor.config import load
 from monitor.model import SAVED, UNWANTED, WANTED, Digest, Judgement, Placed
@@ -83,6 +82,9 @@ def test_papers_like_the_marked_ones_come_first_and_the_digest_says_why(lab: Hou
     said = f"{first.paper.title} {first.paper.abstract}"
     assert all(re.search(rf"\b{word}\b", said) for word in first.placed.words)
     assert {entry.paper_id for entry in lab.digest().best(2)} >= {first.paper_id}
+    with lab.opened() as app:
+        [sent] = explain(app.runtime, NEXT[2][0]).digests
+    assert (sent.place, sent.reason.startswith(f"like “{ROBOTS[1][0]}”")) == (1, True)
 
 
 def test_a_paper_that_was_marked_in_two_topics_is_counted_once(lab: House):
@@ -118,34 +120,6 @@ def test_only_papers_that_order_are_counted(lab: House):
     lab.add("2.txt", *NEXT)
     lab.next_morning()
     assert lab.digest().notes == ()
-
-
-def test_explain_shows_place_and_reason(lab: House):
-    answer(lab, ROBOTS[1][0], WANTED)
-    lab.add("2.txt", *NEXT)
-    lab.next_morning()
-    with lab.opened() as app:
-        [sent] = explain(app.runtime, NEXT[2][0]).digests
-    assert (sent.place, sent.reason.startswith(f"like “{ROBOTS[1][0]}”")) == (1, True)
-
-
-def test_the_same_papers_are_in_it_with_any_order(lab: House):
-    answer(lab, ROBOTS[0][0], SAVED)
-    lab.add("2.txt", *NEXT)
-    lab.run()
-    lab.clock.move(days=1, hours=2)
-    found = {}
-    for order in ("learned", "words", "newest"):
-        lab.settings["subscriptions"]["lab"]["order"] = order
-        with lab.opened() as app:
-            app.once.ingest()
-            [one] = dry_run(app.runtime, (), False, pytest.fail)[:1]
-        found[order] = one.papers
-    assert set(found.values()) == {3}
-    lab.settings["subscriptions"]["lab"]["order"] = "words"
-    lab.run()
-    assert sorted(titles(lab)) == sorted(title for title, _ in NEXT)
-    assert not any(e.placed.like for group in lab.digest().groups for e in group.entries)
 
 
 def composed(house: House, order: str = "learned") -> Digest:

@@ -224,21 +224,3 @@ def test_F01_a_failure_at_first_moves_nothing(house: House, service: Service) ->
 
 
 # ── files ───────────────────────────────────────────────────────────────────────────
-
-
-def test_files_of_a_week_are_all_read_once(house: House) -> None:
-    def paper(n: int) -> tuple[str, str]:
-        return (
-            f"Agents That Plan Their Own Week {n}",
-            f"Study {n} asks how agents plan. We answer the question with care. It works well.",
-        )
-
-    house.add("0.txt", paper(0))
-    house.ingest()
-    house.clock.move(days=7)
-    for day in range(1, 8):
-        house.add(f"{day}.txt", paper(day), paper(day - 1))
-    assert new(house.ingest()) == 7
-    tally = Tally(house)
-    assert len(tally.titles) == 8 and set(tally.news.values()) == {1}
-    assert new(house.ingest()) == 0

@@ -102,11 +102,6 @@ def test_commands_start_and_check_reports_the_fault(upgraded: House) -> None:
     assert fault["message"].endswith("until its query is corrected.")
 
 
-def test_commands_that_send_nothing_go_on(upgraded: House) -> None:
-    assert "ANDNOT" in upgraded.command("config").out
-    assert upgraded.command("read", "page", "dumps/1.txt").status == 0
-
-
 def test_a_wrong_topic_that_is_new_or_changed_is_refused_as_ever(upgraded: House) -> None:
     upgraded.settings["topics"]["other"] = {"query": OLD}
     with pytest.raises(ConfigError) as refused:

@@ -12,7 +12,7 @@ from monitor.channels.slack.channel import Slack
 from monitor.model import DeliveryState
 from monitor.pipeline.cleanup import PAUSE
 from monitor.store.digests import deliveries, incidents
-from tests.house import AGENTS, House
+from tests.house import House
 from tests.servers.slack import TOKEN, SlackServer
 from tests.servers.smtp import ScriptedSmtp
 
@@ -44,9 +44,7 @@ def test_S07_two_messages_to_a_channel_are_a_second_apart_and_others_go_between(
     lab = house.settings["subscriptions"].pop("lab")
     for name, channel in (("a", "team"), ("b", "team"), ("c", "other")):
         house.settings["subscriptions"][name] = {**lab, "channels": [channel]}
-    house.add("1.txt", AGENTS)
-    house.run()
-    house.clock.move(days=1)
+    house.make_due()
     with house.opened() as app:
         patience = Patience()
         replace(app, runtime=replace(app.runtime, stopping=patience)).once.digest()
@@ -60,9 +58,7 @@ def test_E34_mail_leaves_no_faster_than_the_provider_allows(house: House, smtp: 
     people = [f"reader-{number}@example.org" for number in range(4)]
     house.by_mail(smtp.port, *people[:3], per_minute=1, connections=2)
     house.settings["operator"] = {"email": people[3]}
-    house.add("1.txt", AGENTS)
-    house.run()
-    house.clock.move(days=1)
+    house.make_due()
     with house.opened() as app:
         patience = Patience()
         paced = replace(app.runtime, stopping=patience)
@@ -79,9 +75,7 @@ def test_E34_asked_to_stop_it_sends_nothing_that_waits_for_its_turn(
     house: House, smtp: ScriptedSmtp
 ):
     house.by_mail(smtp.port, "ada@example.org", "grace@example.org", per_minute=1)
-    house.add("1.txt", AGENTS)
-    house.run()
-    house.clock.move(days=1)
+    house.make_due()
 
     class Stopped(Patience):
         def wait(self, timeout: float | None = None) -> bool:

@@ -137,17 +137,3 @@ def test_F08_a_list_is_never_held(house: House) -> None:
         [run] = house.ingest()
         assert run.outcome is RunOutcome.OK
         house.clock.move(days=1)
-
-
-def test_F15_a_date_of_another_age_is_clamped_and_the_paper_is_announced(
-    fed: House, web: MisbehavingServer
-) -> None:
-    serve_feed(web, item("Folding", SATURDAY))
-    read(fed)
-    fed.clock.move(days=1)
-    skewed = ("Mon, 01 Jan 0001 00:00:00 GMT", "Wed, 01 Jan 2099 00:00:00 GMT")
-    serve_feed(web, *(item(SUBJECTS[n + 1], at) for n, at in enumerate(skewed)))
-    assert read(fed) == ("ok", 2, 2)
-    with fed.opened() as app:
-        [digest] = app.once.digest(("lab",), early=True)
-    assert digest.papers == 3

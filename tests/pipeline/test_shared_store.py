@@ -86,14 +86,6 @@ def test_configurations_that_take_turns_are_a_problem_until_one_stops(
     assert gone == {"bob"}
 
 
-def test_an_edit_that_is_undone_is_no_problem(houses: tuple[House, House]) -> None:
-    ada, _ = houses
-    for query in ("agents", "bandits", "agents", "bandits", "agents"):
-        ada.settings["topics"]["of-ada"]["query"] = query
-        ada.run()
-    assert problems(ada) == []
-
-
 def test_configurations_that_put_the_same_in_force_are_no_problem(
     houses: tuple[House, House],
 ) -> None:

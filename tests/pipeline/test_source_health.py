@@ -133,34 +133,6 @@ def test_what_another_source_listed_first_is_no_staleness(
     assert notices(smtp) == []
 
 
-def weeks(house: House, web: MisbehavingServer, count: int, fresh: int) -> None:
-    with house.opened() as app:
-        for day in range(7 * count):
-            if house.clock.at.weekday() < 5:
-                batch(web, house.clock.at, *range(100 * day, 100 * day + fresh))
-            app.once.ingest()
-            house.clock.move(days=1)
-
-
-def test_a_thin_day_and_a_silence_are_learned_from_what_came_before(
-    arxiv: House, web: MisbehavingServer, smtp: ScriptedSmtp
-):
-    arxiv.settings["sources"]["arxiv"]["kind"] = "feed"
-    weeks(arxiv, web, 5, fresh=20)
-    batch(web, arxiv.clock.at, 90_001)
-    arxiv.ingest()
-    assert troubles(arxiv) == ()  # the day is not over
-    arxiv.clock.move(days=1)
-    arxiv.ingest()
-    [thin] = troubles(arxiv)
-    assert thin.text == "on Thursday 24 December it brought 1, as a rule 20 on a Thursday"
-    for _ in range(3):
-        arxiv.clock.move(days=1)
-        arxiv.ingest()
-    kinds = [trouble.kind for trouble in troubles(arxiv)]
-    assert kinds == ["thin", "stale", "silent"]
-
-
 def test_a_folder_is_judged_by_its_habits_and_not_by_arxivs_calendar(arxiv: House):
     arxiv.settings["sources"]["arxiv"] = {"kind": "arxiv", "path": "dumps/*.xml"}
     with arxiv.opened() as app:

@@ -352,18 +352,3 @@ def test_a_refusal_does_not_hide_that_a_server_swallows_mail(crowd: House, smtp:
     crowd.run()
     assert handed_off(smtp) == 3
     assert line(crowd)[0] == 3
-
-
-def test_no_more_than_two_copies_of_a_mail_however_long_it_goes_on(
-    crowd: House, smtp: ScriptedSmtp
-):
-    smtp.always["dot"] = Kept()
-    for _ in range(30):
-        crowd.run()
-        crowd.clock.move(hours=3)
-    assert max(ids(smtp).values()) == 2
-    assert set(crowd.states()) <= {
-        DeliveryState.UNKNOWN,
-        DeliveryState.RETRY,
-        DeliveryState.PLANNED,
-    }
