@@ -116,7 +116,7 @@ def test_of_a_title_that_thousands_have_only_the_newest_are_candidates(store: Da
     same = [keyed("Editorial", raw_id=str(n)) for n in range(60)]
     ids = ingest(store, *map(new, same))
     [known_ones] = found(store, keyed("Editorial", raw_id="x"))
-    assert [c.stored.id for c in known_ones] == ids[-paper_index.CANDIDATES_BY_TITLE :]
+    assert [c.stored.id for c in known_ones] == ids[-paper_index.CANDIDATES_EACH :]
 
 
 def test_candidates_take_a_handful_of_statements_however_many_papers(store: Database) -> None:
@@ -308,8 +308,10 @@ def test_the_text_of_a_record_moves_to_another_paper(store: Database) -> None:
     first, second = ingest(store, new(arxiv("1", "One")), new(arxiv("2", "Two")))
     with store.writing() as tx:
         sightings.split_off(tx, [("feed", "raw Two")], second, first)
-        assert sightings.texts_of(tx, [first, second]) == {
-            (first, "feed", "raw One"): SightingText("One", keys=(("arxiv", "1"),)),
-            (first, "feed", "raw Two"): SightingText("Two", keys=(("arxiv", "2"),)),
+        seen = sightings.with_text(tx, [first, second])
+        assert {record.raw_id: record.text for record in seen.pop(first)} == {
+            "raw One": SightingText("One", keys=(("arxiv", "1"),)),
+            "raw Two": SightingText("Two", keys=(("arxiv", "2"),)),
         }
+        assert seen == {}
         assert sightings.papers_with_several(tx, 0, 10) == [first]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, TypeVar
@@ -53,15 +53,14 @@ def among(column: sa.ColumnElement[Any], values: Iterable[Any]) -> sa.ColumnElem
     return _OneOf(column, sa.literal(set(values), Values(column.type)))
 
 
-def one_of(column: sa.ColumnElement[Any], parameter: str = "values") -> sa.ColumnElement[bool]:
-    """Return the condition that a column is one of the values of a parameter of the statement."""
-    return _OneOf(column, sa.bindparam(parameter, type_=Values(column.type)))
+def one_of(column: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
+    """Return the condition that a column is in the parameter `values` of the statement."""
+    return _OneOf(column, sa.bindparam("values", type_=Values(column.type)))
 
 
-def each(type_: sa.types.TypeEngine[Any]) -> sa.TableValuedAlias:
-    """Return a table with the values of the parameter `values` in a column `value`."""
-    values = sa.bindparam("values", type_=Values(type_))
-    return _Each(values).table_valued(sa.column("value", type_))
+def each(type_: sa.types.TypeEngine[Any], values: Iterable[Any]) -> sa.TableValuedAlias:
+    """Return a table with some values in a column `value`."""
+    return _Each(sa.literal(set(values), Values(type_))).table_valued(sa.column("value", type_))
 
 
 class Values(sa.types.TypeDecorator[Iterable[Any]]):
@@ -150,16 +149,11 @@ class _TextOfId(FunctionElement[str]):
 def _spell(element: type[FunctionElement[Any]], sqlite: str, postgresql: str) -> None:
     """Say how SQLite and PostgreSQL spell an expression, with {0}, {1} for its arguments."""
 
-    def render(spelling: str) -> Callable[..., str]:
-        def with_arguments(element: Any, compiler: SQLCompiler, **options: Any) -> str:
-            return spelling.format(
-                *(compiler.process(argument, **options) for argument in element.clauses)
-            )
-
-        return with_arguments
-
-    compiles(element, "sqlite")(render(sqlite))
-    compiles(element, "postgresql")(render(postgresql))
+    @compiles(element, "sqlite", "postgresql")
+    def render(element: Any, compiler: SQLCompiler, **options: Any) -> str:
+        spelling = sqlite if compiler.dialect.name == "sqlite" else postgresql
+        arguments = (compiler.process(argument, **options) for argument in element.clauses)
+        return spelling.format(*arguments)
 
 
 _spell(_OneOf, "({0} IN (SELECT value FROM json_each({1})))", "({0} = ANY ({1}))")
@@ -183,12 +177,7 @@ MANY = 100
 
 def insert_new(tx: sa.Connection, table: sa.Table, rows: Sequence[Row]) -> int:
     """Insert rows except those whose key exists; return how many were inserted."""
-    return _execute(tx, _insert_new(tx.dialect.name, table), rows)
-
-
-@cache
-def _insert_new(dialect: str, table: sa.Table) -> Any:
-    return _insert_into(dialect, table).on_conflict_do_nothing()
+    return _execute(tx, _insert_into(tx.dialect.name, table).on_conflict_do_nothing(), rows)
 
 
 def insert_all(tx: sa.Connection, table: sa.Table, rows: Sequence[Row]) -> None:
@@ -208,7 +197,7 @@ def insert_or_update(
     """Insert rows; where the primary key exists, set the columns named in `update`, or all others.
 
     `computed` are further columns to set, from the existing row and `excluded`. With
-    `only_changed` a row that has all these values already is not written again.
+    `only_changed` a row that has all values of `update` already is not written again.
     """
     key = [column.name for column in table.primary_key]
     last = {tuple(row[name] for name in key): row for row in rows}

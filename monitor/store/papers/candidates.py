@@ -50,7 +50,16 @@ def find(
         _note(matched_by, by_title.get(index_value(record.title_key), ()), "title")
     _near(tx, unproven)
     ruled = identity_rulings.between(tx, source, incoming, candidates_of)
-    _look(tx, incoming, candidates_of, ruled, glance)
+    near = [
+        (position, id)
+        for position, matched_by in enumerate(candidates_of)
+        for id, by in matched_by.items()
+        if by == {"block"} and (position, id) not in ruled
+    ]
+    titled = papers.titles(tx, {id for _, id in near})
+    for position, id in near:  # nearly all of them clearly differ
+        if not glance(incoming[position], *titled[id]):
+            del candidates_of[position][id]
     return _assemble(tx, source, incoming, candidates_of, ruled)
 
 
@@ -65,11 +74,8 @@ def _near(tx: Transaction, unproven: Sequence[tuple[Ways, IncomingPaper]]) -> No
         for matched_by, record in unproven
         if not any("key" in by for by in matched_by.values())
     ]
-    by_block = paper_index.of_blocks(
-        tx, {block for _, record in unnamed for block in record.blocks}
-    )
-    if not by_block:
-        return
+    blocks = {block for _, record in unnamed for block in record.blocks}
+    by_block = paper_index.of_blocks(tx, blocks)
     for matched_by, record in unnamed:
         _note(matched_by, _nearest(record.blocks, by_block), "block")
 
@@ -87,26 +93,6 @@ def _nearest(blocks: Iterable[int], by_block: Mapping[int, Sequence[int]]) -> It
     least = sorted(shared.values())[-NEAREST]
     best = [(worth, id) for id, worth in shared.items() if worth >= least]
     return [id for _, id in sorted(best)[-NEAREST:]]
-
-
-def _look(
-    tx: Transaction,
-    incoming: Sequence[IncomingPaper],
-    candidates_of: Sequence[Ways],
-    ruled: Mapping[tuple[int, int], str],
-    glance: Glance,
-) -> None:
-    """Leave out papers that share only blocks and clearly differ: nearly all of them."""
-    near = [
-        (position, id)
-        for position, matched_by in enumerate(candidates_of)
-        for id, by in matched_by.items()
-        if by == {"block"} and (position, id) not in ruled
-    ]
-    titled = papers.titles(tx, {id for _, id in near})
-    for position, id in near:
-        if not glance(incoming[position], *titled[id]):
-            del candidates_of[position][id]
 
 
 def _assemble(

@@ -16,7 +16,6 @@ from monitor.model import IncomingPaper
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import among, index_value, insert_or_update
-from monitor.store.papers.paper_index import is_empty
 
 SAME = "same"
 DIFFERENT = "different"
@@ -39,13 +38,13 @@ def raw_name(source: str, raw_id: str) -> str:
 def names_of(tx: Transaction, ids: Iterable[int]) -> dict[int, set[str]]:
     """Return all names of papers."""
     wanted = set(ids)
-    names: dict[int, set[str]] = defaultdict(set)
-    keys = sa.select(_key.paper_id, _key.scheme, _key.value)
-    for id, scheme, value in tx.execute(keys.where(among(_key.paper_id, wanted))):
-        names[id].add(name(scheme, value))
+    keys = sa.select(_key.paper_id, _key.scheme, _key.value).where(among(_key.paper_id, wanted))
     seen = sa.select(_sighting.paper_id, _sighting.source, _sighting.raw_id)
-    for id, source, raw_id in tx.execute(seen.where(among(_sighting.paper_id, wanted))):
-        names[id].add(raw_name(source, raw_id))
+    records = seen.where(among(_sighting.paper_id, wanted))
+    names: dict[int, set[str]] = defaultdict(set)
+    for query, name_of in ((keys, name), (records, raw_name)):
+        for id, *parts in tx.execute(query):
+            names[id].add(name_of(*parts))
     return names
 
 
@@ -76,23 +75,22 @@ def between(
     candidates_of: Sequence[Mapping[int, object]],
 ) -> dict[tuple[int, int], str]:
     """Return the rulings on (position of an incoming paper, id of a stored one)."""
-    if is_empty(tx, schema.ruling):
+    # Most stores have none.
+    if tx.execute(sa.select(_ruling.one).limit(1)).first() is None:
         return {}
-    theirs = [
-        {name(*pair) for pair in record.keys} | {raw_name(source, record.raw_id)}
-        for record in incoming
-    ]
-    positions = [position for position, candidates in enumerate(candidates_of) if candidates]
-    rulings = _on(tx, {record for position in positions for record in theirs[position]})
-    if not rulings:
-        return {}
-    concerned = [position for position in positions if not theirs[position].isdisjoint(rulings)]
-    names = names_of(tx, {id for position in concerned for id in candidates_of[position]})
+    ours = {
+        position: {name(*pair) for pair in record.keys} | {raw_name(source, record.raw_id)}
+        for position, record in enumerate(incoming)
+        if candidates_of[position]
+    }
+    rulings = _on(tx, set().union(*ours.values()))
+    concerned = {at: names for at, names in ours.items() if not names.isdisjoint(rulings)}
+    theirs = names_of(tx, {id for position in concerned for id in candidates_of[position]})
     return {
         (position, id): verdict
-        for position in concerned
+        for position, names in concerned.items()
         for id in candidates_of[position]
-        if (verdict := _verdict(rulings, theirs[position], names[id]))
+        if (verdict := _verdict(rulings, names, theirs[id]))
     }
 
 
@@ -117,17 +115,14 @@ def of_names(tx: Transaction, names: Iterable[str]) -> list[tuple[str, str, str,
     """Return (one, other, verdict, time) of the rulings on a paper, oldest first."""
     wanted = set(names)
     concerned = among(_ruling.one, wanted) | among(_ruling.other, wanted)
-    rows = tx.execute(sa.select(schema.ruling).where(concerned).order_by(_ruling.at, _ruling.one))
-    return [(row.one, row.other, row.verdict, row.at) for row in rows]
+    columns = sa.select(_ruling.one, _ruling.other, _ruling.verdict, _ruling.at)
+    return list(map(tuple, tx.execute(columns.where(concerned).order_by(_ruling.at, _ruling.one))))
 
 
 def _on(tx: Transaction, names: Iterable[str]) -> dict[str, dict[str, str]]:
     """Return what is ruled on names: the other name and the verdict."""
-    wanted = set(names)
     verdicts: dict[str, dict[str, str]] = defaultdict(dict)
-    if not wanted or is_empty(tx, schema.ruling):
-        return verdicts
-    for one, other, verdict, _ in of_names(tx, wanted):
+    for one, other, verdict, _ in of_names(tx, names):
         verdicts[one][other] = verdict
         verdicts[other][one] = verdict
     return verdicts

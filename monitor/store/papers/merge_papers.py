@@ -28,7 +28,7 @@ from monitor.store.papers import (
     sightings,
     write_papers,
 )
-from monitor.store.papers.paper_drafts import fill, revise
+from monitor.store.papers.paper_drafts import combine
 from monitor.store.topics import judgements
 
 _paper = schema.paper.c
@@ -117,15 +117,14 @@ def _unite_news(
     insert_all(tx, schema.change, news)
     of_kept_changes = [row for row in matched if (row.paper_id, row.revision) in numbered]
     for table, moved in ((schema.match, of_kept_changes), (schema.digest_item, items)):
-        insert_new(tx, table, [_move_row(row, into, numbered) for row in moved])
+        rows_of_kept = [
+            row._asdict()
+            | {"paper_id": into[row.paper_id]}
+            | {"revision": numbered.get((row.paper_id, row.revision), row.revision)}
+            for row in moved
+        ]
+        insert_new(tx, table, rows_of_kept)  # of several with one key the first
     return numbered
-
-
-def _move_row(row: Any, into: Mapping[int, int], numbered: Renumbered) -> dict[str, Any]:
-    """Return a row of the kept paper. Of several with one key the first is inserted."""
-    revision = numbered.get((row.paper_id, row.revision), row.revision)
-    moved = {"paper_id": into[row.paper_id], "revision": revision}
-    return {**row._asdict(), **moved}
 
 
 def _renumber(
@@ -158,7 +157,7 @@ def _write_paper(
     now: datetime,
 ) -> None:
     """Fill the kept papers' empty fields from the others, and take the latest version's text."""
-    newest: dict[int, int] = defaultdict(int)
+    newest = dict.fromkeys(into.values(), 1)
     for (paper_id, _), revision in numbered.items():
         newest[into[paper_id]] = max(newest[into[paper_id]], revision)
     whole: dict[int, StoredPaper] = {}
@@ -166,7 +165,7 @@ def _write_paper(
         before = whole.get(into[id])
         whole[into[id]] = _combine(before, paper) if before else paper
     rows = [
-        papers.columns(structs.replace(paper, revision=max(newest[id], 1)))
+        papers.columns(structs.replace(paper, revision=newest[id]))
         | {"of": id, "purged_at": now if paper.purged else None}
         for id, paper in whole.items()
     ]
@@ -175,14 +174,11 @@ def _write_paper(
 
 
 def _combine(kept: StoredPaper, lost: StoredPaper) -> StoredPaper:
-    later = (lost.paper.version or 0) > (kept.paper.version or 0) > 0
-    paper = revise(kept.paper, lost.paper) if later else fill(kept.paper, lost.paper)
-    either = kept.paper.withdrawn or lost.paper.withdrawn
-    withdrawn = lost.paper.withdrawn if later else either
+    paper = combine(kept.paper, lost.paper)
     times = [at for at in (kept.news_at, lost.news_at) if at]
     return structs.replace(
         kept,
-        paper=structs.replace(paper, withdrawn=withdrawn),
+        paper=paper,
         first_seen=min(kept.first_seen, lost.first_seen),
         news_at=min(times, default=None),
         purged=kept.purged and lost.purged,
@@ -191,15 +187,14 @@ def _combine(kept: StoredPaper, lost: StoredPaper) -> StoredPaper:
 
 def _move_names(tx: Transaction, into: Mapping[int, int]) -> None:
     """Move all keys, title keys, blocks and sightings to the kept papers."""
-    lost = [id for id, kept in into.items() if id != kept]
-    moved = [{"of": id, "to": into[id]} for id in lost]
+    lost = {id: kept for id, kept in into.items() if id != kept}
     for table in (schema.paper_key, schema.joined):
-        at = table.c.paper_id == sa.bindparam("of")
-        tx.execute(sa.update(table).where(at).values(paper_id=sa.bindparam("to")), moved)
+        for id, kept in lost.items():
+            tx.execute(sa.update(table).filter_by(paper_id=id).values(paper_id=kept))
     for table in (schema.title_key, schema.block, schema.common_key, schema.about):
         rows = tx.execute(sa.select(table).where(among(table.c.paper_id, lost)))
         insert_new(tx, table, [row._asdict() | {"paper_id": into[row.paper_id]} for row in rows])
-    judgements.move(tx, {id: into[id] for id in lost})
+    judgements.move(tx, lost)
     sightings.move(tx, into)
 
 
@@ -210,12 +205,8 @@ def current_id(tx: Transaction, paper_id: int) -> int:
 
 def into(tx: Transaction, paper_id: int) -> list[tuple[int, str, datetime]]:
     """Return (id, reason, time) of the papers merged into one, in order."""
-    rows = tx.execute(
-        sa.select(_joined.id, _joined.why, _joined.at)
-        .where(_joined.paper_id == paper_id)
-        .order_by(_joined.at, _joined.id)
-    )
-    return [(row.id, row.why, row.at) for row in rows]
+    merged = sa.select(_joined.id, _joined.why, _joined.at).filter_by(paper_id=paper_id)
+    return list(map(tuple, tx.execute(merged.order_by(_joined.at, _joined.id))))
 
 
 def split(

@@ -78,7 +78,11 @@ def fold(
         paper_id = decision.paper_id if earlier is None else ids[earlier]
         if paper_id is None:
             paper_id, next_id = next_id, next_id + 1
-            drafts[paper_id] = _new_draft(paper_id, decision, now)
+            kind = (decision.kind or ChangeKind.NEW) if decision.news else None
+            news_at, why = now if kind else None, decision.why
+            drafts[paper_id] = Draft(
+                paper_id, decision.keyed.paper, now, news_at, 1, is_new=True, kind=kind, why=why
+            )
         else:
             _apply_record(drafts[paper_id], decision)
         if decision.effect:
@@ -88,13 +92,6 @@ def fold(
     return ids, list(drafts.values())
 
 
-def _new_draft(paper_id: int, decision: Decision, now: datetime) -> Draft:
-    kind = (decision.kind or ChangeKind.NEW) if decision.news else None
-    news_at = now if kind else None
-    paper = decision.keyed.paper
-    return Draft(paper_id, paper, now, news_at, 1, is_new=True, kind=kind, why=decision.why)
-
-
 def _apply_record(draft: Draft, decision: Decision) -> None:
     """Apply another record of a paper to its draft."""
     is_news = decision.kind is not None and decision.news
@@ -102,7 +99,8 @@ def _apply_record(draft: Draft, decision: Decision) -> None:
         return
     before = draft.paper
     known = read_better(before)
-    draft.paper = _with_record(known, decision)
+    is_revision = decision.kind is ChangeKind.REVISED or decision.text_changed_silently
+    draft.paper = combine(known, decision.keyed.paper, is_revision=is_revision)
     draft.changed = draft.changed or draft.paper != before
     gains_words = any(
         not getattr(known, name) and getattr(draft.paper, name) for name in _MATCHED_FIELDS
@@ -127,14 +125,10 @@ def read_better(paper: Paper) -> Paper:
     return replace(paper, title=title, abstract=abstract)
 
 
-def _with_record(paper: Paper, decision: Decision) -> Paper:
+def combine(paper: Paper, incoming: Paper, *, is_revision: bool = False) -> Paper:
     """Return a paper after another record of it: revised, or with what it lacked."""
-    incoming = decision.keyed.paper
     is_newer = (incoming.version or 0) > (paper.version or 0) > 0
-    if decision.kind is ChangeKind.REVISED or decision.text_changed_silently or is_newer:
-        result = revise(paper, incoming)
-    else:
-        result = fill(paper, incoming)
+    result = (_revise if is_revision or is_newer else _fill)(paper, incoming)
     if incoming.withdrawn or is_newer:
         result = replace(result, withdrawn=incoming.withdrawn)
     return result
@@ -153,7 +147,7 @@ def _apply_notice(draft: Draft, effect: Effect) -> None:
         draft.changed = True
 
 
-def fill(paper: Paper, incoming: Paper) -> Paper:
+def _fill(paper: Paper, incoming: Paper) -> Paper:
     """Return a paper with its empty fields filled from another record of it."""
     gaps = {
         name: getattr(incoming, name)
@@ -163,13 +157,13 @@ def fill(paper: Paper, incoming: Paper) -> Paper:
     return replace(paper, **gaps) if gaps else paper
 
 
-def revise(paper: Paper, incoming: Paper) -> Paper:
+def _revise(paper: Paper, incoming: Paper) -> Paper:
     """Return a paper with the fields of its revision; those that the revision lacks stay.
 
     A record without a version counts as a revision: its source has changed the text.
     """
     if incoming.version and incoming.version < (paper.version or 0):
-        return fill(paper, incoming)
+        return _fill(paper, incoming)
     fields: dict[str, Any] = {
         name: getattr(incoming, name)
         for name in ("title", *_FILLED_FIELDS)

@@ -8,7 +8,7 @@ The subjects of notices are in `about`.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -18,10 +18,8 @@ from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import Gather, among, each, index_value, insert_new, one_of
 
-# Thousands of papers are titled "Editorial": only the newest are candidates.
-CANDIDATES_BY_TITLE = 25
-# Only the newest papers of a large block are candidates.
-CANDIDATES_BY_BLOCK = 25
+# Thousands of papers are titled "Editorial", or are in one block: only the newest are candidates.
+CANDIDATES_EACH = 25
 
 Key = tuple[str, str]
 
@@ -37,16 +35,21 @@ def indexed_pair(pair: Key) -> Key:
 
 def of_keys(tx: Transaction, pairs: Iterable[Key]) -> dict[Key, int]:
     """Return the paper of each normalised identifier that is stored."""
-    papers: dict[Key, int] = {}
-    for scheme, values in _by_scheme(pairs).items():
-        rows = tx.execute(_OF_KEYS, {"scheme": scheme, "values": values})
-        papers.update(((scheme, value), paper_id) for value, paper_id in rows)
-    return papers
+    return dict(_stored_pairs(tx, _key.paper_id, pairs))
 
 
-_OF_KEYS = sa.select(_key.value, _key.paper_id).where(
-    _key.scheme == sa.bindparam("scheme"), one_of(_key.value)
-)
+def _stored_pairs(
+    tx: Transaction, column: sa.Column[Any], pairs: Iterable[Key]
+) -> Iterator[tuple[Key, Any]]:
+    """Yield the identifiers that a table has, as its index has them, each with a column's value."""
+    by_scheme: dict[str, list[str]] = defaultdict(list)
+    for scheme, value in pairs:
+        by_scheme[scheme].append(index_value(value))
+    table = column.table.c
+    query = sa.select(table.value, column).distinct()
+    for scheme, values in by_scheme.items():
+        these = query.where(table.scheme == scheme, among(table.value, values))
+        yield from (((scheme, value), of_pair) for value, of_pair in tx.execute(these))
 
 
 def of_papers(tx: Transaction, table: sa.Table, ids: Iterable[int]) -> dict[int, list[Key]]:
@@ -63,33 +66,6 @@ _OF_PAPERS = {
     .order_by(table.c.paper_id, table.c.scheme, table.c.value)
     for table in (schema.paper_key, schema.common_key, schema.about)
 }
-
-
-def find_pairs(
-    tx: Transaction, table: sa.Table, pairs: Iterable[Key], *conditions: sa.ColumnElement[bool]
-) -> set[Key]:
-    """Return the identifiers that a table has in rows that match the conditions."""
-    if is_empty(tx, table):
-        return set()
-    originals = {indexed_pair(pair): pair for pair in pairs}
-    query = sa.select(table.c.value).where(*conditions).distinct()
-    return {
-        originals[scheme, value]
-        for scheme, values in _by_scheme(originals).items()
-        for value in tx.scalars(query.where(table.c.scheme == scheme, among(table.c.value, values)))
-    }
-
-
-def _by_scheme(pairs: Iterable[Key]) -> dict[str, list[str]]:
-    by_scheme: dict[str, list[str]] = defaultdict(list)
-    for scheme, value in pairs:
-        by_scheme[scheme].append(index_value(value))
-    return by_scheme
-
-
-def is_empty(tx: Transaction, table: sa.Table) -> bool:
-    """Return whether a table has no row, as most stores have no notices and no rulings."""
-    return tx.execute(sa.select(sa.literal_column("1")).select_from(table).limit(1)).first() is None
 
 
 def changed_records(tx: Transaction, source: str, record_hashes: Mapping[str, int]) -> set[str]:
@@ -111,58 +87,43 @@ def of_raw_ids(tx: Transaction, source: str, raw_ids: Iterable[str]) -> dict[str
 def _of_records(
     tx: Transaction, column: sa.Column[Any], source: str, raw_ids: Iterable[str]
 ) -> Iterable[Any]:
-    return tx.execute(_OF_RECORDS[column], {"source": source, "values": raw_ids})
-
-
-_OF_RECORDS = {
-    column: sa.select(_sighting.raw_id, column).where(
-        _sighting.source == sa.bindparam("source"), one_of(_sighting.raw_id)
-    )
-    for column in (_sighting.mark, _sighting.paper_id)
-}
+    query = sa.select(_sighting.raw_id, column).filter_by(source=source)
+    return tx.execute(query.where(among(_sighting.raw_id, raw_ids)))
 
 
 def of_titles(tx: Transaction, keys: Iterable[str]) -> Mapping[str, list[int]]:
     """Return the newest papers that have each title key."""
-    return _newest(tx, _OF_TITLES, map(index_value, filter(None, keys)))
+    return _newest(tx, schema.title_key, map(index_value, filter(None, keys)))
 
 
 def of_blocks(tx: Transaction, blocks: Iterable[int]) -> Mapping[int, list[int]]:
     """Return the newest papers that have each block."""
-    return _newest(tx, _OF_BLOCKS, blocks)
+    return _newest(tx, schema.block, blocks)
 
 
-def _newest(tx: Transaction, query: sa.Select[Any], keys: Iterable[Any]) -> Mapping[Any, list[int]]:
-    keys = set(keys)
-    if not keys:
+def _newest(tx: Transaction, table: sa.Table, keys: Iterable[Any]) -> Mapping[Any, list[int]]:
+    """Return the newest papers with each key, newest first; a large key costs no more."""
+    if not (keys := set(keys)):
         return {}
-    return {key: ids for key, ids in tx.execute(query, {"values": keys}) if ids}
-
-
-def _newest_of(table: sa.Table, limit: int) -> sa.Select[Any]:
-    """Select at most `limit` papers for each key, newest first; a large key costs no more."""
-    key = each(table.c.key.type)
+    key = each(table.c.key.type, keys)
     newest = (
         sa.select(table.c.paper_id)
         .where(table.c.key == key.c.value)
         .order_by(table.c.paper_id.desc())
-        .limit(limit)
+        .limit(CANDIDATES_EACH)
         .correlate(key)
         .subquery()
     )
     ids = sa.select(Gather(newest.c.paper_id)).correlate(key).scalar_subquery()
-    return sa.select(key.c.value, ids.label("ids"))
-
-
-_OF_TITLES = _newest_of(schema.title_key, CANDIDATES_BY_TITLE)
-_OF_BLOCKS = _newest_of(schema.block, CANDIDATES_BY_BLOCK)
+    return {key: ids for key, ids in tx.execute(sa.select(key.c.value, ids)) if ids}
 
 
 def stop_matching_by(tx: Transaction, pairs: Iterable[Key]) -> None:
     """Stop recognising papers by some identifiers, and keep them as shared ones."""
-    for pair, owner in of_keys(tx, set(pairs)).items():
-        write_shared_keys(tx, [(pair, owner)])
-        tx.execute(sa.delete(schema.paper_key).filter_by(scheme=pair[0], value=pair[1]))
+    owners = of_keys(tx, pairs)
+    write_shared_keys(tx, owners.items())
+    for scheme, value in owners:
+        tx.execute(sa.delete(schema.paper_key).filter_by(scheme=scheme, value=value))
 
 
 def write_shared_keys(tx: Transaction, pairs: Iterable[tuple[Key, int]]) -> None:
@@ -175,7 +136,8 @@ def write_shared_keys(tx: Transaction, pairs: Iterable[tuple[Key, int]]) -> None
 
 def shared_keys(tx: Transaction, pairs: Iterable[Key]) -> set[Key]:
     """Return the normalised identifiers that works share."""
-    return find_pairs(tx, schema.common_key, pairs)
+    originals = {indexed_pair(pair): pair for pair in pairs}
+    return {originals[pair] for pair, _ in _stored_pairs(tx, _common.scheme, originals)}
 
 
 def restore_keys(tx: Transaction, ids: Iterable[int]) -> None:
@@ -194,25 +156,31 @@ def restore_keys(tx: Transaction, ids: Iterable[int]) -> None:
 
 def write_notices(tx: Transaction, notices: Iterable[tuple[Key, int, ChangeKind | None]]) -> None:
     """Record what notices are about, and what that means for it."""
-    rows = {(*indexed_pair(pair), id): str(kind) if kind else None for pair, id, kind in notices}
-    names = ("scheme", "value", "paper_id", "kind")
-    ordered = [dict(zip(names, (*key, rows[key]), strict=True)) for key in sorted(rows)]
-    insert_new(tx, schema.about, ordered)
+    kinds = {(*indexed_pair(pair), id): kind for pair, id, kind in notices}
+    insert_new(
+        tx,
+        schema.about,
+        [
+            {"scheme": s, "value": v, "paper_id": id, "kind": kinds[s, v, id]}
+            for s, v, id in sorted(kinds)
+        ],
+    )
 
 
 def find_retracted(tx: Transaction, pairs: Iterable[Key]) -> set[Key]:
     """Return the normalised identifiers that a stored notice has retracted."""
-    return find_pairs(tx, schema.about, pairs, _about.kind == str(ChangeKind.WITHDRAWN))
+    originals = {indexed_pair(pair): pair for pair in pairs}
+    effects = _stored_pairs(tx, _about.kind, originals)
+    return {originals[pair] for pair, kind in effects if kind == ChangeKind.WITHDRAWN}
 
 
 def notices_about(tx: Transaction, ids: Iterable[int]) -> dict[int, set[int]]:
     """Return the stored notices about each paper."""
     same = (_key.scheme == _about.scheme) & (_key.value == _about.value)
-    query = sa.select(_key.paper_id, _about.paper_id.label("notice"))
-    rows = tx.execute(
-        query.join_from(schema.paper_key, schema.about, same).where(among(_key.paper_id, ids))
+    query = sa.select(_key.paper_id, _about.paper_id).join_from(
+        schema.paper_key, schema.about, same
     )
     notices: dict[int, set[int]] = defaultdict(set)
-    for row in rows:
-        notices[row.paper_id].add(row.notice)
+    for paper_id, notice in tx.execute(query.where(among(_key.paper_id, ids))):
+        notices[paper_id].add(notice)
     return notices

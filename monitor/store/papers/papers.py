@@ -57,7 +57,7 @@ def texts(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[str, str]]:
     """Return the titles and abstracts of papers by id, but for those that were purged."""
     query = sa.select(_paper.id, _paper.title, _paper.abstract)
     rows = tx.execute(query.where(among(_paper.id, ids), _paper.purged_at.is_(None)))
-    return {row.id: (row.title, row.abstract) for row in rows}
+    return {id: (title, abstract) for id, title, abstract in rows}
 
 
 def get(tx: Transaction, paper_id: int) -> StoredPaper | None:
@@ -73,15 +73,13 @@ def exist(tx: Transaction, ids: Collection[int]) -> bool:
 
 def by_key(tx: Transaction, scheme: str, value: str) -> StoredPaper | None:
     """Return the paper that has a normalised identifier."""
-    key = index_value(scheme), index_value(value)
-    paper_id = paper_index.of_keys(tx, [(scheme, value)]).get(key)
-    return get(tx, paper_id) if paper_id is not None else None
+    ids = paper_index.of_keys(tx, [(scheme, value)]).values()
+    return next(iter(load(tx, ids).values()), None)
 
 
 def by_common_key(tx: Transaction, scheme: str, value: str) -> list[StoredPaper]:
     """Return the papers that share a normalised identifier without being one work."""
-    scheme, value = paper_index.indexed_pair((scheme, value))
-    owners = sa.select(_common.paper_id).where(_common.scheme == scheme, _common.value == value)
+    owners = sa.select(_common.paper_id).filter_by(scheme=scheme, value=index_value(value))
     return list(load(tx, tx.scalars(owners.order_by(_common.paper_id))).values())
 
 
@@ -151,11 +149,8 @@ def titles(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[str, tuple[st
     """Return the titles and authors of stored papers by id."""
     if not (wanted := set(ids)):
         return {}
-    rows = tx.execute(_TITLES, {"values": wanted})
-    return {row.id: (row.title, tuple(row.authors)) for row in rows}
-
-
-_TITLES = sa.select(_paper.id, _paper.title, _paper.authors).where(one_of(_paper.id))
+    query = sa.select(_paper.id, _paper.title, _paper.authors).where(among(_paper.id, wanted))
+    return {id: (title, tuple(authors)) for id, title, authors in tx.execute(query)}
 
 
 def _to_stored_paper(row: Any, keys: Sequence[tuple[str, str]]) -> StoredPaper:

@@ -70,12 +70,8 @@ def newest(
     beneath = MAX_ID if below is None else below
     if sought is None:
         return newest_filtered(tx, PaperFilter(), beneath, limit)
-    late = (
-        sa.select(_waiting.paper_id)
-        .where(_waiting.paper_id < beneath, _waiting.paper_id >= floor)
-        .order_by(_waiting.paper_id.desc())
-        .limit(limit)
-    )
+    in_range = sa.select(_waiting.paper_id).where(_waiting.paper_id.between(floor, beneath - 1))
+    late = in_range.order_by(_waiting.paper_id.desc()).limit(limit)
     words = written(sought, tx.dialect.name)
     values = {"sought": words, "below": beneath, "floor": floor, "limit": limit}
     indexed = tx.scalars(_FTS5 if tx.dialect.name == "sqlite" else _TSVECTOR, values)
@@ -83,9 +79,8 @@ def newest(
 
 
 _FTS5 = sa.text(
-    "SELECT rowid FROM paper_words WHERE paper_words MATCH :sought AND rowid < :below"
-    " AND rowid >= :floor"
-    " ORDER BY rowid DESC LIMIT :limit"
+    "SELECT rowid FROM paper_words WHERE paper_words MATCH :sought"
+    " AND rowid < :below AND rowid >= :floor ORDER BY rowid DESC LIMIT :limit"
 )
 _TSVECTOR = sa.text(
     "SELECT paper_id FROM paper_words WHERE words @@ CAST(:sought AS tsquery)"
@@ -147,10 +142,8 @@ def _narrowest(
 
 def keep(tx: Transaction, wanted: PaperFilter, ids: Sequence[int]) -> list[int]:
     """Return those of the papers that are wanted, in their order. Purged ones are not."""
-    query = sa.select(_paper.id).where(
-        among(_paper.id, ids), _paper.purged_at.is_(None), *_conditions(wanted)
-    )
-    kept = set(tx.scalars(query))
+    here = sa.select(_paper.id).where(among(_paper.id, ids), _paper.purged_at.is_(None))
+    kept = set(tx.scalars(here.where(*_conditions(wanted))))
     return [id for id in ids if id in kept]
 
 
@@ -160,8 +153,7 @@ def _conditions(wanted: PaperFilter) -> Iterator[sa.ColumnElement[bool]]:
     if wanted.until:
         yield _paper.first_seen_at < wanted.until
     if wanted.source:
-        ours = _sighting.paper_id == _paper.id, _sighting.source == wanted.source
-        yield sa.exists().where(*ours)
+        yield sa.exists().where(_sighting.paper_id == _paper.id, _sighting.source == wanted.source)
     if wanted.topic:
         yield sa.exists().where(_match.paper_id == _paper.id, _match.topic == wanted.topic)
     if wanted.kind:

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from msgspec.structs import replace
 
 from monitor.identity.keys import LINK
-from monitor.model import Decision, IncomingPaper, Sighting, SightingText
+from monitor.model import Decision, Sighting, SightingText
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import (
@@ -79,37 +79,29 @@ def _to_sighting(row: Any) -> Sighting:
 
 def with_text(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[Sighting, ...]]:
     """Return the sightings by all sources, each with the title and authors of its record."""
-    wanted = set(ids)
-    texts = texts_of(tx, wanted)
-    return {
-        id: tuple(
-            replace(record, text=texts.get((id, record.source, record.raw_id))) for record in seen
-        )
-        for id, seen in of_papers(tx, wanted).items()
-    }
-
-
-def texts_of(tx: Transaction, ids: Iterable[int]) -> dict[tuple[int, str, str], SightingText]:
-    """Return the texts of records by paper, source and the source's own id."""
-    if not (ids := set(ids)):
+    if not (wanted := set(ids)):
         return {}
-    rows = tx.execute(sa.select(schema.sighting_text).where(among(_text.paper_id, ids)))
-    return {
+    rows = tx.execute(sa.select(schema.sighting_text).where(among(_text.paper_id, wanted)))
+    texts = {
         (row.paper_id, row.source, row.raw_id): SightingText(
             row.title,
             tuple(read_json(row.authors)),
             row.venue,
             row.year,
             row.type,
-            tuple((scheme, value) for scheme, value in read_json(row.keys)),
+            tuple(map(tuple, read_json(row.keys))),
         )
         for row in rows
+    }
+    return {
+        id: tuple(replace(s, text=texts.get((id, s.source, s.raw_id))) for s in seen)
+        for id, seen in of_papers(tx, wanted).items()
     }
 
 
 def sources(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[str, ...]]:
     """Return the names of each paper's sources, in alphabetical order."""
-    return {id: _sources(seen) for id, seen in of_papers(tx, ids).items()}
+    return {id: names for id, (_, names) in last_announcements(tx, ids).items()}
 
 
 def last_announcements(
@@ -117,13 +109,12 @@ def last_announcements(
 ) -> dict[int, tuple[str, tuple[str, ...]]]:
     """Return of each paper how the source that saw it last announced it, and all its sources."""
     return {
-        id: (max(seen, key=lambda sighting: sighting.last_seen).announce, _sources(seen))
+        id: (
+            max(seen, key=lambda sighting: sighting.last_seen).announce,
+            tuple(sorted({sighting.source for sighting in seen})),
+        )
         for id, seen in of_papers(tx, ids).items()
     }
-
-
-def _sources(seen: Sequence[Sighting]) -> tuple[str, ...]:
-    return tuple(sorted({sighting.source for sighting in seen}))
 
 
 def recognised(tx: Transaction, ids: Iterable[int]) -> set[int]:
@@ -151,38 +142,34 @@ def write(
     """Write the source's sightings. Earlier fingerprints are kept, to recognise an old text."""
     rows, texts = {}, {}
     for paper_id, decision in zip(ids, decisions, strict=True):
-        keyed = decision.keyed
+        keyed, paper = decision.keyed, decision.keyed.paper
         raw_id = index_value(keyed.raw_id)
         place = {"source": source, "raw_id": raw_id, "paper_id": paper_id}
         rows[raw_id, paper_id] = place | {
             "document": document,
-            "version": keyed.paper.version,
-            "announce": keyed.paper.announce,
+            "version": paper.version,
+            "announce": paper.announce,
             "fingerprint": keyed.fingerprint,
             "first_seen_at": now,
             "last_seen_at": now,
             "why": decision.recognised or None,
             "mark": keyed.record_hash,
         }
-        texts[paper_id, raw_id] = place | _text_of(keyed)
+        # Without links: they identify nothing, and are the longest part of a record.
+        pairs = [pair for pair in (*keyed.keys, *keyed.common) if pair[0] != LINK]
+        texts[paper_id, raw_id] = place | {
+            "title": paper.title,
+            "authors": to_json(paper.authors),
+            "venue": paper.venue,
+            "year": paper.year,
+            "type": paper.type,
+            "keys": to_json(pairs),
+        }
     update = ("version", "announce", "fingerprint", "mark", "last_seen_at")
     sorted_rows = [rows[place] for place in sorted(rows)]
     insert_or_update(tx, schema.sighting, sorted_rows, update, past=_PAST)
     sorted_texts = [texts[place] for place in sorted(texts)]
     insert_or_update(tx, schema.sighting_text, sorted_texts, only_changed=True)
-
-
-def _text_of(keyed: IncomingPaper) -> dict[str, Any]:
-    """Leave out links: they identify nothing, and are the longest part of a record."""
-    paper = keyed.paper
-    return {
-        "title": paper.title,
-        "authors": to_json(paper.authors),
-        "venue": paper.venue,
-        "year": paper.year,
-        "type": paper.type,
-        "keys": to_json([pair for pair in (*keyed.keys, *keyed.common) if pair[0] != LINK]),
-    }
 
 
 def touch(tx: Transaction, source: str, raw_ids: Iterable[str], now: datetime) -> None:
@@ -204,10 +191,10 @@ def move(tx: Transaction, into: Mapping[int, int]) -> None:
         last = merged.setdefault(place, row._asdict() | {"paper_id": into[row.paper_id]})
         last["first_seen_at"] = min(last["first_seen_at"], row.first_seen_at)
         before.setdefault(place, row.paper_id)
-    said = sa.select(schema.sighting_text).where(among(_text.paper_id, into))
+    every_text = sa.select(schema.sighting_text).where(among(_text.paper_id, into))
     texts = [
         row._asdict() | {"paper_id": into[row.paper_id]}
-        for row in tx.execute(said)
+        for row in tx.execute(every_text)
         if before.get((row.source, row.raw_id, into[row.paper_id])) == row.paper_id
     ]
     for table in (schema.sighting, schema.sighting_text):

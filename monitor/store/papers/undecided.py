@@ -33,10 +33,9 @@ def record_of(
     version: str,
 ) -> UndecidedRecord:
     """Return a record as it is kept. Its values may be of a wrong type: that may be the error."""
-    message = clean(f"{type(error).__name__}: {error}")
-    text, error_text = _to_json(paper), message[:_MAX_ERROR_LENGTH]
+    message = clean(f"{type(error).__name__}: {error}")[:_MAX_ERROR_LENGTH]
     key = source, _hash(paper), _name(paper), document
-    return UndecidedRecord(*key, text, error_text, version, first_run, at, tried_at=at)
+    return UndecidedRecord(*key, _to_json(paper), message, version, first_run, at, tried_at=at)
 
 
 def paper_of(record: UndecidedRecord) -> Paper:
@@ -59,15 +58,16 @@ def replace_kept(
     """
     hashes = [record.record_hash for record in left]
     kept_before: set[str] = set()
-    if any_of(tx, source):
-        of_left = _record.source == source, among(_record.record_hash, hashes)
-        kept_before.update(tx.scalars(sa.select(_record.record_hash).where(*of_left)))
-        read_again = sa.or_(
+    if any_of(tx, source):  # hashing all papers takes long
+        is_left = among(_record.record_hash, hashes)
+        of_left = sa.select(_record.record_hash).filter_by(source=source).where(is_left)
+        kept_before.update(tx.scalars(of_left))
+        is_read_again = sa.or_(
             among(_record.record_hash, map(_hash, papers)),
             among(_record.raw_id, (_name(paper) for paper in papers if paper.raw_id)),
         )
-        done = _record.source == source, read_again, ~among(_record.record_hash, hashes)
-        tx.execute(sa.delete(schema.undecided).where(*done))
+        done = sa.delete(schema.undecided).filter_by(source=source)
+        tx.execute(done.where(is_read_again, ~is_left))
     rows = [structs.asdict(record) for record in left]
     insert_or_update(tx, schema.undecided, rows, ("error", "version", "tried_at"))
     return kept_before
@@ -91,13 +91,12 @@ def waiting(
 
     With `other_than`, only those that this version of the program has not tried.
     """
-    wanted = [_record.source == source]
+    query = sa.select(schema.undecided).filter_by(source=source)
     if after is not None:
-        wanted.append(sa.tuple_(*_ORDER) > after)
+        query = query.where(sa.tuple_(*_ORDER) > after)
     if other_than is not None:
-        wanted.append(_record.version != other_than)
-    query = sa.select(schema.undecided).where(*wanted).order_by(*_ORDER).limit(limit)
-    return fetch(tx, query, UndecidedRecord)
+        query = query.where(_record.version != other_than)
+    return fetch(tx, query.order_by(*_ORDER).limit(limit), UndecidedRecord)
 
 
 def place_of(record: UndecidedRecord) -> tuple[datetime, str, str]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
-from msgspec.structs import replace
 
 from monitor.model import ChangeKind, Decision, EarlierText, IncomingPaper
 from monitor.store.digests.packed import pack, unpack
@@ -45,41 +44,25 @@ def apply(
     stored = load(tx, ids_of_stored)
     ids, drafts = fold(decisions, stored, sightings.of_papers(tx, stored, source), next_id(tx), now)
     _write_papers(tx, drafts)
-    _write_keys_and_notices(tx, ids, decisions)
+    papers = list(zip(ids, (decision.keyed for decision in decisions), strict=True))
+    disowned = {pair for decision in decisions for pair in decision.disowned}
+    paper_index.stop_matching_by(tx, disowned)
+    write_keys(tx, papers, disowned)
+    shared = (
+        (pair, id)
+        for id, keyed in papers
+        for pair in (*keyed.common, *disowned.intersection(keyed.keys))
+    )
+    paper_index.write_shared_keys(tx, shared)
+    effects = [decision.effect.kind if decision.effect else None for decision in decisions]
+    notices = zip(papers, effects, strict=True)
+    about = ((pair, id, kind) for (id, keyed), kind in notices for pair in keyed.about)
+    paper_index.write_notices(tx, about)
     sightings.write(tx, source, document, ids, decisions, now)
     _write_changes(tx, drafts, now)
     _write_earlier_texts(tx, drafts)
     search.queue(tx, [draft.id for draft in drafts if draft.is_new or draft.changed])
     return ids
-
-
-def _write_keys_and_notices(
-    tx: Transaction, ids: Sequence[int], decisions: Sequence[Decision]
-) -> None:
-    """Write identifiers that recognise papers, those that do not, and what notices are about."""
-    disowned = {pair for decision in decisions for pair in decision.disowned}
-    paper_index.stop_matching_by(tx, disowned)
-    papers = list(zip(ids, (decision.keyed for decision in decisions), strict=True))
-    common_pairs = [
-        (pair, id)
-        for id, keyed in papers
-        for pair in (*keyed.common, *disowned.intersection(keyed.keys))
-    ]
-    if disowned:
-        papers = [
-            (id, replace(keyed, keys=tuple(p for p in keyed.keys if p not in disowned)))
-            for id, keyed in papers
-        ]
-    write_keys(tx, papers)
-    paper_index.write_shared_keys(tx, common_pairs)
-    paper_index.write_notices(
-        tx,
-        (
-            (pair, id, decision.effect.kind if decision.effect else None)
-            for id, decision in zip(ids, decisions, strict=True)
-            for pair in decision.keyed.about
-        ),
-    )
 
 
 def next_id(tx: Transaction) -> int:
@@ -96,8 +79,12 @@ def _write_papers(tx: Transaction, drafts: Sequence[Draft]) -> None:
         tx.execute(sa.update(schema.paper).where(_paper.id == sa.bindparam("of")), changed)
 
 
-def write_keys(tx: Transaction, papers: Iterable[tuple[int, IncomingPaper]]) -> None:
-    """Write identifiers, title keys and blocks, sorted as their index is.
+def write_keys(
+    tx: Transaction,
+    papers: Iterable[tuple[int, IncomingPaper]],
+    disowned: Collection[tuple[str, str]] = (),
+) -> None:
+    """Write identifiers but for `disowned` ones, title keys and blocks, sorted as their index is.
 
     An identifier belongs to the first paper that has it; title keys and blocks are shared.
     """
@@ -105,7 +92,8 @@ def write_keys(tx: Transaction, papers: Iterable[tuple[int, IncomingPaper]]) -> 
     owners: dict[tuple[str, str], int] = {}
     for id, keyed in papers:
         for pair in keyed.keys:
-            owners.setdefault(paper_index.indexed_pair(pair), id)
+            if pair not in disowned:
+                owners.setdefault(paper_index.indexed_pair(pair), id)
     keys = [{"scheme": s, "value": v, "paper_id": owners[s, v]} for s, v in sorted(owners)]
     insert_new(tx, schema.paper_key, keys)
     titles = {(index_value(keyed.title_key), id) for id, keyed in papers if keyed.title_key}
@@ -121,25 +109,16 @@ def _write_changes(tx: Transaction, drafts: Iterable[Draft], now: datetime) -> N
     """
     drafts = list(drafts)
     reopen(tx, [draft.id for draft in drafts if draft.wider], now - MATCHED_AGAIN_FOR)
-    rows = [
-        {
-            "paper_id": draft.id,
-            "revision": draft.revision,
-            "kind": str(draft.kind),
-            "why": draft.why,
-            "at": now,
-        }
-        for draft in drafts
-        if draft.kind
-    ]
-    insert_all(tx, schema.change, rows)
+    names = ("paper_id", "revision", "kind", "why", "at")
+    rows = [(d.id, d.revision, str(d.kind), d.why, now) for d in drafts if d.kind]
+    insert_all(tx, schema.change, [dict(zip(names, row, strict=True)) for row in rows])
 
 
 def matched_since(tx: Transaction, at: datetime) -> set[tuple[int, int]]:
     """Return the (paper id, revision) of changes since a time that topics matched."""
     matched = (_change.at >= at, _change.matched_at.is_not(None))
     query = sa.select(_change.paper_id, _change.revision).where(*matched)
-    return {(row.paper_id, row.revision) for row in tx.execute(query)}
+    return set(map(tuple, tx.execute(query)))
 
 
 def reopen(tx: Transaction, paper_ids: Iterable[int], since: datetime) -> None:
@@ -171,15 +150,11 @@ def texts_before(tx: Transaction, revisions: Mapping[int, int]) -> dict[int, Ear
     """Return the text before a revision of each paper, where it is kept."""
     if not revisions:  # as in most digests
         return {}
-    rows = tx.execute(
-        sa.select(schema.earlier_text)
-        .where(among(_earlier.paper_id, revisions))
-        .order_by(_earlier.revision)
-    )
+    kept = sa.select(schema.earlier_text).where(among(_earlier.paper_id, revisions))
     return {
-        row.paper_id: unpack(row.packed, EarlierText)
-        for row in rows
-        if row.revision < revisions[row.paper_id]
+        id: unpack(packed, EarlierText)
+        for id, revision, packed in tx.execute(kept.order_by(_earlier.revision))
+        if revision < revisions[id]
     }
 
 
