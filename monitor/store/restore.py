@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import shutil
 import stat
-from collections.abc import Iterable
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -32,6 +31,7 @@ OPEN = (
     DeliveryState.HANDING_OFF,
     DeliveryState.RETRY,
 )
+NEVER = datetime(9999, 1, 1, tzinfo=UTC)
 HELD = "restored from a backup: it may have been sent since"
 
 
@@ -73,11 +73,9 @@ def _suppressions_of(path: Path) -> list[dict[str, Any]] | None:
             return None
         with closing(Database(f"sqlite:///{path}")) as replaced, replaced.reading() as tx:
             tables = sa.inspect(tx).get_table_names()
-            if schema.paper.name not in tables:
-                return None
-            if schema.suppression.name not in tables:  # of a version without suppressions
-                return []
-            return [dict(row) for row in tx.execute(sa.select(schema.suppression)).mappings()]
+            if schema.suppression.name in tables:
+                return [dict(row) for row in tx.execute(sa.select(schema.suppression)).mappings()]
+            return [] if schema.paper.name in tables else None  # of a version without them
     except FileNotFoundError:
         return None
     except (StoreError, OSError) as fault:
@@ -95,7 +93,7 @@ def _prepare(
     """
     interrupted = copy.exists()
     try:
-        _remove(_belongings(copy))
+        _remove_belongings(copy)
         if not interrupted:
             create_file(copy).close()
         shutil.copyfile(backup, copy)
@@ -103,23 +101,19 @@ def _prepare(
             return _hold(database, suppressed, now)
     except BaseException as fault:
         if not interrupted:
-            _remove([copy])
+            copy.unlink(missing_ok=True)
         if isinstance(fault, OSError):
             raise StoreError(f"{backup} cannot be copied to {copy}: {fault.strerror}") from fault
         raise
     finally:
-        _remove(_belongings(copy))
+        _remove_belongings(copy)
 
 
-def _belongings(copy: Path) -> list[Path]:
-    """Return files that SQLite or a migration may have left beside the copy."""
-    names = f"{copy.name}-", f"{copy.name}."
-    return [file for file in copy.parent.iterdir() if file.name.startswith(names)]
-
-
-def _remove(files: Iterable[Path]) -> None:
-    for file in files:
-        file.unlink(missing_ok=True)
+def _remove_belongings(copy: Path) -> None:
+    """Remove files that SQLite or a migration may have left beside the copy."""
+    for file in copy.parent.iterdir():
+        if file.name.startswith((f"{copy.name}-", f"{copy.name}.")):
+            file.unlink(missing_ok=True)
 
 
 def _swap(path: Path, copy: Path, now: datetime) -> Path | None:
@@ -129,34 +123,26 @@ def _swap(path: Path, copy: Path, now: datetime) -> Path | None:
     if there:
         copy.chmod(stat.S_IMODE(path.stat().st_mode))
     for suffix in ("", "-wal", "-shm"):
-        old = path.with_name(path.name + suffix)
-        if old.exists():
-            old.replace(kept.with_name(kept.name + suffix))
+        with suppress(FileNotFoundError):
+            path.with_name(path.name + suffix).replace(kept.with_name(kept.name + suffix))
     copy.replace(path)
     return kept if there else None
 
 
 def _hold(database: Database, suppressed: list[dict[str, Any]] | None, now: datetime) -> int:
-    delivery = schema.delivery.c
     with database.writing() as tx:
         if suppressed is None:
             suppressions.doubt(tx, now)
         else:
             tx.execute(sa.delete(schema.suppression))
             insert_new(tx, schema.suppression, suppressed)
-        unknown = {
-            "state": DeliveryState.UNKNOWN,
-            "owner": "",
-            "error": HELD,
-            "handed_off_at": sa.func.coalesce(delivery.handed_off_at, sa.literal(now, Instant)),
-            "next_attempt_at": datetime(9999, 1, 1, tzinfo=UTC),
-        }
-        was_open = sa.update(schema.delivery).where(delivery.state.in_(OPEN))
-        held = tx.execute(was_open.values(unknown))
+        delivery, update = schema.delivery.c, sa.update(schema.delivery)
+        handed_off_at = sa.func.coalesce(delivery.handed_off_at, sa.literal(now, Instant))
+        unknown: dict[str, Any] = {"state": DeliveryState.UNKNOWN, "owner": "", "error": HELD}
+        unknown |= {"handed_off_at": handed_off_at, "next_attempt_at": NEVER}
+        held = tx.execute(update.where(delivery.state.in_(OPEN)).values(unknown))
         # An unknown delivery may have been sent again since the backup.
-        is_unknown = sa.update(schema.delivery).filter_by(state=DeliveryState.UNKNOWN)
-        tx.execute(is_unknown.values(resent=True))
-        tx.execute(
-            sa.update(schema.subscription).filter_by(removed_at=None).values(first_seen_at=now)
-        )
+        tx.execute(update.filter_by(state=DeliveryState.UNKNOWN).values(resent=True))
+        active = sa.update(schema.subscription).filter_by(removed_at=None)
+        tx.execute(active.values(first_seen_at=now))
     return held.rowcount

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import sqlite3
 import tempfile
 from pathlib import Path
@@ -130,24 +129,12 @@ _LIMITS = {
 SQLITE_HEADER = b"SQLite format 3\0"
 
 
-def is_full(folder: Path) -> bool:
-    """Return whether a file system has no free space or no free inodes."""
-    try:
-        disk = os.statvfs(folder)
-    except OSError:
-        return False
-    no_inodes = disk.f_files > 0 and disk.f_favail == 0
-    return no_inodes or disk.f_bavail * disk.f_frsize < MIN_FREE_BYTES
-
-
 def growth_fault(path: Path) -> str:
     """Return why the files of a store cannot grow, or "" if they can.
 
     SQLite reports a quota and a limit on the size of files as it reports a broken disk. So growing
     is tried, with a file without a name, beyond the end of the store's largest file.
     """
-    if is_full(path.parent):
-        return _LIMITS[errno.ENOSPC]
     end = max(size_of(path), size_of(path.with_name(f"{path.name}-wal")))
     try:
         with tempfile.TemporaryFile(dir=path.parent) as file:

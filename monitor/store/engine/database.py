@@ -120,20 +120,19 @@ class Database:
 
         The server releases the lock when the connection ends for any reason.
         """
-        with self.explaining():
-            connection = self._writer.connect().execution_options(isolation_level="AUTOCOMMIT")
-            with ExitStack() as unless_held:
-                unless_held.callback(connection.close)
-                connection.execute(_TCP_KEEPALIVE)
-                if connection.scalar(sa.select(sa.func.pg_try_advisory_lock(number))):
-                    unless_held.pop_all()
-                    return connection
-            return None
+        with self.explaining(), ExitStack() as unless_held:
+            connection = unless_held.enter_context(self._writer.connect())
+            connection.execution_options(isolation_level="AUTOCOMMIT")
+            connection.execute(_TCP_KEEPALIVE)
+            if connection.scalar(sa.select(sa.func.pg_try_advisory_lock(number))):
+                unless_held.pop_all()
+                return connection
+        return None
 
     def probe(self) -> None:
         """Raise StoreError if the store cannot be written: a full disk, a read-only file."""
-        row = {"name": "probe", "at": datetime.now(UTC)}
         with self.writing() as tx:
+            row = {"name": "probe", "at": datetime.now(UTC)}
             insert_or_update(tx, schema.heartbeat, [row])
 
     def check(self) -> None:
@@ -311,20 +310,18 @@ class Together:
         anything else, each write is tried alone, so that only the faulty one fails.
         """
         done: Future[Result] = Future()
-        mine = _Write(step, item, done)
         with self._came:
-            self._waiting.append(mine)
+            self._waiting.append(mine := _Write(step, item, done))
             self._came.notify()
         with self._turn:
             if not done.done():
-                self._commit(self._take(mine))
+                with self._came:
+                    self._came.wait_for(
+                        lambda: len(self._waiting) >= self._expected, self._patience
+                    )
+                    writes, self._waiting = self._waiting, []
+                self._commit(writes if mine in writes else [*writes, mine])
         return done.result()
-
-    def _take(self, mine: _Write) -> list[_Write]:
-        with self._came:
-            self._came.wait_for(lambda: len(self._waiting) >= self._expected, self._patience)
-            writes, self._waiting = self._waiting, []
-        return writes if mine in writes else [*writes, mine]
 
     def _commit(self, writes: Sequence[_Write]) -> None:
         kinds: dict[Step[Any, Any], list[_Write]] = defaultdict(list)
@@ -332,9 +329,7 @@ class Together:
             kinds[write.step].append(write)
         try:
             with self._database.writing() as tx:
-                results = [
-                    step(tx, [write.item for write in of_kind]) for step, of_kind in kinds.items()
-                ]
+                results = [step(tx, [write.item for write in kinds[step]]) for step in kinds]
         except Exception as fault:
             if len(writes) > 1 and not isinstance(fault, StoreError):
                 for write in writes:

@@ -29,8 +29,10 @@ SOURCE = "source-"
 class Lock:
     """A lock that only one process can hold, until `release` or its end. `id` is its name."""
 
-    def __init__(self, id: str) -> None:
-        self.id = id
+    def __init__(self, path: Path, held: int) -> None:
+        self.id = path.name
+        self._path = path
+        self._held = held
 
     def keep(self) -> None:
         """Take the lock again if a lost connection released it; a file's never is.
@@ -41,7 +43,8 @@ class Lock:
 
     def release(self) -> None:
         """Release the lock: the claims of an owner are free for others."""
-        raise NotImplementedError
+        self._path.unlink(missing_ok=True)
+        os.close(self._held)
 
     def __enter__(self) -> Self:
         return self
@@ -90,20 +93,9 @@ def _of_source(source: str) -> str:
     return SOURCE + hashlib.sha256(source.encode()).hexdigest()[:16]
 
 
-class _FileLock(Lock):
-    def __init__(self, path: Path, held: int) -> None:
-        super().__init__(path.name)
-        self._path = path
-        self._held = held
-
-    def release(self) -> None:
-        self._path.unlink(missing_ok=True)
-        os.close(self._held)
-
-
 class _AdvisoryLock(Lock):
     def __init__(self, database: Database, name: str, busy: str, hint: str) -> None:
-        super().__init__(name)
+        self.id = name
         self._database = database
         self._number = _number(name)
         self._busy = busy, hint
@@ -139,15 +131,15 @@ def _take(database: Database, name: str, busy: str, hint: str = "") -> Lock:
     folder = owners_folder(database.path)
     try:
         make_folder(folder)
-        for left in folder.iterdir():  # the files of owners that died
+        for left in folder.iterdir():
             if not _is_reused(left.name):
-                alive(database, left.name)
+                _is_locked(left)  # removes the files of owners that died
         held = _lock_file(folder / name, wait=not _is_reused(name))
     except OSError as fault:
         raise StoreError(f"no lock file can be made in {folder}: {fault.strerror}") from fault
     if held is None:
         raise StoreBusyError(busy, hint)
-    return _FileLock(folder / name, held)
+    return Lock(folder / name, held)
 
 
 def _is_reused(name: str) -> bool:

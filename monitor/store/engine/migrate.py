@@ -31,9 +31,8 @@ def upgrade(database: store.Database, folder: Path | None = None) -> None:
         hint = "install the newer paper-monitor, or restore a backup from before"
         raise StoreError(f"the store was written by a newer version (schema {version})", hint)
     if version and version != script.get_current_head() and database.path:
-        database.backup(
-            database.path.with_name(f"{database.path.name}.before-{version}"), with_tokens=True
-        )
+        copy = database.path.with_name(f"{database.path.name}.before-{version}")
+        database.backup(copy, with_tokens=True)
     _run(database, config)
 
 
@@ -48,13 +47,11 @@ def _run(database: store.Database, config: Config) -> None:
             _hold_together(connection)
     except MonitorError:
         raise
-    except sa.exc.DBAPIError as fault:
-        why = database.explain(fault)
-        raise StoreError(
-            f"the store could not be brought up to date: {why.message}", why.hint
-        ) from fault
     except Exception as fault:
-        raise StoreError(f"the store could not be brought up to date: {fault}") from fault
+        is_stores = isinstance(fault, sa.exc.DBAPIError)
+        why = database.explain(fault) if is_stores else StoreError(str(fault))
+        failed = f"the store could not be brought up to date: {why.message}"
+        raise StoreError(failed, why.hint) from fault
     finally:
         writer.dispose()
 

@@ -14,6 +14,8 @@ from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import insert_or_update
 
+_beat = schema.heartbeat.c
+
 
 def beat(tx: Transaction, name: str, now: datetime) -> None:
     """Record a sign of life of `name`."""
@@ -22,28 +24,25 @@ def beat(tx: Transaction, name: str, now: datetime) -> None:
 
 def last_beat(tx: Transaction, name: str) -> datetime | None:
     """Return the last sign of life of `name`, None when there never was one."""
-    beats = schema.heartbeat.c
-    return tx.scalar(sa.select(beats.at).where(beats.name == name))
+    return tx.scalar(sa.select(_beat.at).where(_beat.name == name))
 
 
 def signs(tx: Transaction, kind: str = "") -> dict[str, datetime]:
     """Return the last sign of life of each process (`KIND@MACHINE/PID`), or of those of a kind."""
-    beats = schema.heartbeat.c
-    named = beats.name.contains("@") if not kind else beats.name.startswith(f"{kind}@")
-    rows = tx.execute(sa.select(beats.name, beats.at).where(named).order_by(beats.name))
-    return {row.name: row.at for row in rows}
+    named = _beat.name.like(f"{kind or '%'}@%")
+    beats = sa.select(_beat.name, _beat.at).where(named).order_by(_beat.name)
+    return dict(map(tuple, tx.execute(beats)))
 
 
 def forget(tx: Transaction, name: str) -> None:
     """Delete the heartbeat of `name`, which ended normally."""
-    tx.execute(sa.delete(schema.heartbeat).where(schema.heartbeat.c.name == name))
+    tx.execute(sa.delete(schema.heartbeat).filter_by(name=name))
 
 
 def forget_old(tx: Transaction, before: datetime) -> None:
     """Delete the heartbeats of processes (`KIND@MACHINE/PID`) from before a time."""
-    beats = schema.heartbeat.c
-    old = (beats.name.contains("@"), beats.at < before)
-    tx.execute(sa.delete(schema.heartbeat).where(*old))
+    old = _beat.name.contains("@") & (_beat.at < before)
+    tx.execute(sa.delete(schema.heartbeat).where(old))
 
 
 KEPT = 200
@@ -86,8 +85,5 @@ def newest_activation(tx: Transaction) -> Activation | None:
 
 def activations(tx: Transaction, limit: int = KEPT) -> list[Activation]:
     """Return the last activations, the newest first."""
-    rows = sa.select(schema.activation).order_by(_activation.id.desc()).limit(limit)
-    return [
-        Activation(row.at, row.config_hash, Origin(row.file, row.host, row.process))
-        for row in tx.execute(rows)
-    ]
+    rows = tx.execute(sa.select(schema.activation).order_by(_activation.id.desc()).limit(limit))
+    return [Activation(at, config_hash, Origin(*origin)) for _, at, config_hash, *origin in rows]

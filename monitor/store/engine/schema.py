@@ -32,12 +32,12 @@ def _keys(*names: str) -> list[Column[str]]:
     return [Column(name, Text, primary_key=True) for name in names]
 
 
-def _required(type_: type[Any], *names: str) -> list[Column[Any]]:
-    return [Column(name, type_, nullable=False) for name in names]
+def _required(**types: type[Any]) -> list[Column[Any]]:
+    return [Column(name, type_, nullable=False) for name, type_ in types.items()]
 
 
-def _optional(type_: type[Any], *names: str) -> list[Column[Any]]:
-    return [Column(name, type_) for name in names]
+def _optional(**types: type[Any]) -> list[Column[Any]]:
+    return [Column(name, type_) for name, type_ in types.items()]
 
 
 def _paper(*, primary_key: bool = False, index: bool = False) -> Column[int]:
@@ -61,22 +61,17 @@ def _partial(name: str, *columns: str, where: str, unique: bool = False) -> Inde
 paper = _table(
     "paper",
     Column("id", Id, primary_key=True, autoincrement=False),
-    *_required(Text, "title", "abstract"),
-    Column("authors", sa.JSON, nullable=False),
-    Column("venue", Text, nullable=False),
+    *_required(title=Text, abstract=Text, authors=sa.JSON, venue=Text),
     Column("year", Integer),
-    Column("categories", sa.JSON, nullable=False),
-    *_required(Text, "url", "pdf_url"),
-    *_optional(Instant, "published_at", "updated_at", "announced_at"),
+    *_required(categories=sa.JSON, url=Text, pdf_url=Text),
+    *_optional(published_at=Instant, updated_at=Instant, announced_at=Instant),
     Column("first_seen_at", Instant, nullable=False, index=True),
     Column("news_at", Instant),
     Column("revision", Integer, nullable=False),
     Column("version", Integer),
     Column("withdrawn", Boolean, nullable=False),
-    Column("purged_at", Instant),
-    *_optional(Text, "type", "links"),
-    Column("upvotes", Integer),
-    *_optional(Text, "precision", "listed"),
+    *_optional(purged_at=Instant, type=Text, links=Text, upvotes=Integer),
+    *_optional(precision=Text, listed=Text),
     _partial("ix_paper_purged", "id", where="purged_at IS NOT NULL"),
 )
 
@@ -141,10 +136,8 @@ sighting = _table(
     _paper(primary_key=True, index=True),
     Column("document", Text, nullable=False),
     Column("version", Integer),
-    *_required(Text, "announce", "fingerprint"),
-    *_required(Instant, "first_seen_at", "last_seen_at"),
-    *_optional(Text, "why", "past"),
-    Column("mark", sa.BigInteger),
+    *_required(announce=Text, fingerprint=Text, first_seen_at=Instant, last_seen_at=Instant),
+    *_optional(why=Text, past=Text, mark=sa.BigInteger),
     # Covers the check for unchanged records, which then reads no row of the table.
     Index("ix_sighting_mark", "source", "raw_id", "mark", "paper_id").ddl_if(dialect="sqlite"),
 )
@@ -155,9 +148,9 @@ sighting_text = _table(
     "sighting_text",
     _paper(primary_key=True),
     *_keys("source", "raw_id"),
-    *_required(Text, "title", "authors", "venue"),
+    *_required(title=Text, authors=Text, venue=Text),
     Column("year", Integer),
-    *_required(Text, "type", "keys"),
+    *_required(type=Text, keys=Text),
     sqlite_with_rowid=False,
 )
 
@@ -178,16 +171,14 @@ joined = _table(
     "joined",
     Column("id", Id, primary_key=True, autoincrement=False),
     _paper(index=True),
-    Column("why", Text, nullable=False),
-    Column("at", Instant, nullable=False),
+    *_required(why=Text, at=Instant),
 )
 
 # A person's ruling: two names of records stand for the same work, or for different ones.
 ruling = _table(
     "ruling",
     *_keys("one", "other"),
-    Column("verdict", Text, nullable=False),
-    Column("at", Instant, nullable=False),
+    *_required(verdict=Text, at=Instant),
     Index("ix_ruling_other", "other"),
 )
 
@@ -196,10 +187,7 @@ ruling = _table(
 document = _table(
     "document",
     *_keys("source", "content_hash"),
-    Column("name", Text, nullable=False),
-    Column("offset", Integer, nullable=False),
-    Column("finished", Boolean, nullable=False),
-    Column("at", Instant, nullable=False),
+    *_required(name=Text, offset=Integer, finished=Boolean, at=Instant),
 )
 
 # How far each dump of a source was read.
@@ -208,10 +196,8 @@ dump = _table(
     *_keys("source", "name"),
     Column("size", BigInteger, nullable=False),
     Column("modified", BigInteger),
-    *_required(BigInteger, "offset", "number"),
-    *_required(Text, "digest", "start"),
-    Column("ended", Boolean, nullable=False),
-    Column("at", Instant, nullable=False),
+    *_required(offset=BigInteger, number=BigInteger, digest=Text, start=Text),
+    *_required(ended=Boolean, at=Instant),
     sqlite_with_rowid=False,
 )
 
@@ -223,7 +209,7 @@ run = _table(
     Column("started_at", Instant, nullable=False),
     Column("finished_at", Instant, index=True),
     Column("outcome", Text),
-    *_required(Integer, "seen", "new", "revised", "known", "rejected"),
+    *_required(seen=Integer, new=Integer, revised=Integer, known=Integer, rejected=Integer),
     Column("error", Text, nullable=False),
     Column("validators", sa.JSON(none_as_null=True)),
     Column("fresh", Integer, nullable=False, server_default="0"),
@@ -237,9 +223,9 @@ run = _table(
 undecided = _table(
     "undecided",
     *_keys("source", "record_hash"),
-    *_required(Text, "raw_id", "document", "text", "error", "version"),
+    *_required(raw_id=Text, document=Text, text=Text, error=Text, version=Text),
     Column("first_run", Text),
-    *_required(Instant, "at", "tried_at"),
+    *_required(at=Instant, tried_at=Instant),
 )
 
 # Sources whose first reading is complete.
@@ -254,9 +240,7 @@ source_day = _table(
     "source_day",
     Column("source", Text, primary_key=True),
     Column("day", sa.Date, primary_key=True),
-    Column("asked", Integer, nullable=False),
-    Column("offered", Boolean, nullable=False),
-    Column("fresh", Integer, nullable=False),
+    *_required(asked=Integer, offered=Boolean, fresh=Integer),
     sqlite_with_rowid=False,
 )
 
@@ -274,24 +258,20 @@ source_state = _table(
 server_wait = _table(
     "server_wait",
     Column("server", Text, primary_key=True),
-    Column("until", Instant, nullable=False),
-    Column("why", Text, nullable=False),
+    *_required(until=Instant, why=Text),
 )
 
 moved_address = _table(
     "moved_address",
     Column("address", Text, primary_key=True),
-    Column("place", Text, nullable=False),
-    Column("seen", Integer, nullable=False),
+    *_required(place=Text, seen=Integer),
 )
 
 incident = _table(
     "incident",
     Column("id", Id, primary_key=True),
-    *_required(Text, "subject", "kind"),
-    Column("since", Instant, nullable=False),
-    Column("error", Text, nullable=False),
-    *_optional(Instant, "told_at", "ended_at", "end_told_at"),
+    *_required(subject=Text, kind=Text, since=Instant, error=Text),
+    *_optional(told_at=Instant, ended_at=Instant, end_told_at=Instant),
     Column("tries", Integer, nullable=False),
     Column("next_try_at", Instant),
     Column("mark", Text, nullable=False, default=""),
@@ -308,9 +288,7 @@ heartbeat = _table(
 activation = _table(
     "activation",
     Column("id", Id, primary_key=True),
-    Column("at", Instant, nullable=False),
-    *_required(Text, "config_hash", "file", "host"),
-    Column("process", Integer, nullable=False),
+    *_required(at=Instant, config_hash=Text, file=Text, host=Text, process=Integer),
 )
 
 # ── topics and matches ──────────────────────────────────────────────────────────────
@@ -318,10 +296,7 @@ activation = _table(
 topic = _table(
     "topic",
     Column("name", Text, primary_key=True),
-    Column("query", Text, nullable=False),
-    Column("sources", sa.JSON, nullable=False),
-    Column("news", sa.JSON, nullable=False),
-    Column("since_seconds", Integer, nullable=False),
+    *_required(query=Text, sources=sa.JSON, news=sa.JSON, since_seconds=Integer),
     Column("threshold", Float, nullable=False, server_default="0"),
     Column("synonyms", sa.JSON(none_as_null=True)),
     Column("in_force_since", Instant, nullable=False),
@@ -332,8 +307,7 @@ match = _table(
     Column("topic", Text, primary_key=True),
     Column("paper_id", Id, primary_key=True, index=True),
     Column("revision", Integer, primary_key=True, autoincrement=False),
-    Column("score", Float, nullable=False),
-    Column("matched_at", Instant, nullable=False),
+    *_required(score=Float, matched_at=Instant),
     sa.ForeignKeyConstraint(
         ["paper_id", "revision"],
         ["change.paper_id", "change.revision"],
@@ -350,8 +324,7 @@ subscription = _table(
     Column("name", Text, primary_key=True),
     Column("first_seen_at", Instant, nullable=False),
     Column("removed_at", Instant),
-    *_required(Text, "schedule", "timezone"),
-    Column("in_force_since", Instant, nullable=False),
+    *_required(schedule=Text, timezone=Text, in_force_since=Instant),
     # Nothing is due before; empty when that is not known.
     Column("next_due_at", Instant, index=True),
 )
@@ -369,13 +342,10 @@ subscription_topic = _table(
 digest = _table(
     "digest",
     Column("id", Id, primary_key=True),
-    *_required(Text, "subscription", "period"),
-    *_required(Instant, "due_at", "composed_at"),
-    Column("papers", Integer, nullable=False),
+    *_required(subscription=Text, period=Text, due_at=Instant, composed_at=Instant, papers=Integer),
     # Compressed in `packed`; `content` is that of digests from before there was `packed`.
     Column("content", sa.JSON, nullable=False),
-    Column("superseded_at", Instant),
-    Column("packed", sa.LargeBinary),
+    *_optional(superseded_at=Instant, packed=sa.LargeBinary),
     sa.UniqueConstraint("subscription", "period"),
 )
 
@@ -412,14 +382,11 @@ delivery = _table(
     "delivery",
     Column("id", Id, primary_key=True),
     _digest(),
-    *_required(Text, "channel", "recipient"),
-    Column("part", Integer, nullable=False),
-    Column("state", Text, nullable=False),
-    Column("attempts", Integer, nullable=False),
+    *_required(channel=Text, recipient=Text, part=Integer, state=Text, attempts=Integer),
     Column("resent", Boolean, nullable=False, default=False),
     Column("next_attempt_at", Instant),
-    *_required(Text, "owner", "message_id", "reference", "error"),
-    *_required(Instant, "created_at", "changed_at"),
+    *_required(owner=Text, message_id=Text, reference=Text, error=Text),
+    *_required(created_at=Instant, changed_at=Instant),
     Column("handed_off_at", Instant),
     # Since when its recipient does not want it (`suppression`).
     Column("withheld_at", Instant),
@@ -445,8 +412,7 @@ line = _table(
 signing_key = _table(
     "signing_key",
     Column("id", Integer, primary_key=True, autoincrement=False),
-    Column("key", Text, nullable=False),
-    Column("made_at", Instant, nullable=False),
+    *_required(key=Text, made_at=Instant),
 )
 
 # Logins to the pages. `id` is a hash of the cookie, `login` names the credential, and `granted_by`
@@ -455,16 +421,14 @@ web_session = _table(
     "web_session",
     Column("id", Text, primary_key=True),
     Column("login", Text, nullable=False, unique=True),
-    Column("granted_by", Text, nullable=False),
-    *_required(Instant, "since", "until"),
+    *_required(granted_by=Text, since=Instant, until=Instant),
 )
 
 # The last refresh token of each mail account; a backup has none unless it is asked for.
 oauth_token = _table(
     "oauth_token",
     Column("account", Text, primary_key=True),
-    Column("refresh_token", Text, nullable=False),
-    Column("changed_at", Instant, nullable=False),
+    *_required(refresh_token=Text, changed_at=Instant),
     sqlite_with_rowid=False,
 )
 
@@ -473,8 +437,7 @@ oauth_token = _table(
 suppression = _table(
     "suppression",
     *_keys("address", "subscription"),
-    Column("recipient", Text, nullable=False),
-    Column("since", Instant, nullable=False),
+    *_required(recipient=Text, since=Instant),
     Column("until", Instant),
     Column("how", Text, nullable=False),
     sqlite_with_rowid=False,
