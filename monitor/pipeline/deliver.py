@@ -194,7 +194,7 @@ class Round:
     def _claim_on(self, names: Collection[str]) -> list[Delivery]:
         now, owner = self.runtime.clock.now(), self.runtime.owner.id
         with self.runtime.database.writing() as tx:
-            return outbox.claim(tx, owner, now, channels=names, limit=self._ahead)
+            return outbox.claim(tx, owner, now, names, self._ahead)
 
     def _seconds_left(self, channel: str) -> float:
         """Return the seconds until a channel may be sent to; a next round knows them, too."""

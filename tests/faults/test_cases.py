@@ -75,7 +75,7 @@ def test_K16_a_process_that_slept_past_its_lease_can_neither_send_nor_record(
         house.run()
         assert smtp.received == [], "while its owner lives, a claim is nobody else's"
         with house.opened() as app, app.runtime.database.writing() as tx:
-            outbox.release_dead(tx, lambda owner: False, house.clock.at)
+            outbox.release_dead(tx, lambda owner: False, house.clock.at, app.runtime.channels)
         house.run()
         assert len(smtp.received) == 1
     finally:

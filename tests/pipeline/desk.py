@@ -68,7 +68,7 @@ def tell(store: Database, name: str = "ada", now: datetime = NOW) -> list[int]:
 def send(store: Database, now: datetime = NOW) -> None:
     """Everything that is open goes out."""
     with store.writing() as tx:
-        for delivery in outbox.claim(tx, "me", now, limit=1_000):
+        for delivery in outbox.claim(tx, "me", now, ["email"], 1_000):
             outbox.record(tx, {delivery.id: ""}, "me", Outcome(DeliveryState.SENT), now)
 
 

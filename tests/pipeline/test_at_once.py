@@ -122,7 +122,7 @@ def test_an_answer_that_comes_after_we_were_taken_for_dead_is_not_forgotten(
     """PostgreSQL was restarted while we waited: another saw our lock gone; now it is known."""
     with answers_awaited(due, smtp) as app:
         with app.runtime.database.writing() as tx:
-            outbox.release_dead(tx, lambda owner: False, due.clock.at)
+            outbox.release_dead(tx, lambda owner: False, due.clock.at, app.runtime.channels)
         assert states(due)[DeliveryState.UNKNOWN] == CONNECTIONS
     assert states(due)[DeliveryState.UNKNOWN] == 0
     assert states(due)[DeliveryState.SENT] >= CONNECTIONS

@@ -263,7 +263,7 @@ def test_S09_what_slack_does_not_show_yet_is_not_posted_twice(due: House, slack:
         match(app.runtime)
         compose(app.runtime)
         with app.runtime.database.writing() as tx:
-            [lost] = outbox.claim(tx, "of a dead process", due.clock.at)
+            [lost] = outbox.claim(tx, "of a dead process", due.clock.at, app.runtime.channels)
             assert outbox.commit_handoff(tx, [lost.id], "of a dead process", due.clock.at)
     due.run()
     assert due.states() == [DeliveryState.UNKNOWN]

@@ -13,6 +13,7 @@ from monitor.model import (
     Candidate,
     ChangeKind,
     Decision,
+    Delivery,
     Digest,
     DigestPaper,
     DigestSection,
@@ -23,7 +24,7 @@ from monitor.model import (
     Topic,
     UnsentMatch,
 )
-from monitor.store.digests import freeze_digest
+from monitor.store.digests import freeze_digest, outbox
 from monitor.store.digests.freeze_digest import Planned
 from monitor.store.engine.database import Database, Transaction
 from monitor.store.papers import candidates, write_papers
@@ -33,6 +34,7 @@ from tests.patience import PATIENCE
 NOW = datetime(2026, 3, 2, 8, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
+CHANNELS = ("email", "pages", "slack", "smtp")
 
 _ids = itertools.count(1)
 
@@ -150,6 +152,17 @@ def freeze(
     ]
     with store.writing() as tx:
         return freeze_digest.freeze(tx, made, rendered, planned, now)
+
+
+def claim(
+    store: Database,
+    owner: str = "me",
+    now: datetime = NOW,
+    limit: int = 100,
+    channels: Sequence[str] = CHANNELS,
+) -> list[Delivery]:
+    with store.writing() as tx:
+        return outbox.claim(tx, owner, now, channels, limit)
 
 
 def until_another_waits(store: Database) -> None:

@@ -12,6 +12,7 @@ from monitor.store.digests import outbox
 from monitor.store.engine.database import Database
 from monitor.store.papers import write_papers
 from tests.store.scenes import (
+    CHANNELS,
     DAY,
     NOW,
     arrive,
@@ -89,7 +90,7 @@ def test_a_topic_hears_of_a_paper_whose_words_come_later_and_nobody_hears_twice(
     id = matched(store, arxiv("1"))
     freeze(store, digest(unsent(store)))
     with store.writing() as tx:
-        [claimed] = outbox.claim(tx, "me", NOW)
+        [claimed] = outbox.claim(tx, "me", NOW, CHANNELS)
         outbox.record(tx, {claimed.id: ""}, "me", Outcome(DeliveryState.SENT), NOW)
     ingest(store, known(id, arxiv("1", abstract="words")), now=LATER)
     assert waiting(store) == [(id, 1, ChangeKind.NEW)]

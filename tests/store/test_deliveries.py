@@ -12,7 +12,17 @@ from monitor.model import Delivery, DeliveryState, Outcome
 from monitor.store.digests import deliveries, outbox
 from monitor.store.engine.database import Database
 from tests.patience import PATIENCE, at_once
-from tests.store.scenes import DAY, HOUR, NOW, digest, freeze, subscribe, until_another_waits
+from tests.store.scenes import (
+    CHANNELS,
+    DAY,
+    HOUR,
+    NOW,
+    claim,
+    digest,
+    freeze,
+    subscribe,
+    until_another_waits,
+)
 
 ADA, BOB = "ada@example.org", "bob@example.org"
 
@@ -24,11 +34,6 @@ def subscribed(store: Database) -> None:
 
 def plan(store: Database, *recipients: str, name: str = "ada", period: str = "p", **how) -> None:
     assert freeze(store, digest([], period, name), recipients=recipients or (ADA,), **how)
-
-
-def claim(store: Database, owner: str = "me", now=NOW, limit: int = 100, **how) -> list[Delivery]:
-    with store.writing() as tx:
-        return outbox.claim(tx, owner, now, limit=limit, **how)
 
 
 def record(store: Database, id: int, outcome: Outcome, owner: str = "me", at=None) -> bool:
@@ -167,7 +172,7 @@ def test_K16_a_worker_that_lost_its_claim_can_neither_send_nor_record(store: Dat
     plan(store)
     [claimed] = claim(store, "paused")
     with store.writing() as tx:
-        outbox.release_dead(tx, lambda owner: False, NOW)
+        outbox.release_dead(tx, lambda owner: False, NOW, CHANNELS)
     [taken] = claim(store, "other")
     assert taken.id == claimed.id
     assert not hand_off(store, claimed.id, "paused")
@@ -206,8 +211,8 @@ def test_K03_what_a_dead_owner_claimed_is_free_and_what_it_handed_off_unknown(
     [safe] = claim(store, "living")
     hand_off(store, lost, "dead")
     with store.writing() as tx:
-        [unknown] = outbox.release_dead(tx, lambda owner: owner == "living", NOW)
-        assert outbox.release_dead(tx, lambda owner: owner == "living", NOW) == []
+        [unknown] = outbox.release_dead(tx, lambda owner: owner == "living", NOW, CHANNELS)
+        assert outbox.release_dead(tx, lambda owner: owner == "living", NOW, CHANNELS) == []
     assert (unknown.id, unknown.state, unknown.attempts) == (lost, DeliveryState.UNKNOWN, 1)
     assert dict(unknown.rendered.body) == {"text": "part 0"}
     assert (one(store, free).state, one(store, free).attempts) == (DeliveryState.PLANNED, 0)
@@ -280,13 +285,13 @@ def test_a_process_that_dies_in_a_hand_off_leaves_its_moment(store: Database) ->
     [claimed] = claim(store, "dead")
     hand_off(store, claimed.id, "dead")
     with store.writing() as tx:
-        [lost] = outbox.release_dead(tx, lambda owner: False, NOW + DAY)
+        [lost] = outbox.release_dead(tx, lambda owner: False, NOW + DAY, CHANNELS)
     assert (lost.handed_off_at, lost.resent) == (NOW, False)
     hand_off_again(store, lost.id)
     claim(store, "dead")
     hand_off(store, lost.id, "dead")
     with store.writing() as tx:
-        [lost] = outbox.release_dead(tx, lambda owner: False, NOW + DAY)
+        [lost] = outbox.release_dead(tx, lambda owner: False, NOW + DAY, CHANNELS)
     assert (lost.handed_off_at, lost.resent) == (NOW, True)
 
 
@@ -412,7 +417,7 @@ def test_what_another_process_moves_on_meanwhile_is_left_alone(store: Database, 
     slow = threading.Thread(target=suppress, args=(store, *living))
     with store.writing() as tx:
         outbox.suppress_missing(tx, {("ada", "email", ADA)}, NOW)
-        [claimed] = outbox.claim(tx, "other", NOW)
+        [claimed] = outbox.claim(tx, "other", NOW, CHANNELS)
         slow.start()
         until_another_waits(store)
         outbox.record(tx, {claimed.id: ""}, "other", Outcome(DeliveryState.SENT), NOW)

@@ -32,6 +32,7 @@ from monitor.store.engine.database import Database
 from monitor.store.topics import matches, subscriptions
 from tests.patience import PATIENCE, at_once
 from tests.store.scenes import (
+    CHANNELS,
     DAY,
     HOUR,
     NOW,
@@ -75,7 +76,7 @@ def revise(store: Database, id: int, number: str, *, topic: str | None = "t", no
 def attempt(store: Database, state: DeliveryState, limit: int = 100) -> list[int]:
     """Claim what is open and record that it ended so."""
     with store.writing() as tx:
-        claimed = outbox.claim(tx, "me", NOW, limit=limit)
+        claimed = outbox.claim(tx, "me", NOW, CHANNELS, limit)
         for one in claimed:
             if state is DeliveryState.HANDING_OFF:
                 outbox.commit_handoff(tx, [one.id], "me", NOW)
@@ -352,7 +353,7 @@ def test_a_claim_that_is_being_taken_is_waited_for(store: Database) -> None:
     frozen: list[int | None] = []
     composer = threading.Thread(target=lambda: frozen.append(freeze(store, slow)))
     with store.writing() as tx:
-        assert len(outbox.claim(tx, "me", NOW)) == 1
+        assert len(outbox.claim(tx, "me", NOW, CHANNELS)) == 1
         composer.start()
         until_another_waits(store)
     composer.join(timeout=PATIENCE)
@@ -548,7 +549,7 @@ def test_it_is_rendered_once_however_many_are_at_it(store: Database):
         assert freeze_digest.add_text(tx, one, pages, planned, NOW) == 2
     with store.writing() as tx:
         assert freeze_digest.add_text(tx, one, pages, planned, NOW) == 0
-        found = outbox.claim(tx, "me", NOW, channels=["pages"], limit=9)
+        found = outbox.claim(tx, "me", NOW, ["pages"], 9)
     assert [(part.message_id, part.rendered.body) for part in found] == [
         ("<2@papers.example>", {"html": "page 0"})
     ]
@@ -558,7 +559,7 @@ def test_it_is_rendered_once_however_many_are_at_it(store: Database):
 def test_a_superseded_digest_is_not_rendered_any_more(store: Database):
     one = without_pages(store)
     with store.writing() as tx:
-        waiting = outbox.claim(tx, "me", NOW, limit=9)
+        waiting = outbox.claim(tx, "me", NOW, CHANNELS, 9)
         failed = Outcome(DeliveryState.FAILED, "refused")
         outbox.record(tx, {mail.id: "" for mail in waiting}, "me", failed, NOW)
     assert freeze(store, digest(unsent(store), "2026-03-03")) is not None

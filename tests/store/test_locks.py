@@ -17,7 +17,7 @@ from monitor.store.engine.database import Database
 from monitor.store.engine.locks import hold_owner
 from monitor.store.engine.opening import open_store
 from tests.patience import PATIENCE
-from tests.store.scenes import NOW, digest, freeze, subscribe
+from tests.store.scenes import CHANNELS, NOW, digest, freeze, subscribe
 
 CLAIMS_TWO = """
 import sys
@@ -29,7 +29,7 @@ from monitor.store.engine.locks import hold_owner
 store, now = open_store(sys.argv[1]), datetime.fromisoformat(sys.argv[2])
 owner = hold_owner(store)
 with store.writing() as tx:
-    claimed = outbox.claim(tx, owner.id, now, limit=2)
+    claimed = outbox.claim(tx, owner.id, now, ["email"], 2)
     outbox.commit_handoff(tx, [claimed[1].id], owner.id, now)
 print(owner.id, flush=True)
 sys.stdin.read()
@@ -88,13 +88,13 @@ def test_K03_K05_what_a_killed_process_held_is_free_or_unknown(url: str, store: 
     freeze(store, digest([]), recipients=["a", "b", "c"])
     with process(CLAIMS_TWO, url, NOW.isoformat()) as (running, owner):
         with store.writing() as tx:
-            assert outbox.release_dead(tx, alive(store), NOW) == []
+            assert outbox.release_dead(tx, alive(store), NOW, CHANNELS) == []
         assert locks.alive(store, owner)
         kill(running, store, owner)
     with store.writing() as tx:
-        [unknown] = outbox.release_dead(tx, alive(store), NOW)
+        [unknown] = outbox.release_dead(tx, alive(store), NOW, CHANNELS)
         assert (unknown.recipient, unknown.state) == ("b", DeliveryState.UNKNOWN)
-        assert [d.recipient for d in outbox.claim(tx, "next", NOW, limit=9)] == ["a", "c"]
+        assert [d.recipient for d in outbox.claim(tx, "next", NOW, CHANNELS, 9)] == ["a", "c"]
 
 
 def test_K15_only_one_serves_a_store_or_reads_a_source_until_it_ends(

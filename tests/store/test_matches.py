@@ -8,6 +8,7 @@ from monitor.store.engine.database import Database
 from monitor.store.papers import write_papers
 from monitor.store.topics import matches
 from tests.store.scenes import (
+    CHANNELS,
     DAY,
     NOW,
     arrive,
@@ -114,7 +115,7 @@ def test_a_changed_topic_has_its_unsent_matches_replaced(store: Database) -> Non
     match(store, sent)
     freeze(store, digest(unsent(store)))
     with store.writing() as tx:
-        outbox.claim(tx, "me", NOW, limit=100)
+        outbox.claim(tx, "me", NOW, CHANNELS, 100)
     match(store, wrong)
     with store.writing() as tx:
         rows = [MatchRow("t", sent, 1, 1.0), MatchRow("t", right, 1, 1.0)]

@@ -17,7 +17,7 @@ from monitor.store.papers import papers
 from monitor.store.restore import restore
 from monitor.store.topics import subscriptions
 from tests.patience import PATIENCE
-from tests.store.scenes import DAY, NOW, arrive, digest, freeze, subscribe
+from tests.store.scenes import CHANNELS, DAY, NOW, arrive, digest, freeze, subscribe
 
 LATER = NOW + DAY
 KEPT = f"monitor.db.before-{LATER:%Y%m%dT%H%M%S}"
@@ -58,7 +58,7 @@ def backup(sqlite_url: str, tmp_path: Path) -> Path:
 
 def send(store: Database) -> list[Delivery]:
     with store.writing() as tx:
-        claimed = outbox.claim(tx, "me", LATER, limit=9)
+        claimed = outbox.claim(tx, "me", LATER, CHANNELS, 9)
         for one in claimed:
             outbox.record(tx, {one.id: ""}, "me", Outcome(DeliveryState.SENT), LATER)
     return claimed
@@ -92,7 +92,7 @@ def test_K12_what_was_open_is_held_and_no_slot_before_now_is_due(
         assert papers.count(tx) == 1
     with store.writing() as tx:
         outbox.resolve(tx, held.id, "resend", LATER)
-        assert outbox.claim(tx, "me", LATER)
+        assert outbox.claim(tx, "me", LATER, CHANNELS)
         outbox.unclaim(tx, held.id, "me", "the line is down", LATER)
         assert [one.id for one in outbox.to_hand_off_again(tx)] == [held.id]
     store.close()
@@ -107,7 +107,7 @@ def test_K12_what_was_unknown_is_not_handed_off_again_by_itself(
     subscribe(store, "ada")
     assert freeze(store, digest([]))
     with store.writing() as tx:
-        [claimed] = outbox.claim(tx, "me", NOW)
+        [claimed] = outbox.claim(tx, "me", NOW, CHANNELS)
         outbox.record(tx, {claimed.id: ""}, "me", Outcome(DeliveryState.UNKNOWN), NOW)
     store.backup(tmp_path / "backup.db")
     store.close()

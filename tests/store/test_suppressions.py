@@ -16,7 +16,7 @@ from monitor.store.engine import schema
 from monitor.store.engine.database import Database
 from monitor.store.engine.opening import open_store
 from monitor.store.restore import restore
-from tests.store.scenes import DAY, NOW, digest, freeze, subscribe
+from tests.store.scenes import CHANNELS, DAY, NOW, digest, freeze, subscribe
 
 ADA, BOB = "ada@example.org", "bob@example.org"
 SUPPRESSED, PLANNED = DeliveryState.SUPPRESSED, DeliveryState.PLANNED
@@ -45,7 +45,7 @@ def lift(store: Database, who: str, subscription: str = suppressions.ALL) -> boo
 
 def claim(store: Database, now: datetime = NOW) -> list[tuple[str, str]]:
     with store.writing() as tx:
-        claimed = outbox.claim(tx, "me", now, limit=100)
+        claimed = outbox.claim(tx, "me", now, CHANNELS, 100)
         outbox.put_back(tx, [one.id for one in claimed], "me", now)
     return [(one.subscription, one.recipient) for one in claimed]
 
@@ -130,7 +130,7 @@ def test_a_suppressed_delivery_is_not_retried_by_hand(store: Database) -> None:
 def test_an_uncertain_hand_off_is_not_repeated_to_somebody_who_stopped(store: Database) -> None:
     plan(store, ADA)
     with store.writing() as tx:
-        [one] = outbox.claim(tx, "me", NOW)
+        [one] = outbox.claim(tx, "me", NOW, CHANNELS)
         outbox.record(tx, {one.id: ""}, "me", Outcome(DeliveryState.UNKNOWN), NOW)
     suppress(store, ADA)
     with store.writing() as tx:

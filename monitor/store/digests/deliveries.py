@@ -85,12 +85,12 @@ def get(tx: Transaction, delivery_id: int) -> Delivery:
 
 def with_ids(tx: Transaction, ids: Iterable[int]) -> list[Delivery]:
     """Return the deliveries with these ids in order, without their bodies."""
-    return select_without_bodies(tx, among(_delivery.id, ids))[::-1]
+    return select(tx, among(_delivery.id, ids))[::-1]
 
 
 def of_digest(tx: Transaction, digest_id: int) -> list[Delivery]:
     """Return the deliveries of a digest in order, without their bodies."""
-    return select_without_bodies(tx, _delivery.digest_id == digest_id)[::-1]
+    return select(tx, _delivery.digest_id == digest_id)[::-1]
 
 
 def listing(
@@ -105,13 +105,11 @@ def listing(
     """
     in_state = sa.true() if states is None else _delivery.state.in_(states)
     is_older = sa.true() if before is None else _delivery.id < before
-    return select_without_bodies(tx, in_state, is_older, limit=limit)
+    return select(tx, in_state, is_older, limit=limit)
 
 
 def open_on(tx: Transaction, channels: Collection[str]) -> list[int]:
     """Return the digests with deliveries that wait for these channels, oldest first."""
-    if not channels:
-        return []
     waits = (_delivery.state.in_(WAITING), among(_delivery.channel, channels))
     return sorted(tx.scalars(sa.select(_delivery.digest_id).where(*waits).distinct()))
 
@@ -130,20 +128,15 @@ def counts(tx: Transaction) -> dict[DeliveryState, int]:
     return {DeliveryState(state): number for state, number in rows}
 
 
-def select(tx: Transaction, condition: sa.ColumnElement[bool]) -> list[Delivery]:
-    """Return the deliveries for which a condition holds, in the order they were planned."""
-    return with_bodies(tx, tx.scalars(sa.select(_delivery.id).where(condition)))
-
-
 def with_bodies(tx: Transaction, ids: Iterable[int]) -> list[Delivery]:
     """Return the deliveries with these ids, in the order they were planned."""
     return [_to_delivery(row) for row in tx.execute(_WITH_BODIES, {"values": ids})]
 
 
-def select_without_bodies(
+def select(
     tx: Transaction, *conditions: sa.ColumnElement[bool], limit: int | None = None
 ) -> list[Delivery]:
-    """Return the deliveries for which conditions hold, newest first."""
+    """Return the deliveries for which conditions hold, newest first, without their bodies."""
     query = _query(*_NO_BODIES).where(*conditions).order_by(_delivery.id.desc())
     return [_to_delivery(row) for row in tx.execute(query.limit(limit))]
 
@@ -161,15 +154,8 @@ def _query(*bodies: sa.ColumnElement[Any]) -> sa.Select[Any]:
             first_part.c.reference.label("parent"),
             *bodies,
         )
-        .join(schema.digest, _digest.id == _delivery.digest_id)
-        .join(
-            schema.rendered,
-            sa.and_(
-                _rendered.digest_id == _delivery.digest_id,
-                _rendered.channel == _delivery.channel,
-                _rendered.part == _delivery.part,
-            ),
-        )
+        .join_from(schema.delivery, schema.digest)
+        .join_from(schema.delivery, schema.rendered)
         .outerjoin(first_part, sa.and_(OF_SAME_RECIPIENT, _delivery.part > 0))
     )
 
@@ -179,9 +165,6 @@ _WITH_BODIES = _query(*_BODIES).where(one_of(_delivery.id)).order_by(_delivery.i
 
 
 def _to_delivery(row: Any) -> Delivery:
-    fields = row._asdict()
-    for name in ("body", "packed", "content"):
-        del fields[name]
-    fields["state"] = DeliveryState(row.state)
-    fields["parent"] = row.parent or ""
-    return Delivery(**fields, rendered=Rendered(row.part, body_of(row)))
+    fields = row._asdict() | {"state": DeliveryState(row.state), "parent": row.parent or ""}
+    body = body_of(*map(fields.pop, ("body", "packed", "content")))
+    return Delivery(**fields, rendered=Rendered(row.part, body))

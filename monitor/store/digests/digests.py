@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from datetime import datetime
+from typing import Any, TypeVar
 
 import msgspec
 import sqlalchemy as sa
@@ -18,9 +19,9 @@ from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import among, fetch, fetch_one
 from monitor.store.papers import papers
 
+T = TypeVar("T")
 _digest = schema.digest.c
 _item = schema.digest_item.c
-_rendered = schema.rendered.c
 
 
 def of_period(tx: Transaction, subscription: str, period: str) -> Digest | None:
@@ -35,10 +36,22 @@ def get(tx: Transaction, digest_id: int) -> Digest | None:
     row = tx.execute(stored).one_or_none()
     if row is None:
         return None
-    digest = unpack(row.packed, Digest) if row.packed else msgspec.convert(row.content, Digest)
+    digest = _content(row, Digest)
     entries = (entry for group in digest.groups for entry in group.entries)
     lacks_texts = any(entry.paper == _NO_TEXT for entry in entries)
-    return _with_papers(tx, digest) if lacks_texts else digest
+    if not lacks_texts:
+        return digest
+    now = papers.load(tx, {entry.paper_id for group in digest.groups for entry in group.entries})
+
+    def fill(entry: DigestPaper) -> DigestPaper:
+        stored = now.get(entry.paper_id)
+        return structs.replace(entry, paper=stored.paper if stored else _MERGED)
+
+    return replace(_map_papers(digest, fill), notes=(*digest.notes, TEXTS_REMOVED))
+
+
+def _content(row: Any, kind: type[T]) -> T:
+    return unpack(row.packed, kind) if row.packed else msgspec.convert(row.content, kind)
 
 
 def remove_texts(tx: Transaction, digest_id: int) -> None:
@@ -46,35 +59,18 @@ def remove_texts(tx: Transaction, digest_id: int) -> None:
     digest = get(tx, digest_id)
     if digest is None:
         return
-    listed = _map_papers(
-        digest,
-        lambda entry: structs.replace(
-            entry,
-            paper=_NO_TEXT,
-            matched=tuple(structs.replace(topic, why=()) for topic in entry.matched),
-            also=(),
-        ),
-    )
-    values = {"content": {}, "packed": pack(listed)}
+
+    def strip(entry: DigestPaper) -> DigestPaper:
+        matched = tuple(structs.replace(topic, why=()) for topic in entry.matched)
+        return structs.replace(entry, paper=_NO_TEXT, matched=matched, also=())
+
+    values = {"content": {}, "packed": pack(_map_papers(digest, strip))}
     tx.execute(sa.update(schema.digest).where(_digest.id == digest_id).values(values))
 
 
 _NO_TEXT = Paper("")
-TEXTS_REMOVED = "The texts of this digest were removed. Its papers are shown as they are now."
-
-
-def _with_papers(tx: Transaction, digest: Digest) -> Digest:
-    ids = {entry.paper_id for group in digest.groups for entry in group.entries}
-    now = papers.load(tx, ids)
-
-    def filled(entry: DigestPaper) -> DigestPaper:
-        stored = now.get(entry.paper_id)
-        return structs.replace(entry, paper=stored.paper if stored else _MERGED)
-
-    return replace(_map_papers(digest, filled), notes=(*digest.notes, TEXTS_REMOVED))
-
-
 _MERGED = Paper("A paper that was merged into another")
+TEXTS_REMOVED = "The texts of this digest were removed. Its papers are shown as they are now."
 
 
 def _map_papers(digest: Digest, change: Callable[[DigestPaper], DigestPaper]) -> Digest:
@@ -132,8 +128,7 @@ def neighbours(
 
 def oldest_open(tx: Transaction) -> Listed | None:
     """Return the digest that was due first of those with a delivery that is not over."""
-    delivery = schema.delivery.c
-    waiting = sa.select(delivery.digest_id).where(delivery.state.in_(WAITING))
+    waiting = sa.select(schema.delivery.c.digest_id).where(schema.delivery.c.state.in_(WAITING))
     query = _LISTED.where(_digest.id.in_(waiting)).order_by(_digest.due_at).limit(1)
     return fetch_one(tx, query, Listed)
 
@@ -148,29 +143,23 @@ def latest_report(
     tx: Transaction, subscription: str
 ) -> tuple[Listed, tuple[SourceReport, ...]] | None:
     """Return the newest digest of a subscription, and what was read for it."""
-    of_subscription = _LISTED.add_columns(_digest.content, _digest.packed).where(
-        _digest.subscription == subscription
-    )
-    newest = of_subscription.order_by(_digest.due_at.desc(), _digest.id.desc())
-    row = tx.execute(newest.limit(1)).one_or_none()
+    frozen = _LISTED.add_columns(_digest.content, _digest.packed)
+    newest = frozen.order_by(_digest.due_at.desc(), _digest.id.desc()).limit(1)
+    row = tx.execute(newest.filter_by(subscription=subscription)).one_or_none()
     if row is None:
         return None
-    content = unpack(row.packed, _Report) if row.packed else msgspec.convert(row.content, _Report)
+    content = _content(row, _Report)
     return msgspec.convert(row, Listed, from_attributes=True), content.report
 
 
 def count(tx: Transaction, subscription: str) -> int:
     """Return how many digests a subscription had, including superseded and quiet ones."""
-    of_one = sa.select(sa.func.count()).where(_digest.subscription == subscription)
-    return tx.scalar(of_one) or 0
+    every = sa.select(sa.func.count()).select_from(schema.digest)
+    return tx.scalar(every.filter_by(subscription=subscription)) or 0
 
 
 def of_paper(tx: Transaction, paper_id: int) -> list[tuple[str, str, int]]:
     """Return (subscription, period, revision) of the digests with a paper, oldest first."""
-    rows = tx.execute(
-        sa.select(_digest.subscription, _digest.period, _item.revision)
-        .join(schema.digest_item, _item.digest_id == _digest.id)
-        .where(_item.paper_id == paper_id)
-        .order_by(_digest.id)
-    )
-    return [(row.subscription, row.period, row.revision) for row in rows]
+    query = sa.select(_digest.subscription, _digest.period, _item.revision).join(schema.digest_item)
+    rows = tx.execute(query.where(_item.paper_id == paper_id).order_by(_digest.id))
+    return list(map(tuple, rows))

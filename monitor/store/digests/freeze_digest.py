@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 import msgspec
 import sqlalchemy as sa
 from msgspec import structs
 
-from monitor.model import Delivery, DeliveryState, Digest, Json, Rendered
+from monitor.model import Delivery, DeliveryState, Digest, Rendered
 from monitor.store.digests.deliveries import has_content, reaches_anyone, reaches_recipient
 from monitor.store.digests.packed import pack, pack_body
 from monitor.store.engine import schema
@@ -57,14 +56,17 @@ def freeze(
     attempt = tx.begin_nested()
     is_subscription = _wait_for_other_composers(tx, digest.subscription)
     content = pack(digest)
-    digest_id = _insert_digest(tx, digest, content)
-    if digest_id is not None:
+    key = {"subscription": digest.subscription, "period": digest.period}
+    times = {"due_at": digest.due_at, "composed_at": digest.composed_at}
+    row = {**key, **times, "papers": digest.papers, "content": {}, "packed": content}
+    if insert_new(tx, schema.digest, [row]):
+        digest_id = tx.execute(sa.select(_digest.id).filter_by(**key)).scalar_one()
         if is_subscription:
             _supersede(tx, digest.subscription, digest_id, now)
         if _take_items(tx, digest, digest_id):
-            _plan(tx, digest_id, _parts(digest_id, rendered, content), planned, now)
+            _plan(tx, digest_id, rendered, content, planned, now)
             attempt.commit()
-            return digest_id
+            return int(digest_id)
     attempt.rollback()
     return None
 
@@ -74,15 +76,6 @@ def _wait_for_other_composers(tx: Transaction, subscription: str) -> bool:
     row = schema.subscription.c
     lock = sa.select(row.name).where(row.name == subscription).with_for_update()
     return tx.execute(lock).first() is not None
-
-
-def _insert_digest(tx: Transaction, digest: Digest, content: bytes) -> int | None:
-    key = {"subscription": digest.subscription, "period": digest.period}
-    times = {"due_at": digest.due_at, "composed_at": digest.composed_at}
-    row = {**key, **times, "papers": digest.papers, "content": {}, "packed": content}
-    if not insert_new(tx, schema.digest, [row]):
-        return None
-    return tx.scalar(sa.select(_digest.id).filter_by(**key))
 
 
 # The digests before a new one that reached no recipient.
@@ -103,21 +96,18 @@ def _supersede(tx: Transaction, subscription: str, digest_id: int, now: datetime
     if not ids:
         return
     its_deliveries = among(_delivery.digest_id, ids)
-    open_ones = sa.select(_delivery.digest_id, reaches_recipient()).where(its_deliveries)
-    rows = tx.execute(open_ones.with_for_update())
-    open_ids = ids - {id for id, has_reached in rows if has_reached}
-    unread = sa.select(_digest.id).where(among(_digest.id, open_ids), has_content())
+    states = sa.select(_delivery.digest_id, reaches_recipient()).where(its_deliveries)
+    ids -= {id for id, has_reached in tx.execute(states.with_for_update()) if has_reached}
+    unread = sa.select(_digest.id).where(among(_digest.id, ids), has_content())
     lost = list(tx.scalars(unread))
     if not lost:
         return
     of_lost = (_item.subscription == subscription, among(_item.digest_id, lost))
     tx.execute(sa.delete(schema.digest_item).where(*of_lost))
     tx.execute(sa.update(schema.digest).where(among(_digest.id, lost)).values(superseded_at=now))
-    tx.execute(
-        sa.update(schema.delivery)
-        .where(among(_delivery.digest_id, lost))
-        .values(state=DeliveryState.SUPERSEDED, next_attempt_at=None, changed_at=now)
-    )
+    unsent = sa.update(schema.delivery).where(among(_delivery.digest_id, lost))
+    superseded = {"state": DeliveryState.SUPERSEDED, "next_attempt_at": None, "changed_at": now}
+    tx.execute(unsent.values(superseded))
 
 
 def _take_items(tx: Transaction, digest: Digest, digest_id: int) -> bool:
@@ -126,17 +116,13 @@ def _take_items(tx: Transaction, digest: Digest, digest_id: int) -> bool:
     if tx.dialect.name != "sqlite" and not papers.exist(tx, entries):
         return False
     earlier = tx.execute(_ITEMS_OF_PAPERS, {"subscription": digest.subscription, "values": entries})
-    if any(row.revision >= entries[row.paper_id][0] for row in earlier):
+    if any(revision >= entries[id][0] for id, revision in earlier):
         return False
     in_full = {entry.paper_id for entry in digest.best(digest.full)}  # readers can answer these
+    of_digest = {"subscription": digest.subscription, "digest_id": digest_id}
     rows = [
-        {
-            "subscription": digest.subscription,
-            "paper_id": id,
-            "revision": revision,
-            "digest_id": digest_id,
-            "shown_under": topic if id in in_full else None,
-        }
+        {"paper_id": id, "revision": revision, "shown_under": topic if id in in_full else None}
+        | of_digest
         for id, (revision, topic) in sorted(entries.items())
     ]
     try:
@@ -155,42 +141,33 @@ _ITEMS_OF_PAPERS = sa.select(_item.paper_id, _item.revision).where(
 def _plan(
     tx: Transaction,
     digest_id: int,
-    parts: list[dict[str, Any]],
+    rendered: Mapping[str, Sequence[Rendered]],
+    content: bytes | None,
     planned: Iterable[Planned],
     now: datetime,
 ) -> None:
+    """Add parts to a digest, packed after its packed `content`, and their deliveries."""
     planned = list(planned)
-    failed = {delivery.channel: delivery.error for delivery in planned if delivery.error}
-    parts = parts + [
-        _part(digest_id, channel, 0, {UNRENDERED: error}) for channel, error in failed.items()
-    ]
-    unsent = {"digest_id": digest_id, "attempts": 0, "resent": False, "owner": "", "reference": ""}
-    rows = [
-        structs.asdict(delivery)
-        | {"state": DeliveryState.FAILED if delivery.error else DeliveryState.PLANNED}
-        | {"created_at": now, "changed_at": now}
-        | unsent
-        for delivery in planned
-    ]
-    insert_all(tx, schema.rendered, parts)
-    insert_all(tx, schema.delivery, rows)
-
-
-def _parts(
-    digest_id: int, rendered: Mapping[str, Sequence[Rendered]], content: bytes | None
-) -> list[dict[str, Any]]:
-    return [
-        _part(digest_id, channel, part.part, {}, pack_body(part.body, content))
+    parts = [
+        {"channel": channel, "part": part.part, "body": {}, "packed": pack_body(part.body, content)}
         for channel, texts in rendered.items()
         for part in texts
     ]
-
-
-def _part(
-    digest_id: int, channel: str, part: int, body: Json, packed: bytes | None = None
-) -> dict[str, Any]:
-    where = {"digest_id": digest_id, "channel": channel, "part": part}
-    return {**where, "body": body, "packed": packed}
+    failed = {delivery.channel: delivery.error for delivery in planned if delivery.error}
+    parts += [
+        {"channel": channel, "part": 0, "body": {UNRENDERED: error}, "packed": None}
+        for channel, error in failed.items()
+    ]
+    unsent = {"attempts": 0, "resent": False, "owner": "", "reference": ""}
+    unsent |= {"created_at": now, "changed_at": now}
+    rows = [
+        structs.asdict(delivery)
+        | {"state": DeliveryState.FAILED if delivery.error else DeliveryState.PLANNED}
+        | unsent
+        for delivery in planned
+    ]
+    insert_all(tx, schema.rendered, [part | {"digest_id": digest_id} for part in parts])
+    insert_all(tx, schema.delivery, [row | {"digest_id": digest_id} for row in rows])
 
 
 def _lacks_text() -> sa.ColumnElement[bool]:
@@ -216,14 +193,10 @@ def add_text(
     content = tx.scalar(sa.select(_digest.packed).where(_digest.id == unrendered.digest_id))
     if tx.execute(first.values(body={}, packed=pack_body(rendered[0].body, content))).rowcount != 1:
         return 0
-    waits = (
-        sa.update(schema.delivery)
-        .filter_by(**place, state=DeliveryState.FAILED)
-        .where(among(_delivery.recipient, {delivery.recipient for delivery in planned}))
-        .values(state=DeliveryState.PLANNED, error="", created_at=now, changed_at=now)
-    )
-    count = tx.execute(waits).rowcount
+    failed = sa.update(schema.delivery).filter_by(**place, state=DeliveryState.FAILED)
+    waits = failed.where(among(_delivery.recipient, {delivery.recipient for delivery in planned}))
+    values = {"state": DeliveryState.PLANNED, "error": "", "created_at": now, "changed_at": now}
+    count = tx.execute(waits.values(values)).rowcount
     later = [delivery for delivery in planned if delivery.part > 0]
-    parts = _parts(unrendered.digest_id, {unrendered.channel: rendered[1:]}, content)
-    _plan(tx, unrendered.digest_id, parts, later, now)
+    _plan(tx, unrendered.digest_id, {unrendered.channel: rendered[1:]}, content, later, now)
     return count + len(later)

@@ -61,17 +61,17 @@ def add_ended(
     tx: Transaction, subject: str, kind: str, since: datetime, now: datetime, error: str
 ) -> None:
     """Record an incident that is over, unless one that ended since then is recorded."""
-    same = (_incident.subject == subject, _incident.kind == kind, _incident.ended_at >= since)
-    if tx.execute(sa.select(_incident.id).where(*same)).first() is None:
+    same = sa.select(_incident.id).filter_by(subject=subject, kind=kind)
+    if tx.execute(same.where(_incident.ended_at >= since)).first() is None:
         row = _row(subject, kind, since, error) | {"ended_at": now}
         tx.execute(sa.insert(schema.incident).values(row))
 
 
 def close_gaps(tx: Transaction, subject: str, before: datetime, now: datetime) -> None:
     """End the gaps found before a moment. The operator is not notified of their end."""
-    gaps = (*_open(subject, GAP), _incident.since < before)
-    row = {"ended_at": now, "end_told_at": now, "told_at": sa.func.coalesce(_incident.told_at, now)}
-    tx.execute(sa.update(schema.incident).where(*gaps).values(row))
+    gaps = sa.update(schema.incident).where(*_open(subject, GAP), _incident.since < before)
+    told_at = sa.func.coalesce(_incident.told_at, now)
+    tx.execute(gaps.values(ended_at=now, end_told_at=now, told_at=told_at))
 
 
 def end_obsolete(tx: Transaction, living: Collection[str], now: datetime) -> None:
@@ -80,13 +80,11 @@ def end_obsolete(tx: Transaction, living: Collection[str], now: datetime) -> Non
     The operator is notified of the end only where they were notified of the beginning.
     """
     gone = [incident.id for incident in open_incidents(tx) if incident.subject not in living]
-    row = {
-        "ended_at": now,
-        "end_told_at": sa.case((_incident.told_at.is_(None), sa.literal(now, Instant))),
-        "told_at": sa.func.coalesce(_incident.told_at, now),
-    }
-    still_open = (among(_incident.id, gone), _incident.ended_at.is_(None))
-    tx.execute(sa.update(schema.incident).where(*still_open).values(row))
+    was_open = among(_incident.id, gone), _incident.ended_at.is_(None)
+    end_told_at = sa.case((_incident.told_at.is_(None), sa.literal(now, Instant)))
+    told_at = sa.func.coalesce(_incident.told_at, now)
+    ended = sa.update(schema.incident).where(*was_open)
+    tx.execute(ended.values(ended_at=now, end_told_at=end_told_at, told_at=told_at))
 
 
 def open_incidents(tx: Transaction) -> list[Incident]:
@@ -112,23 +110,16 @@ def open_error(tx: Transaction, subject: str, kind: str) -> str:
 
 def unnotified(tx: Transaction) -> list[Incident]:
     """Return the incidents whose beginning or end the operator does not know, oldest first."""
-    return _incidents(
-        tx,
-        sa.or_(
-            _incident.told_at.is_(None),
-            sa.and_(_incident.ended_at.is_not(None), _incident.end_told_at.is_(None)),
-        ),
-    )
+    end_is_new = sa.and_(_incident.ended_at.is_not(None), _incident.end_told_at.is_(None))
+    return _incidents(tx, sa.or_(_incident.told_at.is_(None), end_is_new))
 
 
 def mark_notified(tx: Transaction, incidents: Sequence[Incident], now: datetime) -> None:
     """Record that the operator was notified of incidents in the state given: begun or ended."""
     for incident in incidents:
-        row = {
-            "told_at": incident.told_at or now,
-            "end_told_at": now if incident.ended_at else None,
-        }
-        tx.execute(sa.update(schema.incident).where(_incident.id == incident.id).values(row))
+        update = sa.update(schema.incident).filter_by(id=incident.id)
+        ended = now if incident.ended_at else None
+        tx.execute(update.values(told_at=incident.told_at or now, end_told_at=ended))
 
 
 def add_failure(
@@ -139,9 +130,9 @@ def add_failure(
     `config_hash` identifies the configuration of the attempt.
     """
     open_incident(tx, subject, kind, now, error)
-    row = {"tries": _incident.tries + 1, "mark": config_hash}
-    update = sa.update(schema.incident).where(*_open(subject, kind)).values(row)
-    return int(tx.execute(update.returning(_incident.tries)).scalar_one())
+    update = sa.update(schema.incident).where(*_open(subject, kind))
+    counted = update.values(tries=_incident.tries + 1, mark=config_hash)
+    return int(tx.execute(counted.returning(_incident.tries)).scalar_one())
 
 
 def set_next_try(tx: Transaction, subject: str, kind: str, at: datetime) -> None:
@@ -154,9 +145,9 @@ def resting(tx: Transaction, kind: str, now: datetime, config_hash: str = "") ->
 
     With another `config_hash` than the last attempt had, they may be tried at once.
     """
-    is_open = (_incident.kind == kind, _incident.ended_at.is_(None))
-    waiting = (_incident.next_try_at > now, _incident.mark == config_hash)
-    return set(tx.scalars(sa.select(_incident.subject).where(*is_open, *waiting)))
+    waiting = _incident.ended_at.is_(None), _incident.next_try_at > now
+    subjects = sa.select(_incident.subject).filter_by(kind=kind, mark=config_hash)
+    return set(tx.scalars(subjects.where(*waiting)))
 
 
 def _row(subject: str, kind: str, since: datetime, error: str) -> dict[str, object]:
@@ -199,13 +190,9 @@ _RESET_UNCLEAR = (
 
 def time_down(tx: Transaction, group: str, since: datetime, until: datetime) -> timedelta:
     """Return how long an outage group was down between two times, from its incidents."""
-    outages = tx.execute(
-        sa.select(_incident.since, _incident.ended_at).where(
-            _incident.subject == group,
-            _incident.kind == DOWN,
-            _incident.since < until,
-            sa.or_(_incident.ended_at.is_(None), _incident.ended_at > since),
-        )
-    )
-    spans = (min(outage.ended_at or until, until) - max(outage.since, since) for outage in outages)
-    return sum(spans, timedelta())
+    outages = [
+        (min(outage.ended_at or until, until) - max(outage.since, since))
+        for outage in of_subject(tx, group, since)
+        if outage.kind == DOWN and outage.since < until
+    ]
+    return sum(outages, timedelta())

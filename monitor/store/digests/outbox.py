@@ -40,40 +40,33 @@ _COMMIT_HANDOFF = (
     .values(state=DeliveryState.HANDING_OFF, changed_at=sa.bindparam("now"))
     .returning(_delivery.id)
 )
-
-
-def _record() -> sa.Update:
-    """The parameter `references` has the server's name of each delivery, "" for none."""
-    reference = text_of_id(_delivery.id, "references")
-    state = sa.bindparam("new_state", type_=sa.Text)
-    unclear = state == str(DeliveryState.UNKNOWN)
-    return (
-        sa.update(schema.delivery)
-        .where(one_of(_delivery.id), _delivery.owner == sa.bindparam("by"))
-        .where(_delivery.state.in_(HELD))
-        .values(
-            state=state,
-            attempts=_delivery.attempts + 1,
-            next_attempt_at=sa.bindparam("next_attempt"),
-            reference=sa.case((reference == "", _delivery.reference), else_=reference),
-            error=sa.bindparam("new_error"),
-            owner="",
-            changed_at=sa.bindparam("now"),
-            **{name: sa.case((unclear, v), else_=_delivery[name]) for name, v in _UNCLEAR.items()},
-        )
-        .returning(_delivery.id)
+# The server's name of each delivery, "" for none.
+_reference = text_of_id(_delivery.id, "references")
+_new_state = sa.bindparam("new_state", type_=sa.Text)
+_is_unclear = _new_state == str(DeliveryState.UNKNOWN)
+_RECORD = (
+    sa.update(schema.delivery)
+    .where(one_of(_delivery.id), _delivery.owner == sa.bindparam("by"))
+    .where(_delivery.state.in_(HELD))
+    .values(
+        state=_new_state,
+        attempts=_delivery.attempts + 1,
+        next_attempt_at=sa.bindparam("next_attempt"),
+        reference=sa.case((_reference == "", _delivery.reference), else_=_reference),
+        error=sa.bindparam("new_error"),
+        owner="",
+        changed_at=sa.bindparam("now"),
+        **{name: sa.case((_is_unclear, v), else_=_delivery[name]) for name, v in _UNCLEAR.items()},
     )
-
-
-_RECORD = _record()
+    .returning(_delivery.id)
+)
 
 
 def claim(
     tx: Transaction,
     owner: str,
     now: datetime,
-    *,
-    channels: Collection[str] | None = None,
+    channels: Collection[str],
     limit: int = 1,
 ) -> list[Delivery]:
     """Claim the next deliveries that are due, in the order they were planned.
@@ -81,7 +74,7 @@ def claim(
     Other channels than those named, removed subscriptions and suppressed recipients are left out.
     A later part waits until part 0 is sent, and gets its reference as `parent`.
     """
-    ids = tx.scalars(_CLAIMABLE, _parameters(now, channels, limit)).all()
+    ids = tx.scalars(_CLAIMABLE, {"now": now, "values": channels, "limit": limit}).all()
     tx.execute(_CLAIM, {"values": ids, "by": owner, "now": now})
     return deliveries.with_bodies(tx, ids)
 
@@ -89,12 +82,7 @@ def claim(
 def waiting(tx: Transaction, now: datetime, channels: Collection[str], limit: int) -> int:
     """Return how many deliveries `claim` would find, counting up to `limit`."""
     count = sa.select(sa.func.count()).select_from(_READY.subquery())
-    return tx.scalar(count, _parameters(now, channels, limit)) or 0
-
-
-def _parameters(now: datetime, channels: Collection[str] | None, limit: int) -> dict[str, Any]:
-    """Return the parameters of `_READY`, for some channels or for all."""
-    return {"now": now, "everywhere": channels is None, "values": channels, "limit": limit}
+    return tx.scalar(count, {"now": now, "values": channels, "limit": limit}) or 0
 
 
 def _ready() -> sa.Select[Any]:
@@ -105,21 +93,17 @@ def _ready() -> sa.Select[Any]:
     gone = sa.select(row.name).where(row.removed_at.is_not(None))
     return (
         sa.select(_delivery.id)
-        .join(schema.digest, _digest.id == _delivery.digest_id)
+        .join(schema.digest)
         .where(
             _delivery.state.in_(deliveries.WAITING),
             sa.or_(_delivery.next_attempt_at.is_(None), _delivery.next_attempt_at <= now),
             sa.or_(_delivery.part == 0, first_is_sent),
             _digest.subscription.not_in(gone),
             ~is_withheld(now),
-            sa.or_(sa.bindparam("everywhere", type_=sa.Boolean), one_of(_delivery.channel)),
+            one_of(_delivery.channel),
         )
         .limit(sa.bindparam("limit", type_=sa.Integer))
     )
-
-
-def _is_on(channels: Collection[str] | None) -> sa.ColumnElement[bool]:
-    return among(_delivery.channel, channels) if channels is not None else sa.true()
 
 
 # Statements of each delivery are built once: SQLAlchemy takes longer to build than to run them.
@@ -167,12 +151,12 @@ def record(
 
 def put_back(tx: Transaction, ids: Collection[int], owner: str, now: datetime) -> None:
     """Release claims that were not used: the deliveries wait as before."""
-    _release_claims(tx, among(_delivery.id, ids), _delivery.owner == owner, now=now)
+    _release(tx, among(_delivery.id, ids) & (_delivery.owner == owner), now)
 
 
-def _release_claims(tx: Transaction, *conditions: sa.ColumnElement[bool], now: datetime) -> None:
-    claimed = sa.update(schema.delivery).filter_by(state=DeliveryState.CLAIMED).where(*conditions)
-    tx.execute(claimed.values(state=deliveries.WAITS_AGAIN, owner="", changed_at=now))
+def _release(tx: Transaction, condition: sa.ColumnElement[bool], now: datetime) -> None:
+    is_claimed = _delivery.state == DeliveryState.CLAIMED
+    _set_if(tx, is_claimed & condition, now, state=deliveries.WAITS_AGAIN, owner="")
 
 
 def unclaim(tx: Transaction, delivery_id: int, owner: str, error: str, now: datetime) -> bool:
@@ -185,20 +169,22 @@ def release_dead(
     tx: Transaction,
     alive: Callable[[str], bool],
     now: datetime,
-    channels: Collection[str] | None = None,
+    channels: Collection[str],
 ) -> list[Delivery]:
     """Release the claims of dead processes; return what they were handing off, now unknown.
 
     Other channels than those named are left out. `changed_at` of an unknown delivery is still the
     time of its hand-off.
     """
-    held = (_delivery.state.in_(HELD), _is_on(channels))
-    owners = tx.scalars(sa.select(_delivery.owner).where(*held).distinct())
+    here = among(_delivery.channel, channels)
+    owners = tx.scalars(
+        sa.select(_delivery.owner).where(_delivery.state.in_(HELD), here).distinct()
+    )
     dead = {owner for owner in owners if not alive(owner)}
     if not dead:
         return []
-    theirs = sa.and_(among(_delivery.owner, dead), _is_on(channels))
-    _release_claims(tx, theirs, now=now)
+    theirs = among(_delivery.owner, dead) & here
+    _release(tx, theirs, now)
     lost = (
         sa.update(schema.delivery)
         .where(theirs, _delivery.state == DeliveryState.HANDING_OFF)
@@ -221,11 +207,7 @@ def suppress_missing(tx: Transaction, living: Collection[Recipient], now: dateti
     withheld because its recipient does not want it stays so.
     """
     columns = _digest.subscription, _delivery.channel, _delivery.recipient, _delivery.id
-    all_open = (
-        sa.select(*columns)
-        .join(schema.digest, _digest.id == _delivery.digest_id)
-        .where(_delivery.withheld_at.is_(None))
-    )
+    all_open = sa.select(*columns).join(schema.digest).where(_delivery.withheld_at.is_(None))
     resumed = {"state": deliveries.WAITS_AGAIN, "next_attempt_at": None}
     for states, lives, values in (
         ([DeliveryState.SUPPRESSED], True, resumed),
@@ -241,12 +223,7 @@ def suppress_missing(tx: Transaction, living: Collection[Recipient], now: dateti
 
 # ── uncertain deliveries ────────────────────────────────────────────────────────────
 
-RETRIED_BY_HAND = (
-    DeliveryState.FAILED,
-    DeliveryState.RETRY,
-    DeliveryState.PLANNED,
-    DeliveryState.SUPPRESSED,
-)
+RETRIED_BY_HAND = (*deliveries.WAITING, DeliveryState.FAILED, DeliveryState.SUPPRESSED)
 
 
 def list_unknown(tx: Transaction, now: datetime | None = None) -> list[Delivery]:
@@ -257,12 +234,12 @@ def list_unknown(tx: Transaction, now: datetime | None = None) -> list[Delivery]
     condition = deliveries.IS_UNKNOWN
     if now is not None:
         condition &= sa.or_(_delivery.next_attempt_at.is_(None), _delivery.next_attempt_at <= now)
-    return deliveries.select(tx, condition)
+    return deliveries.with_bodies(tx, tx.scalars(sa.select(_delivery.id).where(condition)))
 
 
 def to_hand_off_again(tx: Transaction) -> list[Delivery]:
     """Return the deliveries that may have arrived and will be handed off once more."""
-    return deliveries.select(tx, deliveries.IS_HANDED_OFF_AGAIN)
+    return deliveries.select(tx, deliveries.IS_HANDED_OFF_AGAIN)[::-1]
 
 
 def settle(tx: Transaction, delivery_id: int, outcome: Outcome, now: datetime) -> bool:
@@ -271,18 +248,15 @@ def settle(tx: Transaction, delivery_id: int, outcome: Outcome, now: datetime) -
     One that arrived is sent, with the reference that later parts reply to. One that did not is
     tried again as if it had never been handed off.
     """
-    absent = outcome.state is DeliveryState.RETRY
-    return _set_if(
-        tx,
-        _is_in(delivery_id, DeliveryState.UNKNOWN),
-        now,
-        state=outcome.state,
-        resent=False if absent else _delivery.resent,
-        handed_off_at=None if absent else _delivery.handed_off_at,
-        reference=outcome.reference or _delivery.reference,
-        error=outcome.error,
-        next_attempt_at=now + outcome.retry_after if outcome.retry_after else None,
-    )
+    values: dict[str, Any] = {
+        "state": outcome.state,
+        "reference": outcome.reference or _delivery.reference,
+        "error": outcome.error,
+        "next_attempt_at": now + outcome.retry_after if outcome.retry_after else None,
+    }
+    if outcome.state is DeliveryState.RETRY:
+        values |= {"resent": False, "handed_off_at": None}
+    return _set_if(tx, _is_in(delivery_id, DeliveryState.UNKNOWN), now, **values)
 
 
 def _is_in(delivery_id: int, *states: DeliveryState) -> sa.ColumnElement[bool]:
@@ -347,4 +321,4 @@ def retry(tx: Transaction, delivery_id: int, now: datetime) -> None:
 
 def list_uncertain(tx: Transaction) -> list[Delivery]:
     """Return the uncertain deliveries and those handed off again, newest first, without bodies."""
-    return deliveries.select_without_bodies(tx, deliveries.MAY_HAVE_ARRIVED)
+    return deliveries.select(tx, deliveries.MAY_HAVE_ARRIVED)

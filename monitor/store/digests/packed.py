@@ -49,19 +49,19 @@ def pack_body(body: Json, content: bytes | None) -> bytes:
     return _AFTER_CONTENT + zstd.compress(encoded, options=options, zstd_dict=_before(content))
 
 
-def body_of(row: Any) -> Json:
-    """Return the body in a row of `schema.rendered`, `body` or `packed`.
+def body_of(body: Json | None, packed: bytes | None, content: bytes | None) -> Json:
+    """Return what a row of `schema.rendered` has in `body` or `packed`.
 
-    `row.content` is what is packed in the row of its digest.
+    `content` is what is packed in the row of its digest.
     """
-    if not row.packed:
-        return row.body or {}
-    if not row.packed.startswith(_AFTER_CONTENT):
-        return unpack(row.packed, dict[str, Any])
-    written = row.packed.removeprefix(_AFTER_CONTENT)
-    encoded = zstd.decompress(written, zstd_dict=_before(row.content))
+    if not packed:
+        return body or {}
+    if not packed.startswith(_AFTER_CONTENT):
+        return unpack(packed, dict[str, Any])
+    written = packed.removeprefix(_AFTER_CONTENT)
+    encoded = zstd.decompress(written, zstd_dict=_before(content))
     return msgspec.json.decode(encoded, type=dict[str, Any])
 
 
-def _before(content: bytes) -> Any:
-    return zstd.ZstdDict(zstd.decompress(content), is_raw=True).as_prefix
+def _before(content: bytes | None) -> Any:
+    return zstd.ZstdDict(zstd.decompress(content or b""), is_raw=True).as_prefix

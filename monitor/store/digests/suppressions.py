@@ -51,14 +51,8 @@ def suppress(
     A later suppression of the same recipient and subscription replaces an earlier one. What waits
     is withheld at once. `how` is "operator", "link" or "one-click".
     """
-    row = {
-        "address": address_of(recipient),
-        "subscription": subscription,
-        "recipient": recipient.strip(),
-        "since": now,
-        "until": until,
-        "how": how,
-    }
+    key = {"address": address_of(recipient), "subscription": subscription}
+    row = key | {"recipient": recipient.strip(), "since": now, "until": until, "how": how}
     insert_or_update(tx, schema.suppression, [row])
     withhold(tx, now)
 
@@ -94,8 +88,7 @@ def with_ended_pause(
     tx: Transaction, subscription: str, recipients: Collection[str], now: datetime
 ) -> list[str]:
     """Return the recipients whose pause of a subscription has ended."""
-    named = among(_row.address, map(address_of, recipients))
-    over = named, _row.subscription.in_((ALL, subscription)), _row.until <= now
+    over = _row.subscription.in_((ALL, subscription)), _row.until <= now
     ended = set(tx.scalars(sa.select(_row.address).where(*over)))
     return [recipient for recipient in recipients if address_of(recipient) in ended]
 
@@ -105,19 +98,13 @@ def list_missed(tx: Transaction, subscription: str, channel: str, recipient: str
 
     Those that reached no other recipient are left out: their papers are in a later digest.
     """
-    own = sa.and_(
-        _digest.subscription == subscription,
-        _delivery.channel == channel,
-        _delivery.recipient == recipient,
-        _delivery.part == 0,
+    first_parts = sa.select(_delivery.digest_id).filter_by(
+        channel=channel, recipient=recipient, part=0
     )
-    joined = sa.select(_delivery.digest_id).join(schema.digest, _digest.id == _delivery.digest_id)
-    last = tx.scalar(
-        joined.where(own, reaches_recipient()).order_by(_delivery.digest_id.desc()).limit(1)
-    )
-    withheld = joined.where(
-        own,
-        _delivery.digest_id > (last or 0),
+    own = first_parts.join(schema.digest).where(_digest.subscription == subscription)
+    newest = own.where(reaches_recipient()).order_by(_delivery.digest_id.desc())
+    withheld = own.where(
+        _delivery.digest_id > (tx.scalar(newest.limit(1)) or 0),
         _delivery.state == DeliveryState.SUPPRESSED,
         _delivery.withheld_at.is_not(None),
         _digest.superseded_at.is_(None),
@@ -130,17 +117,17 @@ def withhold(tx: Transaction, now: datetime) -> None:
     """Mark open deliveries that a suppression forbids: they are not sent later either."""
     rows = tx.execute(
         sa.select(_delivery.id, _row.since, _row.until, _row.how)
-        .join(schema.digest, _digest.id == _delivery.digest_id)
+        .join(schema.digest)
         .join(schema.suppression, _forbids())
         .where(_delivery.state.in_(WAITING), _in_force(now))
     ).all()
     reasons = {row.id: _reason(row) for row in rows}
     for reason in sorted(set(reasons.values())):
         ids = [id for id, its_reason in reasons.items() if its_reason == reason]
-        open_ones = (among(_delivery.id, ids), _delivery.state.in_(WAITING))
+        waits = among(_delivery.id, ids), _delivery.state.in_(WAITING)
         values = {"state": DeliveryState.SUPPRESSED, "error": reason, "withheld_at": now}
-        update = sa.update(schema.delivery).where(*open_ones)
-        tx.execute(update.values(values | {"next_attempt_at": None, "changed_at": now}))
+        values |= {"next_attempt_at": None, "changed_at": now}
+        tx.execute(sa.update(schema.delivery).where(*waits).values(values))
 
 
 def is_withheld(now: sa.ColumnElement[datetime]) -> sa.ColumnElement[bool]:
@@ -148,23 +135,23 @@ def is_withheld(now: sa.ColumnElement[datetime]) -> sa.ColumnElement[bool]:
 
     After a restore without the list of suppressions, only notices to the operator are sent.
     """
-    of_subscription = _digest.subscription.in_(sa.select(schema.subscription.c.name))
     forbidden = sa.select(_row.address).where(_forbids(), _in_force(now)).exists()
     incident = schema.incident.c
     is_open = (incident.subject == LIST, incident.kind == UNCONFIRMED, incident.ended_at.is_(None))
     in_doubt = sa.select(incident.id).where(*is_open).exists()
-    return sa.and_(of_subscription, sa.or_(forbidden, in_doubt))
+    return sa.and_(_is_of_subscription(), sa.or_(forbidden, in_doubt))
 
 
 def _forbids() -> sa.ColumnElement[bool]:
     """Whether a row is about a delivery. SQLite lowers ASCII alone: hence the second comparison."""
-    is_theirs = sa.or_(
-        _row.address == sa.func.lower(_delivery.recipient), _row.recipient == _delivery.recipient
-    )
-    of_all = sa.and_(
-        _row.subscription == ALL, _digest.subscription.in_(sa.select(schema.subscription.c.name))
-    )
+    lowered = _row.address == sa.func.lower(_delivery.recipient)
+    is_theirs = sa.or_(lowered, _row.recipient == _delivery.recipient)
+    of_all = sa.and_(_row.subscription == ALL, _is_of_subscription())
     return sa.and_(is_theirs, sa.or_(_row.subscription == _digest.subscription, of_all))
+
+
+def _is_of_subscription() -> sa.ColumnElement[bool]:
+    return _digest.subscription.in_(sa.select(schema.subscription.c.name))
 
 
 def _in_force(now: datetime | sa.ColumnElement[datetime]) -> sa.ColumnElement[bool]:
