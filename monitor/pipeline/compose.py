@@ -26,6 +26,7 @@ from monitor.model import (
     MatchReason,
     OtherTitle,
     Paper,
+    SourceReport,
 )
 from monitor.pipeline import incidents
 from monitor.pipeline.freeze import (
@@ -90,7 +91,7 @@ class _RunCache:
     changes: matches.ChangesRead = field(default_factory=matches.ChangesRead)
     judged: dict[int, Any] = field(default_factory=dict)
     listed: ListedPapers = field(default_factory=ListedPapers)
-    reports: runs.ReportsRead = field(default_factory=runs.ReportsRead)
+    reports: dict[Any, tuple[SourceReport, ...]] = field(default_factory=dict)
 
 
 def compose(
@@ -217,7 +218,7 @@ def _digest(
 ) -> Digest:
     from monitor.pipeline.order import order_of  # loads NumPy, and only where digests are composed
 
-    reported_from = state.last_composed_at or now - FIRST_REPORT
+    reported = state.last_composed_at or now - FIRST_REPORT, now
     with runtime.database.reading() as tx:
         news = matches.unsent(tx, subscription.name, now, cache.changes)
         order = order_of(tx, subscription, runtime.topics, cache.judged)
@@ -230,7 +231,8 @@ def _digest(
             order=order.place if order else None,
             listed=cache.listed,
         )
-        report = cache.reports.read(tx, runtime.sources, reported_from, now)
+        report = cache.reports.get(reported) or runs.report(tx, runtime.sources, *reported)
+        cache.reports[reported] = report
         also = _other_titles(tx, drafted)
         earlier = write_papers.texts_before(tx, drafted.revisions)
     composed = Digest(
@@ -381,7 +383,7 @@ def find_chunks(runtime: Runtime, batch_size: int | None) -> list[int]:
     if not batch_size:
         return [0]
     with runtime.database.reading() as tx:
-        due = subscriptions.may_be_due(tx, runtime.clock.now())
+        due = subscriptions.states(tx, due=runtime.clock.now())
     names = enumerate(entry.name for entry in runtime.subscriptions)
     return sorted({0, *(number // batch_size for number, name in names if name in due)})
 

@@ -51,7 +51,7 @@ def purge(
         wanted.append(_paper.id <= sa.func.coalesce(beyond.scalar_subquery(), -1))
     if not wanted:
         return 0
-    old = sa.select(_paper.id).where(here, sa.or_(*wanted), ~_is_needed(tx))
+    old = sa.select(_paper.id).where(here, sa.or_(*wanted), ~_is_needed())
     ids = list(tx.scalars(old.order_by(_paper.id).limit(limit)))
     gone = {"abstract": "", "categories": [], "pdf_url": "", "links": sa.null(), "purged_at": now}
     tx.execute(sa.update(schema.paper).where(among(_paper.id, ids)).values(gone))
@@ -61,7 +61,7 @@ def purge(
     return len(ids)
 
 
-def _is_needed(tx: Transaction) -> sa.ColumnElement[bool]:
+def _is_needed() -> sa.ColumnElement[bool]:
     """Whether a paper waits to be matched, or to be sent, or was rated or saved."""
     unmatched = sa.exists().where(_change.paper_id == _paper.id, _change.matched_at.is_(None))
     sent = matches.announced(_has.subscription).where(reaches_anyone(_item.digest_id))
@@ -77,19 +77,13 @@ def _is_needed(tx: Transaction) -> sa.ColumnElement[bool]:
         )
         .correlate(schema.paper)
     )
-    frozen = (
-        sa.select(_item.paper_id)
-        .where(_item.paper_id == _paper.id, ~reaches_anyone(_item.digest_id))
-        .correlate(schema.paper)
+    is_open = sa.exists().where(
+        _delivery.digest_id == _item.digest_id, _delivery.state.not_in(GIVEN_UP)
     )
-    in_open_digest = (
-        sa.select(_item.paper_id)
-        .join(schema.delivery, _delivery.digest_id == _item.digest_id)
-        .where(_item.paper_id == _paper.id, _delivery.state.not_in(GIVEN_UP))
-        .correlate(schema.paper)
+    frozen = sa.exists().where(
+        _item.paper_id == _paper.id, sa.or_(~reaches_anyone(_item.digest_id), is_open)
     )
-    waits = (part.exists() for part in (unsent, frozen, in_open_digest))
-    return sa.or_(unmatched, *waits, is_judged(_paper.id))
+    return sa.or_(unmatched, unsent.exists(), frozen, is_judged(_paper.id))
 
 
 def prune_runs(tx: Transaction, before: datetime) -> int:
@@ -112,12 +106,9 @@ def prune_matches(tx: Transaction, before: datetime, limit: int) -> int:
 
     Returns the number of papers. The digests keep what was sent.
     """
-    old = (
-        sa.select(_match.paper_id)
-        .distinct()
-        .join(schema.paper, _paper.id == _match.paper_id)
-        .where(_match.matched_at < before, ~_is_needed(tx))
-    )
+    matched = sa.select(_match.paper_id).distinct()
+    of_papers = matched.join(schema.paper, _paper.id == _match.paper_id)
+    old = of_papers.where(_match.matched_at < before, ~_is_needed())
     ids = list(tx.scalars(old.order_by(_match.paper_id).limit(limit)))
     of_these = (among(_match.paper_id, ids), _match.matched_at < before)
     tx.execute(sa.delete(schema.match).where(*of_these))
@@ -139,11 +130,8 @@ def prune_bodies(tx: Transaction, before: datetime, limit: int) -> int:
     settled = (_digest.composed_at < before, ~is_open)
     old = sa.select(_digest.id).where(*settled, sa.or_(heavy, old_content))
     ids = list(tx.scalars(old.order_by(_digest.id).limit(limit)))
-    tx.execute(
-        sa.update(schema.rendered)
-        .where(among(_rendered.digest_id, ids))
-        .values(body={}, packed=None)
-    )
+    parts = sa.update(schema.rendered).where(among(_rendered.digest_id, ids))
+    tx.execute(parts.values(body={}, packed=None))
     for digest_id in ids:
         digests.remove_texts(tx, digest_id)
     return len(ids)

@@ -22,9 +22,7 @@ MOMENT = timedelta(microseconds=1)
 
 def looked_at(store: Database, now: datetime) -> set[str]:
     with store.reading() as tx:
-        states = set(subscriptions.states(tx, due=now))
-        assert states == subscriptions.may_be_due(tx, now)
-    return states
+        return set(subscriptions.states(tx, due=now))
 
 
 @settings(max_examples=100, deadline=None)

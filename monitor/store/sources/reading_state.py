@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 
+import msgspec
 import sqlalchemy as sa
 
 from monitor.http.cache_headers import MOST
@@ -34,11 +35,9 @@ class SourceState:
 
 def source_state(tx: Transaction, source: str, address: str) -> SourceState:
     """Return the state of a source at an address."""
-    row = tx.execute(sa.select(schema.source_state).filter_by(source=source, place=address)).first()
-    if row is None:
-        return SourceState(address)
-    lifetime = timedelta(seconds=row.lifetime)
-    return SourceState(address, row.whole_at, lifetime, row.waits_until, row.waits_for)
+    table = schema.source_state
+    query = sa.select(table, table.c.place.label("address")).filter_by(source=source, place=address)
+    return fetch_one(tx, query, SourceState) or SourceState(address)
 
 
 def read_whole(
@@ -55,14 +54,8 @@ def must_wait(tx: Transaction, source: str, address: str, until: datetime, why: 
 
 
 def _save(tx: Transaction, source: str, state: SourceState) -> None:
-    row = {
-        "source": source,
-        "place": state.address,
-        "whole_at": state.whole_at,
-        "lifetime": int(state.lifetime.total_seconds()),
-        "waits_until": state.waits_until,
-        "waits_for": state.waits_for,
-    }
+    row = asdict(state) | {"source": source, "lifetime": int(state.lifetime.total_seconds())}
+    row["place"] = row.pop("address")
     insert_or_update(tx, schema.source_state, [row])
 
 
@@ -84,17 +77,8 @@ class DumpState:
 
 def dump_states(tx: Transaction, source: str) -> list[DumpState]:
     """Return the dumps of a source that were read, completely or partly."""
-    rows = tx.execute(sa.select(schema.dump).filter_by(source=source).order_by("name"))
-    return [
-        DumpState(
-            row.name,
-            row.size,
-            row.modified,
-            DumpCursor(row.offset, row.number, row.digest, row.start),
-            row.ended,
-        )
-        for row in rows
-    ]
+    rows = tx.execute(sa.select(schema.dump).filter_by(source=source).order_by("name")).mappings()
+    return [msgspec.convert({**row, "cursor": row}, DumpState) for row in rows]
 
 
 def read_to(
@@ -126,19 +110,9 @@ def set_document(
     now: datetime,
 ) -> None:
     """Record how many papers are stored, in the transaction that wrote them."""
-    row = {
-        "source": source,
-        "content_hash": content_hash,
-        "name": name,
-        "offset": offset,
-        "finished": finished,
-        "at": now,
-    }
+    key = {"source": source, "content_hash": content_hash}
+    row = key | {"name": name, "offset": offset, "finished": finished, "at": now}
     insert_or_update(tx, schema.document, [row])
-
-
-_wait = schema.server_wait.c
-_moved = schema.moved_address.c
 
 
 class Servers(Memory):
@@ -155,7 +129,7 @@ class Servers(Memory):
         """
         now = self._clock.now()
         with self._database.reading() as tx:
-            asked = sa.select(_wait.until, _wait.why).where(_wait.server == index_value(server))
+            asked = sa.select(schema.server_wait).filter_by(server=index_value(server))
             row = tx.execute(asked).first()
         if row is None or not now < row.until <= now + MOST:
             return None
@@ -189,9 +163,10 @@ class Servers(Memory):
 
 def forget_redirect(tx: Transaction, target: str) -> None:
     """Forget redirects to a place where nothing can be read: the old address is used again."""
-    tx.execute(sa.delete(schema.moved_address).where(_moved.place == target))
+    tx.execute(sa.delete(schema.moved_address).filter_by(place=target))
 
 
 def _move(tx: Transaction, address: str) -> Move | None:
-    columns = sa.select(_moved.place.label("target"), _moved.seen)
+    moved = schema.moved_address.c
+    columns = sa.select(moved.place.label("target"), moved.seen)
     return fetch_one(tx, columns.filter_by(address=index_value(address)), Move)

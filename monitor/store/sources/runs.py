@@ -98,12 +98,11 @@ def latest(
 
     Or those since a time that had an error, or rejected something.
     """
-    wanted = [_run.source == source, _run.finished_at.is_not(None)]
+    query = sa.select(schema.run).filter_by(source=source).where(_run.finished_at.is_not(None))
     if only_faulty_since:
         is_faulty = sa.or_(_run.error != "", _run.rejected > 0)
-        wanted += [is_faulty, _run.started_at >= only_faulty_since]
-    query = sa.select(schema.run).where(*wanted).order_by(_run.id.desc())
-    return load(tx, query.limit(limit))
+        query = query.where(is_faulty, _run.started_at >= only_faulty_since)
+    return load(tx, query.order_by(_run.id.desc()).limit(limit))
 
 
 def last_read(tx: Transaction, source: str) -> datetime | None:
@@ -143,8 +142,8 @@ def report(
     recent = _run.finished_at > after
     by_source = sa.select(
         _run.source,
-        sa.func.sum(_run.seen).filter(recent).label("seen"),
-        sa.func.sum(_run.new).filter(recent).label("new"),
+        sa.func.coalesce(sa.func.sum(_run.seen).filter(recent), 0).label("seen"),
+        sa.func.coalesce(sa.func.sum(_run.new).filter(recent), 0).label("new"),
         sa.func.max(_run.finished_at).filter(_run.outcome.in_(READ)).label("last_read"),
     ).where(_run.finished_at <= until)
     totals = {row.source: row for row in tx.execute(by_source.group_by(_run.source))}
@@ -155,34 +154,17 @@ def report(
     return tuple(_report(name, totals.get(name), wrong[f"source {name}"]) for name in sources)
 
 
-class ReportsRead:
-    """Reports that are read once for all subscriptions that were last composed together."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[datetime, datetime], tuple[SourceReport, ...]] = {}
-
-    def read(
-        self, tx: Transaction, sources: Iterable[str], after: datetime, until: datetime
-    ) -> tuple[SourceReport, ...]:
-        if (after, until) not in self._known:
-            self._known[after, until] = report(tx, sources, after, until)
-        return self._known[after, until]
-
-
 def _report(source: str, total: Any, wrong: Sequence[incidents.Incident]) -> SourceReport:
     failing = next((incident for incident in wrong if incident.kind == incidents.FAILING), None)
+    others = (incident for incident in wrong if incident is not failing)
     return SourceReport(
         source=source,
-        seen=total.seen or 0 if total else 0,
-        new=total.new or 0 if total else 0,
+        seen=total.seen if total else 0,
+        new=total.new if total else 0,
         last_read=total.last_read if total else None,
         failing_since=failing.since if failing else None,
         error=failing.error if failing else "",
-        troubles=tuple(
-            SourceWarning(incident.kind, incident.since, incident.error)
-            for incident in wrong
-            if incident is not failing
-        ),
+        troubles=tuple(SourceWarning(other.kind, other.since, other.error) for other in others),
     )
 
 
@@ -194,13 +176,13 @@ def count_day(tx: Transaction, source: str, day: date, start: datetime, end: dat
     answered = _run.outcome.in_(READ)
     unchanged = _run.outcome == RunOutcome.UNCHANGED
     that_day = (_run.source == source, _run.started_at >= start, _run.started_at < end)
-    counts = (
+    counts = sa.select(
         sa.func.count().filter(answered),
         sa.func.count().filter(unchanged),
         sa.func.coalesce(sa.func.sum(_run.seen), 0),
         sa.func.coalesce(sa.func.sum(_run.fresh), 0),
     )
-    asked, same, offered, fresh = tx.execute(sa.select(*counts).where(*that_day)).one()
+    asked, same, offered, fresh = tx.execute(counts.where(*that_day)).one()
     if same and not offered:
         read = (RunOutcome.OK, RunOutcome.PARTIAL)
         last = sa.select(_run.seen).where(_run.source == source, _run.outcome.in_(read))
@@ -217,8 +199,8 @@ def forget_days(tx: Transaction, source: str, after: date) -> Mapping[date, Sour
 
 def days(tx: Transaction, source: str) -> Mapping[date, SourceDay]:
     """Return the counted days of a source."""
-    rows = tx.execute(sa.select(schema.source_day).where(_day.source == source))
-    return {row.day: SourceDay(row.asked, row.offered, row.fresh) for row in rows}
+    columns = sa.select(_day.day, _day.asked, _day.offered, _day.fresh).filter_by(source=source)
+    return {day: SourceDay(*counts) for day, *counts in tx.execute(columns)}
 
 
 def _counts(run: Run) -> dict[str, Any]:

@@ -23,18 +23,13 @@ _match = schema.match.c
 _has = schema.subscription_topic.c
 
 
-def judge(tx: Transaction, answers: Iterable[Judgement]) -> int:
-    """Store answers, `SAVED` ones as saved papers; return how many say something new."""
+def judge(tx: Transaction, answers: Iterable[Judgement]) -> None:
+    """Store answers, `SAVED` ones as saved papers."""
     answers = list(answers)
-    papers = {answer.paper_id for answer in answers}
-    known = {(_key(answer), answer.verdict) for id in papers for answer in of_paper(tx, id)}
-    new = [answer for answer in answers if (_key(answer), answer.verdict) not in known]
-    judged = [
-        _row(answer) | {"verdict": answer.verdict} for answer in new if answer.verdict != SAVED
-    ]
-    insert_or_update(tx, schema.judgement, judged)
-    insert_new(tx, schema.saved_paper, [_row(answer) for answer in new if answer.verdict == SAVED])
-    return len(new)
+    rated = [_row(a) | {"verdict": a.verdict} for a in answers if a.verdict != SAVED]
+    now: dict[str, Any] = {name: sa.literal_column(f"excluded.{name}") for name in ("at", "how")}
+    insert_or_update(tx, schema.judgement, rated, ["verdict"], only_changed=True, **now)
+    insert_new(tx, schema.saved_paper, [_row(a) for a in answers if a.verdict == SAVED])
 
 
 def take_back(tx: Transaction, answers: Iterable[Judgement]) -> None:
@@ -60,24 +55,22 @@ def listing(tx: Transaction, subscription: str | None = None) -> list[Judgement]
 
 def of_paper(tx: Transaction, paper_id: int) -> list[Judgement]:
     """Return all answers to a paper, oldest first."""
-    return fetch(tx, _answers("paper_id"), Judgement, {"paper_id": paper_id})
+    return fetch(tx, _answers(paper_id=paper_id), Judgement)
 
 
-def _answers(*names: str) -> sa.CompoundSelect[Any]:
-    """Select all answers, or those with the value of a parameter in some columns, oldest first."""
-    every = []
-    for table, verdict in (
-        (schema.judgement, _judgement.verdict),
-        (schema.saved_paper, sa.literal(SAVED).label("verdict")),
-    ):
-        columns = (table.c[name] for name in (*_KEY, "at", "how"))
-        wanted = (table.c[name] == sa.bindparam(name) for name in names)
-        every.append(sa.select(*columns, verdict).where(*wanted))
-    return sa.union_all(*every).order_by("at", "paper_id", "topic", "who", "verdict")
+def _answers(**wanted: Any) -> sa.CompoundSelect[Any]:
+    """Select all answers, or those with some values, oldest first."""
+    names = (*_KEY, "at", "how")
+    rated = sa.select(*(_judgement[name] for name in names), _judgement.verdict)
+    is_saved = sa.literal(SAVED).label("verdict")
+    saved = sa.select(*(schema.saved_paper.c[name] for name in names), is_saved)
+    every = sa.union_all(rated.filter_by(**wanted), saved.filter_by(**wanted))
+    return every.order_by("at", "paper_id", "topic", "who", "verdict")
 
 
 _KEY = ("subscription", "topic", "paper_id", "who")
-_OF_SUBSCRIPTION = _answers("subscription")
+# Built once: every digest runs it.
+_OF_SUBSCRIPTION = _answers(subscription=sa.bindparam("subscription"))
 
 
 def verdicts(tx: Transaction, subscription: str) -> dict[str, dict[int, Verdict]]:

@@ -47,8 +47,7 @@ def unmatched_since(tx: Transaction) -> datetime | None:
     # Grouped, since for a plain minimum SQLite walks through the index by time from its start.
     waits = _change.matched_at.is_(None)
     oldest = sa.select(sa.func.min(_change.at)).where(waits).group_by(_change.matched_at)
-    since: datetime | None = tx.scalar(oldest)
-    return since
+    return tx.execute(oldest).scalar()
 
 
 def matched_news(
@@ -96,7 +95,7 @@ def difference(tx: Transaction, topics: Sequence[Topic]) -> tuple[list[Topic], l
 
 def queries(tx: Transaction) -> dict[str, str]:
     """Return the query of each active topic by name. Stores of every version have these."""
-    return {row.name: row.query for row in tx.execute(sa.select(_topic.name, _topic.query))}
+    return dict(map(tuple, tx.execute(sa.select(_topic.name, _topic.query))))
 
 
 def activate_topics(
@@ -135,24 +134,17 @@ def look_back(tx: Transaction, topics: Sequence[Topic], now: datetime) -> dict[s
     """
     starts = {topic.name: now - topic.since for topic in topics}
     for since in {topic.since for topic in topics}:
-        names = [topic.name for topic in topics if topic.since == since]
-        for name, waiting in tx.execute(_waiting(names, since)):
+        is_of_these = among(_match.topic, (topic.name for topic in topics if topic.since == since))
+        start = Earlier(_has.since, sa.literal(int(since.total_seconds())))
+        oldest_unsent = (
+            sa.select(_match.topic, sa.func.min(_change.at))
+            .join_from(schema.match, schema.change, OF_CHANGE)
+            .join(schema.subscription_topic, _has.topic == _match.topic)
+            .where(is_of_these, _change.at >= start, ~announced(_has.subscription).exists())
+        )
+        for name, waiting in tx.execute(oldest_unsent.group_by(_match.topic)):
             starts[name] = min(starts[name], waiting)
     return starts
-
-
-def _waiting(names: Iterable[str], since: timedelta) -> sa.Select[Any]:
-    """Select the oldest unsent change that each topic matched."""
-    start = Earlier(_has.since, sa.literal(int(since.total_seconds())))
-    return (
-        sa.select(_match.topic, sa.func.min(_change.at))
-        .join_from(schema.match, schema.change, OF_CHANGE)
-        .join(schema.subscription_topic, _has.topic == _match.topic)
-        .where(
-            among(_match.topic, names), _change.at >= start, ~announced(_has.subscription).exists()
-        )
-        .group_by(_match.topic)
-    )
 
 
 def announced(subscription: sa.ColumnElement[str]) -> sa.Select[Any]:
@@ -174,17 +166,15 @@ def replace_unsent(
     """
     for start in set(starts.values()):
         names = [name for name, its in starts.items() if its == start]
-        again = sa.select(_change.paper_id).where(OF_CHANGE, _change.at >= start)
-        of_topics = among(_match.topic, names)
-        tx.execute(sa.delete(schema.match).where(of_topics, again.exists()))
+        again = sa.exists().where(OF_CHANGE, _change.at >= start)
+        tx.execute(sa.delete(schema.match).where(among(_match.topic, names), again))
     _insert(tx, matches, now)
 
 
 def moments(tx: Transaction, topic: str, since: datetime) -> list[tuple[int, datetime]]:
     """Return the papers that a topic matched since a time, with the time of each change."""
     query = sa.select(_match.paper_id, _change.at).join_from(schema.match, schema.change, OF_CHANGE)
-    rows = tx.execute(query.where(_match.topic == topic, _change.at >= since))
-    return [(row.paper_id, row.at) for row in rows]
+    return list(map(tuple, tx.execute(query.where(_match.topic == topic, _change.at >= since))))
 
 
 def of_paper(tx: Transaction, paper_id: int) -> list[MatchRow]:
@@ -195,17 +185,11 @@ def of_paper(tx: Transaction, paper_id: int) -> list[MatchRow]:
 
 def recent_counts(tx: Transaction, now: datetime) -> Mapping[str, int]:
     """Return how many papers first seen in the last seven days each topic matched."""
-    first = tx.scalar(
-        sa.select(_paper.id)
-        .where(_paper.first_seen_at > now - LATELY)
-        .order_by(_paper.first_seen_at, _paper.id)
-        .limit(1)
-    )
-    if first is None:
-        return {}
+    lately = sa.select(_paper.id).where(_paper.first_seen_at > now - LATELY)
+    first = lately.order_by(_paper.first_seen_at, _paper.id).limit(1).scalar_subquery()
     counted = sa.select(_match.topic, sa.func.count(_match.paper_id.distinct()))
-    rows = tx.execute(counted.where(_match.paper_id >= first).group_by(_match.topic))
-    return {row[0]: row[1] for row in rows}
+    recent = counted.where(_match.paper_id >= first).group_by(_match.topic)
+    return dict(map(tuple, tx.execute(recent)))
 
 
 def newest_papers(tx: Transaction, topic: str, limit: int) -> list[StoredPaper]:
@@ -224,16 +208,12 @@ def newest_news(
     The newest change comes first.
     """
     matched = sa.exists().where(OF_CHANGE, among(_match.topic, topics))
-    rows = tx.execute(
-        sa.select(_change.paper_id, _change.at)
-        .where(_change.at >= since, matched)
-        .order_by(_change.at.desc(), _change.paper_id.desc())
-        .limit(_CHANGES_EACH * limit)
-    )
+    query = sa.select(_change.paper_id, _change.at).where(_change.at >= since, matched)
+    newest_first = query.order_by(_change.at.desc(), _change.paper_id.desc())
     last: dict[int, datetime] = {}
-    for row in rows:
+    for id, at in tx.execute(newest_first.limit(_CHANGES_EACH * limit)):
         if len(last) < limit:
-            last.setdefault(row.paper_id, row.at)
+            last.setdefault(id, at)
     stored = papers.load(tx, last)
     return [(stored[id], at) for id, at in last.items() if id in stored and not stored[id].purged]
 
@@ -257,14 +237,11 @@ def _insert(tx: Transaction, matches: Iterable[MatchRow], now: datetime) -> None
         among(_change.paper_id, (match.paper_id for match in matches))
     )
     there = set(map(tuple, tx.execute(changed.with_for_update(key_share=True, read=True))))
-    rows: list[dict[str, Any]] = [
-        structs.asdict(match) | {"matched_at": now}
-        for match in matches
-        if (match.paper_id, match.revision) in there
-    ]
+    matches = [match for match in matches if (match.paper_id, match.revision) in there]
+    rows = [structs.asdict(match) | {"matched_at": now} for match in matches]
     insert_new(tx, schema.match, rows)
-    if rows:
-        subscriptions.wake_immediate(tx, {row["topic"] for row in rows}, now)
+    if matches:
+        subscriptions.wake_immediate(tx, {match.topic for match in matches}, now)
 
 
 def _changes(tx: Transaction, wanted: sa.ColumnElement[bool], limit: int) -> list[Change]:
@@ -334,8 +311,7 @@ def waiting(tx: Transaction, subscription: str, now: datetime) -> int:
 def waits_since(tx: Transaction, subscription: str, now: datetime) -> datetime | None:
     """Return the time of the oldest match that is in no digest, None if there is none."""
     oldest = _unsent(sa.func.min(_match.matched_at), fresh=True)
-    since: datetime | None = tx.scalar(oldest, {"subscription": subscription, "now": now})
-    return since
+    return tx.execute(oldest, {"subscription": subscription, "now": now}).scalar()
 
 
 def _unsent(*columns: sa.ColumnElement[Any], fresh: bool = False) -> sa.Select[Any]:
@@ -380,16 +356,14 @@ def _news(tx: Transaction, rows: Sequence[Any], known: ChangesRead) -> list[Unse
     changes = dict(zip(newest, known.read(tx, list(newest.values())), strict=True))
     scores: dict[tuple[int, str], float] = {}
     for row in rows:
-        place = row.paper_id, row.topic
-        scores[place] = max(scores.get(place, 0.0), row.score)
+        match = row.paper_id, row.topic
+        scores[match] = max(scores.get(match, 0.0), row.score)
     return [UnsentMatch(topic, scores[id, topic], changes[id]) for id, topic in sorted(scores)]
 
 
 def _newest_with_first_kind(rows: Sequence[Any]) -> dict[int, ChangeRow]:
     """Return one change of each paper; `rows` are in the order of revisions."""
     newest: dict[int, ChangeRow] = {}
-    for row in rows:
-        before = newest.get(row.paper_id)
-        kind = before[2] if before else row.kind
-        newest[row.paper_id] = row.paper_id, row.revision, kind, row.at
+    for id, revision, kind, at, *_ in rows:
+        newest[id] = id, revision, newest[id][2] if id in newest else kind, at
     return newest

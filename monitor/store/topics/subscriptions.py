@@ -89,15 +89,12 @@ def _sync_topics(
     """Store the topics of subscriptions, but for `kept` ones; return whether any changed."""
     pairs = {(name, topic) for name, topics in wanted.items() for topic in topics}
     rows = tx.execute(sa.select(_has.subscription, _has.topic))
-    had = {(row.subscription, row.topic) for row in rows if row.subscription not in kept}
-    for name, topic in sorted(had - pairs):
-        lost = (_has.subscription == name, _has.topic == topic)
-        tx.execute(sa.delete(schema.subscription_topic).where(*lost))
-    insert_new(
-        tx,
-        schema.subscription_topic,
-        [{"subscription": n, "topic": t, "since": now} for n, t in sorted(pairs - had)],
-    )
+    had = {(name, topic) for name, topic in rows if name not in kept}
+    for name, topic in had - pairs:
+        lost = sa.delete(schema.subscription_topic).filter_by(subscription=name, topic=topic)
+        tx.execute(lost)
+    new = [{"subscription": n, "topic": t, "since": now} for n, t in sorted(pairs - had)]
+    insert_new(tx, schema.subscription_topic, new)
     return had != pairs
 
 
@@ -108,8 +105,6 @@ def states(
 
     With `due` only those of which a digest may be due at that time.
     """
-    is_named = sa.true() if names is None else among(_subscription.name, names)
-    is_due = sa.true() if due is None else _may_be_due(due)
     query = sa.select(
         _subscription.name,
         _subscription.first_seen_at.label("first_seen"),
@@ -117,18 +112,13 @@ def states(
         _newest(_digest.due_at, sa.true()).label("last_due_at"),
         _newest(_digest.composed_at, stands()).label("last_composed_at"),
         _subscription.next_due_at,
-    ).where(_subscription.removed_at.is_(None), is_named, is_due)
+    ).where(_subscription.removed_at.is_(None))
+    if names is not None:
+        query = query.where(among(_subscription.name, names))
+    if due is not None:
+        next_due = _subscription.next_due_at
+        query = query.where(sa.or_(next_due.is_(None), next_due <= due))
     return {state.name: state for state in fetch(tx, query, SubscriptionState)}
-
-
-def may_be_due(tx: Transaction, now: datetime) -> set[str]:
-    """Return the names of the active subscriptions of which a digest may be due."""
-    active = _subscription.removed_at.is_(None)
-    return set(tx.scalars(sa.select(_subscription.name).where(active, _may_be_due(now))))
-
-
-def _may_be_due(now: datetime) -> sa.ColumnElement[bool]:
-    return sa.or_(_subscription.next_due_at.is_(None), _subscription.next_due_at <= now)
 
 
 def set_next_due(
@@ -144,10 +134,10 @@ def set_next_due(
         _subscription.timezone == sa.bindparam("its_zone"),
         _subscription.next_due_at.is_not_distinct_from(sa.bindparam("before", type_=Instant)),
     )
-    names = ("its_name", "its_schedule", "its_zone", "before", "after")
+    names = ("its_name", "before", "its_schedule", "its_zone", "after")
     rows = [
-        dict(zip(names, (state.name, schedule, zone, state.next_due_at, after), strict=True))
-        for state, schedule, zone, after in due_times
+        dict(zip(names, (state.name, state.next_due_at, *its_times), strict=True))
+        for state, *its_times in due_times
     ]
     if rows:
         update = sa.update(schema.subscription).where(*unchanged)
