@@ -25,13 +25,7 @@ from monitor.pipeline.ingest import ingest
 from monitor.pipeline.runtime import ConfiguredSource
 from monitor.pipeline.store_chunk import RunRecorder
 from monitor.store.engine import schema
-from monitor.store.papers import (
-    candidates,
-    paper_drafts,
-    sightings,
-    undecided,
-    write_papers,
-)
+from monitor.store.papers import candidates, sightings, undecided, write_papers
 from monitor.store.sources import runs as stored_runs
 from tests.house import AGENTS, BANDITS, FOLDING, SATURDAY, House, all_papers
 from tests.pipeline.test_dumps import record
@@ -57,9 +51,9 @@ STEPS = {
     "its blocks": (keys, "blocks"),
     "the hash of all that it says": (store_chunk, "record_hash"),
     "the notices among a batch": (store_chunk, "mark_retracted"),
-    "its first draft": (paper_drafts, "_new_draft"),
+    "its draft": (write_papers, "fold"),
     "its columns": (write_papers, "columns"),
-    "the text of its sighting, behind the paper": (sightings, "_text_of"),
+    "its sighting, behind the paper": (sightings, "write"),
 }
 
 

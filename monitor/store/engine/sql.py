@@ -58,9 +58,10 @@ def one_of(column: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
     return _OneOf(column, sa.bindparam("values", type_=Values(column.type)))
 
 
-def each(type_: sa.types.TypeEngine[Any], values: Iterable[Any]) -> sa.TableValuedAlias:
-    """Return a table with some values in a column `value`."""
-    return _Each(sa.literal(set(values), Values(type_))).table_valued(sa.column("value", type_))
+def each(type_: sa.types.TypeEngine[Any]) -> sa.TableValuedAlias:
+    """Return a table with the values of the parameter `values` in a column `value`."""
+    values = sa.bindparam("values", type_=Values(type_))
+    return _Each(values).table_valued(sa.column("value", type_))
 
 
 class Values(sa.types.TypeDecorator[Iterable[Any]]):

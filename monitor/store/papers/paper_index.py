@@ -45,11 +45,18 @@ def _stored_pairs(
     by_scheme: dict[str, list[str]] = defaultdict(list)
     for scheme, value in pairs:
         by_scheme[scheme].append(index_value(value))
-    table = column.table.c
-    query = sa.select(table.value, column).distinct()
     for scheme, values in by_scheme.items():
-        these = query.where(table.scheme == scheme, among(table.value, values))
-        yield from (((scheme, value), of_pair) for value, of_pair in tx.execute(these))
+        rows = tx.execute(_OF_PAIRS[column], {"scheme": scheme, "values": values})
+        yield from (((scheme, value), of_pair) for value, of_pair in rows)
+
+
+# Every chunk runs them: SQLAlchemy takes about as long to build them as SQLite to run them.
+_OF_PAIRS = {
+    column: sa.select(column.table.c.value, column).where(
+        column.table.c.scheme == sa.bindparam("scheme"), one_of(column.table.c.value)
+    )
+    for column in (_key.paper_id, _common.scheme, _about.kind)
+}
 
 
 def of_papers(tx: Transaction, table: sa.Table, ids: Iterable[int]) -> dict[int, list[Key]]:
@@ -87,8 +94,15 @@ def of_raw_ids(tx: Transaction, source: str, raw_ids: Iterable[str]) -> dict[str
 def _of_records(
     tx: Transaction, column: sa.Column[Any], source: str, raw_ids: Iterable[str]
 ) -> Iterable[Any]:
-    query = sa.select(_sighting.raw_id, column).filter_by(source=source)
-    return tx.execute(query.where(among(_sighting.raw_id, raw_ids)))
+    return tx.execute(_OF_RECORDS[column], {"source": source, "values": raw_ids})
+
+
+_OF_RECORDS = {
+    column: sa.select(_sighting.raw_id, column).where(
+        _sighting.source == sa.bindparam("source"), one_of(_sighting.raw_id)
+    )
+    for column in (_sighting.mark, _sighting.paper_id)
+}
 
 
 def of_titles(tx: Transaction, keys: Iterable[str]) -> Mapping[str, list[int]]:
@@ -102,10 +116,14 @@ def of_blocks(tx: Transaction, blocks: Iterable[int]) -> Mapping[int, list[int]]
 
 
 def _newest(tx: Transaction, table: sa.Table, keys: Iterable[Any]) -> Mapping[Any, list[int]]:
-    """Return the newest papers with each key, newest first; a large key costs no more."""
     if not (keys := set(keys)):
         return {}
-    key = each(table.c.key.type, keys)
+    return {key: ids for key, ids in tx.execute(_NEWEST[table], {"values": keys}) if ids}
+
+
+def _newest_of(table: sa.Table) -> sa.Select[Any]:
+    """Select the newest papers with each key, newest first; a large key costs no more."""
+    key = each(table.c.key.type)
     newest = (
         sa.select(table.c.paper_id)
         .where(table.c.key == key.c.value)
@@ -115,7 +133,10 @@ def _newest(tx: Transaction, table: sa.Table, keys: Iterable[Any]) -> Mapping[An
         .subquery()
     )
     ids = sa.select(Gather(newest.c.paper_id)).correlate(key).scalar_subquery()
-    return {key: ids for key, ids in tx.execute(sa.select(key.c.value, ids)) if ids}
+    return sa.select(key.c.value, ids)
+
+
+_NEWEST = {table: _newest_of(table) for table in (schema.title_key, schema.block)}
 
 
 def stop_matching_by(tx: Transaction, pairs: Iterable[Key]) -> None:

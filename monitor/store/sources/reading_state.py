@@ -35,9 +35,11 @@ class SourceState:
 
 def source_state(tx: Transaction, source: str, address: str) -> SourceState:
     """Return the state of a source at an address."""
-    table = schema.source_state
-    query = sa.select(table, table.c.place.label("address")).filter_by(source=source, place=address)
-    return fetch_one(tx, query, SourceState) or SourceState(address)
+    row = tx.execute(sa.select(schema.source_state).filter_by(source=source, place=address)).first()
+    if row is None:
+        return SourceState(address)
+    lifetime = timedelta(seconds=row.lifetime)
+    return SourceState(address, row.whole_at, lifetime, row.waits_until, row.waits_for)
 
 
 def read_whole(
