@@ -15,7 +15,8 @@ import structlog
 from monitor.errors import StoreError
 from monitor.model import DeliveryState
 from monitor.private_files import create_file
-from monitor.store.digests import suppressions
+from monitor.store.digests import outbox, suppressions
+from monitor.store.digests.deliveries import WAITING
 from monitor.store.engine import schema
 from monitor.store.engine.connect import SQLITE_HEADER, header_of, restoring
 from monitor.store.engine.database import Database
@@ -25,12 +26,7 @@ from monitor.store.engine.sql import Instant, insert_new
 
 log = structlog.get_logger()
 
-OPEN = (
-    DeliveryState.PLANNED,
-    DeliveryState.CLAIMED,
-    DeliveryState.HANDING_OFF,
-    DeliveryState.RETRY,
-)
+OPEN = (*WAITING, *outbox.HELD)
 NEVER = datetime(9999, 1, 1, tzinfo=UTC)
 HELD = "restored from a backup: it may have been sent since"
 

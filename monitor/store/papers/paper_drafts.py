@@ -30,8 +30,6 @@ _FILLED_FIELDS = (
 )
 # Fields that topics are matched against: a paper that gains one may match more topics.
 _MATCHED_FIELDS = ("abstract", "authors", "venue", "categories")
-# A revision does not change when a paper was first published.
-_FIXED_FIELDS = ("year",)
 MAX_LISTED_DAYS = 100  # the last ones of a paper
 
 
@@ -167,7 +165,7 @@ def _revise(paper: Paper, incoming: Paper) -> Paper:
     fields: dict[str, Any] = {
         name: getattr(incoming, name)
         for name in ("title", *_FILLED_FIELDS)
-        if getattr(incoming, name) and not (name in _FIXED_FIELDS and getattr(paper, name))
+        if getattr(incoming, name) and not (name == "year" and paper.year)  # of the first version
     } | _dates(paper, incoming)
     return replace(paper, **fields)
 

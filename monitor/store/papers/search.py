@@ -120,41 +120,34 @@ def id_bounds(tx: Transaction, wanted: PaperFilter) -> tuple[int, int]:
 
 def newest_filtered(tx: Transaction, wanted: PaperFilter, below: int, limit: int) -> list[int]:
     """Return the next papers by the narrowest condition of a filter, newest first; see `keep`."""
-    column, conditions = _narrowest(wanted)
+    column, conditions = next(_narrowings(wanted), (_paper.id, ()))
     query = sa.select(column).distinct().where(column < below, *conditions)
     return list(tx.scalars(query.order_by(column.desc()).limit(limit)))
 
 
-def _narrowest(
+def _narrowings(
     wanted: PaperFilter,
-) -> tuple[sa.ColumnElement[int], tuple[sa.ColumnElement[bool], ...]]:
+) -> Iterator[tuple[sa.ColumnElement[int], tuple[sa.ColumnElement[bool], ...]]]:
+    """Yield columns of papers with the conditions of their rows, the narrowest first."""
     if wanted.topic:
-        return _match.paper_id, (_match.topic == wanted.topic,)
+        yield _match.paper_id, (_match.topic == wanted.topic,)
     if wanted.kind:
         # As in the condition of the index of rare kinds.
         rare = _change.kind != sa.literal_column(f"'{ChangeKind.NEW}'")
         is_kind = _change.kind == wanted.kind
-        return _change.paper_id, (is_kind,) if wanted.kind is ChangeKind.NEW else (is_kind, rare)
+        yield _change.paper_id, (is_kind,) if wanted.kind is ChangeKind.NEW else (is_kind, rare)
     if wanted.source:
-        return _sighting.paper_id, (_sighting.source == wanted.source,)
-    return _paper.id, ()
+        yield _sighting.paper_id, (_sighting.source == wanted.source,)
 
 
 def keep(tx: Transaction, wanted: PaperFilter, ids: Sequence[int]) -> list[int]:
     """Return those of the papers that are wanted, in their order. Purged ones are not."""
-    here = sa.select(_paper.id).where(among(_paper.id, ids), _paper.purged_at.is_(None))
-    kept = set(tx.scalars(here.where(*_conditions(wanted))))
-    return [id for id in ids if id in kept]
-
-
-def _conditions(wanted: PaperFilter) -> Iterator[sa.ColumnElement[bool]]:
+    query = sa.select(_paper.id).where(among(_paper.id, ids), _paper.purged_at.is_(None))
     if wanted.since:
-        yield _paper.first_seen_at >= wanted.since
+        query = query.where(_paper.first_seen_at >= wanted.since)
     if wanted.until:
-        yield _paper.first_seen_at < wanted.until
-    if wanted.source:
-        yield sa.exists().where(_sighting.paper_id == _paper.id, _sighting.source == wanted.source)
-    if wanted.topic:
-        yield sa.exists().where(_match.paper_id == _paper.id, _match.topic == wanted.topic)
-    if wanted.kind:
-        yield sa.exists().where(_change.paper_id == _paper.id, _change.kind == wanted.kind)
+        query = query.where(_paper.first_seen_at < wanted.until)
+    for column, conditions in _narrowings(wanted):
+        query = query.where(sa.exists().where(column == _paper.id, *conditions))
+    kept = set(tx.scalars(query))
+    return [id for id in ids if id in kept]
