@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 
-import msgspec
 import sqlalchemy as sa
 
 from monitor.http.cache_headers import MOST
@@ -79,8 +78,11 @@ class DumpState:
 
 def dump_states(tx: Transaction, source: str) -> list[DumpState]:
     """Return the dumps of a source that were read, completely or partly."""
-    rows = tx.execute(sa.select(schema.dump).filter_by(source=source).order_by("name")).mappings()
-    return [msgspec.convert({**row, "cursor": row}, DumpState) for row in rows]
+    rows = tx.execute(sa.select(schema.dump).filter_by(source=source).order_by("name"))
+    return [
+        DumpState(name, size, modified, DumpCursor(*cursor), ended)
+        for _, name, size, modified, *cursor, ended, _ in rows
+    ]
 
 
 def read_to(
