@@ -6,15 +6,15 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from monitor.diff.decide import DecisionContext
-from monitor.model import ChangeKind, DeliveryState, FirstRun, MatchRow, Outcome, Paper
+from monitor.model import ChangeKind, DeliveryState, FirstRun, MatchRow, Paper
 from monitor.pipeline.store_chunk import Chunk, StoredChunk, store_chunk
-from monitor.store.digests import digests, outbox
+from monitor.store.digests import digests
 from monitor.store.engine.database import Database
 from monitor.store.papers import papers
 from monitor.store.papers.papers import Origin
 from monitor.store.topics import matches
 from tests.house import all_papers
-from tests.store.scenes import NOW, digest, freeze
+from tests.store.scenes import NOW, attempt, digest, freeze
 
 # Words for titles, which share no stem.
 WORDS = ["amber", "basil", "cobalt", "dahlia", "ember", "falcon", "garnet", "hazel", "indigo"]
@@ -67,9 +67,7 @@ def tell(store: Database, name: str = "ada", now: datetime = NOW) -> list[int]:
 
 def send(store: Database, now: datetime = NOW) -> None:
     """Everything that is open goes out."""
-    with store.writing() as tx:
-        for delivery in outbox.claim(tx, "me", now, ["email"], 1_000):
-            outbox.record(tx, {delivery.id: ""}, "me", Outcome(DeliveryState.SENT), now)
+    attempt(store, DeliveryState.SENT, 1_000, now)
 
 
 def origin(store: Database, paper_id: int) -> Origin:

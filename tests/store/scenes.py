@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
@@ -14,11 +17,13 @@ from monitor.model import (
     ChangeKind,
     Decision,
     Delivery,
+    DeliveryState,
     Digest,
     DigestPaper,
     DigestSection,
     IncomingPaper,
     MatchRow,
+    Outcome,
     Paper,
     Rendered,
     Topic,
@@ -36,7 +41,31 @@ HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
 CHANNELS = ("email", "pages", "slack", "smtp")
 
+T = TypeVar("T")
 _ids = itertools.count(1)
+
+
+def reading(store: Database, work: Callable[..., T], *arguments: Any, **named: Any) -> T:
+    """What a function of the store reads, in a transaction of its own."""
+    with store.reading() as tx:
+        return work(tx, *arguments, **named)
+
+
+def writing(store: Database, work: Callable[..., T], *arguments: Any, **named: Any) -> T:
+    with store.writing() as tx:
+        return work(tx, *arguments, **named)
+
+
+def ingesting(store: Database, work: Callable[..., T], *arguments: Any, **named: Any) -> T:
+    with store.ingesting() as tx:
+        return work(tx, *arguments, **named)
+
+
+def run(script: str, *arguments: str, **options: Any) -> str:
+    """What a script prints that another process runs."""
+    command = [sys.executable, "-c", script, *arguments]
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "text": True, **options}
+    return subprocess.run(command, timeout=PATIENCE, check=True, **pipes).stdout
 
 
 def keyed(title: str, *keys: tuple[str, str], raw_id: str = "", **fields: object) -> IncomingPaper:
@@ -56,8 +85,7 @@ def new(one: IncomingPaper, **fields: object) -> Decision:
 def ingest(
     store: Database, *decisions: Decision, source: str = "feed", now: datetime = NOW
 ) -> list[int]:
-    with store.ingesting() as tx:
-        return write_papers.apply(tx, source, decisions, now, document="monday.txt")
+    return ingesting(store, write_papers.apply, source, decisions, now, "monday.txt")
 
 
 def offered(
@@ -79,34 +107,30 @@ def watch(store: Database, *topics: str, now: datetime = NOW, **fields: object) 
 
 
 def subscribe(store: Database, *names: str, topics: Sequence[str] = ("t",), now: datetime = NOW):
-    with store.writing() as tx:
-        rows = [(name, "daily 08:00", "UTC", topics) for name in names]
-        subscriptions.sync_subscriptions(tx, rows, now)
+    rows = [(name, "daily 08:00", "UTC", topics) for name in names]
+    writing(store, subscriptions.sync_subscriptions, rows, now)
 
 
 def match(
     store: Database, *ids: int, topic: str = "t", revision: int = 1, score: float = 1.0
 ) -> None:
     """Papers meet a topic."""
-    with store.writing() as tx:
-        found = [MatchRow(topic, id, revision, score) for id in ids]
-        matches.save(tx, [(id, revision) for id in ids], found, NOW)
+    rows = [MatchRow(topic, id, revision, score) for id in ids]
+    writing(store, matches.save, [(id, revision) for id in ids], rows, NOW)
 
 
 def waiting(store: Database) -> list[tuple[int, int, ChangeKind]]:
     """(paper, revision, kind) of the changes that wait to be matched."""
-    with store.reading() as tx:
-        return [(c.stored.id, c.revision, c.kind) for c in matches.changes_to_match(tx, 100)]
+    changes = reading(store, matches.changes_to_match, 100)
+    return [(change.stored.id, change.revision, change.kind) for change in changes]
 
 
 def unsent(store: Database, name: str = "ada", now: datetime = NOW) -> list[UnsentMatch]:
-    with store.reading() as tx:
-        return matches.unsent(tx, name, now)
+    return reading(store, matches.unsent, name, now)
 
 
 def has_fresh(store: Database, name: str = "ada", now: datetime = NOW) -> bool:
-    with store.reading() as tx:
-        return matches.has_fresh(tx, name, now)
+    return reading(store, matches.has_fresh, name, now)
 
 
 def revisions_of(news: Iterable[UnsentMatch]) -> list[tuple[int, int]]:
@@ -150,8 +174,7 @@ def freeze(
         for recipient in recipients
         for n in range(parts)
     ]
-    with store.writing() as tx:
-        return freeze_digest.freeze(tx, made, rendered, planned, now)
+    return writing(store, freeze_digest.freeze, made, rendered, planned, now)
 
 
 def claim(
@@ -161,8 +184,20 @@ def claim(
     limit: int = 100,
     channels: Sequence[str] = CHANNELS,
 ) -> list[Delivery]:
-    with store.writing() as tx:
-        return outbox.claim(tx, owner, now, channels, limit)
+    return writing(store, outbox.claim, owner, now, channels, limit)
+
+
+def attempt(
+    store: Database, state: DeliveryState, limit: int = 100, now: datetime = NOW
+) -> list[Delivery]:
+    """Claim what is open and record that it ended so."""
+    claimed = claim(store, now=now, limit=limit)
+    for one in claimed:
+        if state is DeliveryState.HANDING_OFF:
+            writing(store, outbox.commit_handoff, [one.id], "me", now)
+        elif state is not DeliveryState.CLAIMED:
+            writing(store, outbox.record, {one.id: ""}, "me", Outcome(state), now)
+    return claimed
 
 
 def until_another_waits(store: Database) -> None:

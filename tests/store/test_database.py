@@ -24,7 +24,7 @@ from monitor.store.engine.locks import hold_owner
 from monitor.store.engine.opening import open_store
 from monitor.store.papers import papers
 from tests.patience import PATIENCE, at_once
-from tests.store.scenes import NOW, arrive
+from tests.store.scenes import NOW, arrive, reading, run, writing
 
 
 def test_X14_X15_the_settings_of_a_sqlite_store(sqlite: Database) -> None:
@@ -81,8 +81,7 @@ def test_a_transaction_is_all_or_nothing(store: Database) -> None:
     with pytest.raises(ZeroDivisionError), store.writing() as tx:
         processes.beat(tx, "x", NOW)
         raise ZeroDivisionError
-    with store.reading() as tx:
-        assert processes.last_beat(tx, "x") is None
+    assert reading(store, processes.last_beat, "x") is None
 
 
 def test_what_refers_to_nothing_is_refused(store: Database) -> None:
@@ -94,8 +93,7 @@ def test_what_refers_to_nothing_is_refused(store: Database) -> None:
 def test_a_reader_writes_nothing(store: Database) -> None:
     with pytest.raises(StoreError, match=r"read-?only"), store.reading() as tx:
         processes.beat(tx, "x", NOW)
-    with store.writing() as tx:
-        processes.beat(tx, "x", NOW)
+    writing(store, processes.beat, "x", NOW)
 
 
 def test_a_reader_sees_the_store_as_it_was_and_blocks_nobody(store: Database) -> None:
@@ -136,12 +134,12 @@ def test_a_store_is_made_where_there_is_none_or_an_empty_file(tmp_path: Path, pl
 
 
 def test_opening_an_up_to_date_store_needs_no_alembic(url: str) -> None:
-    script = (
+    run(
         "import sys; from monitor.store.engine.opening import open_store;"
         "open_store(sys.argv[1]).close();"
-        "assert 'alembic' not in sys.modules and 'pydantic' not in sys.modules"
+        "assert 'alembic' not in sys.modules and 'pydantic' not in sys.modules",
+        url,
     )
-    subprocess.run([sys.executable, "-c", script, url], check=True, timeout=PATIENCE)
 
 
 @pytest.mark.parametrize(
@@ -192,10 +190,14 @@ def test_K13_a_damaged_file_is_refused_and_left_as_it_is(sqlite_url: str, tmp_pa
         assert path.read_bytes() == damaged, name
 
 
-def test_K13_an_emptied_store_is_not_taken_for_a_new_one(sqlite_url: str, tmp_path: Path) -> None:
-    store = open_store(sqlite_url)
+def used(url: str) -> None:
+    store = open_store(url)
     hold_owner(store).release()
     store.close()
+
+
+def test_K13_an_emptied_store_is_not_taken_for_a_new_one(sqlite_url: str, tmp_path: Path) -> None:
+    used(sqlite_url)
     (tmp_path / "monitor.db").write_bytes(b"")
     with pytest.raises(StoreError, match="restore a backup"):
         open_store(sqlite_url)
@@ -205,18 +207,11 @@ def test_K13_an_emptied_store_is_not_taken_for_a_new_one(sqlite_url: str, tmp_pa
 # ── where there is no store, or no longer the one that was opened ───────────────────
 
 
-def test_a_reading_command_creates_no_store(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'data' / 'monitor.db'}"
-    with pytest.raises(NoStoreError, match=r"no store yet at .*monitor.db .*paper-monitor run"):
-        open_store(url, create=False)
-    assert not opening.is_there(url)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_reading_command_creates_no_tables(blank: str) -> None:
-    with pytest.raises(NoStoreError, match="no store yet"):
+def test_a_reading_command_creates_no_store(blank: str, tmp_path: Path) -> None:
+    with pytest.raises(NoStoreError, match=r"no store yet at .* .*paper-monitor run"):
         open_store(blank, create=False)
     assert not opening.is_there(blank)
+    assert list(tmp_path.iterdir()) == []
     open_store(blank).close()
     open_store(blank, create=False).close()
     assert opening.is_there(blank)
@@ -270,8 +265,7 @@ def test_a_file_that_is_put_back_is_used_again(sqlite: Database, tmp_path: Path)
         arrive(sqlite, "2")
     away.rename(path)
     arrive(sqlite, "2")
-    with sqlite.reading() as tx:
-        assert papers.count(tx) == 2
+    assert reading(sqlite, papers.count) == 2
 
 
 @pytest.mark.parametrize("create", [True, False])
@@ -279,9 +273,7 @@ def test_a_store_that_was_in_use_and_is_gone_is_not_begun_anew(
     sqlite_url: str, tmp_path: Path, create: bool
 ) -> None:
     """A supervisor starts the service again: an empty store would send everything again."""
-    store = open_store(sqlite_url)
-    hold_owner(store).release()
-    store.close()
+    used(sqlite_url)
     deleted(tmp_path / "monitor.db")
     with pytest.raises(StoreError, match=r"is missing.*monitor.db.owners.*restore a backup"):
         open_store(sqlite_url, create=create)
@@ -313,9 +305,7 @@ for path in sorted(folder.rglob("*")):
 
 @pytest.mark.parametrize("umask", ["000", "022", "077"])
 def test_what_is_new_can_be_read_by_its_owner_alone(tmp_path: Path, umask: str) -> None:
-    command = [sys.executable, "-c", MAKES, umask, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
-    modes = dict(line.split() for line in done.stdout.splitlines())
+    modes = dict(line.split() for line in run(MAKES, umask, str(tmp_path)).splitlines())
     folders = {"data", "data/monitor.db.owners", "backups"}
     files = {f"data/monitor.db{end}" for end in ("", "-wal", "-shm")} | {"backups/monitor.db"}
     assert {modes[name] for name in folders} == {"0o700"}
@@ -337,8 +327,7 @@ def test_a_store_that_exists_keeps_its_mode(sqlite_url: str, tmp_path: Path) -> 
 
 def test_X19_the_probe_writes(store: Database) -> None:
     store.probe()
-    with store.reading() as tx:
-        assert processes.last_beat(tx, "probe") is not None
+    assert reading(store, processes.last_beat, "probe") is not None
 
 
 def test_X19_K10_a_full_disk_is_noticed_before_anything_is_sent(sqlite: Database) -> None:
@@ -392,43 +381,26 @@ def test_a_disk_that_is_full_before_the_start_is_not_taken_for_damage(
     assert "backup" not in done.stdout
 
 
-WRITES = """
-import resource, sys
+PROBES = """
+import os, sys
+import sqlalchemy.dialects.sqlite.pysqlite
 from monitor.errors import StoreError
 from monitor.store.engine.database import Database
 
 store = Database(sys.argv[1])
-before = resource.getrlimit(resource.RLIMIT_FSIZE)
-if sys.argv[2:]:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), before[1]))
-for _ in range(2):
-    try:
-        store.probe()
-        print("written")
-    except StoreError as fault:
-        print(fault)
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+if sys.argv[2:] and os.geteuid() == 0:
+    os.seteuid(int(sys.argv[2]))
+try:
+    store.probe()
+except StoreError as fault:
+    print(fault)
 """
-
-
-def test_X19_K10_a_store_that_reaches_a_limit_on_file_sizes_is_a_full_disk(
-    sqlite_template: Path, tmp_path: Path
-) -> None:
-    """SQLite says "disk I/O error", and for that the advice is to restore a backup."""
-    shutil.copyfile(sqlite_template, tmp_path / "monitor.db")
-    url = f"sqlite:///{tmp_path}/monitor.db"
-    command = [sys.executable, "-c", WRITES, url, "1000"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    assert done.stdout.splitlines() == [
-        f"{tmp_path}/monitor.db cannot grow: a limit on the size of files is reached"
-        " (free some space, or raise the limit; nothing was sent or lost)",
-        "written",
-    ], done.stderr
 
 
 def test_X19_K10_a_store_that_reaches_a_disk_quota_is_a_full_disk(
     sqlite_template: Path, tmp_path: Path
 ) -> None:
+    """SQLite says "disk I/O error", and for that the advice is to restore a backup."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         pytest.skip("A DISK QUOTA IS NOT TESTED: there is no C compiler")
@@ -437,28 +409,9 @@ def test_X19_K10_a_store_that_reaches_a_disk_quota_is_a_full_disk(
     folder = tmp_path / "data"
     folder.mkdir()
     shutil.copyfile(sqlite_template, folder / "monitor.db")
-    command = [sys.executable, "-c", WRITES, f"sqlite:///{folder}/monitor.db"]
     limited = {**os.environ, "LD_PRELOAD": str(shim), "QUOTA": str(folder)}
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=PATIENCE, check=False, env=limited
-    )
-    assert "cannot grow: a disk quota is reached (free some space" in done.stdout, done.stderr
-
-
-PROBES = """
-import os, sys
-import sqlalchemy.dialects.sqlite.pysqlite
-from monitor.errors import StoreError
-from monitor.store.engine.database import Database
-
-store = Database(sys.argv[1])
-if os.geteuid() == 0:
-    os.seteuid(65534)  # root may write what is read-only
-try:
-    store.probe()
-except StoreError as fault:
-    print(fault)
-"""
+    said = run(PROBES, f"sqlite:///{folder}/monitor.db", env=limited)
+    assert "cannot grow: a disk quota is reached (free some space" in said
 
 
 def test_X19_a_read_only_store_is_noticed_before_anything_is_sent(sqlite_template: Path) -> None:
@@ -467,10 +420,9 @@ def test_X19_a_read_only_store_is_noticed_before_anything_is_sent(sqlite_templat
         shutil.copyfile(sqlite_template, path)
         path.chmod(0o444)
         path.parent.chmod(0o555)
-        command = [sys.executable, "-c", PROBES, f"sqlite:///{path}"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
+        said = run(PROBES, f"sqlite:///{path}", "65534")  # root may write what is read-only
         path.parent.chmod(0o755)
-    assert "monitor.db is read-only" in done.stdout
+    assert "monitor.db is read-only" in said
 
 
 def test_K11_a_store_that_is_held_for_long_is_busy_and_loses_nothing(
@@ -484,8 +436,7 @@ def test_K11_a_store_that_is_held_for_long_is_busy_and_loses_nothing(
             arrive(store, "1")
         other.execute("ROLLBACK")
     arrive(store, "1")
-    with store.reading() as tx:
-        assert papers.count(tx) == 1
+    assert reading(store, papers.count) == 1
     store.close()
 
 
@@ -499,9 +450,8 @@ def test_a_backup_is_a_whole_store_while_others_write(sqlite: Database, tmp_path
         processes.beat(tx, "not yet committed", NOW)
         sqlite.backup(target)
     copy = open_store(f"sqlite:///{target}")
-    with copy.reading() as tx:
-        assert papers.count(tx) == 2
-        assert processes.last_beat(tx, "not yet committed") is None
+    assert reading(copy, papers.count) == 2
+    assert reading(copy, processes.last_beat, "not yet committed") is None
     copy.close()
     assert [file.name for file in target.parent.iterdir()] == ["monitor.db"]
 
@@ -518,13 +468,10 @@ def test_a_backup_replaces_the_one_before_when_it_is_complete(
     assert len(target.read_bytes()) > len(before)
 
 
-def test_a_backup_that_cannot_be_written_is_reported(sqlite: Database, tmp_path: Path) -> None:
+def test_a_backup_that_cannot_be_written_leaves_nothing(sqlite: Database, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match="cannot be written"):
         sqlite.backup(tmp_path / "file" / "monitor.db")
-
-
-def test_a_backup_that_cannot_be_finished_leaves_nothing(sqlite: Database, tmp_path: Path) -> None:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))

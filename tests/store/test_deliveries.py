@@ -20,8 +20,10 @@ from tests.store.scenes import (
     claim,
     digest,
     freeze,
+    reading,
     subscribe,
     until_another_waits,
+    writing,
 )
 
 ADA, BOB = "ada@example.org", "bob@example.org"
@@ -37,18 +39,15 @@ def plan(store: Database, *recipients: str, name: str = "ada", period: str = "p"
 
 
 def record(store: Database, id: int, outcome: Outcome, owner: str = "me", at=None) -> bool:
-    with store.writing() as tx:
-        return outbox.record(tx, {id: outcome.reference}, owner, outcome, NOW, at) == {id}
+    return writing(store, outbox.record, {id: outcome.reference}, owner, outcome, NOW, at) == {id}
 
 
 def hand_off(store: Database, id: int, owner: str = "me") -> bool:
-    with store.writing() as tx:
-        return outbox.commit_handoff(tx, [id], owner, NOW) == {id}
+    return writing(store, outbox.commit_handoff, [id], owner, NOW) == {id}
 
 
 def one(store: Database, id: int) -> Delivery:
-    with store.reading() as tx:
-        return deliveries.get(tx, id)
+    return reading(store, deliveries.get, id)
 
 
 def sent(store: Database, state: DeliveryState = DeliveryState.SENT, **how) -> Delivery:
@@ -60,8 +59,7 @@ def sent(store: Database, state: DeliveryState = DeliveryState.SENT, **how) -> D
 
 
 def suppress(store: Database, *living: tuple[str, str, str]) -> None:
-    with store.writing() as tx:
-        outbox.suppress_missing(tx, set(living), NOW)
+    writing(store, outbox.suppress_missing, set(living), NOW)
 
 
 # ── claim ───────────────────────────────────────────────────────────────────────────
@@ -79,12 +77,6 @@ def test_a_claim_tells_all_that_sending_needs(store: Database) -> None:
     assert [d.recipient for d in claim(store, "other", limit=2)] == ["c"]
 
 
-def test_lines_that_are_down_are_left_alone(store: Database) -> None:
-    plan(store, channel="smtp")
-    plan(store, channel="slack", period="q", name="lab")
-    assert [d.channel for d in claim(store, channels=["slack"])] == ["slack"]
-
-
 def test_later_parts_wait_for_the_first_and_are_given_its_reference(store: Database) -> None:
     plan(store, ADA, BOB, parts=3)
     first, others_first = claim(store)
@@ -100,12 +92,11 @@ def test_later_parts_wait_for_the_first_and_are_given_its_reference(store: Datab
 def test_outcomes_recorded_at_once_keep_what_each_is_known_as(store: Database) -> None:
     plan(store, ADA, BOB, "c")
     first, second, lost = claim(store, limit=3)
-    with store.writing() as tx:
-        both = {first.id, second.id}
-        assert outbox.commit_handoff(tx, list(both), "me", NOW) == both
-        outbox.put_back(tx, [lost.id], "me", NOW)
-        known_as = {first.id: "250 queued as 1", second.id: "", lost.id: "250 queued as 3"}
-        recorded = outbox.record(tx, known_as, "me", Outcome(DeliveryState.SENT), NOW)
+    both = {first.id, second.id}
+    assert writing(store, outbox.commit_handoff, list(both), "me", NOW) == both
+    writing(store, outbox.put_back, [lost.id], "me", NOW)
+    known_as = {first.id: "250 queued as 1", second.id: "", lost.id: "250 queued as 3"}
+    recorded = writing(store, outbox.record, known_as, "me", Outcome(DeliveryState.SENT), NOW)
     assert recorded == both
     references = [one(store, d.id).reference for d in (first, second, lost)]
     assert references == ["250 queued as 1", "", ""]
@@ -171,8 +162,7 @@ def test_an_outcome_is_recorded_once(
 def test_K16_a_worker_that_lost_its_claim_can_neither_send_nor_record(store: Database) -> None:
     plan(store)
     [claimed] = claim(store, "paused")
-    with store.writing() as tx:
-        outbox.release_dead(tx, lambda owner: False, NOW, CHANNELS)
+    writing(store, outbox.release_dead, lambda owner: False, NOW, CHANNELS)
     [taken] = claim(store, "other")
     assert taken.id == claimed.id
     assert not hand_off(store, claimed.id, "paused")
@@ -186,16 +176,14 @@ def test_a_line_that_is_down_costs_no_attempt(store: Database, handed_off: bool)
     [claimed] = claim(store)
     if handed_off:
         hand_off(store, claimed.id)
-    with store.writing() as tx:
-        assert not outbox.unclaim(tx, claimed.id, "other", "refused", NOW)
-        assert outbox.unclaim(tx, claimed.id, "me", "refused", NOW)
+    assert not writing(store, outbox.unclaim, claimed.id, "other", "refused", NOW)
+    assert writing(store, outbox.unclaim, claimed.id, "me", "refused", NOW)
     now = one(store, claimed.id)
     assert (now.state, now.attempts, now.error) == (DeliveryState.PLANNED, 0, "refused")
     assert len(claim(store)) == 1
     assert record(store, claimed.id, Outcome(DeliveryState.RETRY))
     claim(store)
-    with store.writing() as tx:
-        outbox.unclaim(tx, claimed.id, "me", "refused", NOW)
+    writing(store, outbox.unclaim, claimed.id, "me", "refused", NOW)
     now = one(store, claimed.id)
     assert (now.state, now.attempts) == (DeliveryState.RETRY, 1)
 
@@ -210,9 +198,8 @@ def test_K03_what_a_dead_owner_claimed_is_free_and_what_it_handed_off_unknown(
     free, lost = (d.id for d in claim(store, "dead", limit=2))
     [safe] = claim(store, "living")
     hand_off(store, lost, "dead")
-    with store.writing() as tx:
-        [unknown] = outbox.release_dead(tx, lambda owner: owner == "living", NOW, CHANNELS)
-        assert outbox.release_dead(tx, lambda owner: owner == "living", NOW, CHANNELS) == []
+    [unknown] = writing(store, outbox.release_dead, lambda owner: owner == "living", NOW, CHANNELS)
+    assert writing(store, outbox.release_dead, lambda owner: owner == "living", NOW, CHANNELS) == []
     assert (unknown.id, unknown.state, unknown.attempts) == (lost, DeliveryState.UNKNOWN, 1)
     assert dict(unknown.rendered.body) == {"text": "part 0"}
     assert (one(store, free).state, one(store, free).attempts) == (DeliveryState.PLANNED, 0)
@@ -220,16 +207,17 @@ def test_K03_what_a_dead_owner_claimed_is_free_and_what_it_handed_off_unknown(
     assert [d.id for d in claim(store, "next")] == [free]
 
 
-def test_what_dead_owners_held_is_freed_of_some_channels_only(store: Database) -> None:
+def test_of_some_channels_only_those_are_claimed_and_freed(store: Database) -> None:
     plan(store, channel="smtp")
     plan(store, channel="slack", period="q", name="lab")
-    for held in claim(store, "dead"):
+    [by_slack] = claim(store, "dead", channels=["slack"])
+    for held in (by_slack, *claim(store, "dead")):
         hand_off(store, held.id, "dead")
-    with store.writing() as tx:
-        assert outbox.release_dead(tx, lambda owner: False, NOW, channels=[]) == []
-        [freed] = outbox.release_dead(tx, lambda owner: False, NOW, channels={"slack"})
-        assert freed.channel == "slack"
-        assert deliveries.counts(tx) == {DeliveryState.UNKNOWN: 1, DeliveryState.HANDING_OFF: 1}
+    assert writing(store, outbox.release_dead, lambda owner: False, NOW, []) == []
+    [freed] = writing(store, outbox.release_dead, lambda owner: False, NOW, {"slack"})
+    assert (by_slack.channel, freed.id) == ("slack", by_slack.id)
+    states = {DeliveryState.UNKNOWN: 1, DeliveryState.HANDING_OFF: 1}
+    assert reading(store, deliveries.counts) == states
 
 
 def test_the_unknown_may_wait_before_they_are_looked_into(store: Database) -> None:
@@ -251,8 +239,7 @@ def is_as(delivery: Delivery, state: DeliveryState, handed_off_at: datetime | No
 
 
 def hand_off_again(store: Database, id: int) -> Delivery:
-    with store.writing() as tx:
-        assert outbox.hand_off_again(tx, id, NOW)
+    assert writing(store, outbox.hand_off_again, id, NOW)
     return one(store, id)
 
 
@@ -261,38 +248,29 @@ def attempt(store: Database, id: int, outcome: Outcome, *, handed_off: bool = Tr
     [claimed] = claim(store, now=NOW + HOUR)
     assert claimed.id == id
     if handed_off:
-        with store.writing() as tx:
-            assert outbox.commit_handoff(tx, [id], "me", NOW + HOUR)
+        assert writing(store, outbox.commit_handoff, [id], "me", NOW + HOUR)
     assert record(store, id, outcome)
     return one(store, id)
 
 
-def test_the_moment_of_the_first_unclear_hand_off_is_remembered(store: Database) -> None:
+@pytest.mark.parametrize("dies", [False, True])
+def test_the_moment_of_the_first_unclear_hand_off_is_remembered(
+    store: Database, dies: bool
+) -> None:
     plan(store)
-    [claimed] = claim(store)
-    hand_off(store, claimed.id)
-    assert one(store, claimed.id).handed_off_at is None
-    record(store, claimed.id, Outcome(DeliveryState.UNKNOWN))
-    lost = one(store, claimed.id)
-    assert (lost.handed_off_at, lost.resent) == (NOW, False)
-    assert hand_off_again(store, lost.id).state is DeliveryState.RETRY
-    lost = attempt(store, lost.id, Outcome(DeliveryState.UNKNOWN))
-    assert (lost.handed_off_at, lost.resent) == (NOW, True)
-
-
-def test_a_process_that_dies_in_a_hand_off_leaves_its_moment(store: Database) -> None:
-    plan(store)
-    [claimed] = claim(store, "dead")
-    hand_off(store, claimed.id, "dead")
-    with store.writing() as tx:
-        [lost] = outbox.release_dead(tx, lambda owner: False, NOW + DAY, CHANNELS)
-    assert (lost.handed_off_at, lost.resent) == (NOW, False)
-    hand_off_again(store, lost.id)
-    claim(store, "dead")
-    hand_off(store, lost.id, "dead")
-    with store.writing() as tx:
-        [lost] = outbox.release_dead(tx, lambda owner: False, NOW + DAY, CHANNELS)
-    assert (lost.handed_off_at, lost.resent) == (NOW, True)
+    for is_again in (False, True):
+        at = NOW + HOUR * is_again
+        [claimed] = claim(store, now=at)
+        assert writing(store, outbox.commit_handoff, [claimed.id], "me", at)
+        assert one(store, claimed.id).handed_off_at == (NOW if is_again else None)
+        if dies:
+            writing(store, outbox.release_dead, lambda owner: False, NOW + DAY, CHANNELS)
+        else:
+            record(store, claimed.id, Outcome(DeliveryState.UNKNOWN))
+        lost = one(store, claimed.id)
+        assert (lost.handed_off_at, lost.resent) == (NOW, is_again)
+        if not is_again:
+            assert hand_off_again(store, lost.id).state is DeliveryState.RETRY
 
 
 @pytest.mark.parametrize("handed_off", [False, True])
@@ -305,27 +283,24 @@ def test_a_refused_attempt_does_not_use_up_the_one_further_hand_off(
         lost = attempt(store, lost.id, Outcome(DeliveryState.RETRY, "450"), handed_off=handed_off)
         assert is_as(lost, DeliveryState.RETRY, NOW)
     [claimed] = claim(store)
-    with store.writing() as tx:
-        assert outbox.unclaim(tx, claimed.id, "me", "the line is down", NOW)
+    assert writing(store, outbox.unclaim, claimed.id, "me", "the line is down", NOW)
     assert (one(store, lost.id).handed_off_at, one(store, lost.id).resent) == (NOW, False)
 
 
 def test_what_is_found_not_to_have_arrived_is_as_never_handed_off(store: Database) -> None:
     lost = sent(store, DeliveryState.UNKNOWN)
-    with store.writing() as tx:
-        assert outbox.settle(tx, lost.id, Outcome(DeliveryState.RETRY, "not there"), NOW)
+    assert writing(store, outbox.settle, lost.id, Outcome(DeliveryState.RETRY, "not there"), NOW)
     assert is_as(one(store, lost.id), DeliveryState.RETRY, None)
 
 
 def test_what_is_given_up_is_unknown_and_a_person_may_have_it_sent(store: Database) -> None:
     lost = sent(store, DeliveryState.UNKNOWN)
     hand_off_again(store, lost.id)
-    with store.writing() as tx:
-        assert outbox.give_up(tx, lost.id, "given up", NOW)
-        assert not outbox.give_up(tx, lost.id, "given up", NOW)
-        given_up = deliveries.get(tx, lost.id)
-        assert (given_up.state, given_up.resent) == (DeliveryState.UNKNOWN, True)
-        outbox.resolve(tx, lost.id, "resend", NOW + DAY)
+    assert writing(store, outbox.give_up, lost.id, "given up", NOW)
+    assert not writing(store, outbox.give_up, lost.id, "given up", NOW)
+    given_up = writing(store, deliveries.get, lost.id)
+    assert (given_up.state, given_up.resent) == (DeliveryState.UNKNOWN, True)
+    writing(store, outbox.resolve, lost.id, "resend", NOW + DAY)
     [again] = claim(store)
     assert (again.message_id, again.attempts) == (lost.message_id, 1)
     assert is_as(again, DeliveryState.CLAIMED, NOW + DAY)
@@ -336,14 +311,12 @@ def test_what_waits_to_be_handed_off_once_more_can_be_settled_and_tried_now(
 ) -> None:
     lost = sent(store, DeliveryState.UNKNOWN)
     hand_off_again(store, lost.id)
-    with store.writing() as tx:
-        assert [d.id for d in outbox.list_uncertain(tx)] == [lost.id]
-        assert [d.id for d in outbox.to_hand_off_again(tx)] == [lost.id]
-        outbox.retry(tx, lost.id, NOW + DAY)
+    assert [d.id for d in writing(store, outbox.list_uncertain)] == [lost.id]
+    assert [d.id for d in writing(store, outbox.to_hand_off_again)] == [lost.id]
+    writing(store, outbox.retry, lost.id, NOW + DAY)
     assert one(store, lost.id).handed_off_at == NOW + DAY
-    with store.writing() as tx:
-        outbox.resolve(tx, lost.id, "sent", NOW)
-        assert outbox.list_uncertain(tx) == []
+    writing(store, outbox.resolve, lost.id, "sent", NOW)
+    assert writing(store, outbox.list_uncertain) == []
     assert one(store, lost.id).state is DeliveryState.SENT
 
 
@@ -367,24 +340,19 @@ def test_suppressed_and_resumed_it_still_may_have_arrived(store: Database) -> No
     assert is_as(resumed, DeliveryState.RETRY, NOW)
 
 
-@pytest.mark.parametrize("state", [DeliveryState.FAILED, DeliveryState.RETRY])
-def test_a_person_lets_it_be_tried_again_now(store: Database, state: DeliveryState) -> None:
-    plan(store)
-    [claimed] = claim(store)
-    record(store, claimed.id, Outcome(state), at=NOW + DAY)
-    with store.writing() as tx:
-        outbox.retry(tx, claimed.id, NOW)
-    assert [d.id for d in claim(store)] == [claimed.id]
-
-
-@pytest.mark.parametrize("state", [DeliveryState.SENT, DeliveryState.UNKNOWN, "superseded"])
-def test_what_might_be_sent_twice_is_not_tried_again(store: Database, state: str) -> None:
-    superseded = state == "superseded"
-    done = sent(store, DeliveryState.FAILED if superseded else DeliveryState(state))
-    if superseded:
+@pytest.mark.parametrize("state", ["failed", "retry", "sent", "unknown", "superseded"])
+def test_a_person_lets_be_tried_again_what_cannot_be_sent_twice(
+    store: Database, state: str
+) -> None:
+    done = sent(store, DeliveryState("failed" if state == "superseded" else state))
+    if state in ("failed", "retry"):
+        writing(store, outbox.retry, done.id, NOW)
+        assert [d.id for d in claim(store)] == [done.id]
+        return
+    if state == "superseded":
         plan(store, period="q")
-    with pytest.raises(UsageError, match=f"is {state}"), store.writing() as tx:
-        outbox.retry(tx, done.id, NOW)
+    with pytest.raises(UsageError, match=f"is {state}"):
+        writing(store, outbox.retry, done.id, NOW)
 
 
 # ── who is no longer written to ─────────────────────────────────────────────────────
@@ -431,10 +399,9 @@ def test_what_another_process_moves_on_meanwhile_is_left_alone(store: Database, 
 def test_the_listing_is_newest_first_and_can_be_narrowed(store: Database) -> None:
     done = sent(store)
     plan(store, name="lab")
-    with store.reading() as tx:
-        assert [d.subscription for d in deliveries.listing(tx)] == ["lab", "ada"]
-        [narrowed] = deliveries.listing(tx, [DeliveryState.SENT])
-        assert deliveries.counts(tx) == {DeliveryState.SENT: 1, DeliveryState.PLANNED: 1}
+    assert [d.subscription for d in reading(store, deliveries.listing)] == ["lab", "ada"]
+    [narrowed] = reading(store, deliveries.listing, [DeliveryState.SENT])
+    assert reading(store, deliveries.counts) == {DeliveryState.SENT: 1, DeliveryState.PLANNED: 1}
     assert narrowed.id == done.id
     assert dict(narrowed.rendered.body) == {}
     with pytest.raises(UsageError, match="there is no delivery 99"), store.writing() as tx:

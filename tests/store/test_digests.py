@@ -1,12 +1,10 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import threading
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -18,7 +16,6 @@ from monitor.model import (
     Delivery,
     DeliveryState,
     MatchReason,
-    Outcome,
     Paper,
     Rendered,
     SourceReport,
@@ -38,20 +35,24 @@ from tests.store.scenes import (
     NOW,
     arrive,
     arxiv,
+    attempt,
     digest,
     freeze,
     has_fresh,
     ingest,
     match,
     new,
+    reading,
     revisions_of,
     subscribe,
     unsent,
     until_another_waits,
     watch,
+    writing,
 )
 
 TOMORROW = NOW + DAY
+MOMENT = timedelta(microseconds=1)
 
 
 @pytest.fixture(autouse=True)
@@ -73,21 +74,8 @@ def revise(store: Database, id: int, number: str, *, topic: str | None = "t", no
         match(store, id, revision=2, topic=topic)
 
 
-def attempt(store: Database, state: DeliveryState, limit: int = 100) -> list[int]:
-    """Claim what is open and record that it ended so."""
-    with store.writing() as tx:
-        claimed = outbox.claim(tx, "me", NOW, CHANNELS, limit)
-        for one in claimed:
-            if state is DeliveryState.HANDING_OFF:
-                outbox.commit_handoff(tx, [one.id], "me", NOW)
-            elif state is not DeliveryState.CLAIMED:
-                outbox.record(tx, {one.id: ""}, "me", Outcome(state), NOW)
-    return [one.id for one in claimed]
-
-
 def states(store: Database) -> list[DeliveryState]:
-    with store.reading() as tx:
-        return [one.state for one in reversed(deliveries.listing(tx))]
+    return [one.state for one in reversed(reading(store, deliveries.listing))]
 
 
 # ── unsent ──────────────────────────────────────────────────────────────────────────
@@ -119,8 +107,7 @@ def test_what_may_have_reached_somebody_is_not_unsent(store: Database, state: st
 
 def test_the_papers_that_wait_are_counted_as_they_will_be_revisions_of(store: Database) -> None:
     def waiting(name: str = "ada", now: datetime = NOW) -> int:
-        with store.reading() as tx:
-            return matches.waiting(tx, name, now)
+        return reading(store, matches.waiting, name, now)
 
     watch(store, "t", "u", "v", since=timedelta(days=7))
     subscribe(store, "ada", topics=["t", "u"])
@@ -139,33 +126,17 @@ def test_the_papers_that_wait_are_counted_as_they_will_be_revisions_of(store: Da
     assert waiting() == len(revisions_of(unsent(store))) < 8
 
 
-def test_a_paper_revised_before_it_was_announced_is_new_and_announced_once(store: Database) -> None:
-    [id] = matched(store, "1")
-    revise(store, id, "1")
-    [one] = unsent(store)
-    assert (one.change.revision, one.change.kind) == (2, ChangeKind.NEW)
-    freeze(store, digest([one]))
-    attempt(store, DeliveryState.SENT)
-    assert unsent(store) == []
-
-
-@pytest.mark.parametrize("topic", ["t", None])
-def test_a_revision_that_a_topic_asks_for_is_news_after_the_paper(store: Database, topic) -> None:
-    [id] = matched(store, "1")
-    freeze(store, digest(unsent(store)))
-    attempt(store, DeliveryState.SENT)
-    revise(store, id, "1", topic=topic)
-    kinds = [(one.change.revision, one.change.kind) for one in unsent(store)]
-    assert kinds == ([(2, ChangeKind.REVISED)] if topic else [])
-
-
 def test_all_matches_of_a_paper_carry_the_same_change(store: Database) -> None:
+    """Revised before it was announced, it is new, and announced once."""
     watch(store, "t", "u")
     subscribe(store, "ada", topics=["t", "u"])
     [id] = matched(store, "1")
     revise(store, id, "1", topic="u")
-    found = [(one.topic, one.change.revision, one.change.kind) for one in unsent(store)]
-    assert found == [("t", 2, ChangeKind.NEW), ("u", 2, ChangeKind.NEW)]
+    changes = [(one.topic, one.change.revision, one.change.kind) for one in unsent(store)]
+    assert changes == [("t", 2, ChangeKind.NEW), ("u", 2, ChangeKind.NEW)]
+    freeze(store, digest(unsent(store)))
+    attempt(store, DeliveryState.SENT)
+    assert unsent(store) == []
 
 
 # ── freeze ──────────────────────────────────────────────────────────────────────────
@@ -212,14 +183,12 @@ def test_D04_a_period_has_one_digest(store: Database) -> None:
     matched(store, "2")
     assert freeze(store, digest(unsent(store))) is None
     assert states(store) == [DeliveryState.PLANNED]
-    with store.reading() as tx:
-        assert digests.of_paper(tx, ids[0]) == [("ada", "2026-03-02", 1)]
+    assert reading(store, digests.of_paper, ids[0]) == [("ada", "2026-03-02", 1)]
 
 
 def test_X12_a_quiet_day_is_recorded(store: Database) -> None:
-    with store.writing() as tx:
-        assert freeze_digest.freeze(tx, digest([]), {}, [], NOW) is not None
-        state = subscriptions.states(tx)["ada"]
+    assert writing(store, freeze_digest.freeze, digest([]), {}, [], NOW) is not None
+    state = writing(store, subscriptions.states)["ada"]
     assert (state.last_due_at, state.last_composed_at) == (NOW, NOW)
 
 
@@ -234,9 +203,8 @@ def test_a_digest_that_reached_nobody_is_superseded_and_its_items_move(store: Da
     third = freeze(store, digest(unsent(store), "2026-03-04", due=TOMORROW + DAY))
     assert states(store) == [*[DeliveryState.SUPERSEDED] * 2, DeliveryState.PLANNED]
     assert None not in (second, third)
-    with store.reading() as tx:
-        assert digests.get(tx, third).papers == 3
-        assert [digests.of_paper(tx, id) for id in ids] == [[("ada", "2026-03-04", 1)]] * 3
+    assert reading(store, digests.get, third).papers == 3
+    assert [reading(store, digests.of_paper, id) for id in ids] == [[("ada", "2026-03-04", 1)]] * 3
     attempt(store, DeliveryState.SENT)
     assert states(store) == [DeliveryState.SUPERSEDED, DeliveryState.SUPERSEDED, DeliveryState.SENT]
     assert unsent(store) == []
@@ -256,9 +224,8 @@ def test_a_digest_that_reached_one_of_two_is_not_composed_again(store: Database)
 
 def lose(store: Database) -> None:
     """Hand off what is open without a clear end, and let it be handed off once more."""
-    lost = attempt(store, DeliveryState.UNKNOWN)
-    with store.writing() as tx:
-        assert all(outbox.hand_off_again(tx, id, NOW) for id in lost)
+    for lost in attempt(store, DeliveryState.UNKNOWN):
+        assert writing(store, outbox.hand_off_again, lost.id, NOW)
 
 
 @pytest.mark.parametrize("since", [None, DeliveryState.RETRY, DeliveryState.FAILED, "suppressed"])
@@ -268,8 +235,7 @@ def test_a_digest_that_may_have_arrived_is_never_composed_again(store: Database,
     first = freeze(store, digest(unsent(store)))
     lose(store)
     if since == "suppressed":
-        with store.writing() as tx:
-            outbox.suppress_missing(tx, set(), NOW)
+        writing(store, outbox.suppress_missing, set(), NOW)
     elif since:
         attempt(store, since)
     before = states(store)
@@ -280,9 +246,8 @@ def test_a_digest_that_may_have_arrived_is_never_composed_again(store: Database,
     assert made.papers == 1
     assert freeze(store, made) is not None
     assert states(store) == [*before, DeliveryState.PLANNED]
-    with store.reading() as tx:
-        assert subscriptions.states(tx)["ada"].last_composed_at == NOW
-        assert digests.get(tx, first).papers == 1
+    assert reading(store, subscriptions.states)["ada"].last_composed_at == NOW
+    assert reading(store, digests.get, first).papers == 1
 
 
 @pytest.mark.parametrize(
@@ -310,22 +275,10 @@ def test_with_one_item_already_taken_nothing_is_written(store: Database) -> None
     [entry] = digest(unsent(store)).groups[0].entries
     both = replace(slow.groups[0], entries=(*slow.groups[0].entries, entry))
     assert freeze(store, replace(slow, groups=(both,))) is None
-    with store.reading() as tx:
-        assert digests.count(tx, "ada") == 1
-        assert digests.of_paper(tx, other) == []
+    assert reading(store, digests.count, "ada") == 1
+    assert reading(store, digests.of_paper, other) == []
     assert states(store) == [DeliveryState.SENT]
     assert revisions_of(unsent(store)) == [(other, 1)]
-
-
-def test_with_a_paper_that_is_gone_nothing_is_written(store: Database) -> None:
-    """Between composing and freezing, one of the papers was merged into another."""
-    gone, _ = matched(store, "1", "2")
-    slow = digest(unsent(store))
-    with store.writing() as tx:
-        tx.execute(sa.delete(schema.paper).where(schema.paper.c.id == gone))
-    assert freeze(store, slow) is None
-    assert (states(store), has_fresh(store)) == ([], True)
-    assert freeze(store, digest(unsent(store))) is not None
 
 
 @pytest.mark.parametrize("meanwhile", [DeliveryState.CLAIMED, DeliveryState.RETRY, "revised"])
@@ -386,10 +339,9 @@ def test_composers_that_race_freeze_no_paper_twice(store: Database, periods) -> 
 
 def test_a_subscription_is_first_seen_once_and_in_force_since_it_changed(store: Database) -> None:
     def since(schedule: str, zone: str, now: datetime) -> datetime:
-        with store.writing() as tx:
-            rows = [("ada", schedule, zone, ["t"])] if schedule else []
-            subscriptions.sync_subscriptions(tx, rows, now)
-            state = subscriptions.states(tx).get("ada")
+        rows = [("ada", schedule, zone, ["t"])] if schedule else []
+        writing(store, subscriptions.sync_subscriptions, rows, now)
+        state = writing(store, subscriptions.states).get("ada")
         assert state is None or state.first_seen == NOW
         return state and (state.in_force_since, state.last_due_at, state.last_composed_at)
 
@@ -423,8 +375,7 @@ def test_papers_read_for_another_subscription_are_read_again_when_they_were_revi
     known = matches.ChangesRead()
 
     def read(name: str) -> dict[int, tuple[int, str]]:
-        with store.reading() as tx:
-            news = matches.unsent(tx, name, NOW, known)
+        news = reading(store, matches.unsent, name, NOW, known)
         changes = [one.change for one in news]
         return {one.stored.id: (one.revision, one.stored.paper.title) for one in changes}
 
@@ -450,8 +401,7 @@ def test_what_a_digest_covers_begins_with_the_last_one_that_stands(store: Databa
     """One that reached nobody is sent again whole, with all that was read since."""
 
     def last() -> tuple[datetime | None, datetime | None]:
-        with store.reading() as tx:
-            state = subscriptions.states(tx)["ada"]
+        state = reading(store, subscriptions.states)["ada"]
         return state.last_due_at, state.last_composed_at
 
     days = [NOW + n * DAY for n in range(4)]
@@ -464,34 +414,6 @@ def test_what_a_digest_covers_begins_with_the_last_one_that_stands(store: Databa
     freeze(store, digest(unsent(store), "3", due=days[3]), now=days[3])
     attempt(store, DeliveryState.SENT)
     assert last() == (days[3], days[3])
-
-
-def test_what_an_earlier_release_froze_is_read_as_it_was(store: Database) -> None:
-    written = (Path(__file__).parent / "frozen.json").read_text(encoding="utf-8")
-    digest_id = freeze(store, digest([]))
-    with store.writing() as tx:
-        tx.execute(sa.update(schema.digest).values(content=json.loads(written), packed=None))
-    with store.reading() as tx:
-        assert digest_id is not None
-        found = digests.get(tx, digest_id)
-        account = digests.latest_report(tx, "ada")
-    assert found is not None and account is not None
-    assert account[1] == found.report
-    [entry] = found.groups[0].entries
-    assert entry.paper == Paper(
-        "β-nets",
-        "Nets of few nodes.",
-        ("Ada One", "Bo Two", "Cy Three"),
-        url="https://example.org/abs/1",
-        published=datetime(2026, 11, 19, tzinfo=UTC),
-        updated=datetime(2026, 11, 20, 23, tzinfo=UTC),
-        keys={"doi": ("10.1000/a", "10.1000/b"), "arxiv": "2601.00001"},
-        version=2,
-    )
-    assert (entry.kind, entry.score) == (ChangeKind.NEW, 1.5)
-    assert entry.matched[0].why[0].spans == ((2, 6),)
-    assert (found.report[0].error, found.waiting) == ("no answer", 4)
-    assert found.covers_from == datetime(2026, 11, 18, 23, tzinfo=UTC)
 
 
 def test_what_a_digest_says_takes_little_room_in_its_body(store: Database) -> None:
@@ -517,14 +439,61 @@ def test_a_body_of_a_version_that_compressed_it_alone_is_read(store: Database) -
         assert deliveries.get(tx, 1).rendered.body == {"text": "as it was"}
 
 
+# ── which subscriptions a tick looks at ─────────────────────────────────────────────
+
+
+def looked_at(store: Database, now: datetime) -> set[str]:
+    return set(reading(store, subscriptions.states, due=now))
+
+
+def set_next_due(store: Database, at: datetime, schedule: str = "daily 08:00") -> None:
+    with store.writing() as tx:
+        for state in subscriptions.states(tx).values():
+            subscriptions.set_next_due(tx, [(state, schedule, "UTC", at)])
+
+
+def test_all_are_looked_at_again_after_any_of_them_changed(store: Database) -> None:
+    subscribe(store, "ada", "lab")
+    set_next_due(store, NOW + MOMENT)
+    subscribe(store, "ada", "lab")
+    assert looked_at(store, NOW) == set()
+    subscribe(store, "ada", "lab", "eve")
+    assert looked_at(store, NOW) == {"ada", "lab", "eve"}
+
+
+def test_what_changed_meanwhile_is_not_put_off(store: Database) -> None:
+    """Another process worked with the schedule of before, or before new matches."""
+    subscribe(store, "ada")
+    set_next_due(store, NOW + MOMENT, schedule="daily 09:00")
+    assert looked_at(store, NOW) == {"ada"}
+    before = reading(store, subscriptions.states)["ada"]
+    set_next_due(store, NOW)
+    writing(store, subscriptions.set_next_due, [(before, "daily 08:00", "UTC", NOW + MOMENT)])
+    assert looked_at(store, NOW) == {"ada"}
+
+
+def test_a_match_wakes_who_gets_it_immediately_and_nobody_else(store: Database) -> None:
+    watch(store, "t", "other")
+    rows = [
+        ("ada", "Immediately", "UTC", ("t",)),
+        ("lab", "daily 08:00", "UTC", ("t",)),
+        ("eve", "immediately", "UTC", ("other",)),
+    ]
+    writing(store, subscriptions.sync_subscriptions, rows, NOW)
+    states = writing(store, subscriptions.states)
+    later = [(states[name], schedule, zone, NOW + MOMENT) for name, schedule, zone, _ in rows]
+    writing(store, subscriptions.set_next_due, later)
+    assert looked_at(store, NOW) == set()
+    match(store, *arrive(store, "1"))
+    assert looked_at(store, NOW) == {"ada"}
+
+
 # ── what a channel could not render ─────────────────────────────────────────────────
 
 
 def without_pages(store: Database) -> Delivery:
     """A digest of which the mail is planned, and the page could not be rendered."""
-    subscribe(store, "ada")
-    watch(store, "t")
-    match(store, *arrive(store, "1"))
+    matched(store, "1")
     planned = [
         Planned("email", "ada@example.org", 0, "<1@papers.example>"),
         Planned("pages", "/pages", 0, "<2@papers.example>", "not rendered: no such font"),
@@ -537,19 +506,16 @@ def without_pages(store: Database) -> Delivery:
 
 
 def listed(store: Database) -> dict[str, tuple[DeliveryState, str]]:
-    with store.reading() as tx:
-        return {one.channel: (one.state, one.message_id) for one in deliveries.listing(tx)}
+    return {one.channel: (one.state, one.message_id) for one in reading(store, deliveries.listing)}
 
 
 def test_it_is_rendered_once_however_many_are_at_it(store: Database):
     one = without_pages(store)
     pages = [Rendered(n, {"html": f"page {n}"}) for n in range(2)]
     planned = [Planned("pages", "/pages", n, f"<{n + 3}@papers.example>") for n in range(2)]
-    with store.writing() as tx:
-        assert freeze_digest.add_text(tx, one, pages, planned, NOW) == 2
-    with store.writing() as tx:
-        assert freeze_digest.add_text(tx, one, pages, planned, NOW) == 0
-        found = outbox.claim(tx, "me", NOW, ["pages"], 9)
+    assert writing(store, freeze_digest.add_text, one, pages, planned, NOW) == 2
+    assert writing(store, freeze_digest.add_text, one, pages, planned, NOW) == 0
+    found = writing(store, outbox.claim, "me", NOW, ["pages"], 9)
     assert [(part.message_id, part.rendered.body) for part in found] == [
         ("<2@papers.example>", {"html": "page 0"})
     ]
@@ -558,12 +524,8 @@ def test_it_is_rendered_once_however_many_are_at_it(store: Database):
 
 def test_a_superseded_digest_is_not_rendered_any_more(store: Database):
     one = without_pages(store)
-    with store.writing() as tx:
-        waiting = outbox.claim(tx, "me", NOW, CHANNELS, 9)
-        failed = Outcome(DeliveryState.FAILED, "refused")
-        outbox.record(tx, {mail.id: "" for mail in waiting}, "me", failed, NOW)
+    attempt(store, DeliveryState.FAILED)
     assert freeze(store, digest(unsent(store), "2026-03-03")) is not None
-    with store.writing() as tx:
-        pages = [Rendered(0, {"html": "page"})]
-        planned = [Planned("pages", "/pages", 0, "<9@papers.example>")]
-        assert freeze_digest.add_text(tx, one, pages, planned, NOW) == 0
+    pages = [Rendered(0, {"html": "page"})]
+    planned = [Planned("pages", "/pages", 0, "<9@papers.example>")]
+    assert writing(store, freeze_digest.add_text, one, pages, planned, NOW) == 0

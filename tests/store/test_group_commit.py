@@ -15,6 +15,7 @@ from monitor.errors import StoreError
 from monitor.store.engine import processes
 from monitor.store.engine.database import Database, Step, Together, Transaction
 from tests.patience import PATIENCE, at_once
+from tests.store.scenes import reading
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 MANY = 8
@@ -54,43 +55,23 @@ def commits(store: Database) -> list[object]:
 def test_writes_share_a_commit_and_each_gets_its_own_answer(
     store: Database, commits: list[object]
 ) -> None:
-    writes = Together(store, expected=MANY, patience=30)
-    names = [f"b{number}" for number in range(MANY)]
-    assert write_at_once(writes, [beat] * MANY) == names
-    assert len(commits) == 1
-    with store.reading() as tx:
-        assert all(processes.last_beat(tx, name) == NOW for name in names)
-
-
-def test_writes_of_one_kind_are_one_step(store: Database) -> None:
     steps: list[Sequence[str]] = []
 
     def loud(tx: Transaction, names: Sequence[str]) -> Sequence[str]:
         steps.append(names)
-        return [name.upper() for name in names]
+        return [name.upper() for name in beat(tx, names)]
 
     writes = Together(store, expected=3, patience=30)
     assert write_at_once(writes, [loud, beat, loud]) == ["B0", "b1", "B2"]
-    assert [sorted(names) for names in steps] == [["b0", "b2"]]
+    assert [sorted(names) for names in steps] == [["b0", "b2"]]  # one step for all of a kind
+    assert len(commits) == 1
+    assert all(reading(store, processes.last_beat, name) == NOW for name in ("b0", "b1", "b2"))
 
 
 def test_who_is_alone_is_kept_waiting_by_nobody(store: Database, commits: list[object]) -> None:
     writes = Together(store)
     assert [writes.write(beat, name) for name in ("one", "two")] == ["one", "two"]
     assert len(commits) == 2
-
-
-def test_a_write_is_committed_when_it_returns(store: Database) -> None:
-    writes = Together(store, expected=MANY)
-
-    def seen(name: str) -> bool:
-        writes.write(beat, name)
-        with store.reading() as tx:
-            return processes.last_beat(tx, name) == NOW
-
-    seen_by: list[bool] = []
-    at_once(*(lambda n=n: seen_by.append(seen(f"b{n}")) for n in range(MANY)))
-    assert seen_by == [True] * MANY
 
 
 def test_a_step_that_fails_fails_alone(store: Database) -> None:
@@ -114,6 +95,5 @@ def test_where_the_store_refuses_all_are_notified(store: Database) -> None:
     writes = Together(store, expected=3, patience=30)
     found = write_at_once(writes, [beat, full, beat])
     assert all(isinstance(fault, StoreError) for fault in found)
-    with store.reading() as tx:
-        assert processes.last_beat(tx, "b0") is None
+    assert reading(store, processes.last_beat, "b0") is None
     assert writes.write(beat, "again") == "again"

@@ -17,7 +17,7 @@ from monitor.store.engine.database import Database
 from monitor.store.engine.locks import hold_owner
 from monitor.store.engine.opening import open_store
 from tests.patience import PATIENCE
-from tests.store.scenes import CHANNELS, NOW, digest, freeze, subscribe
+from tests.store.scenes import CHANNELS, NOW, digest, freeze, subscribe, writing
 
 CLAIMS_TWO = """
 import sys
@@ -87,8 +87,7 @@ def test_K03_K05_what_a_killed_process_held_is_free_or_unknown(url: str, store: 
     subscribe(store, "ada")
     freeze(store, digest([]), recipients=["a", "b", "c"])
     with process(CLAIMS_TWO, url, NOW.isoformat()) as (running, owner):
-        with store.writing() as tx:
-            assert outbox.release_dead(tx, alive(store), NOW, CHANNELS) == []
+        assert writing(store, outbox.release_dead, alive(store), NOW, CHANNELS) == []
         assert locks.alive(store, owner)
         kill(running, store, owner)
     with store.writing() as tx:
@@ -134,34 +133,23 @@ def let_go_of_all_locks(store: Database) -> None:
 def test_K15_a_service_takes_its_place_again_after_the_server_let_go_of_it(
     postgres_url: str,
 ) -> None:
+    """Where another took it meanwhile, that is reported until it is free."""
     with closing(open_store(postgres_url)) as store, closing(open_store(postgres_url)) as other:
         with locks.service_lock(store) as place, hold_owner(store) as owner:
             let_go_of_all_locks(store)
             for lock in (place, owner):
                 lock.keep()
                 assert locks.alive(other, lock.id)
+            let_go_of_all_locks(store)
+            with locks.service_lock(other):
+                for _ in range(2):
+                    with pytest.raises(StoreBusyError, match="another paper-monitor"):
+                        place.keep()
+            place.keep()
             with pytest.raises(StoreBusyError, match="another paper-monitor"):
                 locks.service_lock(other)
         with locks.service_lock(other):
             pass
-
-
-def test_K15_a_service_whose_place_was_taken_meanwhile_is_reported_until_it_is_free(
-    postgres_url: str,
-) -> None:
-    with (
-        closing(open_store(postgres_url)) as store,
-        closing(open_store(postgres_url)) as other,
-        locks.service_lock(store) as place,
-    ):
-        let_go_of_all_locks(store)
-        with locks.service_lock(other):
-            for _ in range(2):
-                with pytest.raises(StoreBusyError, match="another paper-monitor"):
-                    place.keep()
-        place.keep()
-        with pytest.raises(StoreBusyError):
-            locks.service_lock(other)
 
 
 # ── one reader of a source ──────────────────────────────────────────────────────────

@@ -2,50 +2,55 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from monitor.model import ChangeKind, Decision, MatchRow, Topic
-from monitor.store.digests import outbox
+import pytest
+import sqlalchemy as sa
+
+from monitor.model import ChangeKind, Decision, DeliveryState, IncomingPaper, MatchRow, Topic
 from monitor.store.engine.database import Database
 from monitor.store.papers import write_papers
 from monitor.store.topics import matches
 from tests.store.scenes import (
-    CHANNELS,
     DAY,
     NOW,
     arrive,
     arxiv,
+    attempt,
+    claim,
     digest,
     freeze,
     ingest,
     match,
+    new,
+    reading,
     revisions_of,
     subscribe,
     unsent,
+    waiting,
     watch,
+    writing,
 )
+
+LATER = NOW + DAY
 
 
 def met(store: Database, paper_id: int) -> list[tuple[str, int, float]]:
-    with store.reading() as tx:
-        return [(m.topic, m.revision, m.score) for m in matches.of_paper(tx, paper_id)]
+    return [(m.topic, m.revision, m.score) for m in reading(store, matches.of_paper, paper_id)]
 
 
 def sync(store: Database, *topics: Topic, now=NOW) -> list[str]:
-    with store.writing() as tx:
-        changed, gone = matches.difference(tx, topics)
-        matches.activate_topics(tx, changed, gone, now)
+    changed, gone = writing(store, matches.difference, topics)
+    writing(store, matches.activate_topics, changed, gone, now)
     return [topic.name for topic in changed]
 
 
 def test_changes_wait_until_they_are_matched(store: Database) -> None:
     ids = arrive(store, "1", "2", "3")
-    with store.reading() as tx:
-        first, second = matches.changes_to_match(tx, 2)
+    first, second = reading(store, matches.changes_to_match, 2)
     assert (first.stored.id, second.stored.id) == (ids[0], ids[1])
     assert (first.kind, first.at, first.sources) == (ChangeKind.NEW, NOW, ("feed",))
     assert first.stored.paper.keys == {"arxiv": "1"}
     match(store, ids[0], ids[1])
-    with store.reading() as tx:
-        assert [c.stored.id for c in matches.changes_to_match(tx, 9)] == [ids[2]]
+    assert [c.stored.id for c in reading(store, matches.changes_to_match, 9)] == [ids[2]]
 
 
 def test_a_batch_matched_twice_is_matched_once(store: Database) -> None:
@@ -53,9 +58,8 @@ def test_a_batch_matched_twice_is_matched_once(store: Database) -> None:
     match(store, id, score=1.0)
     match(store, id, score=2.0)
     assert met(store, id) == [("t", 1, 1.0)]
-    with store.writing() as tx:
-        matches.save(tx, [(other, 1)], [], NOW)
-        assert matches.changes_to_match(tx, 9) == []
+    writing(store, matches.save, [(other, 1)], [], NOW)
+    assert writing(store, matches.changes_to_match, 9) == []
 
 
 def test_what_was_matched_since_a_moment_comes_page_by_page(store: Database) -> None:
@@ -94,9 +98,8 @@ def test_changes_of_these_papers_meet_the_topics_again(store: Database) -> None:
     old, *ids = arrive(store, "1", now=NOW - DAY) + arrive(store, "2", "3")
     for papers, reopened in ([ids[0], old], [ids[0]]), (ids, ids), ([], []):
         match(store, old, *ids)
-        with store.writing() as tx:
-            write_papers.reopen(tx, papers, NOW)
-            assert [c.stored.id for c in matches.changes_to_match(tx, 9)] == reopened
+        writing(store, write_papers.reopen, papers, NOW)
+        assert [c.stored.id for c in writing(store, matches.changes_to_match, 9)] == reopened
 
 
 def test_what_matched_a_removed_topic_is_forgotten(store: Database) -> None:
@@ -114,12 +117,10 @@ def test_a_changed_topic_has_its_unsent_matches_replaced(store: Database) -> Non
     subscribe(store, "ada")
     match(store, sent)
     freeze(store, digest(unsent(store)))
-    with store.writing() as tx:
-        outbox.claim(tx, "me", NOW, CHANNELS, 100)
+    claim(store)
     match(store, wrong)
-    with store.writing() as tx:
-        rows = [MatchRow("t", sent, 1, 1.0), MatchRow("t", right, 1, 1.0)]
-        matches.replace_unsent(tx, {"t": NOW}, rows, NOW)
+    rows = [MatchRow("t", sent, 1, 1.0), MatchRow("t", right, 1, 1.0)]
+    writing(store, matches.replace_unsent, {"t": NOW}, rows, NOW)
     assert revisions_of(unsent(store)) == [(right, 1)]
 
 
@@ -129,8 +130,7 @@ def test_what_a_topic_announced_long_ago_is_still_explained(store: Database) -> 
     subscribe(store, "ada")
     match(store, id)
     freeze(store, digest(unsent(store)))
-    with store.writing() as tx:
-        matches.replace_unsent(tx, {"t": NOW + 23 * DAY}, [], NOW + 30 * DAY)
+    writing(store, matches.replace_unsent, {"t": NOW + 23 * DAY}, [], NOW + 30 * DAY)
     assert met(store, id) == [("t", 1, 1.0)]
 
 
@@ -161,8 +161,92 @@ def test_what_was_there_before_a_subscription_came_does_not_wait_for_it(store: D
 
 
 def look_back(store: Database, now: datetime) -> datetime:
-    with store.reading() as tx:
-        topics = [Topic("t", "mended", since=timedelta(days=7)), Topic("u", "other")]
-        starts = matches.look_back(tx, topics, now)
+    topics = [Topic("t", "mended", since=timedelta(days=7)), Topic("u", "other")]
+    starts = reading(store, matches.look_back, topics, now)
     assert starts["u"] == now - timedelta(days=7)
     return starts["t"]
+
+
+# ── a known paper of which there is more to match than before ───────────────────────
+
+
+def met_topics(store: Database, one: IncomingPaper, now: datetime = NOW) -> int:
+    """A paper that has come in and met the topics."""
+    [id] = ingest(store, new(one), now=now)
+    match(store, id)
+    assert waiting(store) == []
+    return id
+
+
+def known(id: int, one: IncomingPaper, **fields: object) -> Decision:
+    return Decision(one, None, id, **fields)  # type: ignore[arg-type]
+
+
+def test_a_known_paper_meets_the_topics_again_when_another_source_has_it(store: Database) -> None:
+    id = met_topics(store, arxiv("1"))
+    ingest(store, known(id, arxiv("1")))
+    assert waiting(store) == []
+    ingest(store, known(id, arxiv("1")), source="b")
+    assert waiting(store) == [(id, 1, ChangeKind.NEW)]
+    match(store, id)
+    ingest(store, known(id, arxiv("1")), source="b", now=LATER)
+    assert waiting(store) == []
+
+
+@pytest.mark.parametrize(
+    "gap", [{"abstract": "x"}, {"authors": ("A",)}, {"categories": ("c",)}, {"venue": "v"}]
+)
+def test_a_known_paper_meets_the_topics_again_when_it_gains_words(store: Database, gap) -> None:
+    id = met_topics(store, arxiv("1"))
+    ingest(store, known(id, arxiv("1", **gap)))
+    assert waiting(store) == [(id, 1, ChangeKind.NEW)]
+    match(store, id)
+    ingest(store, known(id, arxiv("1", **gap)), known(id, arxiv("1", url="https://x.org")))
+    assert waiting(store) == []
+
+
+def test_what_is_stored_silently_reopens_nothing(store: Database) -> None:
+    id = met_topics(store, arxiv("1"))
+    ingest(store, known(id, arxiv("1"), news=False), known(id, arxiv("1")), source="b")
+    ingest(store, known(id, arxiv("1", abstract="x"), news=False))
+    assert waiting(store) == []
+
+
+def test_only_news_of_the_last_90_days_is_reopened(store: Database) -> None:
+    id = met_topics(store, arxiv("1"), now=NOW - 91 * DAY)
+    ingest(store, Decision(arxiv("1"), ChangeKind.REVISED, id), now=NOW - 90 * DAY)
+    match(store, id, revision=2)
+    ingest(store, known(id, arxiv("1")), source="b")
+    assert waiting(store) == [(id, 2, ChangeKind.REVISED)]
+
+
+def test_a_topic_hears_of_a_paper_whose_words_come_later_and_nobody_hears_twice(
+    store: Database,
+) -> None:
+    watch(store, "t", "words")
+    subscribe(store, "ada", topics=["t"])
+    subscribe(store, "ada", "lab", topics=["t", "words"])
+    id = met_topics(store, arxiv("1"))
+    freeze(store, digest(unsent(store)))
+    attempt(store, DeliveryState.SENT)
+    ingest(store, known(id, arxiv("1", abstract="words")), now=LATER)
+    assert waiting(store) == [(id, 1, ChangeKind.NEW)]
+    match(store, id)
+    match(store, id, topic="words")
+    assert unsent(store, "ada") == []
+    assert [(news.topic, news.change.kind) for news in unsent(store, "lab")] == [
+        ("t", ChangeKind.NEW),
+        ("words", ChangeKind.NEW),
+    ]
+
+
+def test_the_reopened_are_found_in_few_statements_however_many(store: Database) -> None:
+    ids = arrive(store, *map(str, range(500)))
+    match(store, *ids)
+    said: list[str] = []
+    decisions = [known(id, arxiv(str(n))) for n, id in enumerate(ids)]
+    with store.ingesting() as tx:
+        sa.event.listen(tx, "before_cursor_execute", lambda *call: said.append(call[2]))
+        write_papers.apply(tx, "b", decisions, NOW)
+    assert len(said) <= 12
+    assert len(waiting(store)) == 100

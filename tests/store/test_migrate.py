@@ -34,7 +34,7 @@ from monitor.store.engine.migrate import upgrade
 from monitor.store.engine.opening import open_store
 from monitor.store.papers import papers, write_papers
 from tests.patience import PATIENCE
-from tests.store.scenes import NOW, arrive, new
+from tests.store.scenes import NOW, arrive, new, reading
 
 NEXT = """
 import sqlalchemy as sa
@@ -182,8 +182,7 @@ def test_what_may_have_arrived_is_known_by_its_hand_off_after_an_upgrade(blank: 
             row |= {"created_at": at, "changed_at": at + timedelta(hours=1)}
             tx.execute(sa.insert(tables.tables["delivery"]).values(row))
     store = open_store(blank)
-    with store.reading() as tx:
-        found = deliveries.listing(tx)[::-1]
+    found = reading(store, deliveries.listing)[::-1]
     store.close()
     assert [(one.state, one.resent, one.handed_off_at) for one in found] == [
         (state, resent, at + timedelta(hours=1) if may_have_arrived else None)
@@ -212,8 +211,7 @@ def test_an_upgrade_keeps_the_rows_and_backs_up_first(sqlite: Database, tmp_path
         assert (papers.count(tx), keys) == (2, 2)
     backup = Database(f"sqlite:///{sqlite.path}.before-{schema.VERSION}")
     assert "half" not in tables(backup)
-    with backup.reading() as tx:
-        assert papers.count(tx) == 2
+    assert reading(backup, papers.count) == 2
     backup.close()
 
 
@@ -255,8 +253,7 @@ def test_a_migration_that_loses_rows_others_refer_to_is_undone(
     arrive(sqlite, "1")
     with pytest.raises(StoreError, match="left a row of"):
         upgrade(sqlite, folder_with_next(tmp_path, "op.execute('DELETE FROM paper')"))
-    with sqlite.reading() as tx:
-        assert papers.count(tx) == 1
+    assert reading(sqlite, papers.count) == 1
 
 
 def test_a_store_of_a_newer_version_is_refused(url: str, store: Database) -> None:
@@ -317,8 +314,7 @@ def test_the_day_of_a_list_that_a_store_has_as_a_date_is_moved(
     text = {"title": "Sand Moves", "authors": authors, "venue": "", "type": "", "keys": "[]"}
     rows["sighting_text"] = text | {"paper_id": 1, "source": "s", "raw_id": raw_id}
     store = with_rows(blank, "0027", rows)
-    with store.reading() as tx:
-        stored = papers.get(tx, 1)
+    stored = reading(store, papers.get, 1)
     assert stored is not None
     day = ListedDay(date(2026, 3, 14), "s", year_guessed=True)
     assert stored.paper.listed == ((day,) if is_list_day else ())

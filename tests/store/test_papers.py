@@ -8,12 +8,27 @@ import pytest
 import sqlalchemy as sa
 from msgspec.structs import replace
 
-from monitor.model import ChangeKind, Decision, Paper, SightingText
+from monitor.model import ChangeKind, Decision, EarlierText, Paper, SightingText
+from monitor.store import retention
 from monitor.store.engine import sql
 from monitor.store.engine.database import Database, Transaction
 from monitor.store.papers import candidates, paper_index, papers, sightings, write_papers
+from monitor.store.topics import matches
 from tests.patience import PATIENCE, at_once
-from tests.store.scenes import DAY, NOW, arrive, arxiv, ingest, keyed, new, offered, waiting
+from tests.store.scenes import (
+    DAY,
+    NOW,
+    arrive,
+    arxiv,
+    ingest,
+    ingesting,
+    keyed,
+    new,
+    offered,
+    reading,
+    waiting,
+    writing,
+)
 
 LATER = NOW + DAY
 
@@ -24,8 +39,7 @@ def found(store: Database, *incoming, source: str = "feed"):
 
 
 def stored(store: Database, paper_id: int):
-    with store.reading() as tx:
-        return papers.get(tx, paper_id)
+    return reading(store, papers.get, paper_id)
 
 
 WHOLE = Paper(
@@ -65,20 +79,21 @@ def test_an_older_paper_is_news_of_its_own_kind_and_one_stored_silently_none(
 
 
 @pytest.mark.parametrize(
-    ("incoming", "ways"),
+    ("incoming", "source", "ways"),
     [
-        (keyed("Other", ("doi", "10.1/x"), raw_id="z"), {"key"}),
-        (keyed("Other", raw_id="raw A"), {"raw_id"}),
-        (keyed("a", raw_id="z"), {"title"}),
-        (keyed("A"), {"raw_id", "title"}),
-        (keyed("A", ("doi", "10.1/x"), ("arxiv", "9")), {"key", "raw_id"}),
-        (keyed("Other", ("pmid", "10.1/x"), raw_id="z"), None),
+        (keyed("Other", ("doi", "10.1/x"), raw_id="z"), "feed", {"key"}),
+        (keyed("Other", raw_id="raw A"), "feed", {"raw_id"}),
+        (keyed("Other", raw_id="raw A"), "another source", None),
+        (keyed("a", raw_id="z"), "feed", {"title"}),
+        (keyed("", raw_id="no title key either"), "feed", None),
+        (keyed("A"), "feed", {"raw_id", "title"}),
+        (keyed("A", ("doi", "10.1/x"), ("arxiv", "9")), "feed", {"key", "raw_id"}),
+        (keyed("Other", ("pmid", "another scheme"), raw_id="z"), "feed", None),
     ],
-    ids=["identifier", "raw id", "title", "no identifier", "all", "another scheme"],
 )
-def test_candidates_are_found_by(store: Database, incoming, ways) -> None:
-    [id] = ingest(store, new(keyed("A", ("doi", "10.1/x"))))
-    [known_ones] = found(store, incoming)
+def test_candidates_are_found_by(store: Database, incoming, source: str, ways) -> None:
+    [id, _] = ingest(store, *map(new, (keyed("A", ("doi", "10.1/x")), keyed("", raw_id="y"))))
+    [known_ones] = found(store, incoming, source=source)
     if ways is None:
         assert known_ones == ()
     else:
@@ -86,11 +101,6 @@ def test_candidates_are_found_by(store: Database, incoming, ways) -> None:
         assert (one.stored.id, one.found_by) == (id, ways)
         assert one.keys == (("doi", "10.1/x"),)
         assert [s.raw_id for s in one.sightings] == ["raw A"]
-
-
-def test_a_raw_id_is_its_own_sources_only(store: Database) -> None:
-    ingest(store, new(keyed("A", raw_id="1")))
-    assert found(store, keyed("B", raw_id="1"), source="other") == [()]
 
 
 def test_sightings_of_a_candidate_are_those_of_the_source_that_asks(store: Database) -> None:
@@ -107,16 +117,11 @@ def test_candidates_stand_in_the_order_of_the_papers_that_came_in(store: Databas
     assert result == [[ids[2]], [], [ids[0]], [ids[2]]]
 
 
-def test_a_paper_without_title_key_finds_no_others_without(store: Database) -> None:
-    ingest(store, new(keyed("", raw_id="1")))
-    assert found(store, keyed("", raw_id="2")) == [()]
-
-
 def test_of_a_title_that_thousands_have_only_the_newest_are_candidates(store: Database) -> None:
     same = [keyed("Editorial", raw_id=str(n)) for n in range(60)]
     ids = ingest(store, *map(new, same))
-    [known_ones] = found(store, keyed("Editorial", raw_id="x"))
-    assert [c.stored.id for c in known_ones] == ids[-paper_index.CANDIDATES_EACH :]
+    [newest] = found(store, keyed("Editorial", raw_id="x"))
+    assert [c.stored.id for c in newest] == ids[-paper_index.CANDIDATES_EACH :]
 
 
 def test_candidates_take_a_handful_of_statements_however_many_papers(store: Database) -> None:
@@ -173,53 +178,61 @@ def test_a_twin_adds_its_keys_to_the_paper_it_repeats(store: Database) -> None:
 def test_F07_a_key_of_another_paper_stays_where_it_is(store: Database) -> None:
     both = keyed("A", ("doi", "10.1/x")), keyed("B", ("doi", "10.1/x"), ("arxiv", "2"))
     first, second = ingest(store, *map(new, both))
-    with store.reading() as tx:
-        assert papers.by_key(tx, "doi", "10.1/x").id == first
-        assert papers.by_key(tx, "arxiv", "2").id == second
-        assert papers.by_key(tx, "arxiv", "3") is None
+    assert reading(store, papers.by_key, "doi", "10.1/x").id == first
+    assert reading(store, papers.by_key, "arxiv", "2").id == second
+    assert reading(store, papers.by_key, "arxiv", "3") is None
 
 
-def test_a_known_paper_has_its_gaps_filled_and_keeps_what_it_has(store: Database) -> None:
-    [id] = ingest(store, new(arxiv("1", "Title", authors=("A",), published=NOW)))
-    fields = {"authors": ("B",), "abstract": "Text", "url": "https://x.org", "year": 2026}
-    richer = arxiv("1", "TITLE", published=LATER, **fields)
-    ingest(store, Decision(richer, None, id), source="other", now=LATER)
+@pytest.mark.parametrize(
+    ("before", "records", "paper", "news"),
+    [
+        (
+            arxiv("1", "Title", authors=("A",), published=NOW),
+            [(None, arxiv("1", "TITLE", abstract="Text", authors=("B",), published=LATER, year=1))],
+            {"title": "Title", "abstract": "Text", "authors": ("A",), "published": NOW, "year": 1},
+            [],
+        ),
+        (
+            arxiv("1", "Old", abstract="Old", venue="ICML", published=NOW, version=1),
+            [(ChangeKind.REVISED, arxiv("1", "New", abstract="New", published=LATER, version=2))],
+            {"title": "New", "abstract": "New", "venue": "ICML", "published": NOW, "version": 2},
+            [ChangeKind.REVISED],
+        ),
+        (
+            arxiv("1", version=1),
+            [(ChangeKind.REVISED, arxiv("1", f"v{number}", version=number)) for number in (3, 2)],
+            {"title": "v3"},
+            [ChangeKind.REVISED],
+        ),
+        (
+            arxiv("1", "Title", abstract="Text"),
+            [(ChangeKind.WITHDRAWN, arxiv("1", "This paper is withdrawn", withdrawn=True))],
+            {"title": "Title", "abstract": "Text", "withdrawn": True},
+            [ChangeKind.WITHDRAWN],
+        ),
+        (
+            arxiv("1", "Old", abstract="Old", version=2),
+            [(ChangeKind.REVISED, arxiv("1", "New", abstract="New"))],
+            {"title": "New", "abstract": "New", "version": 2},
+            [ChangeKind.REVISED],
+        ),
+        (
+            arxiv("1", "Title", version=2),
+            [(ChangeKind.REVISED, arxiv("1", "Older", version=1))],
+            {"title": "Title", "version": 2},
+            [ChangeKind.REVISED],
+        ),
+    ],
+    ids=["gaps", "revision", "two in one reading", "withdrawn", "no version", "older version"],
+)
+def test_another_record_brings(store: Database, before, records, paper, news) -> None:
+    [id] = ingest(store, new(before))
+    ingest(store, *(Decision(record, kind, id) for kind, record in records), now=LATER)
     back = stored(store, id)
-    assert back.paper == Paper(
-        "Title", "Text", ("A",), url="https://x.org", published=NOW, year=2026, keys={"arxiv": "1"}
-    )
-    assert (back.revision, back.first_seen) == (1, NOW)
-    assert waiting(store) == [(id, 1, ChangeKind.NEW)]
-
-
-def test_a_revision_brings_its_text_and_a_change(store: Database) -> None:
-    old = arxiv("1", "Old", abstract="Old", venue="ICML", published=NOW, version=1)
-    revised = arxiv("1", "New", abstract="New", published=LATER, version=2)
-    [id] = ingest(store, new(old))
-    ingest(store, Decision(revised, ChangeKind.REVISED, id), now=LATER)
-    back = stored(store, id)
-    assert (back.paper.title, back.paper.abstract, back.paper.version) == ("New", "New", 2)
-    assert (back.paper.venue, back.paper.published) == ("ICML", NOW)
-    assert (back.revision, back.news_at) == (2, NOW)
-    assert waiting(store) == [(id, 1, ChangeKind.NEW), (id, 2, ChangeKind.REVISED)]
-
-
-def test_a_revision_announced_twice_in_one_reading_is_one_piece_of_news(store: Database) -> None:
-    [id] = ingest(store, new(arxiv("1", version=1)))
-    third = Decision(arxiv("1", "Third", version=3), ChangeKind.REVISED, id)
-    second = Decision(arxiv("1", "Second", version=2), ChangeKind.REVISED, id)
-    ingest(store, third, second, now=LATER)
-    assert stored(store, id).paper.title == "Third"
-    assert waiting(store) == [(id, 1, ChangeKind.NEW), (id, 2, ChangeKind.REVISED)]
-
-
-def test_a_withdrawn_paper_keeps_its_text(store: Database) -> None:
-    [id] = ingest(store, new(arxiv("1", "Title", abstract="Text")))
-    gone = arxiv("1", "This paper has been withdrawn", withdrawn=True)
-    ingest(store, Decision(gone, ChangeKind.WITHDRAWN, id), now=LATER)
-    back = stored(store, id)
-    assert (back.paper.title, back.paper.abstract, back.paper.withdrawn) == ("Title", "Text", True)
-    assert waiting(store)[-1] == (id, 2, ChangeKind.WITHDRAWN)
+    assert {name: getattr(back.paper, name) for name in paper} == paper
+    assert (back.first_seen, back.news_at, back.revision) == (NOW, NOW, 1 + len(news))
+    kinds = enumerate([ChangeKind.NEW, *news], 1)
+    assert waiting(store) == [(id, revision, kind) for revision, kind in kinds]
 
 
 def test_a_later_version_in_the_same_reading_gives_the_text(store: Database) -> None:
@@ -238,26 +251,12 @@ def test_a_later_version_that_is_not_withdrawn_is_there_again(store: Database) -
     assert not stored(store, id).paper.withdrawn
 
 
-def test_a_revision_without_a_version_gives_the_text_and_an_older_version_does_not(
-    store: Database,
-) -> None:
-    [id] = ingest(store, new(arxiv("1", "Old", abstract="Old", version=2)))
-    page = arxiv("1", "New", abstract="New")
-    ingest(store, Decision(page, ChangeKind.REVISED, id), source="page", now=LATER)
-    back = stored(store, id).paper
-    assert (back.title, back.abstract, back.version) == ("New", "New", 2)
-    late = arxiv("1", "Older", version=1)
-    ingest(store, Decision(late, ChangeKind.REVISED, id), source="slow", now=LATER)
-    assert stored(store, id).paper.title == "New"
-
-
 def test_a_sighting_knows_when_and_where_first_and_what_last(store: Database) -> None:
     [id] = ingest(store, new(arxiv("1", version=1, announce="new")))
     with store.ingesting() as tx:
         again = replace(arxiv("1", version=2, announce="replace"), fingerprint="other")
         write_papers.apply(tx, "feed", [Decision(again, None, id)], LATER, document="tuesday.txt")
-    with store.reading() as tx:
-        origin = papers.origin(tx, id)
+    origin = reading(store, papers.origin, id)
     [seen] = origin.sightings
     assert (seen.source, seen.raw_id, seen.document) == ("feed", "raw Paper 1", "monday.txt")
     assert (seen.version, seen.announce, seen.fingerprint) == (2, "replace", "other")
@@ -282,8 +281,7 @@ def test_two_ingests_never_both_insert_a_paper(store: Database) -> None:
                 write_papers.apply(tx, source, [Decision(incoming[0], kind, known)], NOW)
 
     at_once(*(partial(read, f"s{n}") for n in range(4)))
-    with store.reading() as tx:
-        names = sightings.sources(tx, range(100))
+    names = reading(store, sightings.sources, range(100))
     assert len(names) == 10
     assert set(names.values()) == {("s0", "s1", "s2", "s3")}
 
@@ -315,3 +313,24 @@ def test_the_text_of_a_record_moves_to_another_paper(store: Database) -> None:
         }
         assert seen == {}
         assert sightings.papers_with_several(tx, 0, 10) == [first]
+
+
+def test_the_last_three_texts_that_revisions_replaced_are_kept_until_the_purge(
+    store: Database,
+) -> None:
+    def kept() -> dict[int, str]:
+        texts = reading(store, write_papers.earlier_texts, paper)
+        return {revision: text.title for revision, text in texts.items()}
+
+    [paper] = ingest(store, new(arxiv("1", "Title 1", version=1)))
+    ingest(store, Decision(arxiv("1", "Title 1", abstract="Text."), None, paper))
+    assert kept() == {}  # what is no revision keeps nothing
+    for version in range(2, 8):
+        one = arxiv("1", f"Title {version}", version=version)
+        ingest(store, Decision(one, ChangeKind.REVISED, paper), now=NOW + version * DAY)
+    assert kept() == {4: "Title 4", 5: "Title 5", 6: "Title 6"}
+    for revision, before in ((4, {}), (6, {paper: EarlierText("Title 5", "Text.", 5)})):
+        assert reading(store, write_papers.texts_before, {paper: revision}) == before
+    writing(store, matches.save, [(paper, revision) for revision in range(1, 8)], [], NOW)
+    assert ingesting(store, retention.purge, NOW + 9 * DAY, None, NOW + 99 * DAY, 10) == 1
+    assert kept() == {}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from monitor.errors import StoreBusyError, StoreError
-from monitor.model import Delivery, DeliveryState, Outcome
+from monitor.model import Delivery, DeliveryState
 from monitor.store.digests import outbox
 from monitor.store.engine.database import Database
 from monitor.store.engine.locks import service_lock
@@ -17,7 +17,17 @@ from monitor.store.papers import papers
 from monitor.store.restore import restore
 from monitor.store.topics import subscriptions
 from tests.patience import PATIENCE
-from tests.store.scenes import CHANNELS, DAY, NOW, arrive, digest, freeze, subscribe
+from tests.store.scenes import (
+    DAY,
+    NOW,
+    arrive,
+    attempt,
+    claim,
+    digest,
+    freeze,
+    subscribe,
+    writing,
+)
 
 LATER = NOW + DAY
 KEPT = f"monitor.db.before-{LATER:%Y%m%dT%H%M%S}"
@@ -57,11 +67,7 @@ def backup(sqlite_url: str, tmp_path: Path) -> Path:
 
 
 def send(store: Database) -> list[Delivery]:
-    with store.writing() as tx:
-        claimed = outbox.claim(tx, "me", LATER, CHANNELS, 9)
-        for one in claimed:
-            outbox.record(tx, {one.id: ""}, "me", Outcome(DeliveryState.SENT), LATER)
-    return claimed
+    return attempt(store, DeliveryState.SENT, now=LATER)
 
 
 def restored(url: str, backup: Path) -> tuple[int, Path | None]:
@@ -90,13 +96,13 @@ def test_K12_what_was_open_is_held_and_no_slot_before_now_is_due(
         assert outbox.list_unknown(tx, LATER + 3650 * DAY) == []
         assert subscriptions.states(tx)["ada"].first_seen == LATER
         assert papers.count(tx) == 1
-    with store.writing() as tx:
-        outbox.resolve(tx, held.id, "resend", LATER)
-        assert outbox.claim(tx, "me", LATER, CHANNELS)
-        outbox.unclaim(tx, held.id, "me", "the line is down", LATER)
-        assert [one.id for one in outbox.to_hand_off_again(tx)] == [held.id]
+    writing(store, outbox.resolve, held.id, "resend", LATER)
+    assert claim(store, now=LATER)
+    writing(store, outbox.unclaim, held.id, "me", "the line is down", LATER)
+    assert [one.id for one in writing(store, outbox.to_hand_off_again)] == [held.id]
     store.close()
     assert files(tmp_path) == {"monitor.db", "monitor.db.owners", "backup.db", KEPT}
+    assert counted(f"sqlite:///{tmp_path / KEPT}") == 2
 
 
 def test_K12_what_was_unknown_is_not_handed_off_again_by_itself(
@@ -106,20 +112,13 @@ def test_K12_what_was_unknown_is_not_handed_off_again_by_itself(
     store = open_store(sqlite_url)
     subscribe(store, "ada")
     assert freeze(store, digest([]))
-    with store.writing() as tx:
-        [claimed] = outbox.claim(tx, "me", NOW, CHANNELS)
-        outbox.record(tx, {claimed.id: ""}, "me", Outcome(DeliveryState.UNKNOWN), NOW)
+    attempt(store, DeliveryState.UNKNOWN)
     store.backup(tmp_path / "backup.db")
     store.close()
     restored(sqlite_url, tmp_path / "backup.db")
     with closing(open_store(sqlite_url)) as store, store.reading() as tx:
         [unknown] = outbox.list_unknown(tx)
     assert (unknown.handed_off_at, unknown.resent) == (NOW, True)
-
-
-def test_the_store_before_is_kept_whole(sqlite_url: str, backup: Path, tmp_path: Path) -> None:
-    restored(sqlite_url, backup)
-    assert counted(f"sqlite:///{tmp_path / KEPT}") == 2
 
 
 def test_a_restored_store_has_the_mode_of_the_one_before_or_is_its_owners_alone(

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import threading
+
+import pytest
 import sqlalchemy as sa
 from msgspec.structs import replace
 
@@ -8,7 +11,8 @@ from monitor.store.digests import incidents
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database
 from monitor.store.sources import runs
-from tests.store.scenes import DAY, HOUR, NOW
+from tests.patience import PATIENCE, at_once
+from tests.store.scenes import DAY, HOUR, NOW, reading, writing
 
 OPEN = Run("feed", None, RunOutcome.FAILED, NOW)
 
@@ -31,21 +35,18 @@ def ran(
 def test_a_run_is_kept_whatever_came_of_it(store: Database) -> None:
     whole = ran(store, seen=5, new=1, revised=1, known=2, rejected=1, error="x")
     failed = ran(store, RunOutcome.FAILED, at=NOW + HOUR, error="no answer")
-    with store.reading() as tx:
-        assert runs.since(tx, NOW - HOUR, NOW + DAY) == [whole, failed]
-        assert runs.since(tx, NOW, NOW + DAY) == [failed]
-        assert runs.last_runs(tx) == [failed]
-        assert runs.last_start(tx, "feed") == NOW + HOUR
-        assert runs.last_start(tx, "other") is None
+    assert reading(store, runs.since, NOW - HOUR, NOW + DAY) == [whole, failed]
+    assert reading(store, runs.since, NOW, NOW + DAY) == [failed]
+    assert reading(store, runs.last_runs) == [failed]
+    assert reading(store, runs.last_start, "feed") == NOW + HOUR
+    assert reading(store, runs.last_start, "other") is None
 
 
 def test_an_open_run_counts_as_asked_and_not_as_finished(store: Database) -> None:
-    with store.writing() as tx:
-        run_id = runs.start(tx, OPEN)
-        runs.save(tx, run_id, replace(OPEN, seen=3))
-    with store.reading() as tx:
-        assert runs.since(tx, NOW - DAY, NOW + DAY) == []
-        assert runs.last_start(tx, "feed") == NOW
+    run_id = writing(store, runs.start, OPEN)
+    writing(store, runs.save, run_id, replace(OPEN, seen=3))
+    assert reading(store, runs.since, NOW - DAY, NOW + DAY) == []
+    assert reading(store, runs.last_start, "feed") == NOW
 
 
 def test_a_run_with_nothing_to_do_is_discarded_only_while_open(store: Database) -> None:
@@ -53,16 +54,14 @@ def test_a_run_with_nothing_to_do_is_discarded_only_while_open(store: Database) 
     with store.writing() as tx:
         runs.discard(tx, runs.start(tx, OPEN))
         runs.discard(tx, 1)
-    with store.reading() as tx:
-        assert runs.since(tx, NOW - DAY, NOW + DAY) == [kept]
+    assert reading(store, runs.since, NOW - DAY, NOW + DAY) == [kept]
 
 
 def test_a_first_reading_is_over_when_it_is_said_to_be_and_for_good(store: Database) -> None:
     ran(store)
     for at in (NOW, NOW + DAY):
-        with store.writing() as tx:
-            assert (runs.first_read(tx, "feed") is not None) is (at > NOW)
-            runs.finish_first_reading(tx, "feed", at)
+        assert (writing(store, runs.first_read, "feed") is not None) is (at > NOW)
+        writing(store, runs.finish_first_reading, "feed", at)
     with store.reading() as tx:
         assert runs.first_read(tx, "feed") is not None
         assert runs.first_read(tx, "other") is None
@@ -71,8 +70,7 @@ def test_a_first_reading_is_over_when_it_is_said_to_be_and_for_good(store: Datab
 
 def test_validators_are_those_of_the_last_run_that_had_any(store: Database) -> None:
     def validators() -> dict[str, str]:
-        with store.reading() as tx:
-            return runs.validators(tx, "feed")
+        return reading(store, runs.validators, "feed")
 
     assert validators() == {}
     ran(store, validators={"etag": "1"})
@@ -88,13 +86,73 @@ def test_the_report_counts_what_finished_in_between(store: Database) -> None:
     ran(store, at=NOW + HOUR, seen=5, new=2)
     ran(store, RunOutcome.PARTIAL, at=NOW + DAY, seen=7, new=1)
     ran(store, at=NOW + 2 * DAY, seen=100, new=100)
-    with store.writing() as tx:
-        incidents.open_incident(tx, "source down", "failing", NOW, "no answer")
-        incidents.open_incident(tx, "source feed", "stale", NOW, "nothing new")
-        reports = runs.report(tx, ["feed", "down"], NOW, NOW + DAY)
+    writing(store, incidents.open_incident, "source down", "failing", NOW, "no answer")
+    writing(store, incidents.open_incident, "source feed", "stale", NOW, "nothing new")
+    reports = writing(store, runs.report, ["feed", "down"], NOW, NOW + DAY)
     assert reports == (
         SourceReport(
             "feed", 12, 3, NOW + DAY, troubles=(SourceWarning("stale", NOW, "nothing new"),)
         ),
         SourceReport("down", 0, 0, None, failing_since=NOW, error="no answer"),
     )
+
+
+# ── incidents ───────────────────────────────────────────────────────────────────────
+
+
+def test_an_incident_opens_once_and_ends_once(store: Database) -> None:
+    with store.writing() as tx:
+        assert incidents.open_incident(tx, "source feed", "failing", NOW, "first")
+        assert not incidents.open_incident(tx, "source feed", "failing", NOW + HOUR, "second")
+        [one] = incidents.open_incidents(tx)
+        assert (one.since, one.error) == (NOW, "second")
+        ended = incidents.end_incident(tx, "source feed", "failing", NOW + DAY)
+        assert ended is not None
+        assert ended.ended_at == NOW + DAY
+        assert incidents.end_incident(tx, "source feed", "failing", NOW + DAY) is None
+        assert incidents.open_incidents(tx) == []
+        assert incidents.open_incident(tx, "source feed", "failing", NOW + DAY, "again")
+
+
+def test_a_short_incident_takes_one_notice(store: Database) -> None:
+    writing(store, incidents.open_incident, "source feed", "failing", NOW, "x")
+    writing(store, incidents.end_incident, "source feed", "failing", NOW + HOUR)
+    [both] = writing(store, incidents.unnotified)
+    writing(store, incidents.mark_notified, [both], NOW + DAY)
+    assert writing(store, incidents.unnotified) == []
+
+
+def test_unclear_ends_of_several_at_the_same_time_are_all_counted(store: Database) -> None:
+    start = threading.Barrier(4)
+
+    def work() -> None:
+        start.wait(timeout=PATIENCE)
+        for _ in range(5):
+            writing(store, incidents.add_unclear, "smtp", 1)
+
+    at_once(*[work] * 4)
+    assert reading(store, incidents.unclear, "smtp") == 20
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "hours"),
+    [
+        (NOW, NOW + DAY, 1 + 2),
+        (NOW + 1.5 * HOUR, NOW + DAY, 0.5 + 2),
+        (NOW + 1.5 * HOUR, NOW + 1.75 * HOUR, 0.25),
+        (NOW, NOW + 22.5 * HOUR, 1 + 0.5),
+        (NOW + 2 * HOUR, NOW + 22 * HOUR, 0),
+        (NOW - DAY, NOW, 0),
+    ],
+)
+def test_the_time_that_an_outage_group_was_down_is_that_of_its_outages(
+    store: Database, since, until, hours: float
+) -> None:
+    """One from 1:00 to 2:00, and one that began at 22:00 and has not ended."""
+    with store.writing() as tx:
+        incidents.open_incident(tx, "smtp", incidents.DOWN, NOW + HOUR, "refused")
+        incidents.end_incident(tx, "smtp", incidents.DOWN, NOW + 2 * HOUR)
+        incidents.open_incident(tx, "smtp", incidents.DOWN, NOW + 22 * HOUR, "refused")
+        incidents.open_incident(tx, "smtp", "another kind", NOW, "of trouble")
+        incidents.open_incident(tx, "slack", incidents.DOWN, NOW, "another line")
+        assert incidents.time_down(tx, "smtp", since, until) == hours * HOUR

@@ -8,7 +8,7 @@ from monitor.match import paper_keywords, parse_query, search_expression
 from monitor.model import Keyword, Keywords, Paper
 from monitor.store.engine.database import Database
 from monitor.store.papers import papers, search
-from tests.store.scenes import arrive
+from tests.store.scenes import arrive, ingesting, reading
 
 
 def index(store: Database) -> None:
@@ -18,8 +18,7 @@ def index(store: Database) -> None:
 
 
 def find(store: Database, topic: str, below: int | None = None, limit: int = 100) -> list[int]:
-    with store.reading() as tx:
-        return search.newest(tx, search_expression(parse_query(topic).root), below, limit)
+    return reading(store, search.newest, search_expression(parse_query(topic).root), below, limit)
 
 
 def rewrite(store: Database, paper_id: int, title: str) -> None:
@@ -29,8 +28,7 @@ def rewrite(store: Database, paper_id: int, title: str) -> None:
 
 
 def waiting(store: Database) -> list[int]:
-    with store.reading() as tx:
-        return search.waiting(tx, 100)
+    return reading(store, search.waiting, 100)
 
 
 def test_new_papers_wait_and_are_found_meanwhile(store: Database) -> None:
@@ -75,8 +73,7 @@ def test_the_index_of_an_older_version_finds_words_in_either_spelling(
     written = {word for piece in title.lower().split() for word in (piece, piece.replace("-", ""))}
     held = written | {word.removesuffix("s") for word in written}
     held |= {part.removesuffix("s") for word in written for part in word.split("-")}
-    with store.ingesting() as tx:
-        search.save(tx, [(1, " ".join(word[:200] for word in held))])
+    ingesting(store, search.save, [(1, " ".join(word[:200] for word in held))])
     assert 1 in find(store, topic)
     assert find(store, "nothing-like-it") == []
 
@@ -96,9 +93,8 @@ def test_pages_go_from_the_newest_to_the_oldest(store: Database) -> None:
 
 def test_nothing_sought_names_every_paper(store: Database) -> None:
     arrive(store, "1", "2", "3")
-    with store.reading() as tx:
-        assert search.newest(tx, None, None, 2) == [3, 2]
-        assert search.newest(tx, None, 2, 2) == [1]
+    assert reading(store, search.newest, None, None, 2) == [3, 2]
+    assert reading(store, search.newest, None, 2, 2) == [1]
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,23 @@ import pytest
 import sqlalchemy as sa
 
 from monitor.errors import UsageError
-from monitor.model import Delivery, DeliveryState, Outcome
+from monitor.model import Delivery, DeliveryState
 from monitor.store.digests import deliveries, outbox, suppressions
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database
 from monitor.store.engine.opening import open_store
 from monitor.store.restore import restore
-from tests.store.scenes import CHANNELS, DAY, NOW, digest, freeze, subscribe
+from tests.store.scenes import (
+    DAY,
+    NOW,
+    attempt,
+    claim,
+    digest,
+    freeze,
+    reading,
+    subscribe,
+    writing,
+)
 
 ADA, BOB = "ada@example.org", "bob@example.org"
 SUPPRESSED, PLANNED = DeliveryState.SUPPRESSED, DeliveryState.PLANNED
@@ -34,32 +44,28 @@ def plan(store: Database, *recipients: str, name: str = "reading", period: str =
 def suppress(
     store: Database, who: str, subscription: str = suppressions.ALL, until: datetime | None = None
 ) -> None:
-    with store.writing() as tx:
-        suppressions.suppress(tx, who, subscription, NOW, until=until, how="operator")
+    writing(store, suppressions.suppress, who, subscription, NOW, until=until, how="operator")
 
 
 def lift(store: Database, who: str, subscription: str = suppressions.ALL) -> bool:
-    with store.writing() as tx:
-        return suppressions.lift(tx, who, subscription)
+    return writing(store, suppressions.lift, who, subscription)
 
 
-def claim(store: Database, now: datetime = NOW) -> list[tuple[str, str]]:
-    with store.writing() as tx:
-        claimed = outbox.claim(tx, "me", now, CHANNELS, 100)
-        outbox.put_back(tx, [one.id for one in claimed], "me", now)
+def claimed_of(store: Database, now: datetime = NOW) -> list[tuple[str, str]]:
+    claimed = claim(store, now=now)
+    writing(store, outbox.put_back, [one.id for one in claimed], "me", now)
     return [(one.subscription, one.recipient) for one in claimed]
 
 
 def of(store: Database, recipient: str) -> Delivery:
-    with store.reading() as tx:
-        [found] = [one for one in deliveries.listing(tx) if one.recipient == recipient]
+    [found] = [one for one in reading(store, deliveries.listing) if one.recipient == recipient]
     return found
 
 
 def test_E4_what_waits_is_withheld_at_once_and_the_others_get_theirs(store: Database) -> None:
     plan(store)
     suppress(store, ADA)
-    assert claim(store) == [("reading", BOB)]
+    assert claimed_of(store) == [("reading", BOB)]
     assert of(store, ADA).state is SUPPRESSED
     assert of(store, ADA).error == "stopped by the operator on 2026-03-02"
 
@@ -68,9 +74,8 @@ def test_E4_what_is_planned_later_is_not_claimed_either(store: Database) -> None
     suppress(store, ADA)
     plan(store)
     assert of(store, ADA).state is PLANNED
-    assert claim(store) == [("reading", BOB)]
-    with store.writing() as tx:
-        suppressions.withhold(tx, NOW)
+    assert claimed_of(store) == [("reading", BOB)]
+    writing(store, suppressions.withhold, NOW)
     assert of(store, ADA).state is SUPPRESSED
 
 
@@ -78,7 +83,7 @@ def test_one_subscription_can_be_stopped_alone(store: Database) -> None:
     plan(store)
     plan(store, name="lab")
     suppress(store, ADA, "lab")
-    assert claim(store) == [("reading", ADA), ("reading", BOB), ("lab", BOB)]
+    assert claimed_of(store) == [("reading", ADA), ("reading", BOB), ("lab", BOB)]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +97,7 @@ def test_one_subscription_can_be_stopped_alone(store: Database) -> None:
 def test_case_makes_no_difference(store: Database, written: str, configured: str) -> None:
     suppress(store, written)
     plan(store, configured, BOB)
-    assert claim(store) == [("reading", BOB)]
+    assert claimed_of(store) == [("reading", BOB)]
 
 
 def test_lifting_begins_with_the_next_digest(store: Database) -> None:
@@ -100,60 +105,44 @@ def test_lifting_begins_with_the_next_digest(store: Database) -> None:
     suppress(store, ADA)
     assert lift(store, ADA)
     assert not lift(store, ADA)
-    with store.writing() as tx:
-        outbox.suppress_missing(tx, {("reading", "email", ADA), ("reading", "email", BOB)}, NOW)
-    assert claim(store) == [("reading", BOB)]
+    living = {("reading", "email", ADA), ("reading", "email", BOB)}
+    writing(store, outbox.suppress_missing, living, NOW)
+    assert claimed_of(store) == [("reading", BOB)]
     plan(store, period="q")
-    assert claim(store) == [("reading", ADA), ("reading", BOB)]
+    assert claimed_of(store) == [("reading", ADA), ("reading", BOB)]
 
 
 def test_the_newest_wish_of_a_recipient_holds(store: Database) -> None:
     suppress(store, ADA, "lab")
     suppress(store, ADA, "lab", until=NOW + DAY)
-    with store.reading() as tx:
-        [one] = suppressions.listing(tx, NOW)
+    [one] = reading(store, suppressions.listing, NOW)
     assert (one.recipient, one.subscription, one.until) == (ADA, "lab", NOW + DAY)
 
 
 def test_a_suppressed_delivery_is_not_retried_by_hand(store: Database) -> None:
     plan(store, ADA)
     suppress(store, ADA)
-    [waits] = [of(store, ADA)]
-    with store.writing() as tx, pytest.raises(UsageError, match="suppressions lift"):
-        outbox.retry(tx, waits.id, NOW)
+    waits = of(store, ADA)
+    with pytest.raises(UsageError, match="suppressions lift"):
+        writing(store, outbox.retry, waits.id, NOW)
     lift(store, ADA)
-    with store.writing() as tx:
-        outbox.retry(tx, waits.id, NOW)
-    assert claim(store) == [("reading", ADA)]
+    writing(store, outbox.retry, waits.id, NOW)
+    assert claimed_of(store) == [("reading", ADA)]
 
 
 def test_an_uncertain_hand_off_is_not_repeated_to_somebody_who_stopped(store: Database) -> None:
     plan(store, ADA)
-    with store.writing() as tx:
-        [one] = outbox.claim(tx, "me", NOW, CHANNELS)
-        outbox.record(tx, {one.id: ""}, "me", Outcome(DeliveryState.UNKNOWN), NOW)
+    [one] = attempt(store, DeliveryState.UNKNOWN)
     suppress(store, ADA)
-    with store.writing() as tx:
-        outbox.hand_off_again(tx, one.id, NOW)
-    assert claim(store, NOW + DAY) == []
-
-
-def test_a_process_that_dies_between_the_wish_and_the_claim_sends_nothing(store: Database) -> None:
-    """The row alone is enough: whoever withholds what waits need not have come to it."""
-    plan(store, ADA)
-    with store.writing() as tx:
-        row = {"address": ADA, "subscription": "reading", "recipient": ADA}
-        tx.execute(sa.insert(schema.suppression).values(**row, since=NOW, how="one-click"))
-    assert of(store, ADA).state is PLANNED
-    assert claim(store) == []
+    writing(store, outbox.hand_off_again, one.id, NOW)
+    assert claimed_of(store, NOW + DAY) == []
 
 
 def test_notices_to_the_operator_are_no_digests(store: Database) -> None:
     plan(store, ADA, name="@operator")
     suppress(store, ADA)
-    with store.writing() as tx:
-        suppressions.doubt(tx, NOW)
-    assert claim(store) == [("@operator", ADA)]
+    writing(store, suppressions.doubt, NOW)
+    assert claimed_of(store) == [("@operator", ADA)]
 
 
 # ── restore ─────────────────────────────────────────────────────────────────────────
@@ -198,10 +187,9 @@ def test_where_they_cannot_be_read_mail_rests_until_it_is_confirmed(
     assert suppressed(sqlite_url) == [BOB]
     sqlite = open_store(sqlite_url)
     plan(sqlite, period="after")
-    assert claim(sqlite) == []
-    with sqlite.writing() as tx:
-        assert suppressions.confirm(tx, NOW)
-    assert claim(sqlite) == [("reading", ADA)]
+    assert claimed_of(sqlite) == []
+    assert writing(sqlite, suppressions.confirm, NOW)
+    assert claimed_of(sqlite) == [("reading", ADA)]
     sqlite.close()
 
 
