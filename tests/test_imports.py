@@ -102,7 +102,6 @@ HOMES: dict[str, tuple[str, ...]] = {
         "store/engine/processes.py",
         "store/engine/database.py",
         "store/engine/locks.py",
-        "store/engine/connect.py",
     ),
     "prometheus_client": ("commands/metrics.py",),
     "procrastinate": ("service/job_queue.py", "service/workers.py"),
