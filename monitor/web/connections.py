@@ -180,15 +180,6 @@ class LimitedConnection(H11Protocol):
             self.transport.abort()
 
 
-def limited_by(connections: OpenConnections) -> type[LimitedConnection]:
-    """Return the protocol of a server, as uvicorn wants it: a class."""
-
-    class Connection(LimitedConnection):
-        open_connections = connections
-
-    return Connection
-
-
 class RequestLimit:
     """ASGI middleware that answers 503 while `limit` requests are worked on.
 

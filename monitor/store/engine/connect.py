@@ -49,7 +49,6 @@ def engine(
     writer: bool,
     foreign_keys: bool = True,
     wait: float | None = None,
-    read_cache: int = READ_CACHE,
 ) -> sa.Engine:
     """Return an engine with the settings that a store needs; it waits for `wait` seconds at most.
 
@@ -76,7 +75,7 @@ def engine(
         connection.isolation_level = None  # the driver begins no transaction by itself
         connection.execute(f"PRAGMA foreign_keys = {'ON' if foreign_keys else 'OFF'}")
         connection.execute("PRAGMA synchronous = FULL")
-        connection.execute(f"PRAGMA cache_size = {-(WRITE_CACHE if writer else read_cache)}")
+        connection.execute(f"PRAGMA cache_size = {-(WRITE_CACHE if writer else READ_CACHE)}")
         connection.execute("PRAGMA journal_mode = WAL" if writer else "PRAGMA query_only = ON")
 
     @sa.event.listens_for(new_engine, "begin")

@@ -19,7 +19,7 @@ from monitor.errors import StoreBusyError, StoreError, ValueRefusedError
 from monitor.http.addresses import mask_url
 from monitor.private_files import create_file, make_folder
 from monitor.store.engine import schema
-from monitor.store.engine.connect import READ_CACHE, connect_sqlite, engine, growth_fault, parse_url
+from monitor.store.engine.connect import connect_sqlite, engine, growth_fault, parse_url
 from monitor.store.engine.sql import insert_or_update
 
 Transaction = sa.Connection
@@ -41,11 +41,10 @@ PUT_BACK = "nothing is sent; stop the service and put the store back, or restart
 class Database:
     """An open store: short transactions, with one writer at a time on SQLite."""
 
-    def __init__(self, url: str, wait: float | None = None, read_cache: int = READ_CACHE) -> None:
+    def __init__(self, url: str, wait: float | None = None) -> None:
         """Take a database URL without connecting. Raises StoreError for an unsupported URL.
 
-        `wait` limits how many seconds it waits for others, instead of 30 or longer. Each
-        connection that reads SQLite keeps `read_cache` KiB of the store.
+        `wait` limits how many seconds it waits for others, instead of 30 or longer.
         """
         self.url = parse_url(url)
         self.dialect = self.url.get_backend_name()
@@ -55,7 +54,7 @@ class Database:
             self._writer = engine(self.url, writer=True, wait=wait)
             self._reader = self._writer
             if self.path:
-                self._reader = engine(self.url, writer=False, wait=wait, read_cache=read_cache)
+                self._reader = engine(self.url, writer=False, wait=wait)
         except ModuleNotFoundError as fault:
             hint = "in a clone of the repository: pip install '.[postgres]'"
             raise StoreError(

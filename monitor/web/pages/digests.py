@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
@@ -69,24 +70,20 @@ def one_digest(visit: Visit) -> Response:
     return visit.show("digest", digest=digest, pages=pages, number=page, older=older, newer=newer)
 
 
-@dataclass(slots=True)
-class SectionPart:
-    """The part of a section on a page: papers in full, then others in a line each, as HTML.
-
-    `number` is that of the section in the digest.
-    """
+class ShownPaper(NamedTuple):
+    """A paper in full or in a line, as HTML, and its section with the number in the digest."""
 
     number: int
     section: DigestSection
-    full: list[Markup] = field(default_factory=list)
-    titles: list[Markup] = field(default_factory=list)
+    is_full: bool
+    html: Markup
 
 
-def cut_into_pages(digest: Digest, templates: Templates) -> list[list[SectionPart]]:
+def cut_into_pages(digest: Digest, templates: Templates) -> list[list[ShownPaper]]:
     """Return what each page shows; a digest without papers has one page."""
     digest = replace(digest, about=replace(digest.about, papers_url="/papers"))
     in_full = {entry.paper_id for entry in digest.best(digest.full)}
-    pages: list[list[SectionPart]] = [[]]
+    pages: list[list[ShownPaper]] = [[]]
     size = 0
     for number, section in enumerate(digest.groups, 1):
         for entry in sorted(section.entries, key=lambda entry: entry.paper_id not in in_full):
@@ -98,9 +95,6 @@ def cut_into_pages(digest: Digest, templates: Templates) -> list[list[SectionPar
                 pages.append([])
                 size = 0
             size += length
-            if not pages[-1] or pages[-1][-1].number != number:
-                pages[-1].append(SectionPart(number, section))
-            part = pages[-1][-1]
             # A template of ours made it, which escapes what it is given.
-            (part.full if is_full else part.titles).append(Markup(html))
+            pages[-1].append(ShownPaper(number, section, is_full, Markup(html)))
     return pages
