@@ -49,9 +49,8 @@ def show_paper(
     index = build_index(wanted)
     matched = []
     for topic in wanted:
-        section = runtime.sections.get(topic.name)
         why = index.why(topic.name, entry.paper, sources)
-        matched.append(TopicWhy(topic.name, why, section.title if section else topic.name))
+        matched.append(TopicWhy(topic.name, why, runtime.sections[topic.name].title))
     return structs.replace(entry, matched=tuple(matched))
 
 

@@ -143,10 +143,10 @@ def _failed(visit: Visit, error: Exception) -> Response:
 
     It may name files of the machine, which visitors need not know.
     """
-    is_ours = isinstance(error, MonitorError)
-    may_know = is_ours and visit.viewer.is_operator
-    message = str(error) if may_know else "This page could not be made; the log says why."
-    return visit.show_problem(503 if is_ours else 500, message)
+    message = "This page could not be made; the log says why."
+    if not isinstance(error, MonitorError):
+        return visit.show_problem(500, message)
+    return visit.show_problem(503, str(error) if visit.viewer.is_operator else message)
 
 
 def _headers(visit: Visit, route: PageRoute | None, start: Message) -> list[tuple[bytes, bytes]]:

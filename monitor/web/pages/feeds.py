@@ -39,8 +39,8 @@ def topic_feed(visit: Visit) -> Response:
     is_allowed = visit.viewer.is_known or _has_token(visit, TOPIC, name)
     if not is_allowed or not find_topic(runtime, name):
         return _refuse(visit)
-    title = runtime.sections[name].title if name in runtime.sections else name
-    return _answer(visit, title, (TOPIC, name), [name], path_to("topics", name))
+    title, page = runtime.sections[name].title, path_to("topics", name)
+    return _answer(visit, title, (TOPIC, name), [name], page)
 
 
 @routes.page("/feed/{name}.atom", Role.NOBODY, PAGES)
@@ -63,8 +63,7 @@ def feed_path(visit: Visit, kind: str, name: str) -> str:
 
 
 def _has_token(visit: Visit, kind: str, name: str) -> bool:
-    token, keys = visit.query_params.get("token", ""), visit.runtime.keys
-    return bool(keys.keys) and keys.read(PURPOSE, token) == (kind, name)
+    return visit.runtime.keys.read(PURPOSE, visit.parameter("token")) == (kind, name)
 
 
 def _refuse(visit: Visit) -> Response:

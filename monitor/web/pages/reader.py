@@ -132,8 +132,7 @@ def _show_answers(visit: Visit, asked: Asked, done: bool = False) -> Response:
 
 def _names(visit: Visit, purpose: str, count: int, token: str) -> tuple[str, ...]:
     """Return what the token in the address names. One that is not ours opens no page."""
-    keys = visit.runtime.keys
-    names = keys.read(purpose, token) if keys.keys else None
+    names = visit.runtime.keys.read(purpose, token)
     if not names or len(names) != count:
         raise HTTPException(404, _INVALID)
     return names

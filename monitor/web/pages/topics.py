@@ -67,7 +67,7 @@ def one_topic(visit: Visit) -> Response:
     topic = find_topic(runtime, name)
     if topic is None:
         return visit.show_problem(404, f"There is no topic “{name}”.")
-    heading = runtime.sections[name].title if name in runtime.sections else name
+    heading = runtime.sections[name].title
     try:
         parsed = parse_topic(topic)
     except QueryError as error:
