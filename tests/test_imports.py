@@ -55,7 +55,6 @@ HOMES: dict[str, tuple[str, ...]] = {
     "concurrent": (
         "channels/slack/socket_mode.py",
         "pipeline/deliver.py",
-        "service/scheduler.py",
         "service/workers.py",
         "store/engine/database.py",
         "web/site.py",

@@ -14,9 +14,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, nullcontext, suppress
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -86,13 +85,13 @@ class Service(Running):
         place = service_lock(database) if database.path else nullcontext()
         with place as lock, open_queue(database) as queue, ExitStack() as stack:
             jobs = _Jobs(app.runtime, self.tick, lambda: self._look(app, lock), queue)
-            jobs.run_due()
+            stack.callback(jobs.stop)
+            jobs.start()
             pages = self._start_pages(app, stack)
             if app.settings.slack and app.settings.slack.app_token:
                 stack.enter_context(listening(app.settings.slack, app.runtime))
             self._announce(app)
             while not self._wake.wait(self.tick.total_seconds()):
-                jobs.run_due()
                 if pages:
                     pages.keep()
             log.info("finishing work in progress", because=self._reason())
@@ -122,20 +121,17 @@ class Service(Running):
         self._reload(app)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Job:
-    """A function to run every `interval` seconds on one of the threads of `pool`.
+    """Work that a thread of its own does every `interval` seconds, and when it is woken.
 
-    `due_at` is a time of the monotonic clock: the wall clock may be set. `is_queued` is true until
-    a run has ended, and `is_woken` asks for one more after it.
+    Of those that share `turns`, as many work at a time as these allow.
     """
 
-    run: Callable[[], object]
-    pool: ThreadPoolExecutor
+    work: Callable[[], object]
     interval: float
-    due_at: float = 0.0
-    is_queued: bool = False
-    is_woken: bool = False
+    turns: AbstractContextManager[object] = field(default_factory=nullcontext)
+    woken: threading.Event = field(default_factory=threading.Event)
 
 
 class _Jobs:
@@ -154,64 +150,47 @@ class _Jobs:
         self.outages = Outages(runtime)
         self.began = time.monotonic()
         self.unread = set(runtime.sources)
-        self._lock = threading.Lock()
-        groups, seconds = runtime.outage_groups, tick.total_seconds()
-        main = ThreadPoolExecutor(3, "job")
-        readers = ThreadPoolExecutor(READERS, "reader")
-        senders = ThreadPoolExecutor(max(1, len(groups)), "sender")
-        self._pools = (main, readers, senders)
-        clean_up, search = (partial(self._do, Task(step)) for step in (Step.CLEAN_UP, Step.SEARCH))
+        self._threads: list[threading.Thread] = []
+        seconds, readers = tick.total_seconds(), threading.Semaphore(READERS)
         self._jobs = {
-            WATCH: _Job(self._watch, main, seconds),
-            COMPOSE: _Job(self._compose, main, seconds),
-            CLEAN_UP: _Job(clean_up, main, BETWEEN_CLEAN_UPS),
-            "search": _Job(search, main, seconds),
+            WATCH: _Job(self._watch, seconds),
+            COMPOSE: _Job(self._compose, seconds),
+            CLEAN_UP: _Job(partial(self._do, Task(Step.CLEAN_UP)), BETWEEN_CLEAN_UPS),
+            "search": _Job(partial(self._do, Task(Step.SEARCH)), seconds),
         }
         for name in runtime.sources:
-            self._jobs[f"source {name}"] = _Job(partial(self._ingest, name), readers, seconds)
-        for group in groups:
+            ingest = partial(self._ingest, name)
+            self._jobs[f"source {name}"] = _Job(ingest, seconds, readers)
+        for group in runtime.outage_groups:
             deliver = partial(self._do, Task(Step.DELIVER, group))
-            self._jobs[f"{DELIVER}{group}"] = _Job(deliver, senders, seconds)
+            self._jobs[f"{DELIVER}{group}"] = _Job(deliver, seconds)
 
-    def run_due(self) -> None:
-        """Start the jobs whose interval is over, but none that still runs."""
-        now = time.monotonic()
+    def start(self) -> None:
         for name, job in self._jobs.items():
-            if now >= job.due_at:
-                job.due_at = now + job.interval
-                with self._lock:
-                    self._queue(name, job)
+            self._threads.append(threading.Thread(target=self._run, args=(name, job), name=name))
+            self._threads[-1].start()
 
     def stop(self) -> None:
         """Claim no more work, and wait for jobs in progress."""
-        with self._lock:
-            self.runtime.stopping.set()
-        for pool in self._pools:
-            pool.shutdown(wait=True)
+        self.runtime.stopping.set()
+        for job in self._jobs.values():
+            job.woken.set()
+        for thread in self._threads:
+            thread.join()
 
     def wake(self, name: str) -> None:
         """Run a job now rather than at its next tick; a mail need not wait for the clock."""
-        job = self._jobs[name]
-        with self._lock:
-            job.is_woken = True
-            self._queue(name, job)
-
-    def _queue(self, name: str, job: _Job) -> None:
-        if not job.is_queued and not self.runtime.stopping.is_set():
-            job.is_queued = True
-            job.pool.submit(self._run, name, job)
+        self._jobs[name].woken.set()
 
     def _run(self, name: str, job: _Job) -> None:
-        """Run a job, and once more where it was woken while it ran."""
-        with self._lock:
-            job.is_woken = False
-        if not self.runtime.stopping.is_set():
-            with self.outages.watch(name, seen_by=WATCH if name == CLEAN_UP else ""):
-                job.run()
-        with self._lock:
-            job.is_queued = False
-            if job.is_woken:
-                self._queue(name, job)
+        while True:
+            job.woken.clear()  # before it looks whether to stop, or it would miss that
+            with job.turns:
+                if self.runtime.stopping.is_set():
+                    return
+                with self.outages.watch(name, seen_by=WATCH if name == CLEAN_UP else ""):
+                    job.work()
+            job.woken.wait(job.interval)
 
     def _watch(self) -> None:
         self.runtime.owner.keep()

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -160,17 +159,15 @@ def test_X21_a_job_that_waits_for_a_thread_is_not_missed_and_runs_once(house: Ho
     house.settings["sources"] = {f"page-{number}": page for number in range(READERS + 1)}
     house.write()
     until, read = threading.Event(), Counter[str]()
-    with house.opened() as app:
-        jobs = _Jobs(app.runtime, timedelta(), lambda: None)
 
-        def ingest(name: str) -> None:
+    class Jobs(_Jobs):
+        def _ingest(self, source: str) -> None:
             until.wait(PATIENCE)
-            read[name] += 1
+            read[source] += 1
 
-        for name in app.runtime.sources:
-            jobs._jobs[f"source {name}"].run = partial(ingest, name)
-        for _ in range(3):
-            jobs.run_due()
+    with house.opened() as app:
+        jobs = Jobs(app.runtime, timedelta(hours=1), lambda: None)
+        jobs.start()
         until.set()
         wait(lambda: len(read) == READERS + 1)
         jobs.stop()
@@ -187,7 +184,7 @@ def test_a_job_that_is_woken_while_it_runs_runs_once_more(house: House, smtp: Sc
     smtp.script["dot"].append(Hold(until, "250 2.0.0 queued"))
     with house.opened() as app:
         jobs = _Jobs(app.runtime, timedelta(hours=1), lambda: None)
-        jobs.run_due()
+        jobs.start()
         try:
             assert smtp.held.wait(PATIENCE)
             house.add("2.txt", ("Agents of Language", "A language that agents may speak."))
