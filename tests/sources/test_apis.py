@@ -193,11 +193,6 @@ def test_a_paper_of_a_year_long_over_is_older(year: int, day: datetime | None) -
     assert (paper.published, paper.year, record_of(paper, "s2").day) == (day, year, None)
 
 
-def test_a_work_is_read_without_the_envelope_of_the_api() -> None:
-    csl = {"DOI": "10.1000/x", "title": "A title", "issued": parts(2025, 3, 9)}
-    assert only(Crossref, csl).title == "A title"
-
-
 def preprint(doi: str, version: str) -> bytes:
     row = {"title": "T", "doi": doi, "version": version, "date": "2025-05-20"}
     return json.dumps({"messages": [{"status": "ok"}], "collection": [row]}).encode()
@@ -260,6 +255,7 @@ def test_F10_of_a_cut_answer_the_records_before_the_cut_are_kept() -> None:
 # ── what programs save, and the services' older and other answers ───────────────────
 
 DOE = {"name": "Jane Doe"}
+NEW_YEAR = datetime(2025, 1, 1, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(("kind", "record"), answers.RECORDS.items())
@@ -278,44 +274,158 @@ TWICE = {
 }
 
 
+def work(**fields: object) -> dict[str, object]:
+    return {"DOI": "10.1000/x", "title": ["T"]} | fields
+
+
+def note(**content: object) -> dict[str, object]:
+    return {"id": "n1", "forum": "n1", "content": {"title": "Sand"} | content}
+
+
+def related(relation: str) -> dict[str, object]:
+    return work(relation={relation: [{"id-type": "doi", "id": "10.1000/OTHER"}]})
+
+
+GONE = "ICLR.cc/2024/Conference/Withdrawn_Submission"
+NOTICES = {"commentCorrection": [{"id": "77", "source": "MED", "type": "Retraction in"}]}
+SANDS = {"id": "1", "source": "MED", "title": "Sand"}
+CENTRAL = "https://www.ncbi.nlm.nih.gov/pmc/articles"
+PREPRINT_ROW = {"doi": "10.1101/1", "title": "Sand"}
+DAYS = [(1_735_689_600 + 86_400 * n) * 1000 for n in range(4)]
+S2_NAMES = {
+    "ArXiv": "2505.00010v2", "DOI": "10.1000/X", "PubMed": 7, "PubMedCentral": "8",
+    "ACL": "P19-1", "DBLP": "c/x",
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("fields", "expected"),
+    ("kind", "record", "expected"),
     [
-        ({"editor": [{"given": "Jane", "family": "Doe"}]}, {"authors": ("Jane Doe",)}),
+        (Crossref, work(editor=[{"given": "Jane", "family": "Doe"}]), {"authors": ("Jane Doe",)}),
         (
-            {"author": [{"literal": "Sand Group"}], "editor": [{"name": "X"}]},
+            Crossref,
+            work(author=[{"literal": "Sand Group"}], editor=[{"name": "X"}]),
             {"authors": ("Sand Group",)},
         ),
-        (PREPRINT, {"venue": "bioRxiv", "categories": ("Ecology",)}),
-        (TWICE, {"title": "Sand & dunes", "abstract": "stars (<1 M) & all"}),
-        ({"title": [], "original-title": ["Über Sand"]}, {"title": "Über Sand"}),
-        ({"DOI": "10.48550/arXiv.2401.01234"}, {"keys": {"arxiv": "2401.01234"}}),
+        (Crossref, work(**PREPRINT), {"venue": "bioRxiv", "categories": ("Ecology",)}),
+        (Crossref, work(**TWICE), {"title": "Sand & dunes", "abstract": "stars (<1 M) & all"}),
+        (Crossref, work(title=[], **{"original-title": ["Über Sand"]}), {"title": "Über Sand"}),
+        (Crossref, work(title="Sand"), {"title": "Sand"}),  # of doi.org, without lists
+        (Crossref, work(DOI="10.48550/arXiv.2401.01234"), {"keys": {"arxiv": "2401.01234"}}),
+        (Crossref, related("is-preprint-of"), {"keys": {"doi": ("10.1000/x", "10.1000/other")}}),
+        (Crossref, related("has-preprint"), {"keys": {"doi": ("10.1000/x", "10.1000/other")}}),
+        *(
+            (
+                OpenAlex,
+                {"id": "https://openalex.org/W1", "title": "T", "ids": {"pmcid": number}},
+                {"keys": {"openalex": "W1", "pmcid": "PMC7000001"}},
+            )
+            for number in (f"{CENTRAL}/7000001", f"{CENTRAL}/PMC7000001")
+        ),
+        (
+            BioRxiv,
+            [PREPRINT_ROW | {"authors": "Doe, J.; Sand Group, ; Roe, R."}],
+            {"authors": ("J. Doe", "Sand Group", "R. Roe")},
+        ),
+        (
+            BioRxiv,
+            [PREPRINT_ROW | {"type": "WITHDRAWN", "version": "2"}],
+            {"title": "Sand", "withdrawn": True},
+        ),
+        (
+            BioRxiv,  # the list about COVID-19
+            [
+                {
+                    "rel_doi": "10.1101/2020.05.20.20107000",
+                    "rel_title": "Sand",
+                    "rel_abs": "It moves.",
+                    "rel_date": "2020-05-22",
+                    "rel_site": "medRxiv",
+                    "rel_authors": [{"author_name": "Jane Doe"}, {"author_name": "Rae Roe"}],
+                    "category": "epidemiology",
+                }
+            ],
+            {
+                "title": "Sand",
+                "abstract": "It moves.",
+                "authors": ("Jane Doe", "Rae Roe"),
+                "categories": ("epidemiology",),
+                "url": "https://www.medrxiv.org/content/10.1101/2020.05.20.20107000",
+            },
+        ),
+        (
+            EuropePmc,
+            [SANDS | {"authorString": "van Roe RA Jr, Doe J, Sand Group."}],
+            {"authors": ("RA van Roe Jr", "J Doe", "Sand Group")},
+        ),
+        (
+            EuropePmc,
+            [SANDS | {"commentCorrectionList": NOTICES}],
+            {"withdrawn": True, "keys": {"pmid": "1"}},
+        ),
+        (
+            EuropePmc,
+            [SANDS | {"pubYear": "2024", "journalTitle": "J", "pmcid": "PMC1", "doi": "10.1/A"}],
+            {"venue": "J", "year": 2024, "keys": {"doi": "10.1/a", "pmid": "1", "pmcid": "PMC1"}},
+        ),
+        (
+            SemanticScholar,
+            {"paperId": "a1", "title": "T", "arxivId": "1705.10311", "doi": "10.1000/X"},
+            {"keys": {"s2": "a1", "arxiv": "1705.10311", "doi": "10.1000/x"}},
+        ),
+        (
+            SemanticScholar,
+            {"name": "Jane Doe", "papers": [{"paperId": "a1", "title": "T", "authors": [DOE]}]},
+            {"authors": ("Jane Doe",)},
+        ),
+        (
+            SemanticScholar,
+            {"data": [{"paper": {"paperId": "a1", "title": "T", "authors": ["Jane Doe"]}}]},
+            {"authors": ("Jane Doe",)},
+        ),
+        (
+            SemanticScholar,
+            {"data": [{"paper": {"paperId": "a1", "title": "T", "externalIds": S2_NAMES}}]},
+            {
+                "keys": {
+                    "s2": "a1",
+                    "arxiv": "2505.00010",
+                    "doi": "10.1000/x",
+                    "pmid": "7",
+                    "pmcid": "PMC8",
+                    "dblp": "c/x",
+                    "acl": "P19-1",
+                }
+            },
+        ),
+        *(
+            (OpenReview, note(authors=people), {"authors": names})
+            for people, names in (
+                ("Jane Doe, Rae Roe and Ada Byron", ("Jane Doe", "Rae Roe", "Ada Byron")),
+                (["Doe, Jane", "Rae Roe"], ("Jane Doe", "Rae Roe")),
+                ([{"first": "J", "last": "Doe"}, {"fullname": "Rae Roe"}], ("J Doe", "Rae Roe")),
+                ({"value": None}, ()),
+                ({"readers": ["x"]}, ()),
+                (["Anonymous"], ()),
+                ({"value": ["Anonymous Authors", "Jane Doe"]}, ("Jane Doe",)),
+            )
+        ),
+        (OpenReview, note(venueid={"value": GONE}), {"withdrawn": True}),
+        (OpenReview, note(venue={"value": "ICLR Withdrawn Submission"}), {"withdrawn": True}),
+        (OpenReview, note(venueid="ICLR.cc", venue="withdrawn once"), {"withdrawn": False}),
+        (OpenReview, note() | {"invitations": ["X/-/Submission", GONE]}, {"withdrawn": True}),
+        (OpenReview, note() | {"ddate": 1_748_000_000_000}, {"withdrawn": True}),
+        *(
+            (OpenReview, note() | dict(zip(names, DAYS, strict=False)), {"published": NEW_YEAR})
+            for names in (("pdate", "odate", "cdate"), ("odate", "cdate", "tcdate"), ("cdate",))
+        ),
     ],
 )
-def test_works_of_crossref(fields: dict[str, object], expected: dict[str, object]) -> None:
-    paper = only(Crossref, works(**fields))
+def test_records_of_services(
+    kind: type[Source], record: object, expected: dict[str, object]
+) -> None:
+    paper = only(kind, record)
     assert {name: getattr(paper, name) for name in expected} == expected
-
-
-@pytest.mark.parametrize("number", ["7000001", "PMC7000001"])
-def test_a_number_of_pubmed_central_is_the_same_in_openalex(number: str) -> None:
-    ids = {"pmcid": f"https://www.ncbi.nlm.nih.gov/pmc/articles/{number}"}
-    record = {"id": "https://openalex.org/W1", "title": "T", "ids": ids}
-    paper = only(OpenAlex, record)
-    assert paper.keys["pmcid"] == "PMC7000001"
-
-
-def test_a_group_of_biorxiv_is_one_name() -> None:
-    row = {"doi": "10.1101/1", "title": "T", "authors": "Doe, J.; Sand Group, ; Roe, R."}
-    paper = only(BioRxiv, {"collection": [row]})
-    assert paper.authors == ("J. Doe", "Sand Group", "R. Roe")
-
-
-def test_initials_of_europe_pmc_stand_before_a_suffix() -> None:
-    record = {"id": "1", "title": "T", "authorString": "van Roe RA Jr, Doe J, Sand Group."}
-    answer = {"resultList": {"result": [record]}}
-    paper = only(EuropePmc, answer)
-    assert paper.authors == ("RA van Roe Jr", "J Doe", "Sand Group")
 
 
 @pytest.mark.parametrize(
@@ -352,78 +462,3 @@ def test_a_dump_of_records_names_the_preset_that_reads_it(
 
 def test_an_error_of_a_service_names_no_preset() -> None:
     assert "preset" not in read(Crossref, b'{"status": "failed", "message": "slow down"}').error
-
-
-@pytest.mark.parametrize(
-    ("response", "keys", "names"),
-    [
-        (
-            {"paperId": "a1", "arxivId": "1705.10311", "doi": "10.1000/X", "authors": [DOE]},
-            {"s2": "a1", "arxiv": "1705.10311", "doi": "10.1000/x"},
-            ("Jane Doe",),
-        ),
-        ({"name": "Jane Doe", "papers": [{"paperId": "a1", "authors": [DOE]}]}, None, None),
-        ({"data": [{"paper": {"paperId": "a1", "authors": ["Jane Doe"]}}]}, None, None),
-    ],
-)
-def test_answers_of_semantic_scholar_that_are_no_search(
-    response: dict[str, Any], keys: dict[str, str] | None, names: tuple[str, ...] | None
-) -> None:
-    inner = response.get("papers") or response.get("data") or [response]
-    inner[0].get("paper", inner[0])["title"] = "Sand"
-    paper = only(SemanticScholar, response)
-    assert paper.title == "Sand" and paper.keys == (keys or {"s2": "a1"})
-    assert paper.authors == (names or ("Jane Doe",))
-
-
-def note(**content: object) -> Paper:
-    record = {"id": "n1", "forum": "n1", "content": {"title": "Sand"} | content}
-    return only(OpenReview, record)
-
-
-@pytest.mark.parametrize(
-    ("people", "names"),
-    [
-        ("Jane Doe, Rae Roe and Ada Byron", ("Jane Doe", "Rae Roe", "Ada Byron")),
-        (["Doe, Jane", "Rae Roe"], ("Jane Doe", "Rae Roe")),
-        ([{"first": "Jane", "last": "Doe"}, {"fullname": "Rae Roe"}], ("Jane Doe", "Rae Roe")),
-        ({"value": None}, ()),
-        ({"readers": ["x"]}, ()),
-    ],
-)
-def test_authors_of_openreview_in_any_form(people: object, names: tuple[str, ...]) -> None:
-    assert note(authors=people).authors == names
-
-
-def test_a_submission_is_withdrawn_by_its_place_else_by_its_venue_or_invitations() -> None:
-    gone = "ICLR.cc/2024/Conference/Withdrawn_Submission"
-    assert note(venueid={"value": gone}).withdrawn
-    assert note(venue={"value": "ICLR 2024 Conference Withdrawn Submission"}).withdrawn
-    assert not note(venueid="ICLR.cc/2024/Conference", venue="withdrawn once").withdrawn
-    record = {"id": "n1", "invitations": ["X/-/Submission", gone], "content": {"title": "Sand"}}
-    assert only(OpenReview, {"notes": [record]}).withdrawn
-
-
-def test_an_article_of_europe_pmc_is_withdrawn_by_the_notice_of_it() -> None:
-    notes = {"commentCorrection": [{"id": "77", "source": "MED", "type": "Retraction in"}]}
-    record = {"id": "5", "source": "MED", "title": "Sand", "commentCorrectionList": notes}
-    answer = {"hitCount": 1, "resultList": {"result": [record]}}
-    paper = only(EuropePmc, answer)
-    assert paper.withdrawn and paper.keys == {"pmid": "5"}
-
-
-def test_the_list_of_preprints_about_covid_is_read() -> None:
-    row = {
-        "rel_doi": "10.1101/2020.05.20.20107000",
-        "rel_title": "Sand",
-        "rel_abs": "It moves.",
-        "rel_date": "2020-05-22",
-        "rel_site": "medRxiv",
-        "rel_authors": [{"author_name": "Jane Doe"}, {"author_name": "Rae Roe"}],
-        "category": "epidemiology",
-    }
-    answer = {"messages": [{"status": "ok"}], "collection": [row]}
-    paper = only(BioRxiv, answer)
-    assert (paper.title, paper.abstract) == ("Sand", "It moves.")
-    assert paper.authors == ("Jane Doe", "Rae Roe") and paper.categories == ("epidemiology",)
-    assert paper.url == "https://www.medrxiv.org/content/10.1101/2020.05.20.20107000"

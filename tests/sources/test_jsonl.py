@@ -187,6 +187,17 @@ def test_a_list_with_nothing_in_it_is_no_failure(content: bytes):
     assert read(content) == Reading()
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("papers", "items", "entries", "articles", "records", "results", "data", "works"),
+        *("notes", "documents", "collection"),
+    ],
+)
+def test_a_list_of_records_is_found_under_its_name(name: str) -> None:
+    assert only({"total": 1, name: [{"title": "Sand"}]}).title == "Sand"
+
+
 # ── fields ──────────────────────────────────────────────────────────────────────────
 
 

@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, date, datetime
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import bibtexparser
@@ -15,6 +16,7 @@ import rispy
 
 from monitor.errors import DocumentError, MonitorError
 from monitor.model import Document, record_of
+from monitor.sources import pubmed as pubmed_kind
 from monitor.sources.base import Source
 from monitor.sources.bibtex import BibTex
 from monitor.sources.dblp import Dblp
@@ -259,6 +261,16 @@ def test_no_hits_are_no_failure() -> None:
         assert reading.complete and not reading.error
 
 
+def test_a_record_of_dblp_has_its_type_and_the_identifiers_of_its_links() -> None:
+    info = {
+        "key": "conf/x/1", "title": "Sand.", "type": "Conference and Workshop Papers",
+        "ee": ["https://openreview.net/forum?id=aB-1", "https://arxiv.org/abs/2401.00001"],
+    }  # fmt: skip
+    paper = only(Dblp, [{"info": info}])
+    assert paper.categories == ("Conference and Workshop Papers",) and paper.published is None
+    assert paper.keys == {"dblp": "conf/x/1", "openreview": "aB-1", "arxiv": "2401.00001"}
+
+
 # ── references ──────────────────────────────────────────────────────────────────────
 
 
@@ -480,6 +492,17 @@ def test_where_another_reader_finds_references_so_do_we(
         assert read(kind, content).papers or not found, (number, content)
 
 
+def reference(*lines: str, end: str = "ER  - \n") -> bytes:
+    return ("TY  - JOUR\n" + "".join(f"{line}\n" for line in lines) + end).encode()
+
+
+def test_a_reference_that_stops_inside_a_line_is_rejected() -> None:
+    content = reference("TI  - Sand") + reference("TI  - Du", end="")
+    reading = read(Ris, content.rstrip())
+    assert [paper.title for paper in reading.papers] == ["Sand"] and not reading.complete
+    assert reading.rejected[0].why == "the document ends inside this reference"
+
+
 def test_a_reference_without_its_end_does_not_swallow_the_next() -> None:
     content = b"TY  - JOUR\nTI  - One\nTY  - JOUR\nTI  - Two\nER  - \n"
     assert [paper.title for paper in read(Ris, content).papers] == ["One", "Two"]
@@ -594,3 +617,26 @@ def test_a_query_that_dblp_cannot_list_is_refused(service: Service) -> None:
     service.web.answers(page(2025, 0), body=libraries.dblp_json(total=10_001))
     with pytest.raises(DocumentError, match="narrow the query"):
         loaded(service.open(Dblp, query="attention", url=service.web.url("/api")), {})
+
+
+def test_a_day_that_pubmed_cannot_list_is_refused(service: Service) -> None:
+    service.web.decides("*", lambda _: Answer(body=libraries.searched(total=5_001)))
+    with pytest.raises(DocumentError, match=r"5,001 records for 2025-05-02.*narrow the query"):
+        loaded(service.open(PubMed, query="water"), {})
+
+
+def test_a_run_fetches_no_more_batches_of_pubmed_than_it_may(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PubMed, "enough_pages", 2)
+    monkeypatch.setattr(pubmed_kind, "MAX_WINDOW_RECORDS", 200)
+
+    def answers(asked: Any) -> Answer:
+        if "efetch" in asked.target:
+            return Answer(body=libraries.pubmed(range(3)))
+        many = "mindate=2025%2F05%2F02&maxdate=2025%2F06%2F01" in asked.target
+        return Answer(body=libraries.searched(range(150), total=900 if many else 150))
+
+    service.web.decides("*", answers)
+    first, second = loaded(service.open(PubMed, query="water"), {})
+    assert not first.validators and second.validators == {"until": "2025-05-17T00:00:00+00:00"}

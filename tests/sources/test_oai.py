@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from monitor.model import Reading
+from monitor.model import Paper, Reading, record_of
 from monitor.sources.arxiv import Arxiv
 from monitor.sources.base import Source
 from monitor.sources.fields.names import without_affiliations
 from monitor.sources.fields.publication_types import says_withdrawn
 from monitor.sources.oai.source import Oai
 from monitor.text.latex import accents
-from tests.sources.scenario import FIXTURES, read
+from tests.sources.scenario import FIXTURES, only, read
 from tests.sources.test_apis import plain
 
 KINDS: dict[str, type[Source]] = {"arxiv": Arxiv, "oai": Oai}
@@ -239,6 +239,37 @@ def test_a_creator_is_one_name_or_several_and_no_place(
     content = record(dublin("Sand", f"<creator>{creator}</creator>"))
     (paper,) = read(Oai, oai(f"<ListRecords>{content}</ListRecords>")).papers
     assert paper.authors == names
+
+
+def of_repository(more: str) -> Paper:
+    return only(Oai, oai(f"<ListRecords>{record(dublin('Sand', more))}</ListRecords>"))
+
+
+def test_a_note_about_a_record_is_no_abstract() -> None:
+    long = "Sand flows over sand, and the dunes that it makes move with the wind. " * 2
+    notes = "Submitted by Jane Doe on 2 May", "Comment: 12 pages", "Short.", long
+    paper = of_repository("".join(f"<description>{one}</description>" for one in notes))
+    assert paper.abstract == long.strip()
+
+
+def test_the_venue_of_a_repository_ends_at_the_first_semicolon() -> None:
+    more = "<source>ISSN 1234-5678</source><source>Journal of Sand; Vol. 2 (2020); 1-9</source>"
+    assert of_repository(more).venue == "Journal of Sand"
+
+
+@pytest.mark.parametrize(("year", "older"), [(2020, True), (2025, False)])
+def test_of_a_year_alone_a_paper_of_a_repository_is_older_if_it_is_long_over(
+    year: int, older: bool
+) -> None:
+    paper = of_repository(f"<date>{year}</date>")
+    assert (paper.year, record_of(paper, "repository").day) == (year, None)
+    assert (paper.published is not None) == older
+
+
+def test_the_earliest_date_of_a_repository_is_that_of_publication() -> None:
+    dates = "2025-05-02", "2024-11", "info:eu-repo/date/embargoEnd/2024-01-01"
+    more = "".join(f"<date>{one}</date>" for one in dates)
+    assert f"{of_repository(more).published:%Y-%m-%d}" == "2024-11-01"
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,14 @@ def test_a_state_from_the_future_asks_for_the_present() -> None:
     assert list(source.windows(ahead)) == [Window(NOW - WEEK, NOW)]
 
 
+@pytest.mark.parametrize("kind", [OpenAlex, SemanticScholar])
+def test_works_that_are_added_late_are_found_for_thirty_days(kind: type[ApiSource]) -> None:
+    source = kind("daily", kind.Options.model_validate({"query": "roots"}), None, lambda: NOW)
+    assert source.options.overlap == timedelta(days=30)
+    (found,) = source.find({"until": NOW.isoformat()})
+    assert "2025-05-02..2025-06-01 page 1" in found.name
+
+
 # ── pages ───────────────────────────────────────────────────────────────────────────
 
 

@@ -1,0 +1,265 @@
+"""A document of each kind with all its fields: hostile texts, placeholders, impossible dates."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import datetime
+from xml.sax.saxutils import escape
+
+import pytest
+
+from monitor.sources import sandbox
+from monitor.sources.arxiv import Arxiv
+from monitor.sources.base import Source
+from monitor.sources.bibtex import BibTex
+from monitor.sources.biorxiv import BioRxiv
+from monitor.sources.crossref import Crossref
+from monitor.sources.dblp import Dblp
+from monitor.sources.europepmc import EuropePmc
+from monitor.sources.feed.source import Feed
+from monitor.sources.huggingface import HuggingFace
+from monitor.sources.jsonl.source import Jsonl
+from monitor.sources.oai.source import Oai
+from monitor.sources.openalex import OpenAlex
+from monitor.sources.openreview import OpenReview
+from monitor.sources.pubmed import PubMed
+from monitor.sources.ris import Ris
+from monitor.sources.semanticscholar import SemanticScholar
+from tests.sources.scenario import read
+
+WEB = re.compile(r"(?:https?://[a-z0-9.-]+/[^\s\"<>]*)?")
+OAI = (
+    '<OAI-PMH xmlns="http://www.openarchives.org/OAI/2.0/"><ListRecords><record><header%s>'
+    "<identifier>NAME</identifier></header><metadata>%s</metadata></record></ListRecords></OAI-PMH>"
+)
+AS_JSON: list[tuple[type[Source], str]] = [
+    (
+        BioRxiv,
+        '{"messages": [{"status": "ok"}], "collection": [{"doi": "10.1101/NAME", "title": "WORDS",'
+        ' "abstract": "TEXT", "authors": "WORDS", "date": "DAY", "version": "1",'
+        ' "category": "WORDS", "server": "NAME"}]}',
+    ),
+    (
+        Crossref,
+        '{"DOI": "10.1000/NAME", "title": ["WORDS"], "abstract": "TEXT", "URL": "LINK",'
+        ' "author": [{"name": "WORDS"}], "container-title": ["WORDS"], "subject": ["WORDS"],'
+        ' "link": [{"URL": "LINK", "content-type": "application/pdf"}],'
+        ' "posted": {"date-parts": [["YEAR", 3, 1]]}}',
+    ),
+    (
+        Dblp,
+        '{"result": {"hits": {"hit": {"info": {"title": "WORDS", "key": "NAME", "venue": "WORDS",'
+        ' "authors": {"author": {"text": "WORDS"}}, "type": "WORDS", "ee": "LINK"}}}}}',
+    ),
+    (
+        EuropePmc,
+        '{"resultList": {"result": [{"id": "NAME", "source": "NAME", "title": "WORDS",'
+        ' "abstractText": "TEXT", "authorString": "WORDS", "journalTitle": "WORDS",'
+        ' "firstPublicationDate": "DAY", "dateOfRevision": "DAY", "pmcid": "NAME",'
+        ' "keywordList": {"keyword": ["WORDS"]}, "fullTextUrlList": {"fullTextUrl":'
+        ' [{"availabilityCode": "OA", "documentStyle": "pdf", "url": "LINK"}]}}]}}',
+    ),
+    (
+        Feed,
+        '[{"title": "WORDS", "summary": "TEXT", "id": "NAME", "url": "LINK", "pdf_url": "LINK",'
+        ' "date_published": "DAY", "date_modified": "DAY", "authors": [{"name": "WORDS"}],'
+        ' "tags": ["WORDS"]}]',
+    ),
+    (
+        HuggingFace,
+        '[{"paper": {"id": "NAME", "title": "WORDS", "summary": "TEXT", "publishedAt": "DAY",'
+        ' "authors": [{"name": "WORDS"}]}}]',
+    ),
+    (
+        Jsonl,
+        '{"title": "WORDS", "abstract": ["TEXT"], "authors": ["WORDS"], "venue": "WORDS",'
+        ' "url": "LINK", "pdf_url": "LINK", "categories": ["WORDS", {"name": "WORDS"}],'
+        ' "published": "DAY", "updated": "DAY", "id": "NAME", "keys": {"own": "NAME"}}',
+    ),
+    (
+        OpenAlex,
+        '{"results": [{"id": "NAME", "doi": "LINK", "title": "WORDS", "ids": {"pmid": "NAME"},'
+        ' "abstract_inverted_index": {"TEXT": [0]}, "topics": [{"display_name": "WORDS"}],'
+        ' "authorships": [{"author": {"display_name": "WORDS"}}], "publication_date": "DAY",'
+        ' "primary_location": {"landing_page_url": "LINK", "pdf_url": "LINK",'
+        ' "source": {"display_name": "WORDS"}}}]}',
+    ),
+    (
+        OpenReview,
+        '{"notes": [{"id": "NAME", "forum": "NAME", "pdate": MOMENT, "mdate": MOMENT,'
+        ' "content": {"title": "WORDS", "venue": "WORDS", "abstract": "TEXT",'
+        ' "authors": ["WORDS"], "pdf": "LINK", "keywords": ["WORDS"]}}]}',
+    ),
+    (
+        SemanticScholar,
+        '{"data": [{"paperId": "NAME", "title": "WORDS", "abstract": "TEXT", "url": "LINK",'
+        ' "authors": [{"name": "WORDS"}], "venue": "WORDS", "fieldsOfStudy": ["WORDS"],'
+        ' "publicationDate": "DAY", "openAccessPdf": {"url": "LINK"},'
+        ' "externalIds": {"DBLP": "NAME"}}]}',
+    ),
+]
+AS_XML: list[tuple[type[Source], str]] = [
+    (
+        Feed,
+        '<rss version="2.0" xmlns:dc="http://purl.org/dc/elements/1.1/" '
+        'xmlns:prism="http://prismstandard.org/namespaces/basic/2.0/"><channel><item>'
+        "<title>WORDS</title><link>LINK</link><guid>NAME</guid><dc:creator>WORDS</dc:creator>"
+        "<pubDate>DAY</pubDate><description>TEXT</description>"
+        "<prism:publicationName>WORDS</prism:publicationName>"
+        "<category>WORDS</category></item></channel></rss>",
+    ),
+    *(
+        (
+            kind,
+            (OAI % ("", '<dc xmlns="http://purl.org/dc/elements/1.1/">%s</dc>'))
+            % "<title>WORDS</title><creator>WORDS</creator><description>TEXT</description>"
+            "<subject>WORDS</subject><source>WORDS</source><date>DAY</date>"
+            "<identifier>LINK</identifier>",
+        )
+        for kind in (Oai, Arxiv)
+    ),
+    *(
+        (
+            Arxiv,
+            (OAI % ("", f'<{form} xmlns="http://arxiv.org/OAI/{form}/">%s</{form}>'))
+            % "<id>2403.00001</id><title>WORDS</title><authors>WORDS</authors>"
+            f"<abstract>TEXT</abstract><journal-ref>WORDS</journal-ref>{dates}",
+        )
+        for form, dates in (
+            ("arXiv", "<created>DAY</created><updated>DAY</updated>"),
+            ("arXivRaw", '<version version="v1"><date>1 Mar YEAR 12:00:00 GMT</date></version>'),
+        )
+    ),
+    (
+        Dblp,
+        '<dblp><article key="NAME" mdate="DAY"><author>WORDS</author><title>WORDS</title>'
+        "<journal>WORDS</journal><ee>LINK</ee></article></dblp>",
+    ),
+    (
+        PubMed,
+        "<PubmedArticleSet><PubmedArticle><MedlineCitation><PMID>NAME</PMID>"
+        "<DateRevised>PARTS</DateRevised><Article><Journal><JournalIssue><PubDate>PARTS</PubDate>"
+        "</JournalIssue><Title>WORDS</Title></Journal><ArticleTitle>WORDS</ArticleTitle>"
+        "<Abstract><AbstractText>TEXT</AbstractText></Abstract><AuthorList><Author>"
+        "<LastName>WORDS</LastName></Author></AuthorList></Article><KeywordList>"
+        "<Keyword>WORDS</Keyword></KeywordList></MedlineCitation><PubmedData><History>"
+        "<PubMedPubDate PubStatus='entrez'>PARTS</PubMedPubDate></History></PubmedData>"
+        "</PubmedArticle></PubmedArticleSet>",
+    ),
+    (
+        PubMed,
+        "<PubmedArticleSet><PubmedBookArticle><BookDocument><PMID>NAME</PMID>"
+        "<ArticleTitle>WORDS</ArticleTitle><ContributionDate>PARTS</ContributionDate><Abstract>"
+        "<AbstractText>TEXT</AbstractText></Abstract><DateRevised>PARTS</DateRevised>"
+        "</BookDocument></PubmedBookArticle></PubmedArticleSet>",
+    ),
+]
+PLAIN: list[tuple[type[Source], str]] = [
+    (
+        BibTex,
+        "@article{k, title={WORDS}, abstract={TEXT}, author={WORDS}, journal={WORDS}, url={LINK},"
+        " keywords={WORDS}}",
+    ),
+    (
+        Ris,
+        "TY  - JOUR\nTI  - WORDS\nAB  - TEXT\nAU  - WORDS\nJO  - WORDS\nUR  - LINK\n"
+        "L1  - LINK\nKW  - WORDS\nID  - NAME\nER  - \n",
+    ),
+    (Ris, "PMID- 38000001\nTI  - WORDS\nAB  - TEXT\n"),
+]
+DOCUMENTS = (*AS_JSON, *AS_XML, *PLAIN)
+each_kind = pytest.mark.parametrize(("kind", "document"), DOCUMENTS)
+
+
+def in_json(text: str) -> str:
+    return json.dumps(text)[1:-1]
+
+
+def in_xml(text: str) -> str:
+    return escape(text, {'"': "&quot;"})
+
+
+def written(document: str, **words: str) -> bytes:
+    """Return a document with words in place of their names, of 1 March 2025 by default."""
+    encode = in_json if document[0] in "[{" else in_xml if document[0] == "<" else str
+    year = words.pop("YEAR", "2025")
+    moment = (datetime(int(year), 3, 1) - datetime(1970, 1, 1)).total_seconds() * 1000
+    words = {
+        "WORDS": "Sand",
+        "TEXT": "Sand",
+        "NAME": "1",
+        "LINK": "",
+        "DAY": f"{year}-03-01",
+    } | words
+    for name, text in words.items():
+        document = document.replace(name, encode(text))
+    document = document.replace("PARTS", "<Year>YEAR</Year><Month>3</Month><Day>1</Day>")
+    return document.replace("MOMENT", f"{moment:.0f}").replace("YEAR", year).encode()
+
+
+EVIL = {
+    "WORDS": '<script>x</script><b onclick="y">Sand</b>',
+    "TEXT": '<script>x</script><b onclick="y">Sand</b>',
+    "NAME": '1"><img src=y onerror=z>',
+    "LINK": "javascript:alert(1)",
+}
+
+
+@each_kind
+def test_F17_what_is_hostile_is_inert(kind: type[Source], document: str) -> None:
+    (paper,) = read(kind, written(document, **EVIL)).papers
+    texts = {paper.title, paper.abstract, paper.venue, *paper.authors, *paper.categories}
+    assert texts - {"", "Journal Articles"} == {"Sand"}
+    assert WEB.fullmatch(paper.url) and WEB.fullmatch(paper.pdf_url)
+    assert "<" not in f"{paper.keys}"
+
+
+@each_kind
+@pytest.mark.parametrize(
+    ("text", "abstract"), [("N/A", ""), ("Abstract", ""), (".", ""), ("Sand.", "Sand.")]
+)
+def test_a_placeholder_is_no_abstract(
+    kind: type[Source], document: str, text: str, abstract: str
+) -> None:
+    [paper] = sandbox.normalise(read(kind, written(document, TEXT=text)).papers)
+    assert paper.title == "Sand" and paper.abstract == (abstract if "TEXT" in document else "")
+
+
+@each_kind
+def test_F13_dates_that_no_paper_can_have_are_dropped(kind: type[Source], document: str) -> None:
+    has_dates = any(name in document for name in ("DAY", "YEAR", "PARTS", "MOMENT"))
+    for year, days in (("2099", set()), ("1400", set()), ("2025", {"2025-03-01"})):
+        (paper,) = read(kind, written(document, YEAR=year)).papers
+        dates = {paper.published, paper.updated, paper.announced} - {None}
+        assert {f"{at:%Y-%m-%d}" for at in dates} == (days if has_dates else set())
+
+
+def test_F13_a_year_that_is_not_yet_is_no_year_of_a_record() -> None:
+    (document,) = (document for kind, document in AS_XML if kind is Oai)
+    for year, year_read in (("2099", None), ("2025", 2025)):
+        (paper,) = read(Oai, written(document, DAY=year)).papers
+        assert paper.year == year_read
+
+
+def test_F17_names_are_texts_however_many_there_are() -> None:
+    item = {"title": "T", "authors": ["Ada", "<b>Jane</b>", "Cy&nbsp;O. ", "Bo <sup>2</sup>"]}
+    (paper,) = read(Feed, json.dumps([item]).encode()).papers
+    assert paper.authors == ("Ada", "Jane", "Cy O.", "Bo")
+
+
+def test_an_identifier_without_end_is_none() -> None:
+    record = {"DOI": f"10.1000/{'x' * 300}", "title": ["T"]}
+    assert read(Crossref, json.dumps(record).encode()).papers[0].keys == {}
+
+
+def test_what_begins_an_identifier_again_and_again_is_a_title() -> None:
+    title = "(arXiv:" * 2_000 + "1 [hep-ex])"
+    feed = f'<rss version="2.0"><channel><item><title>{title}</title></item></channel></rss>'
+    (paper,) = read(Feed, feed.encode()).papers
+    assert paper.title == title.removesuffix("(arXiv:1 [hep-ex])")
+
+
+def test_F17_a_deleted_record_is_called_by_a_name_without_markup() -> None:
+    (paper,) = read(Oai, written(OAI % (' status="deleted"', ""), **EVIL)).papers
+    assert "<" not in f"{paper.title}{paper.keys}" and paper.withdrawn
