@@ -53,23 +53,10 @@ SAME = {
         by("Planning Agents"),
         by("Conference Tutorial Notes: Planning Agents, Proc VLDB"),
     ),
-    "initials in one string": (by(), by(authors=("A. Lovelace, A. M. Turing, G. Hopper",))),
     "initials behind, in one string": (by(), by(authors=("Lovelace A, Turing AM, Hopper G",))),
-    "family names first, in one string": (
-        by(),
-        by(authors=("Lovelace, A., Turing, A. M., Hopper, G.",)),
-    ),
     "as BibTeX writes a list": (
         by(),
         by(authors=("Lovelace, Ada and Turing, Alan M. and Hopper, Grace",)),
-    ),
-    "capitals, family names first, no comma": (
-        by(),
-        by(TITLE.upper(), ("LOVELACE ADA", "TURING ALAN", "HOPPER GRACE")),
-    ),
-    "names in LaTeX": (
-        by(authors=("Jürgen Müller", "Paul Erdős")),
-        by(authors=(r"J{\"u}rgen M{\"u}ller", r"Paul Erd{\H o}s")),
     ),
     "German, transliterated": (
         by("Über die Lösung großer Gleichungssysteme", ("Jürgen Groß", "A. Weiß")),
@@ -86,10 +73,6 @@ SAME = {
     "family names of two words": (
         by(authors=("Maria Garcia-Molina", "Gabriel García Márquez")),
         by(authors=("M. Garcia Molina", "G. García")),
-    ),
-    "mathematics": (
-        by(r"Improved bounds for $k$-means++ in $\mathbb{R}^d$ with $O(n\log n)$ queries"),
-        by("Improved bounds for k-means++ in R^d with O(n log n) queries"),
     ),
     "chemistry": (
         by("Role of Ca<sup>2+</sup> in &alpha;-synuclein aggregation of neurons"),
@@ -152,7 +135,6 @@ DIFFERENT = {
         by("Planning", ("L. Ada", "T. Grace"), year=2023),
     ),
     "another version of a system": swapped("v7", "v8", "YOLO", ": trainable, real-time detectors"),
-    "the second version of a system": swapped("", "V2", "PlanNet", ": Planning Networks"),
     "another release": swapped("Tenth", "Eleventh", "The ", " Data Release of the Open Sky Survey"),
     "another energy": swapped("7", "13", "Jet production in collisions at ", " TeV"),
     "Teil": swapped("1", "2", "Einführung in die Planung, Teil ", ""),
@@ -161,11 +143,6 @@ DIFFERENT = {
     "a comment and its reply": (
         by(f'Comment on "{TITLE}"', ("Emmy Noether",)),
         by(f'Reply to Comment on "{TITLE}"'),
-    ),
-    "a correction": (by(abstract=ABSTRACT), by(f"Author Correction: {TITLE}", abstract=ABSTRACT)),
-    "an erratum with its reference": (
-        by(year=2020),
-        by(f"Erratum: {TITLE} [Phys. Rev. Lett. 120, 1 (2018)]", year=2020),
     ),
     "a retraction": (by(abstract=ABSTRACT), by(f"Retraction Note: {TITLE}")),
     "its supporting information": (by(), by(f"Supporting Information: {TITLE}")),

@@ -139,10 +139,6 @@ NOT_SURE = {
         by(*AUTHORS, venue="VLDB", year=1999),
         by(*AUTHORS, venue="VLDB Journal", year=2001),
     ),
-    "a report on each year's workshop": (
-        by("Ada Lovelace", title="Report on the Second Workshop on Planning", year=2002),
-        by("Ada Lovelace", title="Report on the Third Workshop on Planning", year=2003),
-    ),
     "a column by the same people in the same place and year": (
         by(*AUTHORS, title="Reminiscences on Influential Papers", venue="SIGMOD Record", year=2002),
         by(*AUTHORS, title="Reminiscences on Influential Papers", venue="SIGMOD Record", year=2002),
