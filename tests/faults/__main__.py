@@ -28,7 +28,6 @@ from tests.faults.grid import (
     BOUNDARIES,
     STORES,
     Cell,
-    boundaries,
     cells,
     is_tested,
     left_out,
@@ -192,16 +191,6 @@ def _tables(wanted: Sequence[Cell], results: Sequence[Verdict]) -> str:
     ]
     for (harm, why), count in sorted(reasons.items()):
         lines.append(f"| {harm} | {why} | {count['sqlite']} | {count['postgresql']} |")
-    lines += ["", "| scene | its boundaries |", "| --- | --- |"]
-    for scene, points in boundaries().items():
-        grouped: dict[str, list[str]] = {}
-        for point in points:
-            thing, _, step = point.rpartition(": ")
-            grouped.setdefault(thing or step, []).extend([step] if thing else [])
-        said = "; ".join(
-            f"{thing}: {', '.join(steps)}" if steps else thing for thing, steps in grouped.items()
-        )
-        lines.append(f"| {scene} | {said} |")
     return "\n".join(lines)
 
 

@@ -20,9 +20,21 @@ from monitor.store.digests import deliveries
 from tests.faults.points import Order
 from tests.faults.process import KILLED
 from tests.faults.process import run as run_killed
-from tests.faults.scenes import MORNING, OPEN, Scene, Stage, at, by_mail, mailed, paper, posted
+from tests.faults.scenes import (
+    MORNING,
+    OPEN,
+    Scene,
+    Stage,
+    at,
+    by_mail,
+    by_slack,
+    by_webhook,
+    mailed,
+    paper,
+    posted,
+)
 from tests.house import Clock, House, dump
-from tests.servers.slack import TOKEN, Fault
+from tests.servers.slack import Fault
 from tests.servers.smtp import Action, Drop, Kept, closed_port
 
 ADA, GRACE = "ada@example.org", "grace@example.org"
@@ -66,16 +78,12 @@ class Mailed(Way):
 
 class Hooked(Way):
     def connect(self, house: House, stage: Stage) -> None:
-        channel = {"kind": "slack", "webhook": stage.slack.webhook}
-        house.settings["channels"] = {"team": channel}
-        house.settings["subscriptions"]["lab"]["channels"] = ["team"]
+        by_webhook(house, stage)
 
 
 class Posted(Way):
     def connect(self, house: House, stage: Stage) -> None:
-        house.settings["slack"] = {"token": TOKEN, "base_url": stage.slack.base_url}
-        house.settings["channels"] = {"team": {"kind": "slack", "channel": "C0PAPERS1"}}
-        house.settings["subscriptions"]["lab"]["channels"] = ["team"]
+        by_slack(house, stage)
 
 
 ONE, TWO = dict.fromkeys((ADA,), ()), dict.fromkeys((ADA, GRACE), ())

@@ -14,7 +14,7 @@ import socket
 import ssl
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from email import message_from_bytes, policy
@@ -30,7 +30,7 @@ import yaml
 from monitor.model import Delivery, DeliveryState
 from monitor.signing import KeyRing
 from monitor.store.digests import deliveries, outbox, suppressions
-from monitor.store.engine.database import Database
+from monitor.store.engine.database import Database, Transaction
 from tests.faults import process
 from tests.faults.points import Order
 from tests.house import SATURDAY, House
@@ -204,12 +204,8 @@ def mailed(stage: Stage, folder: Path) -> Copies:
 def mailed_and_clicked(stage: Stage, folder: Path) -> Copies:
     """Count papers by reader, and the wish of somebody who clicked."""
     found = mailed(stage, folder)
-    database = opened(folder)
-    try:
-        with database.reading() as tx:
-            kept = suppressions.listing(tx, MORNING + timedelta(days=2), CLICKER)
-    finally:
-        database.close()
+    with reading(folder) as tx:
+        kept = suppressions.listing(tx, MORNING + timedelta(days=2), CLICKER)
     found.update((one.recipient, one.subscription) for one in kept if one.until is None)
     return found
 
@@ -281,12 +277,8 @@ class Scene:
 
         What waits behind it, the rest of the same digest, then goes out.
         """
-        database = opened(folder)
-        try:
-            with database.reading() as tx:
-                unknown = outbox.list_unknown(tx)
-        finally:
-            database.close()
+        with reading(folder) as tx:
+            unknown = outbox.list_unknown(tx)
         later = "--now", at(now + timedelta(hours=5))
         for one in unknown:
             there = self.is_there(stage, one)
@@ -486,13 +478,22 @@ class BackedUp(ByMail):
     words = ("backup", "copy.db")
 
 
+def by_slack(house: House, stage: Stage) -> None:
+    house.settings["slack"] = {"token": TOKEN, "base_url": stage.slack.base_url}
+    house.settings["channels"] = {"team": {"kind": "slack", "channel": "C0PAPERS1"}}
+    house.settings["subscriptions"]["lab"]["channels"] = ["team"]
+
+
+def by_webhook(house: House, stage: Stage) -> None:
+    house.settings["channels"] = {"team": {"kind": "slack", "webhook": stage.slack.webhook}}
+    house.settings["subscriptions"]["lab"]["channels"] = ["team"]
+
+
 class BySlack(Scene):
     """So much news that it takes a message and a reply in its thread."""
 
     def prepare(self, house: House, stage: Stage) -> None:
-        house.settings["slack"] = {"token": TOKEN, "base_url": stage.slack.base_url}
-        house.settings["channels"] = {"team": {"kind": "slack", "channel": "C0PAPERS1"}}
-        house.settings["subscriptions"]["lab"]["channels"] = ["team"]
+        by_slack(house, stage)
         house.settings["subscriptions"]["lab"]["max"] = SLACK_PAPERS
         house.run()
         house.add("1.txt", *(paper(n, sentences=4) for n in range(1, SLACK_PAPERS + 1)))
@@ -516,7 +517,7 @@ class ByWebhook(BySlack):
     def prepare(self, house: House, stage: Stage) -> None:
         super().prepare(house, stage)
         house.settings.pop("slack")
-        house.settings["channels"] = {"team": {"kind": "slack", "webhook": stage.slack.webhook}}
+        by_webhook(house, stage)
 
 
 class AsPages(Scene):
@@ -697,24 +698,20 @@ def repeats(came: Copies) -> int:
     return most.total()
 
 
-def opened(folder: Path) -> Database:
+@contextmanager
+def reading(folder: Path) -> Iterator[Transaction]:
+    """Open the store of an installation to look into it."""
     result: dict[str, Any] = yaml.safe_load((folder / "monitor.yaml").read_text("utf-8"))
-    return Database(result.get("store", f"sqlite:///{folder / 'data' / 'monitor.db'}"))
+    database = Database(result.get("store", f"sqlite:///{folder / 'data' / 'monitor.db'}"))
+    with closing(database), database.reading() as tx:
+        yield tx
 
 
 def standing(folder: Path) -> Counter[DeliveryState]:
-    database = opened(folder)
-    try:
-        with database.reading() as tx:
-            return Counter(deliveries.counts(tx))
-    finally:
-        database.close()
+    with reading(folder) as tx:
+        return Counter(deliveries.counts(tx))
 
 
 def open_runs(folder: Path) -> int:
-    database = opened(folder)
-    try:
-        with database.reading() as tx:
-            return tx.scalar(sa.text("SELECT count(*) FROM run WHERE finished_at IS NULL")) or 0
-    finally:
-        database.close()
+    with reading(folder) as tx:
+        return tx.scalar(sa.text("SELECT count(*) FROM run WHERE finished_at IS NULL")) or 0

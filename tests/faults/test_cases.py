@@ -13,7 +13,7 @@ from monitor.model import DeliveryState
 from monitor.store.digests import deliveries, digests, outbox
 from tests.faults import process
 from tests.faults.points import Order
-from tests.faults.scenes import SCENES, Stage, at, opened
+from tests.faults.scenes import SCENES, Stage, at, reading
 from tests.house import AGENTS, House, newest_digest
 from tests.patience import PATIENCE
 from tests.servers.smtp import Hold, ScriptedSmtp
@@ -22,13 +22,9 @@ MAIL = SCENES["mail"]
 
 
 def periods(folder: Path) -> list[str]:
-    database = opened(folder)
-    try:
-        with database.reading() as tx:
-            found = newest_digest(tx)
-            return [found.period] * digests.count(tx, "lab") if found else []
-    finally:
-        database.close()
+    with reading(folder) as tx:
+        found = newest_digest(tx)
+        return [found.period] * digests.count(tx, "lab") if found else []
 
 
 def test_K01_killed_before_the_digest_is_committed_there_is_none_and_the_next_makes_it(

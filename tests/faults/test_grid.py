@@ -5,15 +5,10 @@ These are the cells with SIGKILL and SQLite; `make faults` runs all of them.
 
 from __future__ import annotations
 
-import threading
-from collections import Counter
-
 import pytest
 
 from tests.faults.grid import Cell, boundaries, cells, is_tested, left_out, traced
-from tests.faults.points import InjectedError, Order, Points
 from tests.faults.scenes import SCENES, Stage
-from tests.patience import PATIENCE
 
 KILLS = [cell for cell in cells() if is_tested(cell) and not left_out(cell)]
 
@@ -29,34 +24,6 @@ def test_there_are_boundaries_of_every_kind():
     assert len(named) >= 60
     for kind in ("fetch", "chunk", "matches", "digest", "smtp", "slack", "page", "migration"):
         assert any(name.startswith(kind) for name in named)
-
-
-class Overtaken(Counter[str]):
-    """Counts that others read, too, before whoever has read them writes."""
-
-    def __getitem__(self, name: str) -> int:
-        count = super().__getitem__(name)
-        threading.Event().wait(0.001)
-        return count
-
-
-def test_of_many_that_reach_a_boundary_at_the_same_time_one_is_harmed():
-    points, harmed = Points(Order("x", "raise", 10)), []
-    points.hits = Overtaken()
-
-    def reach() -> None:
-        for _ in range(10):
-            try:
-                points.reach("x")
-            except InjectedError as fault:
-                harmed.append(fault)
-
-    threads = [threading.Thread(target=reach) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(PATIENCE)
-    assert (len(harmed), points.hits["x"]) == (1, 40)
 
 
 @pytest.mark.parametrize("cell", KILLS, ids=str)
