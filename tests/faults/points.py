@@ -21,6 +21,7 @@ import signal
 import smtplib
 import socket
 import sqlite3
+import subprocess
 import sys
 import threading
 from collections import Counter
@@ -29,6 +30,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import sqlalchemy as sa
@@ -308,14 +310,14 @@ def _smtp(points: Points) -> None:
 
 
 def _sendmail(points: Points) -> None:
-    from monitor.channels.email.sendmail import Sendmail
+    from monitor.channels.email import sendmail
 
-    program: Any = Sendmail
-    start, read_status = program._start, program._read_status
+    module: Any = sendmail
+    read_status = module.Sendmail._read_status
 
-    def _start(self: Any, *result: Any) -> Any:
+    def start(*result: Any, **named: Any) -> Any:
         points.reach("sendmail: begin", _unreachable)
-        process = start(self, *result)
+        process = subprocess.Popen(*result, **named)
         points.reach("sendmail: started")
         return process
 
@@ -323,8 +325,8 @@ def _sendmail(points: Points) -> None:
         points.reach("sendmail: ended")
         return read_status(self, *result)
 
-    program._start = _start
-    program._read_status = _read_status
+    module.subprocess = SimpleNamespace(**{**vars(subprocess), "Popen": start})
+    module.Sendmail._read_status = _read_status
 
 
 def _verb(text: str) -> str:
