@@ -42,19 +42,18 @@ def test_a_run_is_kept_whatever_came_of_it(store: Database) -> None:
     assert reading(store, runs.last_start, "other") is None
 
 
-def test_an_open_run_counts_as_asked_and_not_as_finished(store: Database) -> None:
-    run_id = writing(store, runs.start, OPEN)
-    writing(store, runs.save, run_id, replace(OPEN, seen=3))
-    assert reading(store, runs.since, NOW - DAY, NOW + DAY) == []
-    assert reading(store, runs.last_start, "feed") == NOW
-
-
-def test_a_run_with_nothing_to_do_is_discarded_only_while_open(store: Database) -> None:
+def test_an_open_run_counts_as_asked_and_is_discarded_when_it_had_nothing_to_do(
+    store: Database,
+) -> None:
     kept = ran(store)
-    with store.writing() as tx:
-        runs.discard(tx, runs.start(tx, OPEN))
-        runs.discard(tx, 1)
+    run_id = writing(store, runs.start, replace(OPEN, started=NOW + HOUR))
+    writing(store, runs.save, run_id, replace(OPEN, seen=3))
+    assert reading(store, runs.last_start, "feed") == NOW + HOUR
+    for number in (run_id, 1):
+        assert reading(store, runs.since, NOW - DAY, NOW + DAY) == [kept]
+        writing(store, runs.discard, number)
     assert reading(store, runs.since, NOW - DAY, NOW + DAY) == [kept]
+    assert reading(store, runs.last_start, "feed") == NOW
 
 
 def test_a_first_reading_is_over_when_it_is_said_to_be_and_for_good(store: Database) -> None:
@@ -111,15 +110,10 @@ def test_an_incident_opens_once_and_ends_once(store: Database) -> None:
         assert ended.ended_at == NOW + DAY
         assert incidents.end_incident(tx, "source feed", "failing", NOW + DAY) is None
         assert incidents.open_incidents(tx) == []
+        assert incidents.unnotified(tx) == [ended]  # one notice of its beginning and its end
+        incidents.mark_notified(tx, [ended], NOW + DAY)
+        assert incidents.unnotified(tx) == []
         assert incidents.open_incident(tx, "source feed", "failing", NOW + DAY, "again")
-
-
-def test_a_short_incident_takes_one_notice(store: Database) -> None:
-    writing(store, incidents.open_incident, "source feed", "failing", NOW, "x")
-    writing(store, incidents.end_incident, "source feed", "failing", NOW + HOUR)
-    [both] = writing(store, incidents.unnotified)
-    writing(store, incidents.mark_notified, [both], NOW + DAY)
-    assert writing(store, incidents.unnotified) == []
 
 
 def test_unclear_ends_of_several_at_the_same_time_are_all_counted(store: Database) -> None:
