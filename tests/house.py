@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -152,7 +153,7 @@ class House:
 
     def command(self, *words: str, env: Mapping[str, str] | None = None) -> Said:
         """Run the command line as a process of its own, at this house's time."""
-        return Said(self.process(*words, env=env))
+        return Said.by(self.process(*words, env=env))
 
     def process(self, *words: str, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
         self.write()
@@ -185,12 +186,19 @@ def all_papers(tx: Transaction) -> list[StoredPaper]:
     return [stored for stored in every if not stored.purged]
 
 
+@dataclass(frozen=True)
 class Said:
     """What a command printed, and the status that it ended with."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self.out, self.err = process.communicate(timeout=PATIENCE)
-        self.status = process.returncode
+    status: int
+    out: str
+    err: str
+
+    @classmethod
+    def by(cls, process: subprocess.Popen[str]) -> Said:
+        """Wait for the end of a process."""
+        out, err = process.communicate(timeout=PATIENCE)
+        return cls(process.returncode, out, err)
 
     @property
     def json(self) -> Any:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,26 +14,13 @@ import pytest
 import structlog
 
 from monitor.cli import main
-from tests.house import AGENTS, BANDITS, House
+from tests.house import AGENTS, BANDITS, House, Said
 
 SUNDAY = "2026-11-22T09:00+00:00"
 
 
-@dataclass(frozen=True)
-class Heard:
-    """What a command said, and the status that it ended with."""
-
-    status: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
 class Say(Protocol):
-    def __call__(self, *words: str) -> Heard: ...
+    def __call__(self, *words: str) -> Said: ...
 
 
 @pytest.fixture
@@ -47,7 +32,7 @@ def say(
     monkeypatch.delenv("PAPER_MONITOR_CONFIG", raising=False)
     monkeypatch.setattr(tempfile, "tempdir", str(house.folder))  # for the pages of rehearsals
 
-    def say(*words: str) -> Heard:
+    def say(*words: str) -> Said:
         house.write()
         capsys.readouterr()
         monkeypatch.setattr(sys, "argv", ["paper-monitor", *words])
@@ -57,7 +42,7 @@ def say(
         except SystemExit as end:
             status = end.code or 0
         said = capsys.readouterr()
-        return Heard(status, said.out, said.err)
+        return Said(status, said.out, said.err)
 
     yield say
     structlog.reset_defaults()

@@ -113,7 +113,7 @@ def test_ctrl_c_finishes_the_hand_off_under_way_and_begins_no_other(
         assert "finishing work in progress" in process.stderr.readline()
     finally:
         answer.set()
-    said = Said(process)
+    said = Said.by(process)
     assert (said.status, said.out) == (130, "")
     assert "Traceback" not in said.err
     assert [mail.recipient for mail in smtp.received] == ["ada@example.org"]
@@ -130,7 +130,7 @@ def test_ctrl_c_while_a_source_lets_us_wait(house: House):
         process = house.process("ingest", "slow")
         web.wait_for_requests(1)
         process.send_signal(signal.SIGINT)
-        said = Said(process)
+        said = Said.by(process)
         release.set()
     assert (said.status, said.out) == (130, "")
     assert "Traceback" not in said.err

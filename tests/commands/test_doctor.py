@@ -140,9 +140,8 @@ def test_the_store_and_the_configuration_are_looked_at() -> None:
         files = [house.folder / "monitor.yaml", house.folder / "data" / "monitor.db"]
         for path in (*files, house.folder, house.folder / "data"):
             path.chmod(0o755)
-        checks = house.command("doctor", "--json").json["checks"]
-    [said] = [one["message"] for one in checks if one["name"] == "permissions"]
-    assert all(str(path) in said for path in files)
+        message = examined(house)["permissions"].message
+    assert all(str(path) in message for path in files)
 
 
 @pytest.mark.parametrize(
@@ -168,12 +167,10 @@ def test_whether_socket_mode_can_connect_is_said(
     """A fault of it is none of the channel's: digests are still posted."""
     house.settings["slack"] = {"token": TOKEN, "base_url": slack.base_url, "app_token": token}
     house.settings["channels"]["team"] = {"kind": "slack", "channel": "C0PAPERS1"}
-    house.run()
-    command = house.command("doctor", "--json")
-    checks = {one["name"]: one for one in command.json["checks"]}
-    assert says in checks["slack answers"]["message"] and token not in str(checks)
-    assert checks["slack answers"]["ok"] is (token == APP_TOKEN)
-    assert checks["channel team"]["ok"]
+    checks = examined(house)
+    assert says in checks["slack answers"].message and token not in str(checks)
+    assert checks["slack answers"].ok is (token == APP_TOKEN)
+    assert checks["channel team"].ok
 
 
 def test_a_killed_worker_is_no_fault_while_another_does_its_work(house: House) -> None:
