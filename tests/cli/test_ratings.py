@@ -23,14 +23,19 @@ def verdicts(say: Say) -> list[tuple[str, str]]:
     ]
 
 
-def test_an_answer_is_stored_once_and_taken_back(lab: House, say: Say) -> None:
+def test_an_answer_is_stored_once_beside_a_saved_paper_and_taken_back(lab: House, say: Say) -> None:
     for _ in range(2):
         assert say("papers", "rate", TITLE, "up").status == 0
         assert verdicts(say) == [(TITLE, "wanted")]
     assert "wanted" in say("papers", "rated").out
     say("papers", "rate", TITLE, "down")
     assert verdicts(say) == [(TITLE, "unwanted")]
+    say("papers", "save", TITLE)
+    [paper] = say("papers", "saved", "--json").json["papers"]
+    assert paper["title"] == TITLE
+    assert "Teaching" in say("papers", "saved", "--format", "bibtex").out
     say("papers", "rate", TITLE, "none")
+    assert say("papers", "saved", "--json").json == {"papers": []}
     assert verdicts(say) == []
 
 
@@ -50,16 +55,6 @@ def test_several_subscriptions_have_to_be_distinguished(lab: House, say: Say) ->
     assert (refused.status, "ada" in refused.err) == (2, True)
     assert say("papers", "rate", TITLE, "up", "--subscription", "ada").status == 0
     assert say("papers", "rate", TITLE, "up", "--subscription", "nobody").status == 2
-
-
-def test_saved_papers_are_listed_and_exported(lab: House, say: Say) -> None:
-    assert say("papers", "saved", "--json").json == {"papers": []}
-    say("papers", "save", TITLE)
-    [paper] = say("papers", "saved", "--json").json["papers"]
-    assert paper["title"] == TITLE
-    assert "Teaching" in say("papers", "saved", "--format", "bibtex").out
-    say("papers", "rate", TITLE, "none")
-    assert say("papers", "saved", "--json").json == {"papers": []}
 
 
 def test_a_library_and_a_table_are_rated(lab: House, say: Say) -> None:
