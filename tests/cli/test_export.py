@@ -284,15 +284,8 @@ def test_json_has_what_a_page_shows() -> None:
     assert json.loads(written("json")) == {"papers": []}
 
 
-@pytest.fixture
-def lab(house: House) -> House:
-    house.add("1.txt", AGENTS, BANDITS)
-    house.ingest()
-    return house
-
-
 @pytest.mark.parametrize("format_", FORMATS)
-def test_a_search_is_exported(lab: House, say: Say, format_: str) -> None:
+def test_a_search_is_exported(lived: House, say: Say, format_: str) -> None:
     said = say("papers", "agents", "--format", format_)
     assert said.status == 0 and AGENTS[0] in said.out and BANDITS[0] not in said.out
     limited = say("papers", "--format", format_, "--limit", "1")

@@ -135,35 +135,40 @@ def test_restore(lived: House, say: Say):
     assert say("papers", "--json").json["papers"] != []
 
 
-def test_retry(house: House, say: Say, smtp: ScriptedSmtp):
-    house.by_mail(smtp.port)
-    house.add("1.txt", AGENTS)
-    house.run()
-    smtp.script["rcpt"].append("550 5.1.1 nobody of that name")
-    result = say("run", "--json", "--now", SUNDAY)
-    [attempt] = result.json["digests"][0]["deliveries"]
-    assert (result.status, attempt["state"]) == (1, "failed")
-    assert "nobody of that name" in attempt["error"]
-    assert (result.json["digests"][0]["period"], attempt["channel"]) == ("2026-11-22", "email")
-    again = say("deliveries", "retry", "1", "--json", "--now", SUNDAY)
-    assert differences(again.json, {"deliveries": OUTBOX}) == []
-    assert (again.status, again.json["deliveries"][0]["state"]) == (0, "sent")
-    assert say("deliveries", "retry", "1", "--now", SUNDAY).status == 2
-
-
-@pytest.mark.parametrize(("fate", "mails"), [("sent", 0), ("resend", 1)])
-def test_resolve(house: House, say: Say, smtp: ScriptedSmtp, fate: str, mails: int):
+@pytest.mark.parametrize(
+    ("step", "answer", "state", "line", "mails"),
+    [
+        ("rcpt", "550 5.1.1 nobody of that name", "failed", "retry 1", 1),
+        ("dot", Drop(), "unknown", "resolve 1 sent", 0),
+        ("dot", Drop(), "unknown", "resolve 1 resend", 1),
+    ],
+)
+def test_a_delivery_is_settled_once(
+    house: House,
+    say: Say,
+    smtp: ScriptedSmtp,
+    step: str,
+    answer: str | Drop,
+    state: str,
+    line: str,
+    mails: int,
+):
     house.by_mail(smtp.port, unknown="hold")
     house.add("1.txt", AGENTS)
     house.run()
-    smtp.script["dot"].append(Drop())
+    smtp.script[step].append(answer)
     result = say("run", "--json", "--now", SUNDAY)
-    assert result.json["digests"][0]["deliveries"][0]["state"] == "unknown"
-    assert result.status == 1
-    settled = say("deliveries", "resolve", "1", fate, "--json", "--now", SUNDAY)
+    [digest] = result.json["digests"]
+    [attempt] = digest["deliveries"]
+    assert (result.status, digest["period"]) == (1, "2026-11-22")
+    assert (attempt["state"], attempt["channel"]) == (state, "email")
+    assert isinstance(answer, Drop) or "nobody of that name" in attempt["error"]
+    command = ("deliveries", *line.split(), "--json", "--now", SUNDAY)
+    settled = say(*command)
+    assert differences(settled.json, {"deliveries": OUTBOX}) == []
     assert (settled.status, settled.json["deliveries"][0]["state"]) == (0, "sent")
     assert len(smtp.received) == mails
-    assert say("deliveries", "resolve", "1", fate, "--now", SUNDAY).status == 2
+    assert say(*command).status == 2
 
 
 def test_what_read_says_of_a_paper(house: House, say: Say):

@@ -33,7 +33,9 @@ def undecided(lived: House, say: Say, monkeypatch: pytest.MonkeyPatch) -> House:
     return lived
 
 
-def test_undecided_records_are_listed_with_their_text(undecided: House, say: Say) -> None:
+def test_undecided_records_are_listed_and_a_problem_until_they_are_stored(
+    undecided: House, say: Say
+) -> None:
     heard = say("papers", "undecided", "--json")
     shape = named("source document raw_id error version read tried record")
     assert differences(heard.json["undecided"], [shape]) == [] and heard.json["runs"] == []
@@ -41,9 +43,6 @@ def test_undecided_records_are_listed_with_their_text(undecided: House, say: Say
     assert (record["source"], record["document"]) == ("page", "3.txt")
     assert (record["record"]["title"], record["record"]["abstract"]) == FOLDING
     assert FOLDING[0] in say("papers", "undecided").out
-
-
-def test_status_has_a_problem_until_they_are_stored(undecided: House, say: Say) -> None:
     heard = say("status", "--json")
     assert (heard.status, heard.json["sources"][0]["undecided"]) == (1, 1)
     assert any("1 record that could not be decided" in one for one in heard.json["problems"])

@@ -56,18 +56,25 @@ def test_a_day_of_the_service(house: House, smtp: ScriptedSmtp) -> None:
     assert ("runs", "ok", "page") not in later and later["papers",] == 3
 
 
-def test_what_waits_is_counted(house: House, smtp: ScriptedSmtp) -> None:
-    house.by_mail(smtp.port)
+def test_what_waits_is_counted_and_no_label_names_a_recipient(
+    house: House, smtp: ScriptedSmtp
+) -> None:
+    house.by_mail(smtp.port, "ada@example.org", "bob@example.org", unknown="hold")
     house.add("1.txt", AGENTS)
     house.run()
-    smtp.script["rcpt"].append("451 4.2.1 come again")
+    smtp.script["rcpt"] += ["451 4.2.1 come again"]
+    smtp.script["dot"] += [Drop()]
     house.clock.move(hours=2)
     house.run()
     house.clock.move(minutes=1)
     found = scraped(house)
     assert found["queue_length", "deliver"] == found["deliveries", "retry"] == 1
+    assert found["deliveries", "unknown"] == 1
     assert found["delivery_wait_seconds",] == 60
     assert found["queue_length", "match"] == found["queue_length", "search"] == 0
+    with house.opened() as app:
+        text = metrics(app.runtime).decode()
+    assert not any(name in text for name in ("@", "ada", "bob", "lab"))
 
 
 def test_jobs_that_no_worker_has_taken_are_counted(house: House, postgres_url: str) -> None:
@@ -97,17 +104,3 @@ def test_a_failing_source_the_service_and_an_empty_store(house: House) -> None:
     table = re.findall(r"^\| `(paper_monitor_\w+)`", OPERATIONS.read_text("utf-8"), re.MULTILINE)
     assert set(table) == names, "each metric is in the documentation"
     assert CONTENT_TYPE.startswith("text/plain; version=")
-
-
-def test_no_label_names_a_recipient(house: House, smtp: ScriptedSmtp) -> None:
-    house.by_mail(smtp.port, unknown="hold")
-    house.add("1.txt", AGENTS)
-    house.run()
-    smtp.script["dot"].append(Drop())
-    house.clock.move(hours=2)
-    house.run()
-    with house.opened() as app:
-        [(_, _, recipient)] = {one for one in app.runtime.recipients if one[0] == "lab"}
-        text = metrics(app.runtime).decode()
-    assert 'deliveries{state="unknown"} 1.0' in text
-    assert recipient not in text and "@" not in text and "lab" not in text
