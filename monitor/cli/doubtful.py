@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.markup import escape
 from rich.text import Text
 
-from monitor.cli.opening import open_configured
+from monitor.cli.opening import open_to_read
 from monitor.cli.options import Call, full_command
 from monitor.cli.terminal import console, facts
 from monitor.commands.json_output import Answer, pick
@@ -53,7 +53,7 @@ class Doubts:
 
 
 def papers_doubtful(call: Call) -> None:
-    with open_configured(call) as app:
+    with open_to_read(call) as app:
         doubts = find_doubtful(app.runtime)
     document = {
         "doubtful": [_json(doubtful, call.config) for doubtful in doubts.listed],
