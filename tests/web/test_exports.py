@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from prometheus_client.parser import text_string_to_metric_families
 from structlog.testing import capture_logs
 
+from monitor.commands import paper_search
 from monitor.store.engine import schema
 from monitor.web.pages import exports
 from tests.house import AGENTS, BANDITS, FOLDING, House
@@ -154,6 +155,7 @@ def test_an_export_ends_after_so_many_papers(house: House, monkeypatch: pytest.M
     house.add("1.txt", AGENTS, BANDITS, FOLDING)
     house.run()
     monkeypatch.setattr(exports, "MAX_PAPERS", 2)
+    monkeypatch.setattr(paper_search, "_LOADED_AT_ONCE", 1)
     with pages(house) as (_, client):
         assert len(client.get("/papers.json").json()["papers"]) == 2
 
