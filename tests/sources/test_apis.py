@@ -170,12 +170,6 @@ def test_partial_and_impossible_dates_of_crossref(
     assert (f"{at:%Y-%m-%d}" if at else None) == published
 
 
-def test_a_work_of_a_year_long_over_is_older_though_its_doi_is_new() -> None:
-    paper = only(Crossref, works(issued=parts(1981)))
-    assert (paper.year, paper.published) == (1981, datetime(1981, 1, 1, tzinfo=UTC))
-    assert record_of(paper, "works").day is None
-
-
 def test_a_work_has_the_day_or_the_month_that_is_given() -> None:
     month, day = parts(2021, 7), parts(2021, 7, 8)
     paper = only(Crossref, works(issued=month))
@@ -184,13 +178,6 @@ def test_a_work_has_the_day_or_the_month_that_is_given() -> None:
     assert (stored.day, stored.month, stored.precision) == (None, date(2021, 7, 1), "month")
     both = only(Crossref, works(issued=month, **{"published-online": day}))
     assert record_of(both, "works").day == datetime(2021, 7, 8, tzinfo=UTC)
-
-
-@pytest.mark.parametrize(("year", "day"), [(1981, datetime(1981, 1, 1, tzinfo=UTC)), (2025, None)])
-def test_a_paper_of_a_year_long_over_is_older(year: int, day: datetime | None) -> None:
-    record = {"paperId": "a", "title": "T", "year": year, "publicationDate": None}
-    paper = only(SemanticScholar, record)
-    assert (paper.published, paper.year, record_of(paper, "s2").day) == (day, year, None)
 
 
 def preprint(doi: str, version: str) -> bytes:
@@ -243,13 +230,6 @@ def test_surrogates_alone_can_be_stored() -> None:
 )
 def test_names_in_natural_order(name: str, expected: str) -> None:
     assert given_name_first(name) == expected
-
-
-def test_F10_of_a_cut_answer_the_records_before_the_cut_are_kept() -> None:
-    whole = (FIXTURES / "crossref" / "works.json").read_bytes()
-    reading = read(Crossref, whole[: whole.index(b"10.1000/null.date")])
-    assert [paper.title for paper in reading.papers][1:] == ["Only a year"]
-    assert not reading.complete and not reading.error
 
 
 # ── what programs save, and the services' older and other answers ───────────────────

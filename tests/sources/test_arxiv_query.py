@@ -7,10 +7,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from monitor.http.client import HttpClient
 from monitor.sources import arxiv
 from monitor.sources.arxiv import Arxiv, ArxivOptions
-from tests.servers.web import Answer, Asked, MisbehavingServer
+from tests.servers.web import Answer, Asked
+from tests.sources.conftest import Service
 from tests.sources.scenario import read
 from tests.sources.test_harvest import Reader
 
@@ -56,37 +56,35 @@ def page(numbers: list[int], total: int, begin: int = 0) -> bytes:
     ).encode()
 
 
-def reader(web: MisbehavingServer, door: HttpClient, overlap_days: int = 1) -> Reader:
+def reader(service: Service, overlap_days: int = 1) -> Reader:
     options = ArxivOptions(
         query="all:root AND cat:cs.LG",
-        url=web.url(""),
+        url=service.web.url(""),
         allow_private=True,
         overlap_days=overlap_days,
     )
-    return Reader(Arxiv("arxiv", options, door, lambda: NOW))
+    return Reader(Arxiv("arxiv", options, service.door, lambda: NOW))
 
 
-def test_all_pages_of_a_query_are_read_and_the_last_moves_the_state(
-    web: MisbehavingServer, door: HttpClient
-) -> None:
+def test_all_pages_of_a_query_are_read_and_the_last_moves_the_state(service: Service) -> None:
     api = Api("20250527", "20250528", "20250528", "20250530", "20250602")
-    web.decides("*", api.answer)
-    found = reader(web, door)
+    service.web.decides("*", api.answer)
+    found = reader(service)
     assert found.run() == [f"Paper {n}" for n in range(5)] and not found.errors
     assert [asked["start"] for asked in api.asked] == ["0", "2", "4"]
     assert api.asked[0]["search_query"] == (
         "(all:root AND cat:cs.LG) AND submittedDate:[202505260000 TO 202506022359]"
     )
     assert found.state == {"until": NOW.isoformat()}
-    longer = reader(web, door, overlap_days=14)
+    longer = reader(service, overlap_days=14)
     longer.state = found.state
     longer.run()
     assert "submittedDate:[202505190000 TO" in api.asked[-1]["search_query"]
 
 
-def test_no_results_are_a_success(web: MisbehavingServer, door: HttpClient) -> None:
-    web.decides("*", Api().answer)
-    found = reader(web, door)
+def test_no_results_are_a_success(service: Service) -> None:
+    service.web.decides("*", Api().answer)
+    found = reader(service)
     assert found.run() == [] and not found.errors
     assert found.state == {"until": NOW.isoformat()}
 
@@ -105,26 +103,24 @@ def test_no_results_are_a_success(web: MisbehavingServer, door: HttpClient) -> N
     ],
 )
 def test_F01_an_empty_or_false_page_in_the_middle_moves_nothing(
-    web: MisbehavingServer, door: HttpClient, body: bytes, content_type: str
+    service: Service, body: bytes, content_type: str
 ) -> None:
     api = Api(*["20250528"] * 5)
     false = Answer(body=body, headers={"Content-Type": content_type})
-    web.decides("*", lambda a: false if "start=2" in a.target else api.answer(a))
-    found = reader(web, door)
+    service.web.decides("*", lambda a: false if "start=2" in a.target else api.answer(a))
+    found = reader(service)
     found.state = before = {"until": (NOW - DAY).isoformat()}
     found.run()
-    assert found.state == before and len(web.requests) == 2
-    web.decides("*", api.answer)
+    assert found.state == before and len(service.web.requests) == 2
+    service.web.decides("*", api.answer)
     found.run()
     assert set(found.papers) == {f"Paper {n}" for n in range(5)}
     assert found.state == {"until": NOW.isoformat()}
 
 
-def test_more_results_than_can_be_asked_for_are_refused(
-    web: MisbehavingServer, door: HttpClient
-) -> None:
-    web.decides("*", lambda _: Answer(body=page([1], 10_001)))
-    found = reader(web, door)
+def test_more_results_than_can_be_asked_for_are_refused(service: Service) -> None:
+    service.web.decides("*", lambda _: Answer(body=page([1], 10_001)))
+    found = reader(service)
     found.run()
     assert "narrow the query" in found.errors[0] and found.state == {}
 

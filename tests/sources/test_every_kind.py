@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from xml.sax.saxutils import escape
 
 import pytest
 
+from monitor.model import record_of
 from monitor.sources import sandbox
 from monitor.sources.arxiv import Arxiv
 from monitor.sources.base import Source
@@ -235,11 +236,23 @@ def test_F13_dates_that_no_paper_can_have_are_dropped(kind: type[Source], docume
         assert {f"{at:%Y-%m-%d}" for at in dates} == (days if has_dates else set())
 
 
-def test_F13_a_year_that_is_not_yet_is_no_year_of_a_record() -> None:
-    (document,) = (document for kind, document in AS_XML if kind is Oai)
-    for year, year_read in (("2099", None), ("2025", 2025)):
-        (paper,) = read(Oai, written(document, DAY=year)).papers
-        assert paper.year == year_read
+@pytest.mark.parametrize(
+    ("kind", "document"),
+    [
+        (Crossref, '{"DOI": "10.1000/x", "title": ["T"], "issued": {"date-parts": [["DAY"]]}}'),
+        (SemanticScholar, '{"paperId": "a", "title": "T", "year": "DAY"}'),
+        *((kind, document) for kind, document in AS_XML if kind is Oai),
+    ],
+)
+def test_F13_a_paper_of_a_year_alone_is_older_if_it_is_long_over(
+    kind: type[Source], document: str
+) -> None:
+    for year, day in (("1981", datetime(1981, 1, 1, tzinfo=UTC)), ("2025", None)):
+        (paper,) = read(kind, written(document, DAY=year)).papers
+        assert (paper.published, paper.year) == (day, int(year))
+        assert record_of(paper, "s").day is None
+    if kind is Oai:
+        assert read(kind, written(document, DAY="2099")).papers[0].year is None
 
 
 def test_F17_names_are_texts_however_many_there_are() -> None:

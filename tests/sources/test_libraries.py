@@ -7,7 +7,6 @@ import random
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, date, datetime
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import bibtexparser
@@ -16,7 +15,6 @@ import rispy
 
 from monitor.errors import DocumentError, MonitorError
 from monitor.model import Document, record_of
-from monitor.sources import pubmed as pubmed_kind
 from monitor.sources.base import Source
 from monitor.sources.bibtex import BibTex
 from monitor.sources.dblp import Dblp
@@ -589,12 +587,13 @@ def test_a_long_time_is_read_in_pieces_that_pubmed_can_list(service: Service) ->
         (b'{"esearchresult": {"ERROR": "Search Backend failed"}}', "Backend failed"),
         (b"<html>busy</html>", "not a response of PubMed's search"),
         (libraries.searched(range(3), total=9), "found 9 records and named 3"),
+        (libraries.searched(total=5_001), r"5,001 records for 2025-05-02.*narrow the query"),
     ],
 )
 def test_F06_a_search_that_failed_is_no_empty_day(
     service: Service, body: bytes, words: str
 ) -> None:
-    service.web.answers(search("2025/05/02", "2025/06/01"), body=body)
+    service.web.decides("*", lambda _: Answer(body=body))
     with pytest.raises(DocumentError, match=words):
         list(service.open(PubMed, query="water").find({}))
 
@@ -617,26 +616,3 @@ def test_a_query_that_dblp_cannot_list_is_refused(service: Service) -> None:
     service.web.answers(page(2025, 0), body=libraries.dblp_json(total=10_001))
     with pytest.raises(DocumentError, match="narrow the query"):
         loaded(service.open(Dblp, query="attention", url=service.web.url("/api")), {})
-
-
-def test_a_day_that_pubmed_cannot_list_is_refused(service: Service) -> None:
-    service.web.decides("*", lambda _: Answer(body=libraries.searched(total=5_001)))
-    with pytest.raises(DocumentError, match=r"5,001 records for 2025-05-02.*narrow the query"):
-        loaded(service.open(PubMed, query="water"), {})
-
-
-def test_a_run_fetches_no_more_batches_of_pubmed_than_it_may(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(PubMed, "enough_pages", 2)
-    monkeypatch.setattr(pubmed_kind, "MAX_WINDOW_RECORDS", 200)
-
-    def answers(asked: Any) -> Answer:
-        if "efetch" in asked.target:
-            return Answer(body=libraries.pubmed(range(3)))
-        many = "mindate=2025%2F05%2F02&maxdate=2025%2F06%2F01" in asked.target
-        return Answer(body=libraries.searched(range(150), total=900 if many else 150))
-
-    service.web.decides("*", answers)
-    first, second = loaded(service.open(PubMed, query="water"), {})
-    assert not first.validators and second.validators == {"until": "2025-05-17T00:00:00+00:00"}

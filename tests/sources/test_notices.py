@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from monitor.model import Document, Paper
+from monitor.model import CONCERN, Document, Paper
 from monitor.sources import sandbox
 from monitor.sources.base import Source
 from monitor.sources.crossref import Crossref
@@ -30,128 +30,109 @@ def read(kind: type[Source], content: bytes | str) -> list[Paper]:
     return list(reading.papers)
 
 
-def crossref(**fields: object) -> Paper:
-    record = {"DOI": "10.1000/n", "title": ["Sand Moves"], "type": "journal-article"} | fields
-    [paper] = read(Crossref, json.dumps({"message": {"total-results": 1, "items": [record]}}))
-    return paper
-
-
-def europepmc(types: list[str], *notes: dict[str, str]) -> Paper:
-    record = {"id": "9", "source": "MED", "title": "Sand Moves"}
-    record |= {"pubTypeList": {"pubType": types}}  # type: ignore[dict-item]
-    record |= {"commentCorrectionList": {"commentCorrection": notes}}  # type: ignore[dict-item]
-    [paper] = read(EuropePmc, json.dumps({"hitCount": 1, "resultList": {"result": [record]}}))
-    return paper
+CITED = article(9, "Sand Moves", types=["Published Erratum"], refs={"ErratumFor": None})
+JOURNAL = ["Journal Article"]
 
 
 @pytest.mark.parametrize(
-    ("types", "refs", "type_", "about"),
+    ("types", "refs", "type_", "about", "withdrawn"),
     [
-        (["Journal Article", "Review"], {}, "journal article", {}),
-        (["Retraction of Publication"], {"RetractionOf": 7}, "retraction", {"pmid": "7"}),
-        (["Retraction Notice"], {"RetractionOf": 7}, "retraction", {"pmid": "7"}),
-        (["Published Erratum"], {"ErratumFor": 7, "Cites": 8}, "correction", {"pmid": "7"}),
-        (["Published Erratum"], {}, "correction", {}),
+        ([*JOURNAL, "Review"], {}, "journal article", {}, False),
+        (["Retraction of Publication"], {"RetractionOf": 7}, "retraction", {"pmid": "7"}, False),
+        (["Retraction Notice"], {"RetractionOf": 7}, "retraction", {"pmid": "7"}, False),
+        (["Published Erratum"], {"ErratumFor": 7, "Cites": 8}, "correction", {"pmid": "7"}, False),
+        (["Published Erratum"], {}, "correction", {}, False),
         (
-            ["Expression of Concern", "Journal Article"],
+            ["Expression of Concern", *JOURNAL],
             {"ExpressionOfConcernFor": 7},
             "expression of concern",
             {"pmid": "7"},
+            False,
         ),
-        (["Journal Article", "Comment"], {"CommentOn": 7}, "comment", {"pmid": "7"}),
+        ([*JOURNAL, "Comment"], {"CommentOn": 7}, "comment", {"pmid": "7"}, False),
         (
             ["Comment", "Retraction of Publication"],
             {"CommentOn": 6, "RetractionOf": 7},
             "retraction",
             {"pmid": "7"},
+            False,
         ),
-        (["Journal Article"], {"PartialRetractionOf": 7}, "correction", {"pmid": "7"}),
+        (JOURNAL, {"PartialRetractionOf": 7}, "correction", {"pmid": "7"}, False),
+        (JOURNAL, {"CommentIn": 7, "ErratumIn": 8, "UpdateOf": 6}, "journal article", {}, False),
         (
-            ["Journal Article"],
-            {"CommentIn": 7, "ErratumIn": 8, "UpdateOf": 6},
+            [*JOURNAL, "Retracted Publication"],
+            {"RetractionIn": 7},
             "journal article",
             {},
+            True,
         ),
     ],
 )
-def test_pubmed_says_what_a_notice_is_about(types, refs, type_, about) -> None:
+def test_pubmed_says_what_a_notice_is_about(types, refs, type_, about, withdrawn) -> None:
     [paper] = read(PubMed, articles(article(9, "Sand Moves", types=types, refs=refs)))
-    assert (paper.type, paper.about, paper.withdrawn) == (type_, about, False)
-
-
-def test_pubmed_says_that_an_article_is_retracted() -> None:
-    types = ["Journal Article", "Retracted Publication"]
-    [paper] = read(
-        PubMed, articles(article(9, "Sand Moves", types=types, refs={"RetractionIn": 7}))
-    )
-    assert (paper.type, paper.about, paper.withdrawn) == ("journal article", {}, True)
+    assert (paper.type, paper.about, paper.withdrawn) == (type_, about, withdrawn)
 
 
 def test_the_doi_in_a_reference_of_pubmed_is_what_a_notice_is_about() -> None:
-    record = article(9, "Sand Moves", types=["Published Erratum"], refs={"ErratumFor": None})
-    record = record.replace("J Sand. 2020;1:1", "J Sand. 2020;1:1. doi: 10.1000/P.1.")
+    record = CITED.replace("J Sand. 2020;1:1", "J Sand. 2020;1:1. doi: 10.1000/P.1.")
     [paper] = read(PubMed, articles(record))
     assert (paper.type, paper.about) == ("correction", {"doi": "10.1000/p.1"})
 
 
+def update(type_: str, *dois: str) -> dict[str, object]:
+    return {"update-to": [{"DOI": doi, "type": type_} for doi in dois]}
+
+
 @pytest.mark.parametrize(
-    ("fields", "type_", "about"),
+    ("fields", "type_", "about", "withdrawn"),
     [
-        ({}, "journal article", {}),
-        ({"type": "posted-content", "subtype": "preprint"}, "preprint", {}),
-        (
-            {"update-to": [{"DOI": "10.1000/P", "type": "retraction"}]},
-            "retraction",
-            {"doi": "10.1000/p"},
-        ),
-        (
-            {"update-to": [{"DOI": f"10.1000/{n}", "type": "erratum"} for n in "pq"]},
-            "correction",
-            {"doi": ("10.1000/p", "10.1000/q")},
-        ),
-        (
-            {"update-to": [{"DOI": "10.1000/p", "type": "expression_of_concern"}]},
-            "expression of concern",
-            {"doi": "10.1000/p"},
-        ),
-        (
-            {"update-to": [{"DOI": "10.1000/p", "type": "new_version"}]},
-            "journal article",
-            {},
-        ),
+        ({}, "journal article", {}, False),
+        ({"type": "posted-content", "subtype": "preprint"}, "preprint", {}, False),
+        (update("retraction", "10.1000/P"), "retraction", {"doi": "10.1000/p"}, False),
+        (update("erratum", "10.1/p", "10.1/q"), "correction", {"doi": ("10.1/p", "10.1/q")}, False),
+        (update("expression_of_concern", "10.1/p"), CONCERN, {"doi": "10.1/p"}, False),
+        (update("new_version", "10.1/p"), "journal article", {}, False),
+        (update("retraction", "10.1000/N"), "journal article", {}, True),  # its own DOI
         (
             {"relation": {"is-comment-on": [{"id-type": "doi", "id": "10.1000/P"}]}},
             "comment",
             {"doi": "10.1000/p"},
+            False,
         ),
         (
             {"relation": {"is-review-of": {"id": "10.1000/P"}}, "type": "peer-review"},
             "comment",
             {"doi": "10.1000/p"},
+            False,
         ),
-        ({"update-to": "nonsense", "relation": [1]}, "journal article", {}),
+        ({"update-to": "nonsense", "relation": [1]}, "journal article", {}, False),
     ],
 )
-def test_crossref_says_what_a_notice_is_about(fields, type_, about) -> None:
-    paper = crossref(**fields)
+def test_crossref_says_what_a_notice_is_about(fields, type_, about, withdrawn) -> None:
+    record = {"DOI": "10.1000/n", "title": ["Sand Moves"], "type": "journal-article"} | fields
+    [paper] = read(Crossref, json.dumps([record]))
+    assert (paper.type, paper.about, paper.withdrawn) == (type_, about, withdrawn)
+
+
+@pytest.mark.parametrize(
+    ("types", "note", "type_", "about"),
+    [
+        (["Published Erratum"], ("7", "MED", "Erratum for"), "correction", {"pmid": "7"}),
+        (
+            ["retraction-of-publication", *JOURNAL],
+            ("PMC7", "PMC", "Retraction of"),
+            "retraction",
+            {"pmcid": "PMC7"},
+        ),
+        (["research-article", *JOURNAL], ("7", "MED", "Comment in"), "research article", {}),
+    ],
+)
+def test_europe_pmc_says_what_a_notice_is_about(types, note, type_, about) -> None:
+    comments = [dict(zip(("id", "source", "type"), note, strict=True))]
+    record = {"id": "9", "source": "MED", "title": "Sand Moves", "pubTypeList": {"pubType": types}}
+    record["commentCorrectionList"] = {"commentCorrection": comments}
+    [paper] = read(EuropePmc, json.dumps([record]))
     assert (paper.type, paper.about, paper.withdrawn) == (type_, about, False)
-
-
-def test_a_retraction_under_the_doi_of_the_article_itself_withdraws_it() -> None:
-    paper = crossref(**{"update-to": [{"DOI": "10.1000/N", "type": "retraction"}]})
-    assert (paper.type, paper.about, paper.withdrawn) == ("journal article", {}, True)
-
-
-def test_europe_pmc_says_what_a_notice_is_about() -> None:
-    note = {"id": "7", "source": "MED", "type": "Erratum for"}
-    paper = europepmc(["Published Erratum"], note)
-    assert (paper.type, paper.about, paper.withdrawn) == ("correction", {"pmid": "7"}, False)
-    note = {"id": "PMC7", "source": "PMC", "type": "Retraction of"}
-    paper = europepmc(["retraction-of-publication", "Journal Article"], note)
-    assert (paper.type, paper.about, paper.withdrawn) == ("retraction", {"pmcid": "PMC7"}, False)
-    note = {"id": "7", "source": "MED", "type": "Comment in"}
-    paper = europepmc(["research-article", "Journal Article"], note)
-    assert (paper.type, paper.about) == ("research article", {})
 
 
 @pytest.mark.parametrize(
@@ -166,7 +147,7 @@ def test_europe_pmc_says_what_a_notice_is_about() -> None:
 )
 def test_openalex_says_what_kind_of_work_it_is(fields, type_, withdrawn) -> None:
     record = {"id": "https://openalex.org/W1", "title": "Sand Moves"} | fields
-    [paper] = read(OpenAlex, json.dumps({"results": [record]}))
+    [paper] = read(OpenAlex, json.dumps([record]))
     assert (paper.type, paper.withdrawn) == (type_, withdrawn)
 
 

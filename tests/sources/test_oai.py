@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from monitor.model import Paper, Reading, record_of
+from monitor.model import Paper, Reading
 from monitor.sources.arxiv import Arxiv
 from monitor.sources.base import Source
 from monitor.sources.fields.names import without_affiliations
@@ -106,13 +106,6 @@ def test_F01_F06_answers_without_records_are_failures(content: bytes, error: str
 
 
 # ── documents with faults ───────────────────────────────────────────────────────────
-
-
-def test_F02_a_cut_list_keeps_the_records_before_the_cut() -> None:
-    whole = oai(records("A", "B", "C"))
-    reading = read(Oai, whole[: whole.rindex(b"<title>C")])
-    assert titles(reading) == ["A", "B"]
-    assert not (reading.complete or reading.error)
 
 
 @pytest.mark.parametrize(
@@ -255,15 +248,6 @@ def test_a_note_about_a_record_is_no_abstract() -> None:
 def test_the_venue_of_a_repository_ends_at_the_first_semicolon() -> None:
     more = "<source>ISSN 1234-5678</source><source>Journal of Sand; Vol. 2 (2020); 1-9</source>"
     assert of_repository(more).venue == "Journal of Sand"
-
-
-@pytest.mark.parametrize(("year", "older"), [(2020, True), (2025, False)])
-def test_of_a_year_alone_a_paper_of_a_repository_is_older_if_it_is_long_over(
-    year: int, older: bool
-) -> None:
-    paper = of_repository(f"<date>{year}</date>")
-    assert (paper.year, record_of(paper, "repository").day) == (year, None)
-    assert (paper.published is not None) == older
 
 
 def test_the_earliest_date_of_a_repository_is_that_of_publication() -> None:

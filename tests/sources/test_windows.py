@@ -17,6 +17,7 @@ from monitor.http.client import HttpClient
 from monitor.model import Document
 from monitor.sources.api.records import ApiSource
 from monitor.sources.api.windows import PageRequest, Window
+from monitor.sources.arxiv import Arxiv
 from monitor.sources.base import Source
 from monitor.sources.biorxiv import BioRxiv, MedRxiv
 from monitor.sources.crossref import Crossref
@@ -46,10 +47,10 @@ def query(request: Request) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(urlsplit(request.target).query).items()}
 
 
-def pages(web: MisbehavingServer, *bodies: bytes) -> None:
+def pages(web: MisbehavingServer, *pages: bytes | Answer) -> None:
     """Answer one request after the other, whatever is asked."""
-    left = iter(bodies)
-    web.decides("*", lambda _: Answer(body=next(left)))
+    left = (page if isinstance(page, Answer) else Answer(body=page) for page in pages)
+    web.decides("*", lambda _: next(left))
 
 
 # ── windows ─────────────────────────────────────────────────────────────────────────
@@ -124,12 +125,14 @@ def test_an_outage_of_weeks_is_filled_in_pieces_that_survive_a_restart(service: 
     assert days[-1][1] == "2025-06-01" and documents[-1].validators == DONE
 
 
-def test_F01_a_failed_page_ends_the_run_and_moves_nothing(service: Service) -> None:
+def test_F01_F02_a_failed_page_ends_the_run_and_moves_nothing(service: Service) -> None:
+    end = answer(Crossref, 2, 2, **{"total-results": 4})
     whole = answer(Crossref, 2, **{"total-results": 4, "next-cursor": "c"})
     for broken in (
         b"<html>502</html>",
         b'{"status": "failed", "message": "no"}',
-        answer(Crossref, 2, 2, **{"total-results": 4})[:-20],
+        end[:-20],
+        Answer(body=end, length=len(end) + 9),  # the transfer is cut
         b"",
     ):
         pages(service.web, whole, broken)
@@ -155,13 +158,6 @@ def test_F01_an_empty_page_of_a_service_that_reports_papers_is_a_failure(
     service.web.decides("*", lambda _: Answer(body=json.dumps(body).encode()))
     with pytest.raises(DocumentError, match="empty although it says that there are 9"):
         loaded(service.open(kind, **settings), {})
-
-
-def test_F02_a_page_whose_transfer_was_cut_moves_nothing(service: Service) -> None:
-    body = answer(Crossref, 2, **{"total-results": 2})
-    service.web.decides("*", lambda _: Answer(body=body, length=len(body) + 9))
-    documents = loaded(service.open(Crossref, query="x"), YESTERDAY)
-    assert [document.validators for document in documents] == [YESTERDAY]
 
 
 def test_F01_a_piece_that_failed_is_not_passed_over(service: Service) -> None:
@@ -319,6 +315,11 @@ def test_a_url_with_a_query_is_one_document(service: Service) -> None:
         (PubMed, {"query": "x", "overlap_days": -1}, "greater than or equal to 1"),
         (Dblp, {}, "needs `query:`"),
         (Dblp, {"query": "x", "years": 0}, "greater than or equal to 1"),
+        (Arxiv, {}, "needs `categories:` or `query:`"),
+        (Arxiv, {"categories": ["cs.LG/"]}, "not an arXiv category"),
+        (Arxiv, {"categories": ["biology"]}, "not an arXiv category"),
+        (Arxiv, {"query": "x", "categories": ["cs.LG"]}, "either `categories:` or `query:`"),
+        (Arxiv, {"query": "x", "path": "y"}, "or `path:`"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(
