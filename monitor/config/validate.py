@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -338,9 +338,7 @@ class _Validator:
             for detail in error.errors(include_url=False):
                 path = (*where, *detail["loc"])
                 if detail["type"] == "extra_forbidden":
-                    *section, name = detail["loc"]
-                    names = _setting_names(_nested_section(model, section))
-                    self.refuse_unknown(path[:-1], [str(name)], names)
+                    self.refuse_unknown(path[:-1], [str(path[-1])], ())
                     continue
                 cause = detail.get("ctx", {}).get("error")
                 lines = cause.lines if isinstance(cause, WrongQueryError) else 0
@@ -379,15 +377,6 @@ def _setting_names(model: type[BaseModel]) -> list[str]:
     """Return the settings of a model as the file writes them."""
     ours = ("name", "options")
     return [field.alias or name for name, field in model.model_fields.items() if name not in ours]
-
-
-def _nested_section(model: type[BaseModel], where: Iterable[int | str]) -> type[BaseModel]:
-    """Return the settings that stand at a place within others."""
-    for name in where:
-        annotation = model.model_fields[str(name)].annotation
-        kinds = [kind for kind in (annotation, *get_args(annotation)) if isinstance(kind, type)]
-        [model] = [kind for kind in kinds if issubclass(kind, BaseModel)]
-    return model
 
 
 def _pick(raw: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -118,7 +118,13 @@ def compose(
         resting = set()
         if not ignore_backoff:
             resting = stored_incidents.resting(tx, incidents.NOT_COMPOSED, now)
-        looked_at = may_be_due(tx, selected, None if early else now, resting, every=not names)
+        asked_for = [entry.name for entry in selected] if names else None
+        states = subscriptions.states(tx, asked_for, None if early else now)
+    looked_at = [
+        (entry, states[entry.name])
+        for entry in (selected if states else ())
+        if entry.name in states and incidents.subscription(entry.name) not in resting
+    ]
     try:
         done = _compose_each(runtime, looked_at, now, early, on_failure, on_digest)
     finally:
@@ -163,7 +169,9 @@ def _compose_each(
             _record_failure(runtime, subscription.name, fault, now)
             on_failure(subscription.name, fault)
     try:
-        set_next_due(runtime, later)
+        if later:
+            with runtime.database.writing() as tx:
+                subscriptions.set_next_due(tx, later)
     except StoreError as fault:
         log.warning("next due times not recorded", error=str(fault))
     return done
@@ -258,7 +266,7 @@ def _digest(
 def _about(runtime: Runtime, subscription: Subscription) -> AboutSubscription:
     rules, settings = runtime.sections, subscription.settings
     return AboutSubscription(
-        title=settings.title if runtime.titles[settings.title] == 1 else "",
+        title=settings.title,
         topics=tuple(rules[name].title if name in rules else name for name in subscription.topics),
         schedule=settings.schedule,
         contact=_contact(runtime.settings),
@@ -388,23 +396,6 @@ def find_chunks(runtime: Runtime, batch_size: int | None) -> list[int]:
     return sorted({0, *(number // batch_size for number, name in names if name in due)})
 
 
-def may_be_due(
-    tx: Transaction,
-    selected: Sequence[Subscription],
-    at: datetime | None,
-    resting: Collection[str],
-    *,
-    every: bool,
-) -> list[tuple[Subscription, SubscriptionState]]:
-    """Return the subscriptions that may be due at a time, with their states; none that rest.
-
-    Without a time, all. With `every`, `selected` is all that are configured.
-    """
-    states = subscriptions.states(tx, None if every else [s.name for s in selected], at)
-    awake = {name for name in states if incidents.subscription(name) not in resting}
-    return [(s, states[s.name]) for s in selected if s.name in awake] if awake else []
-
-
 def find_next_due(
     subscription: Subscription, state: SubscriptionState, now: datetime
 ) -> Iterator[NextDue]:
@@ -421,13 +412,6 @@ def find_next_due(
             subscription.schedule, subscription.settings.timezone, _last_slot(subscription, state)
         ).due_at
     yield state, subscription.settings.schedule, subscription.settings.timezone, after
-
-
-def set_next_due(runtime: Runtime, entries: Sequence[NextDue]) -> None:
-    """Note when subscriptions have to be looked at again."""
-    if entries:
-        with runtime.database.writing() as tx:
-            subscriptions.set_next_due(tx, entries)
 
 
 def find_slot(

@@ -7,9 +7,9 @@ import logging
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import structlog
@@ -75,32 +75,19 @@ def deliver_group(
         swallows = _swallows(tx, group)
     attempted: list[int] = []
     if swallows:
-        attempted = _run(Round(runtime, group, names, 1, most, until_sent=True), 1)
+        attempted = Round(runtime, group, names, 1, most, until_sent=True).send_all()
         with runtime.database.reading() as tx:
             if _swallows(tx, group):
                 return attempted
     server = runtime.mail_server(group)
     at_once = _waiting(runtime, names, server.connections if server else 1)
     left = None if most is None else most - len(attempted)
-    return attempted + _run(Round(runtime, group, names, at_once, left), at_once)
+    return attempted + Round(runtime, group, names, at_once, left).send_all()
 
 
 def _swallows(tx: Transaction, group: str) -> bool:
     """Say whether the last hand-offs of a group had no clear end: then one at a time is tried."""
     return stored_incidents.unclear(tx, group) >= retry_policy.UNCLEAR_LIMIT
-
-
-def _run(sending: Round, at_once: int) -> list[int]:
-    if not at_once:
-        return []
-    try:
-        with ThreadPoolExecutor(at_once, thread_name_prefix=sending.group) as pool:
-            jobs = [pool.submit(sending.run) for _ in range(at_once)]
-        for job in jobs:
-            job.result()
-    finally:
-        sending.end()
-    return sending.attempted
 
 
 def _names(runtime: Runtime, group: str) -> set[str]:
@@ -118,6 +105,7 @@ CLAIMED_PER_SENDER = 4
 RECORD_RETRY_SECONDS = (1, 2, 5, 10, 20, 30, 60, 120)
 
 
+@dataclass(eq=False)
 class Round:
     """One round of an outage group: threads that each claim, send and record one delivery a time.
 
@@ -125,31 +113,36 @@ class Round:
     before the last byte leaves and before the next delivery is claimed.
     """
 
-    def __init__(
-        self,
-        runtime: Runtime,
-        group: str,
-        names: Collection[str],
-        at_once: int,
-        most: int | None,
-        *,
-        until_sent: bool = False,
-    ) -> None:
-        self.runtime = runtime
-        self.group = group
-        self.names = names
-        self.attempted: list[int] = []
-        self._begun = itertools.count()
-        self._most = most
-        self._until_sent = until_sent
-        self._ahead = 1 if at_once <= 1 else CLAIMED_PER_SENDER * at_once
-        self._claimed: list[Delivery] = []
-        self._claiming = threading.Lock()
-        self._over = threading.Event()
-        self._is_down = False
-        self._together = Together(runtime.database, expected=at_once // 2)
-        with runtime.database.reading() as tx:
+    runtime: Runtime
+    group: str
+    names: Collection[str]
+    at_once: int
+    most: int | None
+    until_sent: bool = False
+    attempted: list[int] = field(default_factory=list)
+    _begun: Iterator[int] = field(default_factory=itertools.count)
+    _claimed: list[Delivery] = field(default_factory=list)
+    _claiming: threading.Lock = field(default_factory=threading.Lock)
+    _over: threading.Event = field(default_factory=threading.Event)
+    _is_down: bool = False
+
+    def __post_init__(self) -> None:
+        self._together = Together(self.runtime.database, expected=self.at_once // 2)
+        with self.runtime.database.reading() as tx:
             self._wrong = {incident.subject for incident in stored_incidents.open_incidents(tx)}
+
+    def send_all(self) -> list[int]:
+        """Send in as many threads as are allowed; return the ids of what was attempted."""
+        if not self.at_once:
+            return []
+        try:
+            with ThreadPoolExecutor(self.at_once, thread_name_prefix=self.group) as pool:
+                jobs = [pool.submit(self.run) for _ in range(self.at_once)]
+            for job in jobs:
+                job.result()
+        finally:
+            self._let_go()
+        return self.attempted
 
     def run(self) -> None:
         """Send until nothing is left, or another thread has ended the round."""
@@ -169,7 +162,7 @@ class Round:
             self._over.set()
             raise
 
-    def end(self) -> None:
+    def _let_go(self) -> None:
         """Let go of what was claimed ahead and not begun."""
         left = [delivery.id for delivery in self._claimed]
         if left:
@@ -179,7 +172,7 @@ class Round:
     def _goes_on(self) -> bool:
         if self._over.is_set() or self.runtime.stopping.is_set():
             return False
-        return self._most is None or next(self._begun) < self._most
+        return self.most is None or next(self._begun) < self.most
 
     def _claim(self) -> Delivery | None:
         """Return the next delivery; several are claimed at a time where several are sent so."""
@@ -193,8 +186,9 @@ class Round:
 
     def _claim_on(self, names: Collection[str]) -> list[Delivery]:
         now, owner = self.runtime.clock.now(), self.runtime.owner.id
+        ahead = 1 if self.at_once <= 1 else CLAIMED_PER_SENDER * self.at_once
         with self.runtime.database.writing() as tx:
-            return outbox.claim(tx, owner, now, names, self._ahead)
+            return outbox.claim(tx, owner, now, names, ahead)
 
     def _seconds_left(self, channel: str) -> float:
         """Return the seconds until a channel may be sent to; a next round knows them, too."""
@@ -306,7 +300,7 @@ class Round:
             stored_incidents.end_incident(tx, self.group, DOWN, now)
         if any(outcome.state is DeliveryState.SENT for outcome in outcomes):
             stored_incidents.reset_unclear(tx, self.group)
-            if self._until_sent:
+            if self.until_sent:
                 self._over.set()
         if not unclear:
             return

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from importlib.metadata import version
 from itertools import groupby
+from operator import attrgetter
 
 import structlog
 
@@ -25,7 +26,6 @@ from monitor.model import (
     Reading,
     Run,
     RunOutcome,
-    UndecidedRecord,
 )
 from monitor.pipeline import incidents
 from monitor.pipeline.cleanup import fill_blocks
@@ -351,6 +351,10 @@ def retry_all(
         return list(_retry(runtime, name, None, on_progress))
 
 
+# Records that agree in these are tried as one chunk.
+_CIRCUMSTANCES = attrgetter("document", "first_run", "at")
+
+
 def _retry(
     runtime: Runtime,
     name: str,
@@ -368,14 +372,10 @@ def _retry(
         if not records:
             return
         after = undecided.place_of(records[-1])
-        for (document, first_run, at), chunk in groupby(records, key=_chunk_of):
+        for (document, first_run, at), chunk in groupby(records, key=_CIRCUMSTANCES):
             configured = runtime.sources[name]
             recorder = RunRecorder(runtime, configured, first_run, on_progress=on_progress)
             recorder.start()
             papers = [undecided.paper_of(record) for record in chunk]
             recorder.store(papers, document, decided_at=at)
             yield recorder.finish(RunOutcome.RETRIED, document=document)
-
-
-def _chunk_of(record: UndecidedRecord) -> tuple[str, FirstRun | None, datetime]:
-    return record.document, record.first_run, record.at

@@ -83,9 +83,9 @@ def sync_subscriptions(runtime: Runtime) -> None:
         activated = runtime.activation_hash, subscriptions.changed_at(tx)
         outbox.suppress_missing(tx, runtime.recipients, now)
         suppressions.withhold(tx, now)
-        if unsolved := stored_incidents.open_incidents(tx):
+        if stored_incidents.open_incidents(tx):
             living = incidents.subjects(runtime)
-            if shared_store.goes_on(tx, unsolved):
+            if shared_store.find_rivals_now(tx):
                 living.add(incidents.STORE)
             stored_incidents.end_obsolete(tx, living, now)
     # Subscriptions that were kept are removed once the other configuration is out of use.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
@@ -242,11 +242,6 @@ class Runtime:
             name: SourceLabel(entry.settings.title, entry.source.search_site or default)
             for name, entry in self.sources.items()
         }
-
-    @cached_property
-    def titles(self) -> Counter[str]:
-        """How many subscriptions have each title: one that several have names none."""
-        return Counter(subscription.settings.title for subscription in self.subscriptions)
 
     @cached_property
     def sharing(self) -> frozenset[str]:

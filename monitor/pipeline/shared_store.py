@@ -17,7 +17,6 @@ import structlog
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import incidents as stored_incidents
-from monitor.store.digests.incidents import Incident
 from monitor.store.engine import processes
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.processes import Activation
@@ -48,7 +47,7 @@ def take_turn(tx: Transaction, runtime: Runtime) -> None:
     if newest is not None and newest.config_hash == config_hash:
         return
     processes.record_activation(tx, config_hash, runtime.origin)
-    rivals = find_rivals(processes.activations(tx), datetime.now(UTC))
+    rivals = find_rivals_now(tx)
     if rivals is None:
         return
     now, error = runtime.clock.now(), _describe(rivals)
@@ -56,11 +55,9 @@ def take_turn(tx: Transaction, runtime: Runtime) -> None:
         log.warning("store used by two configurations", error=error)
 
 
-def goes_on(tx: Transaction, unsolved: Sequence[Incident]) -> bool:
-    """Return whether one of these open incidents is of two configurations that still take turns."""
-    if all(incident.kind != incidents.SHARED for incident in unsolved):
-        return False
-    return find_rivals(processes.activations(tx), datetime.now(UTC)) is not None
+def find_rivals_now(tx: Transaction) -> tuple[Activation, Activation] | None:
+    """Return two configurations that take turns on a store."""
+    return find_rivals(processes.activations(tx), datetime.now(UTC))
 
 
 def keeps_others(tx: Transaction, runtime: Runtime) -> bool:

@@ -112,7 +112,7 @@ def install(order: Order) -> None:
 # and a test says so.
 TRANSACTIONS = {
     "monitor.pipeline.compose._ask_about_the_clock": "clock",
-    "monitor.pipeline.compose.set_next_due": "next due",
+    "monitor.pipeline.compose._compose_each": "next due",
     "monitor.pipeline.freeze.freeze": "digest",
     "monitor.pipeline.compose._record_failure": "composed badly",
     "monitor.pipeline.freeze.notify": "operator notified",
@@ -122,7 +122,7 @@ TRANSACTIONS = {
     "monitor.pipeline.deliver.Round._hand_off": "hand-off",
     "monitor.pipeline.deliver.Round._put_back": "outcome",
     "monitor.pipeline.deliver.Round._record_batch": "outcome",
-    "monitor.pipeline.deliver.Round.end": "claim put back",
+    "monitor.pipeline.deliver.Round._let_go": "claim put back",
     "monitor.pipeline.settle_deliveries.settle_open": "settling",
     "monitor.pipeline.settle_deliveries.resolve": "settled by hand",
     "monitor.pipeline.source_health.note_gap": "gap",
