@@ -5,7 +5,7 @@ r"""Kind `bibtex`: BibTeX and BibLaTeX files, as reference managers and publishe
       year = 2024             the last comma may be missing
     }
 
-bibtexparser reads one block after the other, so that a broken one affects no other.
+One block is read after the other, so that a broken one affects no other.
 """
 
 from __future__ import annotations
@@ -261,6 +261,7 @@ _JOIN = re.compile(r"\s*+#\s*+")
 # Braces after a backslash count for BibTeX: so they do where the entry is broken without them.
 _SIGNS = (re.compile(r'(?<!\\)[{}"]'), re.compile(r'[{}]|(?<!\\)"'))
 _ESCAPED_BRACE = re.compile(r"\\[{}]")
+_CLOSING_QUOTE = re.compile(r'"(?=\s*+[,})#])')
 _CUT = "unexpectedly reached end of file"
 
 
@@ -340,7 +341,10 @@ def _read_value(block: str, at: int, signs: re.Pattern[str]) -> tuple[tuple[str,
 
 
 def _end_of_part(block: str, at: int, signs: re.Pattern[str]) -> int:
-    """Return the end of a part in braces, in quotes or bare; 0 if it has none."""
+    """Return the end of a part in braces, in quotes or bare; 0 if it has none.
+
+    Where the braces in quotes do not match, the quotes end it.
+    """
     opening = block[at : at + 1]
     if opening not in ("{", '"'):
         bare = _BARE.match(block, at)
@@ -350,4 +354,5 @@ def _end_of_part(block: str, at: int, signs: re.Pattern[str]) -> int:
         depth += {"{": 1, "}": -1}.get(sign[0], 0)
         if depth <= 0 and sign[0] == ('"' if opening == '"' else "}"):
             return sign.end()
-    return 0
+    closing = _CLOSING_QUOTE.search(block, at + 1) if opening == '"' else None
+    return closing.end() if closing else 0

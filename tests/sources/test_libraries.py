@@ -372,6 +372,7 @@ def on(year: int, month: int, day: int) -> datetime:
         ("year=2018, month={April 25}", "published", on(2018, 4, 25)),
         ("year=2018, month={4}", "published", on(2018, 4, 1)),
         ("year=2018, month={4}, day={31}", "published", on(2018, 4, 1)),
+        ('journal="{Stars {of $x$}", year=2018', "venue", "Stars of $x$"),
         (r"journal={\apj}", "venue", "Astrophysical Journal"),
         (r"journal={{\apj}}", "venue", "Astrophysical Journal"),
         (r"journal={\apj{}}", "venue", "Astrophysical Journal"),
