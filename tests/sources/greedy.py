@@ -12,8 +12,6 @@ from monitor.model import Document, FirstRun, Paper, Reading
 from monitor.sources.api.values import Record
 from monitor.sources.base import Source
 from monitor.sources.crossref import Crossref
-from monitor.sources.oai.envelope import Record as OaiRecord
-from monitor.sources.oai.source import Oai
 
 
 class Greedy(Source):
@@ -43,13 +41,6 @@ class Greedy(Source):
             case b"raise":
                 raise KeyError("nobody thought of it")
         return Reading((Paper(f"read by {os.getpid()}"),))
-
-
-class DeadlyOai(Oai):
-    """Ends the process that reads a record."""
-
-    def convert(self, record: OaiRecord) -> Paper:
-        os._exit(3)
 
 
 class DeadlyApi(Crossref):

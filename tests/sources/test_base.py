@@ -224,7 +224,11 @@ def test_a_url_source_without_a_door_is_a_failure() -> None:
         ("one α\n".encode() + "naïve".encode("latin-1"), "one α\nnaïve", True),
         ("é".encode()[:1], "", False),
         ("a\né".encode("utf-16")[:-1], "a\n", False),
-        ("α β".encode("utf-8-sig"), "α β", True),
+        *(("a β".encode(form), "a β", True) for form in ("utf-8-sig", "utf-16", "utf-32")),
+        *(
+            ("a plain text".encode(form), "a plain text", True)
+            for form in ("utf-16-le", "utf-16-be")
+        ),
         (b"", "", True),
     ],
 )

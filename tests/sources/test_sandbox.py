@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from threading import Thread
 
 import pytest
 
 from monitor.errors import DocumentError
-from monitor.http.client import HttpClient
 from monitor.model import Document
 from monitor.sources import sandbox
-from monitor.sources.base import Source
 from monitor.sources.ris import Ris
 from tests.patience import PATIENCE
-from tests.servers.web import MisbehavingServer
-from tests.sources.greedy import DeadlyApi, DeadlyOai, Greedy
+from tests.sources.conftest import Service
+from tests.sources.greedy import DeadlyApi, Greedy
 from tests.sources.scenario import NOW, opened
 
 FILL = b" " * (sandbox.MAX_BYTES_HERE + 1)
@@ -110,24 +107,13 @@ def test_F06_one_document_that_is_slow_holds_up_no_other(tmp_path: Path) -> None
     os.close(end)
 
 
-OAI_PAGE = (
-    b'<OAI-PMH xmlns="http://www.openarchives.org/OAI/2.0/"><ListRecords><record><header>'
-    b"<identifier>oai:x:1</identifier></header><metadata><dc><title>T</title></dc></metadata>"
-    b"</record></ListRecords></OAI-PMH>"
-)
 API_PAGE = b'{"status": "ok", "message": {"total-results": 1, "items": [{"title": ["T"]}]}}'
 
 
-@pytest.mark.parametrize(("kind", "page"), [(DeadlyOai, OAI_PAGE), (DeadlyApi, API_PAGE)])
 def test_F06_a_page_of_a_harvest_that_breaks_its_reader_breaks_nothing_else(
-    kind: type[Source], page: bytes, web: MisbehavingServer, tmp_path: Path
+    service: Service,
 ) -> None:
-    web.answers("*", body=page + FILL)
-    more = {"query": "roots"} if kind is DeadlyApi else {}
-    settings = {"url": web.url(""), "allow_private": True, **more}
-    options = kind.Options.model_validate(settings)
-    door = HttpClient(version="1", gate_dir=tmp_path)
-    with closing(door):
-        found = next(iter(kind("deadly", options, door, lambda: NOW).find({})))
-        with pytest.raises(DocumentError, match="broke its reader"):
-            found.load()
+    service.web.answers("*", body=API_PAGE + FILL)
+    (page,) = service.open(DeadlyApi, query="roots").find({})
+    with pytest.raises(DocumentError, match="broke its reader"):
+        page.load()
