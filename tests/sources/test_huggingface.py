@@ -136,50 +136,30 @@ def test_unusual_shapes_are_distinguished_by_their_neighbours(title: str, abstra
 # ── what is missing costs its own paper only ────────────────────────────────────────
 
 
+BLOCKS = whole()
+IN_TWO_LISTS = page(*BLOCKS[:4], TITLES[2]) + "\n" + HEADER + "\n\n".join(BLOCKS[6:])
+
+
 @pytest.mark.parametrize(
-    ("text", "kept", "where", "why", "complete"),
+    ("text", "kept", "where", "alone", "complete"),
     [
-        (
-            page(TITLES[0], *whole()[2:]),
-            [1, 2, 3],
-            11,
-            f"title without an abstract: {TITLES[0]}",
-            True,
-        ),
-        (
-            page(*whole(1), *whole()[3:]),
-            [0, 2, 3],
-            15,
-            "abstract without a title: We study problem 1.",
-            True,
-        ),
+        (page(TITLES[0], *BLOCKS[2:]), [1, 2, 3], 11, 0, True),
+        (page(*BLOCKS[:2], *BLOCKS[3:]), [0, 2, 3], 15, 3, True),
         # Of an abstract in paragraphs the first is kept.
-        (
-            page(*whole(1), ABSTRACTS[1], *whole()[4:]),
-            [0, 2, 3],
-            15,
-            "abstract without a title: We study problem 1.",
-            True,
-        ),
-        # cut after a title
-        (page(*whole()[:-1]), [0, 1, 2], 23, f"title without an abstract: {TITLES[3]}", False),
-        # before a header in the middle
-        (
-            page(*whole(2), TITLES[2]) + "\n" + HEADER + "\n\n".join(whole()[6:]),
-            [0, 1, 3],
-            19,
-            f"title without an abstract: {TITLES[2]}",
-            True,
-        ),
+        (page(*BLOCKS[:2], ABSTRACTS[1], *BLOCKS[4:]), [0, 2, 3], 15, 3, True),
+        (page(*BLOCKS[:-1]), [0, 1, 2], 23, 6, False),
+        (IN_TWO_LISTS, [0, 1, 3], 19, 4, True),
     ],
 )
 def test_what_has_no_pair_is_rejected_with_its_line(
-    text: str, kept: list[int], where: int, why: str, complete: bool
+    text: str, kept: list[int], where: int, alone: int, complete: bool
 ) -> None:
     reading = read(text)
     assert pairs(reading) == [(TITLES[n], ABSTRACTS[n]) for n in kept]
     (rejected,) = reading.rejected
-    assert rejected.where == f"line {where}" and rejected.why.startswith(why)
+    why = "abstract without a title" if alone % 2 else "title without an abstract"
+    assert rejected.where == f"line {where}"
+    assert rejected.why.startswith(f"{why}: {BLOCKS[alone][:20]}")
     assert len(rejected.why) < 100 and reading.complete == complete
 
 

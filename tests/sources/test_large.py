@@ -132,15 +132,6 @@ def test_F06_what_is_no_text_is_not_mended_line_by_line(kind: type[Source]) -> N
     assert found[0].error == "the document is not text" and peak < 8 * len(noise)
 
 
-@pytest.mark.parametrize("junk", ["\n", '{"a":', "x", "{", '"'])
-def test_F06_junk_behind_an_abbreviation_is_not_looked_through(junk: str) -> None:
-    junk *= 3_000_000 // len(junk)
-    content = "@string{j = {Sand}}\n" + junk + "\n@misc{a, title=j # { and dunes}}\n"
-    found: list[Reading] = []
-    assert calls(lambda: found.append(read(BibTex, content.encode()))) < 1_000_000
-    assert found[0].papers[0].title.endswith(" and dunes")
-
-
 def test_an_entry_larger_than_any_is_rejected_and_the_next_read() -> None:
     content = f"@misc(a, title={{T}}, note={{{'x' * 2_000_000}}})\n\n@misc{{b, title={{Sand}}}}\n"
     reading = read(BibTex, content.encode())
