@@ -39,6 +39,7 @@ def one(item: str, **how: Any) -> Paper:
     return found
 
 
+ATOM = '<feed xmlns="http://www.w3.org/2005/Atom"><title>t</title>'
 GML = 'xmlns:gml="http://www.opengis.net/gml"'
 
 
@@ -77,8 +78,7 @@ def test_rss() -> None:
 
 def test_atom() -> None:
     (found,) = read(
-        '<feed xmlns="http://www.w3.org/2005/Atom"><id>f</id><title>t</title><entry>'
-        "<id>http://arxiv.org/abs/2401.01234v2</id><title>On\n  agents</title>"
+        f"{ATOM}<entry><id>http://arxiv.org/abs/2401.01234v2</id><title>On\n  agents</title>"
         "<summary> They\n act. </summary><author><name>Ada L.</name></author>"
         "<author><name>Bo N.</name></author>"
         '<link href="http://arxiv.org/abs/2401.01234v2" rel="alternate"/>'
@@ -229,14 +229,6 @@ def test_labels_are_few_and_short() -> None:
     categories = [f"<category>{n}</category>" for n in range(60)]
     assert len(one(f"<title>T</title>{''.join(categories)}").categories) == 50
     assert one(f"<title>T</title><category>{'x' * 101}</category>").categories == ()
-
-
-def test_a_cut_summary_gives_way_to_the_content() -> None:
-    found = one(
-        "<title>T</title><description>They act ...</description>"
-        "<content:encoded><![CDATA[<p>They act and rest.</p>]]></content:encoded>"
-    )
-    assert found.abstract == "They act and rest."
 
 
 @pytest.mark.parametrize(
@@ -401,8 +393,7 @@ def test_F15_dates_are_read_as_people_write_them_if_they_can_be_meant(
 
 def test_the_time_of_a_scrape_is_never_a_date_of_publication() -> None:
     (found,) = read(
-        '<feed xmlns="http://www.w3.org/2005/Atom"><title>t</title><entry><id>1</id>'
-        "<title>Agents</title><updated>2025-01-02T00:00:00Z</updated></entry></feed>"
+        f"{ATOM}<entry><id>1</id><title>T</title><updated>2025-01-02</updated></entry></feed>"
     ).papers
     assert found.published is None and found.updated == datetime(2025, 1, 2, tzinfo=UTC)
 
@@ -442,8 +433,7 @@ def test_F3_a_feed_without_entries_is_a_success() -> None:
             "314 entries",
         ),
         (
-            '<feed xmlns="http://www.w3.org/2005/Atom"><title>t</title><entry>'
-            "<id>http://arxiv.org/api/errors#bad_id</id><title>Error</title>"
+            f"{ATOM}<entry><id>http://arxiv.org/api/errors#bad_id</id><title>Error</title>"
             "<summary>incorrect id format</summary></entry></feed>",
             "arXiv answered with an error: incorrect id format",
         ),
@@ -573,6 +563,7 @@ def test_F06_one_entry_that_is_no_paper_is_rejected_and_the_others_are_kept(
             False,
         ),
         (rss("<title>Poincaré</title><description><![CDATA[<!ENTITY x]]></description>"), True),
+        (rss("<title>Poincar&#xe9;&#xD800;&#0;&#x110000;&#55296;</title>"), True),
         # feedparser breaks at this.
         (rss(f"<title>Poincaré</title><gml:Point {GML}><gml:pos>1 2</gml:pos></gml:Point>"), True),
     ],
@@ -588,12 +579,6 @@ def test_F06_a_feed_that_breaks_its_reader_is_an_error() -> None:
     licence = "<creativecommons_license>x<channel/></creativecommons_license>"
     reading = read(rss(f"<title>T</title><dc:rights>{licence}</dc:rights>"))
     assert "the feed broke its reader: KeyError" in reading.error
-
-
-@pytest.mark.parametrize("number", ["#xD800", "#55296", "#0", "#x110000", "#99999999999"])
-def test_F12_a_character_that_there_is_not_costs_itself_only(number: str) -> None:
-    reading = read(rss(f"<title>A&{number};b</title>", *items(1)))
-    assert len(reading.papers) == 2 and reading.papers[0].title.startswith("A")
 
 
 @pytest.mark.parametrize(

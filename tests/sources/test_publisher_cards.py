@@ -51,6 +51,7 @@ def content(text: str) -> str:
         "<author>Ada Byron</author><author>Jane Roe</author>"
         + summary("&lt;p>by Ada Byron, Jane Roe&lt;/p> Sand moves."),
         summary("Sand moves ...") + content(PUBMED_PAGE),
+        summary("Sand ...") + content("&lt;p>Sand moves.&lt;/p>"),
         summary("CONCLUSION: Sand.") + content(PUBMED_PAGE),
         creators("Ada Byron, Jane Roe, and Cy Oakes")
         + summary(
