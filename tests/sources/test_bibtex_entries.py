@@ -38,7 +38,7 @@ def generated(seed: int) -> str:
     return "".join(map(block, range(12)))
 
 
-def by_the_library(content: str) -> Iterator[tuple[str, str, dict[str, str], int]]:
+def by_the_library(content: str) -> Iterator[tuple[str, dict[str, str], int]]:
     for block in bibtexparser.parse_string(content, parse_stack=()).blocks:
         entry: Any = getattr(block, "ignore_error_block", None) or block
         if isinstance(entry, bibtexparser.model.Entry) and entry.fields:
