@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from random import Random
 
 import pytest
 import yaml
@@ -17,7 +15,6 @@ from monitor.match import Synonyms, TopicIndex, parse_query
 from monitor.match.language.lists import lists_query
 from monitor.match.meaning.evaluate import View, matches_topic, points
 from monitor.model import Paper
-from tests.match.ebnf import Grammar
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "topics.md"
@@ -145,40 +142,6 @@ def test_each_fault_of_the_page_is_refused(topic: str, position: int, because: s
 def test_the_page_has_its_examples() -> None:
     assert len(EXAMPLES) > 100
     assert len(FAULTS) > 15
-
-
-def test_the_grammar_of_the_page_is_the_language() -> None:
-    """What it makes is understood, or refused for what the page says beside it."""
-    [block] = blocks("ebnf", "topic", DOCS / "decisions" / "0010-grammar.md")
-    grammar = Grammar(block)
-    promised = (
-        "the topic only says",
-        "only very common words",
-        "is inside",
-        "cannot be followed by",
-        "can never match",
-        "the same option",
-        "~ needs",
-        "a weight is a number",
-        "= works only with",
-        "= and ~",
-        "has no words near",
-        "* needs two letters",
-        "* goes with one name",
-        "nested more than",
-    )
-    random = Random(11)
-    refused: Counter[str] = Counter()
-    for _ in range(3_000):
-        topic = grammar.make("topic", random)
-        try:
-            parse_query(topic)
-        except QueryError as error:
-            reason = next((reason for reason in promised if reason in error.message), None)
-            assert reason, (topic, error)
-            refused[reason] += 1
-    assert 3_000 - refused.total() > 1_000, refused
-    assert set(grammar.rules) == grammar.made
 
 
 def test_the_short_list_is_understood() -> None:

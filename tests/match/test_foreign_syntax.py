@@ -16,11 +16,8 @@ from tests.match.test_docs import CODE, tables
 REFUSED = [
     # PubMed
     ("cancer[ti]", 6, "[ti] is a field tag of PubMed"),
-    ('"lung cancer"[Title/Abstract]', 13, "[Title/Abstract] is a field"),
     ('"Neoplasms"[Mesh] AND smith j[au]', 11, "[Mesh] is a field"),
-    ("(lung OR skin)[ti]", 14, "[ti] is"),
     ('"heart attack"[tiab:~3]', 14, "[tiab:~3] is"),
-    ("cancer AND 2020:2024[dp]", 20, "[dp] is a field tag of PubMed"),
     ('cancer AND ("2020/01/01"[Date - Publication] : "3000"[Date - Publication])', 24,
      "[Date - Publication] is a field"),
     ("#1 AND #2", 0, "#1 is a line of a search history"),
@@ -29,12 +26,9 @@ REFUSED = [
     ("AU=(Smith, J) AND PY=2020", 0, "AU= does not name"),
     ("agent NEAR/5 robot", 6, "NEAR/5 is not an operator"),
     ("wom?n", 3, "? is not a wildcard for one letter"),
-    ("colo$r", 4, "$ is not a wildcard for one letter"),
     ('"wom?n health"', 4, "? is not a wildcard for one letter"),
     # Scopus
-    ("TITLE-ABS-KEY(agent W/5 robot)", 0, "TITLE-ABS-KEY(...) is Scopus"),
     ("TITLE-ABS-KEY ( agent )", 0, "TITLE-ABS-KEY(...) is Scopus"),
-    ("agent PRE/3 robot", 6, "PRE/3 is not an operator"),
     ("agent AND PUBYEAR > 2020", 10, "PUBYEAR > 2020: a topic cannot"),
     ('agent AND LIMIT-TO(SUBJAREA,"COMP")', 10, "LIMIT-TO(...) is Scopus"),
     # Ovid, Embase
@@ -44,21 +38,16 @@ REFUSED = [
     ("agent:ti,ab,kw", 5, ":ti,ab,kw is syntax of Ovid or Embase"),
     # arXiv
     ("ti:agent", 0, "there is no field ti:"),
-    ("all:agent", 0, "there is no field all:"),
-    ("agent ANDNOT robot", 6, "ANDNOT is not an operator"),
     ("agent AND-NOT robot", 6, "AND-NOT is not an operator"),
     ("agent AND submittedDate:[202301010600 TO 202401010600]", 10, "submittedDate: a topic cannot"),
     ("category:cs.LG,cs.AI", 0, "category: takes one value"),
     ("arxiv:2301.00001", 0, "a topic looks for words, not"),
     ("10.1000/182", 0, "a topic looks for words, not"),
     # Google Scholar
-    ("intitle:agent", 0, "there is no field intitle:"),
-    ("allintitle: agent policy", 0, "there is no field allintitle:"),
     ("site:arxiv.org agent", 0, "there is no field site:"),
     ("agent AROUND(3) robot", 6, "AROUND(3) is not an operator"),
     # regular expressions
     (r"\bagents?\b", 0, r"\bagents?\b is part of a regular expression"),
-    ("agent.*robot", 5, ".* is part of a regular expression"),
     ("(?i)llm[s]?", 0, "(?i) is part of a regular expression"),
     ("/agent/i", 0, "/agent/i is part of"),
     ("[Aa]gent", 0, "[Aa] is part of"),
@@ -82,7 +71,6 @@ REFUSED = [
 # As pasted, where the doubt stands, how its message begins, and what the hint has.
 DOUBTED = [
     ("agent, llm, robot", 5, "“,” does not mean OR", "(agent OR llm OR robot)"),
-    ("agent; llm", 5, "“;” does not mean OR", "(agent OR llm)"),
     ("agent,llm,robot", 0, "agent,llm,robot is looked for as one", "(agent OR llm OR robot)"),
     ("agent，llm", 0, "agent，llm is looked for as one phrase", "(agent OR llm)"),
     ("agent|robot", 0, "agent|robot is looked for as one phrase", "(agent OR robot)"),
@@ -93,14 +81,11 @@ DOUBTED = [
     ("agent+robot", 0, "agent+robot is looked for as one phrase", "agent AND robot"),
     ("a.i.", 0, "a.i. finds only papers that write the dots", '(AI OR "a.i.")'),
     ("agent NEAR robot", 6, "'NEAR' is looked for as a word", '"agent robot"~15'),
-    ("agent SAME robot", 6, "'SAME' is looked for as a word", '"agent robot"~15'),
     ("agent XOR robot", 6, "'XOR' is looked for as a word", "(a OR b) NOT (a b)"),
-    ("agent UND robot", 6, "'UND' is looked for as a word", "AND"),
     ("agent and/or robot", 6, "'and/or' is looked for as a word", "OR"),
     ("agent not robot", 6, "'not' is looked for as a word", "NOT in capitals"),
     ("not agent policy", 0, "'not' is looked for as a word", "NOT in capitals"),
     ("agent And policy", 6, "'And' is looked for as a word", "AND in capitals"),
-    ("agent or robot", 6, "'or' is looked for as a word", "OR in capitals"),
     ("'language model'", 0, "'language model' is looked for word by word", '"language model"'),
     ("‘language model’ agent", 0, "‘language model’ is looked", '"language model"'),
     ("「language model」", 0, "「language model」 is looked", '"language model"'),
