@@ -233,9 +233,12 @@ def _test(
 
     def prefilter(title: str, abstract: str) -> bool:
         text = letters(title) + b"\n" + letters(abstract)
-        if compiled.search(text) or _has_long_run(text):
+        long = any(_LONG_RUN in text.translate(inside) for inside in (_IN_A_WORD, _IN_A_GAP))
+        if long or compiled.search(text):
             return True
-        return _may_abbreviate(begin, title, abstract)
+        # An abbreviation that the paper defines may stand for one of the words.
+        texts = [letters(" ".join(definition)) for definition in find_definitions(title, abstract)]
+        return any(beginning in written for written in texts for beginning in begin)
 
     return prefilter
 
@@ -271,13 +274,3 @@ def _written(edge: Edge) -> bytes:
 
 def _begins(edge: Edge) -> tuple[str, ...]:
     return (edge.key,) if edge.prefix else beginnings(edge.key)
-
-
-def _has_long_run(text: bytes) -> bool:
-    return _LONG_RUN in text.translate(_IN_A_WORD) or _LONG_RUN in text.translate(_IN_A_GAP)
-
-
-def _may_abbreviate(begin: Sequence[bytes], title: str, abstract: str) -> bool:
-    """Return whether an abbreviation that the paper defines may stand for one of the words."""
-    texts = [letters(" ".join(definition)) for definition in find_definitions(title, abstract)]
-    return any(beginning in written for written in texts for beginning in begin)

@@ -294,13 +294,9 @@ class _Parser:
         before = self._tokens[self._at - 1] if self._at else None
         if before is not None and before.kind == "open" and token.kind == "close":
             raise before.fault("the parentheses are empty", "put words into them")
-        if before is not None and before.kind == "open" and token.kind == "end":
-            raise before.fault("this parenthesis is never closed", "close it with )")
         if token.kind == "comma" or (before is not None and before.kind == "comma"):
             raise token.fault("an option is missing here", "write a word or remove the comma")
-        if before is None or before.kind == "open":
-            if token.kind == "close":
-                raise token.fault("this parenthesis closes nothing", "remove it")
+        if before is None or (before.kind == "open" and token.kind != "end"):
             raise token.fault(f"{token.text} has nothing before it", f"remove the {token.text}")
         raise before.fault(f"{before.text} is followed by nothing", "add a word or remove it")
 

@@ -28,11 +28,8 @@ class PersonName(msgspec.Struct, frozen=True):
 @kept(4_096)
 def spellings(written: str) -> tuple[PersonName, ...]:
     """Return the name as written, and with its hyphens taken out (Xiao-Ming, Xiaoming)."""
-    joined = _HYPHEN.sub("", written)
-    if joined == written:  # as most are
-        name = _parse(written)
-        return (name,) if name else ()
-    return tuple(dict.fromkeys(name for name in map(_parse, (written, joined)) if name is not None))
+    names = map(_parse, dict.fromkeys((written, _HYPHEN.sub("", written))))
+    return tuple(dict.fromkeys(name for name in names if name is not None))
 
 
 def _parse(written: str) -> PersonName | None:
