@@ -189,16 +189,3 @@ def run_command(name: str, place: Path) -> subprocess.CompletedProcess[str]:
         text=True,
         check=False,
     )
-
-
-def test_a_kind_is_imported_only_when_it_is_asked_for() -> None:
-    code = (
-        "import sys\n"
-        "from monitor import plugins\n"
-        "plugins.source_kinds(), plugins.channel_kinds()\n"
-        "plugins.source_class('huggingface-page')\n"
-        "late = ('feedparser', 'slack_sdk', 'monitor.channels.email.channel')\n"
-        "print([module for module in late if module in sys.modules])"
-    )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "[]"

@@ -45,14 +45,6 @@ def _is_setting(line: str) -> bool:
     return line.strip().startswith("# ") and text.split(" ")[0].endswith(":")
 
 
-def test_the_demo_is_a_lab_with_topics_and_groups() -> None:
-    settings = config.load(resource("seeds") / "monitor.yaml", {})
-
-    assert settings.warnings == ()
-    assert len(settings.topics) >= 6
-    assert set(settings.subscriptions) == {"rl-team", "agents-team", "reading-group"}
-
-
 def test_the_schema_of_the_docs_is_the_one_in_force() -> None:
     """`python -m monitor.config > docs/monitor.schema.json` makes it anew."""
     assert json.loads((DOCS / "monitor.schema.json").read_text("utf-8")) == config.schema()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from monitor import config
 from tests.config.conftest import Write, check
 
@@ -67,22 +69,6 @@ def test_an_included_file_holds_entries_only(write: Write) -> None:
     ]
 
 
-def test_a_file_that_is_named_must_be_there(write: Write) -> None:
-    path = write(MAIN.format(include="ada.yaml"))
-
-    (fault,) = check(path, {})
-    assert (fault.line, fault.where) == (2, "include")
-    assert fault.message == "there is no file “ada.yaml”"
-
-
-def test_include_must_be_files(write: Write) -> None:
-    (fault,) = check(write(MAIN.format(include="{a: b}")), {})
-    assert (fault.where, fault.message) == (
-        "include",
-        "should be a list of files, as in [people/*.yaml]",
-    )
-
-
 def test_a_glob_does_not_include_the_file_itself_nor_any_file_twice(write: Write) -> None:
     path = write(MAIN.format(include="['*.yaml', ada.yaml, './ada.yaml']"))
     write("topics: {robots: {query: robot}}", "ada.yaml")
@@ -97,3 +83,17 @@ def test_variables_are_put_into_included_files(write: Write) -> None:
     assert config.load(path, {"WORD": "robot"}).topics["robots"].query == "robot"
     (fault,) = check(path, {})
     assert fault.where == "topics.robots.query"
+
+
+@pytest.mark.parametrize(
+    ("include", "fault"),
+    [
+        ("ada.yaml", "there is no file “ada.yaml”"),
+        ("{a: b}", "should be a list of files, as in [people/*.yaml]"),
+    ],
+)
+def test_what_is_included_must_be_files_that_are_there(
+    write: Write, include: str, fault: str
+) -> None:
+    (found,) = check(write(MAIN.format(include=include)), {})
+    assert (found.line, found.where, found.message) == (2, "include", fault)

@@ -12,7 +12,6 @@ import sqlalchemy as sa
 
 from monitor import config
 from monitor.app import App, open_app
-from monitor.match import TopicIndex
 from monitor.model import Topic
 from monitor.pipeline.ingest import ingest
 from monitor.pipeline.match import match, sync_subscriptions
@@ -24,35 +23,6 @@ from monitor.text import plurals
 from tests.house import AGENTS, BANDITS, FOLDING, House
 
 TOPICS = {f"t{n}": {"query": f"agents OR w{n}", "threshold": 1} for n in range(200)}
-
-
-def topics(result: dict[str, str]) -> tuple[Topic, ...]:
-    # With a threshold a topic is kept as it was understood, which tells whether it was read again.
-    return tuple(Topic(name, query, threshold=1.0) for name, query in result.items())
-
-
-def test_of_a_changed_configuration_only_what_differs_is_read() -> None:
-    result = {f"t{n}": f"agents OR w{n}" for n in range(200)}
-    index = TopicIndex({})
-    index.update(topics(result))
-    before = {name: index.query(name) for name in result}
-    result |= {"t7": "bandits", "new": "folding"}
-    del result["t9"]
-    index.update(topics(result))
-    again = {name for name in result if index.query(name) is not before.get(name)}
-    assert again == {"t7", "new"}
-    assert len(index) == len(result)
-
-
-def test_a_topic_that_became_wrong_is_parked_and_one_mended_is_not() -> None:
-    index = TopicIndex({})
-    index.update((Topic("a", "agents"), Topic("b", "((")))
-    assert set(index.errors) == {"b"}
-    index.update((Topic("a", "(("), Topic("b", "bandits")))
-    assert set(index.errors) == {"a"}
-    assert len(index) == 1
-    index.update((Topic("b", "bandits"),))
-    assert not index.errors
 
 
 @contextmanager
