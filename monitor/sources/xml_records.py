@@ -64,9 +64,7 @@ _TOKEN = re.compile(
     r"(?P<attributes>(?:\s(?:[^<>\"']|\"[^\"]{0,4000}\"|'[^']{0,4000}')*+)?+)>|<",
     re.DOTALL,
 )
-_ATTRIBUTES = re.compile(
-    r"(?:\s+[A-Za-z_][\w.:-]{0,100}\s*=\s*(?:\"[^<\"]*\"|'[^<']*'))*+\s*/?", re.ASCII
-)
+_ATTRIBUTE = re.compile(r"([A-Za-z_][\w.:-]{0,100})\s*=\s*(?:\"[^<\"]*\"|'[^<']*')", re.ASCII)
 _PREFIX = re.compile(
     r"</?([A-Za-z_][\w.-]{0,60}):|\s([A-Za-z_][\w.-]{0,60}):[\w.-]{1,60}\s*=\s*[\"']"
 )
@@ -383,11 +381,10 @@ def balance_tags(text: str) -> str:
             # A field with text that nothing closes ends where the next begins.
             if has_text and parents and last_ends.get(parents[-1], -1) < end:
                 pieces.append(f"</{parents.pop()}>")
-            attributes = token["attributes"]
-            if not _ATTRIBUTES.fullmatch(attributes):
-                attributes = "/" * attributes.endswith("/")
-            pieces.append(f"<{name}{attributes}>")
-            if not attributes.endswith("/"):
+            attributes = {match[1]: match[0] for match in _ATTRIBUTE.finditer(token["attributes"])}
+            is_empty = token["attributes"].endswith("/")
+            pieces.append(f"<{' '.join((name, *attributes.values()))}{'/' * is_empty}>")
+            if not is_empty:
                 parents.append(name)
                 has_text = False
             if len(parents) > MAX_DEPTH:
