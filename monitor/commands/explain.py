@@ -80,8 +80,7 @@ def explain(runtime: Runtime, reference: str) -> Explanation:
     """Explain the paper with this id, identifier, link or title. Raises UsageError."""
     with runtime.database.reading() as tx:
         stored = find_paper(tx, reference)
-        origin = papers.origin(tx, stored.id)
-        assert origin is not None, "the paper was found in this very transaction"
+        origin = papers.origin(tx, stored)
         matched = matches.of_paper(tx, stored.id)
         sent = [_sent(tx, stored.id, *row) for row in digests.of_paper(tx, stored.id)]
         joined = merge_papers.into(tx, stored.id)

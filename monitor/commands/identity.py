@@ -47,8 +47,7 @@ def split(
     now = runtime.clock.now()
     with runtime.database.ingesting() as tx:
         stored = find_paper(tx, wanted)
-        origin = papers.origin(tx, stored.id)
-        assert origin is not None, "the paper was found in this very transaction"
+        origin = papers.origin(tx, stored)
         keys, records = _select(what, origin.keys, origin.sightings)
         if len(records) == len(origin.sightings) or (
             origin.keys and len(keys) == len(origin.keys) and not records

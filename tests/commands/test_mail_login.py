@@ -43,15 +43,14 @@ def by_oauth(house: House, endpoint: TokenServer, mx: ScriptedSmtp, oauth: dict[
 
 
 class Person:
-    """Who logs in: notes what is said, and gives one answer."""
+    """Who logs in: notes what is said, and answers nothing."""
 
-    def __init__(self, answer: str = "") -> None:
+    def __init__(self) -> None:
         self.heard: list[str] = []
-        self.answer = answer
         self.slept: list[float] = []
 
     def ask(self, question: str) -> str:
-        return self.answer
+        return ""
 
     def log_in(self, runtime: Runtime) -> str:
         return log_in(runtime, self.heard.append, self.ask, self.slept.append)

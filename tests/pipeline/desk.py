@@ -72,9 +72,9 @@ def send(store: Database, now: datetime = NOW) -> None:
 
 def origin(store: Database, paper_id: int) -> Origin:
     with store.reading() as tx:
-        found = papers.origin(tx, paper_id)
-    assert found is not None
-    return found
+        stored = papers.get(tx, paper_id)
+        assert stored is not None
+        return papers.origin(tx, stored)
 
 
 def ids(store: Database) -> Sequence[int]:

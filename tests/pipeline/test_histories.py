@@ -183,8 +183,8 @@ class History:
         doi = ("doi", f"10.1000/{work.number}")
         with self.store.ingesting() as tx:
             [id] = ids
-            origin = papers.origin(tx, id)
-            if origin is None or ("arxiv", f"2601.{work.number:05}") not in origin.keys:
+            origin = papers.origin(tx, papers.load(tx, [id])[id])
+            if ("arxiv", f"2601.{work.number:05}") not in origin.keys:
                 return
             announced = replace(with_keys(replace(work.article(), keys={})), keys=())
             records = [(s.source, s.raw_id) for s in origin.sightings if s.source == "journal"]

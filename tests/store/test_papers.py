@@ -256,7 +256,7 @@ def test_a_sighting_knows_when_and_where_first_and_what_last(store: Database) ->
     with store.ingesting() as tx:
         again = replace(arxiv("1", version=2, announce="replace"), fingerprint="other")
         write_papers.apply(tx, "feed", [Decision(again, None, id)], LATER, document="tuesday.txt")
-    origin = reading(store, papers.origin, id)
+    origin = reading(store, papers.origin, stored(store, id))
     [seen] = origin.sightings
     assert (seen.source, seen.raw_id, seen.document) == ("feed", "raw Paper 1", "monday.txt")
     assert (seen.version, seen.announce, seen.fingerprint) == (2, "replace", "other")

@@ -101,16 +101,13 @@ def count(tx: Transaction, since: int = 0) -> int:
     return (tx.scalar(every) or 0) - (tx.scalar(purged) or 0)
 
 
-def origin(tx: Transaction, paper_id: int) -> Origin | None:
-    """Return where a paper came from, None if it does not exist."""
-    stored = get(tx, paper_id)
-    if stored is None:
-        return None
-    changes = sa.select(schema.change).filter_by(paper_id=paper_id).order_by("revision")
+def origin(tx: Transaction, stored: StoredPaper) -> Origin:
+    """Return where a paper came from."""
+    changes = sa.select(schema.change).filter_by(paper_id=stored.id).order_by("revision")
     return Origin(
         stored,
-        tuple(all_keys_of(tx, [paper_id]).get(paper_id, ())),
-        sightings.with_text(tx, [paper_id]).get(paper_id, ()),
+        tuple(all_keys_of(tx, [stored.id]).get(stored.id, ())),
+        sightings.with_text(tx, [stored.id]).get(stored.id, ()),
         tuple(fetch(tx, changes, ChangeRow)),
     )
 
