@@ -146,16 +146,6 @@ class Work:
         await page(scope, receive, send)
 
 
-def test_a_hundred_idle_connections_of_one_address_shut_out_nobody(house: House) -> None:
-    with pages(house) as (_, http):
-        client = Client(http.base_url.port or 0)
-        with client.stack:
-            for _ in range(100):
-                client.connect("127.0.0.2")
-            assert client.get("127.0.0.1") == 200
-            assert client.get("127.0.0.2") == 200
-
-
 @pytest.mark.parametrize("begun", [b"", GET[:-2]])
 def test_a_head_that_does_not_come_is_not_waited_for(begun: bytes) -> None:
     with served(page, SHORT) as client:
@@ -248,12 +238,6 @@ def test_a_refused_client_is_answered_and_logged_once_a_minute() -> None:
         work.may_end.set()
     said = [(line["log_level"], line["address"], line["count"]) for line in logs]
     assert said == [("warning", "127.0.0.1", 1)]
-
-
-def test_a_closed_connection_makes_room_for_another() -> None:
-    with served(page, ConnectionLimits(per_address=1)) as client:
-        for _ in range(20):
-            wait(lambda: client.get() == 200, CLIENT_SECONDS)
 
 
 def test_too_many_connections_cost_the_one_that_has_been_idle_longest() -> None:

@@ -18,7 +18,6 @@ from tests.patience import wait
 from tests.servers.nginx import nginx
 from tests.servers.web import MisbehavingServer
 from tests.web.conftest import closed_pages, context_of, free_port, pages, session_of
-from tests.web.test_attack import ONWARD
 from tests.web.test_pages import rows
 
 # Seconds; the machine may be busy.
@@ -139,15 +138,3 @@ def basic_auth(house: House) -> Iterator[tuple[App, str]]:
         )
         with nginx(server, port, {"passwords": f"{ADA}:{{PLAIN}}{PASSWORD}\n"}):
             yield app, base
-
-
-def test_a_login_never_leads_a_browser_to_another_site(
-    browser: Browser, local: tuple[App, httpx.Client]
-):
-    _, client = local
-    with context_of(browser, base_url=str(client.base_url)) as context:
-        context.add_cookies(session_of(client))
-        page = context.new_page()
-        for onward in ONWARD:
-            page.goto("/login?" + str(httpx.QueryParams({"next": onward})))
-            assert httpx.URL(page.url).netloc == client.base_url.netloc, onward

@@ -165,16 +165,6 @@ def test_an_unknown_delivery_is_settled_once(lived: House):
             assert deliveries.get(tx, delivery.id).state is DeliveryState.SENT
 
 
-def test_papers_are_joined_and_split_by_an_operator(lived: House):
-    with pages(lived) as (app, client):
-        done = client.post("/papers/1/merge", data={"other": "2"}, headers=OWN)
-        assert done.headers["location"] == "/papers/1"
-        assert client.get("/papers/2").status_code == 200
-        after = rows(app)
-        assert client.post("/papers/1/merge", data={"other": "2"}, headers=OWN).status_code == 409
-        assert rows(app) == after
-
-
 def test_a_suppression_is_added_and_lifted(lived: House):
     with pages(lived) as (_, client):
         form = {"recipient": "bob@example.org", "subscription": "lab"}

@@ -123,11 +123,6 @@ def test_W04_a_name_with_markup_is_text() -> None:
     assert not {"img", "script", "b"} & {one.tag for one in drawn(plot).iter()}
 
 
-def test_it_needs_no_style_attribute_and_no_script() -> None:
-    plot = plot_days(days(3, None, 9, usual=USUAL), "arXiv")
-    assert not re.search(r"style=|<script|\son\w+=|href", plot)
-
-
 @given(st.lists(st.none() | st.integers(0, 10**7), min_size=1, max_size=12), st.booleans())
 def test_no_mark_leaves_the_plot(counts: list[int | None], usual: bool) -> None:
     plot = plot_days(days(*counts, usual=USUAL if usual else None), "arXiv")

@@ -33,9 +33,7 @@ def mailed(house: House, smtp: ScriptedSmtp) -> House:
     """Ada and Bob got a digest by mail, with links to pages."""
     house.by_mail(smtp.port, ADA, BOB)
     house.settings |= {"public_url": PUBLIC, "secret_key": [KEY]}
-    house.add("1.txt", AGENTS)
-    house.run()
-    house.clock.move(days=1)
+    house.make_due()
     assert house.run() == {"lab": 1}
     return house
 
@@ -80,9 +78,7 @@ def test_E5_one_https_address_of_this_reader_and_list_and_the_header_for_one_cli
 def test_E5_without_https_there_is_no_one_click(house: House, smtp: ScriptedSmtp):
     house.by_mail(smtp.port)
     house.settings |= {"public_url": "http://papers.lan", "secret_key": [KEY]}
-    house.add("1.txt", AGENTS)
-    house.run()
-    house.clock.move(days=1)
+    house.make_due()
     house.run()
     mail = mails(smtp)[ADA]
     assert "http://papers.lan/u/" in str(mail["List-Unsubscribe"])
@@ -198,9 +194,7 @@ def test_another_key_between_two_attempts_changes_no_byte_of_a_mail(
 ):
     house.by_mail(smtp.port)
     house.settings |= {"public_url": PUBLIC, "secret_key": [KEY]}
-    house.add("1.txt", AGENTS)
-    house.run()
-    house.clock.move(days=1)
+    house.make_due()
     smtp.script["dot"].append(Kept())
     house.run()
     house.settings["secret_key"] = ["a newer key than the last", KEY]
