@@ -18,23 +18,12 @@ import pytest
 
 from tests.house import AGENTS, House
 from tests.patience import PATIENCE, wait
+from tests.service.serve import serve
 
 SHIM = Path(__file__).with_name("wall_clock.c")
 HOUR = 3600
 # Far more than a few ticks take, and far less than the hour that the clock is set by.
 SOON = 90.0
-
-SERVES = """
-import sys
-from datetime import timedelta
-from pathlib import Path
-from monitor.clocks import SystemClock
-from monitor.log import set_up_logging
-from monitor.service.scheduler import Service
-
-set_up_logging()
-Service(Path(sys.argv[1]), SystemClock(), timedelta(milliseconds=20)).run()
-"""
 
 
 class WallClock:
@@ -69,9 +58,7 @@ def clock(library: Path, tmp_path: Path) -> WallClock:
 
 @contextmanager
 def serving(house: House, clock: WallClock) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-c", SERVES, str(house.write())]
-    environment = os.environ | clock.environment
-    with subprocess.Popen(command, env=environment, text=True, stderr=subprocess.PIPE) as process:
+    with serve(house, 0.02, env=os.environ | clock.environment) as process:
         try:
             yield process
         finally:

@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 import resource
-import subprocess
-import sys
 import threading
 
 from tests.house import AGENTS, FOLDING, House, dump
 from tests.patience import PATIENCE, wait
 from tests.servers.smtp import ScriptedSmtp
-
-SERVES = """
-import sys
-from datetime import timedelta
-from pathlib import Path
-from monitor.clocks import clock_at
-from monitor.log import set_up_logging
-from monitor.service.scheduler import Service
-
-set_up_logging()
-Service(Path(sys.argv[1]), clock_at(None), timedelta(seconds=0.1), with_pages=False).run()
-"""
+from tests.service.serve import serve
 
 
 def test_K10_a_service_stops_sending_at_a_limit_and_goes_on_by_itself(
@@ -31,8 +18,7 @@ def test_K10_a_service_stops_sending_at_a_limit_and_goes_on_by_itself(
     house.settings["subscriptions"]["lab"]["schedule"] = "immediately"
     house.settings["topics"]["all"] = {"query": "agents OR folding"}
     house.add("1.txt", AGENTS)
-    command = [sys.executable, "-c", SERVES, str(house.write())]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=house.folder)
+    process = serve(house, 0.1)
     log: list[str] = []
     assert process.stderr is not None
     reader = threading.Thread(target=log.extend, args=(process.stderr,))

@@ -42,13 +42,15 @@ SUBSCRIBERS = 12
 
 @pytest.fixture
 def lab(house: House, smtp: ScriptedSmtp, postgres_url: str) -> Iterator[Fleet]:
-    with readers(house, smtp, postgres_url) as made:
+    with readers(house, smtp, postgres_url, unknown="hold") as made:
         yield made
 
 
-def readers(house: House, smtp: ScriptedSmtp, store: str) -> AbstractContextManager[Fleet]:
+def readers(
+    house: House, smtp: ScriptedSmtp, store: str, **mail: Any
+) -> AbstractContextManager[Fleet]:
     """Readers of everything by mail, a digest each morning."""
-    house.by_mail(smtp.port, unknown="hold")
+    house.by_mail(smtp.port, **mail)
     found = house.settings["subscriptions"].pop("lab")
     for number in range(SUBSCRIBERS):
         house.settings["subscriptions"][f"s{number}"] = {**found, "email": [address(number)]}
@@ -310,7 +312,7 @@ def test_a_database_that_restarts_in_the_middle_loses_and_repeats_nothing(
     smtp.script["dot"].append(Hold(until, "250 2.0.0 ok"))
     with postgres.server() as server:
         postgres.execute(server, "CREATE DATABASE restarted")
-        with readers(House(tmp_path), smtp, f"{server}/restarted") as lab:
+        with readers(House(tmp_path), smtp, f"{server}/restarted", unknown="hold") as lab:
             enrolled(lab)
             for kind in ("worker", "worker", "serve", "serve"):
                 lab.start(kind)
@@ -340,7 +342,7 @@ def test_a_database_that_is_down_for_a_while_is_two_lines_in_each_log(
 ):
     with postgres.server() as server:
         postgres.execute(server, "CREATE DATABASE down")
-        with readers(House(tmp_path), smtp, f"{server}/down") as lab:
+        with readers(House(tmp_path), smtp, f"{server}/down", unknown="hold") as lab:
             enrolled(lab)
             for kind in ("worker", "serve"):
                 lab.start(kind)

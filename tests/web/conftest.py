@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 PUBLIC = "https://papers.example.org"
 TOKEN = "an operator's own token"
 Ask = Callable[..., httpx.Response]
+# A proxy on this machine that logs people in.
+PROXY: dict[str, Any] = {"user_header": "Remote-User", "trusted_proxies": ["127.0.0.1"]}
 # As a browser sends a form of the page that it shows.
 SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from monitor.app import App
 from monitor.signing import KeyRing
 from monitor.store.digests import suppressions
-from tests.house import AGENTS, House
+from tests.house import House
 from tests.web.conftest import closed_pages, context_of, one_time_token, pages, session_of
 
 KEY = "a key of this installation"
@@ -72,16 +72,6 @@ def test_the_address_of_web_login_is_opened_and_logs_in(
         page.goto("/deliveries")
         expect(page.get_by_role("heading", level=1)).to_have_text("Log in")
         context.close()
-
-
-def test_a_digest_is_opened_from_the_archive(page: Page):
-    page.goto("/")
-    page.get_by_role("navigation").get_by_role("link", name="Digests").click()
-    page.get_by_role("link", name=re.compile("^lab,")).click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("1 new paper")
-    expect(page.get_by_role("heading", level=3)).to_contain_text(AGENTS[0])
-    page.get_by_role("link", name="As mail").click()
-    expect(page.get_by_role("link", name=AGENTS[0])).to_be_visible()
 
 
 def test_a_topic_is_tried_while_it_is_typed(browser: Browser, site: tuple[App, httpx.Client]):

@@ -7,7 +7,6 @@ import email
 import email.policy
 import io
 from email.message import EmailMessage
-from typing import Any
 
 import feedparser
 import httpx
@@ -21,10 +20,9 @@ from monitor.store.engine import schema
 from monitor.web.pages import exports
 from tests.house import AGENTS, BANDITS, FOLDING, House
 from tests.servers.smtp import ScriptedSmtp
-from tests.web.conftest import TOKEN, links, pages, public_pages
+from tests.web.conftest import PROXY, TOKEN, links, pages, public_pages
 
 OPERATOR = {"Authorization": f"Bearer {TOKEN}"}
-PROXY: dict[str, Any] = {"user_header": "Remote-User", "trusted_proxies": ["127.0.0.1"]}
 
 
 def feed_of(client: httpx.Client, page: str, headers: dict[str, str] | None = None) -> str:

@@ -31,6 +31,7 @@ from monitor.web.guesses import (
 from monitor.web.server import LIMITS, MAX_ACTIVE_REQUESTS
 from tests.house import House
 from tests.web.conftest import (
+    PROXY,
     SAME_ORIGIN,
     TOKEN,
     closed_pages,
@@ -40,7 +41,6 @@ from tests.web.conftest import (
     public_pages,
 )
 
-PROXY = {"user_header": "Remote-User", "trusted_proxies": ["127.0.0.1"]}
 KNOWN_KEY = "a key that another account knows"
 HOST = {"Host": "papers.example.org"}
 

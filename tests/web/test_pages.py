@@ -17,9 +17,9 @@ from monitor.store.digests import deliveries, incidents
 from monitor.store.engine import processes, schema
 from monitor.store.topics import judgements
 from tests.house import AGENTS, House
-from tests.web.conftest import TOKEN, links, pages, public_pages
+from tests.web.conftest import PROXY, TOKEN, links, pages, public_pages
+from tests.web.conftest import SAME_ORIGIN as OWN
 
-OWN = {"Sec-Fetch-Site": "same-origin"}
 PATHS = (
     "/",
     "/status",
@@ -264,8 +264,7 @@ def test_a_reader_sees_the_subscriptions_that_list_their_address(lived: House):
     lived.by_mail(25, "ada@example.org")
     other = {"topics": ["*"], "email": ["bob@example.org"]}
     lived.settings["subscriptions"]["other"] = other
-    proxy = {"user_header": "Remote-User", "trusted_proxies": ["127.0.0.1"]}
-    with public_pages(lived, **proxy) as (_, client):
+    with public_pages(lived, **PROXY) as (_, client):
         bob = {"Remote-User": "bob@example.org"}
         ada = {"Remote-User": "Ada@example.org"}
         [path] = {one for one in links(client.get("/digests", headers=ada).text) if "/lab/" in one}
@@ -281,8 +280,7 @@ def test_a_reader_sees_the_subscriptions_that_list_their_address(lived: House):
 
 def test_a_reader_whose_address_comes_in_another_case_is_the_same_person(lived: House):
     lived.by_mail(25, "Ada@example.org")
-    proxy = {"user_header": "Remote-User", "trusted_proxies": ["127.0.0.1"]}
-    with public_pages(lived, **proxy) as (app, client):
+    with public_pages(lived, **PROXY) as (app, client):
         for name, verdict in (("Ada", "up"), ("ADA", "save"), ("ada", "down")):
             headers = {"Remote-User": f"{name}@example.org"} | OWN
             form = {"subscription": "lab", "verdict": verdict}
@@ -298,12 +296,7 @@ def test_a_reader_whose_address_comes_in_another_case_is_the_same_person(lived: 
 
 def test_who_is_logged_in_answers_on_the_page_of_a_paper_and_finds_what_they_saved(lived: House):
     lived.by_mail(25, "ada@example.org")
-    proxy = {
-        "user_header": "Remote-User",
-        "trusted_proxies": ["127.0.0.1"],
-        "operators": ["op@example.org"],
-    }
-    with public_pages(lived, **proxy) as (_, client):
+    with public_pages(lived, **PROXY, operators=["op@example.org"]) as (_, client):
         ada, bob, op = ({"Remote-User": f"{one}@example.org"} for one in ("ada", "bob", "op"))
         form = {"subscription": "lab", "verdict": "up"}
         assert client.post("/papers/1/rate", data=form, headers=bob | OWN).status_code == 404
