@@ -149,11 +149,7 @@ def drop_nulls(content: bytes) -> tuple[bytes, tuple[Rejected, ...]]:
     """
     if b"\0" not in content:
         return content, ()
-    rest = content.lstrip(b"\0")
-    if rest.startswith(_GZIP):
-        leading = len(content) - len(rest)
-        return rest, (_rejected(0, leading),) if leading else ()
-    if encoding_of(content)[0] != "utf-8":
+    if content.startswith(_GZIP) or encoding_of(content)[0] != "utf-8":
         return content, ()
     runs = list(_ANYWHERE.finditer(content))
     content = _ANYWHERE.sub(b"\n", content).lstrip(b"\n") if runs else content

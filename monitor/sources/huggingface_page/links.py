@@ -162,8 +162,6 @@ def _mark_address(match: re.Match[str]) -> str:
     site = _SITE.match(address)
     is_of_card = site and site["card"] and (match["ends"] is not None or sign == "(")
     is_of_site = is_of_card or (site and sign == "<")
-    if not lead:  # of a picture
-        return match["lead"] if is_of_site and match["ends"] is None else match[0]
-    if is_of_site or find_sign(lead).kind is not Kind.TEXT:
+    if lead and (is_of_site or find_sign(lead).kind is not Kind.TEXT):
         return f"{_mark(START, address)}{match['lead']}{END}"
     return match[0]
