@@ -16,7 +16,7 @@ from monitor import plugins
 from monitor.model import Paper, record_of
 from monitor.sources.api.values import given_name_first
 from monitor.sources.base import Source
-from monitor.sources.biorxiv import BioRxiv, MedRxiv
+from monitor.sources.biorxiv import BioRxiv
 from monitor.sources.crossref import Crossref
 from monitor.sources.europepmc import EuropePmc
 from monitor.sources.huggingface import HuggingFace
@@ -26,23 +26,13 @@ from monitor.sources.semanticscholar import SemanticScholar
 from tests.sources import answers
 from tests.sources.scenario import FIXTURES, only, read
 
-APIS: dict[str, type[Source]] = {
-    kind.kind: kind
-    for kind in (
-        BioRxiv,
-        Crossref,
-        EuropePmc,
-        HuggingFace,
-        MedRxiv,
-        OpenAlex,
-        OpenReview,
-        SemanticScholar,
-    )
-}
+APIS: dict[str, type[Source]] = {kind.kind: kind for kind in answers.RECORDS}
 BLANK = Paper("")
 LIBRARIES = ("pubmed", "dblp", "bibtex", "ris")  # whose files name every field with a value
 EXPECTED = sorted(
-    path for kind in (*APIS, *LIBRARIES) for path in (FIXTURES / kind).glob("*.expected")
+    path
+    for kind in (*APIS, *LIBRARIES, "arxiv", "oai")
+    for path in (FIXTURES / kind).glob("*.expected")
 )
 
 
