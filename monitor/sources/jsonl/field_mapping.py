@@ -101,15 +101,6 @@ def _abstract(value: Any) -> str:
     return without_placeholder(words)
 
 
-def _raw_id(value: Any) -> str:
-    return _text(value)[:MAX_KEY]
-
-
-def _type(value: Any) -> str:
-    """A text, or the text of a list that marks a notice."""
-    return type_of(map(_text, value[:20] if type(value) is list else [value]))
-
-
 def _link(value: Any) -> str:
     """The first http address of a text, a list, or an object with a `url`."""
     return first_link(_BETWEEN_LINKS.split(first_text(value, ("", "url")))[:20])
@@ -147,8 +138,8 @@ CONVERTERS: Mapping[str, Convert] = {
     "announce": _text,
     "version": _version,
     "withdrawn": _is_true,
-    "raw_id": _raw_id,
-    "type": _type,
+    "raw_id": lambda value: _text(value)[:MAX_KEY],
+    "type": lambda value: type_of(map(_text, get_list(value)[:20])),  # the mark of a notice first
     "about": _about,
 }
 

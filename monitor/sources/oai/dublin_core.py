@@ -7,18 +7,18 @@ Names are in both orders, and one element holds several kinds of values.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from xml.etree.ElementTree import Element
 
 from monitor.model import Paper
 from monitor.sources.api.values import (
-    MAX_NAMES,
     NO_TITLE,
     NoPaperError,
     doi_link,
     first_published,
     given_name_first,
+    names_of,
     terms,
 )
 from monitor.sources.fields.dates import parse_date, partial_date
@@ -72,7 +72,7 @@ def paper(record: Record, now: datetime) -> Paper:
     return Paper(
         title=title,
         abstract=_abstract(metadata),
-        authors=tuple(_names(every(metadata, "creator"))),
+        authors=names_of(_names(every(metadata, "creator"))),
         venue=_venue(every(metadata, "source", "bibliographicCitation")),
         year=year,
         published=published,
@@ -91,15 +91,11 @@ def _abstract(metadata: Element) -> str:
     return next((text for text in fit if len(text) > _SHORT), max(fit, key=len, default=""))
 
 
-def _names(creators: Iterable[str]) -> list[str]:
-    single = (
-        part
-        for name in creators
-        if not _NO_NAME.match(name)
-        for part in _split_names(accents(name))
-    )
-    names = [given_name_first(_strip_name(part)).strip() for part in single]
-    return [name for name in names if any(map(str.isalpha, name))][:MAX_NAMES]
+def _names(creators: Iterable[str]) -> Iterator[str]:
+    for creator in creators:
+        if not _NO_NAME.match(creator):
+            names = map(_strip_name, _split_names(accents(creator)))
+            yield from map(given_name_first, names)
 
 
 def _strip_name(name: str) -> str:
@@ -111,11 +107,8 @@ def _strip_name(name: str) -> str:
 def _split_names(text: str) -> list[str]:
     """Split the names of one element: after a semicolon is another name, or an affiliation."""
     first, *others = _SEVERAL.split(text)
-    alike = (other for other in others if other.count(",") == first.count(",") <= 1)
-    return [
-        first,
-        *(other for other in alike if _A_NAME.match(other) and not _A_PLACE.search(other)),
-    ]
+    alike = [other for other in others if other.count(",") == first.count(",") <= 1]
+    return [first, *(name for name in alike if _A_NAME.match(name) and not _A_PLACE.search(name))]
 
 
 def _venue(texts: Iterable[str]) -> str:

@@ -39,8 +39,6 @@ _VERBS = (
 )
 NO_METADATA = "record has no metadata"
 _POOR = (NO_TITLE, NO_METADATA)  # a list of such alone is poor, and read all the same
-_NO_RECORDS = "noRecordsMatch"
-_BAD_TOKEN = "badResumptionToken"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +73,6 @@ class Envelope:
         else:
             self._read(content)
             self.error = self._find_error()
-
-    @property
-    def expired(self) -> bool:
-        """Whether the repository does not know the token of the request (any more)."""
-        return _BAD_TOKEN in self.errors
 
     def reading(self) -> Reading:
         if self.error:
@@ -129,7 +122,7 @@ class Envelope:
         if self.records:
             return ""
         for code, reason in self.errors.items():
-            if code != _NO_RECORDS:
+            if code != "noRecordsMatch":
                 return f"the repository answered {code}" + (f": {reason[:200]}" if reason else "")
         if self.fault or self.errors or self._verb == "ListRecords":
             return self.fault

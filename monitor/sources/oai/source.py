@@ -89,7 +89,7 @@ class Oai(WindowSource):
         """Outline a response by its token and date; the date is never far ahead of our clock."""
         envelope = Envelope(document.content, self.convert)
         if envelope.error or envelope.fault or not document.complete:
-            return Outline(expired=envelope.expired)
+            return Outline(expired="badResumptionToken" in envelope.errors)
         return Outline(
             whole=True,
             records=len(envelope.records),
