@@ -125,8 +125,6 @@ class Dblp(ApiSource):
         if type_ == TYPES["www"]:
             raise NoPaperError("record is a home page, not a paper")
         title = _without_stop(info.title("title", "title.text"))
-        if not title:
-            raise NoPaperError("record has no title")
         names = info.names("authors.author", "author", "editor")
         venues = [*info.items("venue"), *info.items("journal")]
         venues = venues or info.items("booktitle", "school")
@@ -167,7 +165,8 @@ def _word(value: Record) -> str:
 
 def _without_stop(title: str) -> str:
     """Drop the full stop that dblp adds to every title, but no ellipsis."""
-    return title[:-1].rstrip() if title.endswith(".") and not title.endswith("..") else title
+    is_stop = title.endswith(".") and not title.endswith("..")
+    return title[:-1].rstrip() or title if is_stop else title
 
 
 def _identifiers(info: Record, links: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -82,7 +82,12 @@ class PubMed(WindowSource):
     def read(self, document: Document) -> Reading:
         """Read all records; after a fault the reading is partial."""
         if document.content.lstrip()[:1] in (b"{", b"["):
-            return failure(_describe_json(document.content))
+            try:
+                ids, total = read_search(document.content)
+            except DocumentError as fault:
+                return failure(str(fault))
+            numbers = f"{len(ids)} of {total} PMIDs, no records"
+            return failure(f"the document is a search result with {numbers}")
         records: list[Paper | Rejected] = []
         whole = True
         for element in read_elements(document.content, _RECORDS, roots=_ROOTS, outer=_OUTER):
@@ -176,14 +181,6 @@ def read_search(content: bytes) -> tuple[list[str], int]:
         return [str(name) for name in result["idlist"] if str(name).isdigit()], int(result["count"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise DocumentError("the JSON is not a response of PubMed's search") from None
-
-
-def _describe_json(content: bytes) -> str:
-    try:
-        ids, total = read_search(content)
-    except DocumentError as fault:
-        return str(fault)
-    return f"the document is a search result with {len(ids)} of {total} PMIDs, no records"
 
 
 def _midnight(day: date) -> datetime:
