@@ -98,7 +98,8 @@ class BibTex(Source):
 
 def _entries(content: str, now: datetime) -> Iterator[Paper | Rejected]:
     entries, strings = read_entries(content)
-    by_key = {entry.key.lower(): entry for entry in entries if isinstance(entry, Entry)}
+    named = (entry for entry in entries if isinstance(entry, Entry) and entry.key)
+    by_key = {entry.key.lower(): entry for entry in named}
     for entry in entries:
         if isinstance(entry, Rejected):
             yield entry

@@ -141,3 +141,11 @@ def test_a_backslash_at_the_end_of_a_field_is_no_escape() -> None:
     content = "@misc{k,\n title = {Sand},\n note = {C:\\dir\\},\n year = 2024\n}"
     reading = read(BibTex, content.encode())
     assert [paper.year for paper in reading.papers] == [2024] and reading.rejected == ()
+
+
+def test_nothing_is_inherited_from_an_entry_without_a_key() -> None:
+    papers = read(BibTex, b"@misc{, title={A}, year=2020}\n@misc{b, title={B}}").papers
+    assert [(paper.title, paper.venue, paper.year) for paper in papers] == [
+        ("A", "", 2020),
+        ("B", "", None),
+    ]
