@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from monitor.channels.file import FileOptions, Pages, _file_name
 from monitor.errors import TemplateError
 from monitor.model import Delivery, DeliveryState, Digest, Outcome, Rendered
-from tests.channels.samples import NOTICE, Commit, PlainTemplates, delivery, digest, entry
+from tests.channels.samples import Commit, PlainTemplates, delivery, digest, entry
 
 
 def pages(folder: Path, templates: Any = None) -> Pages:
@@ -120,14 +120,6 @@ def test_a_page_that_quotes_the_mark_cannot_forge_its_facts(tmp_path: Path) -> N
     pages(tmp_path).send(delivery(quoting), Commit())
     assert "true --&gt; x" in index(tmp_path) and "forged" not in index(tmp_path)
     assert (tmp_path / "ada" / "2026-11-21.html").read_text("utf-8").count("-->") == 2
-
-
-def test_a_notice_is_a_page(tmp_path: Path) -> None:
-    ours = pages(tmp_path)
-    [part] = ours.render_notice(NOTICE, PlainTemplates())
-    sent = delivery(part, subscription="@operator", period="1")
-    assert ours.send(sent, Commit()).state is DeliveryState.SENT
-    assert "since Tuesday" in ours.page(sent).read_text("utf-8")
 
 
 @given(st.text(max_size=300), st.text(max_size=300))

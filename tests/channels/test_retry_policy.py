@@ -9,7 +9,6 @@ from monitor.channels.retry_policy import (
     RetrySettings,
     decide,
     give_up_at,
-    judge_lookup,
     next_attempt,
     rest,
 )
@@ -100,17 +99,6 @@ def test_what_is_no_retry_is_recorded_as_it_is_and_an_unclear_end_is_asked_about
 def test_a_channel_that_is_down_is_tried_ever_more_rarely_up_to_an_hour() -> None:
     waits = [rest(tries) / timedelta(minutes=1) for tries in (0, 1, 2, 3, 4, 5, 6, 10**6)]
     assert waits == [5, 5, 10, 20, 40, 60, 60, 60]
-
-
-def test_S09_what_is_not_there_yet_is_looked_for_again_before_it_is_sent_again() -> None:
-    absent = Outcome(DeliveryState.RETRY, "not there", retry_after=timedelta(minutes=2))
-    lost = delivery(Rendered(0, {}), state=DeliveryState.UNKNOWN, changed_at=AT)
-    soon = judge_lookup(lost, absent, AT + timedelta(seconds=119))
-    assert (soon.state, soon.retry_after) == (DeliveryState.UNKNOWN, timedelta(minutes=2))
-    sure = judge_lookup(lost, absent, AT + timedelta(minutes=2))
-    assert (sure.state, sure.retry_after) == (DeliveryState.RETRY, None)
-    for found in (Outcome(DeliveryState.SENT), Outcome(DeliveryState.RETRY)):
-        assert judge_lookup(lost, found, AT) == found
 
 
 # ── what may have arrived ───────────────────────────────────────────────────────────

@@ -62,34 +62,29 @@ def test_several_pieces_of_news_about_a_paper_are_one_entry(
     assert (entry.kind, entry.revision) == (shown, len(kinds))
 
 
-def test_whys_are_asked_about_the_paper_as_it_is_shown() -> None:
-    paper = structs.replace(PAPER, title=r"A $\beta$-smooth \textbf{policy}")
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [
+        (r"A $\beta$-smooth \textbf{policy}", "A β-smooth policy"),
+        ("A\r\nB\u2028C\x00\u202eD policy", "A B CD policy"),
+        (r"\cite{x}", r"\cite{x}"),
+    ],
+)
+def test_M14_titles_are_readable_in_one_line_and_reasons_are_about_that(
+    title: str, shown: str
+) -> None:
+    paper = structs.replace(PAPER, title=title, abstract="", authors=("E\u202eF",))
     (entry,) = digest([news(paper)]).groups[0].entries
-    assert entry.paper.title == "A β-smooth policy"
-    (title, _) = entry.matched[0].why
-    assert [entry.paper.title[a:b] for a, b in title.spans] == ["policy"]
+    assert (entry.paper.title, entry.paper.authors) == (shown, ("EF",))
+    spans = [span for why in entry.matched[0].why for span in why.spans]
+    assert [shown[a:b] for a, b in spans] == ["policy"] * ("policy" in shown)
 
 
 def test_what_only_the_source_of_a_formula_says_is_named_without_a_place() -> None:
-    (entry,) = (
-        digest([news(structs.replace(PAPER, title=r"On $\nabla$"))], words=["nabla"])
-        .groups[0]
-        .entries
-    )
+    paper = structs.replace(PAPER, title=r"On $\nabla$")
+    (entry,) = digest([news(paper)], words=["nabla"]).groups[0].entries
     assert entry.paper.title == "On ∇"
     assert entry.matched[0].why == (MatchReason("title", ("nabla",)),)
-
-
-def test_M14_titles_are_cleaned_to_one_line() -> None:
-    paper = Paper(title="A\r\nB\u2028C\x00\u202eD", authors=("E\u202eF",))
-    (entry,) = digest([news(paper)]).groups[0].entries
-    assert entry.paper.title == "A B CD"
-    assert entry.paper.authors == ("EF",)
-
-
-def test_a_title_of_nothing_but_commands_is_kept_as_it_is() -> None:
-    (entry,) = digest([news(Paper(title=r"\cite{x}"))]).groups[0].entries
-    assert entry.paper.title == r"\cite{x}"
 
 
 def test_only_papers_in_full_are_explained_and_keep_their_abstract() -> None:

@@ -8,8 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.digest.schedule import Slot, latest_due, next_due, parse_schedule
+from tests.digest.zones import changes, kinds, walk
+from tests.digest.zones import schedules as schedules_of
 
 ZONES = sorted(z for z in available_timezones() if "/" in z and not z.startswith(("Etc/", "posix")))
+BERLIN, LORD_HOWE = "Europe/Berlin", "Australia/Lord_Howe"
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 
 
@@ -123,30 +126,18 @@ def test_D01_a_time_that_comes_twice_is_due_once_the_first_time(schedule: str) -
     [
         ("Europe/Berlin", "2026-03-28T12:00", "daily 02:30", "2026-03-29", "2026-03-29T01:00"),
         ("America/New_York", "2026-03-08T00:00", "daily 02:30", "2026-03-08", "2026-03-08T07:00"),
-        (
-            "Australia/Lord_Howe",
-            "2026-10-03T00:00",
-            "daily 02:15",
-            "2026-10-04",
-            "2026-10-03T15:30",
-        ),
+        (LORD_HOWE, "2026-10-03T00:00", "daily 02:15", "2026-10-04", "2026-10-03T15:30"),
         ("Pacific/Apia", "2011-12-30T05:00", "daily 08:00", "2011-12-30", "2011-12-30T10:00"),
         ("Europe/Berlin", "2026-03-28T12:00", "30 2 * * *", "2026-03-29T02:30", "2026-03-29T01:00"),
         ("Europe/Berlin", "2026-03-29T00:45", "15 * * * *", "2026-03-29T02:15", "2026-03-29T01:00"),
+        # Several inside one gap are one digest.
+        (BERLIN, "2026-03-29T00:45", "*/20 * * * *", "2026-03-29T03:00", "2026-03-29T01:00"),
     ],
 )
 def test_D02_a_time_that_is_jumped_over_is_due_at_the_first_instant_after(
     zone: str, start: str, schedule: str, period: str, due: str
 ) -> None:
     assert slots(schedule, zone, utc(start), 1) == [Slot(period, utc(due))]
-
-
-def test_several_slots_inside_one_gap_are_one_digest() -> None:
-    found = slots("*/20 * * * *", "Europe/Berlin", utc("2026-03-29T00:45"), 2)
-    assert found == [
-        Slot("2026-03-29T03:00", utc("2026-03-29T01:00")),
-        Slot("2026-03-29T03:20", utc("2026-03-29T01:20")),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -184,6 +175,21 @@ def test_D04_a_change_of_zone_repeats_and_skips_no_date(
         now += timedelta(minutes=30)
     days = [date.fromisoformat(period) for period in periods]
     assert days == [days[0] + timedelta(days=i) for i in range(len(days))]
+
+
+def test_D01_D02_around_the_changes_of_all_zones_each_date_has_one_digest() -> None:
+    """`make zones` has all hours."""
+    around = timedelta(hours=30)
+    changing = [zone for zone in kinds().values() if changes(zone)]
+    assert len(changing) > 40
+    faults = [
+        fault
+        for zone in changing
+        for change in changes(zone)[:2]
+        for text in schedules_of(zone)
+        for fault in walk(zone, text, change.at - around, change.at + around)
+    ]
+    assert faults == []
 
 
 # ── properties over all zones ───────────────────────────────────────────────────────
