@@ -251,15 +251,19 @@ def test_a_wrong_clock_is_the_likely_cause(endpoint: TokenServer, tokens: Tokens
         tokens.token()
 
 
-def test_a_rotated_refresh_token_is_kept_and_used_by_the_next_process(
+def test_a_rotated_refresh_token_is_used_by_the_next_process_until_another_is_configured(
     endpoint: TokenServer, opened: Open
 ) -> None:
+    with pytest.raises(TokenError, match="run `paper-monitor mail login`"):
+        opened(delegated(endpoint, None)).token()
     grant = delegated(endpoint)
     opened(grant).token()
     endpoint.refresh_tokens.discard("refresh-token-1")
     opened(grant).token()
+    endpoint.refresh_tokens = {"refresh-token-new"}
+    opened(delegated(endpoint, "refresh-token-new")).token()
     used = [asked["refresh_token"] for asked in endpoint.asked]
-    assert used == ["refresh-token-1", "refresh-token-2"]
+    assert used == ["refresh-token-1", "refresh-token-2", "refresh-token-new"]
 
 
 def test_a_refresh_token_that_another_process_replaced_meanwhile_is_read_again(
@@ -275,22 +279,6 @@ def test_a_refresh_token_that_another_process_replaced_meanwhile_is_read_again(
 
     endpoint.refresh_tokens = {"refresh-token-9"}
     assert opener(Late(), hands)(grant).token() == "access-token-1"
-
-
-def test_a_newly_configured_refresh_token_takes_the_place_of_the_kept_one(
-    endpoint: TokenServer, opened: Open
-) -> None:
-    opened(delegated(endpoint)).token()
-    endpoint.refresh_tokens = {"refresh-token-new"}
-    opened(delegated(endpoint, "refresh-token-new")).token()
-    assert endpoint.asked[-1]["refresh_token"] == "refresh-token-new"
-
-
-def test_without_a_refresh_token_somebody_has_to_log_in(
-    endpoint: TokenServer, opened: Open
-) -> None:
-    with pytest.raises(TokenError, match="run `paper-monitor mail login`"):
-        opened(delegated(endpoint, None)).token()
 
 
 @pytest.fixture(scope="module")

@@ -178,13 +178,13 @@ REFUSED, DOWN = (DeliveryState.FAILED, False), (DeliveryState.RETRY, True)
 LATER, UNCLEAR_END = (DeliveryState.RETRY, False), (DeliveryState.UNKNOWN, False)
 BY_TOKEN = {
     REFUSED: "channel_not_found not_in_channel is_archived restricted_action "
-    "restricted_action_read_only_channel restricted_action_thread_only_channel a_new_code",
+    "restricted_action_read_only_channel restricted_action_thread_only_channel a_new_code "
+    "invalid_blocks invalid_blocks_format no_text invalid_arguments",
     DOWN: "invalid_auth not_authed token_revoked token_expired account_inactive missing_scope "
     "no_permission team_access_not_granted ekm_access_denied org_login_required",
     LATER: "ratelimited rate_limited request_timeout",
     UNCLEAR_END: "fatal_error internal_error service_unavailable",
 }
-FORMS = ["invalid_blocks", "invalid_blocks_format", "no_text", "invalid_arguments"]
 BY_WEBHOOK = {
     DOWN: "no_service no_service_id no_active_hooks invalid_token channel_is_archived "
     "action_prohibited team_disabled channel_not_found a_new_code",
@@ -192,35 +192,16 @@ BY_WEBHOOK = {
 }
 
 
-def listed(
-    meanings: dict[tuple[DeliveryState, bool], str],
-) -> list[tuple[str, tuple[DeliveryState, bool]]]:
-    return [(code, meaning) for meaning, codes in meanings.items() for code in codes.split()]
-
-
-@pytest.mark.parametrize("code, meaning", [*listed(BY_TOKEN), *((c, REFUSED) for c in FORMS)])
-def test_S10_each_code_of_slack_has_its_meaning(
-    code: str, meaning: tuple[DeliveryState, bool]
-) -> None:
-    outcome = read_refusal(Answer(200, {}, code, {"ok": False, "error": code}))
-    assert (outcome.state, outcome.channel_down) == meaning
-    assert code in outcome.error
-    assert ("format of this message" in outcome.error) is (code in FORMS)
-
-
-@pytest.mark.parametrize("code", ["msg_blocks_too_long", "msg_too_long"])
-def test_S10_a_message_too_long_is_no_failure(code: str) -> None:
-    with pytest.raises(TooLongError):
-        read_refusal(Answer(200, {}, code, {}))
-
-
-@pytest.mark.parametrize("code, meaning", listed(BY_WEBHOOK))
-def test_S11_each_word_of_a_webhook_has_its_meaning(
-    code: str, meaning: tuple[DeliveryState, bool]
-) -> None:
-    outcome = read_refusal(Answer(404, {}, code, {}), webhook=True)
-    assert (outcome.state, outcome.channel_down) == meaning
-    assert code in outcome.error
+def test_S10_S11_each_code_of_slack_and_each_word_of_a_webhook_has_its_meaning() -> None:
+    for meanings, status in ((BY_TOKEN, 200), (BY_WEBHOOK, 404)):
+        for meaning, codes in meanings.items():
+            for code in codes.split():
+                outcome = read_refusal(Answer(status, {}, code, {}), webhook=status == 404)
+                assert (outcome.state, outcome.channel_down) == meaning
+                assert code in outcome.error
+    for code in ("msg_blocks_too_long", "msg_too_long"):
+        with pytest.raises(TooLongError):
+            read_refusal(Answer(200, {}, code, {}))
 
 
 def test_L05_a_channel_that_does_not_exist_fails_with_a_hint(slack: SlackServer) -> None:

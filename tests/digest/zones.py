@@ -11,9 +11,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
+from typing import NamedTuple
 from zoneinfo import ZoneInfo, available_timezones
 
 from monitor.digest.schedule import latest_due, parse_schedule
@@ -23,8 +23,7 @@ HALF_HOUR = timedelta(minutes=30)
 _LOOK = timedelta(days=1)
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(NamedTuple):
     """A moment at which the clocks were changed by so much."""
 
     at: datetime
