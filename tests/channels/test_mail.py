@@ -262,8 +262,3 @@ def test_a_senders_name_may_have_any_letters() -> None:
 
 
 # ── the channel ─────────────────────────────────────────────────────────────────────
-
-
-def test_all_mail_of_one_server_is_one_group_and_nothing_can_be_found_out_later() -> None:
-    assert channel().outage_group == "smtp"
-    assert channel().reconcile(delivery(rendered(), state=DeliveryState.UNKNOWN)) is None

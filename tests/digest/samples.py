@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -52,19 +53,14 @@ def news(
 def find(*words: str) -> object:
     """A `whys` that finds these words wherever the title and the abstract have them."""
 
+    pattern = re.compile("|".join(map(re.escape, words)))
+
     def whys(topic: str, paper: Paper, sources: Sequence[str]) -> tuple[MatchReason, ...]:
-        fields = {"title": paper.title, "abstract": paper.abstract}
-        found = []
-        for field, text in fields.items():
-            spans = [
-                (start, start + len(word))
-                for word in words
-                for start in range(len(text))
-                if text.startswith(word, start)
-            ]
-            if spans:
-                found.append(MatchReason(field, tuple(text[a:b] for a, b in spans), tuple(spans)))
-        return tuple(found)
+        reasons = []
+        for field, text in (("title", paper.title), ("abstract", paper.abstract)):
+            if spans := tuple(match.span() for match in pattern.finditer(text)):
+                reasons.append(MatchReason(field, tuple(text[a:b] for a, b in spans), spans))
+        return tuple(reasons)
 
     return whys
 

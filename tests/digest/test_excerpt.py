@@ -125,22 +125,18 @@ BACKGROUND = (
     "Grasping unknown objects is an important problem in robotics and in logistics.",
     "However, existing methods need many labelled examples to work at all.",
     "In recent years, the number of published papers has become hard to follow.",
-    "How cells divide remains poorly understood, although it was described long ago.",
 )
 LEANINGS = (
     "It runs on a single small computer without any other hardware.",
     "For example, a cup may be seen from above and from the side.",
-    "Moreover, the two halves are printed from the same soft material.",
 )
 CONTRIBUTIONS = (
     "We propose a planner that keeps legged robots upright on loose gravel.",
     "In this paper, the grasping of soft fruit by two hands is considered.",
     "This article therefore introduces a measure of how well figures can be read.",
     "Here we show that bees count up to four when they fly through a tunnel.",
-    "To this end, we have carefully designed a benchmark of two hundred tasks.",
     "A controller for flapping wings is proposed that needs no model of the air.",
     "The purpose of this study was to compare two doses in older patients.",
-    "The authors describe three cases of a rare fever after a journey.",
 )
 
 

@@ -120,10 +120,6 @@ def test_silence_is_explained(name: str) -> None:
     assert "3 more papers will be in the next digest" in text
 
 
-def test_an_empty_digest_is_one_line_and_what_was_read() -> None:
-    assert whole(digest([]), "mail/digest.txt.j2").count("\n") < 12
-
-
 @pytest.mark.parametrize("name", DIGESTS)
 def test_beyond_the_best_papers_only_titles_are_listed(name: str) -> None:
     papers = [
