@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -22,7 +21,6 @@ from monitor.channels.email.smtp import SmtpServer
 from monitor.channels.file import PAGE_LIMIT, render_pages
 from monitor.channels.slack.blocks import render_digest as render_slack
 from monitor.digest.render import JinjaTemplates
-from monitor.errors import Fault
 from monitor.model import (
     AboutSubscription,
     ChangeKind,
@@ -155,9 +153,6 @@ class Numbered:
         text = TEMPLATES.render(name, **values)
         listed = name in ("slack/paper.j2", "slack/title_line.j2")
         return f"{text} ⟦{values['entry'].paper_id}⟧" if listed else text
-
-    def faults(self) -> Sequence[Fault]:
-        return ()
 
 
 def check_slack(made: Digest) -> None:

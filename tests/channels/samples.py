@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from monitor.channels.slack.blocks import escape
-from monitor.errors import Fault
 from monitor.model import (
     ChangeKind,
     Delivery,
@@ -94,12 +93,6 @@ class PlainTemplates:
 
     def __init__(self, padding: int = 0) -> None:
         self.padding = padding
-
-    def release(self) -> None:
-        pass
-
-    def faults(self) -> list[Fault]:
-        return []
 
     def render(self, name: str, **values: Any) -> str:
         if "entry" in values:

@@ -153,19 +153,16 @@ def test_STARTTLS_and_login_with_a_proper_server(authority: trustme.CA, ca_file:
     assert len(received) == 1
 
 
-def test_implicit_TLS(authority: trustme.CA, ca_file: Path) -> None:
+def test_implicit_TLS_and_login_by_LOGIN_where_PLAIN_is_not_offered(
+    authority: trustme.CA, ca_file: Path
+) -> None:
     tls = certificate(authority, "localhost")
-    with ScriptedSmtp(tls=tls, implicit_tls=True) as smtp:
-        ours = server(smtp.port, tls="implicit", ca_file=ca_file)
-        assert ours.send(letter(), Commit()).state is DeliveryState.SENT
-        ours.close()
-
-
-def test_login_by_LOGIN_where_PLAIN_is_not_offered() -> None:
-    with ScriptedSmtp(extensions=("AUTH LOGIN",)) as smtp:
-        ours = server(smtp.port, username="papers", password="secret")
+    with ScriptedSmtp(("AUTH LOGIN",), tls, implicit_tls=True) as smtp:
+        secured = {"tls": "implicit", "ca_file": ca_file}
+        ours = server(smtp.port, username="papers", password="secret", **secured)
         assert ours.send(letter(), Commit()).state is DeliveryState.SENT
         assert smtp.commands[1:4] == ["AUTH LOGIN", "cGFwZXJz", "c2VjcmV0"]
+        ours.close()
 
 
 # ── the channel's faults: nobody is marked as failed ────────────────────────────────

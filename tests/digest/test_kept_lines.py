@@ -109,9 +109,8 @@ def test_a_line_is_written_once_until_it_is_released() -> None:
 
 
 def test_a_line_of_the_user_is_written_each_time(tmp_path: Path) -> None:
-    line = tmp_path / "mail" / "title_line.txt.j2"
-    line.parent.mkdir()
-    line.write_text("{{ entry.score }}")
+    (tmp_path / "mail").mkdir()
+    (tmp_path / "mail" / "title_line.txt.j2").write_text("{{ entry.score }}")
     templates = JinjaTemplates(tmp_path)
     for score in (1.5, 2.5):
         scored = structs.replace(entry(), score=score)

@@ -103,7 +103,6 @@ def test_the_report_says_what_was_read() -> None:
     [
         (SourceReport("s", 1204, 1, NOW), "1,204 papers, 1 new; last read Sat 21 Nov 08:00"),
         (SourceReport("s", 0, 0, NOW), "nothing new; last read Sat 21 Nov 08:00"),
-        (SourceReport("s", 0, 0, None), "not read yet"),
         (
             SourceReport("s", 0, 0, NOW, NOW - timedelta(days=1), "HTTP 503"),
             "failing since Fri 20 Nov 08:00: HTTP 503; last read Sat 21 Nov 08:00",
@@ -112,10 +111,6 @@ def test_the_report_says_what_was_read() -> None:
             SourceReport("s", 9, 0, NOW, troubles=(SourceWarning("stale", NOW, "nothing new."),)),
             "9 papers, 0 new; last read Sat 21 Nov 08:00; "
             "stale since Sat 21 Nov 08:00: nothing new.",
-        ),
-        (
-            SourceReport("s", 0, 0, None, NOW, "no such folder"),
-            "failing since Sat 21 Nov 08:00: no such folder",
         ),
     ],
 )
