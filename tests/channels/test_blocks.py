@@ -68,6 +68,7 @@ def test_replies_begin_a_message_of_their_own_and_dividers_stand_between_things(
     ]
     assert [m["text"] for m in found] == ["ada (1 of 2)", "ada (2 of 2)"]
     assert len(messages(["best"], "ada", [])) == 1
+    assert len(text_of(header("y" * 200))) == 135
 
 
 def test_L04_what_slack_would_obey_is_shown() -> None:

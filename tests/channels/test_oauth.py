@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -39,16 +40,6 @@ class Kept:
         self.tokens[account] = refresh_token
 
 
-class Hands:
-    """A clock that is set by hand."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def endpoint() -> Iterator[TokenServer]:
     with TokenServer() as running:
@@ -62,8 +53,9 @@ def mx(endpoint: TokenServer) -> Iterator[ScriptedSmtp]:
 
 
 @pytest.fixture
-def hands() -> Hands:
-    return Hands()
+def hands() -> SimpleNamespace:
+    """A clock that is set by hand."""
+    return SimpleNamespace(now=0.0)
 
 
 # Opens the tokens of an account; what is kept of one is there for the next, as in a store.
@@ -71,13 +63,13 @@ Open = Callable[[OAuthSettings], Tokens]
 
 
 @pytest.fixture
-def opened(hands: Hands) -> Open:
+def opened(hands: SimpleNamespace) -> Open:
     return opener(Kept(), hands)
 
 
-def opener(kept: Kept, hands: Hands) -> Open:
+def opener(kept: Kept, hands: SimpleNamespace) -> Open:
     post = partial(HttpClient(version="1").post_form, allow_private=True)
-    return lambda account: Tokens(account, MAILBOX, post, kept, hands)
+    return lambda account: Tokens(account, MAILBOX, post, kept, lambda: hands.now)
 
 
 @pytest.fixture
@@ -144,7 +136,7 @@ def test_M11_a_token_that_ends_in_the_middle_of_a_round_is_renewed_once(
 
 
 def test_a_token_is_renewed_before_its_end_and_not_sooner(
-    endpoint: TokenServer, tokens: Tokens, hands: Hands
+    endpoint: TokenServer, tokens: Tokens, hands: SimpleNamespace
 ) -> None:
     for hands.now, number in ((0, 1), (3299, 1), (3301, 2)):
         assert tokens.token() == f"access-token-{number}"
@@ -157,7 +149,7 @@ def test_connections_of_a_process_ask_once(endpoint: TokenServer, tokens: Tokens
 
 
 def test_a_token_is_used_to_its_end_while_the_endpoint_is_down(
-    endpoint: TokenServer, tokens: Tokens, hands: Hands
+    endpoint: TokenServer, tokens: Tokens, hands: SimpleNamespace
 ) -> None:
     tokens.token()
     endpoint.down = True
@@ -267,7 +259,7 @@ def test_a_rotated_refresh_token_is_used_by_the_next_process_until_another_is_co
 
 
 def test_a_refresh_token_that_another_process_replaced_meanwhile_is_read_again(
-    endpoint: TokenServer, hands: Hands
+    endpoint: TokenServer, hands: SimpleNamespace
 ) -> None:
     grant = delegated(endpoint)
 

@@ -43,18 +43,13 @@ def test_a_letter_arrives_whole_with_the_envelope_that_it_has(mta: SendmailProgr
     assert received.content == CONTENT.replace(b"\r\n", b"\n")
 
 
-def test_an_address_is_never_an_argument(mta: SendmailProgram) -> None:
-    sendmail(mta.path).send(letter("-C/etc/passwd@example.org"), Commit())
-    [arguments] = mta.arguments
-    assert arguments[-2:] == ["--", "-C/etc/passwd@example.org"]
-    assert arguments[0] == "-i"
-
-
-def test_the_program_gets_no_secret_of_ours(
+def test_an_address_is_never_an_option_and_the_program_gets_no_secret_of_ours(
     mta: SendmailProgram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SMTP_CLIENT_SECRET", "hush-4711")
-    sendmail(mta.path).send(letter(), Commit())
+    sendmail(mta.path).send(letter("-C/etc/passwd@example.org"), Commit())
+    [arguments] = mta.arguments
+    assert (arguments[0], arguments[-2:]) == ("-i", ["--", "-C/etc/passwd@example.org"])
     assert "hush-4711" not in mta.environment.values()
     assert mta.environment["PATH"] == os.environ["PATH"]
 
@@ -92,15 +87,8 @@ msmtp: could not send mail"""
 @pytest.mark.parametrize(
     ("says", "reason"),
     [
-        (
-            MSMTP,
-            "msmtp: server message: 550-5.1.1 no such user here,; "
-            "msmtp: server message: 550 5.1.1 see https://example.org/550",
-        ),
-        (
-            "sendmail: RCPT TO:<a@b.org> (550 5.1.1 no)\n\n",
-            "sendmail: RCPT TO:<a@b.org> (550 5.1.1 no)",
-        ),
+        (MSMTP, "; ".join(MSMTP.splitlines()[1:3])),
+        ("mta: RCPT TO:<a@b.org> (550 5.1.1 no)\n\n", "mta: RCPT TO:<a@b.org> (550 5.1.1 no)"),
         ("msmtp: cannot connect to x, port 587:\nrefused", "refused"),
         ("", ""),
     ],

@@ -13,6 +13,7 @@ from monitor.model import (
     Change,
     ChangeKind,
     Digest,
+    DigestPaper,
     MatchReason,
     Paper,
     SourceReport,
@@ -48,6 +49,11 @@ def news(
 ) -> UnsentMatch:
     stored = StoredPaper(number, paper, at, at, revision)
     return UnsentMatch(topic, score, Change(stored, revision, kind, at, sources))
+
+
+def entry_of(paper: Paper = PAPER, *words: str) -> DigestPaper:
+    """A paper as the only one of a digest, found by these words."""
+    return digest([news(paper)], words=words or ("policy",)).groups[0].entries[0]
 
 
 def find(*words: str) -> object:

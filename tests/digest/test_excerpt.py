@@ -14,12 +14,12 @@ from monitor.digest.excerpt import (
     sentence_value,
 )
 from monitor.model import ChangeKind, DigestPaper, MatchReason, Paper, TopicWhy
-from tests.digest.samples import NOW, PAPER, digest, news
+from tests.digest import samples
+from tests.digest.samples import NOW, PAPER
 
 
 def entry_of(abstract: str, words: tuple[str, ...], title: str = "A title") -> DigestPaper:
-    paper = replace(PAPER, abstract=abstract, title=title)
-    return digest([news(paper)], words=words).groups[0].entries[0]
+    return samples.entry_of(replace(PAPER, abstract=abstract, title=title), *words)
 
 
 def titled(title: str, *spans: tuple[int, int]) -> DigestPaper:

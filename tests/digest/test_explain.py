@@ -8,7 +8,7 @@ from msgspec import structs
 from monitor.digest.draft import draft
 from monitor.digest.explain import count_changes, describe_revision, explain_papers
 from monitor.model import ChangeKind, Digest, EarlierText, MatchReason, Paper, Revision, TopicWhy
-from tests.digest.samples import NOW, PAPER, digest, news
+from tests.digest.samples import NOW, PAPER, digest, entry_of, news
 
 
 def order(made: Digest) -> dict[str, list[int]]:
@@ -74,7 +74,7 @@ def test_M14_titles_are_readable_in_one_line_and_reasons_are_about_that(
     title: str, shown: str
 ) -> None:
     paper = structs.replace(PAPER, title=title, abstract="", authors=("E\u202eF",))
-    (entry,) = digest([news(paper)]).groups[0].entries
+    entry = entry_of(paper)
     assert (entry.paper.title, entry.paper.authors) == (shown, ("EF",))
     spans = [span for why in entry.matched[0].why for span in why.spans]
     assert [shown[a:b] for a, b in spans] == ["policy"] * ("policy" in shown)
@@ -82,7 +82,7 @@ def test_M14_titles_are_readable_in_one_line_and_reasons_are_about_that(
 
 def test_what_only_the_source_of_a_formula_says_is_named_without_a_place() -> None:
     paper = structs.replace(PAPER, title=r"On $\nabla$")
-    (entry,) = digest([news(paper)], words=["nabla"]).groups[0].entries
+    entry = entry_of(paper, "nabla")
     assert entry.paper.title == "On ∇"
     assert entry.matched[0].why == (MatchReason("title", ("nabla",)),)
 

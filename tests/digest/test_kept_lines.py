@@ -24,7 +24,7 @@ from monitor.model import (
     TopicWhy,
 )
 from monitor.resources import resource
-from tests.digest.samples import NOW, PAPER, digest, news
+from tests.digest.samples import NOW, PAPER, digest, entry_of
 
 OF_A_PAPER = sorted(
     path.relative_to(resource("templates")).as_posix()
@@ -32,11 +32,6 @@ OF_A_PAPER = sorted(
     if path.name.startswith(("paper.", "found.", "title_line."))
 )
 OTHER = MatchReason("title", ("agent",), ((17, 22),))
-
-
-def entry(paper: Paper = PAPER) -> DigestPaper:
-    [group] = digest([news(paper)]).groups
-    return group.entries[0]
 
 
 def varied(one: DigestPaper) -> list[DigestPaper]:
@@ -91,7 +86,7 @@ def varied(one: DigestPaper) -> list[DigestPaper]:
 def test_what_differs_in_any_field_is_written_as_if_alone(name: str):
     shared, undated = JinjaTemplates(), structs.replace(PAPER, published=None)
     zones = [replace(digest(), timezone=name) for name in ("Asia/Tokyo", "America/New_York")]
-    entries = [*varied(entry()), *varied(entry(undated))]
+    entries = [*varied(entry_of()), *varied(entry_of(undated))]
     cases = [{"entry": one, "digest": zone} for one in entries for zone in zones]
     alone = [JinjaTemplates().render(name, **values) for values in cases]
     assert [shared.render(name, **values) for values in cases] == alone
@@ -103,7 +98,7 @@ def test_a_line_is_written_once_until_it_is_released() -> None:
     templates._text.filters["authors"] = lambda names: written.append(names) or str(names)
     for times in (1, 2):
         for _ in range(3):
-            templates.render("mail/title_line.txt.j2", entry=entry(), digest=digest())
+            templates.render("mail/title_line.txt.j2", entry=entry_of(), digest=digest())
         assert len(written) == times
         templates.release()
 
@@ -113,7 +108,7 @@ def test_a_line_of_the_user_is_written_each_time(tmp_path: Path) -> None:
     (tmp_path / "mail" / "title_line.txt.j2").write_text("{{ entry.score }}")
     templates = JinjaTemplates(tmp_path)
     for score in (1.5, 2.5):
-        scored = structs.replace(entry(), score=score)
+        scored = structs.replace(entry_of(), score=score)
         assert templates.render("mail/title_line.txt.j2", entry=scored) == str(score)
 
 
@@ -121,6 +116,6 @@ def test_the_lines_kept_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(render, "_MOST_KEPT", 3)
     templates = JinjaTemplates()
     for number in range(10):
-        one = structs.replace(entry(), paper_id=number)
+        one = structs.replace(entry_of(), paper_id=number)
         templates.render("mail/title_line.txt.j2", entry=one, digest=digest())
         assert len(templates._text.kept) <= 3

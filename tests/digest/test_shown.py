@@ -9,7 +9,7 @@ from msgspec import structs
 from monitor.digest.render import JinjaTemplates, put_formulas, to_mathml
 from monitor.digest.shown import find_formulas, to_readable_text
 from monitor.model import Formula
-from tests.digest.samples import PAPER, digest, news
+from tests.digest.samples import PAPER, digest, entry_of
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_formulas_are_found_with_their_source() -> None:
 
 
 def test_a_page_shows_mathml_and_a_mail_does_not() -> None:
-    [entry] = digest([news(MATHS)]).groups[0].entries
+    entry = entry_of(MATHS)
     templates = JinjaTemplates()
     page = templates.render("web/paper.html.j2", entry=entry, digest=digest())
     assert "<msup><mi>n</mi><mn>2</mn></msup>" in page and "<math>" in page

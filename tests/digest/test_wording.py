@@ -7,8 +7,15 @@ import pytest
 from msgspec import structs
 
 from monitor.digest import about, links, wording
-from monitor.model import AboutSubscription, ListedDay, MatchReason, SourceReport, SourceWarning
-from tests.digest.samples import NOW, PAPER, REPORT, digest, news
+from monitor.model import (
+    AboutSubscription,
+    ListedDay,
+    MatchReason,
+    Paper,
+    SourceReport,
+    SourceWarning,
+)
+from tests.digest.samples import NOW, PAPER, REPORT, digest, entry_of, news
 
 
 @pytest.mark.parametrize(
@@ -23,28 +30,6 @@ from tests.digest.samples import NOW, PAPER, REPORT, digest, news
 )
 def test_authors_are_shortened(authors: tuple[str, ...], text: str) -> None:
     assert wording.shorten_authors(authors) == text
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "",
-        "javascript:alert(1)",
-        "JAVASCRIPT:alert(1)",
-        " https://example.org",
-        "https://example.org/a b",
-        "https://example.org/\u202eb",
-        "java\nscript:alert(1)",
-        "data:text/html,<script>",
-        "//example.org/x",
-        "https://",
-        "https://[::1",
-        "ftp://example.org",
-        "https://example.org/" + "x" * 2000,
-    ],
-)
-def test_W04_only_http_urls_are_linked_to(url: str) -> None:
-    assert links.web_url(url) == ""
 
 
 UNDATED = {"published": None, "keys": {}}
@@ -74,14 +59,13 @@ LISTED = (ListedDay(date(2025, 3, 14), "page", year_guessed=True),)
 def test_a_paper_has_its_own_date_and_the_last_day_of_a_list_or_the_day_it_was_seen(
     changes: dict[str, object], text: str
 ) -> None:
-    (entry,) = digest([news(structs.replace(PAPER, **changes))]).groups[0].entries  # type: ignore[arg-type]
-    assert wording.format_date(entry, "Asia/Tokyo") == text
+    paper = structs.replace(PAPER, **changes)  # type: ignore[arg-type]
+    assert wording.format_date(entry_of(paper), "Asia/Tokyo") == text
 
 
 def test_the_words_found_are_named_once_and_not_without_end() -> None:
     words = ("Agents", "agent", "AGENT", *(f"w{n}" for n in range(20)))
-    made = digest([news()])
-    entry = made.groups[0].entries[0]
+    entry = entry_of()
     matched = structs.replace(
         entry.matched[0], why=(MatchReason("abstract", words), MatchReason("source", ()))
     )
@@ -216,3 +200,93 @@ def test_a_reader_learns_why_a_digest_came() -> None:
         "daily 08:00 Asia/Tokyo."
     )
     assert about.because(digest([])) == "", "an older digest does not know"
+
+
+# ── where a paper leads ─────────────────────────────────────────────────────────────
+
+TITLE = "Agents & “plans” for 100% of café robots"
+
+
+def link_of(paper: Paper, search: str = "") -> tuple[str, str]:
+    found = links.paper_link(structs.replace(entry_of(paper), search=search))
+    return found.url, found.search
+
+
+def more(paper: Paper) -> dict[str, str]:
+    return {link.text: link.url for link in links.more_links(entry_of(paper))}
+
+
+@pytest.mark.parametrize(
+    ("fields", "url"),
+    [
+        ({"url": "https://x.org/1", "keys": {"arxiv": "2410.00001"}}, "https://x.org/1"),
+        ({"keys": {"arxiv": "2410.00001"}}, "https://arxiv.org/abs/2410.00001"),
+        ({"keys": {"arxiv": ("cs/0101001", "2410.00001")}}, "https://arxiv.org/abs/cs/0101001"),
+        ({"keys": {"doi": "10.1002/(x)<1::a>"}}, "https://doi.org/10.1002/(x)%3C1::a%3E"),
+        ({"keys": {"openreview": "a-B_1"}}, "https://openreview.net/forum?id=a-B_1"),
+        ({"keys": {"pmid": "123"}}, "https://pubmed.ncbi.nlm.nih.gov/123/"),
+        ({"pdf_url": "https://x.org/1.pdf"}, "https://x.org/1.pdf"),
+        ({"url": "javascript:alert(1)", "keys": {"pmid": "1"}}, "https://pubmed.ncbi.nlm.nih.gov/1/"),
+    ],
+)  # fmt: skip
+def test_a_title_leads_to_the_paper(fields: dict[str, object], url: str) -> None:
+    assert link_of(Paper(TITLE, **fields)) == (url, "")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("search", "site", "begin"),
+    [
+        (
+            "huggingface",
+            "Hugging Face",
+            "https://huggingface.co/papers?q=Agents+%26+%E2%80%9Cplans",
+        ),
+        ("arxiv", "arXiv", "https://arxiv.org/search/?searchtype=title&query=Agents+%26+"),
+        ("google-scholar", "Google Scholar", "https://scholar.google.com/scholar?q=%22Agents+"),
+        ("", "Google Scholar", "https://scholar.google.com/scholar?q=%22Agents+"),
+    ],
+)
+def test_a_paper_without_a_link_leads_to_a_search_that_is_named(
+    search: str, site: str, begin: str
+) -> None:
+    url, named = link_of(Paper(TITLE), search)
+    assert (url[: len(begin)], named) == (begin, site)
+    assert "100%25" in url and url.isascii()
+
+
+def test_what_belongs_to_a_paper_is_linked_and_named() -> None:
+    paper = Paper(
+        TITLE,
+        keys={"arxiv": "2410.00001", "doi": "10.1/x"},
+        links={"code": "https://github.com/a/b", "project": "javascript:alert(1)"},
+    )
+    assert more(paper) == {
+        "PDF": "https://arxiv.org/pdf/2410.00001",
+        "arXiv 2410.00001": "https://arxiv.org/abs/2410.00001",
+        "DOI 10.1/x": "https://doi.org/10.1/x",
+        "code": "https://github.com/a/b",
+    }
+    assert more(structs.replace(paper, pdf_url="https://x.org/p"))["PDF"] == "https://x.org/p"
+    assert more(Paper(TITLE)) == {}
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "javascript:alert(1)",
+        "JAVASCRIPT:alert(1)",
+        " https://example.org",
+        "https://example.org/a b",
+        "https://example.org/\u202eb",
+        "java\nscript:alert(1)",
+        "data:text/html,<script>",
+        "//example.org/x",
+        "https://",
+        "https://[::1",
+        "ftp://example.org",
+        "https://example.org/" + "x" * 2000,
+    ],
+)
+def test_W04_only_http_urls_are_linked_to(url: str) -> None:
+    assert links.web_url(url) == ""
