@@ -50,6 +50,13 @@ def test_a_link_longer_than_a_section_gives_up_its_target_and_keeps_its_words() 
     assert cut(f"<{url}|the title> after", 2700) == ["the title after"]
 
 
+def test_L03_51_sections_or_14000_characters_become_two_messages() -> None:
+    many = messages([f"section {n}" for n in range(51)], "ada")
+    long = messages(["x" * 1000] * 14, "ada")
+    assert [count for count, _ in sizes(many)] == [45, 6]
+    assert [size for _, size in sizes(long)] == [10_000, 4_000]
+
+
 @given(st.lists(st.text(max_size=4000), max_size=80))
 def test_L03_every_message_keeps_every_limit(sections: list[str]) -> None:
     found = messages(sections, "x" * 9_000)

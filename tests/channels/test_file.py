@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from monitor.channels.file import FileOptions, Pages, _file_name
 from monitor.errors import TemplateError
 from monitor.model import Delivery, DeliveryState, Digest, Outcome, Rendered
-from tests.channels.samples import Commit, PlainTemplates, delivery, digest, entry
+from tests.channels.samples import NOTICE, Commit, PlainTemplates, delivery, digest, entry
 
 
 def pages(folder: Path, templates: Any = None) -> Pages:
@@ -41,6 +41,14 @@ def test_a_digest_is_a_page_and_the_index_links_to_it(tmp_path: Path) -> None:
     assert outcome == Outcome(DeliveryState.SENT, reference=str(page))
     assert "Paper 2" in page.read_text("utf-8")
     assert "ada, 2026-11-21 ada/2026-11-21.html 3" in index(tmp_path)
+
+
+def test_a_notice_is_a_page(tmp_path: Path) -> None:
+    ours = pages(tmp_path)
+    [part] = ours.render_notice(NOTICE, PlainTemplates())
+    sent = delivery(part, subscription="@operator", period="1")
+    assert ours.send(sent, Commit()).state is DeliveryState.SENT
+    assert "since Tuesday" in ours.page(sent).read_text("utf-8")
 
 
 def modes(folder: Path, mode: int | None) -> list[str]:

@@ -34,6 +34,7 @@ def wait(
 def test_retries_come_after_5_to_30_minutes_and_later_2_to_3_hours(number: int, later: int) -> None:
     assert timedelta(minutes=5) <= wait(0, number) <= timedelta(minutes=30)
     assert timedelta(hours=2) <= wait(later, number) <= timedelta(hours=3)
+    assert len({wait(0, other) for other in range(100)}) == 100, "not in one moment"
 
 
 HASTY = RetrySettings(
@@ -57,10 +58,6 @@ def test_E29_every_number_of_waiting_can_be_set() -> None:
 def test_E29_so_many_attempts_are_made_even_with_the_longest_waits() -> None:
     assert (DEFAULT_RETRY.attempts, HASTY.attempts) == (19, 9)
     assert RetrySettings(give_up=timedelta(minutes=20)).attempts == 2
-
-
-def test_deliveries_of_one_moment_do_not_come_back_in_one_moment() -> None:
-    assert len({wait(0, number) for number in range(100)}) == 100
 
 
 @given(st.integers(1), st.integers(0, 100), minutes)

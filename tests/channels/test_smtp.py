@@ -134,6 +134,14 @@ def test_M12_a_connection_serves_several_letters_and_is_renewed(
     assert (len(smtp.received), smtp.connections) == (5, connections)
 
 
+def test_M12_a_connection_that_was_closed_meanwhile_is_opened_again(smtp: ScriptedSmtp) -> None:
+    ours = server(smtp.port)
+    for _ in range(2):
+        assert ours.send(letter(), Commit()).state is DeliveryState.SENT
+        smtp.script["mail"].append(Drop())
+    assert (len(smtp.received), smtp.connections) == (2, 2)
+
+
 def test_STARTTLS_and_login_with_a_proper_server(authority: trustme.CA, ca_file: Path) -> None:
     def check(mechanism: str, login: bytes, password: bytes) -> bool:
         return (login, password) == (b"papers", "grün".encode())

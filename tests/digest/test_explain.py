@@ -131,7 +131,4 @@ def test_title_and_version_are_compared_as_they_are_shown() -> None:
     assert same == Revision(2, 1, "", 0)
     other = describe_revision(before, Paper("Planning", "", version=1))
     assert other == Revision(1, None, "Planning in O(n)", 3)
-
-
-def test_of_a_text_from_before_they_were_kept_only_the_version_is_known() -> None:
     assert describe_revision(None, Paper("Planning", ABSTRACT, version=4)) == Revision(4)
