@@ -6,8 +6,6 @@ cookies, in either encoding of forms; it is answered with 200, again and also wh
 
 from __future__ import annotations
 
-import re
-
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, Response
 
@@ -35,10 +33,6 @@ _INVALID = "This link is not valid. It may have been cut off or lengthened: copy
 
 # Bytes of a page, however long the digest is.
 LONGEST_PAGE = 95_000
-# Further pages of a long digest are named after the first: see `render_pages`.
-_PAGE = re.compile(r"(?P<token>.*?)(?:-page-(?P<page>\d{1,4})\.html)?", re.DOTALL)
-
-
 _NOTHING_CHOSEN = "Nothing was chosen, and nothing was changed."
 
 routes = Routes()
@@ -56,15 +50,11 @@ def change(visit: Visit, fields: Form) -> Response:
     """Stop, pause or resume the digests of a reader."""
     subscription, recipient = _names(visit, STOP, 2, visit.path_params["token"])
     one_click = fields.get("List-Unsubscribe", "").lower() == "one-click"
-    chosen = (
-        SubscriptionChange.STOP
-        if one_click
-        else next((w for w in SubscriptionChange if w == fields.get("wish")), None)
-    )
-    if chosen is None:
+    wish = SubscriptionChange.STOP if one_click else fields.get("wish", "")
+    if wish not in list(SubscriptionChange):
         return visit.show_problem(400, _NOTHING_CHOSEN)
     how = ONE_CLICK if one_click else LINK
-    now = apply_change(visit.runtime, subscription, recipient, chosen, how)
+    now = apply_change(visit.runtime, subscription, recipient, SubscriptionChange(wish), how)
     return _show_status(visit, now, done=True)
 
 
@@ -76,17 +66,18 @@ def _show_status(visit: Visit, now: ReaderStatus, done: bool = False) -> Respons
 @routes.page("/v/{token}", Role.NOBODY, has_token=True)
 def show_digest(visit: Visit) -> Response:
     """Show the digest that a mail brought, as a page."""
-    address = _PAGE.fullmatch(visit.path_params["token"])
-    token, number = address.group("token", "page") if address else ("", None)
+    # Further pages of a long digest are named after the first: see `render_pages`.
+    token, _, page = visit.path_params["token"].partition("-page-")
+    number = whole_number(page.removesuffix(".html")) if page else 1
     subscription, period, recipient = _names(visit, VIEW, 3, token)
     runtime = visit.runtime
     links = ReaderLinks(visit.site.rules.url, runtime.keys)
     digest = links.sign_answers(past_digest(runtime, subscription, period), recipient)
     pages = render_pages(digest, runtime.templates, token, LONGEST_PAGE)
-    index = int(number or 1) - 1
-    if index >= len(pages):
+    if number is None or not 1 <= number <= len(pages):
         return visit.show_problem(404, f"This digest has {format_count(len(pages), 'page')}.")
-    return HTMLResponse(pages[index], headers={"content-security-policy": POLICY_OF_DOCUMENTS})
+    headers = {"content-security-policy": POLICY_OF_DOCUMENTS}
+    return HTMLResponse(pages[number - 1], headers=headers)
 
 
 @routes.page("/r/{token}/{paper}/{direction}", Role.NOBODY, has_token=True)
