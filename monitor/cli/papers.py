@@ -275,6 +275,8 @@ def _read(file: Path) -> tuple[list[Rating], list[LeftOut]]:
     if file.suffix.lower() not in (".bib", ".bibtex"):
         try:
             return list(_read_table(file, file.read_text(encoding="utf-8-sig"))), []
+        except OSError as fault:
+            raise UsageError(f"cannot read {file}: {fault.strerror}") from fault
         except UnicodeDecodeError as fault:
             raise UsageError(f"{file} is not UTF-8 text") from fault
     [(_, reading)] = read_files("bibtex", [file])

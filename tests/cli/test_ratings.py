@@ -71,8 +71,9 @@ def test_a_library_and_a_table_are_rated(lab: House, say: Say) -> None:
     table.write_text(f'title,verdict,topic\n"{TITLE}",down,\n"{FOLDING[0]}",,agents\n')
     assert say("papers", "rate", "--file", str(table)).status == 0
     assert sorted(verdicts(say)) == [(FOLDING[0], "wanted"), (TITLE, "unwanted")]
-    table.write_text(f'title,verdict\n"{TITLE}",perhaps\n')
-    assert say("papers", "rate", "--file", str(table)).status == 2
+    for missing in ("missing.csv", "missing.bib"):
+        refused = say("papers", "rate", "--file", str(lab.folder / missing))
+        assert (refused.status, f"{missing}: No such file" in refused.err) == (2, True)
 
 
 @pytest.mark.parametrize(
