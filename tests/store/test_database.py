@@ -23,7 +23,7 @@ from monitor.store.engine.database import Database
 from monitor.store.engine.locks import hold_owner
 from monitor.store.engine.opening import open_store
 from monitor.store.papers import papers
-from tests.patience import PATIENCE, at_once
+from tests.patience import PATIENCE
 from tests.store.scenes import NOW, arrive, reading, run, writing
 
 
@@ -106,22 +106,6 @@ def test_a_reader_sees_the_store_as_it_was_and_blocks_nobody(store: Database) ->
         assert processes.last_beat(reader, "x") == NOW
 
 
-def test_threads_that_write_take_turns(store: Database) -> None:
-    with store.writing() as tx:
-        tx.exec_driver_sql("CREATE TABLE counter (n INTEGER)")
-        tx.exec_driver_sql("INSERT INTO counter VALUES (0)")
-
-    def count() -> None:
-        for _ in range(25):
-            with store.ingesting() as tx:
-                n = tx.exec_driver_sql("SELECT n FROM counter").scalar_one()
-                tx.exec_driver_sql(f"UPDATE counter SET n = {n + 1}")
-
-    at_once(*[count] * 4)
-    with store.reading() as tx:
-        assert tx.exec_driver_sql("SELECT n FROM counter").scalar() == 100
-
-
 # ── opening ─────────────────────────────────────────────────────────────────────────
 
 
@@ -190,20 +174,6 @@ def test_K13_a_damaged_file_is_refused_and_left_as_it_is(sqlite_url: str, tmp_pa
         assert path.read_bytes() == damaged, name
 
 
-def used(url: str) -> None:
-    store = open_store(url)
-    hold_owner(store).release()
-    store.close()
-
-
-def test_K13_an_emptied_store_is_not_taken_for_a_new_one(sqlite_url: str, tmp_path: Path) -> None:
-    used(sqlite_url)
-    (tmp_path / "monitor.db").write_bytes(b"")
-    with pytest.raises(StoreError, match="restore a backup"):
-        open_store(sqlite_url)
-    assert (tmp_path / "monitor.db").read_bytes() == b""
-
-
 # ── where there is no store, or no longer the one that was opened ───────────────────
 
 
@@ -269,11 +239,17 @@ def test_a_file_that_is_put_back_is_used_again(sqlite: Database, tmp_path: Path)
 
 
 @pytest.mark.parametrize("create", [True, False])
-def test_a_store_that_was_in_use_and_is_gone_is_not_begun_anew(
+def test_K13_a_store_that_was_in_use_and_is_empty_or_gone_is_not_begun_anew(
     sqlite_url: str, tmp_path: Path, create: bool
 ) -> None:
     """A supervisor starts the service again: an empty store would send everything again."""
-    used(sqlite_url)
+    store = open_store(sqlite_url)
+    hold_owner(store).release()
+    store.close()
+    (tmp_path / "monitor.db").write_bytes(b"")
+    with pytest.raises(StoreError, match="restore a backup"):
+        open_store(sqlite_url, create=create)
+    assert (tmp_path / "monitor.db").read_bytes() == b""
     deleted(tmp_path / "monitor.db")
     with pytest.raises(StoreError, match=r"is missing.*monitor.db.owners.*restore a backup"):
         open_store(sqlite_url, create=create)
@@ -454,15 +430,8 @@ def test_a_backup_is_a_whole_store_while_others_write(sqlite: Database, tmp_path
     assert reading(copy, processes.last_beat, "not yet committed") is None
     copy.close()
     assert [file.name for file in target.parent.iterdir()] == ["monitor.db"]
-
-
-def test_a_backup_replaces_the_one_before_when_it_is_complete(
-    sqlite: Database, tmp_path: Path
-) -> None:
-    target = tmp_path / "backup.db"
-    sqlite.backup(target)
     before = target.read_bytes()
-    (tmp_path / "backup.db.unfinished").write_text("of a run that was killed")
+    target.with_name("monitor.db.unfinished").write_text("of a run that was killed")
     arrive(sqlite, *map(str, range(100)))
     sqlite.backup(target)
     assert len(target.read_bytes()) > len(before)

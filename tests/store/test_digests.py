@@ -210,18 +210,6 @@ def test_a_digest_that_reached_nobody_is_superseded_and_its_items_move(store: Da
     assert unsent(store) == []
 
 
-def test_a_digest_that_reached_one_of_two_is_not_composed_again(store: Database) -> None:
-    matched(store, "1")
-    freeze(store, digest(unsent(store)), recipients=["ada@example.org", "bob@example.org"])
-    attempt(store, DeliveryState.SENT, limit=1)
-    attempt(store, DeliveryState.RETRY, limit=1)
-    matched(store, "2")
-    made = digest(unsent(store), "2026-03-03", due=TOMORROW)
-    assert made.papers == 1
-    freeze(store, made)
-    assert states(store) == [DeliveryState.SENT, DeliveryState.RETRY, DeliveryState.PLANNED]
-
-
 def lose(store: Database) -> None:
     """Hand off what is open without a clear end, and let it be handed off once more."""
     for lost in attempt(store, DeliveryState.UNKNOWN):

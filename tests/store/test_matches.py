@@ -94,14 +94,6 @@ def test_new_and_changed_topics_are_named(store: Database) -> None:
     assert sync(store, a, b) == ["b"]
 
 
-def test_changes_of_these_papers_meet_the_topics_again(store: Database) -> None:
-    old, *ids = arrive(store, "1", now=NOW - DAY) + arrive(store, "2", "3")
-    for papers, reopened in ([ids[0], old], [ids[0]]), (ids, ids), ([], []):
-        match(store, old, *ids)
-        writing(store, write_papers.reopen, papers, NOW)
-        assert [c.stored.id for c in writing(store, matches.changes_to_match, 9)] == reopened
-
-
 def test_what_matched_a_removed_topic_is_forgotten(store: Database) -> None:
     [id] = arrive(store, "1")
     watch(store, "t", "u")
@@ -180,17 +172,6 @@ def met_topics(store: Database, one: IncomingPaper, now: datetime = NOW) -> int:
 
 def known(id: int, one: IncomingPaper, **fields: object) -> Decision:
     return Decision(one, None, id, **fields)  # type: ignore[arg-type]
-
-
-def test_a_known_paper_meets_the_topics_again_when_another_source_has_it(store: Database) -> None:
-    id = met_topics(store, arxiv("1"))
-    ingest(store, known(id, arxiv("1")))
-    assert waiting(store) == []
-    ingest(store, known(id, arxiv("1")), source="b")
-    assert waiting(store) == [(id, 1, ChangeKind.NEW)]
-    match(store, id)
-    ingest(store, known(id, arxiv("1")), source="b", now=LATER)
-    assert waiting(store) == []
 
 
 @pytest.mark.parametrize(
