@@ -23,7 +23,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from monitor.log import set_up_logging
-from tests.faults.docs import write
+from tests.faults.docs import table, write
 from tests.faults.grid import (
     BOUNDARIES,
     STORES,
@@ -145,6 +145,16 @@ def _counts(result: Verdict) -> Counter[str]:
     )
 
 
+STORED = {"SQLite": "sqlite", "PostgreSQL": "postgresql"}
+CAME = {
+    "lost": "lost",
+    "repeated": "outside",
+    "in the window": "window",
+    "unknown": "unknown",
+    "stuck": "stuck",
+}
+
+
 def _summary(results: Sequence[Verdict]) -> str:
     """One row for each harm, for people who want to know what was tried and what came of it."""
     rows: dict[str, Counter[str]] = defaultdict(Counter)
@@ -152,46 +162,24 @@ def _summary(results: Sequence[Verdict]) -> str:
         for harm in (result.harm, "all"):
             rows[harm].update(_counts(result))
     rows["all"] = rows.pop("all", Counter())
-    columns = (*STORES, "lost", "outside", "window", "unknown", "stuck")
-    return "\n".join(
-        [
-            "| harm | SQLite | PostgreSQL | lost | repeated | in the window | unknown | stuck |",
-            "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-            *(
-                f"| {harm} | {' | '.join(str(row[name]) for name in columns)} |"
-                for harm, row in rows.items()
-            ),
-        ]
-    )
+    return table(["harm"], STORED | CAME, rows)
 
 
 def _tables(wanted: Sequence[Cell], results: Sequence[Verdict]) -> str:
-    rows: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
+    rows: dict[str, Counter[str]] = defaultdict(Counter)
     for result in results:
-        rows[result.store, result.scene, result.harm].update(_counts(result))
-    lines = [
-        "| store | scene | harm | cells | lost | repeated | in the window | unknown | stuck |",
-        "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
-    ]
-    total: Counter[str] = Counter()
-    columns = ("cells", "lost", "outside", "window", "unknown", "stuck")
-    for (store, scene, harm), row in rows.items():
-        total += row
-        found = " | ".join(str(row[name]) for name in columns)
-        lines.append(f"| {store} | {scene} | {harm} | {found} |")
-    lines.append(f"| all | | | {' | '.join(str(total[name]) for name in columns)} |")
-    reasons: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+        rows[f"{result.store} | {result.scene} | {result.harm}"].update(_counts(result))
+    rows["all | |"] = sum(rows.values(), Counter())
+    reasons: dict[str, Counter[str]] = defaultdict(Counter)
     for cell in wanted:
         if left_out(cell):
-            reasons[cell.harm, left_out(cell)][cell.store] += 1
-    lines += [
-        "",
-        "| cells left out | why | SQLite | PostgreSQL |",
-        "| --- | --- | ---: | ---: |",
-    ]
-    for (harm, why), count in sorted(reasons.items()):
-        lines.append(f"| {harm} | {why} | {count['sqlite']} | {count['postgresql']} |")
-    return "\n".join(lines)
+            reasons[f"{cell.harm} | {left_out(cell)}"][cell.store] += 1
+    return "\n\n".join(
+        [
+            table(["store", "scene", "harm"], {"cells": "cells", **CAME}, rows),
+            table(["cells left out", "why"], STORED, dict(sorted(reasons.items()))),
+        ]
+    )
 
 
 def _trace() -> None:

@@ -18,6 +18,7 @@ from monitor.app import open_app
 from monitor.config import load
 from monitor.model import DeliveryState
 from monitor.store.digests import deliveries
+from tests.faults import docs
 from tests.faults.days import (
     BY_MAIL,
     BY_SLACK,
@@ -201,14 +202,7 @@ def _words(post: Mapping[str, Any]) -> str:
 
 def table(verdicts: Iterable[PairVerdict]) -> str:
     rows: dict[str, Counter[str]] = defaultdict(Counter)
-    columns = ("pairs", "lost", "repeated", "copies", "unknown", "unlisted", "stuck")
+    names = ("lost", "repeated", "copies", "unknown", "unlisted", "stuck")
     for one in verdicts:
-        counts = {name: getattr(one, name) for name in columns[1:]} | {"pairs": 1}
-        rows[one.pair.store].update(counts)
-    lines = [
-        "| store | pairs | lost | repeated | copies | unknown | unlisted | stuck |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-    ]
-    for store, row in rows.items():
-        lines.append(f"| {store} | {' | '.join(str(row[name]) for name in columns)} |")
-    return "\n".join(lines)
+        rows[one.pair.store].update({name: getattr(one, name) for name in names} | {"pairs": 1})
+    return docs.table(["store"], {name: name for name in ("pairs", *names)}, rows)

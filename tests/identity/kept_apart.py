@@ -47,10 +47,6 @@ SAME = {
         by(venue="Journal of Field Machines", year=2019),
         by(f"On {TITLE}", f"{ALWAYS} {EDITED}", venue="Journal of Field Machines", year=2020),
     ),
-    "a preprint that changed its title": (
-        by(venue="arXiv", year=2019),
-        by("Learning Pendulums That Damp Swinging Loads", venue="ICRA", year=2020),
-    ),
     "retitled between two conferences, with the abstract kept": (
         by(venue="ICLR", year=2019),
         by("Pendulum Models for Loads That Swing", venue="ICML", year=2020),
@@ -58,10 +54,6 @@ SAME = {
     "submitted to one conference, its abstract reworked for another": (
         by(venue="ICLR", year=2019),
         by(abstract=f"{ALWAYS} {OTHER}", venue="ICML", year=2020),
-    ),
-    "an extended abstract of it": (
-        by(venue="UAI", year=2021),
-        by(f"{TITLE} (Extended Abstract)", venue="IJCAI", year=2022),
     ),
     "one dimension in two spellings": (
         by("Three-Dimensional Pendulums on Legs"),

@@ -140,10 +140,6 @@ DIFFERENT = {
     "Teil": swapped("1", "2", "Einführung in die Planung, Teil ", ""),
     "Chinese parts": (by("深度学习综述（一）", ("张伟",)), by("深度学习综述（二）", ("张伟",))),
     "a reply": (by(abstract=ABSTRACT), by(f"Reply to: {TITLE}")),
-    "a comment and its reply": (
-        by(f'Comment on "{TITLE}"', ("Emmy Noether",)),
-        by(f'Reply to Comment on "{TITLE}"'),
-    ),
     "a retraction": (by(abstract=ABSTRACT), by(f"Retraction Note: {TITLE}")),
     "its supporting information": (by(), by(f"Supporting Information: {TITLE}")),
     "its appendix": (by(), by(f"Appendix to {TITLE}")),

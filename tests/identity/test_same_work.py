@@ -54,20 +54,12 @@ SAME = {
     ),
     "title and abstract, no authors": (Paper(TITLE, ABSTRACT), Paper(TITLE.upper(), ABSTRACT)),
     "title and an abstract cut by a feed": (Paper(TITLE, ABSTRACT), Paper(TITLE, ABSTRACT[:120])),
-    "authors in the other order of names": (
-        by(*AUTHORS),
-        by("Lovelace, A.", "Turing, A. M.", "Hopper, G."),
-    ),
     "authors in another order": (by(*AUTHORS), by(*reversed(AUTHORS))),
     "authors as one string, family names first": (
         by(*AUTHORS),
         by("Lovelace, A.; Turing, A.M.; Hopper, G."),
     ),
     "authors cut by et al.": (by(*AUTHORS), by("A. Lovelace et al.")),
-    "names transliterated": (
-        by("Jürgen Müller", "Søren Østergård"),
-        by("Juergen Mueller", "Soeren Oestergaard"),
-    ),
     "names read in another encoding": (
         by("JÃ¼rgen GÃ¼nther", "Ada Lovelace"),
         by("Jürgen Günther", "Ada Lovelace"),

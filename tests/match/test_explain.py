@@ -39,24 +39,6 @@ def test_one_why_a_field_with_the_words_as_the_paper_writes_them() -> None:
     assert why("agent", "Agent agent AGENT")[0].words == ("Agent",), "each once whatever its case"
 
 
-def test_words_are_shown_and_marked_in_the_spelling_of_the_paper() -> None:
-    paper = Paper("Modelling Tumour Behaviours", "Behavior of an an\u00e6mic tumor, modeled.")
-    index = TopicIndex(
-        {"any": 'behavior "modeling tumor"', "exact": "=Behavior", "other": "=behaviour"}
-    )
-    found = {
-        match.topic: tuple(replace(one, terms=()) for one in match.why)
-        for match in index.match([paper])
-    }
-    assert found == {
-        "any": (
-            MatchReason("title", ("Modelling Tumour", "Behaviours"), ((0, 16), (17, 27))),
-            MatchReason("abstract", ("Behavior",), ((0, 8),)),
-        ),
-        "exact": (MatchReason("abstract", ("Behavior",), ((0, 8),)),),
-    }
-
-
 def test_each_part_of_a_topic_has_one_term_the_rarest_first_and_nearest_to_what_it_asks() -> None:
     found = terms(
         '"tool use" AND agent AND (gravel OR model)',
