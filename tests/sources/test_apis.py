@@ -117,9 +117,8 @@ def test_F01_F06_what_is_no_response_is_reported(
 # ── what the formats hold ───────────────────────────────────────────────────────────
 
 
-def works(**fields: object) -> bytes:
-    item = {"DOI": "10.1000/x", "title": ["T"]} | fields
-    return json.dumps({"message": {"total-results": 1, "items": [item]}}).encode()
+def work(**fields: object) -> dict[str, object]:
+    return {"DOI": "10.1000/x", "title": ["T"]} | fields
 
 
 def parts(*numbers: object) -> object:
@@ -156,23 +155,18 @@ def parts(*numbers: object) -> object:
 def test_partial_and_impossible_dates_of_crossref(
     dates: dict[str, object], published: str | None
 ) -> None:
-    at = only(Crossref, works(**dates)).published
+    at = only(Crossref, work(**dates)).published
     assert (f"{at:%Y-%m-%d}" if at else None) == published
 
 
 def test_a_work_has_the_day_or_the_month_that_is_given() -> None:
     month, day = parts(2021, 7), parts(2021, 7, 8)
-    paper = only(Crossref, works(issued=month))
+    paper = only(Crossref, work(issued=month))
     assert (paper.published, paper.precision) == (datetime(2021, 7, 1, tzinfo=UTC), "")
     stored = record_of(paper, "works")
     assert (stored.day, stored.month, stored.precision) == (None, date(2021, 7, 1), "month")
-    both = only(Crossref, works(issued=month, **{"published-online": day}))
+    both = only(Crossref, work(issued=month, **{"published-online": day}))
     assert record_of(both, "works").day == datetime(2021, 7, 8, tzinfo=UTC)
-
-
-def preprint(doi: str, version: str) -> bytes:
-    row = {"title": "T", "doi": doi, "version": version, "date": "2025-05-20"}
-    return json.dumps({"messages": [{"status": "ok"}], "collection": [row]}).encode()
 
 
 @pytest.mark.parametrize(
@@ -187,21 +181,15 @@ def preprint(doi: str, version: str) -> bytes:
 def test_a_later_version_of_a_preprint_is_no_new_one(
     doi: str, version: str, published: str, is_bound: bool
 ) -> None:
-    paper = only(BioRxiv, preprint(doi, version))
+    row = {"title": "T", "doi": doi, "version": version, "date": "2025-05-20"}
+    paper = only(BioRxiv, [row])
     assert f"{paper.published:%Y-%m-%d}" == published
     assert (record_of(paper, "biorxiv").day is None) == is_bound
     assert f"{paper.updated:%Y-%m-%d}" == "2025-05-20"
 
 
-def test_an_inverted_index_with_false_positions_costs_nothing() -> None:
-    index = {"b": [10**15], "a": [-3], "c": ["x", None, 1.5, True], "d": 7, "e": None}
-    response = {"results": [{"id": "https://openalex.org/W1", "title": "T"} | {"x": 1}]}
-    response["results"][0]["abstract_inverted_index"] = index  # type: ignore[assignment]
-    assert only(OpenAlex, response).abstract == "a d b"
-
-
 def test_surrogates_alone_can_be_stored() -> None:
-    paper = only(Crossref, works(DOI="10.1/\ud800", title="\udfff T"))
+    paper = only(Crossref, work(DOI="10.1/\ud800", title="\udfff T"))
     assert json.dumps(plain(paper.keys), ensure_ascii=False).encode()
     assert paper.title.encode()
 
@@ -244,10 +232,6 @@ TWICE = {
 }
 
 
-def work(**fields: object) -> dict[str, object]:
-    return {"DOI": "10.1000/x", "title": ["T"]} | fields
-
-
 def note(**content: object) -> dict[str, object]:
     return {"id": "n1", "forum": "n1", "content": {"title": "Sand"} | content}
 
@@ -256,6 +240,8 @@ def related(relation: str) -> dict[str, object]:
     return work(relation={relation: [{"id-type": "doi", "id": "10.1000/OTHER"}]})
 
 
+# Positions that are no numbers, or false ones, cost nothing.
+INDEX = {"b": [10**15], "a": [-3], "c": ["x", None, 1.5, True], "d": 7, "e": None}
 GONE = "ICLR.cc/2024/Conference/Withdrawn_Submission"
 NOTICES = {"commentCorrection": [{"id": "77", "source": "MED", "type": "Retraction in"}]}
 SANDS = {"id": "1", "source": "MED", "title": "Sand"}
@@ -284,6 +270,17 @@ S2_NAMES = {
         (Crossref, work(DOI="10.48550/arXiv.2401.01234"), {"keys": {"arxiv": "2401.01234"}}),
         (Crossref, related("is-preprint-of"), {"keys": {"doi": ("10.1000/x", "10.1000/other")}}),
         (Crossref, related("has-preprint"), {"keys": {"doi": ("10.1000/x", "10.1000/other")}}),
+        *(
+            (Crossref, work(title=[title], subtitle=subtitle), {"title": whole})
+            for title, subtitle, whole in (
+                ("Sand", ["How dunes move"], "Sand: How dunes move"),
+                ("Sand: How Dunes Move", ["How dunes move."], "Sand: How Dunes Move"),
+                ("Where is sand?", ["Dunes of <i>Mars</i>"], "Where is sand? Dunes of Mars"),
+                ("Sand", ["", "Dunes"], "Sand: Dunes"),
+                ("Sand", [], "Sand"),
+            )
+        ),
+        (OpenAlex, [{"title": "T", "abstract_inverted_index": INDEX}], {"abstract": "a d b"}),
         *(
             (
                 OpenAlex,
@@ -396,22 +393,6 @@ def test_records_of_services(
 ) -> None:
     paper = only(kind, record)
     assert {name: getattr(paper, name) for name in expected} == expected
-
-
-@pytest.mark.parametrize(
-    ("title", "subtitle", "whole"),
-    [
-        ("Sand", ["How dunes move"], "Sand: How dunes move"),
-        ("Sand: How Dunes Move", ["How dunes move."], "Sand: How Dunes Move"),
-        ("Where does sand go?", ["Dunes of <i>Mars</i>"], "Where does sand go? Dunes of Mars"),
-        ("Sand", ["", "Dunes"], "Sand: Dunes"),
-        ("Sand", [], "Sand"),
-    ],
-)
-def test_a_subtitle_of_crossref_belongs_to_the_title(
-    title: str, subtitle: list[str], whole: str
-) -> None:
-    assert only(Crossref, works(title=[title], subtitle=subtitle)).title == whole
 
 
 @pytest.mark.parametrize(

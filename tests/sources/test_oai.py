@@ -12,7 +12,7 @@ from monitor.sources.fields.names import without_affiliations
 from monitor.sources.fields.publication_types import says_withdrawn
 from monitor.sources.oai.source import Oai
 from monitor.text.latex import accents
-from tests.sources.scenario import FIXTURES, only, read
+from tests.sources.scenario import only, read
 
 
 def record(inside: str, number: int = 1, status: str = "") -> str:
@@ -36,11 +36,6 @@ def records(*titles: str) -> str:
 
 def titles(reading: Reading) -> list[str]:
     return [paper.title for paper in reading.papers]
-
-
-def test_arxiv_s_own_formats_are_read_by_oai_too() -> None:
-    content = (FIXTURES / "arxiv" / "raw.xml").read_bytes()
-    assert read(Oai, content).papers[0] == read(Arxiv, content).papers[0]
 
 
 # ── errors in words ─────────────────────────────────────────────────────────────────

@@ -341,6 +341,10 @@ def test_services_that_want_an_address_receive_the_contact(
     with closing(HttpClient(version="1", contact=contact)) as door, pytest.raises(FetchError):
         loaded(Service(web, door).open(kind, query="x"), {})
     assert query(web.requests[0]).get(name, "") == contact
+    if kind is PubMed:
+        with closing(HttpClient(version="1", contact=contact)) as door, pytest.raises(FetchError):
+            loaded(Service(web, door).open(kind, query="x", email="me@example.org"), {})
+        assert query(web.requests[1])["email"] == "me@example.org"
 
 
 @pytest.mark.parametrize("kind", [OpenAlex, PubMed, SemanticScholar])
@@ -355,14 +359,6 @@ def test_a_key_is_sent_and_never_shown(service: Service, kind: type[Source]) -> 
     assert query(request).get("api_key") == (None if in_header else "hush")
     options = source.options
     assert "hush" not in f"{fault.value}{options!r}{options.model_dump_json()}{source.terms!r}"
-
-
-def test_pubmed_receives_the_tool_and_the_email(service: Service) -> None:
-    service.web.decides("*", lambda _: Answer(400))
-    with pytest.raises(FetchError):
-        loaded(service.open(PubMed, query="sleep", email="me@example.org"), {})
-    parameters = query(service.web.requests[0])
-    assert (parameters["tool"], parameters["email"]) == ("paper-monitor", "me@example.org")
 
 
 @pytest.mark.parametrize(
