@@ -24,6 +24,7 @@ from monitor.testing import SourceContract
 from tests.patience import PATIENCE
 from tests.sources import answers, dumps, libraries
 from tests.sources.scenario import NOW, read
+from tests.sources.test_oai import oai, records
 
 RSS = (
     b'<?xml version="1.0"?><rss version="2.0"><channel><title>c</title>'
@@ -37,16 +38,7 @@ RSS = (
 JSON = b'{"version": "https://jsonfeed.org/version/1.1", "items": [%s]}' % b",".join(
     b'{"id": "%d", "title": "Paper %d", "content_text": "Text."}' % (n, n) for n in range(5)
 )
-OAI = (
-    b'<OAI-PMH xmlns="http://www.openarchives.org/OAI/2.0/"><ListRecords>'
-    + b"".join(
-        b"<record><header><identifier>oai:arXiv.org:2505.0000%d</identifier></header><metadata>"
-        b'<dc xmlns="http://purl.org/dc/elements/1.1/"><title>Paper %d</title></dc>'
-        b"</metadata></record>" % (n, n)
-        for n in range(5)
-    )
-    + b"</ListRecords></OAI-PMH>"
-)
+OAI = oai(records(*(f"Paper {n}" for n in range(5))))
 SEED = (resource("seeds") / "000_431663cd178f853b.txt").read_bytes()
 PAGE = b"\n\n".join(SEED.split(b"\n\n")[:15])
 KINDS: list[tuple[type[Source], bytes]] = [

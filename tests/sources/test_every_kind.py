@@ -9,7 +9,8 @@ from xml.sax.saxutils import escape
 
 import pytest
 
-from monitor.model import record_of
+from monitor import plugins
+from monitor.model import Document, record_of
 from monitor.sources import sandbox
 from monitor.sources.arxiv import Arxiv
 from monitor.sources.base import Source
@@ -27,7 +28,7 @@ from monitor.sources.openreview import OpenReview
 from monitor.sources.pubmed import PubMed
 from monitor.sources.ris import Ris
 from monitor.sources.semanticscholar import SemanticScholar
-from tests.sources.scenario import read
+from tests.sources.scenario import NOW, read
 
 WEB = re.compile(r"(?:https?://[a-z0-9.-]+/[^\s\"<>]*)?")
 OAI = (
@@ -276,3 +277,47 @@ def test_what_begins_an_identifier_again_and_again_is_a_title() -> None:
 def test_F17_a_deleted_record_is_called_by_a_name_without_markup() -> None:
     (paper,) = read(Oai, written(OAI % (' status="deleted"', ""), **EVIL)).papers
     assert "<" not in f"{paper.title}{paper.keys}" and paper.withdrawn
+
+
+# ── what messages quote of a document, which may be any other file ──────────────────
+
+SECRET = "hunter2"
+FILES = {
+    "shadow": "root:$6$hunter2$abcdef:19000:0:99999:7:::\ndaemon:*:19000:0:99999:7:::\n",
+    "environment": "API_KEY=hunter2\nPASSWORD=hunter2, x\n",
+    "private key": "-----BEGIN PRIVATE KEY-----\nhunter2b3BlbnNzaC\n-----END PRIVATE KEY-----\n",
+    "yaml": "password: hunter2\nuser: x\n",
+    "ini": "[db]\npassword = hunter2\n",
+    "netrc": "machine x login y password hunter2\n",
+    "accounts": "alice,hunter2\nbob,hunter2\n",
+    "account": '{"type": "service_account", "private_key": "hunter2"}\n',
+    "faulty json": '{"password": "hunter2", oops}\n{"password": "hunter2", oops}\n',
+    "xml": "<config><password>hunter2</password></config>",
+    "faulty xml": "<config password='hunter2'><x></config>",
+    "words": "hunter2 " * 2_000,
+}
+
+
+@pytest.mark.parametrize("content", FILES.values(), ids=FILES)
+@pytest.mark.parametrize("kind", sorted(plugins.source_kinds()))
+def test_a_file_of_another_kind_is_not_quoted(kind: str, content: str) -> None:
+    source_class = plugins.source_class(kind)
+    assert source_class.kind == kind
+    source = source_class("x", source_class.Options(path="x/*"), None, lambda: NOW)
+    reading = sandbox.read(source, Document("page", content.encode(), NOW))
+    assert reading.error and not reading.papers
+    assert SECRET not in reading.error
+    assert not [one for one in reading.rejected if SECRET in one.where + one.why]
+
+
+def test_the_columns_of_a_table_of_papers_are_quoted() -> None:
+    reading = read(Jsonl, b"Name of work;Authors;DOI\nx;y;z\n")
+    assert reading.error.endswith("; its columns are: Name of work, Authors, DOI")
+
+
+def test_a_broken_record_of_a_paper_is_quoted() -> None:
+    reading = read(Jsonl, b'{"title": "A"}\n{"id": 1, "title": "B", oops}\n{"key": "x", oops}\n')
+    assert [one.why for one in reading.rejected] == [
+        'not JSON: {"id": 1, "title": "B", oops}',
+        "not JSON",
+    ]

@@ -17,7 +17,7 @@ from monitor.sources.jsonl.source import Jsonl
 from monitor.sources.openalex import OpenAlex
 from monitor.sources.pubmed import PubMed
 from monitor.text import without_withdrawal
-from tests.sources.pubmedxml import article, articles
+from tests.sources.libraries import article, articles
 
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
 
