@@ -20,6 +20,7 @@ from monitor.channels.email.settings import SmtpSettings
 from monitor.channels.email.smtp import SmtpServer
 from monitor.channels.file import PAGE_LIMIT, render_pages
 from monitor.channels.slack.blocks import render_digest as render_slack
+from monitor.digest.layout import byte_count
 from monitor.digest.render import JinjaTemplates
 from monitor.model import (
     AboutSubscription,
@@ -112,18 +113,14 @@ def digests(draw: st.DrawFn) -> Digest:
     )  # fmt: skip
 
 
-def _size(text: str) -> int:
-    return len(text.encode())
-
-
 def check_mail(made: Digest) -> None:
     parts = mail.render_digest(made, TEMPLATES)
     listed = 0
     for part in parts:
-        assert _size(part.body["html"]) <= mail.HTML_LIMIT
-        assert _size(part.body["text"]) <= mail.TEXT_LIMIT
+        assert byte_count(part.body["html"]) <= mail.HTML_LIMIT
+        assert byte_count(part.body["text"]) <= mail.TEXT_LIMIT
         attached = part.body.get("attachment", {}).get("text", "")
-        assert _size(attached) <= mail.ATTACHMENT_LIMIT
+        assert byte_count(attached) <= mail.ATTACHMENT_LIMIT
         listed += attached.count("\n- ") + attached.startswith("- ")
         _check_header(part)
     subjects = [part.body["subject"] for part in parts]
@@ -140,7 +137,7 @@ def _check_header(part: Rendered) -> None:
 
 def check_pages(made: Digest) -> None:
     pages = render_pages(made, TEMPLATES, "2026-11-21.html")
-    assert all(_size(page) <= PAGE_LIMIT for page in pages)
+    assert all(byte_count(page) <= PAGE_LIMIT for page in pages)
     assert sum(page.count("<h3") + page.count("<li") for page in pages) == made.papers
     for number, page in enumerate(pages, 1):
         assert (f"-page-{number + 1}.html" in page) == (number < len(pages))

@@ -27,17 +27,13 @@ REFRESH_TOKEN = "refresh-token-1"
 SECRETS = (CLIENT_SECRET, "access-token", "refresh-token", "hush-4711")
 
 
-class Kept:
+class Kept(dict[str, str]):
     """Refresh tokens in memory, as the store keeps them."""
 
-    def __init__(self) -> None:
-        self.tokens: dict[str, str] = {}
+    save = dict.__setitem__
 
     def load(self, account: str) -> str:
-        return self.tokens.get(account, "")
-
-    def save(self, account: str, refresh_token: str) -> None:
-        self.tokens[account] = refresh_token
+        return self.get(account, "")
 
 
 @pytest.fixture
@@ -266,7 +262,7 @@ def test_a_refresh_token_that_another_process_replaced_meanwhile_is_read_again(
     class Late(Kept):
         def load(self, account: str) -> str:
             found = super().load(account)
-            self.tokens[account] = "refresh-token-9"
+            self[account] = "refresh-token-9"
             return found
 
     endpoint.refresh_tokens = {"refresh-token-9"}

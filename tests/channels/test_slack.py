@@ -166,10 +166,7 @@ def test_L03_a_message_that_slack_finds_too_long_is_split_and_sent(slack: SlackS
     marked = [post["metadata"]["event_payload"] for post in slack.posts if "metadata" in post]
     assert [one["message_id"] for one in marked] == ["<id-0@x>", "<id-1@x>"]
     assert "metadata" in slack.posts[-1] and "metadata" not in first
-
-
-def test_L03_what_cannot_be_split_any_more_fails(slack: SlackServer) -> None:
-    slack.most_characters = 1
+    slack.most_characters = 1  # which cannot be split any more
     assert send(bot(slack))[0].state is DeliveryState.FAILED
 
 

@@ -91,8 +91,7 @@ def test_a_letter_arrives_unchanged_for_one_recipient(smtp: ScriptedSmtp, conten
     assert outcome.state is DeliveryState.SENT
     assert outcome.reference == "250 2.0.0 queued as 4F3A"
     [received] = smtp.received
-    assert received.sender == "papers@example.org"
-    assert received.recipient == "ada@example.org"
+    assert (received.sender, received.recipient) == ("papers@example.org", "ada@example.org")
     assert received.content == content
 
 

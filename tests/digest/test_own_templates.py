@@ -10,6 +10,7 @@ import pytest
 from monitor.channels.email.render import HTML_LIMIT, TEXT_LIMIT, render_digest
 from monitor.channels.file import render_pages
 from monitor.digest.render import JinjaTemplates
+from monitor.resources import resource
 from tests.digest.samples import digest, news
 
 
@@ -53,8 +54,6 @@ def test_what_another_template_names_is_read_and_other_files_are_left_alone(tmp_
 
 
 def test_ours_have_no_faults(tmp_path: Path):
-    from monitor.resources import resource
-
     assert JinjaTemplates().faults() == []
     named = JinjaTemplates(resource("templates")).faults()
     # The pages of the service are no templates of users: a folder with them is refused.

@@ -157,13 +157,10 @@ def test_a_paper_is_likely_only_after_five_answers_of_each_kind():
     assert not any(one.likely or one.folded for one in few.place(day, [0, 0]))
 
 
-def test_singular_and_plural_are_one_word_and_stop_words_none():
+def test_singular_and_plural_are_one_word_that_counts_twice_in_a_title_and_stop_words_none():
     once, other = words_of(Paper("The agents of markets")), words_of(Paper("Agent, market"))
     assert once["place"].tolist() == other["place"].tolist()
     assert np.linalg.norm(once["weight"]) == pytest.approx(1, abs=1e-6)
-
-
-def test_words_of_the_title_count_twice():
     title, abstract = "Agents and markets", "Agents plan"
     assert features_of(title, abstract) == weigh(places_of([title, title, abstract]))
 
