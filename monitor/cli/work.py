@@ -18,6 +18,7 @@ from monitor.commands.json_output import Answer, pick
 from monitor.commands.status import upcoming
 from monitor.errors import UsageError
 from monitor.model import DeliveryState, FirstRun, Run, RunOutcome
+from monitor.pipeline.cleanup import upkeep
 from monitor.pipeline.flow import DigestReport
 from monitor.pipeline.runtime import Runtime
 
@@ -91,7 +92,7 @@ def run(call: Call) -> None:
             _show_digests(call, app.runtime, (), _show_sent, sent, failed)
 
         call.answer(runs_json(runs) | _digests_json(sent, failed), show)
-        app.once.upkeep()
+        upkeep(app.runtime)
     finish(runs_ok(runs) and not failed and all_sent(sent))
 
 

@@ -206,9 +206,8 @@ class _Validator:
             )
 
     def _subscription(self, where: Where, raw: object) -> SubscriptionSettings | None:
-        if isinstance(raw, dict):
-            raw = {"timezone": self.timezone, **raw}
-        return self._settings(SubscriptionSettings, where, raw, name=where[-1])
+        defaulted = {"timezone": self.timezone, **raw} if isinstance(raw, dict) else raw
+        return self._settings(SubscriptionSettings, where, defaulted, name=where[-1])
 
     # ── topics ──────────────────────────────────────────────────────────────────────
 

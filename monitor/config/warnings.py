@@ -80,15 +80,10 @@ def _doubt_query(topic: TopicSettings, written: Written) -> None:
 
 def _doubt_sources(topic: TopicSettings, settings: Settings, written: Written) -> None:
     """Elsewhere `source:` is a journal; here it is a source of this configuration."""
-    asked = _SOURCE.findall(topic.written)
-    for quoted, bare in asked:
-        name = (quoted or bare).casefold()
-        if not any(fnmatchcase(source.casefold(), name) for source in settings.sources):
-            written.warn(
-                ("topics", topic.name, "query" if topic.query else "any"),
-                f"no source is named “{quoted or bare}”; "
-                f'for a journal write venue:"{quoted or bare}"',
-            )
+    for quoted, bare in _SOURCE.findall(topic.written):
+        name, where = quoted or bare, ("topics", topic.name, "query" if topic.query else "any")
+        if not any(fnmatchcase(source.casefold(), name.casefold()) for source in settings.sources):
+            written.warn(where, f'no source is named “{name}”; for a journal write venue:"{name}"')
 
 
 def _doubt_use(settings: Settings, written: Written) -> None:

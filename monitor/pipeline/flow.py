@@ -244,7 +244,3 @@ class Once:
         """Send all open deliveries, also in outage groups that rest."""
         sync_subscriptions(self.runtime)
         return deliver(self.runtime, ignore_backoff=True)
-
-    def upkeep(self) -> None:
-        """Delete what is older than `retention:` says."""
-        upkeep(self.runtime)

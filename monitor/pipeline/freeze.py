@@ -19,6 +19,7 @@ from monitor.channels.email.channel import message_id
 from monitor.errors import MonitorError, StoreError, TemplateError, UsageError
 from monitor.model import Digest, Notice, Rendered
 from monitor.pipeline import incidents
+from monitor.pipeline.incidents import UNAVAILABLE
 from monitor.pipeline.runtime import OPERATOR, Destination, Runtime
 from monitor.store.digests import deliveries, digests, freeze_digest
 from monitor.store.digests import incidents as stored_incidents
@@ -208,7 +209,9 @@ def notify(runtime: Runtime) -> int:
     count = 0
     for incident in incidents_to_notify:
         try:
-            if runtime.operator and _is_news(incident):
+            # The incident of the store is only known after its end.
+            is_news = not incident.ended_at or incident.told_at or incident.kind == UNAVAILABLE
+            if runtime.operator and is_news:
                 _plan(runtime, incident, now)
         except StoreError:
             raise
@@ -221,12 +224,6 @@ def notify(runtime: Runtime) -> int:
             stored_incidents.mark_notified(tx, [incident], now)
         count += 1
     return count
-
-
-def _is_news(incident: stored_incidents.Incident) -> bool:
-    """Return whether to announce an incident; that of the store is only known after its end."""
-    over = incident.ended_at and incident.told_at is None
-    return not over or incident.kind == incidents.UNAVAILABLE
 
 
 def _plan(runtime: Runtime, incident: stored_incidents.Incident, now: datetime) -> None:
@@ -245,7 +242,7 @@ def _notice(incident: stored_incidents.Incident, now: datetime) -> Notice:
     lines = f"Since {since}: {incident.error}", "One more message follows when it ends."
     if incident.ended_at:
         until = f"{incident.ended_at:%Y-%m-%d %H:%M} UTC"
-        if incident.kind == incidents.UNAVAILABLE:
+        if incident.kind == UNAVAILABLE:
             lines = f"From {since} until {until}.", incident.error
         else:
             heading = f"{incident.subject} has recovered"

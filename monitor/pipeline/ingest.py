@@ -69,9 +69,7 @@ def is_due(runtime: Runtime, name: str) -> bool:
     with runtime.database.reading() as tx:
         last = runs.last_start(tx, name)
         state = reading_state.source_state(tx, name, configured.address)
-    every = configured.settings.every
-    if configured.is_folder:
-        every -= TICK
+    every = configured.settings.every - (TICK if configured.is_folder else timedelta())
     return is_time_to_read(state, last, every, runtime.clock.now())
 
 

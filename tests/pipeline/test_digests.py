@@ -14,6 +14,7 @@ from monitor.cli.previews import dry_run
 from monitor.clocks import clock_ahead
 from monitor.errors import UsageError
 from monitor.model import ChangeKind, Digest, Revision, Topic
+from monitor.pipeline.cleanup import upkeep
 from monitor.pipeline.compose import compose, rehearse
 from monitor.pipeline.match import match
 from monitor.store.digests import deliveries, digests
@@ -63,7 +64,7 @@ def test_D05_a_clock_that_jumps_forward_while_we_run_is_asked_about(
         house.clock.move(days=40)
         for _ in range(3):
             app.once.digest()
-            app.once.upkeep()
+            upkeep(app.runtime)
         [mail] = smtp.received
         assert mail.recipient == "ops@example.org"
         assert b"Subject: clock has jumped" in mail.content
