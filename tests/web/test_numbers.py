@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import socket
-
 import httpx
 import pytest
 
-from tests.patience import PATIENCE
 from tests.web.conftest import SAME_ORIGIN
 
 NUMBERS = ("9" * 4301, str(2**63), "٣", "²", "-1", "+1", "1_000", "1.5", "nonsense")
@@ -66,12 +63,3 @@ def test_a_huge_number_in_a_query_is_a_fault_of_the_query(asked: httpx.Client, p
         expected = "can never match" if "of" in query else "~ needs a number up to 100"
         if path != "/try":  # which refuses a query of so many characters
             assert expected in answer.text
-
-
-@pytest.mark.parametrize("length", ["9" * 19, "9" * 4301])
-def test_a_huge_content_length_is_refused(asked: httpx.Client, length: str) -> None:
-    host, port = asked.base_url.host, asked.base_url.port or 0
-    headers = f"Host: {host}:{port}\r\nSec-Fetch-Site: same-origin\r\nContent-Length: {length}\r\n"
-    with socket.create_connection((host, port), PATIENCE) as connection:
-        connection.sendall(f"POST /login HTTP/1.1\r\n{headers}\r\n".encode())
-        assert connection.recv(1024).startswith((b"HTTP/1.1 400", b"HTTP/1.1 413"))

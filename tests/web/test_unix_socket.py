@@ -156,10 +156,3 @@ def test_serve_replaces_the_socket_that_it_left_when_it_was_killed(
         finally:
             service.kill()
         assert path.exists() is (ending == signal.SIGKILL)
-
-
-def test_a_unix_socket_without_public_url_ends_the_command_with_an_error(house: House) -> None:
-    house.settings["web"] = {"token": TOKEN}
-    said = house.command("web", "--listen", "unix:web.sock")
-    assert said.status == 2
-    assert "--listen: a proxy stands before a Unix socket; set public_url:" in said.err
