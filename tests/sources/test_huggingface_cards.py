@@ -143,10 +143,12 @@ def test_the_id_is_read_from_addresses_of_papers(address: str, identifier: str) 
             "https://huggingface.co/dunes/sand\n\n3 authors\n",
             f"{ABSTRACT} Models are at https://huggingface.co/dunes/sand",
         ),
+        (markdown("2605.90001", "**Camels**", f"_{ABSTRACT}_"), ABSTRACT),
     ],
 )
 def test_brackets_and_addresses_in_an_abstract_stay(text: str, abstract: str) -> None:
-    assert [paper.abstract for paper in read(text).papers] == [abstract]
+    (paper,) = read(text).papers
+    assert (paper.title, paper.abstract) == ("Camels", abstract)
 
 
 # ── dates ───────────────────────────────────────────────────────────────────────────

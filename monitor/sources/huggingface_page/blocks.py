@@ -33,6 +33,7 @@ _PICTURE = re.compile(r"(?:\[[^\[\]]*\]\s*)+")  # or a box to tick
 _NO_PICTURE = re.compile(r"\[(?:IMG|INLINE|EMBED)?\]\s*(?=\w)")
 _ESCAPED = re.compile(r"\\([\\`*_\[\]#+.!|<>~\"'^@-])")
 _LINE_BREAK = re.compile(r"\\{1,4}(?=\s|$)")  # in Markdown
+_EMPHASIS = re.compile(r"(\*\*|__|\*|_)(?=\S)(.+)(?<=\S)\1", re.DOTALL)
 _SENTENCE_END = re.compile(r"""[.!?。！？…]["'”’)\]]*$""")
 _LINK = re.compile(r"https?://|www\.")
 _SPACES = " \t\f\v\xa0\u200b\u200c\u200d\u2009\u2060\u3000\ufeff"
@@ -178,6 +179,8 @@ def _blocks_of(draft: _Draft, is_markdown: bool) -> Iterator[Block]:
     text = _NO_PICTURE.sub("", " ".join(line for line in draft.lines if line))
     if is_markdown:
         text = html.unescape(_ESCAPED.sub(r"\1", _LINE_BREAK.sub("", text))).strip()
+        if emphasis := _EMPHASIS.fullmatch(text):
+            text = emphasis[2]
     paper = _PAPER.search(draft.address or "")
     identifier = paper["id"] if paper and paper.end() == len(draft.address or "") else ""
     elsewhere = bool(draft.address) and not identifier
