@@ -60,9 +60,7 @@ def notice(paper: Paper) -> str:
 
 def is_about(a: Paper, b: Paper) -> bool:
     """Return whether one of two records says that it is about the other."""
-    if not (a.about or b.about):
-        return False
-    return _names(a, b) or _names(b, a)
+    return bool(a.about or b.about) and (_names(a, b) or _names(b, a))
 
 
 def _names(notice: Paper, other: Paper) -> bool:

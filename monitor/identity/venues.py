@@ -82,8 +82,6 @@ _SERIES = {
     "discrete algorithms": "soda",
 }
 _LETTERS = re.compile(rf"\b(?:{_CONFERENCES}|tods|tkde|tois|tpami|jmlr|tmlr)\b")
-# Conferences whose catalogues also list what was submitted and not printed there.
-_LISTS_SUBMISSIONS = frozenset(("iclr",))
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _CUT = re.compile(r",\s*$|& ?hellip ?;|…|\.\.\.")
 # Words of too many venues to distinguish them.
@@ -170,7 +168,8 @@ def two_conferences(a: Venue, b: Venue) -> bool:
     """
     if {a.kind, b.kind} != {Kind.CONFERENCE} or a.workshop or b.workshop:
         return False
-    return not same_series(a, b) and _LISTS_SUBMISSIONS.isdisjoint(a.series | b.series)
+    # The catalogue of ICLR also lists what was submitted and not printed there.
+    return not same_series(a, b) and "iclr" not in a.series | b.series
 
 
 def both_published(a: Venue, b: Venue) -> bool:

@@ -81,10 +81,6 @@ class TopicIndex:
 
         return Engine()
 
-    def __len__(self) -> int:
-        """Return how many topics can match."""
-        return len(self._topics) - len(self.errors)
-
     def update(self, topics: tuple[Topic, ...]) -> None:
         """Take these topics, by name, in place of all; only changed ones are parsed again."""
         with self._lock:
