@@ -129,7 +129,6 @@ class Source(ABC):
 
     @classmethod
     def reads_dumps(cls) -> bool:
-        """Return whether this kind implements `begin`."""
         return cls.begin is not Source.begin
 
     def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
@@ -141,7 +140,6 @@ class Source(ABC):
 
     @property
     def terms(self) -> Terms:
-        """Return how its service may be called."""
         return Terms()
 
     @property
@@ -247,8 +245,7 @@ def reading(
         return Reading(papers, rejected, complete=whole)
     if len(rejected) == 1 and not whole:
         return failure(bad)
-    error = f"no record is a paper: {bad}"
-    return Reading((), rejected, error, complete=False)
+    return Reading((), rejected, f"no record is a paper: {bad}", complete=False)
 
 
 HEAD_BYTES = 64 * 1024  # in which the channel's own elements are

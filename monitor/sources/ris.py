@@ -147,7 +147,7 @@ def _paper(fields: Fields, where: str, now: datetime) -> Paper | Rejected:
         venue=text(_first(fields, *_VENUES)),
         year=year,
         published=within_print_era(published, now),
-        url=_link(fields, keys),
+        url=first_link(_all(fields, ("UR", "LK", "L2"))) or doi_link(keys),
         keys=keys,
         categories=terms(word for value in _all(fields, ("KW",)) for word in value.split(";")),
         version=version,
@@ -199,10 +199,6 @@ def _numbers(fields: Fields) -> Iterator[tuple[str, str]]:
     for scheme, pattern, tags in _NUMBERS:
         matches = map(pattern.search, _all(fields, tags))
         yield from ((scheme, match[1]) for match in matches if match)
-
-
-def _link(fields: Fields, keys: Mapping[str, str | tuple[str, ...]]) -> str:
-    return first_link(_all(fields, ("UR", "LK", "L2"))) or doi_link(keys)
 
 
 # ── .nbib ───────────────────────────────────────────────────────────────────────────

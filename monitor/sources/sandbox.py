@@ -4,9 +4,8 @@
              └─ larger ───────> a worker: a process at the other end of a pipe, killed when it
                                 takes more than its time or its memory
 
-Idle workers are reused; one that was killed is replaced for the next document. The operating
-system limits a worker's memory and its processor time for each document, in case this process is
-killed while it reads.
+The operating system limits a worker's memory and its processor time for each document, in case this
+process is killed while it reads.
 """
 
 from __future__ import annotations

@@ -121,9 +121,6 @@ def _check_answer(feed: Any) -> None:
         raise FeedError(f"the feed is empty although it says that there are {total} entries")
 
 
-# ── what a parser may read ────────────────────────────────────────────────────────────
-
-
 def _check_document(content: bytes) -> None:
     """Raise FeedError if a document must not reach the parser."""
     plain = content.replace(b"\0", b"")  # of UTF-16, the letters
@@ -217,11 +214,8 @@ def _link(item: Any) -> str:
     """The page of an entry, not the one that counts its readers; a guid where it is an address."""
     page = _href(item, lambda link: link.get("rel") == "alternate")
     guid = _text(item, "id")
-    return (
-        _text(item, "feedburner_origlink")
-        or page
-        or (guid if guid.startswith(("http://", "https://")) else "")
-    )
+    named = guid if guid.startswith(("http://", "https://")) else ""
+    return _text(item, "feedburner_origlink") or page or named
 
 
 def _href(item: Any, is_wanted: Callable[[Any], bool]) -> str:

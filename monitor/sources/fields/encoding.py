@@ -35,7 +35,17 @@ def decode(content: bytes) -> tuple[str, bool]:
     line by line, with Windows-1252 for lines that are not. Never raises.
     """
     encoding, mark = encoding_of(content)
-    return _whole(content[mark:] if mark else content, encoding)
+    content = content[mark:]
+    decoder = codecs.getincrementaldecoder(encoding)()
+    try:
+        text = decoder.decode(content)
+        return text, not decoder.getstate()[0]
+    except UnicodeDecodeError:
+        if encoding != "utf-8":
+            return content.decode(encoding, "replace"), False
+    if looks_binary(content[:SAMPLE].decode("latin-1")):
+        return content.decode("latin-1"), False  # no text, and not worth repairing
+    return "".join(_line(line) for line in content.splitlines(keepends=True)), True
 
 
 def encoding_of(content: bytes) -> tuple[str, int]:
@@ -43,7 +53,12 @@ def encoding_of(content: bytes) -> tuple[str, int]:
     for mark, encoding in _MARKS:
         if content.startswith(mark):
             return encoding, len(mark)
-    return _guess(content), 0
+    sample = content[:4096]
+    for first, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
+        zeros = sample[first::2].count(0)  # nearly every second byte of Latin text
+        if zeros * 10 > len(sample) * 4 and sample[1 - first :: 2].count(0) * 10 < zeros:
+            return encoding, 0
+    return "utf-8", 0
 
 
 def decode_line(line: bytes) -> str:
@@ -94,30 +109,6 @@ def find_fault(text: str, expected: str, sample: int = 0) -> str:
     return f"the document is HTML or XML, not {expected}" if _MARKUP.match(text) else ""
 
 
-def _guess(content: bytes) -> str:
-    """UTF-16 without a mark: nearly every second byte of Latin text is zero."""
-    sample = content[:4096]
-    for first, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
-        zeros = sample[first::2].count(0)
-        if zeros * 10 > len(sample) * 4 and sample[1 - first :: 2].count(0) * 10 < zeros:
-            return encoding
-    return "utf-8"
-
-
-def _whole(content: bytes, encoding: str) -> tuple[str, bool]:
-    """Decode all but a character that is cut off at the end."""
-    decoder = codecs.getincrementaldecoder(encoding)()
-    try:
-        text = decoder.decode(content)
-        return text, not decoder.getstate()[0]
-    except UnicodeDecodeError:
-        if encoding != "utf-8":
-            return content.decode(encoding, "replace"), False
-    if looks_binary(content[:SAMPLE].decode("latin-1")):
-        return content.decode("latin-1"), False  # no text, and not worth repairing
-    return "".join(_line(line) for line in content.splitlines(keepends=True)), True
-
-
 def _line(line: bytes) -> str:
     """A line of a file in mixed encodings: UTF-8 with faults, or Windows-1252."""
     repaired = line.decode("utf-8", "replace")
@@ -144,8 +135,8 @@ def is_null(content: bytes) -> bool:
 def drop_nulls(content: bytes) -> tuple[bytes, tuple[Rejected, ...]]:
     """Return a document without its runs of NUL bytes, and where they were.
 
-    A run becomes a line end, so that what follows it begins a line. In UTF-16 and
-    UTF-32 NUL bytes belong to characters, and in gzip, which may be padded with them, to numbers.
+    A run becomes a line end, so that what follows it begins a line. In UTF-16 and UTF-32, NUL bytes
+    belong to characters, and gzip may be padded with them.
     """
     if b"\0" not in content:
         return content, ()
@@ -153,11 +144,9 @@ def drop_nulls(content: bytes) -> tuple[bytes, tuple[Rejected, ...]]:
         return content, ()
     runs = list(_ANYWHERE.finditer(content))
     content = _ANYWHERE.sub(b"\n", content).lstrip(b"\n") if runs else content
-    return content, tuple(_rejected(run.start(), len(run.group())) for run in runs)
-
-
-def _rejected(start: int, count: int) -> Rejected:
-    return Rejected(f"byte {start}", describe_nulls(count))
+    return content, tuple(
+        Rejected(f"byte {run.start()}", describe_nulls(len(run.group()))) for run in runs
+    )
 
 
 # ── compression ─────────────────────────────────────────────────────────────────────

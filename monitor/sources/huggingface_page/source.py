@@ -211,7 +211,6 @@ class Card:
         return bool(self.abstract or self.title.paper or self.title.is_title)
 
     def paper(self) -> Paper:
-        """Return it as a record of the source."""
         identifier = self.title.paper
         return Paper(
             title=clean(self.title.text),
