@@ -76,15 +76,12 @@ class SourceOptions(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How a service may be called: with keys in `headers`, and how much time `apart`.
-
-    A response may have `max_bytes` and take until `deadline`.
-    """
+    """How a service may be called: `headers` with its keys, and bounds in bytes and time."""
 
     headers: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
-    apart: timedelta = timedelta(0)
+    apart: timedelta = timedelta(0)  # between two requests
     max_bytes: int = MAX_BYTES
-    deadline: timedelta = timedelta(seconds=60)
+    deadline: timedelta = timedelta(seconds=60)  # of a response
 
 
 class Source(ABC):

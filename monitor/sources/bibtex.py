@@ -267,10 +267,7 @@ _CUT = "unexpectedly reached end of file"
 
 
 def read_entries(content: str) -> tuple[list[Entry | Rejected], dict[str, str]]:
-    """Find the entries of a file, broken ones with the reason, and its abbreviations.
-
-    An abbreviation may use those before it.
-    """
+    """Return the entries of a file, broken ones with the reason, and its abbreviations."""
     content = content.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
     strings: dict[str, str] = {}
     records: list[Entry | Rejected] = []

@@ -28,7 +28,6 @@ class Calendar:
         return at.astimezone(ZoneInfo(self.zone)).date()
 
     def midnight(self, day: date) -> datetime:
-        """Return the first moment of a day."""
         return datetime.combine(day, time(), ZoneInfo(self.zone)).astimezone(UTC)
 
     def publishes(self, day: date) -> bool:

@@ -43,8 +43,8 @@ SECONDS_PER_MB = 0.5
 SECONDS_PER_MB_UNATTENDED = 3.0  # in the background, on a machine that may be busy
 CPU_SECONDS = 120  # of a worker, for one document
 MAX_IDLE_WORKERS = 2
-# Allocations between two runs of the garbage collector. Papers, and what they are read from, form
-# no cycles; and there are a hundred thousand of them, which each run would visit again.
+# Allocations between two runs of the garbage collector, which would visit all the papers of a
+# document again and again; they form no cycles.
 GC_THRESHOLD = 200_000
 MAX_DOCUMENTS_PER_WORKER = 200  # frees what libraries hold on to
 
@@ -59,10 +59,9 @@ log = structlog.get_logger()
 def read(
     source: Source, document: Document, seconds: float = SECONDS, memory: int = MEMORY_BYTES
 ) -> Reading:
-    """Read a document as `source` does. DocumentError where it cannot be read within bounds.
+    """Read a document as `source` does; DocumentError where it cannot be read within bounds.
 
-    Runs of NUL bytes are rejected here, except from what a kind can read as a dump: there they are
-    rejected as it is read.
+    Runs of NUL bytes are rejected here; kinds that read dumps reject them as they read.
     """
     nulls: tuple[Rejected, ...] = ()
     if not source.reads_dumps():
@@ -106,10 +105,9 @@ def ask(
     seconds: float = SECONDS,
     memory: int = MEMORY_BYTES,
 ) -> object:
-    """Return the result of a source's method for a document, and for `arguments` after it.
+    """Return the result of a source's method, without a way to the network.
 
-    The source has no way to the network there. DocumentError where there is no result within
-    bounds.
+    Raises DocumentError where there is none within bounds.
     """
     if len(document.content) <= MAX_BYTES_HERE:
         result = call(source, method, document, arguments)

@@ -36,8 +36,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     """The fields of one entry, still as mark-up.
 
     `names` are the values of its author fields, `identifiers` of all fields that may name one
-    (never running text); `published` and `updated` are aware or None; `issued` is the date of
-    the whole feed.
+    (never running text); dates are aware, and `issued` is that of the whole feed.
     """
 
     title: str = ""
@@ -75,10 +74,7 @@ class FeedEntries:
 
 
 def read_json(content: bytes) -> FeedEntries:
-    """Read the list of items; of a document that is cut off, the items before the cut.
-
-    Raises FeedError.
-    """
+    """Read the list of items, up to where the document is cut off; raises FeedError."""
     text, _ = decode(content)
     try:
         feed = json.loads(text)

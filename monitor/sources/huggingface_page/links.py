@@ -65,11 +65,11 @@ _URL_TEXT = re.compile(r"\s*(?:https?://|www\.)\S+\s*")
 
 
 def mark_links(text: str) -> tuple[str, bool]:
-    """Replace the notation of links by marks; images, tags and the list of addresses go.
+    """Replace the notation of links by marks, and return whether the text is Markdown, too.
 
     START and END are around each link, NUMBER before one whose end is unknown; START and NUMBER
-    have the address behind them ("" if unknown) up to AFTER_ADDRESS. Returns whether the text is
-    Markdown, too. Lines are counted as in the document.
+    have the address behind them ("" if unknown) up to AFTER_ADDRESS. Images, tags and the list of
+    addresses go, but for their line ends.
     """
     for mark in (START, END, NUMBER, AFTER_ADDRESS):
         text = text.replace(mark, " ")
@@ -90,7 +90,6 @@ def mark_links(text: str) -> tuple[str, bool]:
 
 
 def _lines(notation: str | re.Match[str]) -> str:
-    """Return the line ends of what goes."""
     written = notation if isinstance(notation, str) else notation[0]
     return "\n" * written.count("\n")
 

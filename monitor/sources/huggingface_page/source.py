@@ -224,10 +224,7 @@ class Card:
 
 
 class ListReader:
-    """Reads the blocks of a list in order; with `has_cards`, only what furniture shows counts.
-
-    `ends_whole` if the last text is whole.
-    """
+    """Reads the blocks of a list in order; with `has_cards`, only what furniture shows counts."""
 
     def __init__(
         self, day: ListedDay | None, blocks: Sequence[Block], latest: date, has_cards: bool
@@ -246,7 +243,7 @@ class ListReader:
         self._refuse_names()
         self._refused.sort(key=lambda refused: refused[0].line)
         self.rejected = [block.reject(reason) for block, reason in self._refused]
-        self.ends_whole = has_cards
+        self.ends_whole = has_cards  # whether the last text is whole
         if last_run:
             self.ends_whole = not (self._ends_with_title or is_unfinished(last_run[-1].text))
 
