@@ -114,10 +114,7 @@ class LazyCommand(TyperCommand):
         self.path = path
 
     def load(self) -> Any:
-        """Return the command with its parameters.
-
-        Its function is named as the command: `papers_rate` for `papers rate`.
-        """
+        """Return the command; its function is named as it: `papers_rate` for `papers rate`."""
         own = (module for module, paths in MODULES.items() if self.path in paths)
         module = import_module(f"monitor.cli.{next(own, self.path.partition(' ')[0])}")
         function = getattr(module, self.path.replace(" ", "_").replace("-", "_"))

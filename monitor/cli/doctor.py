@@ -63,11 +63,7 @@ def _show_checks(checks: Sequence[Check]) -> None:
 
 
 def check_installation(app: App) -> list[Check]:
-    """Check the store, the service, the machine, the templates, the channels and the sources.
-
-    A service that never ran on this store passes: cron may run the commands. So does a store that
-    is not there yet; then only what is outside of it is checked.
-    """
+    """Check everything; a missing store passes, and where cron works, a service that never ran."""
     runtime, database = app.runtime, app.runtime.database
     files, checks = [app.settings.file], []
     if is_there(app.settings.store):
@@ -95,16 +91,13 @@ def _slack_answers(slack: SlackSettings | None) -> list[Check]:
 
 
 def _check_channel(name: str, channel: Channel) -> list[Check]:
-    """Check a channel, and each step of a connection to it."""
     steps = channel.steps()
     fault = next((step.problem for step in steps if step.problem), "") if steps else channel.check()
-    return [
-        *(
-            Check(f"channel {name}: {step.name}", not step.problem, step.problem or "ok")
-            for step in steps
-        ),
-        Check(f"channel {name}", not fault, fault or "reachable; nothing was sent"),
+    checks = [
+        Check(f"channel {name}: {step.name}", not step.problem, step.problem or "ok")
+        for step in steps
     ]
+    return [*checks, Check(f"channel {name}", not fault, fault or "reachable; nothing was sent")]
 
 
 def _permissions(files: Sequence[Path]) -> Check:

@@ -44,10 +44,7 @@ def log_in(
     ask: Callable[[str], str],
     sleep: Callable[[float], None] = time.sleep,
 ) -> str:
-    """Walk through the login, and try it; return what is still missing, "" for nothing.
-
-    Raises UsageError where there is nothing to log in to, or the login fails.
-    """
+    """Log in, and try the login; return what is still missing, or "". Raises UsageError."""
     tokens = runtime.tokens
     if tokens is None:
         raise UsageError("smtp: has no oauth:", "docs/mail/ has a page for each provider")

@@ -20,10 +20,7 @@ from monitor.store.engine.opening import is_there, queries_in_force
 
 @contextmanager
 def open_configured(call: Call, *, create: bool = True) -> Iterator[App]:
-    """Open the store and channels that a configuration file names, and close them again.
-
-    Without `create` a store that does not exist is not created: raises NoStoreError.
-    """
+    """Open the configured store and channels. Without `create`, no store raises NoStoreError."""
     set_up_logging()
     with open_app(load_settings(call.config), clock_at(call.now), create=create) as app:
         yield app
@@ -31,10 +28,9 @@ def open_configured(call: Call, *, create: bool = True) -> Iterator[App]:
 
 @contextmanager
 def open_to_read(call: Call) -> Iterator[App]:
-    """Open a store to read it, also with a configuration that has faults: they are warnings here.
+    """Open a store to read it; nothing can be sent. Faults of the configuration are warnings.
 
-    Nothing can be sent. Raises NoStoreError where there is no store yet, and ConfigError where
-    the file does not say which it is.
+    Raises NoStoreError for no store, ConfigError where the file does not say which it is.
     """
     settings, faults = load_for_reading(call.config, active_queries=queries_in_force)
     if faults:

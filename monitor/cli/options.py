@@ -88,10 +88,7 @@ class Call:
     def answer(
         self, document: dict[str, Any], show: Callable[[*Values], None] | str, *values: *Values
     ) -> None:
-        """Write a JSON document, in ASCII where stdout is not UTF-8.
-
-        Without --json, write a sentence or what `show` makes of values.
-        """
+        """Write JSON, in ASCII where stdout is not UTF-8, or a sentence, or show values."""
         if self.as_json:
             is_ascii = "utf" not in (sys.stdout.encoding or "").lower()
             json.dump(document, sys.stdout, ensure_ascii=is_ascii, indent=2)

@@ -243,8 +243,7 @@ class Rating:
 def rate_file(runtime: Runtime, file: Path, scope: RaterScope) -> tuple[int, list[LeftOut]]:
     """Store the ratings of a CSV file, or "up" for each paper of a BibTeX library.
 
-    Returns how many were stored, and what was left out. Raises UsageError for a file that is
-    faulty, and then stores nothing of it.
+    Returns how many were stored, and what was left out. Nothing of a faulty file: UsageError.
     """
     content, left_out = _read(file)
     rows = [(row, replace(scope, topic=row.topic or scope.topic)) for row in content]

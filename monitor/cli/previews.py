@@ -80,10 +80,7 @@ def dry_run(
     on_failure: OnFailure = log_failure,
     order: str | None = None,
 ) -> list[DigestReport]:
-    """Write what would be sent now as pages; send and store nothing.
-
-    `order` is another one than the subscriptions have.
-    """
+    """Write what would be sent now as pages, maybe in another `order`; send and store nothing."""
     folder = _temporary_folder()
     if order:
         ordered = [
@@ -98,10 +95,7 @@ def dry_run(
 def write_digests(
     runtime: Runtime, name: str = "", period: str = "", form: Form = "page"
 ) -> list[DigestReport]:
-    """Write a past digest, or the next one, of one subscription or of all, as a channel sends it.
-
-    Raises UsageError, and TemplateError for users' templates.
-    """
+    """Write a past digest, or the next one, of one subscription or all. Raises MonitorError."""
     names = [name] if name else [s.name for s in runtime.subscriptions]
     composed: Iterable[Digest] = (
         [past_digest(runtime, name, period)] if period else rehearse(runtime, names, early=True)
@@ -213,11 +207,7 @@ def _show_tests(runtime: Runtime, tests: Sequence[Delivery]) -> None:
 
 
 def send_tests(runtime: Runtime, names: Sequence[str] = ()) -> list[Delivery]:
-    """Send a test message to every destination of the named subscriptions, all if none is.
-
-    A recipient who is suppressed gets none. A message that neither arrived nor may have, has
-    failed.
-    """
+    """Send a test to each recipient of the named subscriptions, or of all, unless suppressed."""
     now = runtime.clock.now()
     lines = ("This is a test. Digests will reach you this way.",)
     notice = Notice("A test message from Paper Monitor", lines, now)

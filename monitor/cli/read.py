@@ -59,8 +59,7 @@ def read_files(
 ) -> Readings:
     """Read each file as `kind`, or as the configured source of that name, would.
 
-    A file that cannot be had is a reading with an error, and the others go on. Raises
-    UsageError for what is neither a kind nor a source, ConfigError for a faulty configuration.
+    A file that cannot be read is a reading with an error. Raises UsageError and ConfigError.
     """
     source = _source(kind, config, now)
     gc.set_threshold(sandbox.GC_THRESHOLD)

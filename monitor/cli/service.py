@@ -69,10 +69,7 @@ def web_login(
 
 
 def _write_redirect(address: str) -> str:
-    """Return a private file that redirects to the address.
-
-    The command line of a browser can be read by every account of the machine.
-    """
+    """Return a private file that redirects: every account can read a browser's command line."""
     with tempfile.NamedTemporaryFile(
         "w", encoding="utf-8", prefix="paper-monitor-login-", suffix=".html", delete=False
     ) as file:

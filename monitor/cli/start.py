@@ -65,8 +65,7 @@ def play(
 ) -> Played:
     """Lay the seeds and their configuration into `directory` and run them; again is harmless.
 
-    Raises UsageError for the folder of another installation, OSError for one that cannot be
-    written.
+    Raises UsageError for the folder of another installation, and OSError.
     """
     make_folder(directory)
     seeds = {seed.name: seed for seed in resource("seeds").iterdir() if seed.is_file()}

@@ -59,10 +59,7 @@ def reading(*, quiet: bool) -> Iterator[Callable[[Run], None]]:
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]], empty: str = "") -> None:
-    """Print rows under a header, or `empty` if there are none.
-
-    Columns of numbers are aligned on the right.
-    """
+    """Print rows under a header, with numbers on the right, or `empty` if there are none."""
     rows = list(rows)
     if not rows:
         console.print(empty, end="\n" if empty else "")
@@ -138,7 +135,6 @@ def list_words(reasons: Iterable[MatchReason]) -> str:
 
 
 def facts(rows: Iterable[tuple[str, str]]) -> Table:
-    """Return labels and texts in two columns."""
     grid = Table.grid(padding=(0, 3))
     grid.add_column(style="dim")
     grid.add_column(overflow="fold")

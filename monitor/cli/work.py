@@ -30,7 +30,6 @@ GOOD_STATES = (
     DeliveryState.HANDING_OFF,
 )
 
-
 # The subscriptions whose digests could not be composed, each with the error.
 Failures = dict[str, Exception]
 

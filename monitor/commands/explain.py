@@ -59,10 +59,7 @@ class Ruling:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Where a paper came from, why it was new, which topics matched, and where it was sent.
-
-    The `why` of a source is how its record was recognised, "" for the first source.
-    """
+    """All about a paper; the `why` of a source is how it was recognised, "" for the first."""
 
     id: int
     paper: Paper

@@ -44,7 +44,6 @@ def sign_of_life(database: Database, kind: str) -> None:
 
 
 def end_of_life(database: Database, kind: str) -> None:
-    """Record that this process has ended as it should."""
     with database.writing() as tx:
         processes.forget(tx, _process(kind))
 

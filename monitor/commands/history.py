@@ -36,10 +36,7 @@ def count_of_source(runtime: Runtime, source: str, days: int = DAYS) -> tuple[Da
 
 
 def count_of_topic(runtime: Runtime, topic: str, days: int = DAYS) -> tuple[DayCount, ...]:
-    """Return how many papers were news for a topic on each day of UTC, oldest first.
-
-    The first day is that of its first match, if that is within `days`.
-    """
+    """Return how many papers were news for a topic on each UTC day since its first match."""
     today = runtime.clock.now().astimezone(UTC).date()
     begin = today - DAY * (days - 1)
     with runtime.database.reading() as tx:

@@ -61,7 +61,6 @@ def suppressions_json(suppressions: Sequence[Suppression]) -> Answer:
 
 
 def trial_json(trial: Trial) -> Answer:
-    """Return the trial of a topic; of the reason of a match, the field and the words."""
     answer = {
         "papers": trial.papers,
         "share": round(trial.share, 4),
@@ -101,7 +100,6 @@ def paper_json(hit: FoundPaper) -> Answer:
 
 
 def explanation_json(explanation: Explanation) -> Answer:
-    """Return a paper and its history."""
     answer = plain(explanation)
     del answer["paper"]
     withdrawn = explanation.paper.withdrawn
@@ -109,7 +107,6 @@ def explanation_json(explanation: Explanation) -> Answer:
 
 
 def rated_json(rated: Iterable[Rated]) -> Answer:
-    """Return readers' ratings."""
     return {
         "rated": [
             {"paper": answer.judgement.paper_id, "title": answer.title}
@@ -120,7 +117,6 @@ def rated_json(rated: Iterable[Rated]) -> Answer:
 
 
 def read_paper(paper: Paper) -> Answer:
-    """Return a paper as it was read."""
     return {
         **pick(paper, "title abstract authors venue"),
         **_dates(paper),

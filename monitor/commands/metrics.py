@@ -1,7 +1,6 @@
 """Metrics for Prometheus, computed from the store, so that every process answers the same.
 
-Memory, processor time and open files are of this process. No label has a recipient's name or
-address.
+Memory, processor time and open files are of this process. No label names a recipient.
 """
 
 from __future__ import annotations

@@ -85,10 +85,20 @@ def find_page(
     An empty query matches every paper. Raises QueryError, also for one that is too wide for pages.
     """
     matcher = _matcher(runtime, query)
+    shown: list[StoredPaper] = []
+    looked_at, most = 0, _most_looked_at(matcher)
+    at_once = MOST_LOOKED_AT if wanted == EVERY else _NAMED_AT_ONCE
     with runtime.database.reading() as tx:
         if matcher:
             refuse_too_many_words(tx, matcher.query)
-        return _page(tx, matcher, wanted, below, limit)
+        for at, named, ids in batches(tx, matcher, wanted, below, at_once):
+            shown += _match(tx, matcher, ids)
+            if len(shown) > limit:
+                return PapersPage(tuple(shown[:limit]), shown[limit - 1].id)
+            looked_at += len(ids)
+            if looked_at >= most or named >= MOST_NAMED:
+                return PapersPage(tuple(shown), at, is_cut=True)
+    return PapersPage(tuple(shown))
 
 
 def find_all(
@@ -133,26 +143,6 @@ def _matcher(runtime: Runtime, query: str) -> QueryMatcher | None:
     if not query.strip():
         return None
     return QueryMatcher(parse_query(query, runtime.synonyms))
-
-
-def _page(
-    tx: Transaction,
-    matcher: QueryMatcher | None,
-    wanted: PaperFilter,
-    below: int | None,
-    limit: int,
-) -> PapersPage:
-    shown: list[StoredPaper] = []
-    looked_at, most = 0, _most_looked_at(matcher)
-    at_once = MOST_LOOKED_AT if wanted == EVERY else _NAMED_AT_ONCE
-    for at, named, ids in batches(tx, matcher, wanted, below, at_once):
-        shown += _match(tx, matcher, ids)
-        if len(shown) > limit:
-            return PapersPage(tuple(shown[:limit]), shown[limit - 1].id)
-        looked_at += len(ids)
-        if looked_at >= most or named >= MOST_NAMED:
-            return PapersPage(tuple(shown), at, is_cut=True)
-    return PapersPage(tuple(shown))
 
 
 def _most_looked_at(matcher: QueryMatcher | None) -> int:
@@ -206,10 +196,7 @@ def load_found(tx: Transaction, ids: Sequence[int]) -> list[FoundPaper]:
 
 
 class QueryMatcher:
-    """A query that is matched with stored papers, page by page.
-
-    `index` has only this query, under the name "". It keeps what each word means.
-    """
+    """A query that is matched with stored papers; `index` has only it, under the name ""."""
 
     def __init__(self, query: Query) -> None:
         self.query = query

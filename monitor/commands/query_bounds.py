@@ -42,10 +42,7 @@ def most_scored(query: Query) -> int:
 
 
 def refuse_too_many_words(tx: Transaction, query: Query) -> None:
-    """Raise TooWideError where the words with * of a query stand for very much of the index.
-
-    How much is estimated from the newest papers.
-    """
+    """Raise TooWideError if words with * stand for too much of the index, by the newest papers."""
     wanted = _prefixes(search_expression(query.root))
     if not wanted:
         return
@@ -97,7 +94,6 @@ def too_many_papers(tx: Transaction, query: Query) -> TooWideError:
 
 
 def _prefixes(expression: SearchExpr | None) -> set[Keyword]:
-    """Return the beginnings of words in an expression."""
     if expression is None:
         return set()
     if isinstance(expression, Keyword):

@@ -86,10 +86,7 @@ def store_rating(
 
 
 def _meant(own: Sequence[Judgement], scope: RaterScope) -> list[Judgement]:
-    """Return those of a person's answers to a paper that are meant, whatever matches it today.
-
-    Raises UsageError if they are of several subscriptions.
-    """
+    """Return a person's answers that are meant. Raises UsageError for several subscriptions."""
     ratings = [rating for rating in own if scope.has(rating)]
     names = dict.fromkeys(rating.subscription for rating in ratings)
     _refuse_several(names, "has an answer to this paper")
@@ -103,10 +100,7 @@ def _refuse_several(names: Collection[str], which: str) -> None:
 
 
 def rated(runtime: Runtime, scope: RaterScope) -> tuple[Rated, ...]:
-    """Return the answers of a subscription, or of all, newest first.
-
-    Raises UsageError for a name that no answer has and that is not configured.
-    """
+    """Return answers, newest first. Raises UsageError for a name neither stored nor configured."""
     with runtime.database.reading() as tx:
         listed = judgements.listing(tx, scope.subscription or None)
         ratings = [rating for rating in listed if scope.has(rating)]
@@ -138,10 +132,7 @@ def forget(runtime: Runtime, scope: RaterScope) -> int:
 
 
 def saved(runtime: Runtime, subscription: str = "", who: str = "") -> tuple[FoundPaper, ...]:
-    """Return the papers saved for a subscription, or for all, the last saved first.
-
-    With `who`, only those that this person saved. Raises UsageError as `rated` does.
-    """
+    """Return saved papers, with `who` of one person, the last saved first. Raises as `rated`."""
     with runtime.database.reading() as tx:
         ratings = judgements.listing(tx, subscription or None)
         kept = [r for r in ratings if r.verdict == SAVED and (not who or is_of(r, who))]

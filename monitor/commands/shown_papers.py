@@ -37,7 +37,14 @@ def show_papers(
     """Return stored papers as entries; with a query, with the words that it matched."""
     sources = sightings.sources(tx, [stored.id for stored in stored_papers])
     entries = [_entry(runtime, stored, sources.get(stored.id, ())) for stored in stored_papers]
-    return entries if query is None else _explained(query, entries)
+    if query is None:
+        return entries
+    # Without an index, which first learns the words of all papers: that takes twice as long.
+    reasons = [explain(query, View(entry.paper, entry.sources)) for entry in entries]
+    return [
+        structs.replace(entry, matched=(TopicWhy("", why),)) if why else entry
+        for entry, why in zip(entries, reasons, strict=True)
+    ]
 
 
 def show_paper(
@@ -79,15 +86,6 @@ def search_site(runtime: Runtime, sources: Iterable[str]) -> str:
     return next((label.search for label in labels if label.search), runtime.settings.search)
 
 
-def _explained(query: Query, entries: Sequence[DigestPaper]) -> list[DigestPaper]:
-    # Without an index, which first learns the words of all papers: that takes twice as long.
-    reasons = [explain(query, View(entry.paper, entry.sources)) for entry in entries]
-    return [
-        structs.replace(entry, matched=(TopicWhy("", why),)) if why else entry
-        for entry, why in zip(entries, reasons, strict=True)
-    ]
-
-
 def describe_revisions(
     texts: Mapping[int, EarlierText], stored: StoredPaper
 ) -> dict[int, Revision]:
@@ -104,10 +102,7 @@ def describe_revisions(
 
 
 def past_digest(runtime: Runtime, name: str, period: str) -> Digest:
-    """Return a digest as it was frozen, its matches explained again where that was removed.
-
-    Raises UsageError where there is none.
-    """
+    """Return a digest as it was frozen, matches explained again if removed. Raises UsageError."""
     with runtime.database.reading() as tx:
         digest = digests.of_period(tx, name, period)
     if digest is None:

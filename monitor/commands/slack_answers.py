@@ -1,7 +1,6 @@
-"""Choices in the menus of Slack, stored as ratings.
+"""Choices in the menus of Slack, stored as ratings; each person in a channel counts once.
 
-A press comes by Socket Mode or by a signed request. Slack may send it twice, and anybody in the
-channel may press; each person counts once.
+A press comes by Socket Mode or by a signed request, and Slack may send it twice.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _REMEMBERED = 10_000
 
 
 class SlackAnswers:
-    """Takes presses for one workspace, that of the bot's token."""
+    """Takes presses for the workspace of the bot's token."""
 
     def __init__(self, runtime: Runtime, slack: SlackSettings) -> None:
         self._runtime = runtime

@@ -45,10 +45,7 @@ class SourceStatus(msgspec.Struct, frozen=True):
 
 
 class SubscriptionStatus(msgspec.Struct, frozen=True):
-    """A subscription: what is due next, what was sent last, and why nothing was sent.
-
-    `timezone` is that of the subscription, and of times in `why` where no other was asked for.
-    """
+    """A subscription: what is due next, what was sent last, and why nothing was sent."""
 
     name: str
     timezone: str
@@ -70,10 +67,7 @@ class Status(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """The store in one transaction, and the zone of times in sentences.
-
-    Without a `zone`, times are in that of their subscription, or in UTC.
-    """
+    """The store in one transaction, and the zone of times in sentences, "" as for `status`."""
 
     tx: Transaction
     runtime: Runtime
@@ -91,10 +85,9 @@ class _View:
 
 
 def status(runtime: Runtime, *, probe: bool = True, zone: str = "") -> Status:
-    """Return the state of everything: what was recorded, and what is wrong now.
+    """Return what was recorded, and what is wrong now; with `probe` the store is written to.
 
-    With `probe`, whether the store can be written is tried. Times in sentences are in `zone`;
-    without one in that of the subscription or in UTC.
+    Times in sentences are in `zone`; without one in that of the subscription or in UTC.
     """
     now = runtime.clock.now()
     with runtime.database.reading() as tx:
@@ -331,8 +324,7 @@ MAX_UPCOMING = 100
 def upcoming(runtime: Runtime, names: Sequence[str] = ()) -> list[tuple[str, str, bool]]:
     """Return the named subscriptions that papers wait for, or of the first 100 of all.
 
-    With each come a sentence on how many and until when, and whether it is paused. Raises
-    UsageError for a name that is not configured.
+    With each come how many wait and until when, and whether it is paused. Raises UsageError.
     """
     now = runtime.clock.now()
     wanted = runtime.subscriptions_named(names)[:MAX_UPCOMING]

@@ -23,8 +23,7 @@ def suppress(
 ) -> None:
     """Send a recipient nothing more of a subscription ("" for all), until a time or permanently.
 
-    Raises UsageError for a recipient that nothing was or will be sent to, unless `force`: a
-    mistyped address would go on getting mail.
+    Raises UsageError for an unknown recipient, unless `force`: it may be mistyped.
     """
     destinations = [
         destination
@@ -83,7 +82,6 @@ class ReaderStatus:
 
 
 def reader_status(runtime: Runtime, subscription: str, recipient: str) -> ReaderStatus:
-    """Return the state of a reader in a subscription now."""
     with runtime.database.reading() as tx:
         rows = suppressions.listing(tx, runtime.clock.now(), recipient)
     about = [row for row in rows if row.subscription in (suppressions.ALL, subscription)]

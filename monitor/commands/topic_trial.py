@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 SAMPLE, NEWEST = 10, 15
 WIDE_SHARE = 0.05
-
-
 # How many matches, and papers that may match, a trial looks at, the newest first: some seconds in a
 # very large store. Pages estimate from fewer papers.
 MATCHING, MATCHING_ON_PAGE = 5_000, 1_000
@@ -62,10 +60,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The matches of a topic among the stored papers; `per_day` leaves out quiet days.
-
-    `newest` has the ids of the newest that match.
-    """
+    """The matches among the stored papers: `per_day` without quiet days, the `newest` as ids."""
 
     papers: int
     share: float
@@ -146,7 +141,6 @@ def too_wide(share: float) -> str:
 
 
 def find_topic(runtime: Runtime, name: str) -> Topic | None:
-    """Return the configured topic of this name."""
     return next((topic for topic in runtime.topics if topic.name == name), None)
 
 
@@ -249,10 +243,7 @@ _ENOUGH = 20
 
 @dataclass(frozen=True, slots=True)
 class PartCounts:
-    """How many papers each part of a query matches, and the whole, of `looked_at` papers.
-
-    Excluded parts are counted alike: these papers have them.
-    """
+    """How many of `looked_at` papers have each part of a query, and match the whole query."""
 
     parts: tuple[tuple[QueryPart, int], ...]
     papers: int
@@ -269,10 +260,7 @@ class PartCounts:
 
 
 def count_parts(runtime: Runtime, query: str) -> PartCounts:
-    """Count the papers of each part of a query, or of the topic of that name. Raises QueryError.
-
-    The newest papers are looked at; fewer where each of them takes long.
-    """
+    """Count the newest papers of each part of a query, or of a topic by name. Raises QueryError."""
     whole = read_query(runtime, query)
     parts = split_parts(whole)
     index = TopicIndex({-1: whole, **{number: part.query for number, part in enumerate(parts)}})

@@ -27,11 +27,7 @@ PATIENCE = 2.0
 
 
 def topic_warnings(settings: Settings) -> list[Fault]:
-    """Return a warning for each topic that says too little of what is stored, or too much.
-
-    That is: of more than a twentieth of the newest papers, or with a word that none of them has.
-    None where the store cannot be read now: nothing is made or changed.
-    """
+    """Return a warning for each topic of too many of the newest papers, or with a word of none."""
     try:
         with closing(Database(settings.store, PATIENCE)) as store:
             return _warnings(settings, store) if schema_version(store) == schema.VERSION else []

@@ -1,7 +1,6 @@
 """Logging in to the pages as the operator, by the token of the configuration or a one-time address.
 
-Times are those of the real clock, whatever `--now` says: an address that was made for 15 minutes
-works so long.
+Times are those of the real clock, whatever `--now` says.
 """
 
 from __future__ import annotations
@@ -92,10 +91,7 @@ class Logins:
 
 
 def login_address(settings: Settings, database: Database, clock: Clock) -> str:
-    """Return an address that logs the operator in, once and within 15 minutes.
-
-    Raises UsageError where pages are off, or a proxy logs all users in.
-    """
+    """Return an address that logs the operator in, once and for 15 minutes. Raises UsageError."""
     web = settings.web
     if web is None:
         raise UsageError("the pages are off", "remove `web: off` from the configuration")
