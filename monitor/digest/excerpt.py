@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
+from operator import itemgetter
 
 from monitor.kept import kept
 from monitor.model import DigestPaper, MatchReason
@@ -145,9 +147,10 @@ def _best_window(text: str, places: Sequence[Span]) -> Span:
 
 
 def _words_in(text: str, places: Sequence[Span], window: Span) -> set[str]:
-    """Return what matched between two places of a text."""
-    first, last = window
-    return {text[a:b].casefold() for a, b in places if first <= a and b <= last}
+    """Return what matched between two places of a text; `places` are in order."""
+    first = bisect_left(places, window[0], key=itemgetter(0))
+    last = bisect_right(places, window[1], first, key=itemgetter(1))
+    return {text[start:end].casefold() for start, end in places[first:last]}
 
 
 def _cut(text: str, places: Sequence[Span], window: Span, limit: int) -> Passage:
