@@ -21,20 +21,20 @@ def opened(kind: type[Source], now: datetime = NOW) -> Source:
 
 def read(
     kind: type[Source],
-    content: bytes,
+    content: bytes | str,
     *,
     at: datetime = SAVED,
     now: datetime = NOW,
     url: str = "",
     content_type: str = "",
 ) -> Reading:
-    document = Document("page", content, at, content_type=content_type, url=url)
+    data = content.encode() if isinstance(content, str) else content
+    document = Document("page", data, at, content_type=content_type, url=url)
     return opened(kind, now).read(document)
 
 
 def only(kind: type[Source], content: object) -> Paper:
     """Return the one paper of a document: bytes, a text, or a value of JSON."""
-    if not isinstance(content, bytes):
-        content = (content if isinstance(content, str) else json.dumps(content)).encode()
-    (paper,) = read(kind, content).papers
+    text = content if isinstance(content, bytes | str) else json.dumps(content)
+    (paper,) = read(kind, text).papers
     return paper

@@ -19,7 +19,7 @@ from monitor.sources.base import Source
 from monitor.sources.biorxiv import BioRxiv
 from monitor.sources.crossref import Crossref
 from monitor.sources.europepmc import EuropePmc
-from monitor.sources.huggingface import HuggingFace
+from monitor.sources.huggingface import MOST_UPVOTES, HuggingFace
 from monitor.sources.openalex import OpenAlex
 from monitor.sources.openreview import OpenReview
 from monitor.sources.semanticscholar import SemanticScholar
@@ -242,6 +242,7 @@ def related(relation: str) -> dict[str, object]:
 
 # Positions that are no numbers, or false ones, cost nothing.
 INDEX = {"b": [10**15], "a": [-3], "c": ["x", None, 1.5, True], "d": 7, "e": None}
+DAILY = {"id": "2505.00001", "title": "Agents"}
 GONE = "ICLR.cc/2024/Conference/Withdrawn_Submission"
 NOTICES = {"commentCorrection": [{"id": "77", "source": "MED", "type": "Retraction in"}]}
 SANDS = {"id": "1", "source": "MED", "title": "Sand"}
@@ -280,6 +281,25 @@ S2_NAMES = {
                 ("Sand", [], "Sand"),
             )
         ),
+        (
+            HuggingFace,
+            DAILY
+            | {
+                "upvotes": 17,
+                "githubRepo": "https://github.com/a/b",
+                "projectPage": "https://x.org/p",
+            },
+            {
+                "links": {"code": "https://github.com/a/b", "project": "https://x.org/p"},
+                "upvotes": 17,
+            },
+        ),
+        (
+            HuggingFace,
+            DAILY | {"upvotes": "many", "githubRepo": "javascript:alert(1)", "projectPage": None},
+            {"links": {}, "upvotes": None},
+        ),
+        (HuggingFace, DAILY | {"upvotes": 10**17}, {"upvotes": MOST_UPVOTES}),
         (OpenAlex, [{"title": "T", "abstract_inverted_index": INDEX}], {"abstract": "a d b"}),
         *(
             (

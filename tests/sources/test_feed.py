@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,7 @@ from monitor.sources.fields.identifiers import identifiers
 from monitor.sources.fields.names import authors
 from tests.sources import scenario
 
-
-def read(content: str | bytes, **how: Any) -> Reading:
-    return scenario.read(Feed, content.encode() if isinstance(content, str) else content, **how)
+read = partial(scenario.read, Feed)
 
 
 def rss(*items: str, version: str = "2.0") -> str:

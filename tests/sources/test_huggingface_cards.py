@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 from textwrap import fill
 
@@ -35,9 +36,7 @@ ABSTRACT = (
 UNSHOWN = "neither a link, authors nor a date shows that this is a paper"
 
 
-def read(text: str | bytes) -> Reading:
-    content = text.encode() if isinstance(text, str) else text
-    return scenario.read(HuggingFacePage, content, at=SAVED, now=SAVED)
+read = partial(scenario.read, HuggingFacePage, at=SAVED, now=SAVED)
 
 
 def card(number: int, title: str, date: str = "May 29", authors: str = "3 authors") -> str:

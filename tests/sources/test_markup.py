@@ -6,6 +6,14 @@ import pytest
 
 from monitor.sources.fields.markup import text
 
+PAGES = (
+    '<!DOCTYPE html PUBLIC "-//W3C//DTD HTML 4.0//EN" "http://x.example/loose.dtd">'
+    "<html><body><p>Sand moves.</p></body></html>",
+    "<!doctype html><p>Sand moves.</p>",
+    '<picture><source srcset="a.png 1x"><img src="a.png"></picture> <p>Sand moves.</p>',
+    "<noscript></noscript>Sand moves.",
+)
+
 
 @pytest.mark.parametrize(
     ("markup", "plain"),
@@ -32,24 +40,11 @@ from monitor.sources.fields.markup import text
         ("<i title='<b>'>z</i>", "z"),
         ("", ""),
         ("We write <!DOCTYPE first, then a root.",) * 2,
+        *((page, "Sand moves.") for page in PAGES),
     ],
 )
 def test_F17_markup_goes_and_text_that_looks_like_it_stays(markup: str, plain: str) -> None:
     assert text(markup) == plain
-
-
-@pytest.mark.parametrize(
-    "markup",
-    [
-        '<!DOCTYPE html PUBLIC "-//W3C//DTD HTML 4.0//EN" "http://x.example/loose.dtd">'
-        "<html><body><p>Sand moves.</p></body></html>",
-        "<!doctype html><p>Sand moves.</p>",
-        '<picture><source srcset="a.png 1x"><img src="a.png"></picture> <p>Sand moves.</p>',
-        "<noscript></noscript>Sand moves.",
-    ],
-)
-def test_what_belongs_to_a_page_is_no_text(markup: str) -> None:
-    assert text(markup) == "Sand moves."
 
 
 @pytest.mark.parametrize(
