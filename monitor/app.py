@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 # The channel of a subscription's own addresses.
 EMAIL = "email"
 
-
 log = structlog.get_logger()
 
 

@@ -41,9 +41,6 @@ _MALFORMED = (
 )
 
 
-# ── variables ───────────────────────────────────────────────────────────────────────
-
-
 @dataclass(slots=True)
 class Environment:
     """The variables of the process; `files` are the secret files that were read, as bytes."""
@@ -98,9 +95,6 @@ class Environment:
         if not text:
             raise ValueError(f"{name}_FILE names {file}, which is empty")
         return text
-
-
-# ── files ───────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(slots=True)
@@ -167,10 +161,7 @@ def dotted(where: Where) -> str:
 
 
 def read(file: Path, variables: Mapping[str, str] | None = None) -> Written:
-    """Read a configuration file with all that it includes; faults are in the result.
-
-    `variables` replace the environment of the process.
-    """
+    """Read a configuration file with all that it includes; faults are in the result."""
     environment = Environment(os.environ if variables is None else variables)
     written = _read_one(file, environment, FROM_ENVIRONMENT)
     if written.faults and not written.values:

@@ -63,9 +63,6 @@ DEFAULT_STORE = "sqlite:///data/monitor.db"
 _SHORT_ZONE = re.compile(r"[A-Z]{2,5}|.*\d.*")
 
 
-# ── names of other entries of the file ──────────────────────────────────────────────
-
-
 def _existing(what: Literal["source", "topic", "channel"]) -> AfterValidator:
     """Refuse a name that no entry of the file has."""
 
@@ -77,9 +74,6 @@ def _existing(what: Literal["source", "topic", "channel"]) -> AfterValidator:
         raise ValueError(f"there is no {what} “{name}”{near}")
 
     return AfterValidator(check)
-
-
-# ── what stands at the top of the file by itself ────────────────────────────────────
 
 
 def _store(url: str, info: ValidationInfo) -> str:
@@ -144,9 +138,6 @@ class General(Section):
     secret_key: Keys = Field((), repr=False)
 
 
-# ── sources and channels ────────────────────────────────────────────────────────────
-
-
 class SourceSettings(Section):
     """One source: where papers come from. `options` are those of its kind."""
 
@@ -164,9 +155,6 @@ class ChannelSettings(Section):
     name: str
     kind: Line
     options: SkipValidation[SerializeAsAny[BaseModel]] = Field(repr=False)
-
-
-# ── topics ──────────────────────────────────────────────────────────────────────────
 
 
 def _parsed(to_query: Callable[[str], str]) -> AfterValidator:
@@ -247,9 +235,6 @@ class TopicSettings(Section):
         )
 
 
-# ── who is written to ───────────────────────────────────────────────────────────────
-
-
 class DestinationSettings(Section):
     """Destinations: e-mail addresses, channels, or both."""
 
@@ -300,8 +285,6 @@ class RetentionSettings(Section):
     bodies: Duration = timedelta(days=90)
     runs: Duration = timedelta(days=365)
 
-
-# ── the whole file ──────────────────────────────────────────────────────────────────
 
 SECTIONS: Mapping[str, type[Section]] = {
     "sources": SourceSettings,

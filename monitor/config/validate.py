@@ -209,8 +209,6 @@ class _Validator:
         defaulted = {"timezone": self.timezone, **raw} if isinstance(raw, dict) else raw
         return self._settings(SubscriptionSettings, where, defaulted, name=where[-1])
 
-    # ── topics ──────────────────────────────────────────────────────────────────────
-
     def _topic(self, where: Where, raw: object) -> TopicSettings | None:
         name = str(where[-1])
         faults_before = len(self.written.faults)

@@ -47,10 +47,7 @@ def _all(runtime: Runtime, what: str, step: Callable[[Transaction], int]) -> Non
 
 
 def _repeat(runtime: Runtime, step: Callable[[Transaction], int], most: int | None = None) -> int:
-    """Repeat a step in transactions of its own until there is nothing to do; return the total.
-
-    `most` is where to stop, None for nowhere.
-    """
+    """Repeat a step, each time in a transaction, until it or `most` is done; return the total."""
     total = 0
     while (most is None or total < most) and not runtime.stopping.wait(PAUSE):
         # Reading and writing are one: no ingest may change a paper between the two.

@@ -53,7 +53,6 @@ log = structlog.get_logger()
 # A first digest has no period before it: it accounts for what was read in this time.
 FIRST_REPORT = timedelta(days=7)
 
-
 Explain = Callable[[str, Paper, Sequence[str]], tuple[MatchReason, ...]]
 # About four kilobytes each; what a digest shows of an abstract is bounded.
 MAX_EXPLAINED = 4_096

@@ -127,9 +127,6 @@ def _deliver(
         channel.close()
 
 
-# ── one process, once ───────────────────────────────────────────────────────────────
-
-
 @dataclass(frozen=True, slots=True)
 class DigestReport:
     """A digest that was composed or whose deliveries were attempted, as scripts read it."""

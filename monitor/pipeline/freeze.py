@@ -146,10 +146,7 @@ def freeze(
 
 
 def _record_rendering(tx: Transaction, forms: Forms, now: datetime, wrong: Collection[str]) -> None:
-    """Open and end the incidents of channels and templates.
-
-    `wrong` are the subjects of open incidents.
-    """
+    """Open and end the incidents of channels and templates; `wrong` are the open subjects."""
     for name, fault in forms.errors.items():
         subject, error = incidents.channel(name), _error_text(fault)
         stored_incidents.open_incident(tx, subject, incidents.NOT_RENDERED, now, error)

@@ -19,11 +19,8 @@ BRIEF = timedelta(seconds=30)
 MOST_AHEAD = timedelta(days=1)
 
 CONFIGURATION = "configuration"
-
 CLOCK = "clock"
-
 STORE = "store"
-
 SLACK_ANSWERS = "answers in Slack"
 
 JUMPED = "jumped"
@@ -94,10 +91,7 @@ def clock_jumped(runtime: Runtime) -> bool:
 
 
 def subjects(runtime: Runtime) -> set[str]:
-    """Return all subjects of which the active configuration may have incidents.
-
-    The clock is one for as long as it is wrong.
-    """
+    """Return all subjects of which the active configuration may have incidents."""
     return {
         CONFIGURATION,
         SLACK_ANSWERS,
@@ -148,7 +142,7 @@ def is_written_to(runtime: Runtime, delivery: Delivery) -> bool:
 
 
 def end_unclear(tx: Transaction, delivery: Delivery, now: datetime) -> None:
-    """Note that it is known, unless another one to the same recipient is not."""
+    """End the incident of an uncertain delivery, unless its recipient has another one."""
     to = (delivery.channel, delivery.recipient)
     if all(
         (unknown.channel, unknown.recipient) != to

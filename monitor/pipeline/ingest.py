@@ -50,7 +50,6 @@ AFRESH = timedelta(days=7)
 # No server may put itself off for longer (F5, F7): more is left by a clock that was ahead.
 LONGEST = timedelta(hours=24)
 CONDITIONS = ("etag", "last_modified")
-
 STOPPED = "stopped; the rest is read next time"
 
 # The papers of one transaction, and the seconds of our own work that it should take: on a busy
@@ -336,9 +335,6 @@ class _Papers:
         papers = self._papers[self._offset : self._offset + most]
         self._offset += len(papers)
         return DumpChunk(papers, (), DumpCursor(self._offset)) if papers else None
-
-
-# ── records that could not be decided ───────────────────────────────────────────────
 
 
 def retry_all(

@@ -1,7 +1,4 @@
-"""Match: subscriptions and topics are put in force; changes not yet matched are matched.
-
-A new topic looks back.
-"""
+"""Match: subscriptions and topics are put in force, a new topic looks back, changes match."""
 
 from __future__ import annotations
 

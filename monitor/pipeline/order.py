@@ -65,7 +65,7 @@ class Order:
     def place(self, topic: str, listed: Sequence[tuple[DigestPaper, Change]]) -> list[DigestPaper]:
         """Return the papers of a topic in this order."""
         if self.newest:
-            return _by_time(listed)
+            return _by(listed, [Placed(score=change.at.timestamp()) for _, change in listed])
         if ranking := self.rankings.get(topic):
             papers = [change.stored.paper for _, change in listed]
             return _by(listed, ranking.place(papers, [entry.score for entry, _ in listed]))
@@ -78,7 +78,11 @@ class Order:
         groups = []
         for group in digest.groups:
             if ranking := self.rankings.get(group.topic):
-                group = replace(group, entries=_with_reasons(ranking, group.entries, in_full))
+                entries = [
+                    _explained(ranking, entry) if entry.paper_id in in_full else entry
+                    for entry in group.entries
+                ]
+                group = replace(group, entries=tuple(entries))
             groups.append(group)
         papers = "paper" if self.marked == 1 else "papers"
         note = f"{ORDERED_BY}{self.marked:,} {papers} you marked."
@@ -160,10 +164,6 @@ def words_of(topic: Topic) -> tuple[str, ...]:
     return tuple(keys)
 
 
-def _by_time(listed: Sequence[tuple[DigestPaper, Change]]) -> list[DigestPaper]:
-    return _by(listed, [Placed(score=change.at.timestamp()) for _, change in listed])
-
-
 def _by(
     listed: Sequence[tuple[DigestPaper, Change]], placed: Sequence[Placed]
 ) -> list[DigestPaper]:
@@ -174,14 +174,6 @@ def _by(
         structs.replace(entry, placed=structs.replace(place, standing=standing))
         for ((entry, _), place), standing in zip(scored, standings, strict=True)
     ]
-
-
-def _with_reasons(
-    ranking: Ranking, entries: Sequence[DigestPaper], in_full: Collection[int]
-) -> tuple[DigestPaper, ...]:
-    return tuple(
-        _explained(ranking, entry) if entry.paper_id in in_full else entry for entry in entries
-    )
 
 
 def _explained(ranking: Ranking, entry: DigestPaper) -> DigestPaper:

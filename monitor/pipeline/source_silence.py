@@ -40,7 +40,6 @@ SHORTEST_SILENCE = 2
 # A publishing day longer ago than this says nothing of today.
 MAX_AGE = timedelta(days=14)
 
-
 Judgement = Mapping[str, str]
 NOT_ASKED = SourceDay()
 NOTHING_WRONG = ""
@@ -75,8 +74,6 @@ class _Judge:
             yield from self._thin(judged)
         yield from self._silent()
 
-    # ── stale ──
-
     def _stale(self, judged: date) -> Iterator[tuple[str, str]]:
         since = [day for at, day in self.days.items() if at >= judged]
         before = any(day.fresh for at, day in self.days.items() if at < judged)
@@ -84,8 +81,6 @@ class _Judge:
             yield STALE, NOTHING_WRONG
         elif before and self._day(judged).offered:
             yield STALE, f"on {judged:%A %d %B}, a publishing day, it offered nothing new"
-
-    # ── thin ──
 
     def _thin(self, judged: date) -> Iterator[tuple[str, str]]:
         brought, is_thin = self._day(judged).fresh, self._is_thin(judged)
@@ -114,8 +109,6 @@ class _Judge:
         peers = [peer for _, peer in self._same_weekday(day) if peer.fresh]
         return peers if len(peers) >= MIN_PEER_DAYS else []
 
-    # ── silent ──
-
     def _silent(self) -> Iterator[tuple[str, str]]:
         brought = sorted(at for at, day in self.days.items() if day.fresh)
         usual = [at for at in brought if at > self.first]
@@ -133,16 +126,12 @@ class _Judge:
         between = (at for at, day in self.days.items() if start < at < end and day.asked)
         return sum(self._counts(at) and self._judged_at(at) <= self.now for at in between)
 
-    # ── beside what is usual ──
-
     def compare(self, day: date) -> DayCount:
         brought, peers = self._day(day), self._peers(day)
         was_read = brought.asked or not self._counts(day)
         is_thin = self._can_judge(day) and bool(self._is_thin(day))
         papers = brought.fresh if was_read else None
         return DayCount(day, papers, _usual([peer.fresh for peer in peers]), is_thin)
-
-    # ── days ──
 
     def _last_publishing_day(self) -> date | None:
         recent = (self._today() - DAY * n for n in range(MAX_AGE.days))

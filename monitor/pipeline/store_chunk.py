@@ -49,10 +49,8 @@ log = structlog.get_logger()
 
 # How many rejected records are stored with a run: `read` shows all of them.
 MAX_REJECTED_STORED = 20
-
 # How many undecided records of a chunk are logged with a traceback: many may have one error.
 TRACEBACKS = 3
-
 # Writes how far a document is read, with the papers of a chunk: the next run begins there.
 Progress = Callable[[Transaction, datetime], None]
 
