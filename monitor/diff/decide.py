@@ -257,11 +257,10 @@ def _changes(keyed: IncomingPaper, candidate: Candidate) -> Iterator[tuple[Chang
 
 
 def _gives_another_text(keyed: IncomingPaper, candidate: Candidate) -> bool:
-    """Compare with earlier texts of the same source, so that two sources' wordings do not
-    alternate.
+    """Whether a source never showed this text before. Another source's wording is not compared.
 
-    A new abstract where there was none is not a revision, and neither is a text that the source
-    showed before. Fingerprints of another rule cannot be compared.
+    A new abstract where there was none is not a revision. Fingerprints of another rule cannot be
+    compared.
     """
     if keyed.paper.abstract and not candidate.stored.paper.abstract:
         return False

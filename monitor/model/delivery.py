@@ -35,7 +35,6 @@ class Delivery:
 
     `parent` is the provider reference of part 0, for channels that thread; `rendered` is what
     was frozen when the digest was composed; `changed_at` is since when `state` is what it is.
-
     `handed_off_at` is when the last byte of its first hand-off without a clear result was sent: it
     may have arrived then. Sending it again by hand resets this. `resent` means that it is not
     handed off once more automatically: that was done, refused permanently, or given up.

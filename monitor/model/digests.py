@@ -75,7 +75,7 @@ class DigestPaper(msgspec.Struct, frozen=True, omit_defaults=True):
     `monitor.digest.links`) on which it is searched for where nothing leads to it. `revised` says of
     a revision shown in full what it changed.
 
-    A day has tens of thousands: a Struct, as `Paper` is. Fields as usual are not stored.
+    Fields with their defaults are not stored.
     """
 
     paper_id: int
@@ -101,13 +101,11 @@ class DigestPaper(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def addresses(self) -> tuple[object, ...]:
-        """All that leads to it."""
         paper = self.paper
         return paper.url, paper.pdf_url, (*paper.keys.items(),), (*paper.links.items(),)
 
     @property
     def reasons(self) -> tuple[MatchReason, ...]:
-        """Why all its topics match it."""
         return tuple([why for matched in self.matched for why in matched.why])
 
 
@@ -158,8 +156,7 @@ class SourceWarning:
 class SourceReport:
     """The readings of one source between two digests.
 
-    `failing_since` and `error` are set while the last attempts failed. `title` is shown as its
-    name.
+    `failing_since` and `error` are set while the last attempts failed; `title` is its shown name.
     """
 
     source: str
@@ -231,22 +228,14 @@ class Digest:
 
 
 def best_papers(groups: Iterable[DigestSection], count: int) -> list[DigestPaper]:
-    """Return `count` papers, best first: of each group its share of the best.
-
-    None is late or folded.
-    """
-    asked = [
-        (
-            sorted((e for e in group.entries if not (e.late or e.placed.folded)), key=_descending),
-            group.rule,
-        )
-        for group in groups
-    ]
-    sizes = [
-        len(entries) if rule.max is None else min(len(entries), rule.max) for entries, rule in asked
-    ]
-    shares = share_places(count, sizes, [rule.weight for _, rule in asked])
-    chosen = [e for (entries, _), share in zip(asked, shares, strict=True) for e in entries[:share]]
+    """Return `count` papers, best first: of each group its share of those not late or folded."""
+    rules, ranked = [], []
+    for group in groups:
+        rules.append(group.rule)
+        entries = (entry for entry in group.entries if not (entry.late or entry.placed.folded))
+        ranked.append(sorted(entries, key=_descending)[: group.rule.max])
+    shares = share_places(count, list(map(len, ranked)), [rule.weight for rule in rules])
+    chosen = [e for entries, share in zip(ranked, shares, strict=True) for e in entries[:share]]
     return sorted(chosen, key=_descending)
 
 
@@ -287,8 +276,7 @@ class Templates(Protocol):
 def share_places(count: int, sizes: Sequence[int], weights: Sequence[float]) -> list[int]:
     """Return how many of `count` places each of several lists gets, by weight.
 
-    What a list does not need goes to the others. Of two that are owed the same, the first is
-    served first.
+    What a list does not need goes to the others; of equals the first is served first.
     """
     shares = [0] * len(sizes)
     if sum(sizes) <= count:

@@ -122,9 +122,7 @@ class Decision(msgspec.Struct, frozen=True):
     both None means a paper that the store has never seen. `news` is false for what is stored
     silently; `text_changed_silently` means that the text is updated although it is no news.
     `joins` are stored papers, and `twin_joins` papers of earlier decisions, that are proven to be
-    this one, too.
-    `why` is the reason, `recognised` how a known paper was recognised.
-
+    this one, too. `why` is the reason, `recognised` how a known paper was recognised.
     `effect` is what a notice means for other papers. `disowned` are identifiers that turned up on
     a clearly different work: from now on nothing is recognised by them.
     """

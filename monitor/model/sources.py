@@ -25,9 +25,8 @@ class Rejected:
 class Document:
     """Bytes as they came. `at` is the file's time or the time of the fetch.
 
-    `complete` is false for a transfer that was cut.
-    `validators` (etag, last_modified) are kept only once the papers are.
-    `lifetime` is how long the server says that its response stays the same.
+    `complete` is false for a transfer that was cut; `validators` (etag, last_modified) are kept
+    only once the papers are; `lifetime` is how long the server says that it stays the same.
     """
 
     name: str

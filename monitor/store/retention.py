@@ -102,9 +102,9 @@ def prune_runs(tx: Transaction, before: datetime) -> int:
 
 
 def prune_matches(tx: Transaction, before: datetime, limit: int) -> int:
-    """Delete matches from before a time, of papers that are not to be sent any more.
+    """Delete old matches of papers that are not to be sent any more; return how many papers.
 
-    Returns the number of papers. The digests keep what was sent.
+    The digests keep what was sent.
     """
     matched = sa.select(_match.paper_id).distinct()
     of_papers = matched.join(schema.paper, _paper.id == _match.paper_id)
@@ -116,10 +116,7 @@ def prune_matches(tx: Transaction, before: datetime, limit: int) -> int:
 
 
 def prune_bodies(tx: Transaction, before: datetime, limit: int) -> int:
-    """Remove the rendered parts and the texts of settled digests composed before a time.
-
-    The list of their papers, by topic, stays.
-    """
+    """Remove the texts and rendered parts of old settled digests; the list of papers stays."""
     is_open = sa.exists().where(_delivery.digest_id == _digest.id, _delivery.state.not_in(SETTLED))
     heavy = sa.exists().where(
         _rendered.digest_id == _digest.id,
@@ -138,10 +135,8 @@ def prune_bodies(tx: Transaction, before: datetime, limit: int) -> int:
 
 
 def without_blocks(tx: Transaction, limit: int) -> list[tuple[int, Paper]]:
-    """Return the last papers from before blocks were stored, none if all have some.
-
-    Blocks are filled in from the last paper to the first.
-    """
+    """Return the last papers from before blocks were stored, none if all have some."""
+    # Blocks are filled in from the last paper to the first.
     first = tx.scalar(sa.select(sa.func.min(schema.block.c.paper_id)))
     before = sa.select(_paper.id, _paper.title, _paper.authors).order_by(_paper.id.desc())
     if first is not None:

@@ -99,10 +99,7 @@ def listing(
     limit: int | None = None,
     before: int | None = None,
 ) -> list[Delivery]:
-    """Return the newest deliveries, newest first, without their bodies.
-
-    With `states` only those in one of them; with `before` those with lower ids.
-    """
+    """Return the newest deliveries in some states, newest first, without their bodies."""
     in_state = sa.true() if states is None else _delivery.state.in_(states)
     is_older = sa.true() if before is None else _delivery.id < before
     return select(tx, in_state, is_older, limit=limit)

@@ -88,10 +88,7 @@ _EARLIER = sa.select(_digest.id).where(
 
 
 def _supersede(tx: Transaction, subscription: str, digest_id: int, now: datetime) -> None:
-    """Supersede digests that reached no recipient.
-
-    Their deliveries are locked first, so that none is claimed meanwhile.
-    """
+    """Supersede digests that reached no recipient, with a lock against claims meanwhile."""
     ids = set(tx.scalars(_EARLIER, {"subscription": subscription, "id": digest_id}))
     if not ids:
         return

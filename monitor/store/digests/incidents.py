@@ -125,10 +125,7 @@ def mark_notified(tx: Transaction, incidents: Sequence[Incident], now: datetime)
 def add_failure(
     tx: Transaction, subject: str, kind: str, now: datetime, error: str, config_hash: str = ""
 ) -> int:
-    """Count a failed attempt and return how many there were since the incident began.
-
-    `config_hash` identifies the configuration of the attempt.
-    """
+    """Count a failed attempt of a configuration; return how many the incident has had."""
     open_incident(tx, subject, kind, now, error)
     update = sa.update(schema.incident).where(*_open(subject, kind))
     counted = update.values(tries=_incident.tries + 1, mark=config_hash)

@@ -63,11 +63,7 @@ _RECORD = (
 
 
 def claim(
-    tx: Transaction,
-    owner: str,
-    now: datetime,
-    channels: Collection[str],
-    limit: int = 1,
+    tx: Transaction, owner: str, now: datetime, channels: Collection[str], limit: int = 1
 ) -> list[Delivery]:
     """Claim the next deliveries that are due, in the order they were planned.
 
@@ -166,10 +162,7 @@ def unclaim(tx: Transaction, delivery_id: int, owner: str, error: str, now: date
 
 
 def release_dead(
-    tx: Transaction,
-    alive: Callable[[str], bool],
-    now: datetime,
-    channels: Collection[str],
+    tx: Transaction, alive: Callable[[str], bool], now: datetime, channels: Collection[str]
 ) -> list[Delivery]:
     """Release the claims of dead processes; return what they were handing off, now unknown.
 
@@ -177,10 +170,8 @@ def release_dead(
     time of its hand-off.
     """
     here = among(_delivery.channel, channels)
-    owners = tx.scalars(
-        sa.select(_delivery.owner).where(_delivery.state.in_(HELD), here).distinct()
-    )
-    dead = {owner for owner in owners if not alive(owner)}
+    owners = sa.select(_delivery.owner).where(_delivery.state.in_(HELD), here).distinct()
+    dead = {owner for owner in tx.scalars(owners) if not alive(owner)}
     if not dead:
         return []
     theirs = among(_delivery.owner, dead) & here
@@ -227,10 +218,7 @@ RETRIED_BY_HAND = (*deliveries.WAITING, DeliveryState.FAILED, DeliveryState.SUPP
 
 
 def list_unknown(tx: Transaction, now: datetime | None = None) -> list[Delivery]:
-    """Return the deliveries that may or may not have arrived.
-
-    With `now`, only those that are due to be checked.
-    """
+    """Return the deliveries that may or may not have arrived; with `now`, those due to check."""
     condition = deliveries.IS_UNKNOWN
     if now is not None:
         condition &= sa.or_(_delivery.next_attempt_at.is_(None), _delivery.next_attempt_at <= now)

@@ -44,11 +44,7 @@ def parse_url(url: str) -> sa.URL:
 
 
 def engine(
-    url: sa.URL,
-    *,
-    writer: bool,
-    foreign_keys: bool = True,
-    wait: float | None = None,
+    url: sa.URL, *, writer: bool, foreign_keys: bool = True, wait: float | None = None
 ) -> sa.Engine:
     """Return an engine with the settings that a store needs; it waits for `wait` seconds at most.
 
@@ -108,10 +104,8 @@ def _postgresql_engine(url: sa.URL, wait: float | None) -> sa.Engine:
 
 
 def connect_sqlite(path: Path, wait: float | None = None) -> sqlite3.Connection:
-    """Connect to an existing file. By itself SQLite would create a missing one.
-
-    `wait` is how many seconds to wait for a locked store.
-    """
+    """Connect to an existing file; wait for a locked store, for `wait` seconds at most."""
+    # Without a mode SQLite would create a missing file.
     address = f"{path.absolute().as_uri()}?mode=rw"
     timeout = wait or BUSY_MS / 1000
     return sqlite3.connect(address, uri=True, timeout=timeout, check_same_thread=False)

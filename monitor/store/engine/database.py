@@ -146,9 +146,8 @@ class Database:
     def backup(self, path: Path, *, with_tokens: bool = False) -> None:
         """Write a complete, consistent copy to `path` while others read and write.
 
-        The file appears only when it is complete. It has the refresh tokens of mail accounts only
-        `with_tokens`. Raises StoreError if it cannot be written, and
-        on PostgreSQL, which has pg_dump.
+        The file appears only when it is complete, with the refresh tokens of mail accounts only if
+        asked for. Raises StoreError if it cannot be written, and on PostgreSQL, which has pg_dump.
         """
         if self.path is None:
             raise StoreError("a PostgreSQL store is backed up with its own tools", "use pg_dump")

@@ -86,10 +86,7 @@ class Values(sa.types.TypeDecorator[Iterable[Any]]):
 def fetch(
     tx: sa.Connection, query: sa.Executable, kind: type[T], values: dict[str, Any] | None = None
 ) -> list[T]:
-    """Return the rows of a query as structs or dataclasses, whose fields are named as columns.
-
-    `values` are those of the query's parameters.
-    """
+    """Return the rows of a query as structs or dataclasses, whose fields are named as columns."""
     return [msgspec.convert(row, kind, from_attributes=True) for row in tx.execute(query, values)]
 
 

@@ -149,10 +149,9 @@ def stop_matching_by(tx: Transaction, pairs: Iterable[Key]) -> None:
 
 def write_shared_keys(tx: Transaction, pairs: Iterable[tuple[Key, int]]) -> None:
     """Record which papers share a shared identifier."""
-    rows = sorted({(*indexed_pair(pair), id) for pair, id in pairs})
-    insert_new(
-        tx, schema.common_key, [{"scheme": s, "value": v, "paper_id": id} for s, v, id in rows]
-    )
+    keys = sorted({(*indexed_pair(pair), id) for pair, id in pairs})
+    rows = [{"scheme": s, "value": v, "paper_id": id} for s, v, id in keys]
+    insert_new(tx, schema.common_key, rows)
 
 
 def shared_keys(tx: Transaction, pairs: Iterable[Key]) -> set[Key]:
@@ -178,14 +177,11 @@ def restore_keys(tx: Transaction, ids: Iterable[int]) -> None:
 def write_notices(tx: Transaction, notices: Iterable[tuple[Key, int, ChangeKind | None]]) -> None:
     """Record what notices are about, and what that means for it."""
     kinds = {(*indexed_pair(pair), id): kind for pair, id, kind in notices}
-    insert_new(
-        tx,
-        schema.about,
-        [
-            {"scheme": s, "value": v, "paper_id": id, "kind": kinds[s, v, id]}
-            for s, v, id in sorted(kinds)
-        ],
-    )
+    rows = [
+        {"scheme": s, "value": v, "paper_id": id, "kind": kinds[s, v, id]}
+        for s, v, id in sorted(kinds)
+    ]
+    insert_new(tx, schema.about, rows)
 
 
 def find_retracted(tx: Transaction, pairs: Iterable[Key]) -> set[Key]:
@@ -198,9 +194,8 @@ def find_retracted(tx: Transaction, pairs: Iterable[Key]) -> set[Key]:
 def notices_about(tx: Transaction, ids: Iterable[int]) -> dict[int, set[int]]:
     """Return the stored notices about each paper."""
     same = (_key.scheme == _about.scheme) & (_key.value == _about.value)
-    query = sa.select(_key.paper_id, _about.paper_id).join_from(
-        schema.paper_key, schema.about, same
-    )
+    pairs = sa.select(_key.paper_id, _about.paper_id)
+    query = pairs.join_from(schema.paper_key, schema.about, same)
     notices: dict[int, set[int]] = defaultdict(set)
     for paper_id, notice in tx.execute(query.where(among(_key.paper_id, ids))):
         notices[paper_id].add(notice)

@@ -19,6 +19,7 @@ from monitor.store.papers.paper_drafts import Draft
 
 _paper = schema.paper.c
 _common = schema.common_key.c
+_PAPERS = sa.select(schema.paper).where(one_of(_paper.id))
 Key = tuple[str, str]
 
 # Fields that are stored as they are.
@@ -90,10 +91,8 @@ def by_title_key(tx: Transaction, key: str) -> list[StoredPaper]:
 
 
 def count(tx: Transaction, since: int = 0) -> int:
-    """Return how many papers there are, from an id on: all but the purged ones.
-
-    Both counts read an index alone; to look at each paper would read the whole table.
-    """
+    """Return how many papers there are, from an id on: all but the purged ones."""
+    # Two counts of an index: to look at each paper would read the whole table.
     every = sa.select(sa.func.count()).select_from(schema.paper)
     if since:
         every = every.where(_paper.id >= since)
@@ -139,9 +138,6 @@ def stored_of(
     return {row.id: _to_stored_paper(row, keys.get(row.id, ())) for row in rows}
 
 
-_PAPERS = sa.select(schema.paper).where(one_of(_paper.id))
-
-
 def titles(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[str, tuple[str, ...]]]:
     """Return the titles and authors of stored papers by id."""
     if not (wanted := set(ids)):
@@ -151,7 +147,6 @@ def titles(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[str, tuple[st
 
 
 def _to_stored_paper(row: Any, keys: Sequence[tuple[str, str]]) -> StoredPaper:
-    """Return a stored paper with its identifiers."""
     # `Paper.url` has the link.
     by_scheme = group_by_scheme(pair for pair in keys if pair[0] != LINK)
     paper = Paper(

@@ -1,9 +1,8 @@
 """The search index: which papers have certain words, names and labels.
 
 SQLite keeps it in a full-text table without content (FTS5), PostgreSQL in a `tsvector` with a GIN
-index. Both get whole, folded keywords. The index may find too many papers but never too few: papers
-in `unsearched`, which are not indexed yet, are found with the others. On SQLite a changed paper
-also keeps its old keywords.
+index. It may find too many papers but never too few: those not indexed yet (`unsearched`) are found
+with the others, and on SQLite a changed paper also keeps its old keywords.
 """
 
 from __future__ import annotations

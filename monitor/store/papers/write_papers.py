@@ -102,16 +102,15 @@ def write_keys(
     insert_new(tx, schema.block, [{"key": k, "paper_id": id} for k, id in sorted(blocks)])
 
 
-def _write_changes(tx: Transaction, drafts: Iterable[Draft], now: datetime) -> None:
-    """Write the changes of papers, which wait to be matched.
-
-    If a known paper has more text than before, all its newer changes wait again.
-    """
-    drafts = list(drafts)
+def _write_changes(tx: Transaction, drafts: Sequence[Draft], now: datetime) -> None:
+    """Write the changes, and let recent ones of papers with more text be matched again."""
     reopen(tx, [draft.id for draft in drafts if draft.wider], now - MATCHED_AGAIN_FOR)
-    names = ("paper_id", "revision", "kind", "why", "at")
-    rows = [(d.id, d.revision, str(d.kind), d.why, now) for d in drafts if d.kind]
-    insert_all(tx, schema.change, [dict(zip(names, row, strict=True)) for row in rows])
+    rows = [
+        {"paper_id": d.id, "revision": d.revision, "kind": str(d.kind), "why": d.why, "at": now}
+        for d in drafts
+        if d.kind
+    ]
+    insert_all(tx, schema.change, rows)
 
 
 def matched_since(tx: Transaction, at: datetime) -> set[tuple[int, int]]:

@@ -95,10 +95,7 @@ def read_to(
 
 
 def of_document(tx: Transaction, source: str, content_hash: str) -> tuple[int, bool] | None:
-    """Return how many papers of a document are stored, and whether these are all of them.
-
-    None if it was never read.
-    """
+    """Return how many papers of a document are stored and if these are all, None if it is new."""
     document = sa.select(schema.document).filter_by(source=source, content_hash=content_hash)
     row = tx.execute(document).first()
     return (row.offset, row.finished) if row else None
@@ -127,10 +124,7 @@ class Servers(Memory):
         self._clock = clock
 
     def wait(self, server: str) -> Wait | None:
-        """Return how long a server asked to wait, for a day at most.
-
-        More than that was stored while a clock was ahead.
-        """
+        # A wait of more than a day was stored while a clock was ahead.
         now = self._clock.now()
         with self._database.reading() as tx:
             asked = sa.select(schema.server_wait).filter_by(server=index_value(server))
@@ -140,7 +134,6 @@ class Servers(Memory):
         return Wait(row.until, row.until - now, row.why)
 
     def record_wait(self, server: str, left: timedelta, why: str) -> Wait:
-        """Record how long a server asked to wait."""
         until = self._clock.now() + left
         row = {"server": index_value(server), "until": until, "why": why}
         with self._database.writing() as tx:
@@ -148,7 +141,6 @@ class Servers(Memory):
         return Wait(until, left, why)
 
     def move(self, address: str) -> Move | None:
-        """Return where an address permanently redirected to."""
         with self._database.reading() as tx:
             return _move(tx, address)
 

@@ -94,10 +94,7 @@ def last_runs(tx: Transaction) -> list[Run]:
 def latest(
     tx: Transaction, source: str, limit: int, *, only_faulty_since: datetime | None = None
 ) -> list[Run]:
-    """Return the last finished runs of a source, newest first.
-
-    Or those since a time that had an error, or rejected something.
-    """
+    """Return the last finished runs of a source, or those with errors or rejects, newest first."""
     query = sa.select(schema.run).filter_by(source=source).where(_run.finished_at.is_not(None))
     if only_faulty_since:
         is_faulty = sa.or_(_run.error != "", _run.rejected > 0)

@@ -265,10 +265,7 @@ class ChangesRead:
 
 
 def _read(tx: Transaction, rows: Sequence[Any]) -> list[Change]:
-    """Return changes with their papers as they are now.
-
-    `announce` is that of the source seen last.
-    """
+    """Return changes with their papers as they are now, announced as the source seen last does."""
     ids = {row[0] for row in rows}
     stored_papers, seen = papers.load(tx, ids), sightings.last_announcements(tx, ids)
     read = {}
@@ -315,10 +312,7 @@ def waits_since(tx: Transaction, subscription: str, now: datetime) -> datetime |
 
 
 def _unsent(*columns: sa.ColumnElement[Any], fresh: bool = False) -> sa.Select[Any]:
-    """Select from the unsent changes and matches of active topics.
-
-    The parameters are `subscription` and `now`.
-    """
+    """Select unsent changes and matches of active topics, by parameters `subscription`, `now`."""
     asked = _active_topics()
     in_digest = announced(sa.bindparam("subscription"))
     sent = in_digest if fresh else in_digest.where(reaches_anyone(_item.digest_id))

@@ -45,9 +45,7 @@ class SubscriptionState:
 def sync_subscriptions(
     tx: Transaction, subscribed: Iterable[Subscribed], now: datetime, *, keep_others: bool = False
 ) -> None:
-    """Store the subscriptions of the configuration, and mark all others as removed.
-
-    With `keep_others` these stay as they are.
+    """Store the subscriptions of the configuration, and mark others as removed or keep them.
 
     A subscription has each topic since it first got it, and again from the time when it or the
     topic was added again. After a change each is looked at, whenever it was due next.
@@ -134,10 +132,10 @@ def set_next_due(
         _subscription.timezone == sa.bindparam("its_zone"),
         _subscription.next_due_at.is_not_distinct_from(sa.bindparam("before", type_=Instant)),
     )
-    names = ("its_name", "before", "its_schedule", "its_zone", "after")
     rows = [
-        dict(zip(names, (state.name, state.next_due_at, *its_times), strict=True))
-        for state, *its_times in due_times
+        {"its_name": state.name, "before": state.next_due_at}
+        | {"its_schedule": schedule, "its_zone": zone, "after": at}
+        for state, schedule, zone, at in due_times
     ]
     if rows:
         update = sa.update(schema.subscription).where(*unchanged)
