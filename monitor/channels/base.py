@@ -1,11 +1,6 @@
-"""The base of every channel: `Options`, `render` and `send`; the rest has defaults.
+"""The base of every channel, built in or from another package (entry points `monitor.channels`).
 
-    Options               the settings of one channel of this kind in monitor.yaml
-    render(digest)        pure: a digest as the parts to send
-    send(delivery)        the I/O: one part for one recipient, and what became of it
-
-Built-in channels and those from other packages (entry points `monitor.channels`) are loaded the
-same way: `open_channel`. `monitor.testing.ChannelContract` tests them.
+`monitor.testing.ChannelContract` tests them all.
 """
 
 from __future__ import annotations

@@ -71,11 +71,7 @@ class Pages(Channel):
     Options = FileOptions
 
     def __init__(self, name: str, options: FileOptions, templates: Templates) -> None:
-        """`templates` render the index, which is written again after each page.
-
-        New pages have the permissions `mode`, or else those of the index that is there; without
-        either only their owner reads them. Who may read pages may also enter new folders.
-        """
+        """New pages have the mode of `options`, else of the index; else their owner reads them."""
         super().__init__(name, options, templates)
         self._folder, self._mode = options.path, options.mode
         self._lock = threading.Lock()
@@ -94,10 +90,7 @@ class Pages(Channel):
         return (Rendered(0, {"html": html, "title": clean(notice.subject), "papers": 0}),)
 
     def send(self, delivery: Delivery, commit_handoff: Callable[[], bool]) -> Outcome:
-        """Write the page, then the index; a page that stands is sent, whatever the index does.
-
-        Its further pages stand before it.
-        """
+        """Write the further pages, the page and the index, without which a page is sent too."""
         page = self.page(delivery)
         try:
             for number, html in enumerate(delivery.rendered.body.get("more", ()), 2):
@@ -112,10 +105,7 @@ class Pages(Channel):
         return self._list_page(page)
 
     def reconcile(self, delivery: Delivery) -> Outcome | None:
-        """Look at the file: it is there in full or it is not; the index may still lack it.
-
-        It is written after its further pages.
-        """
+        """Look at the page, the last one written; the index may still lack it."""
         page = self.page(delivery)
         try:
             written = page.read_bytes() == _content(delivery)
@@ -236,8 +226,6 @@ def _file_name(name: str) -> str:
     return f"{plain or 'page'}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
-# ── a digest as pages that link to each other, none longer than its limit ───────────
-
 PAGE_LIMIT = 250_000
 # Of some 60 KB together, and easy to look through.
 TITLES_A_PAGE = 100
@@ -248,7 +236,10 @@ LINES_SHARE, HEADING_SIZE = 0.8, 1_000
 def render_pages(
     digest: Digest, templates: Templates, name: str, limit: int = PAGE_LIMIT
 ) -> list[str]:
-    """Return the pages of a digest, of `limit` bytes at most; the first is the file `name`."""
+    """Return a digest as pages that link to each other, of `limit` bytes at most.
+
+    The first is the file `name`.
+    """
 
     def render(shown: Digest, full: int) -> str:
         further = digest.papers > sum(len(group.entries) for group in shown.groups)

@@ -1,11 +1,9 @@
 """When a delivery is tried again, and when it is given up: pure.
 
-An answer is waited for in the queue, never in a sleeping thread. The waits follow RFC 5321
-4.5.4.1 in form, but end sooner, since a digest goes stale: the first retry comes after 5 to
-30 minutes, the later ones back off to 2 to 3 hours, and all end after 48 hours of trying, unless
-the configuration says otherwise. If no recipient has a digest by the subscription's next slot, it
-moves into the next digest before that. A delivery whose hand-off had no clear end may have arrived:
-it never moves, is handed off once more at most, and then the operator settles it.
+The waits follow RFC 5321 4.5.4.1 in form, but end sooner, since a digest goes stale. If no
+recipient has a digest by the subscription's next slot, it moves into the next digest. A delivery
+whose hand-off had no clear end may have arrived: it never moves, is handed off once more at most,
+and then the operator settles it.
 """
 
 from __future__ import annotations

@@ -321,8 +321,6 @@ def to_mathml(tex: str) -> str:
     return ElementTree.tostring(math, encoding="unicode")
 
 
-# ── the filters ─────────────────────────────────────────────────────────────────────
-
 _FILTERS: dict[str, Callable[..., Any]] = {
     "authors": wording.shorten_authors,
     "because": about.because,
@@ -356,9 +354,6 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "whole_abstract": whole_abstract,
     "why": wording.why_line,
 }
-
-
-# ── faults ──────────────────────────────────────────────────────────────────────────
 
 
 def _with_location(name: str, error: Exception) -> TemplateError:

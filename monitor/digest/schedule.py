@@ -1,13 +1,7 @@
-"""When a digest is due: schedules, periods, and changes of the clock.
+"""When a digest is due: the first moment when the subscriber's clock shows its time or a later one.
 
-A schedule speaks of wall-clock times in the subscriber's zone, and one rule turns them into
-instants, whatever the form of the schedule: a digest is due at the first moment when the clock
-on the wall shows its time or a later one. So
-
-* a time that the clocks jump over (a gap) is due at the first instant after the gap;
-* a time that comes twice (an overlap) is due once, the first time.
-
-The rule never reorders slots, so that nothing is skipped and nothing comes twice.
+So a time that the clocks jump over is due at the first instant after the gap, and one that comes
+twice is due the first time. Slots keep their order: none is skipped, and none comes twice.
 """
 
 from __future__ import annotations

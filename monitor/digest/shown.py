@@ -313,7 +313,6 @@ def _parenthesize(text: str) -> str:
 
 # ── tables ──────────────────────────────────────────────────────────────────────────
 
-
 _FUNCTIONS = word_set(
     "\\arg \\argmax \\argmin \\cos \\cosh \\deg \\det \\dim \\exp \\gcd \\inf \\ker \\lim \\liminf "
     "\\limsup \\ln \\log \\max \\min \\mod \\polylog \\poly \\Pr \\sin \\sinh \\sup \\tan \\tanh"

@@ -1,12 +1,6 @@
 """Ranking by feedback: a linear model of words, learned for each digest from ratings.
 
-features   a paper as weights of its words
-learn      a ranking from judged papers; what it says of a paper, and why
-word_counts.z   in how many of 10,000 papers each word stands (`benchmarks/count_words.py`)
-
-    ranking = learn([Judged(paper, "wanted"), Judged(other, "unwanted")], ["agent", "model"])
-    ranking.score(paper, lexical=3.2)
-    ranking.why(paper).papers
+docs/ranking.md shows how to use it. `benchmarks/count_words.py` makes `word_counts.z`.
 """
 
 from monitor.model import Verdict as Verdict

@@ -21,14 +21,12 @@ from tests.servers.web import misbehaving_server
 TEMPLATES = PlainTemplates()
 
 
-def bot(
-    slack: SlackServer, channel: str = "#papers", token: str = TOKEN, timeout: int = 60
-) -> Slack:
-    return Slack("lab", channel, Bot(token, slack.base_url, timeout))
+def bot(slack: SlackServer, channel: str = "#papers", token: str = TOKEN) -> Slack:
+    return Slack("lab", channel, Bot(token, slack.base_url))
 
 
 def hook(slack: SlackServer) -> Slack:
-    return Slack("lab", "lab", Webhook(slack.webhook, 60))
+    return Slack("lab", "lab", Webhook(slack.webhook))
 
 
 def planned(part: Rendered, parent: str = "", **changes: Any) -> Delivery:

@@ -1,7 +1,6 @@
 """E-mail: one multipart/alternative message a digest, text first, the same bytes at each attempt.
 
-What a digest says is frozen when it is rendered; a message is that, put into an envelope for one
-recipient under the Message-ID of its delivery (RFC 5322, RFC 2046, RFC 3834, RFC 2919).
+RFC 5322, RFC 2046, RFC 3834, RFC 2919. The Message-ID is that of the delivery.
 """
 
 from __future__ import annotations
@@ -242,9 +241,8 @@ def _label(name: str) -> str:
 
 # ── MIME (RFC 2045): text and HTML as they go over the wire, each encoded once ──────
 
-# `email.message.EmailMessage` takes several milliseconds for a digest, nearly all of them to encode
-# its two parts in Python. They are encoded here by the C of `binascii`, and kept for the other
-# recipients of the same digest. What a reader of mail sees is the same: a test holds that.
+# `email.message.EmailMessage` encodes in Python, which takes several milliseconds for a digest.
+# Here the C of `binascii` does it, and parts are kept for the other recipients of the digest.
 
 # Lines longer than this are encoded: RFC 5322 asks for 78 characters, and some servers break them.
 LINE = 78

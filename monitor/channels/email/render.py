@@ -109,8 +109,6 @@ def _printable(text: str) -> str:
     return encoded.translate(None, _UNPRINTABLE).decode("utf-8")
 
 
-# ── links that are another one for each recipient: to stop, see a page, answer ──────
-
 STOP, VIEW, RATE = "stop", "view", "rate"
 # Where the pages of these links are.
 PATHS = {STOP: "/u/", VIEW: "/v/", RATE: "/r/"}
@@ -118,7 +116,7 @@ PATHS = {STOP: "/u/", VIEW: "/v/", RATE: "/r/"}
 
 @dataclass(frozen=True, slots=True)
 class ReaderLinks:
-    """The beginning of the links of readers, and the keys that sign them."""
+    """The beginning of the links of each recipient, and the keys that sign them."""
 
     base: str
     keys: KeyRing

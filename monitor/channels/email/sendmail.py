@@ -77,9 +77,8 @@ class Sendmail:
     def _run(self, letter: Letter, message: IO[bytes], output: IO[bytes]) -> Outcome:
         """Start the program and wait for its end.
 
-        Its output goes to a file: a part of it that works on in the background may keep a pipe
-        open. It is in a session of its own, so that Ctrl-C here does not end it, and so that what
-        it started is stopped with it.
+        Its output goes to a file, since a child that works on would keep a pipe open. It has a
+        session of its own: Ctrl-C does not end it, and its children are stopped with it.
         """
         try:
             process = subprocess.Popen(

@@ -337,8 +337,6 @@ class _Connection:
             self._blocked.clear()
         return Outcome(DeliveryState.RETRY, error, channel_down=is_ours)
 
-    # ── the hand-off ────────────────────────────────────────────────────────────────
-
     def _hand_off(
         self, session: Session, letter: Letter, commit_handoff: Callable[[], bool]
     ) -> Outcome:

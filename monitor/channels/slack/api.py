@@ -48,7 +48,6 @@ def send_request(
     *,
     body: Json | None = None,
     form: Json | None = None,
-    timeout: int = TIMEOUT,
 ) -> Answer | Outcome:
     """Post JSON or a form; without an answer, return what that means. A refusal is an answer.
 
@@ -62,7 +61,7 @@ def send_request(
         headers["Content-Type"] = "application/json;charset=utf-8"
     content = json.dumps(body) if form is None else urlencode(form)
     try:
-        return _ask(Request(url, content.encode(), headers), timeout, is_webhook=not token)
+        return _ask(Request(url, content.encode(), headers), is_webhook=not token)
     except URLError as error:
         reason = _describe(error.reason, token or url)
         return Outcome(DeliveryState.RETRY, f"Slack cannot be reached: {reason}", channel_down=True)
@@ -71,9 +70,9 @@ def send_request(
         return Outcome(DeliveryState.UNKNOWN, problem)
 
 
-def _ask(request: Request, timeout: int, *, is_webhook: bool) -> Answer:
+def _ask(request: Request, *, is_webhook: bool) -> Answer:
     try:
-        response = build_opener(_NoRedirects()).open(request, timeout=timeout)
+        response = build_opener(_NoRedirects()).open(request, timeout=TIMEOUT)
     except HTTPError as refusal:
         response = refusal
     with response:
@@ -96,7 +95,6 @@ def _describe(error: object, secret: str) -> str:
 
 # ── posting ───────────────────────────────────────────────────────────────────────────
 
-
 # The header in which Slack lists what a token may do, and the permission to post.
 SCOPES_HEADER, POSTING_SCOPE = "x-oauth-scopes", "chat:write"
 NOT_UNFURLED = {"unfurl_links": False, "unfurl_media": False}
@@ -112,10 +110,9 @@ _MAX_PAGES = 10
 class Bot:
     """Slack's Web API: posting, checking the token, and looking for a message in the history."""
 
-    def __init__(self, token: str, base_url: str, timeout: int = TIMEOUT) -> None:
+    def __init__(self, token: str, base_url: str) -> None:
         self._token = token
         self._base_url = base_url
-        self._timeout = timeout
         # A thread that is gone, and the message that later parts reply to instead.
         self._new_threads: dict[str, str] = {}
 
@@ -152,8 +149,7 @@ class Bot:
         return answer.error if isinstance(answer, Outcome) else answer.code
 
     def _call(self, method: str, **arguments: Any) -> Answer | Outcome:
-        url = f"{self._base_url}{method}"
-        return send_request(url, self._token, body=arguments, timeout=self._timeout)
+        return send_request(f"{self._base_url}{method}", self._token, body=arguments)
 
     def _try_post(
         self, message: Json, delivery: Delivery, thread: str, last: bool
@@ -225,8 +221,7 @@ class Bot:
         for _ in range(_MAX_PAGES):
             # The methods that read take no JSON.
             page = {**form, "limit": 200, "include_all_metadata": 1, **cursor}
-            url = f"{self._base_url}{method}"
-            answer = send_request(url, self._token, form=page, timeout=self._timeout)
+            answer = send_request(f"{self._base_url}{method}", self._token, form=page)
             if isinstance(answer, Outcome):
                 raise LookupError(method)
             if answer.code in _THREAD_GONE_CODES:
@@ -249,12 +244,11 @@ def _is_of(message: Mapping[str, Any], delivery: Delivery) -> bool:
 class Webhook:
     """An incoming webhook: no threads, no history, and errors as bare words."""
 
-    def __init__(self, url: str, timeout: int = TIMEOUT) -> None:
+    def __init__(self, url: str) -> None:
         self._url = url
-        self._timeout = timeout
 
     def post(self, message: Json, delivery: Delivery, thread: str, last: bool) -> Outcome:
-        answer = send_request(self._url, body={**message, **NOT_UNFURLED}, timeout=self._timeout)
+        answer = send_request(self._url, body={**message, **NOT_UNFURLED})
         if isinstance(answer, Outcome):
             return answer
         if answer.status == 200 and answer.code == "ok":
@@ -263,7 +257,6 @@ class Webhook:
 
 
 # ── what answers mean: the codes are those of chat.postMessage ────────────────────────
-
 
 # The token or the app is at fault: nothing can be posted until the operator repairs it.
 _APP_CODES = word_set(

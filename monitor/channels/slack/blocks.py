@@ -63,10 +63,7 @@ def message(blocks: Iterable[Piece], text: str) -> Json:
 
 
 def messages(parent: Iterable[Piece], text: str, replies: Iterable[Piece] = ()) -> list[Json]:
-    """Return as many messages as the pieces need, at least one; replies begin a new one.
-
-    Texts become sections.
-    """
+    """Return as many messages as the pieces need, at least one; replies begin a new one."""
     pages = [*paginate(parent), *filter(None, paginate(replies))]
     if len(pages) == 1:
         return [message(pages[0], text)]
@@ -84,11 +81,6 @@ def paginate(pieces: Iterable[Piece]) -> list[list[Json]]:
             if pages[-1] or block != DIVIDER:
                 pages[-1].append(block)
     return [page[:-1] if page[-1:] == [DIVIDER] else page for page in pages]
-
-
-def join_lines(lines: Iterable[str], limit: int = SECTION_LIMIT) -> Iterator[str]:
-    """Join short lines into sections, so that 400 titles do not take 400 blocks."""
-    return map("\n".join, batches(lines, limit + 1, lambda line: len(line) + 1))
 
 
 def cut(mrkdwn: str, limit: int) -> list[str]:
@@ -215,7 +207,8 @@ def _others(
             for entry in left
             if entry.paper_id not in best
         )
-        yield from join_lines(lines)
+        # In sections of many lines: 400 titles would be 400 blocks.
+        yield from map("\n".join, batches(lines, SECTION_LIMIT + 1, lambda line: len(line) + 1))
 
 
 def _parts(messages: list[Json]) -> tuple[Rendered, ...]:

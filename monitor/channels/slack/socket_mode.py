@@ -32,7 +32,6 @@ _HINTS = {
     "missing_scope": "the app-level token needs the scope connections:write",
 }
 
-
 # The SDK logs addresses that let anyone listen: its logger is silenced.
 _SILENT = logging.getLogger("monitor.channels.slack.socket_mode.sdk")
 _SILENT.setLevel(logging.CRITICAL + 1)
@@ -119,9 +118,6 @@ class SocketMode:
             self._take(payload)
         except Exception as error:  # it stops no later rating, and has no caller to report to
             log.error("slack answer failed", error=str(error), exc_info=error)
-
-
-# ── signed requests ─────────────────────────────────────────────────────────────────
 
 
 def is_signed(secret: str, body: bytes, headers: Mapping[str, str]) -> bool:
