@@ -13,7 +13,6 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 PERMITTED_BY = "allow_private: true permits the host and port in the source's url, and no others"
 
-
 MASK = "********"
 # Parameters, without case and punctuation, whose values are secret: api_key, X-Amz-Signature.
 _SECRET_NAME = re.compile(

@@ -35,7 +35,6 @@ class Memory:
         return None
 
     def record_wait(self, server: str, left: timedelta, why: str) -> Wait:
-        """Record that a server asked for a pause."""
         return Wait(datetime.now().astimezone() + left, left, why)
 
     def move(self, address: str) -> Move | None:

@@ -1,12 +1,7 @@
 """`serve`: a tick only wakes the pipeline; due times, claims and outcomes live in the store.
 
-every tick   read each source whose time has come
-             match, and compose what is due
-             deliver what is open, each outage group by itself
-             look whether the configuration changed; beat
-
 On PostgreSQL any number of replicas may run, since the tables decide; while there are workers,
-each of these is a job of theirs (see `service/workers.py`), and a replica only queues it.
+each step is a job of theirs (see `service/workers.py`), and a replica only queues it.
 """
 
 from __future__ import annotations

@@ -1,14 +1,7 @@
-"""Many machines: the same flow, its steps handed out as jobs of a queue in PostgreSQL.
+"""Many machines: the steps of the flow are jobs of a queue in PostgreSQL.
 
-serve, on any number of machines    queues, at every tick, each step that may be due
-worker, on any number of machines   runs queued steps, and queues the ones that follow
-
-    ingest SOURCE     if its time has come
-    match             what came in is matched
-    compose           match, then a job for each chunk of subscriptions
-    compose-some N    what is due of the chunk, then a job for each outage group
-    deliver GROUP     a chunk of what is open on it; while more waits, a job for another worker
-    search, upkeep    when nothing else waits
+Each `serve` queues, at every tick, the steps that may be due; each `worker` runs queued steps, and
+queues those that follow (see `pipeline/flow.py`). Large ones are cut into jobs of `BATCH_SIZE`.
 """
 
 from __future__ import annotations

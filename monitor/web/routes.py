@@ -1,13 +1,4 @@
-"""Routes of pages and forms, each with the least role that it is for.
-
-routes = Routes()
-
-@routes.page("/deliveries", Role.OPERATOR)
-def all_deliveries(visit: Visit) -> Response: ...
-
-@routes.form("/deliveries/lift", Role.OPERATOR)
-def lift(visit: Visit, fields: Form) -> Response: ...
-"""
+"""Routes of pages and forms, each with the least role that it is for."""
 
 from __future__ import annotations
 

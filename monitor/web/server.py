@@ -57,10 +57,7 @@ def serving(
     limits: ConnectionLimits = LIMITS,
     max_active_requests: int = MAX_ACTIVE_REQUESTS,
 ) -> Iterator[None]:
-    """Serve an application on a socket until the block ends.
-
-    `is_proxy` returns whether the address of a peer is that of a trusted proxy.
-    """
+    """Serve an application on a socket until the block ends; see `OpenConnections`."""
 
     class Connection(LimitedConnection):
         open_connections = OpenConnections(limits, is_proxy)

@@ -237,10 +237,7 @@ def path_to(*parts: object) -> str:
     return "/" + "/".join(quote(str(part), safe="") for part in parts)
 
 
-# ── style, script and icon ──────────────────────────────────────────────────────────
-
-
-# The media type of each, and the files of templates/ that it is made of.
+# The media type of each static file, and the files of templates/ that it is made of.
 ASSETS = {
     "icon.svg": ("image/svg+xml", ("pages/icon.svg",)),
     "style.css": ("text/css; charset=utf-8", ("web/style.css", "pages/style.css")),

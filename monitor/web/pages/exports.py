@@ -47,7 +47,6 @@ def export_digest(ending: str, visit: Visit) -> Response:
 
 
 def export_paper(ending: str, visit: Visit) -> Response:
-    """Return one paper."""
     with visit.runtime.database.reading() as tx:
         stored = find_paper(tx, visit.path_params["id"])
         papers = load_found(tx, [stored.id])

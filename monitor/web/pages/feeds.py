@@ -28,7 +28,6 @@ LATELY = timedelta(days=30)
 NEWEST = 50
 _TYPE = "application/atom+xml; charset=utf-8"
 
-
 routes = Routes()
 
 

@@ -14,7 +14,6 @@ from monitor.commands.shown_papers import show_papers
 from monitor.commands.topic_trial import (
     NEWEST,
     WIDE_SHARE,
-    Trial,
     count_parts,
     find_topic,
     too_wide,
@@ -24,7 +23,6 @@ from monitor.config.messages import pointed
 from monitor.errors import QueryError, TooWideError
 from monitor.match import parse_query, parse_topic
 from monitor.model import DigestPaper, Topic
-from monitor.pipeline.runtime import Runtime
 from monitor.store.topics import matches
 from monitor.web.access import Role
 from monitor.web.pages.feeds import TOPIC, feed_path
@@ -36,7 +34,6 @@ from monitor.web.site import PAGES, SEARCHES, Visit
 LISTED = 250
 # A longer query is refused before it is read.
 LONGEST = 4_000
-
 
 routes = Routes()
 
@@ -59,10 +56,7 @@ def all_topics(visit: Visit) -> Response:
 
 @routes.page("/topics/{name}", Role.READER, SEARCHES)
 def one_topic(visit: Visit) -> Response:
-    """Show what a topic finds: papers a day, how wide it and its parts are, the newest matches.
-
-    All of it comes from what is stored of its matches, and from the newest papers.
-    """
+    """Show what a topic finds: papers a day, how wide it and its parts are, the newest matches."""
     runtime, name = visit.runtime, visit.path_params["name"]
     topic = find_topic(runtime, name)
     if topic is None:
@@ -101,7 +95,10 @@ def try_query(visit: Visit) -> Response:
         fault = f"A query has at most {LONGEST:,} characters here."
     elif query:
         try:
-            trial, entries = _find(runtime, query)
+            parsed = parse_query(query, runtime.synonyms)
+            trial = try_topic(runtime, query, bounded=True)
+            with runtime.database.reading() as tx:
+                entries = show_papers(runtime, tx, load_page(tx, trial.newest), parsed)
         except QueryError as error:
             fault = pointed(query, error)
             status = 400 if isinstance(error, TooWideError) else 200
@@ -116,13 +113,6 @@ def try_query(visit: Visit) -> Response:
         parts=count_parts(runtime, query) if trial else None,
         yaml=topic_yaml(query, runtime.topics) if trial else "",
     )
-
-
-def _find(runtime: Runtime, query: str) -> tuple[Trial, list[DigestPaper]]:
-    parsed = parse_query(query, runtime.synonyms)
-    trial = try_topic(runtime, query, bounded=True)
-    with runtime.database.reading() as tx:
-        return trial, show_papers(runtime, tx, load_page(tx, trial.newest), parsed)
 
 
 _LONGEST_NAME = 40
