@@ -19,7 +19,7 @@ from packaging.utils import canonicalize_name
 from monitor.config import load, starter
 from monitor.http.request import DEADLINE
 from tests.audit import report
-from tests.cli.whole import whole
+from tests.cli.conftest import whole
 
 ROOT = Path(__file__).parent.parent
 DATA = "/data"

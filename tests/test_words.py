@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.cli.whole import whole
+from tests.cli.conftest import whole
 
 ROOT = Path(__file__).parent.parent
 MODULES = sorted((ROOT / "monitor").rglob("*.py"))

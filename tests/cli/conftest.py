@@ -12,11 +12,21 @@ from typing import Any, Protocol
 
 import pytest
 import structlog
+from typer.main import get_command
 
-from monitor.cli import main
+from monitor.cli import LazyCommand, app, main
 from tests.house import AGENTS, BANDITS, House, Said
 
 SUNDAY = "2026-11-22T09:00+00:00"
+
+
+def whole(group: Any = None) -> Any:
+    """Return the group of all commands, or another one, with their parameters."""
+    group = group or get_command(app)
+    for name, command in group.commands.items():
+        loaded = command.load() if isinstance(command, LazyCommand) else command
+        group.commands[name] = whole(loaded) if hasattr(loaded, "commands") else loaded
+    return group
 
 
 class Say(Protocol):

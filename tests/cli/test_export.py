@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from datetime import UTC, date, datetime
 from itertools import accumulate, pairwise
@@ -53,24 +52,15 @@ def papers_in(kind: type[Source], text: str) -> list[Paper]:
     return list(reading.papers)
 
 
-@pytest.mark.parametrize(
-    ("listed", "note"),
-    [
-        ((), ""),
-        (
-            (ListedDay(date(2026, 3, 12), "page"), ListedDay(date(2026, 3, 14), "page", True)),
-            "listed 2026-03-14 (year guessed) by page; ",
-        ),
-    ],
-)
-def test_a_paper_without_a_link_has_a_search_and_its_last_list_in_a_note(
-    listed: tuple[ListedDay, ...], note: str
-) -> None:
-    paper = Paper("Sand moves", listed=listed)
-    note += "search: https://scholar.google.com/scholar?q=%22Sand+moves%22"
-    [entry] = parse_string(written("bibtex", paper)).entries
-    assert entry["note"].replace("\\", "") == note
-    assert rispy.loads(written("ris", paper))[0]["notes"] == [note]
+def test_a_paper_without_a_link_has_a_search_and_its_last_list_in_a_note() -> None:
+    listed = (ListedDay(date(2026, 3, 12), "page"), ListedDay(date(2026, 3, 14), "page", True))
+    search = "search: https://scholar.google.com/scholar?q=%22Sand+moves%22"
+    notes = {listed: f"listed 2026-03-14 (year guessed) by page; {search}", (): search}
+    for days, note in notes.items():
+        paper = Paper("Sand moves", listed=days)
+        [entry] = parse_string(written("bibtex", paper)).entries
+        assert entry["note"].replace("\\", "") == note
+        assert rispy.loads(written("ris", paper))[0]["notes"] == [note]
     linked = replace(paper, url="https://papers.example.org/1")
     assert "note" not in parse_string(written("bibtex", linked)).entries[0]
     assert "notes" not in rispy.loads(written("ris", linked))[0]
@@ -204,13 +194,13 @@ def test_a_key_is_the_family_name_the_year_and_the_first_word(paper: Paper, key:
 
 
 def test_without_a_word_for_it_a_key_has_an_identifier_or_the_id() -> None:
-    doe, doi = DOE, {"doi": "10.1000/XYZ_(7)"}
+    doi = {"doi": "10.1000/XYZ_(7)"}
     assert bibtex_keys(
-        Paper("机器学习", authors=doe, year=2024, keys={**doi, "arxiv": "2403.00001"}),
+        Paper("机器学习", authors=DOE, year=2024, keys={**doi, "arxiv": "2403.00001"}),
         Paper("机器学习", authors=("张三",), year=2024, keys={"arxiv": "2403.00001"}),
         Paper("机器学习", keys=doi),
         Paper("机器学习", keys={"pmid": "123"}),
-        Paper("机器学习", authors=doe, year=2024),
+        Paper("机器学习", authors=DOE, year=2024),
         Paper("???"),
     ) == ["doe2024-2403.00001", "2403.00001", "10.1000-xyz-7", "123", "doe2024-paper5", "paper6"]
 
@@ -276,17 +266,10 @@ def test_no_cell_of_csv_is_a_formula() -> None:
     assert (rows[1]["abstract"], rows[1]["authors"]) == ("'@SUM(1)", "'-1+1")
 
 
-def test_json_has_what_a_page_shows() -> None:
-    one, other = json.loads(written("json", PAPER, Paper("Untitled")))["papers"]
-    assert (one["id"], one["published"]) == (1, "2024-03-01T00:00:00+00:00")
-    assert one["keys"] == PAPER.keys
-    assert other["published"] is None
-    assert json.loads(written("json")) == {"papers": []}
-
-
 @pytest.mark.parametrize("format_", FORMATS)
 def test_a_search_is_exported(lived: House, say: Say, format_: str) -> None:
     said = say("papers", "agents", "--format", format_)
     assert said.status == 0 and AGENTS[0] in said.out and BANDITS[0] not in said.out
+    assert format_ != "json" or said.json == say("papers", "agents", "--json").json
     limited = say("papers", "--format", format_, "--limit", "1")
     assert "--limit shows more" in limited.err

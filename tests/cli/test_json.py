@@ -10,21 +10,35 @@ import pytest
 from monitor.commands.json_output import read_paper
 from monitor.model import Paper
 from tests.cli.conftest import SUNDAY, Say
-from tests.cli.shapes import (
-    ANYTHING,
-    DIGESTS,
-    OUTBOX,
-    READ,
-    RUNS,
-    SIGHTINGS,
-    TEXT,
-    WHY,
-    differences,
-    keys,
-)
 from tests.house import AGENTS, FOLDING, House
 from tests.servers.smtp import Drop, ScriptedSmtp
 
+ANYTHING: Any = ...
+
+
+def keys(words: str, **nested: Any) -> dict[str, Any]:
+    return dict.fromkeys(words.split(), ANYTHING) | nested
+
+
+WHY = [keys("field words")]
+ATTEMPTS = [keys("channel recipient state error")]
+RUNS = [keys("source document outcome seen new revised known rejected error")]
+DIGESTS = [keys("subscription period papers", deliveries=ATTEMPTS)]
+OUTBOX = [keys("id subscription period channel recipient state attempts message_id error")]
+READ = keys(
+    "title abstract authors venue published published_month year announced listed updated url links"
+    " keys categories type about announce version withdrawn"
+)
+TEXT = (
+    "title abstract authors venue published published_month year announced listed categories url"
+    " pdf_url keys"
+)
+SIGHTINGS = [
+    keys(
+        "source raw_id version announce fingerprint first_seen last_seen document past why",
+        text=keys("title authors venue year type keys"),
+    )
+]
 PREVIEWS = {"digests": [keys("subscription period papers path")]}
 EVERY = [
     ("init new", 0, keys("path")),
@@ -97,6 +111,18 @@ EVERY = [
     ("send-test", 0, {"deliveries": [keys("subscription channel recipient state error")]}),
     ("backup kept.db", 0, keys("path bytes")),
 ]
+
+
+def differences(result: Any, shape: Any, at: str = "") -> list[str]:
+    """Say where a document has other keys than `shape`; a list needs an item to be looked at."""
+    if shape is ANYTHING:
+        return []
+    if isinstance(shape, list):
+        empty = [] if result else [f"{at}[] is empty"]
+        return empty + [x for item in result for x in differences(item, shape[0], f"{at}[]")]
+    found = [f"{at}.{key}" for key in sorted(result.keys() ^ shape.keys())]
+    both = [key for key in shape if key in result]
+    return found + [x for key in both for x in differences(result[key], shape[key], f"{at}.{key}")]
 
 
 @pytest.mark.parametrize(("line", "status", "shape"), EVERY, ids=[line for line, _, _ in EVERY])
@@ -175,10 +201,8 @@ def test_what_read_says_of_a_paper(house: House, say: Say):
     house.add("1.txt", AGENTS)
     heard = say("read", "huggingface-page", "none.txt", "dumps/1.txt", "--json")
     missing, document = heard.json["documents"]
-    assert (heard.status, missing["error"]) == (
-        1,
-        "cannot read none.txt: No such file or directory",
-    )
+    assert heard.status == 1
+    assert missing["error"] == "cannot read none.txt: No such file or directory"
     [paper] = document["papers"]
     assert (document["file"], document["error"], document["rejected"]) == ("dumps/1.txt", None, [])
     assert (paper["title"], paper["abstract"]) == AGENTS
@@ -219,11 +243,15 @@ def test_papers_and_explain_say_the_same_of_a_paper(house: House, say: Say):
     assert text == {name: explained[name] for name in TEXT.split()}
 
 
-def test_a_failed_source_is_a_run_with_a_reason(lived: House, say: Say):
+def test_a_failed_source_is_a_run_with_a_reason_and_a_problem(lived: House, say: Say):
     [source] = say("status", "--json", "--now", "2026-11-22T05:00").json["sources"]
     assert (source["seen"], source["new"]) == (2, 2)
     assert source["last_run"] == "2026-11-22T06:00:00+00:00"
     lived.settings["sources"]["gone"] = {"kind": "feed", "path": "nowhere/*.xml"}
+    shown = say("run", "--now", SUNDAY)
+    assert (shown.status, shown.err.count("gone: there is no folder")) == (1, 1)
+    problem = "source gone has been failing since 2026-11-22 09:00 UTC: there is no folder"
+    assert f"✗ {problem}" in say("status", "--now", SUNDAY).out
     heard = say("ingest", "--json")
     runs = {run["source"]: run for run in heard.json["runs"]}
     assert heard.status == 1

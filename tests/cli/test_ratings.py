@@ -39,22 +39,18 @@ def test_an_answer_is_stored_once_beside_a_saved_paper_and_taken_back(lab: House
     assert verdicts(say) == []
 
 
-def test_a_paper_of_no_topic_needs_one_to_be_named(lab: House, say: Say) -> None:
+def test_the_topic_and_the_subscription_have_to_be_clear(lab: House, say: Say) -> None:
     refused = say("papers", "rate", FOLDING[0], "up")
     assert (refused.status, "--topic" in refused.err) == (2, True)
     assert say("papers", "rate", FOLDING[0], "up", "--topic", "agents").status == 0
     assert verdicts(say) == [(FOLDING[0], "wanted")]
     assert say("papers", "rate", FOLDING[0], "none").status == 0
     assert verdicts(say) == []
-
-
-def test_several_subscriptions_have_to_be_distinguished(lab: House, say: Say) -> None:
     lab.settings["subscriptions"]["ada"] = {"topics": ["agents"], "channels": ["pages"]}
     lab.run()
     refused = say("papers", "rate", TITLE, "up")
     assert (refused.status, "ada" in refused.err) == (2, True)
     assert say("papers", "rate", TITLE, "up", "--subscription", "ada").status == 0
-    assert say("papers", "rate", TITLE, "up", "--subscription", "nobody").status == 2
 
 
 def test_a_library_and_a_table_are_rated(lab: House, say: Say) -> None:

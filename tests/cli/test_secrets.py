@@ -36,9 +36,10 @@ SHOWN = [
 ]
 
 
-@pytest.fixture
-def secretive(house: House, monkeypatch: pytest.MonkeyPatch) -> House:
-    """A house in which nothing can be reached, and everything wants a secret."""
+def test_nothing_that_runs_shows_a_secret(
+    house: House, say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a house in which nothing can be reached, and everything wants a secret."""
     for name, value in SECRETS.items():
         monkeypatch.setenv(name, value)
     house.by_mail(9, username="papers", password="${SMTP_PASSWORD}")
@@ -51,13 +52,8 @@ def secretive(house: House, monkeypatch: pytest.MonkeyPatch) -> House:
     feed = "http://papers:${FEED_KEY}@127.0.0.1:9/feed?key=${FEED_KEY}"
     house.settings["sources"]["feed"] = {"kind": "feed", "url": feed, "allow_private": True}
     house.add("1.txt", AGENTS)
-    return house
-
-
-def test_nothing_that_runs_shows_a_secret(secretive: House, say: Say):
     say("ingest")
-    doctor = run_all(say, "hunter2", "4711", "hooksecret", "feedsecret")
-    assert "refused" in doctor
+    assert "refused" in run_all(say, "hunter2", "4711", "hooksecret", "feedsecret")
 
 
 def run_all(say: Say, *secrets: str) -> str:

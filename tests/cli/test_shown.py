@@ -94,18 +94,6 @@ def test_explain_tells_the_whole_story(lived: House, say: Say):
     assert result[-1] == ["Digest", "lab, 2026-11-21, number 1 in its topic"]
 
 
-def test_what_failed_is_named_on_stderr(lived: House, say: Say):
-    lived.settings["sources"]["gone"] = {"kind": "feed", "path": "nowhere/*.xml"}
-    heard = say("run", "--now", SUNDAY)
-    assert (heard.status, heard.err.count("gone: there is no folder")) == (1, 1)
-    result = say("status", "--now", SUNDAY)
-    assert (
-        "✗ source gone has been failing since 2026-11-22 09:00 UTC: there is no folder"
-        in result.out
-    )
-    assert "✓ No problems found." not in result.out
-
-
 def test_what_waits_is_listed_with_its_time_and_how_to_send_it_now(house: House, say: Say):
     house.settings["subscriptions"]["lab"]["timezone"] = "Europe/Berlin"
     house.add("1.txt", AGENTS)
