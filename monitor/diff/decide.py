@@ -259,8 +259,7 @@ def _changes(keyed: IncomingPaper, candidate: Candidate) -> Iterator[tuple[Chang
 def _gives_another_text(keyed: IncomingPaper, candidate: Candidate) -> bool:
     """Whether a source never showed this text before. Another source's wording is not compared.
 
-    A new abstract where there was none is not a revision. Fingerprints of another rule cannot be
-    compared.
+    A new abstract where there was none is no revision. Fingerprints of two rules do not compare.
     """
     if keyed.paper.abstract and not candidate.stored.paper.abstract:
         return False
@@ -281,10 +280,7 @@ def _rule(fingerprint: str) -> str:
 
 
 def proven(decisions: Sequence[Decision], ids: Sequence[int]) -> list[tuple[int, int, str]]:
-    """Return the pairs of papers that records prove to be one, with the reason.
-
-    `ids` are the papers of the decisions, in order.
-    """
+    """Return pairs of the decisions' papers (`ids`) that records prove to be one, with reasons."""
     return [
         (id, other, f"one record names both: {decision.recognised}")
         for id, decision in zip(ids, decisions, strict=True)

@@ -102,10 +102,7 @@ def prune_runs(tx: Transaction, before: datetime) -> int:
 
 
 def prune_matches(tx: Transaction, before: datetime, limit: int) -> int:
-    """Delete old matches of papers that are not to be sent any more; return how many papers.
-
-    The digests keep what was sent.
-    """
+    """Delete old matches of papers that are not to be sent any more; return how many papers."""
     matched = sa.select(_match.paper_id).distinct()
     of_papers = matched.join(schema.paper, _paper.id == _match.paper_id)
     old = of_papers.where(_match.matched_at < before, ~_is_needed())

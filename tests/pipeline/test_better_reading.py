@@ -89,12 +89,6 @@ def test_a_placeholder_that_is_dropped_under_another_source_s_title_is_no_revisi
     assert origin(store, 1).stored.paper.abstract == ABSTRACT
 
 
-def test_an_abstract_of_other_words_is_still_a_revision(store: Database) -> None:
-    read(store, "journal", replace(PAPER, abstract=ABSTRACT))
-    read(store, "journal", replace(PAPER, abstract=ABSTRACT.replace("downhill", "uphill")))
-    assert changes(store)[0][-1] is ChangeKind.REVISED
-
-
 @pytest.mark.parametrize(
     "fields",
     [

@@ -84,15 +84,6 @@ def test_who_knows_the_lost_paper_by_its_number_is_led_on(store: Database) -> No
     assert ids(store) == [1, 3], "the number of a lost paper is not given again"
 
 
-def test_what_waits_of_either_waits_still_and_is_one_piece_of_news(store: Database) -> None:
-    read(store, "arxiv", PREPRINT)
-    read(store, "journal", JOURNAL)
-    match(store)
-    read(store, "arxiv", LINKED)
-    assert tell(store) == [1]
-    assert tell(store, now=NOW + DAY) == []
-
-
 def test_a_digest_that_reached_nobody_does_not_stand_for_one_that_did(store: Database) -> None:
     read(store, "arxiv", PREPRINT)
     match(store)
@@ -115,6 +106,7 @@ def test_a_digest_composed_of_a_paper_that_is_joined_meanwhile_is_composed_anew(
     read(store, "arxiv", LINKED)
     assert freeze(store, stale) is None
     assert tell(store) == [1]
+    assert tell(store, now=NOW + DAY) == []
 
 
 def test_revisions_of_both_stand_in_the_order_of_their_time(store: Database) -> None:
@@ -141,20 +133,24 @@ def test_a_paper_stored_silently_gains_the_news_of_the_other(store: Database) ->
     assert tell(store, now=NOW + DAY) == [1]
 
 
-def test_a_wrong_identifier_joins_no_papers_of_other_people(store: Database) -> None:
-    read(store, "arxiv", PREPRINT)
-    read(store, "journal", OTHER)
-    wrong = replace(PREPRINT, keys={"arxiv": "2601.00001", "doi": "10.1000/other"})
-    read(store, "arxiv", wrong)
-    assert ids(store) == [1, 2]
+SURVEY = replace(
+    PREPRINT, title="Our Survey", abstract="", keys={"arxiv": "2601.00002"}, raw_id="a2"
+)
 
 
-def test_a_record_with_two_arxiv_ids_joins_nothing_that_is_not_alike(store: Database) -> None:
-    survey = replace(PREPRINT, title="Another Work of Ours", abstract="", keys={"arxiv": "2601.2"})
-    second = replace(survey, keys={"arxiv": "2601.00002"}, raw_id="a2")
-    read(store, "arxiv", PREPRINT)
-    read(store, "arxiv", second)
-    read(store, "list", replace(PREPRINT, keys={"arxiv": ("2601.00001", "2601.00002")}))
+@pytest.mark.parametrize(
+    ("other", "keys"),
+    [
+        (OTHER, {"arxiv": "2601.00001", "doi": "10.1000/other"}),
+        (SURVEY, {"arxiv": ("2601.00001", "2601.00002")}),
+    ],
+    ids=["of other people", "of another title"],
+)
+def test_a_wrong_identifier_joins_nothing_that_is_not_alike(
+    store: Database, other: Paper, keys: dict[str, str | tuple[str, ...]]
+) -> None:
+    for paper in (PREPRINT, other, replace(PREPRINT, keys=keys)):
+        read(store, "arxiv", paper)
     assert ids(store) == [1, 2]
 
 
@@ -209,19 +205,8 @@ def test_F10_a_bulk_change_of_datestamps_is_no_news(store: Database) -> None:
 
 
 def test_a_record_listed_as_before_is_known_however_its_source_calls_it(store: Database) -> None:
-    names = (
-        'a"b',
-        "back\\slash",
-        "two\nlines",
-        "\u00fc\u6f22\U0001f600",
-        "{1}",
-        "null",
-        "x" * 600,
-        "7",
-    )
-    result = [
-        Paper(f"A Title of Its Own {number}", raw_id=name) for number, name in enumerate(names)
-    ]
+    names = ['a"b', "back\\slash", "two\nlines", "ü漢😀", "{1}", "null", "x" * 600, "7"]
+    result = [Paper(f"A Title of Its Own {n}", raw_id=name) for n, name in enumerate(names)]
     assert read(store, "feed", *result).counts()["new"] == len(names)
     again = read(store, "feed", *result)
     assert (again.unchanged, again.decisions) == (len(names), ())

@@ -135,11 +135,18 @@ def test_a_source_that_another_process_reads_is_left_to_it(house: House):
     assert house.ingest()[0].new == 1
 
 
-def test_a_paper_known_from_another_source_still_meets_the_topics_of_this_one(house: House):
+@pytest.fixture
+def mirrored(house: House) -> House:
+    """A house with a paper, and a topic that looks at another source alone."""
     (house.folder / "mirror").mkdir()
     house.settings["sources"]["mirror"] = {"kind": "huggingface-page", "path": "mirror/*.txt"}
     house.settings["topics"] = {"mirrored": {"query": "agents", "sources": ["mirror"]}}
     house.add("a.txt", AGENTS)
+    return house
+
+
+def test_a_paper_known_from_another_source_still_meets_the_topics_of_this_one(mirrored: House):
+    house = mirrored
     house.run()
     assert house.next_morning() == {"lab": 0}
     (house.folder / "dumps" / "a.txt").rename(house.folder / "mirror" / "a.txt")
@@ -147,11 +154,8 @@ def test_a_paper_known_from_another_source_still_meets_the_topics_of_this_one(ho
     assert house.next_morning() == {"lab": 0}
 
 
-def test_a_source_that_tells_of_a_paper_while_it_is_matched_is_heard(house: House, monkeypatch):
-    (house.folder / "mirror").mkdir()
-    house.settings["sources"]["mirror"] = {"kind": "huggingface-page", "path": "mirror/*.txt"}
-    house.settings["topics"] = {"mirrored": {"query": "agents", "sources": ["mirror"]}}
-    house.add("a.txt", AGENTS)
+def test_a_source_that_tells_of_a_paper_while_it_is_matched_is_heard(mirrored: House, monkeypatch):
+    house = mirrored
     matching = sys.modules["monitor.pipeline.match"]
     find, result = matching.find, []
 

@@ -186,12 +186,6 @@ def test_D04_a_period_has_one_digest(store: Database) -> None:
     assert reading(store, digests.of_paper, ids[0]) == [("ada", "2026-03-02", 1)]
 
 
-def test_X12_a_quiet_day_is_recorded(store: Database) -> None:
-    assert writing(store, freeze_digest.freeze, digest([]), {}, [], NOW) is not None
-    state = writing(store, subscriptions.states)["ada"]
-    assert (state.last_due_at, state.last_composed_at) == (NOW, NOW)
-
-
 def test_a_digest_that_reached_nobody_is_superseded_and_its_items_move(store: Database) -> None:
     ids = matched(store, "1")
     freeze(store, digest(unsent(store)))
@@ -372,7 +366,7 @@ def test_the_newest_digest_is_the_one_due_last(store: Database) -> None:
     assert newest and (newest[0].period, newest[0].papers, newest[1]) == ("b", 0, ())
 
 
-def test_what_a_digest_covers_begins_with_the_last_one_that_stands(store: Database) -> None:
+def test_X12_what_a_digest_covers_begins_with_the_last_one_that_stands(store: Database) -> None:
     """One that reached nobody is sent again whole, with all that was read since."""
 
     def last() -> tuple[datetime | None, datetime | None]:

@@ -18,7 +18,6 @@ from tests.patience import PATIENCE, at_once
 from tests.store.scenes import reading
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
-MANY = 8
 
 
 def write_at_once(writes: Together, steps: Sequence[Step[str, Any]]) -> list[Any]:

@@ -10,38 +10,20 @@ from contextlib import closing, contextmanager
 import pytest
 
 from monitor.errors import StoreBusyError
-from monitor.model import DeliveryState
-from monitor.store.digests import outbox
 from monitor.store.engine import locks
 from monitor.store.engine.database import Database
 from monitor.store.engine.locks import hold_owner
 from monitor.store.engine.opening import open_store
 from tests.patience import PATIENCE
-from tests.store.scenes import CHANNELS, NOW, digest, freeze, subscribe, writing
-
-CLAIMS_TWO = """
-import sys
-from datetime import datetime
-from monitor.store.digests import outbox
-from monitor.store.engine.opening import open_store
-from monitor.store.engine.locks import hold_owner
-
-store, now = open_store(sys.argv[1]), datetime.fromisoformat(sys.argv[2])
-owner = hold_owner(store)
-with store.writing() as tx:
-    claimed = outbox.claim(tx, owner.id, now, ["email"], 2)
-    outbox.commit_handoff(tx, [claimed[1].id], owner.id, now)
-print(owner.id, flush=True)
-sys.stdin.read()
-"""
 
 HOLDS = """
 import sys
 from monitor.store.engine.opening import open_store
-from monitor.store.engine.locks import service_lock, source_lock
+from monitor.store.engine.locks import hold_owner, service_lock, source_lock
 
-with source_lock(open_store(sys.argv[1]), "feed") as source, service_lock(open_store(sys.argv[1])):
-    print(source.id, flush=True)
+store = open_store(sys.argv[1])
+with source_lock(store, "feed") as source, service_lock(store), hold_owner(store) as owner:
+    print(source.id, owner.id, flush=True)
     sys.stdin.read()
 """
 
@@ -67,10 +49,6 @@ def kill(running: subprocess.Popen[str], store: Database, name: str) -> None:
         assert time.monotonic() < deadline
 
 
-def alive(store: Database):
-    return lambda owner: locks.alive(store, owner)
-
-
 def test_an_owner_lives_until_it_lets_go(url: str, store: Database) -> None:
     with closing(open_store(url)) as other, hold_owner(store) as second:
         first = hold_owner(store)
@@ -83,29 +61,18 @@ def test_an_owner_lives_until_it_lets_go(url: str, store: Database) -> None:
         assert not locks.alive(store, "nobody")
 
 
-def test_K03_K05_what_a_killed_process_held_is_free_or_unknown(url: str, store: Database) -> None:
-    subscribe(store, "ada")
-    freeze(store, digest([]), recipients=["a", "b", "c"])
-    with process(CLAIMS_TWO, url, NOW.isoformat()) as (running, owner):
-        assert writing(store, outbox.release_dead, alive(store), NOW, CHANNELS) == []
-        assert locks.alive(store, owner)
-        kill(running, store, owner)
-    with store.writing() as tx:
-        [unknown] = outbox.release_dead(tx, alive(store), NOW, CHANNELS)
-        assert (unknown.recipient, unknown.state) == ("b", DeliveryState.UNKNOWN)
-        assert [d.recipient for d in outbox.claim(tx, "next", NOW, CHANNELS, 9)] == ["a", "c"]
-
-
-def test_K15_only_one_serves_a_store_or_reads_a_source_until_it_ends(
+def test_K03_K15_only_one_serves_a_store_or_reads_a_source_until_it_ends(
     url: str, store: Database
 ) -> None:
-    with process(HOLDS, url) as (running, source):
+    with process(HOLDS, url) as (running, held):
+        source, owner = held.split()
+        assert locks.alive(store, owner)
         with pytest.raises(StoreBusyError, match="another paper-monitor serve"):
             locks.service_lock(store)
         with pytest.raises(StoreBusyError, match="the source feed is being read"):
             locks.source_lock(store, "feed")
-        kill(running, store, source)
-        kill(running, store, locks.SERVICE)
+        for name in (source, locks.SERVICE, owner):
+            kill(running, store, name)
     for _ in range(2):
         with locks.service_lock(store), locks.source_lock(store, "feed"):
             pass

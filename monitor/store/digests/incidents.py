@@ -138,10 +138,7 @@ def set_next_try(tx: Transaction, subject: str, kind: str, at: datetime) -> None
 
 
 def resting(tx: Transaction, kind: str, now: datetime, config_hash: str = "") -> set[str]:
-    """Return the subjects of open incidents of a kind that are not to be tried again yet.
-
-    With another `config_hash` than the last attempt had, they may be tried at once.
-    """
+    """Return the subjects of a kind that rest until a time, or until another `config_hash`."""
     waiting = _incident.ended_at.is_(None), _incident.next_try_at > now
     subjects = sa.select(_incident.subject).filter_by(kind=kind, mark=config_hash)
     return set(tx.scalars(subjects.where(*waiting)))

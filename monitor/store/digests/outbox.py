@@ -113,10 +113,7 @@ _CLAIM = (
 
 
 def commit_handoff(tx: Transaction, ids: Collection[int], owner: str, now: datetime) -> set[int]:
-    """Record that the last bytes are about to be sent; return the deliveries to send.
-
-    The claim of any other has been lost: do not send it.
-    """
+    """Record that the last bytes are about to be sent; only those returned may be sent."""
     return set(tx.scalars(_COMMIT_HANDOFF, {"values": ids, "by": owner, "now": now}))
 
 

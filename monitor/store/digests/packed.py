@@ -50,10 +50,7 @@ def pack_body(body: Json, content: bytes | None) -> bytes:
 
 
 def body_of(body: Json | None, packed: bytes | None, content: bytes | None) -> Json:
-    """Return what a row of `schema.rendered` has in `body` or `packed`.
-
-    `content` is what is packed in the row of its digest.
-    """
+    """Return the body of a row of `schema.rendered`; `content` is what its digest has packed."""
     if not packed:
         return body or {}
     if not packed.startswith(_AFTER_CONTENT):

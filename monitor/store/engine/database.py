@@ -68,8 +68,7 @@ class Database:
     def writing(self) -> Iterator[Transaction]:
         """Begin a transaction that commits at the end, and rolls back on any exception.
 
-        Raises StoreBusyError if another writer does not finish, StoreError if the store cannot
-        be written.
+        Raises StoreBusyError if another writer does not finish, StoreError if writing fails.
         """
         with self.explaining(), self._writer.begin() as tx:
             self.check_identity()

@@ -103,10 +103,9 @@ def _create(database: Database, path: Path, in_use: bool, create: bool) -> None:
 
 
 def _create_tables(database: Database) -> None:
-    """Create the tables of a new SQLite store, the same ones that the migrations make.
+    """Create the tables of a new SQLite store, as migrations do, unless another process just did.
 
-    It needs no Alembic, which takes much longer to import than the tables take to create. It does
-    nothing if another process just did the same.
+    Alembic takes much longer to import than the tables take to create.
     """
     with database.writing() as tx:
         if sa.inspect(tx).has_table("alembic_version"):

@@ -121,10 +121,7 @@ def matched_since(tx: Transaction, at: datetime) -> set[tuple[int, int]]:
 
 
 def reopen(tx: Transaction, paper_ids: Iterable[int], since: datetime) -> None:
-    """Let changes since a time be matched again.
-
-    Nothing is sent twice: `matches.unsent` leaves out what a digest has.
-    """
+    """Let changes since a time be matched again; `matches.unsent` leaves out what was sent."""
     chosen = among(_change.paper_id, paper_ids)
     matched = (chosen, _change.at >= since, _change.matched_at.is_not(None))
     tx.execute(sa.update(schema.change).where(*matched).values(matched_at=None))

@@ -53,10 +53,7 @@ def unmatched_since(tx: Transaction) -> datetime | None:
 def matched_news(
     tx: Transaction, at: datetime, after: tuple[int, int] | None, limit: int
 ) -> list[Change]:
-    """Return the changes since a time that were matched, page by page.
-
-    `after` is the (paper id, revision) of the last one on the page before.
-    """
+    """Return the next matched changes since a time, `after` a (paper id, revision)."""
     wanted = sa.and_(_change.at >= at, _change.matched_at.is_not(None))
     if after is not None:
         wanted &= sa.tuple_(_change.paper_id, _change.revision) > sa.tuple_(*after)
@@ -66,10 +63,7 @@ def matched_news(
 def save(
     tx: Transaction, changes: Iterable[tuple[int, int]], matches: Iterable[MatchRow], now: datetime
 ) -> None:
-    """Write the matches of a batch of (paper id, revision), and mark these as matched.
-
-    A second call changes nothing.
-    """
+    """Write, once, the matches of a batch of (paper id, revision), and mark these as matched."""
     done = [{"of": paper_id, "at_revision": revision} for paper_id, revision in changes]
     if done:
         marked = sa.update(schema.change).where(
@@ -108,8 +102,7 @@ def activate_topics(
 ) -> None:
     """Activate new or changed topics, and deactivate all others.
 
-    The matches of removed topics are deleted, unless these may soon return; digests with them stay
-    as they are.
+    The matches of removed topics are deleted, unless these may soon return. Digests keep theirs.
     """
     if gone:
         if not keep_matches:
@@ -159,11 +152,7 @@ def announced(subscription: sa.ColumnElement[str]) -> sa.Select[Any]:
 def replace_unsent(
     tx: Transaction, starts: Mapping[str, datetime], matches: Iterable[MatchRow], now: datetime
 ) -> None:
-    """Replace the matches of topics since their `look_back`.
-
-    Matches in a digest that was sent stay sent: `unsent` leaves them out. Takes one
-    statement for each time.
-    """
+    """Replace the matches of topics since their `look_back`; `unsent` leaves out what was sent."""
     for start in set(starts.values()):
         names = [name for name, its in starts.items() if its == start]
         again = sa.exists().where(OF_CHANGE, _change.at >= start)
@@ -203,10 +192,7 @@ def newest_papers(tx: Transaction, topic: str, limit: int) -> list[StoredPaper]:
 def newest_news(
     tx: Transaction, topics: Collection[str], since: datetime, limit: int
 ) -> list[tuple[StoredPaper, datetime]]:
-    """Return the papers whose changes since a time some topics matched, with the time of the last.
-
-    The newest change comes first.
-    """
+    """Return papers with the time of the last change that some topics matched, newest first."""
     matched = sa.exists().where(OF_CHANGE, among(_match.topic, topics))
     query = sa.select(_change.paper_id, _change.at).where(_change.at >= since, matched)
     newest_first = query.order_by(_change.at.desc(), _change.paper_id.desc())
@@ -326,15 +312,13 @@ def _unsent(*columns: sa.ColumnElement[Any], fresh: bool = False) -> sa.Select[A
 
 
 def _active_topics() -> sa.CTE:
-    """Return the active topics of a subscription, and from when each counts.
-
-    Materialized: SQLite would work out the time again for each match.
-    """
+    """Return the active topics of a subscription, and from when each counts."""
     now = sa.bindparam("now", type_=Instant)
     since = sa.case((_has.since < now, _has.since), else_=now)
     start = Earlier(since, _topic.since_seconds).label("start")
     asked = sa.select(_has.topic, start).join(schema.topic, _topic.name == _has.topic)
     of_subscription = asked.where(_has.subscription == sa.bindparam("subscription"))
+    # SQLite would work out the time again for each match.
     return of_subscription.cte("asked").prefix_with("MATERIALIZED")
 
 

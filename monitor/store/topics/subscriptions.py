@@ -99,10 +99,7 @@ def _sync_topics(
 def states(
     tx: Transaction, names: Collection[str] | None = None, due: datetime | None = None
 ) -> dict[str, SubscriptionState]:
-    """Return the state of all active subscriptions, or of those named, by name.
-
-    With `due` only those of which a digest may be due at that time.
-    """
+    """Return the state of active subscriptions by name: all, those named, those that may be due."""
     query = sa.select(
         _subscription.name,
         _subscription.first_seen_at.label("first_seen"),
@@ -122,10 +119,7 @@ def states(
 def set_next_due(
     tx: Transaction, due_times: Iterable[tuple[SubscriptionState, str, str, datetime]]
 ) -> None:
-    """Note when subscriptions are due next, by their state, schedule and zone.
-
-    One that changed meanwhile is left as it is, and looked at again.
-    """
+    """Note when subscriptions are due next, unless their state, schedule or zone changed."""
     unchanged = (
         _subscription.name == sa.bindparam("its_name"),
         _subscription.schedule == sa.bindparam("its_schedule"),
