@@ -1,11 +1,7 @@
 """Kind `arxiv`: the daily feeds of rss.arxiv.org, the query API, and OAI-PMH to fill gaps.
 
-    the feed of the day ──> a publishing day between it and the last one that was read?
-                              no:  done
-                              yes: OAI-PMH since the last complete reading, and a day before
-
-A feed holds one day, so a missed day is gone from it. A `query:` goes to the query API instead, one
-window of time after the other.
+A feed holds one day. If a publishing day lies between it and the last one that was read, OAI-PMH
+is read since the last complete reading, and a day before. A `query:` goes to the query API instead.
 """
 
 from __future__ import annotations
@@ -105,7 +101,6 @@ class Arxiv(Source):
         return replace(reading, papers=tuple(map(_limit_announced, reading.papers)))
 
     def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
-        """Find the feed of the day, and in OAI-PMH what is missing before it."""
         options = self.options
         if options.query:
             query = ArxivQuery(self.name, options, self._client, self._clock)
@@ -124,7 +119,6 @@ class Arxiv(Source):
             yield from archive.find(validators)
 
     def _archive(self) -> Oai:
-        """Return arXiv's OAI-PMH, of the sets that hold the categories."""
         options = OaiOptions(
             url=f"{self.options.base or ARCHIVE}/oai",
             allow_private=self.options.allow_private,
@@ -148,7 +142,6 @@ class ArxivQuery(Feed, WindowSource):
     options: ArxivOptions
 
     def page_url(self, request: PageRequest) -> str:
-        """Return the address of a page of results, the first submitted first."""
         first, last = (day.replace("-", "") for day in request.window.days)
         submitted = f"submittedDate:[{first}0000 TO {last}2359]"
         parameters = {

@@ -63,14 +63,12 @@ class BioRxiv(ApiSource):
     address = "https://api.biorxiv.org"
 
     def read(self, document: Document) -> Reading:
-        """Read a response of the API, or a feed."""
         if not _XML.match(document.content):
             return super().read(document)
         reading = Feed(self.name, self.options, None, self._clock).read(document)
         return replace(reading, papers=tuple(map(self._from_feed, reading.papers)))
 
     def paper(self, record: Record) -> Paper:
-        """Turn a row, which is one version of a preprint, into a paper."""
         title = record.title(*_names("title"))
         doi = _doi(record, "doi", "biorxiv_doi", "preprint_doi", "rel_doi")
         if not doi:
@@ -128,8 +126,6 @@ class BioRxiv(ApiSource):
 
 
 class MedRxiv(BioRxiv):
-    """Reads medRxiv, which is bioRxiv's sister."""
-
     kind = "medrxiv"
     service = "medRxiv"
 

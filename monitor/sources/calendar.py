@@ -24,7 +24,6 @@ class Calendar:
     closed: Callable[[date], bool] = lambda day: False
 
     def day(self, at: datetime) -> date:
-        """Return the date at the source."""
         return at.astimezone(ZoneInfo(self.zone)).date()
 
     def midnight(self, day: date) -> datetime:

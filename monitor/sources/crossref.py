@@ -71,7 +71,6 @@ class Crossref(ApiSource):
     preset = "crossref"
 
     def paper(self, record: Record) -> Paper:
-        """Turn a work into a paper."""
         doi = record.text("DOI").lower()
         if not doi:
             raise NoPaperError("record has no DOI")
@@ -100,7 +99,6 @@ class Crossref(ApiSource):
         )
 
     def page_url(self, request: PageRequest) -> str:
-        """Return the address of a page of works."""
         first, last = request.window.days
         window = f"from-created-date:{first},until-created-date:{last}"
         parameters = {

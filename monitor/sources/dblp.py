@@ -75,7 +75,6 @@ class Dblp(ApiSource):
     max_records = 10_000  # of one query, by its documentation
 
     def read(self, document: Document) -> Reading:
-        """Read a response in JSON or XML, or records of dblp.xml."""
         if not _XML.match(document.content):
             return super().read(document)
         records: list[Paper | Rejected] = []
@@ -100,7 +99,6 @@ class Dblp(ApiSource):
         return f"{request.target} from {request.cursor or 0}"
 
     def page_url(self, request: PageRequest) -> str:
-        """Return the address of a page of the hits of one year."""
         parameters = {
             "q": f"{self.options.query} year:{request.target}:",
             "h": PAGE_RECORDS,
@@ -119,7 +117,6 @@ class Dblp(ApiSource):
         return super().listing(response)
 
     def paper(self, record: Record) -> Paper:
-        """Turn a hit of the search, or a record of dblp.xml, into a paper."""
         info = record.at("info") if record.has("info") else record
         type_, key = info.text("type"), info.plain("key", "@key")
         if type_ == TYPES["www"]:

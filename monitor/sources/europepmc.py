@@ -42,7 +42,6 @@ class EuropePmc(ApiSource):
     address = "https://www.ebi.ac.uk/europepmc/webservices/rest"
 
     def paper(self, record: Record) -> Paper:
-        """Turn a result, core or lite, into a paper."""
         doi = record.text("doi").lower()
         published = record.date("firstPublicationDate")
         source, name = record.text("source"), record.text("id")
@@ -71,7 +70,6 @@ class EuropePmc(ApiSource):
         )
 
     def page_url(self, request: PageRequest) -> str:
-        """Return the address of a page of the search."""
         first, last = request.window.days
         parameters = {
             "query": f"({self.options.query}) AND (FIRST_IDATE:[{first} TO {last}])",

@@ -59,6 +59,5 @@ class HuggingFace(ApiSource):
         return str(request.page) if len(listing.items) >= PAGE_SIZE else ""
 
     def page_url(self, request: PageRequest) -> str:
-        """Return the address of the list of one day."""
         parameters = {"date": request.window.days[1], "limit": PAGE_SIZE, "p": request.cursor}
         return self.address_of("/api/daily_papers", parameters)

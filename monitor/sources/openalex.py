@@ -25,8 +25,6 @@ _VENUES = (
 
 
 class OpenAlexOptions(FilterOptions):
-    """`query` is free text; `filter` as the API writes it, such as "type:article"."""
-
     api_key: SecretStr = SecretStr("")
     overlap_days: int = Field(default=30, ge=1, le=365)
 
@@ -45,7 +43,6 @@ class OpenAlex(ApiSource):
     address = "https://api.openalex.org"
 
     def paper(self, record: Record) -> Paper:
-        """Turn a work into a paper."""
         name = _name(record.text("id", "ids.openalex"))
         published = record.date("publication_date")
         type_ = type_of([record.text("type")])
@@ -67,14 +64,12 @@ class OpenAlex(ApiSource):
         )
 
     def page_url(self, request: PageRequest) -> str:
-        """Return the address of a page of works."""
         first, last = request.window.days
-        options = self.options
         window = f"from_publication_date:{first},to_publication_date:{last}"
-        key = options.api_key.get_secret_value()
+        key = self.options.api_key.get_secret_value()
         parameters = {
-            "filter": ",".join(filter(None, (window, options.filter))),
-            "search": options.query,
+            "filter": ",".join(filter(None, (window, self.options.filter))),
+            "search": self.options.query,
             "per_page": PAGE,
             "cursor": request.cursor or "*",
             "api_key": key,

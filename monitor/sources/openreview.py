@@ -53,7 +53,6 @@ class OpenReview(ApiSource):
     longest = timedelta(days=36_500)  # one list, newest first
 
     def paper(self, record: Record) -> Paper:
-        """Turn a note into a paper; reviews and comments are not papers."""
         name, forum = record.text("id"), record.text("forum", "id")
         if record.text("replyto") and name != forum:
             raise NoPaperError("record is a reply to a paper")
@@ -79,7 +78,6 @@ class OpenReview(ApiSource):
         )
 
     def targets(self) -> Sequence[str]:
-        """Return the venues and invitations to request, one after the other."""
         venues = [f"content.venueid={name}" for name in self.options.venues]
         invitations = [f"invitation={name}" for name in self.options.invitations]
         return (*venues, *invitations)
@@ -93,7 +91,6 @@ class OpenReview(ApiSource):
         return "" if is_old else super().following(listing, request)
 
     def page_url(self, request: PageRequest) -> str:
-        """Return the address of a page of notes, the last modified first."""
         name, _, value = request.target.partition("=")
         parameters = {
             name: value,

@@ -1,8 +1,6 @@
-"""Kind `pubmed`: records of PubMed, from a search of its API or from its update files.
+"""Kind `pubmed`: records of PubMed, from a search of its API or from its daily update files.
 
-    esearch (JSON, identifiers only) ──> efetch (XML, 100 records each) ──┐
-    daily update files (XML, gzip, 30,000 records, deletions) ────────────┴──> Paper or Rejected
-
+A search (esearch) answers in JSON with identifiers alone, whose records efetch returns as XML.
 https://www.nlm.nih.gov/bsd/licensee/elements_descriptions.html names the elements,
 https://www.ncbi.nlm.nih.gov/books/NBK25499/ the parameters.
 """
@@ -80,7 +78,6 @@ class PubMed(WindowSource):
     independent_targets = True
 
     def read(self, document: Document) -> Reading:
-        """Read all records; after a fault the reading is partial."""
         if document.content.lstrip()[:1] in (b"{", b"["):
             try:
                 ids, total = read_search(document.content)
@@ -150,7 +147,6 @@ class PubMed(WindowSource):
         return read_search(self.fetch(url).content)
 
     def page_url(self, request: PageRequest) -> str:
-        """Return the address of the records of a batch."""
         return self._url("efetch", id=request.target, retmode="xml")
 
     def page_name(self, request: PageRequest) -> str:

@@ -83,7 +83,6 @@ class SemanticScholar(ApiSource):
         )
 
     def page_url(self, request: PageRequest) -> str:
-        """Return the address of a page of the bulk search."""
         parameters = {
             "query": self.options.query,
             "publicationDateOrYear": ":".join(request.window.days),
@@ -95,7 +94,7 @@ class SemanticScholar(ApiSource):
 
 
 def _keys(record: Record, name: str) -> Iterator[tuple[str, str]]:
-    """Yield identifiers under `externalIds`; an older API had arXiv id and DOI at the top level."""
+    """Yield identifiers; an older API had arXiv id and DOI at the top level."""
     yield "s2", name
     arxiv = record.text("externalIds.ArXiv", "arxivId")
     doi = record.text("externalIds.DOI", "doi")

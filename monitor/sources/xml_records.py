@@ -1,12 +1,8 @@
 """Reads XML of any size record by record; only the current record is held in memory.
 
-    bytes ── gzip? decompressed ──> refused or not ──> control characters and HTML's names replaced
-          ──> pull parser ──> root, heads, records
-
 A document that declares entities is refused before its first element, and so is one that
 decompresses to too much. HTML's named characters (`&uuml;`), which dblp uses with a DTD that is
-never fetched, are written as numbers. Depth, elements of a record, records, and the size of a
-single value are capped.
+never fetched, are written as numbers.
 
 Faults that a person would read over are repaired, and a broken record affects no other record. Why
 no parser with recovery does it: docs/decisions/0006-xml-repair.md.
@@ -137,9 +133,6 @@ def _read_part(part: bytes, tags: Collection[str]) -> Iterator[Element | XmlErro
             yield fault
 
 
-# ── the parser ──────────────────────────────────────────────────────────────────────
-
-
 def records(
     content: bytes,
     names: Collection[str],
@@ -227,9 +220,6 @@ _UNFINISHED = {
 }
 
 
-# ── what a parser may see ───────────────────────────────────────────────────────────
-
-
 def prepare(content: bytes) -> Iterator[bytes]:
     """Yield pieces that a parser may see: decompressed, with legal characters and known names."""
     file = BytesIO(content if content.startswith(_GZIP) else _to_utf8(content))
@@ -302,9 +292,6 @@ def _to_number(match: re.Match[bytes]) -> bytes:
     return character.encode("ascii", "xmlcharrefreplace") if character else b"&amp;" + match[0][1:]
 
 
-# ── escapes and records ─────────────────────────────────────────────────────────────
-
-
 def repair_escapes(content: bytes) -> str:
     """Return the text of a document with escapes that XML knows, and without a declaration."""
     text = _to_utf8(content).decode(errors="replace").replace("\0", "")
@@ -332,9 +319,6 @@ def _repair_escape(match: re.Match[str]) -> str:
         return "&amp;"
     code = int(match[1][1:], 16) if match[1][0] in "xX" else int(match[1])
     return match.group() if is_xml_character(code) else ""
-
-
-# ── tags ────────────────────────────────────────────────────────────────────────────
 
 
 def declare_prefixes(text: str, namespace: str) -> str:

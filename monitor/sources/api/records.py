@@ -1,8 +1,4 @@
-"""Reads JSON responses of services: a list of records, a single record, or an error.
-
-bytes ── decoded ──> JSON ──> Listing (of the kind) ──> each record ──> Paper or Rejected
-                  └─ truncated: the whole records before the cut
-"""
+"""Reads JSON responses of services: a list of records, a single record, or an error."""
 
 from __future__ import annotations
 
@@ -147,7 +143,6 @@ class ApiSource(WindowSource):
         return "" if ended else listing.cursor if self.cursor_path else str(seen)
 
     def outline(self, document: Document, request: PageRequest) -> Outline:
-        """Outline a page by the list in it."""
         listing, reading = self._read(document)
         if not (document.complete and reading.complete):
             return Outline()
@@ -157,7 +152,7 @@ class ApiSource(WindowSource):
 
 
 def _error_words(value: object, depth: int = 0) -> str:
-    """Return the text of an error, wherever services put it."""
+    """Return the text of an error; "" for none."""
     if isinstance(value, str):
         words = markup.text(value[:1000])[:200]
         return "" if _NO_ERROR.match(words) else words

@@ -114,15 +114,12 @@ class Record:
         return within_print_era(parse_date(self.text(*paths)), self.now)
 
     def year(self, *paths: str, at: datetime | None = None) -> int | None:
-        """Return the year in a text, else that of a date."""
         return year_of(self.text(*paths), at)
 
     def first(self, *paths: str) -> object:
-        """Return the first value that is not empty."""
         return next(filter(None, (get_path(self.value, path) for path in paths)), None)
 
     def names(self, *paths: str) -> tuple[str, ...]:
-        """Return names of any form."""
         return names_of(names_in(self.first(*paths)))
 
     def link(self, *paths: str) -> str:
@@ -130,7 +127,7 @@ class Record:
 
 
 def limited(marked: str) -> str:
-    """Return a text field as it is; raises NoPaperError if it is larger than any paper's."""
+    """Return a text; raises NoPaperError if it is larger than any paper's."""
     if len(marked) > MAX_ENTRY:
         raise NoPaperError(f"record is larger than {MAX_ENTRY:,} characters")
     return marked
@@ -165,7 +162,7 @@ def title_of(*titles: str) -> str:
 
 
 def year_of(text: str, at: datetime | None = None) -> int | None:
-    """Return the year in a text, else that of a date."""
+    """Return the year that a text begins with, else that of a date."""
     match = re.match(r"(?:1[5-9]|20|21)\d\d(?!\d)", text)
     return int(match.group()) if match else at.year if at else None
 
@@ -219,7 +216,7 @@ def arxiv_link(keys: Keys) -> str:
 
 
 def terms(words: Iterable[str]) -> tuple[str, ...]:
-    """Return categories or keywords, each once."""
+    """Return clean categories or keywords, each once."""
     unique = dict.fromkeys(markup.text(term[:1000]) for term in words)
     return tuple(term for term in unique if 0 < len(term) <= 100)[:MAX_CATEGORIES]
 

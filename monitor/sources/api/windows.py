@@ -8,9 +8,6 @@ a restart affects only that window.
 A service that dates its changes adds none late (`dates_changes`). Its state has two more entries
 while windows are left: `from`, where the next one begins, and `days`, its length after a window had
 too many pages: half of that window, doubled after each window that was read.
-
-Each page leads to the next (by a cursor, a total, or its last record). The kind outlines it, in a
-worker process if it is large.
 """
 
 from __future__ import annotations
@@ -72,11 +69,7 @@ class ServiceOptions(SourceOptions):
 
 
 class ApiOptions(ServiceOptions):
-    """Settings of a kind that fetches from a service.
-
-    `url` is another address of the service; one with a query ("?") is a single document.
-    `overlap_days` is by how many days a run overlaps with the previous one.
-    """
+    """`overlap_days` is by how many days a run overlaps with the previous one."""
 
     overlap_days: int = Field(default=7, ge=1, le=365)
 
@@ -181,7 +174,6 @@ class WindowSource(Source):
         return ("",)
 
     def page_name(self, request: PageRequest) -> str:
-        """Return what a page is called below the address of the service."""
         first, last = request.window.days
         target = f"{request.target} " if request.target else ""
         return f"{target}{first}..{last} page {request.page}"
@@ -233,17 +225,14 @@ class WindowSource(Source):
 
 @dataclass(slots=True)
 class _Walk:
-    """A walk through windows, targets and pages; `state` is that of the windows that are read.
-
-    `outline` is that of the page loaded last, and `seen` marks the pages of the target before it.
-    """
+    """A walk through windows, targets and pages."""
 
     source: WindowSource
-    state: Mapping[str, str]
+    state: Mapping[str, str]  # of the windows that are read
     request: PageRequest = field(init=False)
     is_last: bool = False  # of the targets of a window that was read whole so far
-    outline: Outline = Outline()
-    seen: set[str] = field(default_factory=set)
+    outline: Outline = Outline()  # of the page loaded last
+    seen: set[str] = field(default_factory=set)  # hashes of the pages of the target before it
     restarted: bool = False
     pages: int = 0  # of the window
     responded: datetime | None = None  # to the first request of the window
@@ -326,7 +315,6 @@ class _Walk:
         return (self._half if is_long else None) or self.state
 
     def _done(self, window: Window) -> dict[str, str]:
-        """Return the state after a window."""
         if window.is_last:
             before = {k: v for k, v in self.state.items() if k not in (FROM, DAYS)}
             until = self.responded or window.end

@@ -1,9 +1,4 @@
-"""Reads a dump like a tape: decompresses it as it goes, as UTF-8, with a running digest.
-
-file ── gzip, zstd, bzip2 or plain (by its first bytes) ──> UTF-16 to UTF-8 ──> pieces of 128 KB
-
-Only the pieces that are not yet digested are held in memory.
-"""
+"""Reads a dump like a tape: decompresses it as it goes, as UTF-8, with a running digest."""
 
 from __future__ import annotations
 

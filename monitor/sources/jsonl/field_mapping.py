@@ -40,18 +40,13 @@ from monitor.text import without_placeholder
 MAX_KEY = 300
 _VERSION_WORD = re.compile(r"[vV]?(\d{1,4})$")
 _BETWEEN_LINKS = re.compile(r"\s+|;\s*(?=http)")
-
 _NO = frozenset(("", "0", "false", "no", "n", "none", "null", "nan", "0.0"))
-
 
 # As Semantic Scholar calls them; Microsoft's graph no longer exists.
 _SCHEMES = {"pubmed": "pmid", "pubmedcentral": "pmcid", "mag": ""}
 
 # Returns an empty value where there is none.
 Convert = Callable[[Any], object]
-
-
-# ── identifiers ─────────────────────────────────────────────────────────────────────
 
 
 def identifiers_of(scheme: str, value: object) -> Iterator[tuple[str, str, int | None]]:
@@ -82,9 +77,6 @@ def _about(value: Any) -> Keys:
     return keys_of(find_identifier(text[:MAX_KEY])[:2] for text in texts)
 
 
-# ── text ────────────────────────────────────────────────────────────────────────────
-
-
 def _text(value: Any) -> str:
     return plain_text(first_text(value))
 
@@ -104,9 +96,6 @@ def _abstract(value: Any) -> str:
 def _link(value: Any) -> str:
     """The first http address of a text, a list, or an object with a `url`."""
     return first_link(_BETWEEN_LINKS.split(first_text(value, ("", "url")))[:20])
-
-
-# ── numbers and dates ───────────────────────────────────────────────────────────────
 
 
 def _year(value: Any) -> int | None:
@@ -142,8 +131,6 @@ CONVERTERS: Mapping[str, Convert] = {
     "type": lambda value: type_of(map(_text, get_list(value)[:20])),  # the mark of a notice first
     "about": _about,
 }
-
-
 MAX_SHAPES = 1_000
 
 # The names that are tried for a field when the configuration gives none.

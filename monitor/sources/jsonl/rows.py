@@ -124,9 +124,6 @@ CUT_BY_NULLS = Unreadable("row has NUL bytes in place of cells")
 TOO_MANY = Unreadable("record has more objects and lists than any paper")
 
 
-# ── JSON lines ──────────────────────────────────────────────────────────────────────
-
-
 def read_json_lines(tape: Tape, number: int) -> Iterator[Row]:
     decode = msgspec.json.Decoder().decode
     for row in read_lines(tape, number):
@@ -168,9 +165,6 @@ def parse_leniently(line: bytes) -> object:
         return json.loads(decode_line(line), strict=False)
     except (ValueError, RecursionError):
         return None
-
-
-# ── a JSON list ─────────────────────────────────────────────────────────────────────
 
 
 def read_values(tape: Tape, number: int, in_list: bool) -> Iterator[Row]:
@@ -221,9 +215,6 @@ _KEEP_BYTES = "surrogateescape"  # a byte that is not UTF-8 stays one byte
 def _skip_to(pattern: re.Pattern[str], text: str, at: int) -> int:
     match = pattern.search(text, at)
     return match.end() if match else len(text)
-
-
-# ── a table ─────────────────────────────────────────────────────────────────────────
 
 
 def read_table(tape: Tape, number: int, header: Sequence[str], delimiter: str) -> Iterator[Row]:

@@ -1,7 +1,5 @@
 """Kind `jsonl`: dumps of records, as JSON lines, a JSON list or a table, compressed or not.
 
-bytes ── Tape: decompressed, digested ──> rows ──> field mapping or a preset ──> papers
-
 A dump of any size is read in parts. Each part ends with a cursor (an offset and the digest of all
 bytes before it), from which reading resumes after a crash, or when lines were appended to the file.
 
@@ -238,9 +236,6 @@ class DumpReader:
             if self._tape.digest(cursor.offset) == cursor.digest:
                 best = cursor
         return best
-
-
-# ── presets ─────────────────────────────────────────────────────────────────────────
 
 
 def detect_preset(head: bytes) -> str:

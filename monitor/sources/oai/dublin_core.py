@@ -1,7 +1,6 @@
 """Turns Dublin Core (`oai_dc`) of any repository into papers.
 
 Its elements are optional, repeatable and free text; docs/sources.md lists what is read from each.
-Names are in both orders, and one element holds several kinds of values.
 """
 
 from __future__ import annotations

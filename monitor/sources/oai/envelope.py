@@ -150,16 +150,13 @@ def _check_size(element: Element) -> None:
         raise NoPaperError(f"record is larger than {MAX_ENTRY:,} characters")
 
 
-# ── elements ────────────────────────────────────────────────────────────────────────
-
-
 def local(element: Element | None) -> str:
     """Return the name of an element without its namespace; "" for none."""
     return "" if element is None else str(element.tag).rpartition("}")[2]
 
 
 def words(element: Element | None) -> str:
-    """Return the text of an element as clean text: mark-up, escaped or not, is gone."""
+    """Return the text of an element without mark-up, escaped or not."""
     return "" if element is None else markup.text("".join(element.itertext()))
 
 

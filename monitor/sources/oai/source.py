@@ -1,7 +1,5 @@
 """Kind `oai`: any OAI-PMH 2.0 repository, with records in Dublin Core.
 
-begin of the window ──> ListRecords ──> page ── resumption token ──> page ... ──> `until`
-
 The state is the time of the repository's first response to a window, because its clock makes the
 datestamps. When a token has expired (arXiv's last a day), the list is requested again, once. A
 token that is repeated means that the list has no end.
@@ -59,7 +57,6 @@ class Oai(WindowSource):
         return self.options.url or ""
 
     def targets(self) -> Sequence[str]:
-        """Return the sets to request."""
         return self.options.sets or ("",)
 
     def convert(self, record: Record) -> Paper:
