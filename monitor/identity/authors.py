@@ -143,11 +143,8 @@ def _name(text: str) -> Name:
     words = (DIGRAPH.sub("", word) for word in _WORD.findall(folded.translate(CYRILLIC)))
     name = tuple(word for word in words if word not in _TITLES)
     # Scripts without spaces write each letter as a word.
-    return ("".join(name),) if not name[1:] or all(map(_lone, name)) else name
-
-
-def _lone(word: str) -> bool:
-    return len(word) == 1 and not word.isascii()
+    spaceless = all(len(word) == 1 and not word.isascii() for word in name)
+    return ("".join(name),) if spaceless or not name[1:] else name
 
 
 def same_person(a: Name, b: Name) -> bool:

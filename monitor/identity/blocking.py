@@ -6,9 +6,6 @@ any order. A retitled copy is found by its authors, whose list is one more block
 subtitle also has the first block of the title without it.
 
 A shared block makes a candidate, and proves nothing: the papers are then compared.
-
-    blocks("Dropout as a Bayesian Approximation")         dropout+bayesian  dropout+approximation
-bayesian+approximation+a
 """
 
 from __future__ import annotations
@@ -23,7 +20,6 @@ from monitor.identity.word_rarity import COMMON_FROM, STOP_FROM, hash_of, rank_o
 from monitor.text import plain
 
 # A change of these rules needs a migration that writes all stored blocks again.
-
 # How many words of a title make blocks: with two of them damaged, two are left.
 RAREST_WORDS = 4
 

@@ -83,6 +83,7 @@ def gather(a: Paper, b: Paper, conflict: str = "") -> Evidence | None:
     if not met and title_likeness.letters_agree(ours, theirs) < UNLIKE:
         return None
     here, there = venues.venue(a.venue), venues.venue(b.venue)
+    year, other_year = _year(a) or here.year, _year(b) or there.year
     text, other_text = _shingles(a.abstract), _shingles(b.abstract)
     pairs, terms = _agreement(text, other_text)
     explained = _words_of_people_and_venue(a.authors, here) | _words_of_people_and_venue(
@@ -101,7 +102,7 @@ def gather(a: Paper, b: Paper, conflict: str = "") -> Evidence | None:
         published=printed,
         no_place=no_place,
         cut=here.cut or there.cut,
-        years_apart=_years_apart(_year(a) or here.year, _year(b) or there.year),
+        years_apart=abs(year - other_year) if year and other_year else None,
         abstract=pairs,
         terms=terms,
         new_passages=_new_passages(text, other_text) if no_place and pairs else 0.0,
@@ -202,10 +203,6 @@ def _preprint(dois: Sequence[str]) -> bool:
 def _words_of_people_and_venue(names: tuple[str, ...], venue: Venue) -> set[str]:
     """Return words that catalogues mix into titles: names of authors and venue."""
     return set(map(american, venue.words.union(*authors.people(names))))
-
-
-def _years_apart(ours: int | None, theirs: int | None) -> int | None:
-    return abs(ours - theirs) if ours and theirs else None
 
 
 def _year(paper: Paper) -> int | None:

@@ -100,7 +100,6 @@ def identifiers(paper: Paper) -> tuple[tuple[str, str], ...]:
 
 
 def group_by_scheme(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Return the values of identifiers by their scheme."""
     by_scheme: dict[str, tuple[str, ...]] = {}
     for scheme, value in pairs:
         by_scheme[scheme] = (*by_scheme.get(scheme, ()), value)

@@ -22,7 +22,7 @@ def repair(text: str) -> str:
         return text
     text = _SIGN.sub(" ", _TWICE.sub(_once, text))
     if _MIXED.search(text):
-        text = _CYRILLIC.sub(_as_latin, text)
+        text = _CYRILLIC.sub(lambda m: m[0].encode("iso8859-5", "replace").decode("latin-1"), text)
     return text
 
 
@@ -30,7 +30,3 @@ def _once(match: re.Match[str]) -> str:
     second = 0xBC if match[1] == "1/4" else ord(match[1])
     first = 0xC3 if match[0][0] in "Ãã" else 0xC4
     return bytes([first, second]).decode()
-
-
-def _as_latin(match: re.Match[str]) -> str:
-    return match[0].encode("iso8859-5", "replace").decode("latin-1")

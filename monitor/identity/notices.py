@@ -2,8 +2,6 @@
 
 A notice is a paper of its own. The news is the change of the paper that it is about: withdrawn,
 or revised. Without that paper in the store the notice is news as itself.
-
-    Keyed, Decision ──> which of them are notices, and about what ──> Decision with its `effect`
 """
 
 from __future__ import annotations

@@ -168,7 +168,6 @@ class Rule:
 
 
 def judge(evidence: Evidence, odds: float) -> Verdict:
-    """Decide by the weighed evidence."""
     holding = [rule for rule in RULES if rule.holds(evidence)]
     if any(rule.contradicts(evidence) for rule in holding):
         odds = min(odds, 0.0) + CONTRADICTED

@@ -95,7 +95,7 @@ _QUESTION = {
 
 
 def contrary(ours: Iterable[str], theirs: Iterable[str]) -> bool:
-    """Say whether each says a word that is the contrary of one of the other."""
+    """Return whether each has a word that is the opposite of one of the other."""
     asked = {_QUESTION[word] for word in ours if word in _QUESTION}
     return bool(asked) and any(_QUESTION.get(word) in asked for word in theirs)
 

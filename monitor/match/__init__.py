@@ -1,11 +1,4 @@
-"""Topics: a language to write them in, and an index that finds the papers they match.
-
-language   text to tree
-meaning    what a tree means; the reference evaluation, explanations and scores
-index      thousands of topics on a batch of papers
-search     searching stored papers
-parts      the terms of a topic, and its words that no paper has
-"""
+"""Topics: a language to write them in, and an index that finds the papers they match."""
 
 from monitor.match.index import Match as Match
 from monitor.match.index import TopicIndex as TopicIndex

@@ -1,13 +1,4 @@
-"""Reading the words of a text: Unicode, LaTeX, mark-up, dashes, plurals and spellings.
-
-cleaning        removes control characters, extra spaces and placeholders; reads whole numbers
-folding         folds case, accents, LaTeX and tags for comparing; the key of a title
-lattice         splits a folded text into words
-person_names    splits a person's name into its parts
-plurals         one form for singular and plural
-spelling        one form for British and American spelling
-tables          reads the tables of this package
-"""
+"""Reading the words of a text: Unicode, LaTeX, mark-up, dashes, plurals and spellings."""
 
 from monitor.text.cleaning import MAX_DIGITS as MAX_DIGITS
 from monitor.text.cleaning import PLACEHOLDERS as PLACEHOLDERS

@@ -28,11 +28,8 @@ _CHARACTERS = str.maketrans(
         "&": " and ",
     }
 )
-
 _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]+")
-
 _ESCAPES = {**dict.fromkeys("\"'`^~=.-/()[]", ""), "&": " and ", "_": "_", "#": "#"}
-
 _BLOCK_TAGS = word_set("abstract br div h1 h2 h3 h4 li ol p sec title ul")
 
 # Letters without small forms and accents, which folding leaves as they are: Thai, Chinese,
@@ -63,9 +60,7 @@ _SPECIAL = re.compile(
 )
 # Every special character or command begins at one of these, unless there is an accent apart.
 _SPOT = re.compile(rf"[<&\\{{}}$]|[^\x00-\x7f{UNFOLDED_LETTERS}]")
-
 _APART = re.compile("[\u0300-\u036f\u3099\u309a]")
-
 
 # The rest of a text is not read, so that none takes unbounded time; the longest abstracts have a
 # tenth of it.
@@ -192,7 +187,6 @@ def title_key(title: str) -> str:
 
 # Where none of these is in a plain title, its key is its letters and digits.
 _KEY_SIGN = re.compile(r"[+#]|\d[\W_]+\d")
-
 _NOT_ALPHANUMERIC = bytes(byte for byte in range(128) if not chr(byte).isalnum())
 # The characters of a key, and the gap between two numbers, which separates them.
 _KEY_PART = re.compile(

@@ -40,8 +40,6 @@ TEXT_SYMBOLS = _words(
     "textellipsis … ldots … dots … copyright © textcopyright © pounds £ S § P ¶ "
     "textperiodcentered · textbullet • texttimes × textpm ± dag † LaTeX LaTeX TeX TeX BibTeX BibTeX"
 )
-
-
 GREEK = _words(
     "alpha α beta β gamma γ delta δ epsilon ε zeta ζ eta η theta θ iota ι kappa κ lambda λ mu μ "
     "nu ν xi ξ pi π rho ρ sigma σ tau τ upsilon υ phi φ chi χ psi ψ omega ω"
@@ -88,9 +86,6 @@ FOLDED_SIGNS = word_set(
     "wedge vee"
 )
 
-
-# ── accents and letters
-
 _ACCENT_MARKS = {**SIGN_ACCENTS, **WORD_ACCENTS}
 _LETTER = re.compile(r"\\(?P<name>ss|[ao]e|A[EA]|OE|aa|dh|DH|th|TH|dj|DJ|ng|NG|[oOlLij])"
                      r"(?:\{\}|\\?\s+(?![^\w{])|(?![A-Za-z]))")  # fmt: skip
@@ -113,8 +108,6 @@ def _add_accent(match: re.Match[str]) -> str:
     letter = (match["group"] or match["bare"]).lstrip("\\").translate(_DOTLESS)
     return letter + _ACCENT_MARKS[match["sign"] or match["word"]]
 
-
-# ── text of reference files
 
 _MATHS = re.compile(r"\\\$|\$\$?(?:\\.|[^$\\])+\$\$?|\\\((?:[^\\]|\\[^)]){1,500}\\\)", re.DOTALL)
 _ENSURED = re.compile(r"\\ensuremath\s*\{(?P<maths>(?:[^{}$]|\{[^{}$]{0,200}\}){1,500})\}")

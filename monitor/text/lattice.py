@@ -20,7 +20,6 @@ _SPACELESS = (
     "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30fa\u30fc-\u30ff"
     "\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff"
 )
-
 _LETTER = rf"(?:[^\W_{_SPACELESS}]|[\u0900-\u0963\u0966-\u0dff])"
 
 
@@ -50,7 +49,6 @@ def sign_pattern() -> re.Pattern[str]:
 
 
 _LONGEST_JOIN = 4
-
 # Longer than any name of a chemical: in a chain of more parts no parts are joined.
 _LONGEST_CHAIN = 100
 
@@ -106,7 +104,6 @@ def _lattice(folded: Folded) -> tuple[Word, ...]:
 _WITHIN_CHAINS = frozenset(
     b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-'_^.,+#"
 )
-
 _GAPS = bytes(code if code > 127 or code in _WITHIN_CHAINS else 32 for code in range(256))
 
 
@@ -129,7 +126,6 @@ _LETTERS_ALONE = bytes(
     code if code > 127 else ord(chr(code).lower()) if chr(code).isalnum() else 32
     for code in range(256)
 )
-
 _FALLS_AWAY = b"-'_^.,+#"
 
 

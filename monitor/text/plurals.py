@@ -50,21 +50,16 @@ _IRREGULAR = pairs(
 _OF_COMPOUNDS = {
     plural: noun for plural, noun in _IRREGULAR.items() if len(plural) > 5 and plural != "leaves"
 }
-
 _ENDS_OF_COMPOUNDS = frozenset(plural[-4:] for plural in _OF_COMPOUNDS)
-
 _LONGEST_END = max(map(len, _OF_COMPOUNDS))
-
 _SINGULAR = word_set(
     "aids alias always atlas bias canvas chaos cosmos debias diabetes does ethos goes hers https "
     "kansas lens mars news ours pancreas perhaps rabies sars series species texas theirs whereas"
 )
-
 _COUNTED_IN_ICS = word_set(
     "metrics topics heuristics characteristics critics statistics clinics logics fabrics "
     "rubrics epidemics comics lyrics mosaics antibiotics"
 )
-
 _ENDINGS = (
     ("yses", "ysis"),
     ("theses", "thesis"),

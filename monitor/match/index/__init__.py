@@ -221,7 +221,6 @@ class TopicIndex:
 
 
 def build_index(topics: Iterable[Topic]) -> TopicIndex:
-    """Return an index of topics by name."""
     return TopicIndex({topic.name: topic for topic in topics})
 
 

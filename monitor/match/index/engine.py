@@ -111,7 +111,6 @@ class PresentLeaves(NamedTuple):
     rows: Numbers
 
     def papers(self, leaf: int) -> list[int]:
-        """Return the papers that have a leaf."""
         bits = np.unpackbits(self.rows[self.row_of[leaf]].view(np.uint8), bitorder="little")
         papers: list[int] = np.flatnonzero(bits).tolist()
         return papers

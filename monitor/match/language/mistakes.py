@@ -104,8 +104,6 @@ def _as_x(phrase: str) -> str:
     return phrase[0] + "x" * (len(phrase) - 2) + phrase[-1]
 
 
-# ── keyboards, web pages and addresses ──────────────────────────────────────────────
-
 _FIELDS = "title|abstract|author|category|source|venue|announce"
 _TYPED = (
     Rule(
@@ -131,8 +129,6 @@ _TYPED = (
         "paper-monitor explain {match} looks a paper up",
     ),
 )
-
-# ── engines ─────────────────────────────────────────────────────────────────────────
 
 _NO_DATES = "a topic looks at new papers, whatever their date, language or type"
 _TAGS = (
@@ -188,8 +184,6 @@ _ENGINES = (
     ),
 )
 
-# ── operators ───────────────────────────────────────────────────────────────────────
-
 _DISTANCE = r"(?:(?:[OP]?NEAR|PRE|NEXT|[WN])/|NEAR:|ADJ|AROUND ?\()\d+\)?"
 _OPERATORS = (
     Rule(
@@ -221,8 +215,6 @@ _OPERATORS = (
     ),
 )
 
-# ── regular expressions and wildcards ───────────────────────────────────────────────
-
 # [Aa] and [sz], but not [gh]: neighbours in the alphabet name a bond (benzo[gh]perylene), and a
 # capital before a small letter an element ([Fe]hydrogenase).
 _NEIGHBOURS = "|".join(f"{a}{chr(ord(a) + 1)}" for a in ascii_lowercase[:-1])
@@ -247,8 +239,6 @@ _EXPRESSIONS = (
 )
 
 RULES = (*_TYPED, *_ENGINES, *_OPERATORS, *_EXPRESSIONS)
-
-# ── warnings ────────────────────────────────────────────────────────────────────────
 
 _SEPARATORS = ",;，；、"
 _PARTS = re.compile(rf"[\s{_SEPARATORS}&|+?$]+")

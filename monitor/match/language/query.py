@@ -141,9 +141,6 @@ def _is_stop_words(leaf: Leaf) -> bool:
     return all(not edge.prefix and edge.key in STOP_WORDS for edge in parts)
 
 
-# ── tree ────────────────────────────────────────────────────────────────────────────
-
-
 class _Parser:
     def __init__(self, token_list: Sequence[Token], synonyms: Synonyms) -> None:
         self.weights: dict[Leaf, float] = {}

@@ -55,11 +55,9 @@ class View:
                 return (self.paper.announce,) if self.paper.announce else ()
 
     def matching_authors(self, leaf: Author) -> list[str]:
-        """Return the authors, as written, that `leaf` matches."""
         return [written for written, names in self.authors if matches_author(leaf, names)]
 
     def matching_labels(self, leaf: Label) -> list[str]:
-        """Return the labels, as written, that `leaf` matches."""
         values = self.labels(leaf.field)
         if leaf.prefix:
             return [value for value in values if fold_label(value).startswith(leaf.value)]
