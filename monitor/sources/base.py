@@ -26,24 +26,14 @@ from monitor.model import (
     Rejected,
 )
 from monitor.sources.calendar import Calendar
-from monitor.sources.files import Found, documents_in, read_dump, read_file
+from monitor.sources.files import Found as Found
+from monitor.sources.files import documents_in as documents_in
+from monitor.sources.files import read_file as read_file
 from monitor.text import whole_number
 
 if TYPE_CHECKING:
     from monitor.http.client import HttpClient
     from monitor.http.response import Response
-
-__all__ = [
-    "Found",
-    "Source",
-    "SourceOptions",
-    "Terms",
-    "documents_in",
-    "failure",
-    "read_dump",
-    "read_file",
-    "reading",
-]
 
 MAX_DUMP_BYTES = 32 * 1024 * 1024 * 1024  # fetched; a local file may have any size
 

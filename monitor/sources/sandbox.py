@@ -56,9 +56,7 @@ NOTICES = (RETRACTION, CORRECTION, CONCERN)
 log = structlog.get_logger()
 
 
-def read(
-    source: Source, document: Document, seconds: float = SECONDS, memory: int = MEMORY_BYTES
-) -> Reading:
+def read(source: Source, document: Document, seconds: float = SECONDS) -> Reading:
     """Read a document as `source` does; DocumentError where it cannot be read within bounds.
 
     Runs of NUL bytes are rejected here; kinds that read dumps reject them as they read.
@@ -67,7 +65,7 @@ def read(
     if not source.reads_dumps():
         content, nulls = drop_nulls(document.content)
         document = replace(document, content=content) if nulls else document
-    reading = cast("Reading", ask(source, "read", document, seconds=seconds, memory=memory))
+    reading = cast("Reading", ask(source, "read", document, seconds=seconds))
     papers = normalise(reading.papers)
     return replace(reading, papers=papers, rejected=(*nulls, *reading.rejected))
 
@@ -98,12 +96,7 @@ def unattended_seconds(document: Document) -> float:
 
 
 def ask(
-    source: Source,
-    method: str,
-    document: Document,
-    *arguments: object,
-    seconds: float = SECONDS,
-    memory: int = MEMORY_BYTES,
+    source: Source, method: str, document: Document, *arguments: object, seconds: float = SECONDS
 ) -> object:
     """Return the result of a source's method, without a way to the network.
 
@@ -117,7 +110,7 @@ def ask(
         message = pickle.dumps(request, pickle.HIGHEST_PROTOCOL)
         excess = max(len(document.content) - LARGE_BYTES, 0)
         seconds += SECONDS_PER_MB * excess / 2**20
-        result = _ask_worker(message, seconds, memory + 8 * excess)
+        result = _ask_worker(message, seconds, MEMORY_BYTES + 8 * excess)
     if not isinstance(result, Failure):
         return result
     if result.trace:

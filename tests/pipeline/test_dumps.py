@@ -353,7 +353,7 @@ import sys
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from monitor.sources.base import read_dump
+from monitor.sources.files import read_dump
 from monitor.sources.jsonl.source import Jsonl
 
 source = Jsonl("all", Jsonl.Options(path="-"), None, lambda: datetime(2026, 1, 1, tzinfo=UTC))

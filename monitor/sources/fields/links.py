@@ -47,9 +47,9 @@ def without_tracking(link: str) -> str:
     return page + (f"?{kept}" if kept else "") + fragment_sign + fragment
 
 
-def first_link(links: Iterable[str], base: str = "") -> str:
+def first_link(links: Iterable[str]) -> str:
     """Return the first link that is one, or ""."""
-    return next(filter(None, (http_link(link, base) for link in links)), "")
+    return next(filter(None, (http_link(link, "") for link in links)), "")
 
 
 def normalise_link(link: str) -> str:
