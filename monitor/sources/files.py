@@ -69,10 +69,7 @@ def pattern_fault(pattern: str) -> str:
 
 
 def read_file(path: Path, name: str = "", within: Path | None = None) -> Document:
-    """Read a file as a document, dated by its modification time.
-
-    Raises FetchError if it cannot be read, or does not lie `within` a folder.
-    """
+    """Read a file, dated by its modification time; FetchError also where it leaves `within`."""
     with _open(path, within) as file, _faults_of(path):
         status = os.fstat(file.fileno())
         if status.st_size > MAX_FILE_BYTES:

@@ -172,10 +172,7 @@ def _people(fields: Fields, tags: Sequence[str]) -> tuple[str, ...]:
 
 
 def _date(fields: Fields) -> tuple[int | None, datetime | None]:
-    """Return the first date with a day or a month; else a year from any of them.
-
-    `PY  - 1948` with `DA  - July` is July 1948.
-    """
+    """Return the first date with a month, else a year: `PY  - 1948`, `DA  - July` is July 1948."""
     dates = [value for tag in _DATES for value in fields.get(tag, ()) if value]
     year = next((number for written in dates if (number := partial_date(written)[0])), None)
     days = (

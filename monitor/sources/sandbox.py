@@ -98,10 +98,7 @@ def unattended_seconds(document: Document) -> float:
 def ask(
     source: Source, method: str, document: Document, *arguments: object, seconds: float = SECONDS
 ) -> object:
-    """Return the result of a source's method, without a way to the network.
-
-    Raises DocumentError where there is none within bounds.
-    """
+    """Return the result of a source's method; DocumentError where there is none within bounds."""
     if len(document.content) <= MAX_BYTES_HERE:
         result = call(source, method, document, arguments)
     else:

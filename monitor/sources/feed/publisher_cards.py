@@ -48,7 +48,7 @@ _CNKI = re.compile(
 _AUTHORS_LABEL = "作者"
 MAX_LABEL = 40  # characters of mark-up in which the first label begins
 _TEXT_TAG = re.compile(r"</?text>")  # of RSSHub; no tag of HTML
-_FOOTNOTES = re.compile(r"\d+(?:[,，]\d+)*")
+_FOOTNOTES = re.compile(r"\d+(?:[,，]\d+)*")  # numbers of institutes
 _BETWEEN_CHINESE_NAMES = re.compile(r"[;；,，、]")
 MAX_PREFIX = 200  # characters within which an issue before an abstract is named
 _HEADING_FIRST = re.compile(r"\s*<(h\d|b|strong|p)>\s*abstract[\s:.]*</\1>", re.IGNORECASE)
@@ -101,10 +101,7 @@ class Card(msgspec.Struct, frozen=True, gc=False):
 
 
 def read_card(summary: str, content: str, names: Sequence[str], title: str) -> Card:
-    """Part the abstract of an entry from what its publisher put around it.
-
-    `summary` and `content` are mark-up, `names` those of the authors.
-    """
+    """Part the abstract in the mark-up of a summary or content from what is put around it."""
     if card := (
         _card_of_lines(summary, title) or _card_of_items(summary) or _card_of_labels(summary)
     ):
@@ -191,10 +188,7 @@ def _without_heading(markup: str) -> str:
 
 
 def bare_title(title: str, names: Sequence[str] = ()) -> tuple[str, str]:
-    """Return a title alone, and the authors that follow it (NBER) where they have no field.
-
-    What is put before it goes: "[ASAP]", or journal, volume and pages.
-    """
+    """Return a title without "[ASAP]" or an issue before it, and the authors after it (NBER)."""
     byline = _BYLINE.search(title) if " -- by " in title and not names else None
     title = title[: byline.start()] if byline else title
     issue = _ISSUE_BEFORE_TITLE.match(title) if ", Vol. " in title[:MAX_PREFIX] else None
@@ -229,10 +223,7 @@ def _card_of_labels(markup: str) -> Card | None:
 
 
 def _chinese_names(line: str) -> str:
-    """Return names with semicolons between them, or "" where spaces may be within names.
-
-    RSSHub puts spaces between names, and behind each the numbers of its institutes.
-    """
+    """Return names with semicolons between them; "" where RSSHub's spaces may be within names."""
     line = _FOOTNOTES.sub("", line)
     words = line.split()
     if len(words) == 1 or _BETWEEN_CHINESE_NAMES.search(line):

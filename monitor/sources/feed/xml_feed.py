@@ -231,11 +231,8 @@ def _identifiers(item: Any) -> Iterator[str]:
 
 
 def _date(item: Any, name: str) -> datetime | None:
-    """A date, None for a year alone; `dict.get`, since feedparser's own falls back.
-
-    What feedparser cannot read, or takes for another day, is read as people write it.
-    """
-    text = str(dict.get(item, name) or "").strip()
+    """Return a date, read as people write it where feedparser cannot or makes up a day."""
+    text = str(dict.get(item, name) or "").strip()  # its own `get` takes other fields, too
     at = dict.get(item, f"{name}_parsed")
     if isinstance(at, struct_time) and not _MISREAD_DATE.match(text):
         with suppress(ValueError):

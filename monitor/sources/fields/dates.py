@@ -102,10 +102,7 @@ def within_print_era(at: datetime | None, now: datetime) -> datetime | None:
 
 
 def long_over(year: int | None, now: datetime) -> datetime | None:
-    """Return the first day of a year that ended over 100 days ago, else None.
-
-    A year alone names no day of publication, but a paper of such a year is certainly old.
-    """
+    """Return the first day of a year that ended over 100 days ago: its papers are certainly old."""
     if year is None or datetime(year, 12, 31, tzinfo=UTC) >= now - LONG_OVER_AFTER:
         return None
     return within_print_era(Bound(year, 1, 1, tzinfo=UTC), now)

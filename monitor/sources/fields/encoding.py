@@ -24,7 +24,7 @@ _MARKS = (
 SAMPLE = 100_000
 _FOREIGN = re.compile(r"[^\x00-\x7f\ufffd]")
 _MARKUP = re.compile(r"\s*<(?:!doctype|html\b|\?xml|rss\b|feed\b)", re.IGNORECASE)
-_NULLS = re.compile(r"\0{16,}")
+_NULLS = re.compile(r"\0{16,}")  # a crash leaves them between good records
 _SHOWN = bytes(code for code in range(256) if code >= 32 or 9 <= code <= 13)
 
 
@@ -70,10 +70,7 @@ def decode_line(line: bytes) -> str:
 
 
 def looks_binary(text: str) -> bool:
-    """Whether a decoded text is none: over one in a hundred are control characters.
-
-    Runs of NUL characters do not count: a crash leaves them between good records.
-    """
+    """Whether over one character in a hundred is a control character, without runs of NUL."""
     text = _NULLS.sub("", text)
     return len(text.encode(errors="replace").translate(None, _SHOWN)) * 100 > len(text)
 

@@ -43,10 +43,7 @@ _NOTE_NUMBER = re.compile(r"<sup\b[^<>]{0,100}>[^<>]{0,40}</sup>")
 
 
 def text(markup: str) -> str:
-    """Return clean text: without tags, scripts and styles, and with entities decoded once.
-
-    What merely looks like a tag ("p<0.05", "a<b") is kept.
-    """
+    """Return clean text without tags ("p<0.05" has none), with entities decoded once."""
     if not markup:
         return ""
     if "<" in markup and _TAG.search(markup):

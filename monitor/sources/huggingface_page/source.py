@@ -108,10 +108,7 @@ class HuggingFacePage(Source):
 def split_lists(
     blocks: Sequence[Block], latest: date, with_cards: bool
 ) -> Iterator[tuple[ListedDay | None, Sequence[Block]]]:
-    """Split blocks at headers, which may be repeated where files were joined.
-
-    Yields the date of each list, and its blocks.
-    """
+    """Yield the date and the blocks of each list; headers repeat where files were joined."""
     day: ListedDay | None = None
     run: list[Block] = []
     position = last_end = 0
@@ -179,14 +176,11 @@ def _listed_day(block: Block, latest: date) -> ListedDay | None:
 
 
 def to_date(match: re.Match[str], latest: date) -> date | None:
-    """Return a date; one without a year is in the latest year that makes it no later than `latest`.
-
-    A 29 February is found within eight years, also around 2100.
-    """
+    """Return a date; without a year, the last one that is no later than `latest`."""
     if match["year"]:
         at = day_of(match["year"], match["month"], match["day"])
         return at.date() if at and at.date() <= latest + timedelta(days=2) else None
-    for year in range(latest.year, max(latest.year - 9, 0), -1):
+    for year in range(latest.year, max(latest.year - 9, 0), -1):  # no 29 February in 2100
         at = day_of(str(year), match["month"], match["day"])
         if at and at.date() <= latest:
             return at.date()
