@@ -25,6 +25,8 @@ _VENUES = (
 
 
 class OpenAlexOptions(FilterOptions):
+    """`query` is free text; `filter` as the API writes it, such as "type:article"."""
+
     api_key: SecretStr = SecretStr("")
     overlap_days: int = Field(default=30, ge=1, le=365)
 
