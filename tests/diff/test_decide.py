@@ -158,10 +158,8 @@ def test_a_repeat_within_one_reading_is_known():
 
 def test_a_repeat_of_a_stored_paper_within_one_reading_is_that_paper():
     stored = candidate(Paper(TITLE, ABSTRACT), "title")
-    one, two = (
-        with_keys(Paper(TITLE, ABSTRACT, url="https://e.org/1")),
-        with_keys(Paper(TITLE, ABSTRACT)),
-    )
+    one = with_keys(Paper(TITLE, ABSTRACT, url="https://e.org/1"))
+    two = with_keys(Paper(TITLE, ABSTRACT))
     decisions = decide_chunk([one, two], [(stored,), ()], DecisionContext(NOW))
     assert [(d.paper_id, d.earlier_in_chunk) for d in decisions] == [(7, None), (7, None)]
 

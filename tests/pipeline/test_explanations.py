@@ -3,16 +3,8 @@
 from __future__ import annotations
 
 from monitor.match import TopicIndex
-from monitor.model import Paper
 from monitor.pipeline.compose import cached_explain
 from tests.match import duel
-
-
-def test_an_explanation_is_worked_out_once() -> None:
-    explain = cached_explain(TopicIndex({"t": "agent"}).why)
-    first = explain("t", Paper("Agents", raw_id="1"), ("a",))
-    assert first[0].words == ("Agents",)
-    assert explain("t", Paper("Agents", raw_id="2"), ["a"]) is first
 
 
 def test_explanations_are_those_of_the_index() -> None:

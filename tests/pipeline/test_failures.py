@@ -16,10 +16,11 @@ from monitor.errors import StoreError
 from monitor.model import DeliveryState, Digest, Templates
 from monitor.pipeline import flow
 from monitor.pipeline.freeze import render_again
+from monitor.pipeline.ingest import is_due
 from monitor.store.digests import deliveries, freeze_digest
 from monitor.store.engine.database import Database
 from monitor.store.sources import runs
-from tests.house import AGENTS, BANDITS, FOLDING, House, newest_digest
+from tests.house import AGENTS, BANDITS, FOLDING, House
 from tests.servers.smtp import ScriptedSmtp
 
 SECOND = (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent.")
@@ -118,23 +119,6 @@ def test_a_recipient_who_left_meanwhile_gets_nothing(both: House, smtp: Scripted
     retry(both, "2026-11-21")
     assert mails(smtp) == ["=?utf-8?q?1_paper=3A_agents_1_=C2=B7_21_Nov?="]
     assert mails(smtp, "bob@example.org") == []
-
-
-def test_when_all_channels_fail_nothing_is_frozen_and_it_is_composed_again(
-    both: House, smtp: ScriptedSmtp
-):
-    failed: dict[str, Exception] = {}
-    with broken(Pages), broken(Mail), both.opened() as app:
-        assert app.once.digest(on_failure=failed.__setitem__) == []
-        with app.runtime.database.reading() as tx:
-            assert newest_digest(tx) is None
-    assert failed.keys() == {"lab"}
-    assert "subscription lab has not been composed" in both.problems()[0]
-    both.run()
-    assert (mails(smtp), pages(both)) == (
-        ["=?utf-8?q?1_paper=3A_agents_1_=C2=B7_21_Nov?="],
-        ["2026-11-21.html"],
-    )
 
 
 def test_a_template_that_fails_on_a_digest_is_a_problem_until_it_works(house: House):
@@ -257,8 +241,6 @@ def test_looks_that_find_nothing_do_not_fill_the_store(house: House):
 
 
 def test_a_folder_is_due_within_a_minute_of_looks_every_twenty_seconds(house: House):
-    from monitor.pipeline.ingest import is_due
-
     house.ingest()
     with house.opened() as app:
         waited = 0

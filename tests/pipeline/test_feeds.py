@@ -97,11 +97,6 @@ def test_F16_a_server_learns_whom_to_write_to(fed: House, web: MisbehavingServer
     assert web.requests[0].headers["user-agent"].endswith(" (+ops@example.org)")
 
 
-def test_an_empty_feed_is_a_success(fed: House, web: MisbehavingServer):
-    serve(web, feed())
-    assert one(fed) == ("ok", 0, 0)
-
-
 def test_an_old_paper_that_appears_later_is_older_and_no_news_unless_asked_for(
     fed: House, web: MisbehavingServer
 ):

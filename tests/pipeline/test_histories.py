@@ -221,9 +221,9 @@ HISTORIES = st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 2)), max_s
 ASKED = int(os.environ.get("HISTORIES", 0))
 
 
-def lived(store: Database, most: int) -> None:
+def test_no_history_announces_a_work_twice_or_loses_one(store: Database) -> None:
     @settings(
-        max_examples=ASKED or most,
+        max_examples=ASKED or (60 if store.dialect == "sqlite" else 12),
         deadline=None,
         database=None,
         derandomize=not ASKED,
@@ -234,7 +234,3 @@ def lived(store: Database, most: int) -> None:
         check(store, steps)
 
     live()
-
-
-def test_no_history_announces_a_work_twice_or_loses_one(store: Database) -> None:
-    lived(store, 60 if store.dialect == "sqlite" else 12)

@@ -91,15 +91,6 @@ def test_a_fault_in_our_own_code_is_that_documents_fault_alone(house: House, mon
     assert "ZeroDivisionError" in run.error
 
 
-def test_the_first_reading_of_a_baseline_source_is_stored_silently(house: House):
-    house.settings["sources"]["page"]["first_run"] = "baseline"
-    house.add("a.txt", AGENTS)
-    assert house.ingest()[0].new == 1
-    assert house.next_morning() == {"lab": 0}
-    house.add("b.txt", (AGENTS[0] + " Again", BANDITS[1] + " By a language agent."))
-    assert house.next_morning() == {"lab": 1}
-
-
 def test_a_first_reading_lasts_until_a_whole_pass_has_read_something(house: House):
     """A folder that is empty yet, or half filled, is no first reading of a baseline."""
     house.settings["sources"]["page"]["first_run"] = "baseline"

@@ -117,15 +117,6 @@ def test_a_store_is_made_where_there_is_none_or_an_empty_file(tmp_path: Path, pl
     store.close()
 
 
-def test_opening_an_up_to_date_store_needs_no_alembic(url: str) -> None:
-    run(
-        "import sys; from monitor.store.engine.opening import open_store;"
-        "open_store(sys.argv[1]).close();"
-        "assert 'alembic' not in sys.modules and 'pydantic' not in sys.modules",
-        url,
-    )
-
-
 @pytest.mark.parametrize(
     ("url", "said"),
     [

@@ -230,9 +230,11 @@ def is_as(delivery: Delivery, state: DeliveryState, handed_off_at: datetime | No
     return now == (state, handed_off_at, False)
 
 
-def hand_off_again(store: Database, id: int) -> Delivery:
-    assert writing(store, outbox.hand_off_again, id, NOW)
-    return one(store, id)
+def to_be_handed_off_again(store: Database) -> Delivery:
+    """A delivery that may have arrived and waits for its one further hand-off."""
+    lost = sent(store, DeliveryState.UNKNOWN)
+    assert writing(store, outbox.hand_off_again, lost.id, NOW)
+    return lost
 
 
 def attempt(store: Database, id: int, outcome: Outcome, *, handed_off: bool = True) -> Delivery:
@@ -262,15 +264,15 @@ def test_the_moment_of_the_first_unclear_hand_off_is_remembered(
         lost = one(store, claimed.id)
         assert (lost.handed_off_at, lost.resent) == (NOW, is_again)
         if not is_again:
-            assert hand_off_again(store, lost.id).state is DeliveryState.RETRY
+            assert writing(store, outbox.hand_off_again, lost.id, NOW)
+            assert one(store, lost.id).state is DeliveryState.RETRY
 
 
 @pytest.mark.parametrize("handed_off", [False, True])
 def test_a_refused_attempt_does_not_use_up_the_one_further_hand_off(
     store: Database, handed_off: bool
 ) -> None:
-    lost = sent(store, DeliveryState.UNKNOWN)
-    hand_off_again(store, lost.id)
+    lost = to_be_handed_off_again(store)
     for _ in range(3):
         lost = attempt(store, lost.id, Outcome(DeliveryState.RETRY, "450"), handed_off=handed_off)
         assert is_as(lost, DeliveryState.RETRY, NOW)
@@ -286,8 +288,7 @@ def test_what_is_found_not_to_have_arrived_is_as_never_handed_off(store: Databas
 
 
 def test_what_is_given_up_is_unknown_and_a_person_may_have_it_sent(store: Database) -> None:
-    lost = sent(store, DeliveryState.UNKNOWN)
-    hand_off_again(store, lost.id)
+    lost = to_be_handed_off_again(store)
     assert writing(store, outbox.give_up, lost.id, "given up", NOW)
     assert not writing(store, outbox.give_up, lost.id, "given up", NOW)
     given_up = writing(store, deliveries.get, lost.id)
@@ -301,8 +302,7 @@ def test_what_is_given_up_is_unknown_and_a_person_may_have_it_sent(store: Databa
 def test_what_waits_to_be_handed_off_once_more_can_be_settled_and_tried_now(
     store: Database,
 ) -> None:
-    lost = sent(store, DeliveryState.UNKNOWN)
-    hand_off_again(store, lost.id)
+    lost = to_be_handed_off_again(store)
     assert [d.id for d in writing(store, outbox.list_uncertain)] == [lost.id]
     assert [d.id for d in writing(store, outbox.to_hand_off_again)] == [lost.id]
     writing(store, outbox.retry, lost.id, NOW + DAY)

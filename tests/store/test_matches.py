@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 import sqlalchemy as sa
 
-from monitor.model import ChangeKind, Decision, DeliveryState, IncomingPaper, MatchRow, Topic
+from monitor.model import ChangeKind, Decision, IncomingPaper, MatchRow, Topic
 from monitor.store.engine.database import Database
 from monitor.store.papers import write_papers
 from monitor.store.topics import matches
@@ -14,7 +14,6 @@ from tests.store.scenes import (
     NOW,
     arrive,
     arxiv,
-    attempt,
     claim,
     digest,
     freeze,
@@ -199,26 +198,6 @@ def test_only_news_of_the_last_90_days_is_reopened(store: Database) -> None:
     match(store, id, revision=2)
     ingest(store, known(id, arxiv("1")), source="b")
     assert waiting(store) == [(id, 2, ChangeKind.REVISED)]
-
-
-def test_a_topic_hears_of_a_paper_whose_words_come_later_and_nobody_hears_twice(
-    store: Database,
-) -> None:
-    watch(store, "t", "words")
-    subscribe(store, "ada", topics=["t"])
-    subscribe(store, "ada", "lab", topics=["t", "words"])
-    id = met_topics(store, arxiv("1"))
-    freeze(store, digest(unsent(store)))
-    attempt(store, DeliveryState.SENT)
-    ingest(store, known(id, arxiv("1", abstract="words")), now=LATER)
-    assert waiting(store) == [(id, 1, ChangeKind.NEW)]
-    match(store, id)
-    match(store, id, topic="words")
-    assert unsent(store, "ada") == []
-    assert [(news.topic, news.change.kind) for news in unsent(store, "lab")] == [
-        ("t", ChangeKind.NEW),
-        ("words", ChangeKind.NEW),
-    ]
 
 
 def test_the_reopened_are_found_in_few_statements_however_many(store: Database) -> None:

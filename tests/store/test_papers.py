@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from monitor.model import ChangeKind, Decision, EarlierText, Paper, SightingText
 from monitor.store import retention
 from monitor.store.engine import sql
-from monitor.store.engine.database import Database, Transaction
+from monitor.store.engine.database import Database
 from monitor.store.papers import candidates, paper_index, papers, sightings, write_papers
 from monitor.store.topics import matches
 from tests.patience import PATIENCE, at_once
@@ -284,22 +284,6 @@ def test_two_ingests_never_both_insert_a_paper(store: Database) -> None:
     names = reading(store, sightings.sources, range(100))
     assert len(names) == 10
     assert set(names.values()) == {("s0", "s1", "s2", "s3")}
-
-
-def changes(tx: Transaction) -> int:
-    return tx.exec_driver_sql("SELECT total_changes()").scalar()
-
-
-def test_a_text_is_written_only_when_it_changes(sqlite: Database) -> None:
-    record = arxiv("1", authors=("Ada Lovelace",), year=2026)
-    [id] = ingest(sqlite, new(record))
-    with sqlite.writing() as tx:
-        before = changes(tx)
-        sightings.write(tx, "feed", "", [id], [new(record)], NOW)
-        assert changes(tx) == before + 1  # of the sighting alone
-        other = replace(record, paper=replace(record.paper, venue="Journal of Sand"))
-        sightings.write(tx, "feed", "", [id], [new(other)], NOW)
-        assert changes(tx) == before + 3
 
 
 def test_the_text_of_a_record_moves_to_another_paper(store: Database) -> None:
