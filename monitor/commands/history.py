@@ -20,7 +20,7 @@ DAYS = 90
 DAY = timedelta(days=1)
 
 
-def count_of_source(runtime: Runtime, source: str, days: int = DAYS) -> tuple[DayCount, ...]:
+def count_of_source(runtime: Runtime, source: str) -> tuple[DayCount, ...]:
     """Return how many papers a configured source had on each day, and usually has, oldest first.
 
     The days are the source's own. Nothing for a source whose first reading is not complete.
@@ -32,13 +32,13 @@ def count_of_source(runtime: Runtime, source: str, days: int = DAYS) -> tuple[Da
     if first is None:
         return ()
     now = runtime.clock.now()
-    return compare_days(stored, day_of(first, calendar), now, calendar, days)
+    return compare_days(stored, day_of(first, calendar), now, calendar, DAYS)
 
 
-def count_of_topic(runtime: Runtime, topic: str, days: int = DAYS) -> tuple[DayCount, ...]:
+def count_of_topic(runtime: Runtime, topic: str) -> tuple[DayCount, ...]:
     """Return how many papers were news for a topic on each UTC day since its first match."""
     today = runtime.clock.now().astimezone(UTC).date()
-    begin = today - DAY * (days - 1)
+    begin = today - DAY * (DAYS - 1)
     with runtime.database.reading() as tx:
         moments = matches.moments(tx, topic, datetime.combine(begin, time(), UTC))
     counts = Counter(day for _, day in {(paper_id, at.date()) for paper_id, at in moments})
@@ -46,7 +46,7 @@ def count_of_topic(runtime: Runtime, topic: str, days: int = DAYS) -> tuple[DayC
 
 
 RECENT = timedelta(days=30)
-RUNS = 20
+RUNS = 50
 UNDECIDED = 20
 
 
@@ -58,21 +58,18 @@ class SourceHistory:
     has the first few); `incidents` were open in that time.
     """
 
-    source: str
     runs: tuple[Run, ...]
     faulty: tuple[Run, ...]
     incidents: tuple[Incident, ...]
     undecided: tuple[UndecidedRecord, ...]
 
 
-def source_history(runtime: Runtime, source: str, limit: int = RUNS) -> SourceHistory:
-    """Return what became of the last runs of a source."""
+def source_history(runtime: Runtime, source: str) -> SourceHistory:
     since = runtime.clock.now() - RECENT
     with runtime.database.reading() as tx:
         return SourceHistory(
-            source,
-            runs=tuple(runs.latest(tx, source, limit)),
-            faulty=tuple(runs.latest(tx, source, limit, only_faulty_since=since)),
+            runs=tuple(runs.latest(tx, source, RUNS)),
+            faulty=tuple(runs.latest(tx, source, RUNS, only_faulty_since=since)),
             incidents=tuple(stored_incidents.of_subject(tx, incidents.source(source), since)),
             undecided=tuple(undecided.listing(tx, UNDECIDED, source)),
         )

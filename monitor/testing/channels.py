@@ -6,8 +6,7 @@
         kind = Pigeon
         settings = {"loft": "roof"}
 
-This tests what needs no service. Override `working` and `failing`, which open a channel whose
-service works or fails, to test sending as well.
+Override `working` and `failing` to test sending as well.
 """
 
 from __future__ import annotations

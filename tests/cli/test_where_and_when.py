@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from monitor.app import open_app
@@ -12,20 +10,13 @@ from tests.cli.conftest import Say
 from tests.house import AGENTS, House
 
 
-@pytest.fixture
-def other(house: House) -> Path:
-    """Another configuration, in a folder of its own, without papers."""
-    folder = house.folder / "other"
-    folder.mkdir()
-    (folder / "dumps").mkdir()
-    moved = house.write().rename(folder / "other.yaml")
-    with open_app(load(moved), house.clock):
-        return moved
-
-
 def test_the_environment_says_which_and_the_option_says_it_louder(
-    lived: House, other: Path, say: Say, monkeypatch: pytest.MonkeyPatch
+    lived: House, say: Say, monkeypatch: pytest.MonkeyPatch
 ):
+    (lived.folder / "other" / "dumps").mkdir(parents=True)
+    other = lived.write().rename(lived.folder / "other" / "other.yaml")
+    with open_app(load(other), lived.clock):
+        pass  # creates a store without papers
     monkeypatch.setenv("PAPER_MONITOR_CONFIG", str(other))
     assert say("papers", "--json").json["papers"] == []
     assert len(say("papers", "--json", "-c", "monitor.yaml").json["papers"]) == 2

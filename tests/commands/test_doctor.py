@@ -139,32 +139,28 @@ def test_the_store_and_the_configuration_are_looked_at() -> None:
 
 
 @pytest.mark.parametrize(
-    "scopes, ok", [("chat:write,channels:history", True), ("channels:read", False), (None, True)]
+    ("scopes", "app_token", "posts", "listens", "says"),
+    [
+        ("chat:write,channels:history", APP_TOKEN, True, True, "Socket Mode can connect"),
+        ("channels:read", APP_TOKEN, False, True, "chat:write"),
+        (None, "xapp-old", True, False, "slack.app_token is wrong"),
+    ],
 )
-def test_a_token_that_may_not_post_is_said(
-    house: House, slack: SlackServer, scopes: str | None, ok: bool
+def test_whether_slack_takes_digests_and_whether_it_gives_answers_are_said(
+    house: House,
+    slack: SlackServer,
+    scopes: str | None,
+    app_token: str,
+    posts: bool,
+    listens: bool,
+    says: str,
 ) -> None:
     slack.scopes = scopes
-    house.settings["slack"] = {"token": TOKEN, "base_url": slack.base_url}
-    house.settings["channels"]["team"] = {"kind": "slack", "channel": "C0PAPERS1"}
-    check = examined(house)["channel team"]
-    assert check.ok is ok
-    assert ok or "chat:write" in check.message
-
-
-@pytest.mark.parametrize(
-    "token, says", [(APP_TOKEN, "can connect"), ("xapp-old", "slack.app_token is wrong")]
-)
-def test_whether_socket_mode_can_connect_is_said(
-    house: House, slack: SlackServer, token: str, says: str
-) -> None:
-    """A fault of it is none of the channel's: digests are still posted."""
-    house.settings["slack"] = {"token": TOKEN, "base_url": slack.base_url, "app_token": token}
+    house.settings["slack"] = {"token": TOKEN, "base_url": slack.base_url, "app_token": app_token}
     house.settings["channels"]["team"] = {"kind": "slack", "channel": "C0PAPERS1"}
     checks = examined(house)
-    assert says in checks["slack answers"].message and token not in str(checks)
-    assert checks["slack answers"].ok is (token == APP_TOKEN)
-    assert checks["channel team"].ok
+    assert (checks["channel team"].ok, checks["slack answers"].ok) == (posts, listens)
+    assert says in str(checks) and app_token not in str(checks)
 
 
 def test_a_killed_worker_is_no_fault_while_another_does_its_work(house: House) -> None:

@@ -63,7 +63,7 @@ def test_what_is_split_keeps_what_was_sent_and_takes_its_own_text(app: App) -> N
     assert tell(store, now=NOW + 2 * DAY) == []
 
 
-def test_what_is_split_is_never_joined_again_by_a_reading(app: App) -> None:
+def test_what_is_split_is_joined_again_by_no_reading_but_by_a_later_word(app: App) -> None:
     store = app.runtime.database
     read(store, "a", LINKED)
     read(store, "b", WITH_DOI)
@@ -72,16 +72,9 @@ def test_what_is_split_is_never_joined_again_by_a_reading(app: App) -> None:
     read(store, "c", replace(LINKED, raw_id="c1"))
     assert ids(store) == [1, 2]
     assert tell(store) == [1, 2], "nothing was sent of either before"
-
-
-def test_a_later_word_replaces_the_one_before(app: App) -> None:
-    store = app.runtime.database
-    read(store, "a", LINKED)
-    read(store, "b", WITH_DOI)
-    split(app.runtime, "1", ["b"])
     merge(app.runtime, ["1", "2"])
     assert ids(store) == [1]
-    read(store, "c", replace(LINKED, raw_id="c1"))
+    read(store, "d", replace(LINKED, raw_id="d1"))
     assert ids(store) == [1]
     assert {one.verdict for one in explain(app.runtime, "1").rulings} == {"same"}
 

@@ -32,9 +32,9 @@ def lived(house: House, fresh: dict[date, int], *, unasked: tuple[date, ...] = (
         tx.execute(sa.insert(schema.source_day), [{"source": "page"} | row for row in rows])
 
 
-def of_source(house: House, days: int = 90) -> dict[date, DayCount]:
+def of_source(house: House) -> dict[date, DayCount]:
     with house.opened() as app:
-        return {one.day: one for one in count_of_source(app.runtime, "page", days)}
+        return {one.day: one for one in count_of_source(app.runtime, "page")}
 
 
 def test_a_source_beside_what_its_weekdays_bring(house: House) -> None:
@@ -47,7 +47,6 @@ def test_a_source_beside_what_its_weekdays_bring(house: House) -> None:
     assert found[TODAY] == DayCount(TODAY, 0)  # a Saturday, on which nothing ever comes
     # The first reading brought years; it is no day like others.
     assert min(found) == TODAY - 69 * DAY and max(found) == TODAY
-    assert len(of_source(house, 7)) == 7
     assert [day for day, one in found.items() if one.is_thin] == [empty, thin]
     assert (found[thin].papers, found[empty].papers, found[gap].papers) == (3, 0, None)
     # Eight of thirty are more than a quarter.
@@ -82,7 +81,6 @@ def test_the_days_of_a_topic_begin_with_its_first_match(house: House) -> None:
     with house.opened() as app:
         found = count_of_topic(app.runtime, "agents")
         assert [(one.day.day, one.papers) for one in found] == [(21, 1), (22, 0), (23, 1)]
-        assert [one.papers for one in count_of_topic(app.runtime, "agents", 1)] == [1]
         assert count_of_topic(app.runtime, "none") == ()
 
 

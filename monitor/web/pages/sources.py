@@ -14,7 +14,6 @@ from monitor.web.plots import plot_days
 from monitor.web.routes import Routes
 from monitor.web.site import PAGES, Visit
 
-RUNS = 50
 # Sources on a page: each may have an error.
 PAGE = 120
 
@@ -36,7 +35,7 @@ def one_source(visit: Visit) -> Response:
         raise HTTPException(404, f"There is no source “{name}”.")
     source = runtime.sources[name]
     days_in = source.calendar.zone if source.calendar else "UTC"
-    history = source_history(runtime, name, RUNS)
+    history = source_history(runtime, name)
     with runtime.database.reading() as tx:
         last = runs.last_start(tx, name)
     return visit.show(
