@@ -30,7 +30,9 @@ def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
 
             warnings = (*warnings, *topic_warnings(settings))
     except ConfigError as fault:
-        faults = fault.faults
+        from monitor.commands.topic_width import explain_parked_faults
+
+        faults = explain_parked_faults(config, fault.faults)
     print_faults(warnings, "bold yellow")
     if faults and not as_json:
         print_faults(faults, "bold red")
