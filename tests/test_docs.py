@@ -48,7 +48,7 @@ def settings() -> list[str]:
 EXPLAINED = [
     *(("errors.md", f"`{name}`") for name in error_names()),
     *(("errors.md", f"\n| `{word}` |") for word in [*RunOutcome, *DeliveryState]),
-    *(("configuration.md", f"`{name}") for name in settings()),
+    *(("configuration.md", f"`{name}`") for name in settings()),
     *(("configuration.md", f"`{word}`") for word in [*FirstRun, *ChangeKind]),
     *(("sources.md", f"## `{kind}`") for kind in plugins.SOURCES),
     *(("channels.md", f"`{kind}`") for kind in plugins.CHANNELS),
@@ -93,7 +93,7 @@ def test_every_file_that_is_named_exists(path: Path):
         assert (ROOT / file).exists() or (path.parent / file).exists(), file
 
 
-@pytest.mark.parametrize("path", [ROOT / "README.md", *PAGES], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*ROOT.glob("*.md"), *PAGES], ids=lambda path: path.name)
 def test_no_line_is_too_long_to_read(path: Path):
     lines = path.read_text(encoding="utf-8").splitlines()
     assert [number for number, line in enumerate(lines, 1) if len(line) > 200] == []

@@ -24,7 +24,10 @@ EXPECTED = [
 ]
 
 
-def with_seeds(house: House) -> House:
+@pytest.fixture
+def seeded(house: House, url: str) -> House:
+    """An installation that reads the dumps, on either store."""
+    house.settings["store"] = url
     seeds = resource("seeds")
     house.settings["sources"]["page"]["path"] = str(seeds / "*.txt")
     house.settings["topics"] = {
@@ -34,16 +37,8 @@ def with_seeds(house: House) -> House:
     return house
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def any_house(request: pytest.FixtureRequest, house: House) -> House:
-    """The same installation, on either store."""
-    if request.param == "postgresql":
-        house.settings["store"] = request.getfixturevalue("postgres_url")
-    return house
-
-
-def test_the_seeds_in_the_order_of_their_names(any_house: House):
-    house = with_seeds(any_house)
+def test_the_seeds_in_the_order_of_their_names(seeded: House):
+    house = seeded
     runs = house.ingest()
     assert [(run.document, run.seen, run.new, run.known) for run in runs] == EXPECTED
     assert [(run.revised, run.rejected) for run in runs] == [(0, 0)] * 4
@@ -53,9 +48,9 @@ def test_the_seeds_in_the_order_of_their_names(any_house: House):
 
 
 def test_each_subscriber_gets_every_matched_paper_once_by_mail_and_slack(
-    any_house: House, smtp: ScriptedSmtp, slack: SlackServer
+    seeded: House, smtp: ScriptedSmtp, slack: SlackServer
 ):
-    house = with_seeds(any_house)
+    house = seeded
     house.by_mail(smtp.port, "ada@example.org", "grace@example.org")
     house.settings["slack"] = {"token": TOKEN, "base_url": slack.base_url}
     house.settings["channels"] = {"lab-slack": {"kind": "slack", "channel": "#papers"}}

@@ -133,16 +133,6 @@ def test_pages_are_plain() -> None:
     assert {name: words for name, words in hits.items() if words} == {}
 
 
-def test_no_line_of_a_page_is_too_long() -> None:
-    long = [
-        f"{path.name}:{number}"
-        for path in PAGES
-        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
-        if len(line) > 200
-    ]
-    assert long == []
-
-
 def test_what_is_not_plain_is_noticed() -> None:
     assert unwanted("the operator is told once; the topic meets 5 papers") == [
         "“is told”: write is notified",

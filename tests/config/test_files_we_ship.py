@@ -1,4 +1,4 @@
-"""The files that come with Paper Monitor: the starter, the demo's, the schema, the page of docs."""
+"""The files that come with Paper Monitor: the starter, the demo's, the schema."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from monitor import config
-from monitor.config.settings import KINDS, SECTIONS, General
 from monitor.resources import resource
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -61,21 +60,3 @@ def test_the_schema_takes_the_files_we_ship() -> None:
     assert not check.is_valid({"topics": {"t": {"querry": "x"}}})
     assert not check.is_valid({"stroe": "x"})
     assert check.is_valid({"sources": {"s": {"kind": "from-a-package", "anything": 1}}})
-
-
-def _settings() -> set[str]:
-    """Every setting there is, by its name in the file."""
-    shape = config.schema()["properties"]
-    entries = [shape[section] for section in ("topics", "subscriptions")]
-    models = [entry["additionalProperties"] for entry in entries]
-    models += [shape[section] for section in ("operator", "smtp", "slack")]
-    names = {name for model in models for name in model["properties"]}
-    for kinds in KINDS.values():
-        for kind in kinds.built_in:
-            names |= set(kinds.load(kind).Options.model_fields)
-    return names | set(General.model_fields) | set(SECTIONS) | {"include", "every", "first_run"}
-
-
-@pytest.mark.parametrize("name", sorted(_settings()))
-def test_every_setting_is_in_the_docs(name: str) -> None:
-    assert f"`{name}`" in (DOCS / "configuration.md").read_text(encoding="utf-8")

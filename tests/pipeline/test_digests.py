@@ -12,7 +12,6 @@ from msgspec import structs
 
 from monitor.cli.previews import dry_run
 from monitor.clocks import clock_ahead
-from monitor.errors import UsageError
 from monitor.model import ChangeKind, Digest, Revision, Topic
 from monitor.pipeline.cleanup import upkeep
 from monitor.pipeline.compose import compose, rehearse
@@ -161,11 +160,6 @@ def test_early_with_nothing_to_tell_leaves_the_next_period_alone(house: House):
     house.add("a.txt", AGENTS)
     house.clock.move(hours=3)
     assert house.run() == {"lab": 1}
-
-
-def test_an_unknown_subscription_is_refused_by_name(house: House):
-    with house.opened() as app, pytest.raises(UsageError, match="lab"):
-        app.once.digest(["lob"])
 
 
 def test_immediately_is_an_alert_as_soon_as_a_paper_is_in(house: House):

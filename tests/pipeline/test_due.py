@@ -2,42 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from hypothesis import given, settings
-
-from monitor.config import SubscriptionSettings
-from monitor.digest.schedule import latest_due, parse_schedule
-from monitor.pipeline.compose import compose, find_chunks, find_next_due
+from monitor.pipeline.compose import compose, find_chunks
 from monitor.pipeline.match import match
-from monitor.pipeline.runtime import Subscription
 from monitor.store.engine.database import Database
 from monitor.store.topics import subscriptions
-from monitor.store.topics.subscriptions import SubscriptionState
-from tests.digest.test_schedule import instants, schedules, zones
 from tests.house import AGENTS, BANDITS, SATURDAY, House
-
-MOMENT = timedelta(microseconds=1)
 
 
 def looked_at(store: Database, now: datetime) -> set[str]:
     with store.reading() as tx:
         return set(subscriptions.states(tx, due=now))
-
-
-@settings(max_examples=100, deadline=None)
-@given(schedules, zones, instants)
-def test_nothing_is_due_before_the_next_time_and_something_is_then(
-    text: str, zone: str, first_seen: datetime
-) -> None:
-    schedule = parse_schedule(text)
-    settings = SubscriptionSettings.model_construct(name="ada", schedule=text, timezone=zone)
-    one = Subscription(settings, (), (), schedule)
-    state = SubscriptionState("ada", first_seen, first_seen, None, None)
-    [(_, _, _, at)] = find_next_due(one, state, first_seen)
-    after = first_seen - MOMENT
-    assert latest_due(schedule, zone, after, at - MOMENT) is None
-    assert latest_due(schedule, zone, after, at) is not None
 
 
 def test_a_tick_looks_at_nothing_until_a_slot_comes_and_then_only_at_its_subscription(

@@ -11,6 +11,7 @@ from monitor.digest.render import JinjaTemplates
 from monitor.model import OtherTitle, Paper, SightingText
 from monitor.store.engine.database import Database
 from monitor.store.papers import sightings
+from monitor.store.papers.papers import Origin
 from tests.house import House, newest_digest
 from tests.pipeline.desk import origin, read
 from tests.store.scenes import DAY, NOW
@@ -60,43 +61,40 @@ def test_a_sighting_takes_over_what_its_record_says_now(store: Database) -> None
 # ── splits ──────────────────────────────────────────────────────────────────────────
 
 
-def test_a_paper_that_is_split_says_what_its_own_record_said(house: House) -> None:
+LONGER = replace(RETITLED, abstract=f"{PREPRINT.abstract} Indeed.")
+
+
+def split_off(house: House, journal: Paper, source: str) -> tuple[Origin, Origin]:
+    """Store the preprint and a record of the journal as one paper, and split off one of them."""
     with house.opened() as app:
-        store = app.runtime.database
-        read(store, "arxiv", PREPRINT)
-        read(store, "journal", replace(RETITLED, abstract=PREPRINT.abstract + " Indeed."))
-        _, parted = split(app.runtime, "1", ["journal"])
-        paper = parted.stored.paper
-        assert (paper.title, paper.authors) == (RETITLED.title, RETITLED.authors)
-        assert (paper.venue, paper.year, paper.abstract) == ("Journal of Plans", 2026, "")
-        kept = origin(store, 1)
-        assert (kept.stored.paper.title, kept.stored.paper.abstract) == (
-            PREPRINT.title,
-            PREPRINT.abstract,
-        )
-        assert [one.text.title for one in origin(store, 2).sightings] == [RETITLED.title]
+        read(app.runtime.database, "arxiv", PREPRINT)
+        read(app.runtime.database, "journal", journal)
+        return split(app.runtime, "1", [source])
+
+
+def test_a_paper_that_is_split_says_what_its_own_record_said(house: House) -> None:
+    kept, parted = split_off(house, LONGER, "journal")
+    paper = parted.stored.paper
+    assert (paper.title, paper.authors) == (RETITLED.title, RETITLED.authors)
+    assert (paper.venue, paper.year, paper.abstract) == ("Journal of Plans", 2026, "")
+    first = kept.stored.paper
+    assert (first.title, first.abstract) == (PREPRINT.title, PREPRINT.abstract)
+    with house.opened() as app:
+        [seen] = origin(app.runtime.database, parted.stored.id).sightings
+    assert seen.text.title == RETITLED.title
 
 
 def test_the_first_record_that_is_split_off_takes_the_text_along(house: House) -> None:
-    with house.opened() as app:
-        store = app.runtime.database
-        read(store, "arxiv", PREPRINT)
-        read(store, "journal", replace(RETITLED, abstract=PREPRINT.abstract + " Indeed."))
-        kept, parted = split(app.runtime, "1", ["arxiv"])
-        assert kept.stored.paper.title == RETITLED.title
-        assert kept.stored.paper.abstract == ""
-        assert parted.stored.paper.abstract == PREPRINT.abstract
-        assert parted.stored.paper.keys == {"arxiv": "2601.00001"}
+    kept, parted = split_off(house, LONGER, "arxiv")
+    assert (kept.stored.paper.title, kept.stored.paper.abstract) == (RETITLED.title, "")
+    assert parted.stored.paper.abstract == PREPRINT.abstract
+    assert parted.stored.paper.keys == {"arxiv": "2601.00001"}
 
 
 def test_an_identifier_that_only_one_record_gave_goes_with_it(house: House) -> None:
-    with house.opened() as app:
-        store = app.runtime.database
-        read(store, "arxiv", PREPRINT)
-        read(store, "journal", replace(RETITLED, keys={"doi": "10.1000/plans"}))
-        kept, parted = split(app.runtime, "1", ["journal"])
-        assert kept.stored.paper.keys == {"arxiv": "2601.00001"}
-        assert parted.stored.paper.keys == {"doi": "10.1000/plans"}
+    kept, parted = split_off(house, replace(RETITLED, keys={"doi": "10.1000/plans"}), "journal")
+    assert kept.stored.paper.keys == {"arxiv": "2601.00001"}
+    assert parted.stored.paper.keys == {"doi": "10.1000/plans"}
 
 
 # ── digests ─────────────────────────────────────────────────────────────────────────

@@ -221,6 +221,3 @@ def test_F01_a_failure_at_first_moves_nothing(house: House, service: Service) ->
     assert until(house, "preprints") == ""
     house.ingest()
     assert len(Tally(house).titles) == 8 and until(house, "preprints") == SATURDAY.isoformat()
-
-
-# ── files ───────────────────────────────────────────────────────────────────────────

@@ -22,11 +22,10 @@ from tests.patience import PATIENCE
 OLD = "agent ANDNOT robot"
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def upgraded(request: pytest.FixtureRequest, house: House) -> House:
-    """An installation whose store `old` is in force, as older rules left it."""
-    if request.param == "postgresql":
-        house.settings["store"] = request.getfixturevalue("postgres_url")
+@pytest.fixture
+def upgraded(house: House, url: str) -> House:
+    """An installation in whose store `old` is in force, as older rules left it."""
+    house.settings["store"] = url
     house.settings["topics"] = {"old": {"query": "agents"}, "new": {"query": "bandit"}}
     house.add("1.txt", AGENTS)
     house.ingest()

@@ -139,9 +139,6 @@ def test_a_folder_is_judged_by_its_habits_and_not_by_arxivs_calendar(arxiv: Hous
         assert app.runtime.sources["arxiv"].calendar is None
 
 
-# ── a gap that cannot be filled ─────────────────────────────────────────────────────
-
-
 def gap(app: App, at: datetime) -> None:
     with app.runtime.database.writing() as tx:
         incidents.open_incident(

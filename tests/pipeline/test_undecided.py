@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
-from email.utils import format_datetime
 from typing import Any
 
 import pytest
@@ -29,6 +28,7 @@ from monitor.store.papers import candidates, sightings, undecided, write_papers
 from monitor.store.sources import runs as stored_runs
 from tests.house import AGENTS, BANDITS, FOLDING, SATURDAY, House, all_papers
 from tests.pipeline.test_dumps import record
+from tests.pipeline.test_replayed_feed import item, serve_feed
 from tests.servers.web import MisbehavingServer
 
 TOPIC = {"all": {"query": "papers OR agents OR bandits"}}
@@ -329,25 +329,13 @@ def test_F08_a_feed_that_replays_old_papers_is_held_although_a_record_raises(
     house: House, web: MisbehavingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of each part too few are replayed: they are counted together."""
-
-    def entry(subject: str, days: int, guid: str) -> str:
-        at = format_datetime(SATURDAY - timedelta(days=days))
-        return (
-            f"<item><title>{subject} Agents</title><link>https://j.example.org/{guid}</link>"
-            f"<guid>{guid}</guid><pubDate>{at}</pubDate></item>"
-        )
-
-    def serve(*items: str) -> None:
-        body = f'<rss version="2.0"><channel><title>J</title>{"".join(items)}</channel></rss>'
-        web.answers("/feed", body=body.encode(), headers={"Content-Type": "application/rss+xml"})
-
     source = {"kind": "feed", "url": web.url("/feed"), "allow_private": True}
     house.settings["sources"] = {"journal": source | {"first_run": "deliver"}}
-    serve(entry("Folding", 3, "a"))
+    serve_feed(web, item("Folding", SATURDAY - timedelta(days=3)))
     assert results(house.ingest())[0][2] == 1
     poison(monkeypatch, keys, "fingerprint")
     subjects = ("Sorting", "Diving", "Poison", "Knitting", "Sailing")
-    serve(*(entry(subject, 5, f"n{n}") for n, subject in enumerate(subjects)))
+    serve_feed(web, *(item(subject, SATURDAY - timedelta(days=5)) for subject in subjects))
     [run] = house.ingest()
     assert (run.outcome, run.error[:5]) == (RunOutcome.FAILED, "held:")
     assert titles(house) == ["Folding Agents"] and kept(house) == []
