@@ -10,18 +10,15 @@ import pytest
 
 from monitor.http.client import HttpClient
 from monitor.sources.base import Source
+from monitor.testing.sources import http_client
 from tests.servers.web import MisbehavingServer
 from tests.sources.scenario import NOW
 
 
 @pytest.fixture
 def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HttpClient]:
-    for name in ("http_proxy", "https_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
-    door = HttpClient(version="1", gate_dir=tmp_path / "gates")
-    yield door
-    door.close()
+    with http_client(tmp_path, monkeypatch) as door:
+        yield door
 
 
 class Service:

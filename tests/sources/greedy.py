@@ -6,9 +6,8 @@ import os
 import resource
 import signal
 from pathlib import Path
-from typing import ClassVar
 
-from monitor.model import Document, FirstRun, Paper, Reading
+from monitor.model import Document, Paper, Reading
 from monitor.sources.api.values import Record
 from monitor.sources.base import Source
 from monitor.sources.crossref import Crossref
@@ -17,9 +16,7 @@ from monitor.sources.crossref import Crossref
 class Greedy(Source):
     """Begins a document with what it does: `hang`, `eat`, `wait PIPE`, ..."""
 
-    kind: ClassVar[str] = "greedy"
-    default_first_run: ClassVar[FirstRun] = FirstRun.RECENT
-    dated: ClassVar[bool] = False
+    kind = "greedy"
 
     def read(self, document: Document) -> Reading:
         match document.content[:5].strip():

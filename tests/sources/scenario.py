@@ -11,7 +11,6 @@ from monitor.sources.base import Source
 
 NOW = datetime(2025, 6, 1, 12, tzinfo=UTC)
 SAVED = datetime(2025, 3, 20, 12, tzinfo=UTC)
-ROOT = Path(__file__).parents[2]
 FIXTURES = Path(__file__).parent / "fixtures"
 
 
