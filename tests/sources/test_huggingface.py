@@ -130,9 +130,6 @@ def test_unusual_shapes_are_distinguished_by_their_neighbours(title: str, abstra
     assert reading.rejected == ()
 
 
-# ── what is missing costs its own paper only ────────────────────────────────────────
-
-
 BLOCKS = whole()
 IN_TWO_LISTS = page(*BLOCKS[:4], TITLES[2]) + "\n" + HEADER + "\n\n".join(BLOCKS[6:])
 

@@ -143,10 +143,7 @@ def test_a_reference_larger_than_any_is_rejected_and_the_next_read(
     reading = read(kind, content.encode())
     assert [paper.title for paper in reading.papers] == ["Sand"]
     (rejected,) = reading.rejected
-    assert (rejected.where, rejected.why.partition("262")[0]) == (
-        "line 1",
-        f"{part} is larger than ",
-    )
+    assert rejected.where == "line 1" and rejected.why.startswith(f"{part} is larger than 262")
 
 
 @pytest.mark.parametrize(

@@ -213,13 +213,13 @@ OTHER = b'<OtherAbstract Language="%s"><AbstractText>%s</AbstractText></OtherAbs
             (
                 b"</PubmedArticle>",
                 IDS % number + b"</PubmedData></PubmedArticle>",
-                {
-                    "keys": {"pmid": "0", "pmcid": "PMC1"}
-                    if number.strip() == b"PMC1"
-                    else {"pmid": "0"}
-                },
+                {"keys": {"pmid": "0"} | found},
             )
-            for number in (b"PMC1", b" PMC1\n", b"PMC1 \n2")
+            for number, found in (
+                (b"PMC1", {"pmcid": "PMC1"}),
+                (b" PMC1\n", {"pmcid": "PMC1"}),
+                (b"PMC1 \n2", {}),
+            )
         ),
     ],
 )
