@@ -67,9 +67,6 @@ class Way(Scene):
         long = 4 if self.papers > PAPERS else 1
         house.add("1.txt", *(paper(n, sentences=long) for n in range(1, self.papers + 1)))
 
-    def connect(self, house: House, stage: Stage) -> None:
-        raise NotImplementedError
-
 
 class Mailed(Way):
     def connect(self, house: House, stage: Stage) -> None:

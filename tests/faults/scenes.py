@@ -55,6 +55,7 @@ FIRST_REFRESH_TOKEN = "refresh-token-1"
 READERS = ("ada@example.org", "grace@example.org")
 CLICKER, KEY = "turing@example.org", "a key of this installation"
 CROWD = tuple(f"reader-{number}@example.org" for number in range(8))
+SLACK_PAPERS = 48
 SENTENCES = (
     "We train language agents that share their plans in writing. On four benchmarks they need "
     "half as many steps as agents that plan alone, and they fail less often when one is lost. "
@@ -250,13 +251,19 @@ class Scene:
     now: datetime = MORNING
     words: tuple[str, ...] = ("run",)
     side_by_side: ClassVar[bool] = False
+    news: ClassVar[Sequence[tuple[str, str]]] = (paper(1),)
 
     @property
     def wanted(self) -> set[tuple[str, str]]:
         return {(reader, str(n)) for reader, numbers in self.expected.items() for n in numbers}
 
     def prepare(self, house: House, stage: Stage) -> None:
-        raise NotImplementedError
+        self.connect(house, stage)
+        house.run()
+        house.add("1.txt", *self.news)
+
+    def connect(self, house: House, stage: Stage) -> None:
+        """Set who is written to, and how; as it is, pages are written."""
 
     def rearrange(self, stage: Stage) -> None:
         """Set the servers as they are in the morning."""
@@ -323,19 +330,17 @@ class ByMail(Scene):
 class WithoutAccount(Scene):
     """One dump, two readers, and mail by LMTP or a program of this machine."""
 
-    def prepare(self, house: House, stage: Stage) -> None:
+    def connect(self, house: House, stage: Stage) -> None:
         by_mail(house, stage)
         program = {"sendmail": str(stage.sendmail.path)}
         here = {"lmtp": f"127.0.0.1:{stage.smtp.port}"} if "lmtp" in self.name else program
         house.settings["smtp"] = {**here, "from": "papers@example.org"}
-        house.run()
-        house.add("1.txt", paper(1))
 
 
 class ByToken(Scene):
     """One dump, two readers, and a refresh token that is replaced at each use."""
 
-    def prepare(self, house: House, stage: Stage) -> None:
+    def connect(self, house: House, stage: Stage) -> None:
         by_mail(house, stage)
         oauth = {
             "provider": "other",
@@ -346,8 +351,6 @@ class ByToken(Scene):
         }
         del house.settings["smtp"]["password"]
         house.settings["smtp"]["oauth"] = oauth
-        house.run()
-        house.add("1.txt", paper(1))
 
     def rearrange(self, stage: Stage) -> None:
         stage.tokens.refresh_tokens = {FIRST_REFRESH_TOKEN}
@@ -372,11 +375,9 @@ class AtOnce(Scene):
     Whichever is at whatever point, the others may be in the middle of a hand-off.
     """
 
-    def prepare(self, house: House, stage: Stage) -> None:
+    def connect(self, house: House, stage: Stage) -> None:
         unsure = "hold" if self.held else "resend"
         by_mail(house, stage, *CROWD, unknown=unsure, connections=self.connections)
-        house.run()
-        house.add("1.txt", paper(1))
 
 
 class Serving(ByMail):
@@ -492,11 +493,11 @@ def by_webhook(house: House, stage: Stage) -> None:
 class BySlack(Scene):
     """So much news that it takes a message and a reply in its thread."""
 
-    def prepare(self, house: House, stage: Stage) -> None:
+    news = tuple(paper(n, sentences=4) for n in range(1, SLACK_PAPERS + 1))
+
+    def connect(self, house: House, stage: Stage) -> None:
         by_slack(house, stage)
         house.settings["subscriptions"]["lab"]["max"] = SLACK_PAPERS
-        house.run()
-        house.add("1.txt", *(paper(n, sentences=4) for n in range(1, SLACK_PAPERS + 1)))
 
 
 class LostBySlack(BySlack):
@@ -514,30 +515,21 @@ class LostBySlack(BySlack):
 
 
 class ByWebhook(BySlack):
-    def prepare(self, house: House, stage: Stage) -> None:
-        super().prepare(house, stage)
+    def connect(self, house: House, stage: Stage) -> None:
+        super().connect(house, stage)
         house.settings.pop("slack")
         by_webhook(house, stage)
-
-
-class AsPages(Scene):
-    def prepare(self, house: House, stage: Stage) -> None:
-        house.run()
-        house.add("1.txt", paper(1))
 
 
 class LargeDocument(Scene):
     """A document so large that a process of its own reads it."""
 
-    def prepare(self, house: House, stage: Stage) -> None:
-        house.run()
-        house.add("1.txt", *(paper(n, sentences=40) for n in range(1, 7)))
+    news = tuple(paper(n, sentences=40) for n in range(1, 7))
 
 
 MAIL = dict.fromkeys(READERS, (1, 2, 3, 4, 5))
 BOTH = dict.fromkeys(READERS, (1,))
 ALL = dict.fromkeys(CROWD, (1,))
-SLACK_PAPERS = 48
 SLACK = range(1, SLACK_PAPERS + 1)
 AFTER_THE_DOT = frozenset(
     {
@@ -605,7 +597,7 @@ SCENES: dict[str, Scene] = {
             "webhook", ("slack", *OUTBOX), posted, {"webhook": SLACK}, AFTER_THE_POST, held=True
         ),
         LargeDocument("large document", ("worker", "document"), pages, {"pages": range(1, 7)}),
-        AsPages("pages", ("page", "index", *OUTBOX), pages, {"pages": (1,)}),
+        Scene("pages", ("page", "index", *OUTBOX), pages, {"pages": (1,)}),
     )
 }
 

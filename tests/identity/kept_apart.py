@@ -1,8 +1,8 @@
 """Pairs of papers of one group, of columns and numbers: one work, and two."""
 
 from monitor.model import Paper
+from tests.identity.other_sets import AUTHORS
 
-AUTHORS = ("Ada Lovelace", "Alan M. Turing", "Grace Hopper")
 # What a group says in each of its papers, and what it says in one of them.
 ALWAYS = (
     "Walking machines that carry loads over rough ground must keep their balance while the load "

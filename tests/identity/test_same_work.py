@@ -9,12 +9,8 @@ from monitor.identity.features import compare_identifiers, gather
 from monitor.identity.same_work import RULES
 from monitor.model import Paper
 from tests.identity import kept_apart, other_sets
+from tests.identity.other_sets import ABSTRACT, AUTHORS, OTHER, TITLE
 
-TITLE = "Learning to Plan with Language Agents in Open Worlds"
-ABSTRACT = (
-    "We study how language agents learn to plan in open worlds. Our method searches over "
-    "programs and reuses what it finds. On three benchmarks it halves the number of steps."
-)
 BRITISH = (
     "We analyse the behaviour of labelled tumour cells in modelled haemorrhages, optimise the "
     "centre of each fibre, characterise its colour, and catalogue neighbouring leukaemia cells."
@@ -23,12 +19,7 @@ AMERICAN = (
     "We analyze the behavior of labeled tumor cells in modeled hemorrhages, optimize the "
     "center of each fiber, characterize its color, and catalog neighboring leukemia cells."
 )
-OTHER = (
-    "Protein folding remains a challenge for molecular dynamics. We present a sampler that "
-    "respects symmetries and show that it reaches equilibrium in a tenth of the time."
-)
 ALWAYS = "We report what was found, and how it was found, in a month of measurements of"
-AUTHORS = ("Ada Lovelace", "Alan M. Turing", "Grace Hopper")
 
 
 def by(*authors, title=TITLE, **more):

@@ -10,13 +10,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from random import Random
 
 from hypothesis import strategies as st
 
 from monitor.errors import QueryError
 from monitor.match import Query, TopicIndex, parse_query
-from monitor.match.language.synonyms import Synonyms
+from monitor.match.language.synonyms import NO_SYNONYMS, Synonyms
 from monitor.match.meaning.evaluate import View, matches_topic
 from monitor.match.meaning.explain import score
 from monitor.model import Paper
@@ -202,18 +203,13 @@ class ReferenceIndex:
     """Every topic evaluated on every paper: slow, and obviously correct."""
 
     def __init__(
-        self, topics: Mapping[Hashable, str | Query], *, synonyms: Synonyms | None = None
+        self, topics: Mapping[Hashable, str | Query], *, synonyms: Synonyms = NO_SYNONYMS
     ) -> None:
-        self.errors: dict[Hashable, QueryError] = {}
         self._queries: dict[Hashable, Query] = {}
         for name, topic in topics.items():
-            try:
+            with suppress(QueryError):
                 is_text = isinstance(topic, str)
-                query = parse_query(topic, synonyms or Synonyms()) if is_text else topic
-            except QueryError as error:
-                self.errors[name] = error
-            else:
-                self._queries[name] = query
+                self._queries[name] = parse_query(topic, synonyms) if is_text else topic
 
     def scores(
         self, papers: Iterable[Paper], sources: Iterable[Sequence[str]] | None = None
@@ -238,7 +234,7 @@ def duel(pairs: int, seed: int) -> Iterator[str]:
         topics = dict(enumerate(drawn))
         papers = [paper(random) for _ in range(PAPERS)]
         seen = [random.sample(SOURCES, random.randint(0, 2)) for _ in papers]
-        synonyms = random.choice((SYNONYMS, Synonyms()))
+        synonyms = random.choice((SYNONYMS, NO_SYNONYMS))
         found = _pairs(TopicIndex(topics, synonyms=synonyms), papers, seen)
         plain = ReferenceIndex(topics, synonyms=synonyms).scores(papers, seen)
         for at, number in sorted(found.keys() ^ plain.keys()):

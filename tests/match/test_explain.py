@@ -85,6 +85,13 @@ def test_an_abbreviation_is_not_marked_where_only_a_part_of_its_long_form_matche
             ["large language model"],
         ),
         ("multi agent multi-agent", "Multi-agent", ["Multi-agent"]),
+        (
+            '"agent policy"~1',
+            "The agent and its many rules: policy of Agents",
+            ["policy", "Agents"],
+        ),
+        # An abbreviation stands for its long form, and the other way round.
+        ("GNN", "Graph neural nets (GNNs)", ["Graph neural nets", "GNNs"]),
         # Folding changes these texts.
         ("agent", "ﬁne Ｓｔｒａßｅ e\u0301t agents", ["agents"]),
         ("etude", "L'e\u0301tude", ["e\u0301tude"]),

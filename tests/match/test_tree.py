@@ -9,17 +9,12 @@ from monitor.match import build_index, parse_query
 from monitor.match.language.synonyms import Synonyms
 from monitor.match.language.tree import AtLeast, Node
 from monitor.match.meaning.evaluate import View, matches_topic, matching_leaves, points
-from monitor.match.meaning.explain import explain
 from monitor.match.meaning.occurrences import find_definitions
 from monitor.model import Paper, Topic
 
 
 def matched(topic: str, title: str, abstract: str = "", **more: object) -> bool:
     return matches_topic(parse_query(topic, **more), View(Paper(title, abstract=abstract)))  # type: ignore[arg-type]
-
-
-def marked(topic: str, title: str, abstract: str = "") -> list[tuple[str, ...]]:
-    return [why.words for why in explain(parse_query(topic), View(Paper(title, abstract=abstract)))]
 
 
 # ── proximity ───────────────────────────────────────────────────────────────────────
@@ -42,12 +37,6 @@ def marked(topic: str, title: str, abstract: str = "") -> list[tuple[str, ...]]:
 def test_words_near_each_other(topic: str, title: str, expected: bool) -> None:
     assert matched(topic, title) is expected
     assert not matched('"agent policy"~5', "agent", "policy"), "of two fields"
-
-
-def test_only_words_of_a_near_stretch_are_marked() -> None:
-    assert marked('"agent policy"~1', "The agent and its many rules: policy of Agents") == [
-        ("policy", "Agents")
-    ]
 
 
 # ── some of several ─────────────────────────────────────────────────────────────────
@@ -179,13 +168,6 @@ def test_what_a_paper_abbreviates_counts_in_all_of_it(
 ) -> None:
     assert matched(topic, title, DEFINES) is expected
     assert not matched(topic, title) or topic.startswith("title:=")
-
-
-def test_an_abbreviation_is_marked_where_it_is_written() -> None:
-    assert marked('title:"graph neural network"', "Deep GNNs for all", DEFINES) == [("GNNs",)]
-    assert marked("title:GNN", "Deep graph neural networks", DEFINES) == [
-        ("graph neural networks",)
-    ]
 
 
 # ── topics of the configuration ─────────────────────────────────────────────────────
