@@ -236,10 +236,7 @@ LINES_SHARE, HEADING_SIZE = 0.8, 1_000
 def render_pages(
     digest: Digest, templates: Templates, name: str, limit: int = PAGE_LIMIT
 ) -> list[str]:
-    """Return a digest as pages that link to each other, of `limit` bytes at most.
-
-    The first is the file `name`.
-    """
+    """Return a digest as linked pages of `limit` bytes at most; the first is the file `name`."""
 
     def render(shown: Digest, full: int) -> str:
         further = digest.papers > sum(len(group.entries) for group in shown.groups)

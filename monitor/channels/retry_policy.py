@@ -114,10 +114,7 @@ def decide(
 def give_up_at(
     delivery: Delivery, settings: RetrySettings = DEFAULT_RETRY, down: timedelta = timedelta()
 ) -> datetime:
-    """Return when a delivery that may have arrived is given up: so long after its first hand-off.
-
-    `down` is how long its outage group was down since then.
-    """
+    """Return when a delivery that may have arrived is given up; `down` time does not count."""
     return (delivery.handed_off_at or delivery.created_at) + settings.give_up + down
 
 

@@ -98,10 +98,7 @@ class ListedPapers:
 def _titles_and_search(
     sources: Mapping[str, SourceLabel], names: Sequence[str]
 ) -> tuple[tuple[str, ...], str]:
-    """Return what people call some sources, and where papers of theirs are searched for.
-
-    The only source that there is is not named.
-    """
+    """Return what people call sources, but for the only one, and where to search for papers."""
     labels = [sources.get(name, _NO_LABEL) for name in names]
     search = next((label.search for label in labels if label.search), "")
     if len(sources) == 1 and all(name in sources for name in names):

@@ -90,10 +90,7 @@ def left_out(digest: Digest, shown: Digest) -> tuple[DigestSection, ...]:
 
 
 def most_that_fit(fits: Callable[[int, int], bool], full: int, titles: int) -> tuple[int, int]:
-    """Return how many papers in full and how many titles fit, at most `full` and `titles`.
-
-    Papers in full are given up first, then titles.
-    """
+    """Return how many papers in full and how many titles fit; titles are given up last."""
     if fits(full, titles):
         return full, titles
     if fits(0, titles):

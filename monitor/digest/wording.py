@@ -140,10 +140,7 @@ def order_reason(entry: DigestPaper) -> str:
 
 
 def format_date(entry: DigestPaper, zone: str) -> str:
-    """Return the date of a paper and the last day of its lists: `Oct 2024, listed 14 Mar`.
-
-    Without either it is the day on which the paper was first seen.
-    """
+    """Return the date of a paper and the last day of its lists, or the day it was first seen."""
     dates = [_paper_date(entry.paper, zone), _listed(entry)]
     return ", ".join(filter(None, dates)) or f"seen {_date(entry.first_seen, zone)}"
 

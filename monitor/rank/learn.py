@@ -91,10 +91,7 @@ class Why(NamedTuple):
 
 
 def learn(judged: Sequence[Judged], topic_words: Sequence[str]) -> Ranking:
-    """Learn a ranking from judged papers, oldest first, and the words of a topic.
-
-    The newest 300 ratings and the newest 200 papers without a rating count.
-    """
+    """Learn a ranking from the newest of judged papers, oldest first, and a topic's words."""
     rated = [paper for paper in judged if paper.verdict != "unjudged"]
     unjudged = [paper for paper in judged if paper.verdict == "unjudged"]
     return Ranking([*rated[-MAX_JUDGED:], *unjudged[-MAX_UNJUDGED:]], topic_words)

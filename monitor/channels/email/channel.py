@@ -85,10 +85,7 @@ def _a_labels(domain: str) -> str:
 
 
 def message_id(token: str, sender: str) -> str:
-    """Return a Message-ID for `token`, always the same one, in the sender's domain.
-
-    It has at most 60 characters: of a long domain only the end is taken.
-    """
+    """Return the only Message-ID of `token`, in the sender's domain, or the end of a long one."""
     left = hashlib.sha256(token.encode()).hexdigest()[:24]
     domain = sender_domain(sender)
     while len(left) + len(domain) + 3 > MESSAGE_ID_LIMIT and "." in domain:
@@ -307,10 +304,7 @@ def _part(content: str, subtype: str, name: str = "") -> bytes:
 
 
 def _encode(content: str) -> tuple[str, bytes]:
-    """Return the encoding that makes it shortest, and the content in it, on the wire.
-
-    The content ends with an end of line.
-    """
+    """Return the shortest encoding, and in it the content, which ends with an end of line."""
     raw = content.encode("utf-8", "replace")
     if raw.isascii() and not _TOO_LONG.search(raw):
         return "7bit", raw.replace(b"\n", b"\r\n")

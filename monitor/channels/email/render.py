@@ -30,10 +30,7 @@ _UNPRINTABLE = bytes({*range(32), 127} - set(b"\t\n"))
 def render_digest(
     digest: Digest, templates: Templates, links: ReaderLinks | None = None
 ) -> tuple[Rendered, ...]:
-    """Return the mail of a digest, and further ones where its list of papers is very long.
-
-    With `links` it has places for those of each recipient.
-    """
+    """Return the mail of a digest, with places for `links`, and more mails for a very long list."""
     about: Json = {"stop": stop_link(digest), "title": clean(digest.heading)}
     if links:
         about = {**about, "links": links.describe(digest)}

@@ -27,10 +27,7 @@ def is_somebodys(domain: str) -> bool:
 
 
 def look(domain: str, lookup: Lookup) -> dict[str, tuple[bool, str]]:
-    """Look for the three records of a domain. Raises NoAnswerError.
-
-    Returns whether each is as it should be, and what to do.
-    """
+    """Return of each of three records whether it is right, and what to do. Raises NoAnswerError."""
     checks = {"SPF": _spf, "DKIM": _dkim, "DMARC": _dmarc}
     return {name: check(domain, lookup) for name, check in checks.items()}
 
@@ -79,10 +76,7 @@ def _begins(text: str, word: str) -> bool:
 
 
 def ask(name: str, server: tuple[str, int] | None = None) -> Sequence[str] | None:
-    """Return the texts at a name, by the machine's resolver or another `server`.
-
-    Raises NoAnswerError.
-    """
+    """Return the texts at a name, by the machine's resolver or `server`. Raises NoAnswerError."""
     from dns import exception, resolver  # asked by `doctor` alone
 
     try:

@@ -290,10 +290,7 @@ class TooLongError(Exception):
 
 
 def read_refusal(answer: Answer, *, webhook: bool = False) -> Outcome:
-    """Return what an answer that is no success means; a webhook's refusals all concern the channel.
-
-    Raises TooLongError.
-    """
+    """Return what a refusal means; all of a webhook concern the channel. Raises TooLongError."""
     code = answer.code
     reason = f"{code} ({_HINTS[code]})" if code in _HINTS else code or f"HTTP {answer.status}"
     if code in _TOO_LONG_CODES:

@@ -138,11 +138,7 @@ InFull = Callable[[DigestPaper], Iterable[Piece]]
 def render_digest(
     digest: Digest, templates: Templates, *, threaded: bool = True, menus: bool = False
 ) -> tuple[Rendered, ...]:
-    """Return the messages of a digest.
-
-    `threaded` is whether the later ones are in a thread, `menus` whether papers in full have one
-    to answer with.
-    """
+    """Return the messages of a digest; with `menus`, each paper in full has one to rate it with."""
     text = escape(subject(digest))
     if not digest.papers:
         return _parts(messages([templates.render("slack/quiet.j2", digest=digest)], text))
