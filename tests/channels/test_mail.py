@@ -261,6 +261,3 @@ def test_a_senders_name_may_have_any_letters() -> None:
             assert header_lines(content)["From"].isascii()
             [address] = parsed(content)["From"].addresses
             assert (address.display_name, address.addr_spec) == (name, "papers@example.org")
-
-
-# ── the channel ─────────────────────────────────────────────────────────────────────

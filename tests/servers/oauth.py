@@ -16,10 +16,6 @@ from typing import Any, Self
 from urllib.parse import parse_qs
 
 CLIENT_SECRET = "secret-of-the-client"
-AADSTS = {
-    "invalid_client": "AADSTS7000215: Invalid client secret provided.",
-    "revoked": "AADSTS50173: The provided grant has expired due to it being revoked.",
-}
 Answer = tuple[int, dict[str, str], bytes]
 
 
@@ -33,7 +29,6 @@ class TokenServer:
     """`script` holds answers to give first; `down` refuses everything with 500."""
 
     life: int = 3600
-    rotates: bool = True
     single_use: bool = False  # a refresh token that was used is refused from then on
     down: bool = False
     ahead: float = 0.0  # of its clock, seconds
@@ -54,7 +49,7 @@ class TokenServer:
                 form = {k: v[0] for k, v in parse_qs(self.rfile.read(length).decode()).items()}
                 status, headers, body = outer.answer(self.path, form)
                 self.send_response_only(status)
-                self.send_header("Date", formatdate(outer.now() + outer.ahead, usegmt=True))
+                self.send_header("Date", formatdate(time.time() + outer.ahead, usegmt=True))
                 for name, value in headers.items():
                     self.send_header(name, value)
                 self.send_header("Content-Length", str(len(body)))
@@ -71,10 +66,6 @@ class TokenServer:
     def __exit__(self, *_: object) -> None:
         self._server.shutdown()
         self._server.server_close()
-
-    @staticmethod
-    def now() -> float:
-        return time.time()
 
     @property
     def url(self) -> str:
@@ -100,11 +91,11 @@ class TokenServer:
             )
         match form.get("grant_type"):
             case "client_credentials" if form.get("client_secret") != CLIENT_SECRET:
-                return refusal("invalid_client", AADSTS["invalid_client"], 401)
+                return refusal("invalid_client", "AADSTS7000215: Invalid client secret.", 401)
             case "client_credentials" | "urn:ietf:params:oauth:grant-type:jwt-bearer":
                 return self._token()
             case "refresh_token" if form.get("refresh_token") not in self.refresh_tokens:
-                return refusal("invalid_grant", AADSTS["revoked"])
+                return refusal("invalid_grant", "AADSTS50173: The grant has been revoked.")
             case "refresh_token":
                 fresh = self._rotated()
                 if self.single_use:
@@ -121,8 +112,6 @@ class TokenServer:
         return refusal("unsupported_grant_type")
 
     def _rotated(self) -> str:
-        if not self.rotates and self.refresh_tokens:
-            return ""
         name = f"refresh-token-{len(self.refresh_tokens | self.spent) + 1}"
         self.refresh_tokens.add(name)
         return name

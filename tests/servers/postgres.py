@@ -29,6 +29,7 @@ SETTINGS = {
 
 # Below those that the system gives to whoever asks for any: a server that restarts finds its own.
 PORTS = range(16_000, 32_000)
+_WAITS = ("-w", "-t", f"{PATIENCE:.0f}")
 
 
 class FailedError(Exception):
@@ -66,38 +67,26 @@ def server() -> Iterator[str]:
         if os.geteuid() == 0:
             shutil.chown(folder, "postgres")
         data = folder / "data"
-        _run(
-            str(bin / "initdb"),
-            "-D",
-            str(data),
-            "-A",
-            "trust",
-            "-U",
-            "postgres",
-            "-N",
-            "-E",
-            "UTF8",
-        )
-        port = _started(bin, folder)
+        options = ["--auth=trust", "--username=postgres", "--no-sync", "--encoding=UTF8"]
+        _run(str(bin / "initdb"), "-D", str(data), *options)
+        port = _started(folder)
         try:
             yield f"postgresql+psycopg://postgres@127.0.0.1:{port}"
         finally:
-            _run(str(bin / "pg_ctl"), "-D", str(data), "-m", "immediate", "stop")
+            _control(data, "-m", "immediate", "stop")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _started(bin: Path, folder: Path) -> int:
+def _started(folder: Path) -> int:
     """Start a server and return its port; where another process was faster, try another port."""
     options = " ".join(f"-c {name}={value}" for name, value in SETTINGS.items())
     options += f" -c unix_socket_directories={folder}"
-    waits = ["-w", "-t", f"{PATIENCE:.0f}"]
     for port in random.sample(PORTS, 20):
         if not _is_free(port):
             continue
-        start = ["-D", str(folder / "data"), *waits, "-o", f"{options} -p {port}"]
         with suppress(FailedError):
-            _run(str(bin / "pg_ctl"), *start, "-l", str(folder / "log"), "start")
+            _start(folder / "data", f"{options} -p {port}")
             return port
     raise FailedError((folder / "log").read_text("utf-8"))
 
@@ -110,35 +99,37 @@ def execute(url: str, statement: str) -> None:
 
 
 def restart(url: str) -> None:
-    """Let the server of `url` drop all its connections, recover, and come back."""
-    address = url.replace("+psycopg", "")
-    with psycopg.connect(address) as connection:
-        found = connection.execute("SHOW data_directory").fetchone()
-    bin = binaries()
-    assert found is not None
-    assert bin is not None
-    waits = ["-w", "-t", f"{PATIENCE:.0f}"]
-    _run(str(bin / "pg_ctl"), "-D", found[0], *waits, "-m", "immediate", "restart")
+    """Let the server of a database drop all its connections, recover, and come back."""
+    _control(_data_directory(url), *_WAITS, "-m", "immediate", "restart")
 
 
 @contextmanager
 def stopped(url: str) -> Iterator[None]:
     """Let the server of `url` be down, as if its machine had lost power, and start it again."""
-    address = url.replace("+psycopg", "") + "/postgres"
-    with psycopg.connect(address) as connection:
-        found = connection.execute("SHOW data_directory").fetchone()
-    bin = binaries()
-    assert found is not None
-    assert bin is not None
-    data = Path(found[0])
+    data = _data_directory(f"{url}/postgres")
     _, *options = shlex.split((data / "postmaster.opts").read_text("utf-8"))
-    _run(str(bin / "pg_ctl"), "-D", str(data), "-m", "immediate", "stop")
+    _control(data, "-m", "immediate", "stop")
     try:
         yield
     finally:
-        waits = ["-w", "-t", f"{PATIENCE:.0f}", "-l", str(data.parent / "log")]
-        given = shlex.join(options[options.index("-c") :])
-        _run(str(bin / "pg_ctl"), "-D", str(data), *waits, "-o", given, "start")
+        _start(data, shlex.join(options[options.index("-c") :]))
+
+
+def _data_directory(url: str) -> Path:
+    with psycopg.connect(url.replace("+psycopg", "")) as connection:
+        row = connection.execute("SHOW data_directory").fetchone()
+    assert row is not None
+    return Path(row[0])
+
+
+def _start(data: Path, options: str) -> None:
+    _control(data, *_WAITS, "-o", options, "-l", str(data.parent / "log"), "start")
+
+
+def _control(data: Path, *arguments: str) -> None:
+    bin = binaries()
+    assert bin is not None
+    _run(str(bin / "pg_ctl"), "-D", str(data), *arguments)
 
 
 def _run(*command: str) -> None:

@@ -44,8 +44,6 @@ APACHE_MODULES = [
     "socache_shmcb",
     "ssl",
 ]
-
-
 PROXY_SECRET = "a-secret-of-the-proxy-and-the-pages"
 # Debian's user for it, and the group of that user.
 APACHE_USER = "www-data"

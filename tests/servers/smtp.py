@@ -82,7 +82,6 @@ _DEFAULTS = {
     "data": "354 go on",
     "dot": "250 2.0.0 queued as 4F3A",
     "rset": "250 ok",
-    "noop": "250 ok",
     "quit": "221 bye",
 }
 
@@ -106,7 +105,6 @@ class ScriptedSmtp:
     saw_dot: threading.Event = field(default_factory=threading.Event)
     hung_up: threading.Event = field(default_factory=threading.Event)
     held: threading.Event = field(default_factory=threading.Event)
-    saw_body: threading.Event = field(default_factory=threading.Event)
 
     def __enter__(self) -> Self:
         if self.path:
@@ -275,8 +273,6 @@ class _Conversation:
                 self.server.hung_up.set()
                 raise _GoneError
             content += line[1:] if line.startswith(b".") else line
-            if line.startswith(b"--") and line.rstrip().endswith(b"--"):
-                self.server.saw_body.set()
         self.server.saw_dot.set()
         answer = self.decide("dot")
         if answer.startswith("2"):
