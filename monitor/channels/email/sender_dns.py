@@ -27,7 +27,7 @@ def is_somebodys(domain: str) -> bool:
 
 
 def look(domain: str, lookup: Lookup) -> dict[str, tuple[bool, str]]:
-    """Return of each of three records whether it is right, and what to do. Raises NoAnswerError."""
+    """Return of each of three records whether it is valid, and what to do. Raises NoAnswerError."""
     checks = {"SPF": _spf, "DKIM": _dkim, "DMARC": _dmarc}
     return {name: check(domain, lookup) for name, check in checks.items()}
 
