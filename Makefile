@@ -72,7 +72,7 @@ night: $(VENV)/.developing        ## a night of faults on the real service: each
 	$(BIN)/python -m tests.night
 
 limits: $(VENV)/.developing       ## LIMITS digests of all shapes against the limits of mail, pages and Slack
-	LIMITS=$(LIMITS) $(BIN)/python -m tests.channels.limits
+	LIMITS=$(LIMITS) $(BIN)/python -m pytest -q -p no:xdist --timeout=0 tests/channels/test_limits.py
 
 same: $(VENV)/.developing         ## precision and recall of duplicate detection on labelled pairs; close titles among 100,000
 	$(BIN)/python benchmarks/same.py

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import pytest
 from pydantic import BaseModel
 
-from monitor import config, plugins, testing
+from monitor import config, testing
 from monitor.channels.base import Channel, Shared, complete, open_channel
 from monitor.channels.email.channel import Mail
 from monitor.channels.email.sendmail import Sendmail
@@ -211,9 +211,3 @@ def test_what_a_contract_says_to_define_exists(contract: ModuleType) -> None:
     [suite] = [cls for cls in classes if cls.__name__.endswith("Contract")]
     names = {first or second for first, second in named}
     assert names and names <= {*dir(suite), *suite.__annotations__}
-
-
-@pytest.mark.parametrize("kind", plugins.CHANNELS)
-def test_what_is_built_in_is_a_channel(kind: str) -> None:
-    found = plugins.channel_class(kind)
-    assert issubclass(found, Channel) and found.kind == kind

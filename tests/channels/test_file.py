@@ -74,18 +74,15 @@ def test_who_may_read_pages_does_not_depend_on_the_umask(
         os.umask(before)
 
 
-def test_pages_in_a_folder_from_before_can_be_read_by_those_who_read_its_index(
+def test_new_pages_have_the_mode_of_the_index_and_one_written_again_keeps_its_own(
     tmp_path: Path,
 ) -> None:
-    (tmp_path / "pages").mkdir(0o755)
-    (tmp_path / "pages" / "index.html").write_text("as a web server shows it")
-    (tmp_path / "pages" / "index.html").chmod(0o644)
+    folder = tmp_path / "pages"
+    folder.mkdir(0o755)
+    (folder / "index.html").write_text("as a web server shows it")
+    (folder / "index.html").chmod(0o644)
     assert modes(tmp_path, None)[1:] == ["755", "644", "644"]
-
-
-def test_a_page_that_is_written_again_keeps_its_mode(tmp_path: Path) -> None:
-    modes(tmp_path, 0o644)
-    (tmp_path / "pages" / "ada" / "2026-11-21.html").chmod(0o640)
+    (folder / "ada" / "2026-11-21.html").chmod(0o640)
     assert modes(tmp_path, 0o644)[2:] == ["640", "644"]
 
 
