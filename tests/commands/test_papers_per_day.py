@@ -1,4 +1,4 @@
-"""Numbers of papers by day, beside what is usual, and what became of a source's runs."""
+"""Numbers of papers by day, beside what is usual."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import sqlalchemy as sa
 
-from monitor.commands.history import count_of_source, count_of_topic, source_history
+from monitor.commands.history import count_of_source, count_of_topic
 from monitor.model import DayCount, UsualCount
 from monitor.store.engine import schema
 from tests.house import AGENTS, BANDITS, FOLDING, House
@@ -82,20 +82,3 @@ def test_the_days_of_a_topic_begin_with_its_first_match(house: House) -> None:
         found = count_of_topic(app.runtime, "agents")
         assert [(one.day.day, one.papers) for one in found] == [(21, 1), (22, 0), (23, 1)]
         assert count_of_topic(app.runtime, "none") == ()
-
-
-def test_an_incident_stays_in_the_history_after_its_end(house: House) -> None:
-    house.settings["sources"]["page"]["path"] = "nowhere/*.txt"
-    house.ingest()
-    house.settings["sources"]["page"]["path"] = "dumps/*.txt"
-    house.add("1.txt", AGENTS)
-    house.clock.move(days=1)
-    house.ingest()
-    with house.opened() as app:
-        history = source_history(app.runtime, "page")
-        house.clock.move(days=31)
-        later = source_history(app.runtime, "page")
-    [incident] = history.incidents
-    assert incident.kind == "failing" and incident.ended_at is not None
-    assert "there is no folder" in history.faulty[0].error
-    assert (later.incidents, later.faulty, len(later.runs)) == ((), (), 2)

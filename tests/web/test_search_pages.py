@@ -132,6 +132,9 @@ def test_an_incident_that_is_over_is_in_the_history_of_a_source(house: House) ->
     with pages(house) as (_, client):
         shown = client.get("/sources/page").text
         assert "failing since" not in shown and "failing from" in shown
+        assert "there is no folder" in shown
+        house.clock.move(days=31)
+        assert "failing from" not in client.get("/sources/page").text
 
 
 def test_a_topic_and_a_trial_show_what_each_part_matches(house: House) -> None:
