@@ -6,7 +6,7 @@ import gzip
 import json
 import re
 from collections.abc import Callable
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,6 @@ import pytest
 
 from monitor import plugins
 from monitor.model import Paper, record_of
-from monitor.sources.api.values import given_name_first
 from monitor.sources.base import Source
 from monitor.sources.biorxiv import BioRxiv
 from monitor.sources.crossref import Crossref
@@ -137,6 +136,7 @@ def parts(*numbers: object) -> object:
         ({"issued": "2025"}, None),
         ({"published": parts(2026, 9), "created": parts(2025, 5, 2)}, "2025-05-02"),
         ({"issued": parts(2025, 5), "published-online": parts(2025, 4, 28)}, "2025-04-28"),
+        ({"issued": parts(2025, 4), "published-online": parts(2025, 4, 28)}, "2025-04-28"),
         (
             {
                 "published-print": parts(1981, 4),
@@ -157,16 +157,6 @@ def test_partial_and_impossible_dates_of_crossref(
 ) -> None:
     at = only(Crossref, work(**dates)).published
     assert (f"{at:%Y-%m-%d}" if at else None) == published
-
-
-def test_a_work_has_the_day_or_the_month_that_is_given() -> None:
-    month, day = parts(2021, 7), parts(2021, 7, 8)
-    paper = only(Crossref, work(issued=month))
-    assert (paper.published, paper.precision) == (datetime(2021, 7, 1, tzinfo=UTC), "")
-    stored = record_of(paper, "works")
-    assert (stored.day, stored.month, stored.precision) == (None, date(2021, 7, 1), "month")
-    both = only(Crossref, work(issued=month, **{"published-online": day}))
-    assert record_of(both, "works").day == datetime(2021, 7, 8, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
@@ -192,22 +182,6 @@ def test_surrogates_alone_can_be_stored() -> None:
     paper = only(Crossref, work(DOI="10.1/\ud800", title="\udfff T"))
     assert json.dumps(plain(paper.keys), ensure_ascii=False).encode()
     assert paper.title.encode()
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("Doe, J. R.", "J. R. Doe"),
-        ("van Dyke, Ben", "Ben van Dyke"),
-        ("Doe, J., Jr.", "J. Doe, Jr."),
-        ("Doe, Jr.", "Doe, Jr."),
-        ("Ada Byron", "Ada Byron"),
-        ("The A, B, and C group", "The A, B, and C group"),
-        ("Group, ", "Group"),
-    ],
-)
-def test_names_in_natural_order(name: str, expected: str) -> None:
-    assert given_name_first(name) == expected
 
 
 # ── what programs save, and the services' older and other answers ───────────────────

@@ -15,11 +15,13 @@ from monitor.resources import resource
 from monitor.sources import sandbox
 from monitor.sources.arxiv import Arxiv
 from monitor.sources.base import Source
+from monitor.sources.dblp import Dblp
 from monitor.sources.feed.source import Feed
 from monitor.sources.huggingface import HuggingFace
 from monitor.sources.huggingface_page.source import HuggingFacePage
 from monitor.sources.jsonl.source import Jsonl
 from monitor.sources.oai.source import Oai
+from monitor.sources.pubmed import PubMed
 from monitor.testing import SourceContract
 from tests.patience import PATIENCE
 from tests.sources import answers, dumps, libraries
@@ -96,6 +98,21 @@ def test_F13_NUL_bytes_around_a_document_cost_no_record(
 @every_kind
 def test_NUL_bytes_alone_are_an_empty_document(kind: type[Source], good: bytes) -> None:
     assert "empty" in read_in_sandbox(kind, b"\0" * 5_000).error
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        (Oai, oai("<ListRecords><resumptionToken>t</resumptionToken></ListRecords>")),
+        (PubMed, b"<?xml version='1.0'?><PubmedArticleSet></PubmedArticleSet>"),
+        (Dblp, libraries.dblp_json(range(0), total=0)),
+        (Dblp, b'<result><hits total="0"/></result>'),
+        (Jsonl, b'{"papers": []}'),
+        (Jsonl, b"title,abstract\n"),
+    ],
+)
+def test_F11_an_answer_of_no_records_is_no_failure(kind: type[Source], content: bytes) -> None:
+    assert read(kind, content) == Reading()
 
 
 def read_in_sandbox(kind: type[Source], content: bytes) -> Reading:

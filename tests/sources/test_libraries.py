@@ -14,9 +14,10 @@ import pytest
 import rispy
 
 from monitor.errors import DocumentError, MonitorError
-from monitor.model import Document, Reading, record_of
+from monitor.model import Document, record_of
 from monitor.sources.base import Source
 from monitor.sources.bibtex import BibTex
+from monitor.sources.crossref import Crossref
 from monitor.sources.dblp import Dblp
 from monitor.sources.fields.dates import partial_date
 from monitor.sources.jsonl.source import Jsonl
@@ -162,20 +163,23 @@ def test_a_broken_record_costs_itself_only(title: str, numbers: list[str]) -> No
 
 
 @pytest.mark.parametrize(
-    ("content", "error"),
+    ("kind", "content", "error"),
     [
-        (b'<!DOCTYPE x [<!ENTITY a "b">]><PubmedArticleSet/>', "declares entities"),
-        (b'<!DOCTYPE x [<!ENTITY % a "b">]><PubmedArticleSet/>', "declares entities"),
-        (b"<PubmedArticleSet>" + b"<a>" * 300, "nested deeper than 256"),
-        (b"<eFetchResult><ERROR>Cannot  retrieve</ERROR></eFetchResult>", "Cannot retrieve"),
-        (b"<html><body>no</body></html>", "HTML page"),
-        (b"<rss/>", "holds no records of this kind: it begins with <rss>"),
-        (libraries.searched(), "a search result with 5 of 5 PMIDs"),
-        (b'{"error": "API rate limit exceeded"}', "API rate limit exceeded"),
+        (PubMed, b'<!DOCTYPE x [<!ENTITY a "b">]><PubmedArticleSet/>', "declares entities"),
+        (PubMed, b'<!DOCTYPE x [<!ENTITY % a "b">]><PubmedArticleSet/>', "declares entities"),
+        (PubMed, b"<PubmedArticleSet>" + b"<a>" * 300, "nested deeper than 256"),
+        (PubMed, b"<eFetchResult><ERROR>No  record</ERROR></eFetchResult>", "error: No record"),
+        (PubMed, b"<html><body>no</body></html>", "HTML page"),
+        (PubMed, b"<rss/>", "holds no records of this kind: it begins with <rss>"),
+        (PubMed, libraries.searched(), "a search result with 5 of 5 PMIDs"),
+        (PubMed, b'{"error": "API rate limit exceeded"}', "API rate limit exceeded"),
+        (Dblp, b'{"result": {"status": {"@code": "500", "text": "Oh no"}}}', "error: 500 Oh no"),
+        (Dblp, b'<result><status code="503"/><hits total="0"/></result>', "error: 503"),
+        (Dblp, b"{}", "not a response of dblp's search"),
     ],
 )
-def test_what_is_no_list_of_records(content: bytes, error: str) -> None:
-    reading = read(PubMed, content)
+def test_F01_F06_what_is_no_list_of_records(kind: type[Source], content: bytes, error: str) -> None:
+    reading = read(kind, content)
     assert error in reading.error and reading.papers == () and not reading.complete
 
 
@@ -229,30 +233,6 @@ def test_fields_of_pubmed(before: bytes, text: bytes, expected: dict[str, object
 
 
 # ── dblp ────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize(
-    ("content", "error"),
-    [
-        (b'{"result": {"status": {"@code": "500", "text": "Oh no"}}}', "error: 500 Oh no"),
-        (b'<result><status code="503"/><hits total="0"/></result>', "error: 503"),
-        (b"{}", "not a response of dblp's search"),
-    ],
-)
-def test_F01_F06_an_error_of_dblp_is_one(content: bytes, error: str) -> None:
-    assert error in read(Dblp, content).error
-
-
-@pytest.mark.parametrize(
-    ("kind", "content"),
-    [
-        (PubMed, b"<?xml version='1.0'?><PubmedArticleSet></PubmedArticleSet>"),
-        (Dblp, libraries.dblp_json(range(0), total=0)),
-        (Dblp, b'<result><hits total="0"/></result>'),
-    ],
-)
-def test_no_hits_are_no_failure(kind: type[Source], content: bytes) -> None:
-    assert read(kind, content) == Reading()
 
 
 def test_a_record_of_dblp_has_its_type_and_the_identifiers_of_its_links() -> None:
@@ -323,6 +303,7 @@ def test_dates_in_part(text: str, year: int | None, day: str | None) -> None:
         (Ris, "TY  - JOUR\nTI  - Sand\nPY  - 2024/03//\nER  - \n"),
         (Ris, "PMID- 1\nTI  - Sand\nDP  - 2024 Mar\n"),
         (Jsonl, '{"title": "Sand", "published": "2024-03"}'),
+        (Crossref, '{"DOI": "10.1/x", "title": "T", "issued": {"date-parts": [[2024, 3]]}}'),
     ],
 )
 def test_a_month_without_a_day_stays_a_month(kind: type[Source], text: str) -> None:

@@ -24,6 +24,7 @@ from monitor.sources.crossref import Crossref
 from monitor.sources.dblp import Dblp
 from monitor.sources.europepmc import EuropePmc
 from monitor.sources.huggingface import HuggingFace
+from monitor.sources.oai.source import Oai
 from monitor.sources.openalex import OpenAlex
 from monitor.sources.openreview import OpenReview
 from monitor.sources.pubmed import PubMed
@@ -33,6 +34,7 @@ from tests.servers.web import Asked as Request
 from tests.sources.answers import answer
 from tests.sources.conftest import Service
 from tests.sources.scenario import FIXTURES, NOW
+from tests.sources.test_oai import oai
 
 YESTERDAY = {"until": (NOW - timedelta(days=1)).isoformat()}
 DONE = {"until": NOW.isoformat()}
@@ -150,12 +152,14 @@ def test_F01_F02_a_failed_page_ends_the_run_and_moves_nothing(service: Service) 
         (SemanticScholar, {"query": "x"}, {"total": 9, "data": []}),
         (OpenReview, {"venues": ["A.cc"]}, {"notes": [], "count": 9}),
         (Dblp, {"query": "x"}, {"result": {"hits": {"@total": "9", "hit": []}}}),
+        (Oai, {}, oai('<ListRecords><resumptionToken completeListSize="9"/></ListRecords>')),
     ],
 )
 def test_F01_an_empty_page_of_a_service_that_reports_papers_is_a_failure(
     service: Service, kind: type[Source], settings: dict[str, object], body: object
 ) -> None:
-    service.web.decides("*", lambda _: Answer(body=json.dumps(body).encode()))
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    service.web.decides("*", lambda _: Answer(body=content))
     with pytest.raises(DocumentError, match="empty although it says that there are 9"):
         loaded(service.open(kind, **settings), {})
 
@@ -209,12 +213,6 @@ WINDOW = Window(datetime(2025, 5, 20, tzinfo=UTC), datetime(2025, 6, 1, tzinfo=U
 @pytest.mark.parametrize(
     ("kind", "settings", "page", "address"),
     [
-        (
-            BioRxiv,
-            {},
-            PageRequest(WINDOW, cursor="100"),
-            "https://api.biorxiv.org/details/biorxiv/2025-05-20/2025-06-01/100/json",
-        ),
         (
             MedRxiv,
             {},
@@ -290,15 +288,6 @@ def test_notes_are_asked_for_until_they_are_older_than_the_window(service: Servi
     until = (now - timedelta(milliseconds=6)).isoformat()
     documents = loaded(source, {"until": until})
     assert len(documents) == 4 and documents[-1].validators == {"until": now.isoformat()}
-
-
-def test_a_url_with_a_query_is_one_document(service: Service) -> None:
-    service.web.answers(
-        "/feed.php?subject=all", body=(FIXTURES / "biorxiv" / "feed.xml").read_bytes()
-    )
-    source = service.open(BioRxiv, url=service.web.url("/feed.php?subject=all"))
-    (document,) = loaded(source, {})
-    assert [paper.title for paper in source.read(document).papers] == ["Gills breathe"]
 
 
 @pytest.mark.parametrize(
