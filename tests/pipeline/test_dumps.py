@@ -58,19 +58,24 @@ def put(house: House, content: bytes, name: str = "a.jsonl") -> Path:
     return path
 
 
-def summarise(runs: Sequence[Run]) -> list[tuple[str | None, str, int, int, int]]:
-    return [(run.document, run.outcome.value, run.seen, run.new, run.rejected) for run in runs]
+def summarise(run: Run) -> tuple[str | None, str, int, int, int]:
+    return run.document, run.outcome.value, run.seen, run.new, run.rejected
 
 
-UNCHANGED = [(None, "unchanged", 0, 0, 0)]
+def read(house: House, content: bytes, name: str = "a.jsonl") -> Run:
+    """Put a dump into its folder, and read it in one run."""
+    put(house, content, name)
+    [run] = house.ingest()
+    return run
+
+
+UNCHANGED = (None, "unchanged", 0, 0, 0)
 
 
 def test_a_dump_is_stored_silently_and_what_comes_later_is_news(dumped: House):
-    put(dumped, lines(range(5)))
-    assert summarise(dumped.ingest()) == [("a.jsonl", "ok", 5, 5, 0)]
+    assert summarise(read(dumped, lines(range(5)))) == ("a.jsonl", "ok", 5, 5, 0)
     assert dumped.next_morning() == {"lab": 0}
-    put(dumped, lines(range(7)))
-    assert summarise(dumped.ingest()) == [("a.jsonl", "ok", 2, 2, 0)]
+    assert summarise(read(dumped, lines(range(7)))) == ("a.jsonl", "ok", 2, 2, 0)
 
 
 def test_what_did_not_change_is_not_even_opened(dumped: House):
@@ -79,23 +84,19 @@ def test_what_did_not_change_is_not_even_opened(dumped: House):
     at = path.stat()
     path.write_bytes(b"\0" * at.st_size)
     os.utime(path, ns=(at.st_atime_ns, at.st_mtime_ns))
-    assert summarise(dumped.ingest()) == UNCHANGED
+    assert summarise(*dumped.ingest()) == UNCHANGED
 
 
 def test_a_dump_is_known_by_its_content_under_any_name_and_however_packed(dumped: House):
-    put(dumped, lines(range(5)))
-    dumped.ingest()
-    put(dumped, gzip.compress(lines(range(5))), "b.jsonl.gz")
-    assert summarise(dumped.ingest()) == UNCHANGED
-    put(dumped, gzip.compress(lines(range(6))), "c.jsonl.gz")
-    assert summarise(dumped.ingest()) == [("c.jsonl.gz", "ok", 1, 1, 0)]
+    read(dumped, lines(range(5)))
+    assert summarise(read(dumped, gzip.compress(lines(range(5))), "b.jsonl.gz")) == UNCHANGED
+    run = read(dumped, gzip.compress(lines(range(6))), "c.jsonl.gz")
+    assert summarise(run) == ("c.jsonl.gz", "ok", 1, 1, 0)
 
 
 def test_a_dump_that_changed_before_its_end_is_read_again_and_repeats_no_paper(dumped: House):
-    put(dumped, lines(range(5)))
-    dumped.ingest()
-    put(dumped, lines([9, *range(5)]))
-    [run] = dumped.ingest()
+    read(dumped, lines(range(5)))
+    run = read(dumped, lines([9, *range(5)]))
     assert (run.seen, run.new, run.known) == (6, 1, 5)
 
 
@@ -105,39 +106,34 @@ def test_a_dump_that_changed_before_its_end_is_read_again_and_repeats_no_paper(d
 def test_behind_a_mark_of_a_former_release_all_is_read_again_and_no_paper_repeated(
     dumped: House, name: str, ended: bool
 ):
-    put(dumped, lines(range(5)))
-    dumped.ingest()
+    read(dumped, lines(range(5)))
     with dumped.opened() as app, app.runtime.database.writing() as tx:
         former = hashlib.sha256(lines(range(5))).hexdigest()
         tx.execute(sa.update(schema.dump).values(digest=former, ended=ended))
-    put(dumped, lines(range(7)), name)
-    [run] = dumped.ingest()
+    run = read(dumped, lines(range(7)), name)
     assert (run.outcome, run.seen, run.new, run.known) == (RunOutcome.OK, 7, 2, 5)
-    put(dumped, lines(range(8)), name)
-    assert summarise(dumped.ingest()) == [(name, "ok", 1, 1, 0)]
+    assert summarise(read(dumped, lines(range(8)), name)) == (name, "ok", 1, 1, 0)
 
 
 def test_F02_a_packed_file_that_is_cut_is_partial_until_the_rest_comes(dumped: House):
     whole = gzip.compress(lines(range(3_000)))
-    put(dumped, whole[: len(whole) // 2], "a.gz")
-    [run] = dumped.ingest()
+    run = read(dumped, whole[: len(whole) // 2], "a.gz")
     assert run.outcome is RunOutcome.PARTIAL and run.error == "the document ends in the middle"
     assert 0 < run.seen < 3_000
-    assert summarise(dumped.ingest()) == UNCHANGED
-    put(dumped, whole, "a.gz")
-    assert summarise(dumped.ingest()) == [("a.gz", "ok", 3_000 - run.seen, 3_000 - run.seen, 0)]
+    assert summarise(*dumped.ingest()) == UNCHANGED
+    rest = read(dumped, whole, "a.gz")
+    assert summarise(rest) == ("a.gz", "ok", 3_000 - run.seen, 3_000 - run.seen, 0)
 
 
 def test_F13_what_is_set_aside_is_counted_and_the_first_of_it_kept(dumped: House):
     bad = b'{"title": null}\nnot json\n'
-    put(dumped, lines([1]) + bad * 1_500 + lines([2, 1]))
-    [run] = dumped.ingest()
+    run = read(dumped, lines([1]) + bad * 1_500 + lines([2, 1]))
     assert (run.outcome, run.seen, run.new, run.rejected) == (RunOutcome.OK, 3, 2, 3_000)
     assert len(run.set_aside) == 20
     assert run.set_aside[0].where.startswith("line 2, byte ")
     assert [one.why for one in run.set_aside[:2]] == ["record has no title", "not JSON"]
-    put(dumped, lines([1]) + bad * 1_500 + lines([2, 1]) + bad)
-    assert summarise(dumped.ingest()) == [("a.jsonl", "ok", 0, 0, 2)]
+    run = read(dumped, lines([1]) + bad * 1_500 + lines([2, 1]) + bad)
+    assert summarise(run) == ("a.jsonl", "ok", 0, 0, 2)
 
 
 NULS = b"\0" * 300_000
@@ -147,41 +143,34 @@ def test_F13_a_file_with_space_reserved_at_its_end_is_read_on_where_its_records_
     dumped: House,
 ):
     """A program that reserves space for its file writes the next records in place of NUL bytes."""
-    put(dumped, lines(range(3)) + NULS)
-    [run] = dumped.ingest()
+    run = read(dumped, lines(range(3)) + NULS)
     assert (run.outcome, run.seen, run.rejected) == (RunOutcome.OK, 3, 1)
     assert run.set_aside[0].where == f"line 4, byte {len(lines(range(3)))}"
     half = lines([4])[:30]
-    put(dumped, lines(range(4)) + half + NULS)
-    [run] = dumped.ingest()
+    run = read(dumped, lines(range(4)) + half + NULS)
     assert (run.outcome, run.seen, run.new) == (RunOutcome.PARTIAL, 1, 1)
-    put(dumped, lines(range(6)) + NULS)
-    [run] = dumped.ingest()
+    run = read(dumped, lines(range(6)) + NULS)
     assert (run.outcome, run.seen, run.new, run.rejected) == (RunOutcome.OK, 2, 2, 1)
 
 
 def test_F13_of_a_file_with_a_gap_only_the_cut_record_is_lost(dumped: House):
     """After a power failure a program goes on at the end of its file, in the line it was in."""
-    put(dumped, lines(range(3)) + lines([3])[:30] + NULS + lines(range(4, 7)))
-    [run] = dumped.ingest()
+    run = read(dumped, lines(range(3)) + lines([3])[:30] + NULS + lines(range(4, 7)))
     assert (run.outcome, run.seen, run.new, run.rejected) == (RunOutcome.OK, 6, 6, 2)
     assert [one.where.split(",")[0] for one in run.set_aside] == ["line 4", "line 4"]
-    put(dumped, lines(range(3)) + lines([3])[:30] + NULS + lines(range(4, 9)) + b"no json\n")
-    [run] = dumped.ingest()
+    run = read(dumped, lines(range(3)) + lines([3])[:30] + NULS + lines(range(4, 9)) + b"no json\n")
     assert (run.seen, run.new, run.rejected) == (2, 2, 1)
     assert run.set_aside[0].where.startswith("line 9, byte ")
 
 
 def test_F13_a_log_that_was_truncated_while_it_was_written_is_read_after_its_gap(dumped: House):
     """Its writer goes on at its old position, and what is before that reads as NUL bytes."""
-    put(dumped, lines(range(1_000)))
-    dumped.ingest()
-    put(dumped, b"\0" * len(lines(range(1_000))) + lines([1_000]))
-    [run] = dumped.ingest()
+    read(dumped, lines(range(1_000)))
+    run = read(dumped, b"\0" * len(lines(range(1_000))) + lines([1_000]))
     assert (run.outcome, run.seen, run.new, run.rejected) == (RunOutcome.OK, 1, 1, 1)
     assert run.set_aside[0].where == "line 1, byte 0"
-    put(dumped, b"\0" * len(lines(range(1_000))) + lines([1_000, 1_001]))
-    assert summarise(dumped.ingest()) == [("a.jsonl", "ok", 1, 1, 0)]
+    run = read(dumped, b"\0" * len(lines(range(1_000))) + lines([1_000, 1_001]))
+    assert summarise(run) == ("a.jsonl", "ok", 1, 1, 0)
 
 
 TABLE = b"title,abstract,doi\n"
@@ -192,16 +181,17 @@ def rows(numbers: Sequence[int]) -> bytes:
 
 
 def test_F13_of_a_table_with_a_gap_no_part_of_a_row_is_stored(dumped: House):
-    put(dumped, TABLE + rows([1]) + rows([2])[:70] + NULS + rows([3]) + rows([4])[:70] + NULS)
-    [run] = dumped.ingest()
+    run = read(
+        dumped, TABLE + rows([1]) + rows([2])[:70] + NULS + rows([3]) + rows([4])[:70] + NULS
+    )
     assert (run.outcome, run.seen, run.new) == (RunOutcome.PARTIAL, 2, 2)
     assert [one.why for one in run.set_aside] == [
         "row has NUL bytes in place of cells",
         "not a row of the table: 300,000 NUL bytes in place of text",
         "the document ends inside this record",
     ]
-    put(dumped, TABLE + rows([1]) + rows([2])[:70] + NULS + rows([3, 4]))
-    assert summarise(dumped.ingest()) == [("a.jsonl", "ok", 1, 1, 0)]
+    run = read(dumped, TABLE + rows([1]) + rows([2])[:70] + NULS + rows([3, 4]))
+    assert summarise(run) == ("a.jsonl", "ok", 1, 1, 0)
 
 
 def test_a_dump_without_a_paper_fails_every_time_until_it_is_mended(dumped: House):
@@ -210,14 +200,12 @@ def test_a_dump_without_a_paper_fails_every_time_until_it_is_mended(dumped: Hous
         [run] = dumped.ingest()
         assert run.outcome is RunOutcome.FAILED
         assert run.error == "no record is a paper: record has no title"
-    put(dumped, lines([1]))
-    assert summarise(dumped.ingest()) == [("a.jsonl", "ok", 1, 1, 0)]
+    assert summarise(read(dumped, lines([1]))) == ("a.jsonl", "ok", 1, 1, 0)
 
 
 def test_an_empty_list_is_read_once(dumped: House):
-    put(dumped, b"[]")
-    assert summarise(dumped.ingest()) == [("a.jsonl", "ok", 0, 0, 0)]
-    assert summarise(dumped.ingest()) == UNCHANGED
+    assert summarise(read(dumped, b"[]")) == ("a.jsonl", "ok", 0, 0, 0)
+    assert summarise(*dumped.ingest()) == UNCHANGED
 
 
 def test_a_file_that_is_cut_is_parsed_once(house: House):
@@ -227,12 +215,9 @@ def test_a_file_that_is_cut_is_parsed_once(house: House):
     path = put(house, (whole + "TY  - JOUR\nTI  - Half").encode(), "a.ris")
     [run] = house.ingest()
     assert (run.outcome, run.seen) == (RunOutcome.PARTIAL, 1)
-    assert summarise(house.ingest()) == UNCHANGED
+    assert summarise(*house.ingest()) == UNCHANGED
     path.write_text(whole + whole.replace("A title", "Another title"), encoding="utf-8")
-    assert summarise(house.ingest()) == [("a.ris", "ok", 2, 1, 0)]
-
-
-# ── killed ──────────────────────────────────────────────────────────────────────────
+    assert summarise(*house.ingest()) == ("a.ris", "ok", 2, 1, 0)
 
 
 def offset(house: House) -> int:
@@ -253,7 +238,7 @@ def test_F13_killed_twice_it_goes_on_at_the_byte_and_ends_complete(on_sqlite: No
         reached.append(offset(dumped))
     assert 0 < reached[1] < reached[2] < len(content)
     behind = content[reached[2] :].count(b"\n")
-    assert summarise(dumped.ingest()) == [("a.jsonl.gz", "ok", behind, behind, 0)]
+    assert summarise(*dumped.ingest()) == ("a.jsonl.gz", "ok", behind, behind, 0)
     assert offset(dumped) == len(content)
     with dumped.opened() as app, app.runtime.database.reading() as tx:
         assert papers.count(tx) == count
@@ -276,7 +261,7 @@ def test_F14_a_dump_by_address_is_asked_for_again_only_when_it_changed(
     (run,) = addressed.ingest()
     assert (run.outcome, run.seen, run.new) == (RunOutcome.OK, 5, 5)
     web.answers("/a", status=304)
-    assert summarise(addressed.ingest()) == UNCHANGED
+    assert summarise(*addressed.ingest()) == UNCHANGED
     assert web.requests[-1].headers["if-none-match"] == '"1"'
     web.answers("/a", body=gzip.compress(lines(range(7))), headers={"ETag": '"2"'})
     (run,) = addressed.ingest()
@@ -344,8 +329,6 @@ def test_a_dump_that_has_no_place_fails_its_own_run_alone(
     assert "no file can be made in" in by_name["all"].error
 
 
-# ── memory ──────────────────────────────────────────────────────────────────────────
-
 # Reads a dump as an ingest does, and tells the peak of its memory in MB. (`ru_maxrss` would be
 # that of the process that started it, where that was larger.)
 READS = """
@@ -376,7 +359,7 @@ def peak(path: Path, papers_in_it: int) -> int:
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
 def test_the_memory_of_reading_does_not_grow_with_the_dump(tmp_path: Path):
-    summarise = b"".join(
+    content = b"".join(
         json.dumps({"title": f"Title {number}", "abstract": f"word{number} " * 250}).encode()
         + b"\n"
         for number in range(5_000)
@@ -386,7 +369,7 @@ def test_the_memory_of_reading_does_not_grow_with_the_dump(tmp_path: Path):
     for times in (1, 5):
         with gzip.open(path, "wb", compresslevel=1) as file:
             for _ in range(times):
-                file.write(summarise)
+                file.write(content)
         peaks.append(peak(path, 5_000 * times))
     assert max(peaks) < 200
     assert peaks[1] - peaks[0] < 16  # of 50 MB more

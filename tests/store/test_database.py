@@ -249,9 +249,6 @@ def test_K13_a_store_that_was_in_use_and_is_empty_or_gone_is_not_begun_anew(
     open_store(sqlite_url).close()
 
 
-# ── who may read it ─────────────────────────────────────────────────────────────────
-
-
 MAKES = """
 import os, sys
 from pathlib import Path

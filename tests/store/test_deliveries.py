@@ -337,9 +337,6 @@ def test_a_person_lets_be_tried_again_what_cannot_be_sent_twice(
         writing(store, outbox.retry, done.id, NOW)
 
 
-# ── who is no longer written to ─────────────────────────────────────────────────────
-
-
 def test_open_deliveries_of_the_missing_are_suppressed_and_resumed(store: Database) -> None:
     plan(store, ADA, BOB)
     [first] = claim(store, limit=1)
@@ -373,9 +370,6 @@ def test_what_another_process_moves_on_meanwhile_is_left_alone(store: Database, 
         outbox.record(tx, {claimed.id: ""}, "other", Outcome(DeliveryState.SENT), NOW)
     slow.join(timeout=PATIENCE)
     assert one(store, claimed.id).state is DeliveryState.SENT
-
-
-# ── looking ─────────────────────────────────────────────────────────────────────────
 
 
 def test_the_listing_is_newest_first_and_can_be_narrowed(store: Database) -> None:

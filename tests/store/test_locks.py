@@ -119,9 +119,6 @@ def test_K15_a_service_takes_its_place_again_after_the_server_let_go_of_it(
             pass
 
 
-# ── one reader of a source ──────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize("source", ["feed", "../a b/é" * 99, "service"])
 def test_a_source_is_read_by_one_at_a_time(store: Database, source: str) -> None:
     with locks.source_lock(store, source) as place, locks.service_lock(store):
