@@ -10,7 +10,7 @@ import bibtexparser
 import pytest
 
 from monitor.sources.bibtex import BibTex, Entry, read_entries
-from tests.sources.scenario import only, read
+from tests.sources.scenario import read
 
 VALUES = (
     "{A {B {C {D}}} e}", r"{A \{ b \} \\{ c}", '"quoted, {with} = signs"', r'"Schr\"odinger"',
@@ -111,36 +111,26 @@ def test_what_is_whole_of_a_broken_entry_is_read_and_the_fault_reported(
 
 
 @pytest.mark.parametrize(
-    ("title", "read_as"),
+    ("fields", "title"),
     [
-        (r"Sand \\", "Sand"),
-        (r"Sand {\}", "Sand }"),
-        (r"Sand \{}", "Sand {"),
-        (r"Sand {\{a\\}} moves", "Sand {a\\} moves"),
-        (r"Sand \{a, b\}", "Sand {a, b}"),
-        (r"Sand \{a", "Sand {a"),
-        (r"Sand a\}", "Sand a}"),
+        (r"title = {Sand \\}", "Sand"),
+        (r"title = {Sand {\}}", "Sand }"),
+        (r"title = {Sand \{}}", "Sand {"),
+        (r"title = {Sand {\{a\\}} moves}", "Sand {a\\} moves"),
+        (r"title = {Sand \{a, b\}}", "Sand {a, b}"),
+        (r"title = {Sand \{a}", "Sand {a"),
+        (r"title = {Sand a\}}", "Sand a}"),
+        (r"title = {Sand \{ a}, note = {b \} c}", "Sand { a"),
+        ("title = {Sand}, note = {C:\\dir\\}", "Sand"),
     ],
 )
-def test_a_title_ends_where_its_braces_do(title: str, read_as: str) -> None:
+def test_a_field_ends_where_its_braces_do(fields: str, title: str) -> None:
     """Braces after a backslash count, as for BibTeX, unless the entry is broken then."""
-    content = f"@misc{{k,\n title = {{{title}}},\n author = {{Doe, Jane}},\n year = 2024\n}}\n"
-    reading = read(BibTex, f"{content}{ENTRY.format(2)}".encode())
+    content = f"@misc{{k,\n {fields},\n author = {{Doe, Jane}},\n year = 2024\n}}\n"
+    reading = read(BibTex, content + ENTRY.format(2))
     assert reading.rejected == ()
     paper = reading.papers[0]
-    assert (paper.title, paper.authors, paper.year) == (read_as, ("Jane Doe",), 2024)
-
-
-def test_escaped_braces_of_two_fields_pair_in_neither() -> None:
-    content = r"@misc{k, title = {Sand \{ a}, note = {b \} c}, author = {Doe, Jane}}"
-    paper = only(BibTex, content)
-    assert (paper.title, paper.authors) == ("Sand { a", ("Jane Doe",))
-
-
-def test_a_backslash_at_the_end_of_a_field_is_no_escape() -> None:
-    content = "@misc{k,\n title = {Sand},\n note = {C:\\dir\\},\n year = 2024\n}"
-    reading = read(BibTex, content.encode())
-    assert [paper.year for paper in reading.papers] == [2024] and reading.rejected == ()
+    assert (paper.title, paper.authors, paper.year) == (title, ("Jane Doe",), 2024)
 
 
 def test_nothing_is_inherited_from_an_entry_without_a_key() -> None:

@@ -25,7 +25,7 @@ from monitor.sources.pubmed import PubMed
 from monitor.testing import SourceContract
 from tests.patience import PATIENCE
 from tests.sources import answers, dumps, libraries
-from tests.sources.scenario import NOW, read
+from tests.sources.scenario import NOW, opened, read
 from tests.sources.test_oai import oai, records
 
 RSS = (
@@ -116,8 +116,7 @@ def test_F11_an_answer_of_no_records_is_no_failure(kind: type[Source], content: 
 
 
 def read_in_sandbox(kind: type[Source], content: bytes) -> Reading:
-    source = kind("daily", kind.Options(path="dumps/*"), None, lambda: NOW)
-    return sandbox.read(source, Document("page", content, NOW))
+    return sandbox.read(opened(kind), Document("page", content, NOW))
 
 
 def test_sources_may_be_read_at_the_same_time() -> None:

@@ -28,7 +28,7 @@ from monitor.sources.openreview import OpenReview
 from monitor.sources.pubmed import PubMed
 from monitor.sources.ris import Ris
 from monitor.sources.semanticscholar import SemanticScholar
-from tests.sources.scenario import NOW, read
+from tests.sources.scenario import NOW, opened, read
 
 WEB = re.compile(r"(?:https?://[a-z0-9.-]+/[^\s\"<>]*)?")
 OAI = (
@@ -303,8 +303,7 @@ FILES = {
 def test_a_file_of_another_kind_is_not_quoted(kind: str, content: str) -> None:
     source_class = plugins.source_class(kind)
     assert source_class.kind == kind
-    source = source_class("x", source_class.Options(path="x/*"), None, lambda: NOW)
-    reading = sandbox.read(source, Document("page", content.encode(), NOW))
+    reading = sandbox.read(opened(source_class), Document("page", content.encode(), NOW))
     assert reading.error and not reading.papers
     assert SECRET not in reading.error
     assert not [one for one in reading.rejected if SECRET in one.where + one.why]

@@ -18,14 +18,14 @@ from monitor.sources.openalex import OpenAlex
 from monitor.sources.pubmed import PubMed
 from monitor.text import without_withdrawal
 from tests.sources.libraries import article, articles
+from tests.sources.scenario import opened
 
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
 
 
 def read(kind: type[Source], content: bytes | str) -> list[Paper]:
-    source = kind("s", kind.Options.model_validate({"path": "-"}), None, lambda: NOW)
     data = content.encode() if isinstance(content, str) else content
-    reading = sandbox.read(source, Document("d", data, NOW))
+    reading = sandbox.read(opened(kind, NOW), Document("d", data, NOW))
     assert not reading.error
     return list(reading.papers)
 
