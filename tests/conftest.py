@@ -15,6 +15,7 @@ from monitor.store.engine.opening import open_store
 from tests.house import House
 from tests.patience import PATIENCE
 from tests.servers import postgres
+from tests.servers.oauth import TokenServer
 from tests.servers.slack import SlackServer
 from tests.servers.smtp import ScriptedSmtp
 from tests.servers.web import MisbehavingServer, misbehaving_server
@@ -56,6 +57,18 @@ def on_sqlite(request: pytest.FixtureRequest) -> None:
 def smtp() -> Iterator[ScriptedSmtp]:
     with ScriptedSmtp() as server:
         yield server
+
+
+@pytest.fixture
+def endpoint() -> Iterator[TokenServer]:
+    with TokenServer() as running:
+        yield running
+
+
+@pytest.fixture
+def mx(endpoint: TokenServer) -> Iterator[ScriptedSmtp]:
+    with ScriptedSmtp(extensions=("AUTH LOGIN XOAUTH2",), accepts=endpoint.accepts) as running:
+        yield running
 
 
 @pytest.fixture

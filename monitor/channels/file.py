@@ -126,7 +126,6 @@ class Pages(Channel):
             return f"{self._folder} cannot be written: {error.strerror}"
 
     def page(self, delivery: Delivery) -> Path:
-        """Return where the page of a delivery stands."""
         return self._folder / _file_name(delivery.subscription) / page_name(delivery.period)
 
     def _page_mode(self) -> int:

@@ -35,12 +35,10 @@ class Passage:
 
 
 def headline(entry: DigestPaper) -> Passage:
-    """Return the title with what matched in it."""
     return _headline(entry.paper.title, entry.reasons)
 
 
 def whole_abstract(entry: DigestPaper) -> Passage:
-    """Return all of the abstract with what matched in it."""
     abstract, places = _mark("abstract", entry.paper.abstract, entry.reasons)
     return Passage(abstract, places)
 

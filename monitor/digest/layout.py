@@ -53,7 +53,6 @@ def batches(
 
 
 def byte_count(text: str) -> int:
-    """Return how many bytes a text has in UTF-8."""
     return len(text.encode("utf-8", "replace"))
 
 

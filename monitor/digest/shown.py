@@ -28,7 +28,6 @@ MAX_TITLE_LENGTH = 2_000
 
 
 def shown(paper: Paper) -> Paper:
-    """Return the paper as a digest shows it: clean Unicode, mathematics readable."""
     return structs.replace(
         shown_title(paper), abstract=_shown_abstract(paper.abstract[:MAX_ABSTRACT_LENGTH])
     )
@@ -46,7 +45,6 @@ def shown_title(paper: Paper) -> Paper:
 
 
 def readable_title(title: str) -> str:
-    """Return a title as a digest shows it."""
     return _shown(title[:MAX_TITLE_LENGTH])
 
 

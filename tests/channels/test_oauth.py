@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -34,18 +34,6 @@ class Kept(dict[str, str]):
 
     def load(self, account: str) -> str:
         return self.get(account, "")
-
-
-@pytest.fixture
-def endpoint() -> Iterator[TokenServer]:
-    with TokenServer() as running:
-        yield running
-
-
-@pytest.fixture
-def mx(endpoint: TokenServer) -> Iterator[ScriptedSmtp]:
-    with ScriptedSmtp(extensions=("AUTH LOGIN XOAUTH2",), accepts=endpoint.accepts) as running:
-        yield running
 
 
 @pytest.fixture
@@ -269,14 +257,10 @@ def test_a_refresh_token_that_another_process_replaced_meanwhile_is_read_again(
     assert opener(Late(), hands)(grant).token() == "access-token-1"
 
 
-@pytest.fixture(scope="module")
-def key() -> rsa.RSAPrivateKey:
-    return rsa.generate_private_key(65537, 2048)
-
-
 def test_a_service_account_signs_for_the_mailbox(
-    endpoint: TokenServer, opened: Open, key: rsa.RSAPrivateKey, tmp_path: Path
+    endpoint: TokenServer, opened: Open, tmp_path: Path
 ) -> None:
+    key = rsa.generate_private_key(65537, 2048)
     pem = key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,

@@ -5,7 +5,6 @@ import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -23,18 +22,6 @@ from tests.servers.smtp import ScriptedSmtp
 PAPER = ("Language agents that plan", "We study agents.")
 MICROSOFT = {"provider": "microsoft", "tenant": "example.org", "client_id": "app"}
 GOOGLE = {"provider": "google", "client_id": "app", "client_secret": CLIENT_SECRET}
-
-
-@pytest.fixture
-def endpoint() -> Iterator[TokenServer]:
-    with TokenServer() as running:
-        yield running
-
-
-@pytest.fixture
-def mx(endpoint: TokenServer) -> Iterator[ScriptedSmtp]:
-    with ScriptedSmtp(extensions=("AUTH XOAUTH2",), accepts=endpoint.accepts) as running:
-        yield running
 
 
 def by_oauth(house: House, endpoint: TokenServer, mx: ScriptedSmtp, oauth: dict[str, Any]) -> None:

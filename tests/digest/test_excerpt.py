@@ -33,8 +33,6 @@ def marked(passage: Passage) -> list[str]:
 
 
 ONE = "First we look. Then we leap. The policy holds. A second policy for agents wins. Done."
-
-
 BEHIND = "Recent advances in robotics have attracted much attention. However, robots fall."
 MADE = "In this paper, we propose Stilt, a planner that keeps robots upright on loose gravel."
 LEANING = "It runs on a small board."

@@ -57,7 +57,6 @@ def render_digest(
 
 
 def render_notice(notice: Notice, templates: Templates) -> tuple[Rendered, ...]:
-    """Return the mail of a message to the operator."""
     text = templates.render("mail/notice.txt.j2", notice=notice)
     html = templates.render("mail/notice.html.j2", notice=notice)
     title = f"{clean(notice.subject)[:180]} ({notice.at:%Y-%m-%d %H:%M} UTC)"
