@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -12,6 +13,10 @@ from monitor.errors import FetchError
 from monitor.http.client import HttpClient
 from tests.http.doors import PUBLIC, Dialler, Site, Time, public_door
 from tests.servers.web import Answer, Asked, MisbehavingServer
+
+
+def timed(web: MisbehavingServer, folder: Path, monotonic: Callable[[], float]) -> Site:
+    return Site(web, HttpClient(version="1", gate_dir=folder, monotonic=monotonic))
 
 
 @pytest.mark.parametrize(
@@ -27,27 +32,26 @@ def test_F04_less_than_the_least_rate_ends_before_the_deadline(
     web: MisbehavingServer, tmp_path: Path
 ) -> None:
     seconds = iter(range(0, 10_000, 20))  # however few pieces it comes in
-    door = HttpClient(version="1", gate_dir=tmp_path, monotonic=lambda: float(next(seconds)))
+    site = timed(web, tmp_path, lambda: float(next(seconds)))
     web.answers("/", body=b"x" * 1000, piece=200)
     with pytest.raises(FetchError, match="less than 200 bytes a second"):
-        door.get(web.url("/"), allow_private=True, deadline=timedelta(hours=1))
+        site.get(deadline=timedelta(hours=1))
 
 
 def test_F04_a_slow_beginning_is_no_least_rate(web: MisbehavingServer, tmp_path: Path) -> None:
     calls = iter(range(10_000))
-    door = HttpClient(version="1", gate_dir=tmp_path, monotonic=lambda: min(next(calls) / 2, 9.0))
     web.answers("/", body=b"x" * 10, piece=40)
-    assert door.get(web.url("/"), allow_private=True).content == b"x" * 10
+    site = timed(web, tmp_path, lambda: min(next(calls) / 2, 9.0))
+    assert site.get().content == b"x" * 10
 
 
 def test_F04_the_deadline_is_a_minute_where_nobody_says_more(
     web: MisbehavingServer, tmp_path: Path
 ) -> None:
     seconds = iter([0.0, 0.0, 0.0])
-    door = HttpClient(version="1", gate_dir=tmp_path, monotonic=lambda: next(seconds, 60.5))
     web.answers("/", body=b"x")
     with pytest.raises(FetchError, match="within 60 s"):
-        door.get(web.url("/"), allow_private=True)
+        timed(web, tmp_path, lambda: next(seconds, 60.5)).get()
 
 
 def test_F04_all_redirects_share_one_deadline(web: MisbehavingServer, tmp_path: Path) -> None:
@@ -59,9 +63,7 @@ def test_F04_all_redirects_share_one_deadline(web: MisbehavingServer, tmp_path: 
 
     web.decides("*", late)
     with pytest.raises(FetchError, match="within 60 s"):
-        HttpClient(version="1", gate_dir=tmp_path, monotonic=time).get(
-            web.url("/"), allow_private=True
-        )
+        timed(web, tmp_path, time).get()
     assert len(web.requests) == 3
 
 

@@ -30,24 +30,23 @@ def test_requests_to_arxiv_are_three_seconds_apart_under_all_its_names(
         assert time.now - ended >= 3.0
 
 
-def test_other_hosts_need_no_distance_but_one_turn_each(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("host", "apart", "slept"),
+    [
+        ("feeds.example", (0, 0, 0), []),
+        ("notarxiv.org", (0, 0), []),
+        ("api.example", (0.5, 0.5, 0.1), [0.5, 0.1]),
+        ("arxiv.org", (0.5, 0.5), [3.0]),
+    ],
+)
+def test_a_service_may_want_its_requests_further_apart(
+    tmp_path: Path, host: str, apart: tuple[float, ...], slept: list[float]
+) -> None:
     time = Time()
-    gates = Gates(tmp_path, time, time.sleep)
-    for _ in range(3):
-        with gates.turn("feeds.example"), gates.turn("notarxiv.org"):
+    for seconds in apart:
+        with Gates(tmp_path, time, time.sleep).turn(host, seconds):
             pass
-    assert time.slept == []
-
-
-def test_a_service_may_want_its_requests_further_apart(tmp_path: Path) -> None:
-    time = Time()
-    for apart in (0.5, 0.5, 0.1):
-        with Gates(tmp_path, time, time.sleep).turn("api.example", apart):
-            pass
-    for _ in range(2):
-        with Gates(tmp_path, time, time.sleep).turn("arxiv.org", 0.5):
-            pass
-    assert time.slept == [0.5, 0.1, 3.0]
+    assert time.slept == slept
 
 
 def test_a_clock_set_back_costs_one_distance_and_no_more(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def saved(site: Site, tmp_path: Path) -> tuple[bytes, Response]:
 def test_F02_of_a_file_that_broke_off_only_the_rest_is_asked_for(
     site: Site, tmp_path: Path
 ) -> None:
-    resuming(site.web, {"ETag": '"1"'}, lambda begin: part(begin, min(begin + 5000, len(BODY))))
+    resuming(site.web, ETAG, lambda begin: part(begin, min(begin + 5000, len(BODY))))
     content, answer = saved(site, tmp_path)
     assert (content, answer.complete, answer.validators) == (BODY, True, {"etag": '"1"'})
     ranges = [(one.headers.get("range"), one.headers.get("if-range")) for one in site.web.requests]
@@ -98,7 +98,7 @@ def test_F02_of_a_file_that_broke_off_only_the_rest_is_asked_for(
 def test_F02_what_is_not_the_rest_of_a_file_is_not_put_behind_it(
     site: Site, tmp_path: Path, other: Answer
 ) -> None:
-    resuming(site.web, {"ETag": '"1"'}, lambda _: other)
+    resuming(site.web, ETAG, lambda _: other)
     content, answer = saved(site, tmp_path)
     assert content == BODY and answer.complete
 
@@ -115,7 +115,7 @@ def test_F02_the_rest_is_not_asked_for_where_nothing_names_the_file_for_sure(
 def test_F02_a_file_that_never_comes_whole_is_not_asked_for_for_ever(
     site: Site, tmp_path: Path
 ) -> None:
-    resuming(site.web, {"ETag": '"1"'}, lambda begin: part(begin, begin + 10))
+    resuming(site.web, ETAG, lambda begin: part(begin, begin + 10))
     content, answer = saved(site, tmp_path)
     assert not answer.complete and BODY.startswith(content) and len(site.web.requests) == 11
 

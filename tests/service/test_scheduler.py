@@ -30,6 +30,7 @@ from tests.patience import PATIENCE, wait
 from tests.servers.smtp import Hold, ScriptedSmtp
 
 TICK = timedelta(milliseconds=20)
+SECOND = (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent.")
 
 
 @contextmanager
@@ -99,6 +100,17 @@ def test_D06_five_hundred_due_in_the_same_second_are_all_sent_theirs(
         assert deliveries.counts(tx) == {DeliveryState.SENT: 500}
 
 
+@pytest.fixture
+def at_once(house: House, smtp: ScriptedSmtp) -> House:
+    """A house that mails each paper as soon as it is read; the first one waits for the service."""
+    house.by_mail(smtp.port)
+    house.settings["subscriptions"]["lab"]["schedule"] = "immediately"
+    house.settings["sources"]["page"]["every"] = "1m"
+    house.add("1.txt", AGENTS)
+    house.write()
+    return house
+
+
 def test_X21_a_job_that_waits_for_a_thread_is_not_missed_and_runs_once(house: House):
     """Four read at a time: with sources that keep them waiting, the fifth is read after them."""
     page = house.settings["sources"].pop("page")
@@ -120,21 +132,17 @@ def test_X21_a_job_that_waits_for_a_thread_is_not_missed_and_runs_once(house: Ho
     assert set(read.values()) == {1}
 
 
-def test_a_job_that_is_woken_while_it_runs_runs_once_more(house: House, smtp: ScriptedSmtp):
+def test_a_job_that_is_woken_while_it_runs_runs_once_more(at_once: House, smtp: ScriptedSmtp):
     """What is composed during a delivery does not wait for the next tick, which is an hour away."""
-    house.by_mail(smtp.port)
-    house.settings["subscriptions"]["lab"]["schedule"] = "immediately"
-    house.add("1.txt", AGENTS)
-    house.write()
     until = threading.Event()
     smtp.script["dot"].append(Hold(until, "250 2.0.0 queued"))
-    with house.opened() as app:
+    with at_once.opened() as app:
         jobs = _Jobs(app.runtime, timedelta(hours=1), lambda: None)
         jobs.start()
         try:
             assert smtp.held.wait(PATIENCE)
-            house.add("2.txt", ("Agents of Language", "A language that agents may speak."))
-            house.clock.move(hours=1)
+            at_once.add("2.txt", SECOND)
+            at_once.clock.move(hours=1)
             app.once.ingest()
             app.once.match()
             jobs._follow(Task(Step.COMPOSE_SOME, "0"))
@@ -152,25 +160,20 @@ def test_a_faulty_file_at_the_start_is_refused(house: House):
 
 
 def test_K15_a_second_service_on_one_store_stands_by_says_so_and_takes_over(
-    house: House, smtp: ScriptedSmtp
+    at_once: House, smtp: ScriptedSmtp
 ):
-    house.by_mail(smtp.port)
-    house.settings["subscriptions"]["lab"]["schedule"] = "immediately"
-    house.settings["sources"]["page"]["every"] = "1m"
-    first, second = (Service(house.write(), house.clock, TICK) for _ in range(2))
+    first, second = (Service(at_once.config, at_once.clock, TICK) for _ in range(2))
     with ExitStack() as stack, capture_logs() as logs:
         stack.enter_context(serving(first))
         assert first.serving.wait(PATIENCE)
         stack.enter_context(serving(second))
         wait(lambda: any(entry["event"] == "standing by" for entry in logs))
-        house.add("1.txt", AGENTS)
-        house.clock.move(hours=1)
         wait(lambda: len(smtp.received) == 1)
         assert not second.serving.is_set()
         first.stop()
         assert second.serving.wait(PATIENCE)
-        house.add("2.txt", (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent."))
-        house.clock.move(hours=1)
+        at_once.add("2.txt", SECOND)
+        at_once.clock.move(hours=1)
         wait(lambda: len(smtp.received) == 2)
     assert len(smtp.received) == 2
 
@@ -178,9 +181,6 @@ def test_K15_a_second_service_on_one_store_stands_by_says_so_and_takes_over(
 @contextmanager
 def in_a_hand_off(house: House, smtp: ScriptedSmtp) -> Iterator[subprocess.Popen[str]]:
     """A service that waits for the answer to a mail; it comes at the end."""
-    house.by_mail(smtp.port)
-    house.settings["subscriptions"]["lab"]["schedule"] = "immediately"
-    house.add("1.txt", AGENTS)
     until = threading.Event()
     smtp.script["dot"].append(Hold(until, "250 2.0.0 queued"))
     process = house.process("serve")
@@ -191,12 +191,12 @@ def in_a_hand_off(house: House, smtp: ScriptedSmtp) -> Iterator[subprocess.Popen
         until.set()
 
 
-def test_K14_sigterm_finishes_the_hand_off_and_ends_with_0(house: House, smtp: ScriptedSmtp):
-    with in_a_hand_off(house, smtp) as process:
+def test_K14_sigterm_finishes_the_hand_off_and_ends_with_0(at_once: House, smtp: ScriptedSmtp):
+    with in_a_hand_off(at_once, smtp) as process:
         process.send_signal(signal.SIGTERM)
     process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
-    assert house.states() == [DeliveryState.SENT]
+    assert at_once.states() == [DeliveryState.SENT]
     assert len(smtp.received) == 1
 
 
@@ -208,38 +208,34 @@ def _are_caught(pid: int, *numbers: signal.Signals) -> bool:
 
 @pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
 def test_X09_a_second_signal_ends_it_at_once(
-    house: House, smtp: ScriptedSmtp, second: signal.Signals
+    at_once: House, smtp: ScriptedSmtp, second: signal.Signals
 ):
-    with in_a_hand_off(house, smtp) as process:
+    with in_a_hand_off(at_once, smtp) as process:
         process.send_signal(signal.SIGTERM)
         wait(lambda: not _are_caught(process.pid, signal.SIGTERM, signal.SIGINT))
         process.send_signal(second)
         assert process.wait(PATIENCE) == -second
         process.kill()
         process.communicate(timeout=PATIENCE)
-    assert house.states() == [DeliveryState.HANDING_OFF]
+    assert at_once.states() == [DeliveryState.HANDING_OFF]
 
 
 @pytest.mark.parametrize("how", ["deleted", "replaced", "put back"])
 def test_a_service_whose_store_is_gone_sends_nothing_and_says_so(
-    house: House, smtp: ScriptedSmtp, on_sqlite: None, how: str
+    at_once: House, smtp: ScriptedSmtp, on_sqlite: None, how: str
 ):
     """Its connection would write into the deleted file: all that it recorded as sent is lost."""
-    house.by_mail(smtp.port)
-    house.settings["subscriptions"]["lab"]["schedule"] = "immediately"
-    house.settings["sources"]["page"]["every"] = "1m"
-    house.add("1.txt", AGENTS)
-    service = Service(house.write(), house.clock, TICK)
-    store = house.folder / "data" / "monitor.db"
+    service = Service(at_once.config, at_once.clock, TICK)
+    store = at_once.folder / "data" / "monitor.db"
     with capture_logs() as logs, serving(service):
         wait(lambda: len(smtp.received) == 1)
         away = store.rename(store.with_name("away.db"))
         if how == "replaced":
             shutil.copyfile(away, store)
-        house.add("2.txt", (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent."))
-        house.clock.move(hours=1)
+        at_once.add("2.txt", SECOND)
+        at_once.clock.move(hours=1)
         wait(lambda: any(entry["event"] == "store unavailable" for entry in logs))
-        alive = house.command("doctor", "--alive")
+        alive = at_once.command("doctor", "--alive")
         assert (alive.status == 1) is (how != "replaced")
         if how == "put back":
             away.rename(store)
@@ -304,28 +300,18 @@ def test_after_days_of_being_down_the_digest_waits_for_the_first_reading(house: 
 
 
 def test_a_mail_server_that_keeps_us_waiting_holds_up_nothing_else(
-    house: House, smtp: ScriptedSmtp
+    at_once: House, smtp: ScriptedSmtp
 ):
-    house.by_mail(smtp.port)
-    house.settings["channels"] = {"pages": {"kind": "file", "path": "pages/"}}
-    lab = house.settings["subscriptions"]["lab"]
-    lab["schedule"] = "immediately"
-    house.settings["subscriptions"]["files"] = {
-        "topics": ["*"],
-        "channels": ["pages"],
-        "schedule": "immediately",
-    }
+    files = {"topics": ["*"], "channels": ["pages"], "schedule": "immediately"}
+    at_once.settings["subscriptions"]["files"] = files
     until = threading.Event()
     smtp.script["dot"].append(Hold(until, "250 2.0.0 ok"))
-    house.add("1.txt", AGENTS)
-    house.settings["sources"]["page"]["every"] = "1m"
-    service = Service(house.write(), house.clock, TICK)
-    with serving(service):
+    with serving(Service(at_once.write(), at_once.clock, TICK)):
         try:
             assert smtp.held.wait(PATIENCE)
-            house.add("2.txt", (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent."))
-            house.clock.move(hours=1)
-            wait(lambda: len(list(house.folder.glob("pages/files/*.html"))) == 2)
+            at_once.add("2.txt", SECOND)
+            at_once.clock.move(hours=1)
+            wait(lambda: len(list(at_once.folder.glob("pages/files/*.html"))) == 2)
         finally:
             until.set()
 
