@@ -14,6 +14,10 @@ import pytest
 
 from monitor.app import App
 from monitor.commands.web_login import login_address
+from monitor.config import WebSettings
+from monitor.setting_types import SettingsContext
+from monitor.store.digests import suppressions
+from monitor.store.digests.suppressions import Suppression
 from monitor.web.listening import bound
 from monitor.web.server import serving_pages
 from tests.house import AGENTS, BANDITS, FOLDING, House
@@ -100,6 +104,16 @@ def links(html: str) -> list[str]:
     """Return where a page leads on these pages: links, and forms that only ask."""
     found = re.findall(r'href="(/[^"]*)"', html)
     return [one.replace("&amp;", "&") for one in found]
+
+
+def suppressed(app: App) -> list[Suppression]:
+    with app.runtime.database.reading() as tx:
+        return suppressions.listing(tx, app.runtime.clock.now())
+
+
+def listening_on(address: str) -> WebSettings:
+    context = SettingsContext(public_url=True)
+    return WebSettings.model_validate({"listen": address}, context=context)
 
 
 def session_of(client: httpx.Client) -> list[Any]:

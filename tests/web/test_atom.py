@@ -28,9 +28,7 @@ PLANS = Paper(
 )
 
 
-def feed(
-    *papers: Paper, title: str = "marl", address: str = "https://p.example/feed/m.atom"
-) -> Feed:
+def feed(*papers: Paper, title: str = "marl", address: str = HERE) -> Feed:
     return Feed(
         title=title,
         name="topic/marl",
@@ -95,7 +93,7 @@ def test_ids_stay_when_texts_and_the_address_change() -> None:
         parsed = feedparser.parse(content)
         return [parsed.feed.id, *(entry.id for entry in parsed.entries)]
 
-    renamed = feed(Paper("Goals"), title="MARL", address="https://p.example/feed/m.atom?token=b")
+    renamed = feed(Paper("Goals"), title="MARL", address=f"{HERE}?token=b")
     assert ids(write_feed(feed(PLANS))) == ids(write_feed(renamed))
 
 

@@ -12,9 +12,15 @@ from playwright.sync_api import Browser, Page, expect
 
 from monitor.app import App
 from monitor.signing import KeyRing
-from monitor.store.digests import suppressions
 from tests.house import House
-from tests.web.conftest import closed_pages, context_of, one_time_token, pages, session_of
+from tests.web.conftest import (
+    closed_pages,
+    context_of,
+    one_time_token,
+    pages,
+    session_of,
+    suppressed,
+)
 
 KEY = "a key of this installation"
 EVERY_PAGE = (
@@ -59,8 +65,10 @@ def page(
 def test_the_address_of_web_login_is_opened_and_logs_in(
     browser: Browser, lived: House, script: bool
 ):
-    with closed_pages(lived) as (app, client):
-        context = browser.new_context(base_url=str(client.base_url), java_script_enabled=script)
+    with (
+        closed_pages(lived) as (app, client),
+        context_of(browser, base_url=str(client.base_url), java_script_enabled=script) as context,
+    ):
         page = context.new_page()
         page.goto("/deliveries")
         expect(page.get_by_text("paper-monitor web login")).to_be_visible()
@@ -71,7 +79,6 @@ def test_the_address_of_web_login_is_opened_and_logs_in(
         page.get_by_role("button", name="Log out").click()
         page.goto("/deliveries")
         expect(page.get_by_role("heading", level=1)).to_have_text("Log in")
-        context.close()
 
 
 def test_a_topic_is_tried_while_it_is_typed(browser: Browser, site: tuple[App, httpx.Client]):
@@ -101,12 +108,6 @@ def test_a_topic_is_tried_while_it_is_typed(browser: Browser, site: tuple[App, h
 
 
 def test_a_reader_stops_pauses_and_resumes(page: Page, site: tuple[App, httpx.Client]):
-    app, _ = site
-
-    def suppressed() -> int:
-        with app.runtime.database.reading() as tx:
-            return len(suppressions.listing(tx, app.runtime.clock.now()))
-
     page.goto("/u/" + KeyRing((KEY,)).sign("stop", "lab", "ada@example.org"))
     expect(page.get_by_role("status")).to_contain_text("You get these digests")
     for button, words, count in (
@@ -117,7 +118,7 @@ def test_a_reader_stops_pauses_and_resumes(page: Page, site: tuple[App, httpx.Cl
     ):
         page.get_by_role("button", name=button).click()
         expect(page.get_by_role("status")).to_contain_text(words)
-        assert suppressed() == count
+        assert len(suppressed(site[0])) == count
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

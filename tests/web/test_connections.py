@@ -16,25 +16,18 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from structlog.testing import capture_logs
 
-from monitor.config import WebSettings
-from monitor.setting_types import SettingsContext
 from monitor.web.connections import ConnectionLimits
 from monitor.web.listening import bound
 from monitor.web.server import KEEP_ALIVE, serving
 from tests.house import House
 from tests.patience import wait
-from tests.web.conftest import free_port, pages
+from tests.web.conftest import free_port, listening_on, pages
 
 # Long for a machine that is busy, and less than uvicorn's own limit for idle connections.
 CLIENT_SECONDS = KEEP_ALIVE / 2
 SHORT = ConnectionLimits(head_seconds=0.2, body_seconds=0.2, answer_seconds=0.2, answer_bytes=1)
 GET = b"GET /static/style.css HTTP/1.1\r\nHost: localhost\r\n\r\n"
 POST = b"POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000\r\n\r\n"
-
-
-def settings_for(port: int) -> WebSettings:
-    context = SettingsContext()
-    return WebSettings.model_validate({"listen": f"127.0.0.1:{port}"}, context=context)
 
 
 class Client:
@@ -112,7 +105,7 @@ def served(
     proxies: tuple[str, ...] = (),
     max_active_requests: int = 100,
 ) -> Iterator[Client]:
-    web = settings_for(free_port())
+    web = listening_on(f"127.0.0.1:{free_port()}")
     client = Client(web.address[1])
     with (
         bound(web) as listening,
@@ -307,7 +300,7 @@ def test_proxies_of_the_configuration_have_no_limit_and_others_have_one(house: H
 
 def test_the_end_of_an_answer_does_not_wait_for_an_acknowledgement() -> None:
     """Otherwise each page on a connection that is used again takes 40 ms longer."""
-    web = settings_for(free_port())
+    web = listening_on(f"127.0.0.1:{free_port()}")
     with bound(web) as listening, socket.create_connection(listening.getsockname()):
         accepted, _ = listening.accept()
         with accepted:

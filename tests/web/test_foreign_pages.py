@@ -12,12 +12,11 @@ from playwright.sync_api import Browser, Page, expect
 from structlog.testing import capture_logs
 
 from monitor.app import App
-from monitor.store.digests import suppressions
 from tests.house import House
 from tests.patience import wait
 from tests.servers.nginx import nginx
 from tests.servers.web import MisbehavingServer
-from tests.web.conftest import closed_pages, context_of, free_port, pages, session_of
+from tests.web.conftest import closed_pages, context_of, free_port, pages, session_of, suppressed
 from tests.web.test_pages import rows
 
 # Seconds; the machine may be busy.
@@ -71,11 +70,6 @@ def stop_on_own_page(page: Page, base: str) -> None:
     expect(page.get_by_text(VICTIM).first).to_be_visible()
 
 
-def suppressed(app: App) -> int:
-    with app.runtime.database.reading() as tx:
-        return len(suppressions.listing(tx, app.runtime.clock.now()))
-
-
 @pytest.fixture(scope="module")
 def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[App, httpx.Client]]:
     house = House(tmp_path_factory.mktemp("local"))
@@ -115,7 +109,7 @@ def test_a_page_of_another_site_cannot_use_the_password_that_a_browser_keeps(
         assert status == 403
         assert rows(app) == before
         stop_on_own_page(page, base)
-        assert suppressed(app) == 1
+        assert len(suppressed(app)) == 1
 
 
 LOGIN = {"username": ADA, "password": PASSWORD}

@@ -42,7 +42,10 @@ from tests.web.conftest import (
 )
 
 KNOWN_KEY = "a key that another account knows"
-HOST = {"Host": "papers.example.org"}
+
+
+def try_token(client: httpx.Client, token: str, **headers: str) -> httpx.Response:
+    return client.post("/login", data={"token": token}, headers=SAME_ORIGIN | headers)
 
 
 def cookie_of(answer: httpx.Response) -> dict[str, str]:
@@ -62,24 +65,22 @@ def test_the_address_of_web_login_logs_in_once(lived: House):
         assert log_in(client, token).headers["location"] == "/"
         assert client.get("/deliveries").status_code == 200
         client.cookies.clear()
-        again = client.post("/login", data={"token": token}, headers=SAME_ORIGIN)
+        again = try_token(client, token)
         assert again.status_code == 403
         assert "used before" in again.text
 
 
 def test_two_who_use_an_address_at_once_get_one_session(lived: House):
     with closed_pages(lived) as (app, client), ThreadPoolExecutor(8) as pool:
-        form = {"token": one_time_token(app)}
-        answers = pool.map(
-            lambda _: client.post("/login", data=form, headers=SAME_ORIGIN).status_code, range(8)
-        )
+        token = one_time_token(app)
+        answers = pool.map(lambda _: try_token(client, token).status_code, range(8))
         assert sorted(answers) == [303] + [403] * 7
 
 
 def test_an_address_works_for_15_minutes(lived: House, monkeypatch: pytest.MonkeyPatch):
     with closed_pages(lived) as (app, client):
         monkeypatch.setattr(web_login, "ADDRESS_LASTS", timedelta(seconds=-1))
-        old = client.post("/login", data={"token": one_time_token(app)}, headers=SAME_ORIGIN)
+        old = try_token(client, one_time_token(app))
         assert old.status_code == 403
         assert "older than 15 minutes" in old.text
 
@@ -92,8 +93,7 @@ def test_an_address_of_another_installation_is_refused(lived: House, tmp_path_fa
     with closed_pages(lived) as (app, client):
         secrets.make_login_key(app.runtime.database, app.runtime.clock)
         for token in (foreign, "", "a guess", one_time_token(app)[:-1]):
-            refused = client.post("/login", data={"token": token}, headers=SAME_ORIGIN)
-            assert refused.status_code == 403, token
+            assert try_token(client, token).status_code == 403, token
 
 
 def test_the_key_is_beside_the_store_for_its_owner_alone(lived: House):
@@ -160,8 +160,7 @@ def test_the_token_logs_in_and_out_again(lived: House):
         assert client.get("/papers").headers["location"] == "/login?next=/papers"
         filtered = client.get("/papers", params={"q": "agent", "kind": "new"})
         assert filtered.headers["location"] == "/login?next=/papers%3Fq%3Dagent%26kind%3Dnew"
-        wrong = client.post("/login", data={"token": "a guess"}, headers=SAME_ORIGIN)
-        assert wrong.status_code == 403
+        assert try_token(client, "a guess").status_code == 403
         form = {"token": TOKEN, "next": "/papers"}
         right = client.post("/login", data=form, headers=SAME_ORIGIN)
         assert right.headers["location"] == "/papers"
@@ -184,8 +183,7 @@ def test_the_token_logs_in_and_out_again(lived: House):
 
 def test_a_session_outlives_a_restart_and_ends_with_its_token(lived: House):
     with public_pages(lived) as (_, client):
-        answer = client.post("/login", data={"token": TOKEN}, headers=SAME_ORIGIN)
-    session = cookie_of(answer)
+        session = cookie_of(try_token(client, TOKEN))
     with public_pages(lived) as (_, client):
         assert client.get("/papers", headers=session).status_code == 200
     with public_pages(lived, token="another token of the operator") as (_, client):
@@ -283,13 +281,13 @@ def test_guesses_from_many_addresses_leave_half_of_the_active_requests_to_others
 @pytest.mark.parametrize("by", ["token", "bearer", "cookie"])
 def test_who_guesses_too_often_waits_and_nobody_else_does(lived: House, by: str):
     with public_pages(lived, trusted_proxies=["127.0.0.1"]) as (_, client):
-        session = cookie_of(client.post("/login", data={"token": TOKEN}, headers=SAME_ORIGIN))
+        session = cookie_of(try_token(client, TOKEN))
 
         def guess(visitor: str) -> float:
             began = time.monotonic()
             headers = {"X-Forwarded-For": visitor}
             if by == "token":
-                client.post("/login", data={"token": "a guess"}, headers=headers | SAME_ORIGIN)
+                try_token(client, "a guess", **headers)
             elif by == "bearer":
                 client.get("/status", headers=headers | {"Authorization": "Bearer a guess"})
             else:
@@ -325,7 +323,7 @@ def test_many_guesses_at_once_hold_up_nothing(lived: House):
 def test_a_failed_login_is_logged_with_the_address_and_without_the_guess(lived: House, capsys):
     with public_pages(lived, trusted_proxies=["127.0.0.1"]) as (_, client):
         visitor = {"X-Forwarded-For": "198.51.100.9"}
-        client.post("/login", data={"token": "my guess"}, headers=SAME_ORIGIN | visitor)
+        try_token(client, "my guess", **visitor)
         client.get("/status", headers=visitor | {"Authorization": "Bearer my guess"})
         client.get("/status", headers=visitor | {"Cookie": "__Host-paper-monitor=my_guess"})
     logged = [line for line in "".join(capsys.readouterr()).splitlines() if "login failed" in line]
@@ -361,7 +359,7 @@ def test_a_key_that_another_account_left_logs_nobody_in(lived: House, how: str):
         plant(app.runtime.database.path.with_name("monitor.db.login-key"), how)
         until = str(int(time.time()) + 600)
         forged = KeyRing((KNOWN_KEY,)).sign("login", "a name", until)
-        answer = client.post("/login", data={"token": forged}, headers=SAME_ORIGIN)
+        answer = try_token(client, forged)
         assert answer.status_code == 503
         assert "login-key" not in answer.text  # the log and the command say it
         assert client.get("/deliveries").headers["location"] == "/login?next=/deliveries"

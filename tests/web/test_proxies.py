@@ -30,7 +30,7 @@ from tests.patience import PATIENCE
 from tests.servers.oauth2_proxy import PROVIDER, Oauth2Proxy, oauth2_proxy
 from tests.servers.proxies import APACHE_USER, HOST, PASSWORD, PROXY_SECRET, Proxy, blocks, running
 from tests.servers.smtp import ScriptedSmtp
-from tests.web.conftest import TOKEN, closed_pages, free_port
+from tests.web.conftest import TOKEN, closed_pages, free_port, suppressed
 from tests.web.test_pages import beat, crawl
 from tests.web.test_reader_links import ADA, BOB, mails, stop_path
 
@@ -182,8 +182,7 @@ def test_a_mail_program_unsubscribes_with_one_click(site: Site) -> None:
     form = {"List-Unsubscribe": "One-Click"}
     with site.visitor() as visitor:
         assert visitor.post(site.paths["/u/"], data=form).status_code == 200
-    with runtime.database.reading() as tx:
-        [row] = suppressions.listing(tx, runtime.clock.now())
+    [row] = suppressed(site.app)
     assert (row.recipient, row.how) == (ADA, "one-click")
 
 

@@ -21,7 +21,7 @@ from monitor.store.engine import schema
 from monitor.store.topics import judgements
 from tests.house import AGENTS, House
 from tests.servers.smtp import Kept, ScriptedSmtp
-from tests.web.conftest import PUBLIC, public_pages
+from tests.web.conftest import PUBLIC, public_pages, suppressed
 from tests.web.test_pages import rows
 
 KEY = "a key of this installation"
@@ -56,6 +56,12 @@ def parsed(content: bytes) -> EmailMessage:
 
 def stop_path(mail: EmailMessage) -> str:
     found = re.match(rf"<{PUBLIC}(/u/[^>]+)>", str(mail["List-Unsubscribe"]))
+    assert found
+    return found[1]
+
+
+def view_path(mail: EmailMessage) -> str:
+    found = re.search(rf'href="{PUBLIC}(/v/[^"]+)"', mail.get_body(("html",)).get_content())
     assert found
     return found[1]
 
@@ -133,14 +139,9 @@ def test_W02_E6_one_click_is_answered_with_200_in_both_encodings_and_again(
         after = rows(app)
         assert client.post(path, **sent).status_code == 200
         assert rows(app) == after
-        with app.runtime.database.reading() as tx:
-            [row] = suppressions.listing(tx, app.runtime.clock.now())
-        assert (row.recipient, row.subscription, row.until, row.how) == (
-            ADA,
-            "lab",
-            None,
-            "one-click",
-        )
+        [row] = suppressed(app)
+        facts = (row.recipient, row.subscription, row.until, row.how)
+        assert facts == (ADA, "lab", None, "one-click")
     del mailed.settings["subscriptions"]["lab"]
     mailed.settings["subscriptions"]["other"] = {"topics": ["*"], "email": [BOB]}
     with public_pages(mailed) as (_, client):
@@ -152,9 +153,8 @@ def test_the_link_of_a_removed_recipient_still_stops(mailed: House, smtp: Script
     mailed.settings["subscriptions"]["lab"]["email"] = [BOB]
     with public_pages(mailed) as (app, client):
         assert client.post(path, data={"List-Unsubscribe": "One-Click"}).status_code == 200
-        with app.runtime.database.reading() as tx:
-            [row] = suppressions.listing(tx, app.runtime.clock.now(), ADA)
-        assert (row.subscription, row.how) == ("lab", "one-click")
+        [row] = suppressed(app)
+        assert (row.recipient, row.subscription, row.how) == (ADA, "lab", "one-click")
 
 
 def test_W03_a_token_that_was_tampered_with_or_is_for_another_purpose_is_refused(
@@ -163,10 +163,8 @@ def test_W03_a_token_that_was_tampered_with_or_is_for_another_purpose_is_refused
     app, client = asked
     good = stop_path(mails(smtp)[ADA]).removeprefix("/u/")
     foreign = KeyRing(("a key of another installation",)).sign("stop", "lab", ADA)
-    html = mails(smtp)[ADA].get_body(("html",)).get_content()
-    view = re.search(rf"{PUBLIC}/v/([^\"]+)", html)
-    assert view
-    forged = [good[:-1], good[:-1] + ("A" if good[-1] != "A" else "B"), good[1:], foreign, view[1]]
+    view = view_path(mails(smtp)[ADA]).removeprefix("/v/")
+    forged = [good[:-1], good[:-1] + ("A" if good[-1] != "A" else "B"), good[1:], foreign, view]
     forged += ["a", "a.b", "é", good.replace(".", "..", 1), "%00", "A" * 5000]
     before = rows(app)
     for token in forged:
@@ -379,7 +377,4 @@ def test_the_page_of_a_mail_has_the_readers_own_links_to_answer(
 ):
     _, client = asked
     mail = mails(smtp)[BOB]
-    html = mail.get_body(("html",)).get_content()
-    view = re.search(rf'href="{PUBLIC}(/v/[^"]+)"', html)
-    assert view
-    assert thumbs(mail)["more"] in client.get(view[1]).text
+    assert thumbs(mail)["more"] in client.get(view_path(mail)).text

@@ -14,14 +14,12 @@ import httpx
 import pytest
 from starlette.responses import PlainTextResponse
 
-from monitor.config import WebSettings
 from monitor.errors import MonitorError
-from monitor.setting_types import SettingsContext
 from monitor.web.listening import bound
 from monitor.web.server import LIMITS, serving, serving_pages
 from tests.house import House
 from tests.patience import PATIENCE, wait
-from tests.web.conftest import PUBLIC, TOKEN
+from tests.web.conftest import PUBLIC, TOKEN, listening_on
 
 STYLE = "/static/style.css"
 
@@ -29,12 +27,6 @@ STYLE = "/static/style.css"
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "web.sock"
-
-
-def settings_for(path: Path) -> WebSettings:
-    return WebSettings.model_validate(
-        {"listen": f"unix:{path}"}, context=SettingsContext(public_url=True)
-    )
 
 
 def ask(path: Path, page: str = STYLE, headers: Mapping[str, str] | None = None) -> int:
@@ -63,7 +55,7 @@ def leave_behind(path: Path) -> None:
 
 
 def refusal(path: Path) -> str:
-    with pytest.raises(MonitorError) as caught, bound(settings_for(path)):
+    with pytest.raises(MonitorError) as caught, bound(listening_on(f"unix:{path}")):
         pass
     assert "web: off" in caught.value.hint
     prefix = f"pages cannot be served at unix:{path}: "
@@ -74,7 +66,7 @@ def refusal(path: Path) -> str:
 def test_the_owner_and_the_group_may_connect_until_the_end(path: Path) -> None:
     before = os.umask(0)
     try:
-        with bound(settings_for(path)):
+        with bound(listening_on(f"unix:{path}")):
             assert stat.S_IMODE(path.stat().st_mode) == 0o660
     finally:
         os.umask(before)
@@ -83,7 +75,10 @@ def test_the_owner_and_the_group_may_connect_until_the_end(path: Path) -> None:
 
 def test_a_socket_of_a_dead_server_is_replaced(path: Path) -> None:
     leave_behind(path)
-    with bound(settings_for(path)) as listening, serving(PlainTextResponse("ok"), listening, bool):
+    with (
+        bound(listening_on(f"unix:{path}")) as listening,
+        serving(PlainTextResponse("ok"), listening, bool),
+    ):
         assert ask(path) == 200
     assert not path.exists()
 
