@@ -92,13 +92,14 @@ def main() -> None:
     verdicts = [one for _, one in results if isinstance(one, Verdict)]
     of_pairs = table_of_pairs(one for _, one in results if isinstance(one, PairVerdict))
     print(_tables(wanted, verdicts), of_pairs, sep="\n\n")
-    faults = [f"{cell}: {_fault(result)}" for cell, result in results if _fault(result)]
-    print("\n".join(faults) or "0 faults", f"in {time.monotonic() - began:.0f} s")
+    faults = [(cell, one if isinstance(one, str) else one.fault) for cell, one in results]
+    wrong = [f"{cell}: {fault}" for cell, fault in faults if fault]
+    print("\n".join(wrong) or "0 faults", f"in {time.monotonic() - began:.0f} s")
     if asked.docs and wanted:
         write("grid", _summary(verdicts))
     if asked.docs and both:
         write("pairs", of_pairs)
-    sys.exit(1 if faults else 0)
+    sys.exit(1 if wrong else 0)
 
 
 def _all(wanted: Sequence[Played], jobs: int) -> list[tuple[Played, Result]]:
@@ -119,17 +120,6 @@ def _report(results: Iterator[Result], count: int) -> Iterator[Result]:
             begin, end = ("\r", "\n" if n == count else "") if watched else ("", "\n")
             print(f"{begin}{n} of {count}", end=end, file=sys.stderr, flush=True)
         yield result
-
-
-def _fault(result: Result) -> str:
-    if isinstance(result, str):
-        return result
-    return result.fault or (_unharmed(result) if isinstance(result, Verdict) else "")
-
-
-def _unharmed(verdict: Verdict) -> str:
-    killed = verdict.harm == "kill"
-    return "it was not killed there" if killed and verdict.status != -9 else ""
 
 
 def _counts(result: Verdict) -> Counter[str]:

@@ -333,11 +333,8 @@ def _verb(text: str) -> str:
     word = text.split()[0].upper() if text.split() else ""
     if word == ".":
         return "dot"
-    return (
-        word
-        if word in {"EHLO", "LHLO", "STARTTLS", "AUTH", "MAIL", "RCPT", "DATA", "QUIT"}
-        else "text"
-    )
+    commands = {"EHLO", "LHLO", "STARTTLS", "AUTH", "MAIL", "RCPT", "DATA", "QUIT"}
+    return word if word in commands else "text"
 
 
 # ── Slack, by way of urllib and http.client ─────────────────────────────────────────

@@ -632,6 +632,8 @@ class Verdict:
         store knew to be open after the harm, where several things are done side by side.
         """
         wrong = []
+        if self.harm == "kill" and self.status != process.KILLED:
+            wrong.append("it was not killed there")
         if self.lost:
             wrong.append(f"{self.lost} lost")
         if self.repeated > max(self.connections if self.window else 0, self.under_way):

@@ -152,10 +152,6 @@ DIFFERENT = {
         by("Front Matter", (), venue="J. Agents", year=2001),
         by("Front Matter", (), venue="J. Agents", year=2001),
     ),
-    "an editorial of the same year": (
-        by("Editorial", ONE, venue="J. Agents", year=2002),
-        by("Editorial", ONE, venue="J. Agents", year=2002),
-    ),
     "a column, mistyped": (
         by("Book Rewiev Column", ONE, venue="SIGMOD Record", year=2001),
         by("Book Review Column", ONE, venue="SIGMOD Record", year=2002),

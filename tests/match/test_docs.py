@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -78,27 +79,23 @@ def test_each_example_of_the_page_holds(topic: str, example: str, expected: bool
     assert all(match.why for match in found)
 
 
-def blocks(language: str, beginning: str, page: Path = PAGE) -> Iterator[str]:
-    """Yield the blocks of code of a page that begin so."""
-    for block in re.findall(rf"```{language}\n(.*?)```", page.read_text("utf-8"), re.DOTALL):
-        if block.startswith(beginning):
-            yield block
+def block_of(section: str, words: str = "") -> dict[str, Any]:
+    """Return the section of the one block of YAML that begins with it and has these words."""
+    blocks = re.findall(rf"```yaml\n({section}:\n.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    [block] = (block for block in blocks if words in block)
+    return yaml.safe_load(block)[section]
 
 
 @pytest.mark.parametrize(("topic", "example", "expected"), WITH_SYNONYMS)
 def test_each_example_of_synonyms_holds(topic: str, example: str, expected: bool) -> None:
-    [block] = blocks("yaml", "synonyms:")
-    options = yaml.safe_load(block)["synonyms"]
-    groups = [
-        [word, *([other] if isinstance(other, str) else other)] for word, other in options.items()
-    ]
+    options = block_of("synonyms").items()
+    groups = [[word, *([other] if isinstance(other, str) else other)] for word, other in options]
     query = parse_query(topic, Synonyms(groups))
     assert matches_topic(query, View(Paper(example))) == expected
 
 
 def test_the_threshold_of_the_page_holds() -> None:
-    [block] = (block for block in blocks("yaml", "topics:") if "threshold" in block)
-    options = yaml.safe_load(block)["topics"]["agents"]
+    options = block_of("topics", "threshold")["agents"]
     query = parse_query(options["query"], threshold=options["threshold"])
     page = PAGE.read_text("utf-8").replace("\n", " ")
     [shown] = re.findall(r'matches ("Agent.*?), not ("Reward.*?)\.', page)
@@ -109,8 +106,7 @@ def test_the_threshold_of_the_page_holds() -> None:
 
 
 def test_the_lists_of_the_page_are_what_it_says() -> None:
-    [block] = (block for block in blocks("yaml", "topics:") if "any:" in block)
-    options = yaml.safe_load(block)["topics"]["language-agents"]
+    options = block_of("topics", "any:")["language-agents"]
     found = lists_query(options["any"], (), options["none"], (), options["categories"])
     assert f"`{found}`" in PAGE.read_text("utf-8").replace("\n", " ")
 

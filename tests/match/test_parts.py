@@ -8,10 +8,6 @@ from monitor.match import QueryPart, Synonyms, TopicIndex, parse_query, split_pa
 from monitor.model import Paper
 
 
-def texts(query: str) -> list[str]:
-    return [f"{'-' * part.is_excluded}{part.text}" for part in split_parts(parse_query(query))]
-
-
 @pytest.mark.parametrize(
     ("query", "parts"),
     [
@@ -26,7 +22,8 @@ def texts(query: str) -> list[str]:
     ],
 )
 def test_the_parts_of_a_query(query: str, parts: list[str]) -> None:
-    assert texts(query) == parts
+    found = split_parts(parse_query(query))
+    assert [f"{'-' * part.is_excluded}{part.text}" for part in found] == parts
 
 
 @pytest.mark.parametrize(
