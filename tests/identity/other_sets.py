@@ -175,10 +175,6 @@ DIFFERENT = {
         by(f"A Review of {TITLE} by Ada Lovelace, Alan Turing and Grace Hopper", ()),
         by(),
     ),
-    "a title that many hit upon": (
-        by("A Survey on Deep Learning", ("Wei Wang", "Li Na")),
-        by("A Survey on Deep Learning", ("Hans Maier", "Otto Klein")),
-    ),
     "a title in which the family names are words, and given names are known": (
         by(f"{TITLE} of young minds that live long and are fit for no king", ()),
         by(authors=("Ann Young", "B. Long", "Carl King")),

@@ -101,7 +101,7 @@ OURS = (
     "category:cs.*", "category:(cs.* OR stat.*)", "Node.js", "3.5", "10,000", "e-mail", "don't",
     '"what is an agent?"', "source:arxiv", "agent (policy OR reward)", "LLM (agent OR policy)",
     r"\mathbb{R}^{2,3}", "1,2-dichloroethane", "N,N-dimethylformamide", "p<0.05", "near agent",
-    'author:"Bengio, Y."', "author:bengio,yoshua", "2 of (agent, policy, reward)", "the same agent",
+    'author:"Bengio, Y."', "author:bengio,yoshua", "2 of (agent, policy, -robot)", "the same agent",
     "2 of (category:cs.*, agent, policy)", "agent AND policy", '"search and rescue"',
     "android oracle", "and agent policy",
     "H$_2$O", "K$_3$C$_{60}$ film", "K-means", '"agent, llm, robot"',

@@ -88,6 +88,8 @@ def test_negation_stands_on_leaves() -> None:
         ("https://example.org", 0),
         ("agent AND OR policy", 6),
         ("agent OR -robot", 10),
+        ("2 of (agent, -robot, -drone)", 14),
+        ("2 of (agent, the, of)", 13),
         ('author:"Y Bengio"~2', 7),
         ('category:"cs AI"~2', 9),
         ('="agent policy"~2', 1),
