@@ -41,8 +41,7 @@ def purge(
 ) -> int:
     """Purge the next papers first seen before a time, or the oldest beyond a number.
 
-    A paper that is still to be sent stays. Returns how many were purged. `tx` comes from
-    `Database.ingesting`.
+    A paper still to be sent stays. Returns how many were purged; `tx` is of `Database.ingesting`.
     """
     here = _paper.purged_at.is_(None)
     wanted = [_paper.first_seen_at < before] if before else []

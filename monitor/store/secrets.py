@@ -40,9 +40,8 @@ def load_login_key(database: Database) -> str:
     """Return the key that signs addresses which log the operator in, "" where none was made.
 
     It is beside a SQLite store, which may be readable by others and is copied into backups. On
-    PostgreSQL, whose server says who may read it, it is the key of the store.
-
-    Raises StoreError where it cannot be read, or another account may have written it.
+    PostgreSQL, whose server says who may read it, it is the key of the store. Raises StoreError
+    where it cannot be read, or another account may have written it.
     """
     if database.path is None:
         return load_signing_key(database)

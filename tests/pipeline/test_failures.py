@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -139,20 +139,6 @@ def test_a_template_that_fails_on_a_digest_is_a_problem_until_it_works(house: Ho
     assert house.problems() == ()
 
 
-def refusing(store: Callable[[], bool]) -> Callable[..., Any]:
-    """Let the store refuse the transactions of `freeze`, as a full disk does."""
-    begin = Database.writing
-
-    @contextmanager
-    def writing(self: Database) -> Iterator[Any]:
-        with begin(self) as tx:
-            yield tx
-            if store():
-                raise StoreError("monitor.db cannot grow: the disk is full", "free some space")
-
-    return writing
-
-
 def test_a_store_that_refuses_some_digests_names_each_and_sends_the_others(
     house: House, monkeypatch: pytest.MonkeyPatch
 ):
@@ -181,8 +167,16 @@ def test_a_store_that_takes_nothing_more_still_tells_who_failed(
 ):
     house.make_due()
     failed: dict[str, Exception] = {}
-    composing = False
-    monkeypatch.setattr(Database, "writing", refusing(lambda: composing))
+    begin, composing = Database.writing, False
+
+    @contextmanager
+    def full(self: Database) -> Iterator[Any]:
+        with begin(self) as tx:
+            yield tx
+            if composing:
+                raise StoreError("monitor.db cannot grow: the disk is full", "free some space")
+
+    monkeypatch.setattr(Database, "writing", full)
     with house.opened() as app:
         app.once.match()
         composing = True

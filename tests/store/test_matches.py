@@ -29,8 +29,6 @@ from tests.store.scenes import (
     writing,
 )
 
-LATER = NOW + DAY
-
 
 def met(store: Database, paper_id: int) -> list[tuple[str, int, float]]:
     return [(m.topic, m.revision, m.score) for m in reading(store, matches.of_paper, paper_id)]

@@ -30,10 +30,9 @@ def find(
 ) -> list[tuple[Candidate, ...]]:
     """Return, for each incoming paper, the stored ones that it may be, ordered by id.
 
-    It takes a few statements for any number of papers. They are found by identifier and by the
-    source's own id; without a proof by identifier, by title key (the newest papers); and if no
-    identifier leads to a paper, by blocks (the papers that share most, unless a cheap check rules
-    them out).
+    They are found by identifier and by the source's own id; without a proof by identifier, by title
+    key (the newest papers); and if no identifier leads to a paper, by blocks (the papers that share
+    most, unless a cheap check rules them out).
     """
     candidates_of: list[Ways] = [defaultdict(set) for _ in incoming]
     by_key = paper_index.of_keys(tx, {pair for record in incoming for pair in record.keys})

@@ -1,8 +1,7 @@
 """Merging papers that turn out to be one work, or splitting those that are two.
 
 Of merged papers the earliest is kept, and the ids of the others lead to it. Frozen digests stay as
-they are. It takes a few statements for any number of papers. What was sent of one counts as sent of
-the other, and of both after a split.
+they are. What was sent of one counts as sent of the other, and of both after a split.
 """
 
 from __future__ import annotations
@@ -48,9 +47,8 @@ _FIRST = (ChangeKind.NEW, ChangeKind.OLDER)
 def merge(tx: Transaction, pairs: Iterable[tuple[int, int, str]], now: datetime) -> dict[int, int]:
     """Merge pairs of papers, each with the reason; return the new id of each lost paper.
 
-    `tx` comes from `Database.ingesting`. Pairs that a ruling keeps apart are left out. If both
-    papers were new, the first change is kept; other changes stay, in order of time. What was sent
-    of one counts as sent of the other. Topics are matched again, since the paper has more text.
+    `tx` comes from `Database.ingesting`. Pairs that a ruling keeps apart are left out. Of two new
+    papers the first change stays, and all others; the paper is matched again with its longer text.
     """
     pairs = list(pairs)
     if not pairs:

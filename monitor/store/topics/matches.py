@@ -122,8 +122,7 @@ def look_back(tx: Transaction, topics: Sequence[Topic], now: datetime) -> dict[s
     """Return from which time each new or changed topic is matched against stored papers.
 
     That is the time of its `since`, or earlier if a subscription still waits for something that it
-    matched before: a monthly digest loses nothing when a topic is corrected. The topics need not be
-    active yet. Takes one statement for each `since`.
+    matched before: a monthly digest loses nothing when a topic is corrected.
     """
     starts = {topic.name: now - topic.since for topic in topics}
     for since in {topic.since for topic in topics}:
@@ -270,11 +269,10 @@ def unsent(
 ) -> list[UnsentMatch]:
     """Return the matches that a subscription has not been sent, by paper and topic.
 
-    They count from the look-back before it got each topic. Matches in a digest that reached
-    no recipient are unsent, however old. Several changes of a paper are one piece of news: its
-    matches carry the newest change with the kind of the first, so that a paper never sent is new.
-    Sending a revision also sends the earlier ones. `known` are changes read for other
-    subscriptions.
+    They count from the look-back before it got each topic. Matches in a digest that reached no
+    recipient are unsent, however old. Several changes of a paper are one piece of news: its matches
+    carry the newest change with the kind of the first, so that a paper never sent is new. Sending a
+    revision also sends the earlier ones. `known` are changes read for other subscriptions.
     """
     rows = tx.execute(_UNSENT, {"subscription": subscription, "now": now}).all()
     return _news(tx, rows, known or ChangesRead())
