@@ -268,18 +268,14 @@ def test_every_set_is_asked_for(service: Service) -> None:
     assert reader.state == {"until": shelf.now.isoformat()}
 
 
-def test_the_state_is_the_repository_s_time_and_never_far_ahead(service: Service) -> None:
-    shelf = Shelf()
-    reader = oai(shelf, service)
-    service.web.decides(
-        "*", lambda _: Answer(body=envelope("<ListRecords/>", MONDAY - DAY / 2).encode())
-    )
+@pytest.mark.parametrize(("days", "until"), [(-0.5, MONDAY - DAY / 2), (400, MONDAY + DAY)])
+def test_the_state_is_the_repository_s_time_and_never_far_ahead(
+    service: Service, days: float, until: datetime
+) -> None:
+    reader = oai(Shelf(), service)
+    service.web.answers("*", body=envelope("<ListRecords/>", MONDAY + days * DAY).encode())
     reader.run()
-    assert reader.state == {"until": (MONDAY - DAY / 2).isoformat()}
-    later = envelope("<ListRecords/>", MONDAY + 400 * DAY).encode()
-    service.web.decides("*", lambda _: Answer(body=later))
-    reader.run()
-    assert reader.state == {"until": (MONDAY + DAY).isoformat()}
+    assert reader.state == {"until": until.isoformat()}
 
 
 @pytest.mark.parametrize("status", [200, 400, 404, 410, 422, 500])
@@ -491,11 +487,7 @@ def test_all_pages_of_a_query_are_read_and_the_last_moves_the_state(service: Ser
     longer.state = found.state
     longer.run()
     assert "submittedDate:[202505190000 TO" in api.asked[-1]["search_query"]
-
-
-def test_no_results_are_a_success(service: Service) -> None:
-    service.web.decides("*", Api().answer)
-    found = querying(service)
+    api.days, found.state = (), {}
     assert found.run() == [] and not found.errors
     assert found.state == {"until": MONDAY.isoformat()}
 
