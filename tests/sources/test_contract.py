@@ -15,13 +15,19 @@ from monitor.resources import resource
 from monitor.sources import sandbox
 from monitor.sources.arxiv import Arxiv
 from monitor.sources.base import Source
+from monitor.sources.biorxiv import BioRxiv
+from monitor.sources.crossref import Crossref
 from monitor.sources.dblp import Dblp
+from monitor.sources.europepmc import EuropePmc
 from monitor.sources.feed.source import Feed
 from monitor.sources.huggingface import HuggingFace
 from monitor.sources.huggingface_page.source import HuggingFacePage
 from monitor.sources.jsonl.source import Jsonl
 from monitor.sources.oai.source import Oai
+from monitor.sources.openalex import OpenAlex
+from monitor.sources.openreview import OpenReview
 from monitor.sources.pubmed import PubMed
+from monitor.sources.semanticscholar import SemanticScholar
 from monitor.testing import SourceContract
 from tests.patience import PATIENCE
 from tests.sources import answers, dumps, libraries
@@ -103,6 +109,13 @@ def test_NUL_bytes_alone_are_an_empty_document(kind: type[Source], good: bytes) 
 @pytest.mark.parametrize(
     ("kind", "content"),
     [
+        (BioRxiv, b'{"messages": [{"status": "no posts found"}], "collection": []}'),
+        (Crossref, b'{"status": "ok", "message": {"total-results": 0, "items": []}}'),
+        (EuropePmc, b'{"hitCount": 0, "resultList": {"result": []}}'),
+        (OpenAlex, b'{"meta": {"count": 0, "next_cursor": null}, "results": []}'),
+        (OpenReview, b'{"notes": [], "count": 0}'),
+        (SemanticScholar, b'{"total": 0, "offset": 0}'),
+        (Oai, oai('<error code="noRecordsMatch">nothing changed</error>')),
         (Oai, oai("<ListRecords><resumptionToken>t</resumptionToken></ListRecords>")),
         (PubMed, b"<?xml version='1.0'?><PubmedArticleSet></PubmedArticleSet>"),
         (Dblp, libraries.dblp_json(range(0), total=0)),

@@ -33,7 +33,7 @@ from tests.servers.web import Answer, MisbehavingServer
 from tests.servers.web import Asked as Request
 from tests.sources.answers import answer
 from tests.sources.conftest import Service
-from tests.sources.scenario import FIXTURES, NOW
+from tests.sources.scenario import NOW
 from tests.sources.test_oai import oai
 
 YESTERDAY = {"until": (NOW - timedelta(days=1)).isoformat()}
@@ -97,7 +97,7 @@ def test_only_the_last_page_carries_the_new_state(service: Service) -> None:
 
 
 def test_a_first_run_looks_back_as_far_as_the_overlap(service: Service) -> None:
-    pages(service.web, (FIXTURES / "europepmc" / "nothing.json").read_bytes())
+    pages(service.web, answer(EuropePmc, 0))
     (document,) = loaded(service.open(EuropePmc, query="a OR b", overlap_days=3), {})
     asked = query(service.web.requests[0])["query"]
     assert asked == "(a OR b) AND (FIRST_IDATE:[2025-05-29 TO 2025-06-01])"
