@@ -92,7 +92,7 @@ def _explain(
     )
 
 
-# More sentences are compared by number alone: an abstract has some ten.
+# An abstract has some ten; of a longer text, the first are compared.
 _MOST_SENTENCES = 100
 
 

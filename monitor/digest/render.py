@@ -1,7 +1,6 @@
 """Renders templates with Jinja2; the user's own override those that are shipped.
 
-There are three kinds of template, distinguished by name. In each, all output that is not our own
-markup is escaped, including that of macros and `{% set %}` blocks:
+All output that is not our own markup is escaped, also that of macros and `{% set %}` blocks:
 
     *.html.j2   HTML (and css-inline for what lies in mail/)
     *.txt.j2    plain text
@@ -71,7 +70,6 @@ _INPUTS = attrgetter(
 # A title line has about 250 characters.
 _MOST_KEPT = 16_384
 _SHIPPED = resource("templates")
-# The parts of a template that name another one.
 _NAMING = (nodes.Extends, nodes.Include, nodes.Import, nodes.FromImport)
 _Kept: TypeAlias = dict[tuple[Hashable, ...], tuple[tuple[object, ...], str]]
 

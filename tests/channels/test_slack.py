@@ -247,8 +247,6 @@ UNCLEAR = {
     "nothing": Fault(body=""),
     "a reset after the body": Fault(reset=True, kept=True),
 }
-
-
 OF_HOOKS = ("an HTML page", "502 of a proxy", "nothing", "a reset after the body")
 
 
@@ -329,29 +327,29 @@ def test_a_history_is_read_from_before_a_moved_calendar(slack: SlackServer) -> N
     assert found is not None and found.state is DeliveryState.SENT
 
 
-@pytest.mark.parametrize("name", ["bot", "hook"])
+@pytest.mark.parametrize("open_channel", [bot, hook])
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
 def test_a_redirect_is_refused_and_nothing_is_sent_where_it_leads(
-    slack: SlackServer, status: int, name: str
+    slack: SlackServer, status: int, open_channel: Callable[[SlackServer], Slack]
 ) -> None:
-    channel = bot(slack) if name == "bot" else hook(slack)
     with misbehaving_server() as elsewhere:
         elsewhere.answers("/", body=b'{"ok": true, "ts": "1.1"}')
         slack.faults.append(Fault(status, headers={"Location": elsewhere.url("/")}))
-        [outcome] = send(channel)
+        [outcome] = send(open_channel(slack))
     assert elsewhere.requests == []
     assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, True)
     assert "redirects are refused" in outcome.error
 
 
-@pytest.mark.parametrize("name", ["bot", "hook"])
+@pytest.mark.parametrize(
+    "poster", [Bot(TOKEN, "http://slack.example/"), Webhook("http://slack.example/")]
+)
 def test_slack_is_reached_through_a_proxy_of_the_environment(
-    slack: SlackServer, monkeypatch: pytest.MonkeyPatch, name: str
+    monkeypatch: pytest.MonkeyPatch, poster: Bot | Webhook
 ) -> None:
     with misbehaving_server() as proxy:
         monkeypatch.setenv("HTTP_PROXY", proxy.url(""))
-        url = "http://slack.example/"
-        send(Slack("lab", "#papers", Bot(TOKEN, url) if name == "bot" else Webhook(url)))
+        send(Slack("lab", "#papers", poster))
         [request] = proxy.requests
     assert request.target.startswith("http://slack.example/")
 

@@ -106,7 +106,6 @@ def _printable(text: str) -> str:
 
 
 STOP, VIEW, RATE = "stop", "view", "rate"
-# Where the pages of these links are.
 PATHS = {STOP: "/u/", VIEW: "/v/", RATE: "/r/"}
 
 

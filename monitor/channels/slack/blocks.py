@@ -130,8 +130,6 @@ def _atoms(mrkdwn: str, limit: int) -> Iterator[str]:
 
 # Papers that the first message shows in full, at most, and the room that each may take.
 IN_FIRST_MESSAGE = 5
-
-# Writes a paper in full.
 InFull = Callable[[DigestPaper], Iterable[Piece]]
 
 
