@@ -190,10 +190,7 @@ def _salvage_store(written: Written) -> None:
 
 
 def watch(file: Path, variables: Mapping[str, str] | None = None) -> str:
-    """Return a text that changes when the file, an included one or a secret's file does.
-
-    A file with faults has one, too.
-    """
+    """Return a text that changes with the file, valid or not, and its included and secret ones."""
     environment = Environment(os.environ if variables is None else variables)
     files = {str(file.absolute()): _bytes(file)}
     if b"include" in files[str(file.absolute())]:

@@ -313,10 +313,7 @@ def rehearse(
     early: bool = False,
     on_failure: OnFailure = log_failure,
 ) -> list[Digest]:
-    """Match and compose as `compose` would, and undo all that was written; nothing is sent.
-
-    The digests come in the order of the subscriptions.
-    """
+    """Return the digests that `compose` would make, by subscription, and undo all it wrote."""
     with rehearsing(runtime.database) as database:
         rehearsal = replace(runtime, database=database)
         match(rehearsal)
@@ -355,10 +352,7 @@ def add_missed(
 
 
 def list_papers(digest: Digest, withheld: Iterable[Digest]) -> Digest:
-    """Return the papers of digests that were withheld as a list of titles, by topic: pure.
-
-    A paper that is in the digest itself, or in a later one, is listed once.
-    """
+    """List the papers of withheld digests by topic, each once and none that `digest` has: pure."""
     sections: dict[str, DigestSection] = {}
     seen = {entry.paper_id for group in digest.groups for entry in group.entries}
     for group in (group for digest in withheld for group in digest.groups):
@@ -383,10 +377,7 @@ def list_papers(digest: Digest, withheld: Iterable[Digest]) -> Digest:
 
 
 def find_chunks(runtime: Runtime, batch_size: int | None) -> list[int]:
-    """Return the chunks of `batch_size` subscriptions to compose: the first, and all with any due.
-
-    Without `batch_size` there is one chunk.
-    """
+    """Return the chunks of `batch_size` subscriptions: the first, and all in which one is due."""
     if not batch_size:
         return [0]
     with runtime.database.reading() as tx:

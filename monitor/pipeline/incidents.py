@@ -82,11 +82,7 @@ def note_outage(runtime: Runtime, since: datetime, error: str) -> None:
 
 
 def clock_jumped(runtime: Runtime) -> bool:
-    """Say whether the clock went ahead by itself while this process ran.
-
-    To be down for long is no jump, and neither is to sleep: both pass for the clock that counts
-    from the machine's start, too.
-    """
+    """Say whether the clock went ahead of the time that this process has run or slept."""
     return runtime.ahead() > MOST_AHEAD
 
 
@@ -122,10 +118,7 @@ def add_failure(
 
 
 def open_unclear(tx: Transaction, runtime: Runtime, delivery: Delivery, now: datetime) -> None:
-    """Note that nothing can find out what became of a delivery: a person has to say it.
-
-    Who is not written to any more is no incident, and of a notice that may be lost there is none.
-    """
+    """Open the incident of a delivery whose fate only a person can find out, but of no notice."""
     if delivery.subscription == OPERATOR or not is_written_to(runtime, delivery):
         return
     what = f"delivery {delivery.id}, {delivery.subscription} {delivery.period},"

@@ -182,7 +182,6 @@ class Runtime:
 
     @cached_property
     def origin(self) -> Origin:
-        """Where the configuration is from."""
         return origin_of(self.settings.file)
 
     @cached_property
