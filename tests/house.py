@@ -155,12 +155,15 @@ class House:
         """Run the command line as a process of its own, at this house's time."""
         return Said.by(self.process(*words, env=env))
 
-    def process(self, *words: str, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+    def process(
+        self, *words: str, env: Mapping[str, str] | None = None, stdin: int | None = None
+    ) -> subprocess.Popen[str]:
         self.write()
         return subprocess.Popen(
             [sys.executable, "-m", "monitor", *words],
             cwd=self.folder,
             env={**os.environ, **(env or {})},
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

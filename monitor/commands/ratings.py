@@ -86,7 +86,7 @@ def store_rating(
 
 
 def _meant(own: Sequence[Judgement], scope: RaterScope) -> list[Judgement]:
-    """Return a person's answers that are meant. Raises UsageError for several subscriptions."""
+    """Return a person's answers in the scope. Raises UsageError for several subscriptions."""
     ratings = [rating for rating in own if scope.has(rating)]
     names = dict.fromkeys(rating.subscription for rating in ratings)
     _refuse_several(names, "has an answer to this paper")

@@ -35,7 +35,7 @@ PATIENCE = 2.0
 
 
 def topic_warnings(settings: Settings) -> list[Fault]:
-    """Return a warning for each topic of too many of the newest papers, or with a word of none."""
+    """Return a warning for each topic that matches too much, or has a word that no paper has."""
     try:
         with closing(Database(settings.store, PATIENCE)) as store:
             return _warnings(settings, store) if schema_version(store) == schema.VERSION else []

@@ -1,10 +1,8 @@
 """`mail login`, and whole days with a mail account without a password."""
 
 import json
-import os
 import sqlite3
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -69,8 +67,8 @@ def test_a_code_is_entered_elsewhere_and_mail_goes_out(
     by_oauth(house, endpoint, mx, MICROSOFT)
     person = Person()
     with house.opened() as app:
-        pending = [(200, {}, b""), refusal("authorization_pending"), refusal("slow_down")]
-        endpoint.script.extend([endpoint.answer("/devicecode", {}), *pending[1:]])
+        pending = [refusal("authorization_pending"), refusal("slow_down")]
+        endpoint.script += [endpoint.answer("/devicecode", {}), *pending]
         assert person.log_in(app.runtime) == ""
     assert "enter the code ABCD-EFGH" in person.text
     assert person.slept == [1.0, 6.0]
@@ -87,18 +85,9 @@ def test_the_command_walks_through_the_login_and_ends_with_its_json(
     house: House, endpoint: TokenServer, mx: ScriptedSmtp
 ) -> None:
     by_oauth(house, endpoint, mx, {**GOOGLE, "client_secret": "${CLIENT_SECRET}"})
-    house.write()
     browser = Browser(endpoint)
-    command = [sys.executable, "-m", "monitor", "mail", "login", "--json"]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(
-        [*command, "--config", house.config],
-        env={**os.environ, "CLIENT_SECRET": CLIENT_SECRET},
-        stdin=pipe,
-        stdout=pipe,
-        stderr=pipe,
-        text=True,
-    ) as process:
+    env, pipe = {"CLIENT_SECRET": CLIENT_SECRET}, subprocess.PIPE
+    with house.process("mail", "login", "--json", env=env, stdin=pipe) as process:
         assert process.stdin and process.stdout and process.stderr
         for line in process.stderr:
             browser.heard.append(line.rstrip("\n"))
