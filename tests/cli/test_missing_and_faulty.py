@@ -69,8 +69,6 @@ def test_a_store_that_is_gone_is_missed(lived: House, say: Say, on_sqlite: None)
     assert not (lived.folder / "data" / "monitor.db").exists()
 
 
-# ── a faulty configuration ──────────────────────────────────────────────────────────
-
 STILL_ANSWER = ["status", "deliveries", "explain 1", "papers", "papers --json", "backup kept.db"]
 FAULTS = {
     "wrong.yaml:1  topics.t.query": "topics: {t: {query: '(a'}}\n",

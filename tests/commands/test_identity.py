@@ -97,7 +97,7 @@ def test_what_is_not_of_the_paper_or_all_of_it_is_refused(app: App, what: list[s
         merge(app.runtime, ["1", ONE.title])
 
 
-def test_the_command_merges_and_splits(house: House) -> None:
+def test_the_command_merges(house: House) -> None:
     house.add("1.txt", ("Agents That Plan", "They plan."), ("Agents That Plan More", "They do."))
     house.ingest()
     kept = house.command("papers", "merge", "1", "2", "--json")
