@@ -176,10 +176,7 @@ _IN_CAPITALS = re.compile(r"\b[A-Z]{2,}\b")
 
 
 def says_no_more(now: Paper, before: Paper) -> bool:
-    """Whether a record only lost words, or gained a subtitle or headings in capitals.
-
-    That happens when a source is read better, or cuts a text. It is no revision.
-    """
+    """Whether a record only lost words or gained a subtitle or headings, which is no revision."""
     return _same_title(now.title, before.title) and (
         _letters(now.abstract) in _letters(before.abstract)
         or _only_gains_headings(now.abstract, before.abstract)

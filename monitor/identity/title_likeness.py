@@ -168,10 +168,7 @@ def _other_number(a: Title, b: Title) -> bool:
 
 
 def _other_year(a: Title, b: Title) -> bool:
-    """Whether they name different years: the evaluations of 2016 and of 2017 are two.
-
-    A catalogue may add the year of publication to a title that names one.
-    """
+    """Whether both name years and share none; a catalogue may add that of publication."""
     return bool(a.years and b.years) and a.years.isdisjoint(b.years)
 
 

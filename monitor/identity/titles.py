@@ -42,10 +42,7 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
 def numbers(words: Iterable[str]) -> frozenset[str]:
-    """Return what numbers something among folded words: digits, ordinals and Roman numerals.
-
-    Years do not: a catalogue adds them.
-    """
+    """Return digits, ordinals and Roman numerals, but no years: a catalogue adds them."""
     return frozenset(
         _NUMBERING.get(word, word)
         for word in words
@@ -55,10 +52,7 @@ def numbers(words: Iterable[str]) -> frozenset[str]:
 
 
 def find_counts(words: Sequence[str]) -> frozenset[tuple[str, str]]:
-    """Return each number of folded words with what it counts: (arms, 2) of "two arms".
-
-    3D, 3-D and three-dimensional are (d, 3).
-    """
+    """Return numbers with what they count: (arms, 2) of "two arms", (d, 3) of "3D" and "3-D"."""
     numbers = set()
     for word, following in pairwise((*words, "")):
         number = NUMBER.get(word) or (word if word.isdigit() else "")

@@ -43,10 +43,7 @@ _UNHELD = re.compile("[\x00-\x20\"'\x7f]")
 
 
 def paper_keywords(paper: Paper) -> str:
-    """Return the keywords of a paper, separated by spaces: each word as written and in its form.
-
-    Some are repeated.
-    """
+    """Return the words of a paper as written and in their forms, parted by spaces, some twice."""
     keywords = [_of_texts(paper.title, paper.abstract)]
     # Both sides of an abbreviation are cut out of the text, where they may be read differently.
     if definitions := find_definitions(paper.title, paper.abstract):

@@ -70,10 +70,7 @@ class Word(NamedTuple):
 
 
 def words(text: str) -> tuple[Word, ...]:
-    """Return the word lattice of `text`, in the order of positions, single parts first.
-
-    Letters of scripts without spaces are words of their own.
-    """
+    """Return the word lattice of `text`, in the order of positions, single parts first."""
     return _lattice(fold(text[:MAX_TEXT_LENGTH]))
 
 

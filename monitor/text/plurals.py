@@ -114,10 +114,7 @@ def _irregular_plurals(noun: str) -> Iterator[str]:
 # A day of 10,000 papers has some 47,000 words, and three readers ask for each. About 10 MB.
 @kept(65_536)
 def form_of(word: str) -> str:
-    """Return what a folded word is compared by: its singular, in American spelling.
-
-    Words of one form are one word: agent and agents, optimisation and optimizations.
-    """
+    """Return what a folded word is compared by: its singular, in American spelling."""
     return american(singular(word))
 
 

@@ -28,10 +28,7 @@ def term(text: str) -> Term:
 
 
 class Synonyms:
-    """Groups of words and phrases, each of which stands for every other of its group.
-
-    A text without words is left out.
-    """
+    """Groups of words and phrases, each of which stands for every other of its group."""
 
     def __init__(self, groups: Iterable[Sequence[str]] = ()) -> None:
         self.groups = tuple(tuple(group) for group in groups)
