@@ -16,7 +16,7 @@ from monitor.signing import KeyRing
 from monitor.store.digests import suppressions
 from monitor.store.engine import schema
 from tests.house import House
-from tests.web.conftest import pages, public_pages
+from tests.web.conftest import SAME_ORIGIN, pages, public_pages
 
 LIMIT = 100_000
 STARTS, ENDS = ("bar", "cel", "dor", "fin", "gal", "hem"), ("ton", "vex", "lim")
@@ -76,10 +76,9 @@ def test_a_long_digest_has_several_pages_with_each_paper_once(large: House) -> N
 
 
 def test_the_page_of_a_mail_is_cut_alike(large: House) -> None:
-    large.settings["secret_key"] = ["a key of this installation"]
-    token = KeyRing(("a key of this installation",)).sign(
-        VIEW, "lab", "2026-11-21", "ada@example.org"
-    )
+    key = "a key of this installation"
+    large.settings["secret_key"] = [key]
+    token = KeyRing((key,)).sign(VIEW, "lab", "2026-11-21", "ada@example.org")
     with public_pages(large) as (_, client):
         shown, names = [], [token]
         while names:
@@ -92,16 +91,13 @@ def test_the_page_of_a_mail_is_cut_alike(large: House) -> None:
 
 def test_no_page_grows_with_the_number_of_subscriptions_and_sources(lived: House) -> None:
     lab = lived.settings["subscriptions"]["lab"]
-    lived.settings["subscriptions"] |= {
-        f"reader-{n}": lab | {"title": "R" * 60} for n in range(600)
-    }
+    readers = {f"reader-{n}": lab | {"title": "R" * 60} for n in range(600)}
+    lived.settings["subscriptions"] |= readers
     page = lived.settings["sources"]["page"]
     lived.settings["sources"] |= {f"folder-{n}": page | {"title": "F" * 60} for n in range(300)}
     with pages(lived) as (_, client):
         shown = read_pages(client, "/status", "Later subscriptions")
-        assert set(re.findall(r">(reader-\d+)<", "".join(shown))) == {
-            f"reader-{n}" for n in range(600)
-        }
+        assert set(re.findall(r">(reader-\d+)<", "".join(shown))) == readers.keys()
         shown = read_pages(client, "/sources", "Later sources")
         assert len(set(re.findall(r'href="/sources/(folder-\d+)"', "".join(shown)))) == 300
         for path in ("/", "/digests", "/papers/1", "/deliveries"):
@@ -164,9 +160,7 @@ def test_a_paper_of_many_subscriptions_has_buttons_for_those_that_have_an_answer
     with pages(lived) as (_, client):
         for name in ("reader-19", "reader-3"):
             form = {"subscription": name, "verdict": "up"}
-            done = client.post(
-                "/papers/1/rate", data=form, headers={"Sec-Fetch-Site": "same-origin"}
-            )
+            done = client.post("/papers/1/rate", data=form, headers=SAME_ORIGIN)
             assert done.status_code == 303
         shown = client.get("/papers/1").text
         assert shown.count('action="/papers/1/rate"') == 6

@@ -104,11 +104,8 @@ def test_it_is_as_readable_on_a_phone() -> None:
     """Letters do not shrink with the width, and dates have room at 343 pixels."""
     svg = drawn(plot_days(days(*range(MAX_DAYS)), "arXiv")).find("svg")
     assert svg is not None and svg.get("viewBox") is None and svg.get("width") == "100%"
-    at = [
-        float((one.get("x") or "").rstrip("%"))
-        for one in svg.findall("text")
-        if one.get("y") == "176"
-    ]
+    dates = [one for one in svg.findall("text") if one.get("y") == "176"]
+    at = [float(one.get("x", "").rstrip("%")) for one in dates]
     assert all(other - one > 15 for one, other in pairwise(at))
 
 
