@@ -23,6 +23,7 @@ from tests.servers.smtp import ScriptedSmtp
 from tests.web.conftest import PROXY, TOKEN, links, pages, public_pages
 
 OPERATOR = {"Authorization": f"Bearer {TOKEN}"}
+FEED = "/feed/topic/agents.atom"
 
 
 def feed_of(client: httpx.Client, page: str, headers: dict[str, str] | None = None) -> str:
@@ -80,17 +81,17 @@ def test_a_feed_is_sent_again_only_when_it_has_something_new(house: House) -> No
     house.add("1.txt", AGENTS)
     house.run()
     with pages(house) as (_, client):
-        first = client.get("/feed/topic/agents.atom")
+        first = client.get(FEED)
         known = {"If-None-Match": first.headers["etag"]}
-        again = client.get("/feed/topic/agents.atom", headers=known)
+        again = client.get(FEED, headers=known)
         assert (again.status_code, again.content) == (304, b"")
         since = {"If-Modified-Since": first.headers["last-modified"]}
-        assert client.get("/feed/topic/agents.atom", headers=since).status_code == 304
+        assert client.get(FEED, headers=since).status_code == 304
     house.clock.move(hours=1)
     house.add("2.txt", ("Agents of Language", "A language that agents may speak."))
     house.run()
     with pages(house) as (_, client):
-        later = client.get("/feed/topic/agents.atom", headers=known | since)
+        later = client.get(FEED, headers=known | since)
         assert titles(later) == ["Agents of Language", AGENTS[0]]
 
 
@@ -99,10 +100,10 @@ def test_a_feed_has_the_news_of_a_month(house: House) -> None:
     house.run()
     house.clock.move(days=31)
     with pages(house) as (_, client):
-        empty = client.get("/feed/topic/agents.atom")
+        empty = client.get(FEED)
         assert empty.status_code == 200 and titles(empty) == []
         known = {"If-None-Match": empty.headers["etag"]}
-        assert client.get("/feed/topic/agents.atom", headers=known).status_code == 304
+        assert client.get(FEED, headers=known).status_code == 304
 
 
 def test_W03_a_token_opens_the_feed_that_it_names_and_no_other(lived: House) -> None:

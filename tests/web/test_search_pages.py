@@ -29,13 +29,9 @@ def cells(row: str) -> tuple[str, list[str]]:
 
 def many(house: House, count: int = 60) -> None:
     for day in range(2):
-        papers = [
-            (
-                f"Language Agents Number {n}",
-                f"The agents of number {n} speak a language, {n} times.",
-            )
-            for n in range(day, count, 2)
-        ]
+        abstract = "The agents of number {0} speak a language, {0} times."
+        numbers = range(day, count, 2)
+        papers = [(f"Language Agents Number {n}", abstract.format(n)) for n in numbers]
         house.add(f"{day}.txt", *papers)
         house.run()
         house.clock.move(days=1)
@@ -84,16 +80,9 @@ def test_a_source_shows_a_thin_day_and_what_it_rejected(house: House) -> None:
     with pages(house) as (app, client):
         today = house.clock.now().date()
         first = house.clock.now() - timedelta(days=70)
-        rows = [
-            {
-                "source": "page",
-                "day": today - timedelta(days=n),
-                "asked": 24,
-                "offered": True,
-                "fresh": 2 if n == 7 else 30,
-            }
-            for n in range(1, 60)
-        ]
+        usual = {"source": "page", "asked": 24, "offered": True, "fresh": 30}
+        rows = [usual | {"day": today - timedelta(days=n)} for n in range(1, 60)]
+        rows[6]["fresh"] = 2
         with app.runtime.database.writing() as tx:
             tx.execute(sa.update(schema.source).values(first_read_at=first))
             tx.execute(sa.insert(schema.source_day), rows)
