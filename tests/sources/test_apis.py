@@ -57,9 +57,6 @@ def test_own_fixtures_give_the_papers_beside_them(path: Path) -> None:
     assert [[r.where, r.why] for r in reading.rejected] == expected.get("rejected", [])
 
 
-# ── errors in words ─────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("kind", "response", "error"),
     [

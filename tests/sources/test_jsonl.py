@@ -623,9 +623,6 @@ def test_however_a_dump_is_cut_in_parts_nothing_is_lost_or_twice(data: st.DataOb
     assert before + after == [one["title"] for one in FIVE]
 
 
-# ── lines ───────────────────────────────────────────────────────────────────────────
-
-
 def test_each_line_is_one_record():
     known, over_two, two = (
         '{"title": "K", "keys": {}}',

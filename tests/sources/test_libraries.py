@@ -33,10 +33,6 @@ from tests.sources.scenario import FIXTURES, NOW, only, read
 # ── PubMed ──────────────────────────────────────────────────────────────────────────
 
 
-def test_gzip_is_known_by_its_content() -> None:
-    assert read(PubMed, gzip.compress(libraries.pubmed())) == read(PubMed, libraries.pubmed())
-
-
 def test_F02_a_cut_update_file_is_partial() -> None:
     packed = gzip.compress(libraries.pubmed(range(5000)))
     reading = read(PubMed, packed[: len(packed) // 2])
@@ -230,9 +226,6 @@ OTHER = b'<OtherAbstract Language="%s"><AbstractText>%s</AbstractText></OtherAbs
 def test_fields_of_pubmed(before: bytes, text: bytes, expected: dict[str, object]) -> None:
     paper = only(PubMed, libraries.pubmed(range(1)).replace(before, text))
     assert {name: getattr(paper, name) for name in expected} == expected
-
-
-# ── dblp ────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_record_of_dblp_has_its_type_and_the_identifiers_of_its_links() -> None:

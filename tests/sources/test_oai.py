@@ -42,9 +42,6 @@ def titles(reading: Reading) -> list[str]:
     return [paper.title for paper in reading.papers]
 
 
-# ── errors in words ─────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("content", "error"),
     [

@@ -210,9 +210,8 @@ def doi_link(keys: Keys) -> str:
 
 def arxiv_link(keys: Keys) -> str:
     """Return the address of the first arXiv id among keys, or ""."""
-    return next(
-        (f"https://arxiv.org/abs/{identifier}" for identifier in values_of(keys, "arxiv")), ""
-    )
+    links = (f"https://arxiv.org/abs/{identifier}" for identifier in values_of(keys, "arxiv"))
+    return next(links, "")
 
 
 def terms(words: Iterable[str]) -> tuple[str, ...]:
