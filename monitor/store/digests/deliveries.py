@@ -152,7 +152,14 @@ def _query(*bodies: sa.ColumnElement[Any]) -> sa.Select[Any]:
             *bodies,
         )
         .join_from(schema.delivery, schema.digest)
-        .join_from(schema.delivery, schema.rendered)
+        .join(
+            schema.rendered,
+            sa.and_(
+                _rendered.digest_id == _delivery.digest_id,
+                _rendered.channel == _delivery.channel,
+                _rendered.part == _delivery.part,
+            ),
+        )
         .outerjoin(first_part, sa.and_(OF_SAME_RECIPIENT, _delivery.part > 0))
     )
 
