@@ -337,7 +337,7 @@ RULES = (
         "abstracts agree to {e.abstract:.0%}",
         vetoes=lambda e: (e.abstract or 0.0) < UNLIKE_ABSTRACT > (e.terms or 0.0),
     ),
-    Rule(lambda e: e.other_subject, "each abstract bears out its own title", vetoes=_always),
+    Rule(lambda e: e.other_subject, "each abstract supports its own title", vetoes=_always),
     Rule(
         lambda e: not e.other_subject and _has_other_title(e),
         "the abstracts do not outweigh the other words of the titles",

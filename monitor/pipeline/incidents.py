@@ -87,7 +87,7 @@ def clock_jumped(runtime: Runtime) -> bool:
 
 
 def subjects(runtime: Runtime) -> set[str]:
-    """Return all subjects of which the active configuration may have incidents."""
+    """Return every subject that an incident of the active configuration can have."""
     return {
         CONFIGURATION,
         SLACK_ANSWERS,

@@ -33,9 +33,9 @@ _SUSPECT = re.compile(
 class Rule(NamedTuple):
     """The syntax of a family of engines, and what this language has for it.
 
-    `message` and `hint` may name groups of the pattern, of which {at} is where the fault is, the
-    whole {match}, its words joined as {either} or {both}, and its letters as {capitals}. Phrases
-    are searched only with `in_phrases`.
+    `message` and `hint` may name groups of the pattern; {at} is the group where the fault is. They
+    may also name the whole {match}, its words joined as {either} or {both}, and its letters as
+    {capitals}. Phrases are searched only with `in_phrases`.
     """
 
     pattern: str

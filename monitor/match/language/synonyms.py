@@ -28,7 +28,7 @@ def term(text: str) -> Term:
 
 
 class Synonyms:
-    """Groups of words and phrases, each of which stands for every other of its group."""
+    """Groups of words and phrases that stand for each other."""
 
     def __init__(self, groups: Iterable[Sequence[str]] = ()) -> None:
         self.groups = tuple(tuple(group) for group in groups)
