@@ -51,7 +51,7 @@ from monitor.pipeline.store_chunk import Chunk, store_chunk
 from monitor.store.engine.database import Database
 from monitor.store.engine.opening import open_store
 from monitor.text import clean
-from tests.channels import limits
+from tests.channels import test_limits as limits
 from tests.channels.samples import digest
 from tests.match.duel import WORDS, ReferenceIndex
 
