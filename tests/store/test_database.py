@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -387,6 +388,19 @@ def test_X19_a_read_only_store_is_noticed_before_anything_is_sent(sqlite_templat
         said = run(PROBES, f"sqlite:///{path}", "65534")  # root may write what is read-only
         path.parent.chmod(0o755)
     assert "monitor.db is read-only" in said
+
+
+def test_K11_a_new_store_waits_for_the_process_that_creates_it(tmp_path: Path) -> None:
+    store = Database(f"sqlite:///{tmp_path / 'monitor.db'}", wait=0.2)
+    with closing(store), closing(sqlite3.connect(tmp_path / "monitor.db")) as creator:
+        creator.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        with pytest.raises(StoreBusyError), store.writing():
+            pass
+        assert time.monotonic() - began >= 0.2
+        creator.execute("COMMIT")
+        with store.writing() as tx:
+            assert tx.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
 
 
 def test_K11_a_store_that_is_held_for_long_is_busy_and_loses_nothing(

@@ -72,13 +72,28 @@ def engine(
         connection.execute(f"PRAGMA foreign_keys = {'ON' if foreign_keys else 'OFF'}")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA cache_size = {-(WRITE_CACHE if writer else READ_CACHE)}")
-        connection.execute("PRAGMA journal_mode = WAL" if writer else "PRAGMA query_only = ON")
+        if writer:
+            _write_ahead(connection)
+        else:
+            connection.execute("PRAGMA query_only = ON")
 
     @sa.event.listens_for(new_engine, "begin")
     def begin(connection: sa.Connection) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writer else "BEGIN")
 
     return new_engine
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+    except sqlite3.OperationalError as fault:
+        if fault.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+            raise
+        # Another process is changing it. SQLite waits for that in BEGIN, but not in this pragma.
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("COMMIT")
+        connection.execute("PRAGMA journal_mode = WAL")
 
 
 def _postgresql_engine(url: sa.URL, wait: float | None) -> sa.Engine:
