@@ -199,7 +199,7 @@ def _gates(database: Database) -> Path:
 def _sources(settings: Settings, client: HttpClient, clock: Clock) -> dict[str, ConfiguredSource]:
     sources = {}
     for name, source in settings.sources.items():
-        kind = plugins.source_class(source.kind)
+        kind = plugins.SOURCES.load(source.kind)
         sources[name] = ConfiguredSource(source, kind(name, source.options, client, clock.now))
     return sources
 
@@ -223,7 +223,7 @@ def _channels(
     shared = Shared(templates, server, settings.slack, settings.takes_slack_answers, links)
     channels: dict[str, Channel] = {EMAIL: Mail(EMAIL, (), server, links)} if server else {}
     for name, channel in settings.channels.items():
-        kind = plugins.channel_class(channel.kind)
+        kind = plugins.CHANNELS.load(channel.kind)
         channels[name] = open_channel(kind, name, channel.options, shared)
     for opened in channels.values():
         stack.callback(opened.close)

@@ -9,83 +9,86 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from monitor.channels.base import Channel, complete
 from monitor.errors import UsageError
 from monitor.sources.base import Source
 
-SOURCES: Mapping[str, str] = {
-    "huggingface-page": "monitor.sources.huggingface_page.source:HuggingFacePage",
-    "feed": "monitor.sources.feed.source:Feed",
-    "arxiv": "monitor.sources.arxiv:Arxiv",
-    "oai": "monitor.sources.oai.source:Oai",
-    "biorxiv": "monitor.sources.biorxiv:BioRxiv",
-    "medrxiv": "monitor.sources.biorxiv:MedRxiv",
-    "huggingface": "monitor.sources.huggingface:HuggingFace",
-    "europepmc": "monitor.sources.europepmc:EuropePmc",
-    "crossref": "monitor.sources.crossref:Crossref",
-    "openalex": "monitor.sources.openalex:OpenAlex",
-    "semanticscholar": "monitor.sources.semanticscholar:SemanticScholar",
-    "openreview": "monitor.sources.openreview:OpenReview",
-    "pubmed": "monitor.sources.pubmed:PubMed",
-    "dblp": "monitor.sources.dblp:Dblp",
-    "bibtex": "monitor.sources.bibtex:BibTex",
-    "ris": "monitor.sources.ris:Ris",
-    "jsonl": "monitor.sources.jsonl.source:Jsonl",
-}
-CHANNELS: Mapping[str, str] = {
-    "email": "monitor.channels.email.channel:Mail",
-    "slack": "monitor.channels.slack.channel:Slack",
-    "file": "monitor.channels.file:Pages",
-}
+T = TypeVar("T")
 
 
-def source_kinds() -> dict[str, str]:
-    """Return every kind of source, with the `module:Class` that reads it."""
-    return _entry_points("monitor.sources", tuple(sys.path)) | dict(SOURCES)
+@dataclass(frozen=True, slots=True)
+class Kinds(Generic[T]):
+    """The kinds of a source or channel; `complete` refuses a class that lacks something."""
 
+    what: str
+    built_in: Mapping[str, str]
+    complete: Callable[[str, type[Any]], type[T]]
 
-def channel_kinds() -> dict[str, str]:
-    """Return every kind of channel, with the `module:Class` that sends on it."""
-    return _entry_points("monitor.channels", tuple(sys.path)) | dict(CHANNELS)
+    def names(self) -> dict[str, str]:
+        """Return every kind with its `module:Class`; those that are built in take precedence."""
+        return _entry_points(f"monitor.{self.what}s", tuple(sys.path)) | dict(self.built_in)
 
-
-def source_class(kind: str) -> type[Source]:
-    """Import the class of a kind of source; UsageError for an unknown or broken one."""
-    return _class("source", kind, SOURCES if kind in SOURCES else source_kinds())
-
-
-def channel_class(kind: str) -> type[Channel]:
-    """Import the class of a kind of channel; UsageError for an unknown or incomplete one."""
-    kinds = CHANNELS if kind in CHANNELS else channel_kinds()
-    return complete(kind, _class("channel", kind, kinds))
+    def load(self, kind: str) -> type[T]:
+        """Import the class of a kind; UsageError for an unknown, broken or incomplete one."""
+        kinds = self.built_in if kind in self.built_in else self.names()
+        if kind not in kinds:
+            near = difflib.get_close_matches(kind, kinds, n=1)
+            choices = f"there are: {', '.join(sorted(kinds))}"
+            hint = f"did you mean “{near[0]}”?" if near else choices
+            raise UsageError(f"“{kind}” is not a kind of {self.what}", hint)
+        module, _, name = kinds[kind].partition(":")
+        try:
+            loaded: type[Any] = getattr(import_module(module), name)
+        except Exception as error:
+            raise UsageError(
+                f"the {self.what} kind “{kind}” cannot be loaded: {type(error).__name__}: {error}",
+                f"it is {kinds[kind]}; install its package again",
+            ) from error
+        return self.complete(kind, loaded)
 
 
 @cache
 def _entry_points(group: str, places: tuple[str, ...]) -> dict[str, str]:
-    """Look through all installed packages once for each set of places: it takes 20 ms.
-
-    Kinds that are built in take precedence and are found without it.
-    """
+    """Look through all installed packages once for each set of places: it takes 20 ms."""
     return {point.name: point.value for point in entry_points(group=group)}
 
 
-def _class(what: str, kind: str, kinds: Mapping[str, str]) -> type[Any]:
-    if kind not in kinds:
-        near = difflib.get_close_matches(kind, kinds, n=1)
-        hint = f"did you mean “{near[0]}”?" if near else f"there are: {', '.join(sorted(kinds))}"
-        raise UsageError(f"“{kind}” is not a kind of {what}", hint)
-    module, _, name = kinds[kind].partition(":")
-    try:
-        loaded: type[Any] = getattr(import_module(module), name)
-    except Exception as error:
-        raise UsageError(
-            f"the {what} kind “{kind}” cannot be loaded: {type(error).__name__}: {error}",
-            f"it is {kinds[kind]}; install its package again",
-        ) from error
-    return loaded
+SOURCES: Kinds[Source] = Kinds(
+    "source",
+    {
+        "huggingface-page": "monitor.sources.huggingface_page.source:HuggingFacePage",
+        "feed": "monitor.sources.feed.source:Feed",
+        "arxiv": "monitor.sources.arxiv:Arxiv",
+        "oai": "monitor.sources.oai.source:Oai",
+        "biorxiv": "monitor.sources.biorxiv:BioRxiv",
+        "medrxiv": "monitor.sources.biorxiv:MedRxiv",
+        "huggingface": "monitor.sources.huggingface:HuggingFace",
+        "europepmc": "monitor.sources.europepmc:EuropePmc",
+        "crossref": "monitor.sources.crossref:Crossref",
+        "openalex": "monitor.sources.openalex:OpenAlex",
+        "semanticscholar": "monitor.sources.semanticscholar:SemanticScholar",
+        "openreview": "monitor.sources.openreview:OpenReview",
+        "pubmed": "monitor.sources.pubmed:PubMed",
+        "dblp": "monitor.sources.dblp:Dblp",
+        "bibtex": "monitor.sources.bibtex:BibTex",
+        "ris": "monitor.sources.ris:Ris",
+        "jsonl": "monitor.sources.jsonl.source:Jsonl",
+    },
+    lambda _, loaded: loaded,
+)
+CHANNELS: Kinds[Channel] = Kinds(
+    "channel",
+    {
+        "email": "monitor.channels.email.channel:Mail",
+        "slack": "monitor.channels.slack.channel:Slack",
+        "file": "monitor.channels.file:Pages",
+    },
+    complete,
+)

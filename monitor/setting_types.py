@@ -147,10 +147,6 @@ def _mode(value: object) -> object:
     return mode
 
 
-def _shown_mode(mode: int) -> str:
-    return f"{mode:04o}"
-
-
 def one_or_more(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
@@ -269,7 +265,7 @@ OneOrMore = Annotated[
 Mode = Annotated[
     int,
     BeforeValidator(_mode),
-    PlainSerializer(_shown_mode, return_type=str),
+    PlainSerializer("{:04o}".format, return_type=str),
     WithJsonSchema({"type": "string", "pattern": "^0?6[0246][0246]$"}),
 ]
 

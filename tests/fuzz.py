@@ -128,7 +128,7 @@ Mutation = Callable[[random.Random, bytes], bytes]
 
 def documents() -> dict[str, list[bytes]]:
     """Return documents of every kind: fixtures, seeds, and the recorded ones if they are here."""
-    found: dict[str, list[bytes]] = {kind: [] for kind in plugins.SOURCES}
+    found: dict[str, list[bytes]] = {kind: [] for kind in plugins.SOURCES.built_in}
     for path in sorted(FIXTURES.glob("*/*")):
         if path.suffix != ".expected" and path.is_file():
             _add(found, path.parent.name, path)
@@ -341,7 +341,7 @@ class Fuzz:
         if not self.worker.lives() or self.worker.documents > 2_000:
             self.worker.end()
             self.worker = sandbox.Worker()
-        made = plugins.source_class(kind)
+        made = plugins.SOURCES.load(kind)
         document = Document("fuzz", content, NOW)
         asked = (made, kind, made.Options(path="-"), NOW, "read", document, ())
         answer = self.worker.ask(pickle.dumps(asked), SECONDS, sandbox.MEMORY_BYTES)

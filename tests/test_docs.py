@@ -50,8 +50,8 @@ EXPLAINED = [
     *(("errors.md", f"\n| `{word}` |") for word in [*RunOutcome, *DeliveryState]),
     *(("configuration.md", f"`{name}`") for name in settings()),
     *(("configuration.md", f"`{word}`") for word in [*FirstRun, *ChangeKind]),
-    *(("sources.md", f"## `{kind}`") for kind in plugins.SOURCES),
-    *(("channels.md", f"`{kind}`") for kind in plugins.CHANNELS),
+    *(("sources.md", f"## `{kind}`") for kind in plugins.SOURCES.built_in),
+    *(("channels.md", f"`{kind}`") for kind in plugins.CHANNELS.built_in),
 ]
 
 

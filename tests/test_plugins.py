@@ -92,16 +92,16 @@ mute = diaries:Mute
 
 
 def test_each_built_in_kind_is_there() -> None:
-    assert [plugins.source_class(kind).kind for kind in plugins.SOURCES] == [*plugins.SOURCES]
-    assert [plugins.channel_class(kind).kind for kind in plugins.CHANNELS] == [*plugins.CHANNELS]
+    for kinds in (plugins.SOURCES, plugins.CHANNELS):
+        assert [kinds.load(kind).kind for kind in kinds.built_in] == [*kinds.built_in]
 
 
 @pytest.mark.parametrize(
     ("ask", "kind", "hint"),
     [
-        (plugins.source_class, "fed", "did you mean “feed”?"),
-        (plugins.source_class, "zzz", f"there are: {', '.join(sorted(plugins.SOURCES))}"),
-        (plugins.channel_class, "e-mail", "did you mean “email”?"),
+        (plugins.SOURCES.load, "fed", "did you mean “feed”?"),
+        (plugins.SOURCES.load, "zzz", f"there are: {', '.join(sorted(plugins.SOURCES.built_in))}"),
+        (plugins.CHANNELS.load, "e-mail", "did you mean “email”?"),
     ],
 )
 def test_an_unknown_kind_is_refused_with_the_nearest(
@@ -115,10 +115,10 @@ def test_an_unknown_kind_is_refused_with_the_nearest(
 def test_a_package_brings_kinds_and_replaces_none(install: Install) -> None:
     install(BRINGS)
 
-    assert plugins.source_class("diary").kind == "diary"
-    assert plugins.source_kinds()["diary"] == "diaries:Diary"
-    assert plugins.channel_kinds()["pigeon"] == "diaries:Pigeon"
-    assert plugins.source_class("feed").kind == "feed"
+    assert plugins.SOURCES.load("diary").kind == "diary"
+    assert plugins.SOURCES.names()["diary"] == "diaries:Diary"
+    assert plugins.CHANNELS.names()["pigeon"] == "diaries:Pigeon"
+    assert plugins.SOURCES.load("feed").kind == "feed"
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_a_kind_that_cannot_be_loaded_says_why(install: Install, module: str, re
     install(BRINGS, module)
 
     with pytest.raises(UsageError, match=f"“gone” cannot be loaded: {reason}"):
-        plugins.source_class("gone")
+        plugins.SOURCES.load("gone")
 
 
 def test_the_settings_of_a_brought_kind_are_checked_like_any_others(

@@ -74,17 +74,17 @@ def _read(source: Source, file: Path) -> Reading:
 
 
 def _source(name: str, config: Path, now: datetime | None) -> Source:
-    clock, kinds = clock_at(now), plugins.source_kinds()
+    clock, kinds = clock_at(now), plugins.SOURCES.names()
     kind, _, preset = name.partition(":")
     if kind in kinds:
-        source_class = plugins.source_class(kind)
+        source_class = plugins.SOURCES.load(kind)
         return source_class(kind, _options(source_class, preset), None, clock.now)
     sources = load_settings(config).sources if config.exists() else {}
     if name not in sources:
         hint = f"there are: {', '.join(sorted({*kinds, *sources}))}"
         raise UsageError(f"{name!r} is neither a kind of source nor a source in {config}", hint)
     source = sources[name]
-    return plugins.source_class(source.kind)(name, source.options, None, clock.now)
+    return plugins.SOURCES.load(source.kind)(name, source.options, None, clock.now)
 
 
 def _options(kind: type[Source], preset: str) -> SourceOptions:

@@ -14,15 +14,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any
 
 from monitor.config.settings import NAMED
 from monitor.config.yaml_positions import Page, Place, Value, read_lines, read_page
 from monitor.config.yaml_positions import Path as Where
 from monitor.errors import Fault
-
-T = TypeVar("T")
 
 # Settings that the environment may give where the file does not have them, as a container's does.
 FROM_ENVIRONMENT: Mapping[Where, str] = {
@@ -163,9 +160,11 @@ def dotted(where: Where) -> str:
 def read(file: Path, variables: Mapping[str, str] | None = None) -> Written:
     """Read a configuration file with all that it includes; faults are in the result."""
     environment = Environment(os.environ if variables is None else variables)
-    written = _read_one(file, environment, FROM_ENVIRONMENT)
+    written = _read_one(file, environment)
     if written.faults and not written.values:
         _salvage_store(written)
+    else:
+        _add_from_environment(written)
     for included in _list_included(written, written.values.pop("include", None)):
         _merge(written, _read_one(included, environment))
     return written
@@ -216,20 +215,14 @@ def _bytes(file: Path) -> bytes:
         return b""
 
 
-def _read_one(
-    file: Path, environment: Environment, defaults: Mapping[Where, str] = MappingProxyType({})
-) -> Written:
-    """Read one file and put its variables in; without values when there is no using it.
-
-    `defaults` names variables for settings that are not in the file.
-    """
+def _read_one(file: Path, environment: Environment) -> Written:
+    """Read one file and put its variables in; without values when there is no using it."""
     written = Written(file, environment)
     page = _page(written)
     written.places = page.places
     for where, line, message in page.problems:
         written.faults.append(Fault(str(file), line, dotted(where), message))
     if isinstance(page.value, dict):
-        _add_references(page.value, defaults, environment.variables)
         written.values = _fill(written, (), page.value)
     elif not page.problems:
         problem = "is empty" if page.value is None else "contains no settings (name: value)"
@@ -269,20 +262,19 @@ def _fill(written: Written, where: Where, value: Value) -> Any:
     return text
 
 
-def _add_references(
-    values: dict[str, Any], defaults: Mapping[Where, str], variables: Mapping[str, str]
-) -> None:
+def _add_from_environment(written: Written) -> None:
     """Add `${NAME}` for each of these settings that is missing and whose variable is set."""
-    for (*sections, setting), name in defaults.items():
+    variables = written.environment.variables
+    for where, name in FROM_ENVIRONMENT.items():
         if not (variables.get(name) or variables.get(f"{name}_FILE")):
             continue
-        inner: Any = values
-        for section in sections:
+        inner: Any = written.values
+        for section in where[:-1]:
             if inner.get(section) is None:
                 inner[section] = {}
             inner = inner[section]
-        if isinstance(inner, dict) and inner.get(setting) is None:
-            inner[setting] = f"${{{name}}}"
+        if isinstance(inner, dict) and inner.get(where[-1]) is None:
+            inner[where[-1]] = _fill(written, where, f"${{{name}}}")
 
 
 def _list_included(written: Written, patterns: object) -> Iterator[Path]:
@@ -316,7 +308,6 @@ def _matching(folder: Path, pattern: str) -> list[Path]:
 
 def _merge(written: Written, added: Written) -> None:
     """Lay an included file's entries beside those that are there; a name may stand once."""
-    taken: set[Where] = set()
     for section, entries in added.values.items():
         if section not in NAMED:
             added.fault((section,), f"an included file may contain only {', '.join(NAMED)}")
@@ -328,18 +319,14 @@ def _merge(written: Written, added: Written) -> None:
             added.fault((section,), "should be names with their settings")
             continue
         for name, entry in (entries or {}).items():
-            where = (section, name)
-            if first := written.places.get(where):
-                added.fault(where, f"“{name}” is already in {first.file}, line {first.line}")
+            if first := written.places.get((section, name)):
+                message = f"“{name}” is already in {first.file}, line {first.line}"
+                added.fault((section, name), message)
             elif isinstance(ours, dict):
                 ours[name] = entry
-                taken.add(where)
-    written.places |= _below(taken, added.places)
-    written.as_written |= _below(taken, added.as_written)
-    written.put_in |= _below(taken, added.put_in)
+    # Of a name that is in both files, all that is remembered is from the first.
+    written.places = added.places | written.places
+    written.as_written = added.as_written | written.as_written
+    written.put_in = added.put_in | written.put_in
     written.faults += added.faults
-    written.settled |= {path for path in added.settled if path[:2] in taken}
-
-
-def _below(taken: set[Where], values: Mapping[Where, T]) -> dict[Where, T]:
-    return {path: value for path, value in values.items() if path[:2] in taken}
+    written.settled |= added.settled

@@ -27,11 +27,11 @@ def nearest(word: str, words: Iterable[str], otherwise: str = "") -> str:
     return ""
 
 
-def sentence(error: ErrorDetails, written: str | None) -> str:
+def sentence(error: ErrorDetails) -> str:
     """Say what a validator found, in the words of the file and not in those of a library.
 
-    `written` is the value as the file has it, None when it is no text. It is shown only where a
-    number, a date or one of a few words was wanted: such a setting holds no secret.
+    The value is shown only where a number, a date or one of a few words was wanted: such a
+    setting holds no secret.
     """
     kind, context = error["type"], error.get("ctx") or {}
     if kind == "missing":
@@ -41,22 +41,23 @@ def sentence(error: ErrorDetails, written: str | None) -> str:
     if kind == "value_error":
         return str(context["error"])
     if kind in _BOUNDS:
-        return f"should be {context[_BOUNDS[kind][0]]} {_BOUNDS[kind][1]}, not “{written}”"
+        return f"should be {context[_BOUNDS[kind][0]]} {_BOUNDS[kind][1]}, not “{error['input']}”"
     if kind in ("literal_error", "enum"):
-        return f"should be {context['expected'].replace(chr(39), '')}, not {_shown(error, written)}"
+        return f"should be {context['expected'].replace(chr(39), '')}, not {_shown(error)}"
     for prefix, wanted in _WANTED.items():
         if kind.startswith(prefix):
             plain = wanted in (_LIST, _SETTINGS, _TEXT)
-            return f"should be {wanted}, not {_shown(error, None if plain else written)}"
+            return f"should be {wanted}, not {_shown(error, hidden=plain)}"
     return error["msg"].replace("Input", "it", 1)
 
 
-def _shown(error: ErrorDetails, written: str | None) -> str:
-    if written is not None:
-        return f"“{written}”"
-    if isinstance(error["input"], dict):
+def _shown(error: ErrorDetails, *, hidden: bool = False) -> str:
+    value = error["input"]
+    if isinstance(value, dict):
         return "a group of settings"
-    return "a list" if isinstance(error["input"], list) else "a text"
+    if isinstance(value, list):
+        return "a list"
+    return "a text" if hidden else f"“{value}”"
 
 
 _TEXT, _LIST, _SETTINGS = "a text", "a list", "settings (name: value)"

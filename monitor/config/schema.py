@@ -7,7 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from monitor.config.settings import KINDS, NAMED, SECTIONS, General, Kinds
+from monitor.config.settings import KINDS, NAMED, SECTIONS, General
+from monitor.plugins import Kinds
 
 Schema = dict[str, Any]
 
@@ -57,7 +58,7 @@ def _object(model: type[BaseModel]) -> Schema:
     return made | ({"required": required} if required else {})
 
 
-def _kinds(entry: type[BaseModel], kinds: Kinds) -> Schema:
+def _kinds(entry: type[BaseModel], kinds: Kinds[Any]) -> Schema:
     names = sorted(kinds.built_in)
     others = {
         "type": "object",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -29,7 +29,6 @@ from pydantic import (
     model_validator,
 )
 
-from monitor import plugins
 from monitor.channels.email.settings import SmtpSettings
 from monitor.channels.retry_policy import RetrySettings
 from monitor.channels.slack import SlackSettings
@@ -42,6 +41,7 @@ from monitor.match import Synonyms, parse_query
 from monitor.match.language.lists import field_query, item_query, lists_query
 from monitor.match.language.synonyms import NO_SYNONYMS, term
 from monitor.model import ChangeKind, FirstRun, Topic
+from monitor.plugins import CHANNELS, SOURCES, Kinds
 from monitor.setting_types import (
     SOME,
     Duration,
@@ -301,23 +301,7 @@ SECTIONS: Mapping[str, type[Section]] = {
 # Those of many entries, each with a name.
 NAMED = ("sources", "topics", "channels", "subscriptions")
 TOP_LEVEL = (*General.model_fields, "include", *SECTIONS)
-
-
-class Kinds(NamedTuple):
-    """The kinds that entries of a section may have, and the class of each, with its `Options`.
-
-    `load` raises UsageError for a kind that does not exist.
-    """
-
-    names: Callable[[], Collection[str]]
-    built_in: Collection[str]
-    load: Callable[[str], Any]
-
-
-KINDS: Mapping[str, Kinds] = {
-    "sources": Kinds(plugins.source_kinds, plugins.SOURCES, plugins.source_class),
-    "channels": Kinds(plugins.channel_kinds, plugins.CHANNELS, plugins.channel_class),
-}
+KINDS: Mapping[str, Kinds[Any]] = {"sources": SOURCES, "channels": CHANNELS}
 
 
 class Settings(General):

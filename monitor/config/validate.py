@@ -22,7 +22,6 @@ from monitor.config.settings import (
     SECTIONS,
     TOP_LEVEL,
     General,
-    Kinds,
     Settings,
     SubscriptionSettings,
     TopicSettings,
@@ -31,6 +30,7 @@ from monitor.config.settings import (
 from monitor.config.warnings import doubt
 from monitor.config.yaml_positions import Path as Where
 from monitor.errors import UsageError
+from monitor.plugins import Kinds
 from monitor.setting_types import SettingsContext, line, resolve_path
 from monitor.sources.base import SourceOptions
 from monitor.sources.files import pattern_fault
@@ -280,7 +280,7 @@ class _Validator:
         return entry if options is not None else None
 
     def _options(
-        self, where: Where, raw: dict[str, Any], common: Collection[str], kinds: Kinds
+        self, where: Where, raw: dict[str, Any], common: Collection[str], kinds: Kinds[Any]
     ) -> BaseModel | None:
         kind = raw.get("kind")
         if not isinstance(kind, str):
@@ -339,7 +339,7 @@ class _Validator:
                     continue
                 cause = detail.get("ctx", {}).get("error")
                 lines = cause.lines if isinstance(cause, WrongQueryError) else 0
-                self.written.fault(path, sentence(detail, self._as_written(path)), lines)
+                self.written.fault(path, sentence(detail), lines)
             return None
 
     def _context(self, where: Where) -> SettingsContext:
@@ -356,18 +356,6 @@ class _Validator:
                 public_url=bool(self.values.get("public_url")),
             )
         return self._contexts[file]
-
-    def _as_written(self, where: Where) -> str | None:
-        """Return the text at a place as the file has it, with no variable put in."""
-        value: Any = self.values
-        for depth, part in enumerate(where):
-            if isinstance(value, str):
-                return self.written.as_written.get(where[:depth], value)
-            try:
-                value = value[part]
-            except (KeyError, IndexError, TypeError):
-                return None
-        return self.written.as_written.get(where, value) if isinstance(value, str) else None
 
 
 def _setting_names(model: type[BaseModel]) -> list[str]:

@@ -10,7 +10,6 @@ from monitor.channels.slack import BASE_URL
 from monitor.config.files import Written
 from monitor.config.messages import pointed
 from monitor.config.settings import Settings, TopicSettings, topics_of
-from monitor.config.web_settings import WebSettings
 from monitor.match import parse_query
 
 # Words without an operator, such as the minus of `agent -robot`.
@@ -36,21 +35,14 @@ def doubt(settings: Settings, written: Written) -> None:
 
 def _doubt_pages(settings: Settings, written: Written) -> None:
     web = settings.web
-    if web and web.user_header and not web.proxy_secret and _names_this_machine(web):
+    proxies = map(ip_network, web.trusted_proxies if web else ())
+    is_local = any(proxy.overlaps(own) for proxy in proxies for own in _LOOPBACK)
+    if web and web.user_header and not web.proxy_secret and is_local:
         written.warn(
             ("web", "trusted_proxies"),
             f"every account of this machine can send {web.user_header} and be anybody; set "
             "proxy_secret:, or let the proxy connect to a Unix socket (listen: unix:/run/...)",
         )
-
-
-def _names_this_machine(web: WebSettings) -> bool:
-    networks = map(ip_network, web.trusted_proxies)
-    return any(
-        network.version == own.version and network.overlaps(own)
-        for network in networks
-        for own in _LOOPBACK
-    )
 
 
 def _doubt_servers(settings: Settings, written: Written) -> None:

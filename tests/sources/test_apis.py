@@ -45,7 +45,7 @@ def plain(value: Any) -> Any:
 def test_own_fixtures_give_the_papers_beside_them(path: Path) -> None:
     expected = json.loads(path.read_text())
     (document,) = (p for p in path.parent.glob(f"{path.stem}.*") if p != path)
-    reading = read(plugins.source_class(path.parent.name), document.read_bytes())
+    reading = read(plugins.SOURCES.load(path.parent.name), document.read_bytes())
     assert reading.complete == expected.get("complete", True)
     for paper, fields in zip(reading.papers, expected["papers"], strict=True):
         values = {name: plain(getattr(paper, name)) for name in paper.__struct_fields__}

@@ -299,9 +299,9 @@ FILES = {
 
 
 @pytest.mark.parametrize("content", FILES.values(), ids=FILES)
-@pytest.mark.parametrize("kind", sorted(plugins.source_kinds()))
+@pytest.mark.parametrize("kind", sorted(plugins.SOURCES.names()))
 def test_a_file_of_another_kind_is_not_quoted(kind: str, content: str) -> None:
-    source_class = plugins.source_class(kind)
+    source_class = plugins.SOURCES.load(kind)
     assert source_class.kind == kind
     reading = sandbox.read(opened(source_class), Document("page", content.encode(), NOW))
     assert reading.error and not reading.papers
