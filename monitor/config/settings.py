@@ -37,6 +37,7 @@ from monitor.config.web_settings import Keys, PublicUrl, WebSettings
 from monitor.config.yaml_positions import Place
 from monitor.digest.schedule import parse_schedule
 from monitor.errors import Fault, QueryError
+from monitor.kept import kept
 from monitor.match import Synonyms, parse_query
 from monitor.match.language.lists import field_query, item_query, lists_query
 from monitor.match.language.synonyms import NO_SYNONYMS, term
@@ -157,6 +158,12 @@ class ChannelSettings(Section):
     options: SkipValidation[SerializeAsAny[BaseModel]] = Field(repr=False)
 
 
+@kept(100_000)
+def query_warnings(query: str, threshold: float) -> tuple[QueryError, ...]:
+    """Parse a query once: its validators and its warnings ask. Raises QueryError."""
+    return parse_query(query, threshold=threshold).warnings
+
+
 def _parsed(to_query: Callable[[str], str]) -> AfterValidator:
     """Refuse a text where the query that it stands for is wrong."""
 
@@ -165,7 +172,7 @@ def _parsed(to_query: Callable[[str], str]) -> AfterValidator:
             return text
         query = to_query(text)
         try:
-            parse_query(query)
+            query_warnings(query, 0.0)
         except QueryError as fault:
             # The text is the query, or lies in it between a prefix and a bracket or a quote.
             before = max(len(query) - len(text) - 1, 0)
@@ -216,9 +223,9 @@ class TopicSettings(Section):
 
     @model_validator(mode="after")
     def _check_terms(self, info: ValidationInfo) -> TopicSettings:
-        if not context_of(info).unread and (not self.query or self.threshold):
+        if not context_of(info).unread:
             try:
-                parse_query(self.written, threshold=self.threshold)
+                query_warnings(self.written, self.threshold)
             except QueryError as fault:
                 raise WrongQueryError(self.written, fault) from None
         return self

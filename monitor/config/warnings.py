@@ -9,8 +9,7 @@ from ipaddress import ip_network
 from monitor.channels.slack import BASE_URL
 from monitor.config.files import Written
 from monitor.config.messages import pointed
-from monitor.config.settings import Settings, TopicSettings, topics_of
-from monitor.match import parse_query
+from monitor.config.settings import Settings, TopicSettings, query_warnings, topics_of
 
 # Words without an operator, such as the minus of `agent -robot`.
 _WORDS_ALONE = re.compile(r"\w[\w-]*(?: +\w[\w-]*)+")
@@ -58,7 +57,7 @@ def _doubt_servers(settings: Settings, written: Written) -> None:
 
 def _doubt_query(topic: TopicSettings, written: Written) -> None:
     where = ("topics", topic.name, "query" if topic.query else "any")
-    query, warnings = topic.written, parse_query(topic.written).warnings
+    query, warnings = topic.written, query_warnings(topic.written, topic.threshold)
     for warning in warnings:
         written.warn(where, pointed(query, warning))
     alone = _WORDS_ALONE.fullmatch(query) and not _OPERATORS.search(query)
