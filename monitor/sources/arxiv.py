@@ -113,7 +113,7 @@ class Arxiv(Source):
         page = self._page(feed, validators)
         today = _FeedOfToday(page, validators, self._clock)
         yield Found(page.name, today.load)
-        if today.was_fetched and today.has_gap():
+        if today.has_gap():
             archive = self._archive()
             archive.last_state = {"day": f"{today.day}"} if today.day else {}
             yield from archive.find(validators)
@@ -173,16 +173,14 @@ class ArxivQuery(Feed, WindowSource):
 
 @dataclass(slots=True)
 class _FeedOfToday:
-    """The feed of the day; `was_fetched` once it was tried, whatever the result."""
+    """The feed of the day, fetched by `load`; `day` is None until it is, and if that fails."""
 
     page: Found
     state: Mapping[str, str]
     clock: Callable[[], datetime]
-    was_fetched: bool = False
     day: date | None = None
 
     def load(self) -> Document | None:
-        self.was_fetched = True
         document = self.page.load()
         if document is None:
             self.day = _day(self.state)

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, ClassVar
 
 from pydantic import BaseModel, ConfigDict, model_validator
@@ -90,6 +91,7 @@ class Source(ABC):
     repeats: ClassVar[bool] = False
     calendar: ClassVar[Calendar | None] = None
     search_site: ClassVar[str] = ""
+    max_bytes: ClassVar[int] = 64 * 1024 * 1024  # of a document
 
     def __init__(
         self,
@@ -120,10 +122,15 @@ class Source(ABC):
 
     def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
         """Find the documents of this source; FetchError when there is nowhere to look."""
+        url, sent, dumps = self.options.url, dict(validators), self.reads_dumps()
         if self.options.path:
-            yield from documents_in(self.options.path, follow_links=self.options.follow_links)
-        elif self.options.url:
-            yield self._page(self.options.url, dict(validators))
+            yield from documents_in(self.options.path, dumps, self.options.follow_links)
+        elif url and dumps:
+            page = self._page(url, sent)
+            with self._http().download_file() as file:
+                yield replace(page, dump=partial(self._save_dump, url, sent, file))
+        elif url:
+            yield self._page(url, sent)
 
     @property
     def terms(self) -> Terms:

@@ -31,7 +31,6 @@ from monitor.sources.fields.links import first_link
 from monitor.sources.fields.markup import text
 from monitor.text.latex import bare, unlatex
 
-MAX_BYTES = 64 * 1024 * 1024
 MAX_NAMES = 10_000
 MAX_ENTRIES = 50_000
 
@@ -85,8 +84,6 @@ class BibTex(Source):
         content, whole = decode(document.content)
         if fault := find_fault(content, "BibTeX", SAMPLE):
             return failure(fault)
-        if len(document.content) > MAX_BYTES:
-            return failure(f"the document is larger than {MAX_BYTES:,} bytes")
         if sum(1 for _ in BEGINS.finditer(content)) > MAX_ENTRIES:
             return failure(f"the document has more than {MAX_ENTRIES:,} entries")
         records = list(_entries(content, self._clock()))

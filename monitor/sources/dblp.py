@@ -14,6 +14,7 @@ from pydantic import Field
 
 from monitor.errors import DocumentError
 from monitor.model import Document, Paper, Reading, Rejected
+from monitor.sources import files
 from monitor.sources.api.records import ApiSource, Listing
 from monitor.sources.api.values import NoPaperError, Record, plain_text, terms
 from monitor.sources.api.windows import PageRequest, ServiceOptions
@@ -64,6 +65,7 @@ class Dblp(ApiSource):
     Options = DblpOptions
     options: DblpOptions
     dated = False
+    max_bytes = files.MAX_FILE_BYTES
     service = "dblp's search"
     lists = ("result.hits.hit",)
     singles = ("result.hits.hit",)

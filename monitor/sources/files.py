@@ -34,9 +34,7 @@ class Found:
     dump: Callable[[], Dump | None] | None = None
 
 
-def documents_in(
-    pattern: str, dumps: bool = False, *, follow_links: bool = False
-) -> Iterator[Found]:
+def documents_in(pattern: str, dumps: bool = False, follow_links: bool = False) -> Iterator[Found]:
     """Find files by a glob, sorted by path; each is named by its path below the fixed folder.
 
     Hidden files are left out. With `dumps` they may be of any size. A file that a wildcard finds

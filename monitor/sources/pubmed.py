@@ -17,6 +17,7 @@ from pydantic import Field, SecretStr
 
 from monitor.errors import DocumentError
 from monitor.model import Document, Paper, Reading, Rejected
+from monitor.sources import files
 from monitor.sources.api.values import NO_TITLE, NoPaperError, year_of
 from monitor.sources.api.windows import (
     UNTIL,
@@ -34,7 +35,7 @@ from monitor.sources.fields.publication_types import NOTICES, type_and_subject, 
 from monitor.sources.xml_records import XmlError, read_elements
 from monitor.text import without_placeholder
 
-MAX_FILE_BYTES = 128 * 1024 * 1024  # of a daily update file, compressed
+MAX_UPDATE_BYTES = 128 * 1024 * 1024  # of a daily update file, compressed
 BATCH_RECORDS = 100
 MAX_WINDOW_RECORDS = 5_000  # of one window; esearch itself stops at 10,000
 MAX_SEARCH_BYTES = 1024 * 1024  # the identifiers of a window need a tenth of it
@@ -76,6 +77,7 @@ class PubMed(WindowSource):
     address = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils"
     enough_pages = 100
     independent_targets = True
+    max_bytes = files.MAX_FILE_BYTES
 
     def read(self, document: Document) -> Reading:
         if document.content.lstrip()[:1] in (b"{", b"["):
@@ -99,7 +101,7 @@ class PubMed(WindowSource):
     def terms(self) -> Terms:
         """Three requests a second, ten with a key (NBK25497); an update file is large."""
         if self.options.reads_documents:
-            return Terms(max_bytes=MAX_FILE_BYTES, deadline=timedelta(minutes=10))
+            return Terms(max_bytes=MAX_UPDATE_BYTES, deadline=timedelta(minutes=10))
         rate = 10 if self.options.api_key.get_secret_value() else 3
         return Terms(apart=timedelta(0) if self.options.url else timedelta(seconds=1 / rate))
 

@@ -41,7 +41,6 @@ from monitor.sources.fields.links import first_link
 from monitor.sources.fields.markup import text
 from monitor.sources.fields.publication_types import type_and_subject
 
-MAX_BYTES = 64 * 1024 * 1024
 MAX_REFERENCES = 80_000
 
 _BEGINS = re.compile(r"^[ \t]*TY {1,3}-", re.MULTILINE)
@@ -93,8 +92,6 @@ class Ris(Source):
         content, whole = decode(document.content)
         if fault := find_fault(content, "RIS", SAMPLE):
             return failure(fault)
-        if len(document.content) > MAX_BYTES:
-            return failure(f"the document is larger than {MAX_BYTES:,} bytes")
         content = _LINES.sub("\n", content.replace("\0", ""))
         is_nbib = bool(_NBIB_BEGINS.match(content.lstrip()))
         begins = _NBIB_BEGINS if is_nbib else _BEGINS

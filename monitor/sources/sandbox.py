@@ -62,6 +62,8 @@ def read(source: Source, document: Document, seconds: float = SECONDS) -> Readin
     Runs of NUL bytes are rejected here; kinds that read dumps reject them as they read.
     """
     nulls: tuple[Rejected, ...] = ()
+    if len(document.content) > source.max_bytes:
+        raise DocumentError(f"the document is larger than {source.max_bytes:,} bytes")
     if not source.reads_dumps():
         content, nulls = drop_nulls(document.content)
         document = replace(document, content=content) if nulls else document

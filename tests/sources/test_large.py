@@ -18,7 +18,6 @@ from monitor.sources.base import Source
 from monitor.sources.bibtex import BibTex
 from monitor.sources.crossref import Crossref
 from monitor.sources.dblp import Dblp
-from monitor.sources.feed.source import Feed
 from monitor.sources.huggingface_page.source import HuggingFacePage
 from monitor.sources.jsonl.source import Jsonl
 from monitor.sources.oai.envelope import Envelope, Record
@@ -187,11 +186,8 @@ HITS = b'{"result": {"hits": {"hit": [%s]}}}' % b",".join([b'{"info": {"title": 
             ("huggingface_page.source.MAX_LINKS", HuggingFacePage, b"a " + sign * 21, "20 brackets")
             for sign in (b"[", b"]", b"<", b" https://x.org")
         ),
-        ("feed.source.MAX_BYTES", Feed, b"<rss version='2.0'/>" * 2, "larger than 20 bytes"),
         ("oai.envelope.MAX_TAGS", Oai, OAI.format(ONE).encode(), "more than 20 tags"),
-        ("oai.envelope.MAX_BYTES", Oai, OAI.format(ONE).encode(), "larger than 20 bytes"),
         ("oai.envelope.MAX_PARTS", Oai, OAI.format(ONE).encode(), "more than 20 elements"),
-        ("api.records.MAX_BYTES", Crossref, b" " * 20 + b"{}", "larger than 20 bytes"),
         ("api.records.MAX_RECORDS", Dblp, HITS, "the answer has more than 20 records"),
         ("api.records.MAX_RECORDS", Crossref, b"[%s1]" % (b"1," * 20), "more than 20 records"),
         *(

@@ -81,9 +81,16 @@ def test_a_large_document_is_given_its_time_where_nobody_waits_for_it() -> None:
     assert sandbox.unattended_seconds(large) > 60
 
 
-def test_a_fault_of_a_small_document_is_reported_too() -> None:
-    with pytest.raises(DocumentError, match="unexpected KeyError"):
-        sandbox.read(opened(Greedy), Document("x", b"raise", NOW))
+@pytest.mark.parametrize(
+    ("does", "why"),
+    [(b"raise", "unexpected KeyError"), (b" " * 1_001, "larger than 1,000 bytes")],
+)
+def test_F12_a_document_that_cannot_be_read_here_is_reported_too(
+    does: bytes, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Greedy, "max_bytes", 1_000)
+    with pytest.raises(DocumentError, match=why):
+        sandbox.read(opened(Greedy), Document("x", does, NOW))
 
 
 def test_F06_one_document_that_is_slow_holds_up_no_other(tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ from monitor.sources.feed.json_feed import salvage
 from monitor.sources.fields import markup
 from monitor.sources.fields.encoding import decode, find_fault
 
-MAX_BYTES = 64 * 1024 * 1024
 MAX_RECORDS = 50_000
 # Memory of a parsed document: some 200 bytes an object, 70 a list.
 MAX_PARSED = 300 * 1024 * 1024
@@ -106,8 +105,6 @@ class ApiSource(WindowSource):
 
     def _find_listing(self, content: bytes) -> tuple[Listing, bool]:
         """Return the records of a document, and whether it is whole."""
-        if len(content) > MAX_BYTES:
-            raise DocumentError(f"the document is larger than {MAX_BYTES:,} bytes")
         if content.count(b"{") * 200 + content.count(b"[") * 70 > MAX_PARSED:
             raise DocumentError("the JSON has more objects and lists than any answer")
         text, whole = decode(content)[0], True

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from monitor.sources.api.values import get_list, get_text
+from monitor.sources.api.values import first_text, get_list, get_text
 from monitor.sources.fields.dates import parse_any_date
 from monitor.sources.fields.encoding import decode
 
@@ -149,19 +149,14 @@ def _text(item: Mapping[str, Any], names: tuple[str, ...]) -> str:
 
 def _to_text(value: object) -> str:
     """A text or number, also of the first object of a list, as in Google Reader's format."""
-    if isinstance(value, list):
-        value = value[0] if value else None
-    if isinstance(value, Mapping):
-        value = next((value[key] for key in ("content", "value", "href") if value.get(key)), None)
-    return get_text(value)
+    first = next(iter(get_list(value)), None)
+    return first_text(first, ("", "content", "value", "href"))
 
 
 def _pdf_attachment(item: Mapping[str, Any]) -> str:
-    attachments = item.get("attachments")
-    for attachment in attachments if isinstance(attachments, list) else ():
-        if isinstance(attachment, Mapping) and attachment.get("mime_type") == _PDF:
-            return _to_text(attachment.get("url"))
-    return ""
+    attachments = get_list(item, "attachments")
+    urls = (get_text(a, "url") for a in attachments if get_text(a, "mime_type") == _PDF)
+    return next(urls, "")
 
 
 def _date(text: str) -> datetime | None:
@@ -173,9 +168,4 @@ def _date(text: str) -> datetime | None:
 
 def _names(value: object) -> list[str]:
     """Names of authors or tags: a string, an object with a name, or a list of either."""
-    parts = get_list(value)
-    named = (
-        part.get("name") or part.get("term") if isinstance(part, Mapping) else part
-        for part in parts
-    )
-    return list(filter(None, map(get_text, named)))
+    return [name for part in get_list(value) if (name := first_text(part, ("", "name", "term")))]

@@ -27,7 +27,6 @@ from monitor.sources.fields.publication_types import says_withdrawn
 from monitor.text import clean, without_placeholder
 from monitor.text.latex import accents
 
-MAX_BYTES = 64 * 1024 * 1024
 MAX_OPENING = 100  # characters of a text that replace a missing title
 MAX_ARXIV_NAME = 40  # characters of "arXiv:2508.13426v1" at the start of a summary
 
@@ -53,8 +52,6 @@ class Feed(Source):
         content = document.content.removeprefix(_BYTE_ORDER_MARK)
         if not content.strip():
             return failure("the document is empty")
-        if len(content) > MAX_BYTES:
-            return failure(f"the document is larger than {MAX_BYTES:,} bytes")
         try:
             if content.lstrip()[:1] in (b"{", b"["):
                 feed = read_json(content)

@@ -17,21 +17,21 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from itertools import chain
-from typing import Annotated, BinaryIO, ClassVar
+from typing import Annotated, BinaryIO
 
 from pydantic import BeforeValidator, Field, field_validator
 
 from monitor.model import Document, Dump, DumpChunk, DumpCursor, FirstRun, Paper, Reading, Rejected
+from monitor.sources import files
 from monitor.sources.api.records import ApiSource
 from monitor.sources.api.values import NoPaperError, Record
 from monitor.sources.arxiv_records import paper_of_fields
-from monitor.sources.base import Found, Source, SourceOptions, documents_in, reading
+from monitor.sources.base import Source, SourceOptions, reading
 from monitor.sources.crossref import Crossref
 from monitor.sources.fields.encoding import ENDS_IN_THE_MIDDLE, describe_nulls
 from monitor.sources.jsonl.decompress import Tape
@@ -102,11 +102,11 @@ class JsonlOptions(SourceOptions):
 class Jsonl(Source):
     """Reads dumps, and thereby any source that has no kind of its own."""
 
-    kind: ClassVar[str] = "jsonl"
-    Options: ClassVar[type[JsonlOptions]] = JsonlOptions
+    kind = "jsonl"
+    Options = JsonlOptions
     options: JsonlOptions
-    default_first_run: ClassVar[FirstRun] = FirstRun.BASELINE
-    dated: ClassVar[bool] = True
+    default_first_run = FirstRun.BASELINE
+    max_bytes = files.MAX_FILE_BYTES
 
     def read(self, document: Document) -> Reading:
         """Read all records at once, up to the limits above."""
@@ -130,17 +130,6 @@ class Jsonl(Source):
     def begin(self, dump: Dump, cursors: Sequence[DumpCursor]) -> DumpReader:
         """Begin to read a dump after the furthest of `cursors` whose digest it still has."""
         return DumpReader(dump.open, cursors, self.options, self._clock())
-
-    def find(self, validators: Mapping[str, str]) -> Iterator[Found]:
-        """Find dumps; FetchError when there is no place to look."""
-        if self.options.path:
-            links = self.options.follow_links
-            yield from documents_in(self.options.path, dumps=True, follow_links=links)
-        elif self.options.url:
-            url, sent = self.options.url, dict(validators)
-            page = self._page(url, sent)
-            with self._http().download_file() as file:
-                yield replace(page, dump=partial(self._save_dump, url, sent, file))
 
 
 class DumpReader:

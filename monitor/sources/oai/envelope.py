@@ -23,7 +23,6 @@ from monitor.sources.fields.dates import parse_date
 from monitor.sources.xml_records import XmlError, read_elements
 from monitor.text import whole_number
 
-MAX_BYTES = 64 * 1024 * 1024
 MAX_TAGS = 3_000_000
 MAX_PARTS = 20_000  # of one record
 
@@ -66,9 +65,7 @@ class Envelope:
         self._convert = convert
         self._verb = ""
         self.errors: dict[str, str] = {}
-        if len(content) > MAX_BYTES:
-            self.error = f"the document is larger than {MAX_BYTES:,} bytes"
-        elif content.count(b"<") > MAX_TAGS:
+        if content.count(b"<") > MAX_TAGS:
             self.error = f"the document has more than {MAX_TAGS:,} tags"
         else:
             self._read(content)
