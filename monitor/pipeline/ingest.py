@@ -308,7 +308,7 @@ class _Pass:
             if chunk.papers or cursor.offset:
                 papers, is_first = chunk.papers, not cursor.offset
                 if isinstance(document, Dump):
-                    papers = sandbox.normalise(papers)
+                    papers = tuple(map(sandbox.normalise, papers))
                 cursor = chunk.cursor
                 self.recorder.store(
                     papers,

@@ -68,11 +68,6 @@ class ArxivOptions(ApiOptions):
         return tuple(dict.fromkeys(categories))
 
     @property
-    def base(self) -> str:
-        """The address of a mirror, or "" for arXiv's own."""
-        return self.url.rstrip("/") if self.url else ""
-
-    @property
     def overlap(self) -> timedelta:
         """A query lists papers by their submission, up to a week before they are announced."""
         return max(super().overlap, WEEK if self.query else DAY)
@@ -109,7 +104,7 @@ class Arxiv(Source):
         if not options.categories:
             yield from super().find(validators)
             return
-        feed = f"{options.base or FEEDS}/rss/{'+'.join(options.categories)}"
+        feed = f"{(options.url or FEEDS).rstrip('/')}/rss/{'+'.join(options.categories)}"
         page = self._page(feed, validators)
         today = _FeedOfToday(page, validators, self._clock)
         yield Found(page.name, today.load)
@@ -120,7 +115,7 @@ class Arxiv(Source):
 
     def _archive(self) -> Oai:
         options = OaiOptions(
-            url=f"{self.options.base or ARCHIVE}/oai",
+            url=f"{(self.options.url or ARCHIVE).rstrip('/')}/oai",
             allow_private=self.options.allow_private,
             overlap_days=self.options.overlap_days,
             sets=sets(self.options.categories),

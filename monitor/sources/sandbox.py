@@ -18,9 +18,8 @@ import resource
 import subprocess
 import sys
 import traceback
-from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from queue import Empty, Full, LifoQueue
@@ -68,19 +67,15 @@ def read(source: Source, document: Document, seconds: float = SECONDS) -> Readin
         content, nulls = drop_nulls(document.content)
         document = replace(document, content=content) if nulls else document
     reading = cast("Reading", ask(source, "read", document, seconds=seconds))
-    papers = normalise(reading.papers)
+    papers = tuple(map(normalise, reading.papers))
     return replace(reading, papers=papers, rejected=(*nulls, *reading.rejected))
 
 
-def normalise(papers: Iterable[Paper]) -> tuple[Paper, ...]:
-    """Return papers of any source with each author once, and no placeholder for an abstract.
+def normalise(paper: Paper) -> Paper:
+    """Return a paper of any source with each author once, and no placeholder for an abstract.
 
     "RETRACTED: Title" becomes "Title", withdrawn.
     """
-    return tuple(map(_normalise, papers))
-
-
-def _normalise(paper: Paper) -> Paper:
     title, abstract = without_withdrawal(paper.title), without_placeholder(paper.abstract)
     authors = tuple(dict.fromkeys(paper.authors))
     if (title, abstract, authors) == (paper.title, paper.abstract, paper.authors):
@@ -110,30 +105,24 @@ def ask(
         excess = max(len(document.content) - LARGE_BYTES, 0)
         seconds += SECONDS_PER_MB * excess / 2**20
         result = _ask_worker(message, seconds, MEMORY_BYTES + 8 * excess)
-    if not isinstance(result, Failure):
+    if not isinstance(result, DocumentError):
         return result
-    if result.trace:
-        log.error("reading failed", source=source.name, document=document.name, trace=result.trace)
-    raise DocumentError(result.reason)
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Why there is no result; `trace` is where an unexpected fault came from, for the log."""
-
-    reason: str
-    trace: str = ""
+    for trace in getattr(result, "__notes__", ()):
+        log.error("reading failed", source=source.name, document=document.name, trace=trace)
+    raise result
 
 
 def call(source: Source, method: str, document: Document, arguments: tuple[object, ...]) -> object:
-    """Return the result of a source's method, or a Failure."""
+    """Return the result of a source's method, or a DocumentError with the trace as its note."""
     try:
         return getattr(source, method)(document, *arguments)
     except MemoryError:
-        return Failure("the document needs more memory than it may")
+        return DocumentError("the document needs more memory than it may")
     except Exception as fault:
         reason = f"the document cannot be read: unexpected {type(fault).__name__}: {fault}"
-        return Failure(reason[:300], traceback.format_exc())
+        failure = DocumentError(reason[:300])
+        failure.add_note(traceback.format_exc())
+        return failure
 
 
 class Worker:
@@ -156,16 +145,17 @@ class Worker:
             self._connection.recv_bytes()  # it has begun: that is not the document's time
 
     def ask(self, message: bytes, seconds: float, memory: int) -> object:
-        """Return the response to a message, or a Failure."""
+        """Return the response to a message, or a DocumentError."""
         self.documents += 1
         try:
             self._connection.send(memory)
             self._connection.send_bytes(message)
             if self._connection.poll(seconds):
                 return self._connection.recv()
-            failure = Failure(f"the document gave no papers within {seconds:.0f} s")
+            failure = DocumentError(f"the document gave no papers within {seconds:.0f} s")
         except (EOFError, OSError):
-            failure = Failure("the document broke its reader, or needs more memory than it may")
+            why = "the document broke its reader, or needs more memory than it may"
+            failure = DocumentError(why)
         self.end()
         return failure
 

@@ -224,7 +224,7 @@ def test_F17_what_is_hostile_is_inert(kind: type[Source], document: str) -> None
 def test_a_placeholder_is_no_abstract(
     kind: type[Source], document: str, text: str, abstract: str
 ) -> None:
-    [paper] = sandbox.normalise(read(kind, written(document, TEXT=text)).papers)
+    [paper] = map(sandbox.normalise, read(kind, written(document, TEXT=text)).papers)
     assert paper.title == "Sand" and paper.abstract == (abstract if "TEXT" in document else "")
 
 

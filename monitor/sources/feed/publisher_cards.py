@@ -140,7 +140,9 @@ def _card_of_text(text: str, names: Sequence[str], title: str = "") -> Card:
     if card := _elsevier_card(text):
         return card
     if names and title and text.startswith(f"{title} {names[0]}"):
-        return Card(_without_authors(text[len(title) + 1 :], names))
+        rest, lines = text[len(title) + 1 :], ("; ".join(names), ", ".join(names))
+        line = next(filter(rest.startswith, lines), "")
+        return Card(rest[len(line) :].lstrip() if line else rest)
     text = _without_byline(text, names)
     if _JOURNAL_AND_DOI.match(text):
         return Card("")
@@ -158,12 +160,6 @@ def _elsevier_card(text: str) -> Card | None:
         return None
     _, day = partial_date(match["date"] or "")
     return Card("", match["names"] or "", match["venue"], day)
-
-
-def _without_authors(text: str, names: Sequence[str]) -> str:
-    """Return what follows the authors in one line, or the whole text where they are not named."""
-    lines = (between.join(names) for between in ("; ", ", "))
-    return next((text[len(line) :].lstrip() for line in lines if text.startswith(line)), text)
 
 
 def _without_byline(text: str, names: Sequence[str]) -> str:

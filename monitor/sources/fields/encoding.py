@@ -8,6 +8,7 @@ import gzip
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from io import BufferedIOBase
 from itertools import pairwise
 from typing import BinaryIO, cast
@@ -45,7 +46,7 @@ def decode(content: bytes) -> tuple[str, bool]:
             return content.decode(encoding, "replace"), False
     if looks_binary(content[:SAMPLE].decode("latin-1")):
         return content.decode("latin-1"), False  # no text, and not worth repairing
-    return "".join(_line(line) for line in content.splitlines(keepends=True)), True
+    return "".join(map(decode_line, content.splitlines(keepends=True))), True
 
 
 def encoding_of(content: bytes) -> tuple[str, int]:
@@ -62,11 +63,11 @@ def encoding_of(content: bytes) -> tuple[str, int]:
 
 
 def decode_line(line: bytes) -> str:
-    """Decode a line of a text that should be UTF-8; never raises."""
-    try:
+    """Decode a line of a text in mixed encodings: UTF-8, even with faults, or Windows-1252."""
+    with suppress(UnicodeDecodeError):
         return line.decode()
-    except UnicodeDecodeError:
-        return _line(line)
+    repaired = line.decode("utf-8", "replace")
+    return repaired if _FOREIGN.search(repaired) else line.decode("cp1252", "replace")
 
 
 def looks_binary(text: str) -> bool:
@@ -104,14 +105,6 @@ def find_fault(text: str, expected: str, sample: int = 0) -> str:
     if len(text) > sample and looks_binary(text[:SAMPLE]):
         return "the document is not text"
     return f"the document is HTML or XML, not {expected}" if _MARKUP.match(text) else ""
-
-
-def _line(line: bytes) -> str:
-    """A line of a file in mixed encodings: UTF-8 with faults, or Windows-1252."""
-    repaired = line.decode("utf-8", "replace")
-    if _FOREIGN.search(repaired) or "\ufffd" not in repaired:
-        return repaired
-    return line.decode("cp1252", "replace")
 
 
 MIN_RUN = 16  # fewer are stray characters of a text

@@ -81,7 +81,7 @@ def mark_links(text: str) -> tuple[str, bool]:
     marker.numbered_after = after > before and after >= MIN_NUMBERS_AFTER
     is_markdown = marker.numbered_after or bool(re.search(r"\]\([^()\s]*\)", text))
     text = _TAG.sub(lambda tag: f" {_lines(tag)}", _IMAGE.sub(_lines, text))
-    text = _ANCHOR.sub(marker.mark_anchor, text)
+    text = _ANCHOR.sub(lambda link: marker.mark_text(link, "text", link["url"]), text)
     marker.end_of_last = 0
     text = _LINK.sub(marker.mark_link, text)
     if marker.numbered_before:
@@ -126,12 +126,9 @@ class _Marker:
                 return link[0]
             if address is None and (link["name"] or not self.numbered_after):
                 return link[0]
-        return self._mark_text(link, "name" if link["name"] else "text", address or "")
+        return self.mark_text(link, "name" if link["name"] else "text", address or "")
 
-    def mark_anchor(self, link: re.Match[str]) -> str:
-        return self._mark_text(link, "text", link["url"])
-
-    def _mark_text(self, link: re.Match[str], group: str, address: str) -> str:
+    def mark_text(self, link: re.Match[str], group: str, address: str) -> str:
         """Mark a link; one within a sentence, or whose text is an address, is its text alone."""
         text, start = link[group], link.start(group)
         head, tail = link.string[link.start() : start], link.string[link.end(group) : link.end()]
