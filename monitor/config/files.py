@@ -23,6 +23,7 @@ from monitor.errors import Fault
 
 # Settings that the environment may give where the file does not have them, as a container's does.
 FROM_ENVIRONMENT: Mapping[Where, str] = {
+    ("timezone",): "TZ",
     ("public_url",): "PAPER_MONITOR_PUBLIC_URL",
     ("web", "listen"): "PAPER_MONITOR_LISTEN",
     ("web", "token"): "PAPER_MONITOR_TOKEN",
@@ -275,6 +276,7 @@ def _add_from_environment(written: Written) -> None:
             inner = inner[section]
         if isinstance(inner, dict) and inner.get(where[-1]) is None:
             inner[where[-1]] = _fill(written, where, f"${{{name}}}")
+            del written.as_written[where]
 
 
 def _list_included(written: Written, patterns: object) -> Iterator[Path]:

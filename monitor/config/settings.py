@@ -100,6 +100,7 @@ def _is_address(rest: str) -> bool:
 
 def valid_zone(name: str) -> str:
     """Return the name of a time zone. Raises ValueError with what to write instead."""
+    name = name.removeprefix(":")  # as TZ may have it (POSIX, 8.3)
     try:
         ZoneInfo(name)
     except (KeyError, ValueError, OSError):

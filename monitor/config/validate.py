@@ -25,7 +25,6 @@ from monitor.config.settings import (
     Settings,
     SubscriptionSettings,
     TopicSettings,
-    valid_zone,
 )
 from monitor.config.warnings import doubt
 from monitor.config.yaml_positions import Path as Where
@@ -134,8 +133,6 @@ class _Validator:
     def general(self) -> General | None:
         raw = {name: value for name, value in self.values.items() if name not in SECTIONS}
         self.refuse_unknown((), raw, TOP_LEVEL)
-        if "timezone" not in raw:
-            raw["timezone"] = self._process_zone()
         return self._validate(General, (), _pick(raw, General.model_fields))
 
     def store(self) -> General | None:
@@ -150,16 +147,6 @@ class _Validator:
         if faulty or settled or ("store" not in self.values and similar):
             return None
         return self._validate(General, (), _pick(self.values, ["store"]))
-
-    def _process_zone(self) -> str:
-        name = self.written.environment.variables.get("TZ", "").removeprefix(":") or "UTC"
-        try:
-            return valid_zone(name)
-        except ValueError as error:
-            self.written.fault(
-                ("timezone",), f"is not set, and the environment variable TZ is wrong: {error}"
-            )
-            return "UTC"
 
     # ── sections ────────────────────────────────────────────────────────────────────
 
