@@ -59,7 +59,6 @@ from monitor.setting_types import (
 from monitor.sources.base import SourceOptions
 
 EVERY_TOPIC = "*"
-DEFAULT_SCHEDULE = "daily 08:00"
 DEFAULT_STORE = "sqlite:///data/monitor.db"
 _SHORT_ZONE = re.compile(r"[A-Z]{2,5}|.*\d.*")
 
@@ -274,7 +273,7 @@ class SubscriptionSettings(DestinationSettings):
 
     name: str
     topics: Annotated[OneOrMore[Annotated[str, _existing("topic")]], SOME]
-    schedule: Annotated[Line, AfterValidator(_schedule)] = DEFAULT_SCHEDULE
+    schedule: Annotated[Line, AfterValidator(_schedule)] = "daily 08:00"
     timezone: Zone = "UTC"
     max: int = Field(25, ge=1, le=400)
     titles: int = Field(60, ge=0, le=400)
@@ -342,10 +341,8 @@ class Settings(General):
     @property
     def takes_slack_answers(self) -> bool:
         """Whether we receive what is chosen in a menu of Slack."""
-        slack = self.slack
-        if slack is None:
-            return False
-        return bool(slack.app_token or (slack.signing_secret and self.public_url and self.web))
+        slack, has_page = self.slack, self.public_url and self.web
+        return bool(slack and (slack.app_token or (slack.signing_secret and has_page)))
 
 
 def synonyms_of(settings: Settings) -> Synonyms:

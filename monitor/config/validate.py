@@ -320,13 +320,9 @@ class _Validator:
             return model.model_validate(raw, context=self._context(where))
         except ValidationError as error:
             for detail in error.errors(include_url=False):
-                path = (*where, *detail["loc"])
-                if detail["type"] == "extra_forbidden":
-                    self.refuse_unknown(path[:-1], [str(path[-1])], ())
-                    continue
                 cause = detail.get("ctx", {}).get("error")
                 lines = cause.lines if isinstance(cause, WrongQueryError) else 0
-                self.written.fault(path, sentence(detail), lines)
+                self.written.fault((*where, *detail["loc"]), sentence(detail), lines)
             return None
 
     def _context(self, where: Where) -> SettingsContext:
