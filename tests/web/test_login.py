@@ -231,7 +231,7 @@ def test_nobody_is_asked_for_a_token_that_is_not_needed(lived: House):
 def test_guesses_are_answered_one_in_two_seconds_after_twenty():
     guesses = Guesses()
     assert [guesses.delay("192.0.2.1", 0.0) for _ in range(FREE_GUESSES)] == [0.0] * FREE_GUESSES
-    waits = [guesses.delay("192.0.2.1", 1.0) for _ in range(MAX_WAITING + 2)]
+    waits = [guesses.delay("192.0.2.1", 0.0) for _ in range(MAX_WAITING + 2)]
     assert waits[:3] == [SECONDS_APART, 2 * SECONDS_APART, 3 * SECONDS_APART]
     assert waits[MAX_WAITING:] == [None, None]
     assert guesses.delay("192.0.2.2", 1.0) == 0.0
@@ -294,9 +294,8 @@ def test_who_guesses_too_often_waits_and_nobody_else_does(lived: House, by: str)
                 client.get("/status", headers=headers | {"Cookie": "__Host-paper-monitor=guess"})
             return time.monotonic() - began
 
-        for _ in range(FREE_GUESSES):
-            guess("198.51.100.9")
-        assert guess("198.51.100.9") >= SECONDS_APART
+        waits = [guess("198.51.100.9") for _ in range(FREE_GUESSES + 2)]
+        assert sum(waits) >= 2 * SECONDS_APART
         # Behind the same proxy, and of the same address: sessions, and the guesses of others.
         with ThreadPoolExecutor(1) as pool:
             waiting = pool.submit(guess, "198.51.100.9")
