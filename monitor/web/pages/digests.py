@@ -10,6 +10,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from monitor.channels.email.render import render_digest
 from monitor.commands.shown_papers import past_digest
+from monitor.digest.layout import batches, byte_count
 from monitor.digest.wording import format_count
 from monitor.model import Digest, DigestSection, Templates
 from monitor.store.digests import digests
@@ -83,18 +84,12 @@ def cut_into_pages(digest: Digest, templates: Templates) -> list[list[ShownPaper
     """Return what each page shows; a digest without papers has one page."""
     digest = replace(digest, about=replace(digest.about, papers_url="/papers"))
     in_full = {entry.paper_id for entry in digest.best(digest.full)}
-    pages: list[list[ShownPaper]] = [[]]
-    size = 0
+    papers = []
     for number, section in enumerate(digest.groups, 1):
         for entry in sorted(section.entries, key=lambda entry: entry.paper_id not in in_full):
             is_full = entry.paper_id in in_full
             name = "paper" if is_full else "title_line"
             html = templates.render(f"web/{name}.html.j2", entry=entry, digest=digest)
-            length = len(html.encode("utf-8", "replace"))
-            if size and size + length > PAGE_SIZE:
-                pages.append([])
-                size = 0
-            size += length
             # A template of ours made it, which escapes what it is given.
-            pages[-1].append(ShownPaper(number, section, is_full, Markup(html)))
-    return pages
+            papers.append(ShownPaper(number, section, is_full, Markup(html)))
+    return list(batches(papers, PAGE_SIZE, lambda paper: byte_count(paper.html))) or [[]]
