@@ -147,9 +147,14 @@ def refuse_way(rules: AccessRules, asked: Asked) -> Refusal | None:
 
 def admit(rules: AccessRules, asked: Asked, proof: Proof = Proof.NONE) -> Viewer | Refusal:
     """Return who asks, or why a request is refused that `refuse_way` let through."""
-    viewer = _viewer(rules, asked, proof)
-    if isinstance(viewer, Refusal):
-        return viewer
+    if rules.user_header in asked.headers and (refusal := _refuse_proxy(rules, asked)):
+        return refusal
+    address = asked.headers.get(rules.user_header, "").strip()
+    if address:
+        is_operator = address.lower() in rules.operators
+        viewer = Viewer(Role.OPERATOR if is_operator else Role.READER, address)
+    else:
+        viewer = Viewer(Role.NOBODY if proof is Proof.NONE else Role.OPERATOR)
     if proof is not Proof.BEARER and _is_foreign_form(rules, asked):
         return Refusal(403, "This form was sent by another site, and nothing was changed.")
     if viewer.role >= asked.role:
@@ -187,11 +192,6 @@ def network_of(address: str) -> str:
     return str(parsed or address)
 
 
-def is_token(rules: AccessRules, token: str) -> bool:
-    """Return whether `token` is the token, in a time that says nothing about it."""
-    return bool(rules.token) and _same(token, rules.token)
-
-
 def _ask_to_log_in(rules: AccessRules, asked: Asked) -> Refusal:
     """Lead a browser to the login page; a program would take that page for the answer."""
     if asked.bearer and rules.token:
@@ -203,24 +203,12 @@ def _ask_to_log_in(rules: AccessRules, asked: Asked) -> Refusal:
     return Refusal(401, "Log in to see this page.", login=rules.takes_logins)
 
 
-def _viewer(rules: AccessRules, asked: Asked, proof: Proof) -> Viewer | Refusal:
-    if rules.user_header and rules.user_header in asked.headers:
-        refusal = _refuse_proxy(rules, asked)
-        if refusal:
-            return refusal
-        address = asked.headers[rules.user_header].strip()
-        if address:
-            is_operator = address.lower() in rules.operators
-            return Viewer(Role.OPERATOR if is_operator else Role.READER, address)
-    return Viewer(Role.NOBODY if proof is Proof.NONE else Role.OPERATOR)
-
-
 def _refuse_proxy(rules: AccessRules, asked: Asked) -> Refusal | None:
     """Refuse headers that only a proxy may set, where no proxy of the configuration set them."""
     if not is_proxy_address(rules, asked.peer):
         return Refusal(403, "A proxy sent this request that web.trusted_proxies does not name.")
     secret = asked.headers.get(PROXY_SECRET, "")
-    if rules.proxy_secret and not _same(secret, rules.proxy_secret):
+    if rules.proxy_secret and not same_secret(secret, rules.proxy_secret):
         return Refusal(403, "The proxy did not send web.proxy_secret as X-Proxy-Secret.")
     return None
 
@@ -256,7 +244,8 @@ def _origin(url: str) -> tuple[str, str, int | None] | None:
     return (parts.scheme, parts.hostname, port) if parts.hostname else None
 
 
-def _same(first: str, other: str) -> bool:
+def same_secret(first: str, other: str) -> bool:
+    """Compare in a time that says nothing about the secret."""
     return hmac.compare_digest(first.encode(), other.encode())
 
 

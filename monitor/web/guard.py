@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 import structlog
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import MutableHeaders
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -19,8 +20,8 @@ from monitor.web.access import (
     Viewer,
     admit,
     client_address,
-    is_token,
     refuse_way,
+    same_secret,
 )
 from monitor.web.guesses import TRY_LATER
 from monitor.web.routes import PageRoute, find_route
@@ -48,9 +49,6 @@ class Guard:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
         visit = Visit(scope)
         if visit.site.is_https:  # or a redirect would lead to http, since a proxy ends TLS
             scope["scheme"] = "https"
@@ -63,7 +61,7 @@ class Guard:
             nonlocal has_started
             has_started = True
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *_headers(visit, route, message)]
+                _add_headers(visit, route, MutableHeaders(scope=message))
             await send(message)
 
         try:
@@ -112,7 +110,7 @@ async def _prove(visit: Visit, asked: Asked) -> Proof | Refusal:
     if asked.bearer and site.rules.token:
         if not await site.guesses.wait(visitor):
             return TOO_MANY
-        if is_token(site.rules, asked.bearer):
+        if same_secret(asked.bearer, site.rules.token):
             site.guesses.was_right(visitor)
             return Proof.BEARER
         log.warning("login failed", address=visitor, by="bearer")
@@ -149,19 +147,16 @@ def _failed(visit: Visit, error: Exception) -> Response:
     return visit.show_problem(503, str(error) if visit.viewer.is_operator else message)
 
 
-def _headers(visit: Visit, route: PageRoute | None, start: Message) -> list[tuple[bytes, bytes]]:
-    """Return the headers that an answer has besides its own."""
-    headers = {
-        b"content-security-policy": POLICY.encode(),
-        # A token in an address goes nowhere else.
-        b"referrer-policy": b"no-referrer" if route and route.has_token else b"same-origin",
-        b"x-robots-tag": b"noindex, nofollow",
-        b"x-content-type-options": b"nosniff",
-        b"cache-control": b"no-store",
-    }
+def _add_headers(visit: Visit, route: PageRoute | None, headers: MutableHeaders) -> None:
+    """Add the headers that an answer has besides its own."""
+    headers.setdefault("content-security-policy", POLICY)
+    # A token in an address goes nowhere else.
+    has_token = route is not None and route.has_token
+    headers.setdefault("referrer-policy", "no-referrer" if has_token else "same-origin")
+    headers.setdefault("x-robots-tag", "noindex, nofollow")
+    headers.setdefault("x-content-type-options", "nosniff")
+    headers.setdefault("cache-control", "no-store")
     if visit.state.has_dead_cookie:  # unless another session begins
         forget = Response()
         visit.forget_cookie(forget, SESSION)
-        headers |= {name: value for name, value in forget.raw_headers if name == b"set-cookie"}
-    present = {name.lower() for name, _ in start["headers"]}
-    return [(name, value) for name, value in headers.items() if name not in present]
+        headers.setdefault("set-cookie", forget.headers["set-cookie"])

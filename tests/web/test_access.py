@@ -15,7 +15,6 @@ from monitor.web.access import (
     Viewer,
     admit,
     client_address,
-    is_token,
     network_of,
     refuse_way,
 )
@@ -51,13 +50,6 @@ def status(rules: AccessRules, request: Asked, proof: Proof = Proof.NONE) -> int
 def test_without_a_public_url_no_other_machine_is_answered():
     assert status(LOCAL, asked(host="localhost", peer="192.168.1.7")) == 403
     assert status(LOCAL, asked("/healthz", host="localhost", peer="192.168.1.7")) == 403
-
-
-def test_only_the_whole_token_is_the_token():
-    assert is_token(TOKEN, "an operator's own token")
-    for wrong in ("", "an operator's own toke", "an operator's own token "):
-        assert not is_token(TOKEN, wrong)
-    assert not is_token(LOCAL, "")
 
 
 def test_a_program_is_refused_and_not_led_to_the_login_page():
