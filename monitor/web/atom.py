@@ -35,7 +35,7 @@ class Feed:
     """A feed and its papers, newest first.
 
     `name` stays the same for ever, as in "topic/marl", and so does `host`; `address` is where the
-    feed is read, `page` the page with the same papers. `began` is the date of an empty feed.
+    feed is read, `page` the page with the same papers.
     """
 
     title: str
@@ -43,12 +43,8 @@ class Feed:
     host: str
     address: str
     page: str
-    began: datetime
+    updated: datetime
     papers: tuple[FeedPaper, ...] = ()
-
-    @property
-    def updated(self) -> datetime:
-        return max((paper.updated for paper in self.papers), default=self.began)
 
 
 def write_feed(feed: Feed) -> bytes:

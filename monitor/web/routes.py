@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -77,9 +78,7 @@ class Routes(list[PageRoute]):
         """Add the handler of a form."""
 
         def add(handler: FormHandler) -> FormHandler:
-            async def answer(request: Request) -> Response:
-                return await handle_form(handler, request)
-
+            answer = partial(handle_form, handler)
             self.append(PageRoute(path, answer, role, "POST", has_token=has_token))
             return handler
 

@@ -80,13 +80,15 @@ def _answer(
     with site.runtime.database.reading() as tx:
         news = matches.newest_news(tx, topics, now - LATELY, NEWEST)
         sources = sightings.sources(tx, [stored.id for stored, _ in news])
+    long_ago = (now - LATELY).replace(hour=0, minute=0, second=0, microsecond=0)
+    updated = max((at for _, at in news), default=long_ago)
     feed = Feed(
         title=title,
         name="/".join(name),
         host=site.rules.host or "localhost",
         address=f"{base}{feed_path(visit, *name)}",
         page=f"{base}{page}",
-        began=(now - LATELY).replace(hour=0, minute=0, second=0, microsecond=0),
+        updated=updated,
         papers=tuple(
             FeedPaper(
                 stored.id, stored.paper, at, search_site(site.runtime, sources.get(stored.id, ()))
@@ -99,7 +101,7 @@ def _answer(
         "cache-control": "private, no-cache",
         # A silent correction of a text changes the ETag, and not the date.
         "etag": f'"{sha256(content).hexdigest()[:32]}"',
-        "last-modified": format_datetime(feed.updated.astimezone(UTC), usegmt=True),
+        "last-modified": format_datetime(updated.astimezone(UTC), usegmt=True),
     }
     answer = Response(content, media_type=_TYPE, headers=headers)
     is_known = StaticFiles().is_not_modified(answer.headers, visit.headers)
