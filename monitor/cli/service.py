@@ -47,7 +47,7 @@ def web_serve(
 ) -> None:
     from monitor.service.pages import Pages  # a web server, which `serve` has in another process
 
-    Pages(config, _start(now), listen, on_pages=_offer_login).run()
+    Pages(config, _start(now), on_pages=_offer_login, listen=listen).run()
 
 
 def _start(now: datetime | None) -> Clock:

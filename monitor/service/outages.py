@@ -86,12 +86,10 @@ class Outages:
                 del self._open[name]
             self._store_outages_ended += "store" in over
         for name, outage in over.items():
+            since = outage.since.isoformat(timespec="seconds")
+            about = {"failures": outage.failures, "since": since, "error": outage.error}
             if name == "store":
-                log.warning("store available again", **self._fields(outage))
+                log.warning("store available again", **about)
                 note_outage(self._runtime, outage.since, outage.error)
             else:
-                log.warning("job works again", job=job, **self._fields(outage))
-
-    def _fields(self, outage: Outage) -> dict[str, object]:
-        since = outage.since.isoformat(timespec="seconds")
-        return {"failures": outage.failures, "since": since, "error": outage.error}
+                log.warning("job works again", job=job, **about)

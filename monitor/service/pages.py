@@ -6,10 +6,7 @@ import logging
 import pickle
 import socket
 import sys
-from collections.abc import Callable
-from dataclasses import replace
-from datetime import timedelta
-from pathlib import Path
+from dataclasses import dataclass, replace
 
 import structlog
 
@@ -17,30 +14,21 @@ from monitor.app import App, open_app
 from monitor.config import WebSettings
 from monitor.errors import MonitorError
 from monitor.log import set_up_logging
-from monitor.model import Clock
-from monitor.service.process import TICK, Running, use_one_arena
+from monitor.service.process import Running, use_one_arena
 from monitor.web.listening import bound
 from monitor.web.server import serving_pages
 
 log = structlog.get_logger()
 
 
+@dataclass(eq=False)
 class Pages(Running):
     """Pages under one configuration until it changes. Raises MonitorError for a taken address.
 
     `listen` is another address than that of the settings.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        clock: Clock,
-        listen: str = "",
-        tick: timedelta = TICK,
-        on_pages: Callable[[App], None] | None = None,
-    ) -> None:
-        super().__init__(path, clock, tick, on_pages)
-        self.listen = listen
+    listen: str = ""
 
     def work(self, app: App) -> None:
         web = app.settings.web or WebSettings()

@@ -8,6 +8,7 @@ import sys
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
@@ -40,6 +41,7 @@ def use_one_arena() -> None:
             mallopt(_M_ARENA_MAX, 1)
 
 
+@dataclass(eq=False)
 class Running(ABC):
     """The base of `serve`, `worker` and `web`. `run` returns after `stop` or SIGTERM.
 
@@ -49,17 +51,12 @@ class Running(ABC):
     the running configuration active, and is reported in the log and by `status`.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        clock: Clock,
-        tick: timedelta = TICK,
-        on_pages: Callable[[App], None] | None = None,
-    ) -> None:
-        self.path = path
-        self.clock = clock
-        self.tick = tick
-        self._on_pages = on_pages
+    path: Path
+    clock: Clock
+    tick: timedelta = TICK
+    on_pages: Callable[[App], None] | None = None
+
+    def __post_init__(self) -> None:
         self.serving = threading.Event()
         self._stopping = threading.Event()
         self._wake = threading.Event()
@@ -118,9 +115,9 @@ class Running(ABC):
         self.stop()
 
     def _announce_pages(self, app: App) -> None:
-        if self._on_pages:
-            self._on_pages(app)
-            self._on_pages = None
+        if self.on_pages:
+            self.on_pages(app)
+            self.on_pages = None
 
     def _announce(self, app: App) -> None:
         """Record that this configuration is used, which ends the incident of a faulty one."""

@@ -13,14 +13,12 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 
 import structlog
 
 from monitor.app import App
 from monitor.commands.heartbeat import SERVICE, end_of_life, living_workers, sign_of_life
 from monitor.errors import StoreBusyError, StoreError
-from monitor.model import Clock
 from monitor.pipeline import flow
 from monitor.pipeline.flow import Step, Task
 from monitor.pipeline.ingest import is_due
@@ -28,7 +26,7 @@ from monitor.pipeline.runtime import Runtime
 from monitor.service.job_queue import Queue, open_queue
 from monitor.service.outages import Outages
 from monitor.service.pages_process import PagesProcess
-from monitor.service.process import TICK, Running
+from monitor.service.process import Running
 from monitor.service.slack_listener import listening
 from monitor.store.engine.locks import Lock, is_source_locked, service_lock
 
@@ -45,20 +43,11 @@ CLEAN_UP = "upkeep"
 DELIVER = "deliver "
 
 
+@dataclass(eq=False)
 class Service(Running):
     """The running service; while another one serves the same SQLite store, it stands by."""
 
-    def __init__(
-        self,
-        path: Path,
-        clock: Clock,
-        tick: timedelta = TICK,
-        *,
-        with_pages: bool = True,
-        on_pages: Callable[[App], None] | None = None,
-    ) -> None:
-        super().__init__(path, clock, tick, on_pages)
-        self.with_pages = with_pages
+    with_pages: bool = True
 
     def run(self) -> None:
         """Serve, and until the place is free stand by, with nothing open: then take it over."""
@@ -82,7 +71,12 @@ class Service(Running):
             jobs = _Jobs(app.runtime, self.tick, lambda: self._look(app, lock), queue)
             stack.callback(jobs.stop)
             jobs.start()
-            pages = self._start_pages(app, stack)
+            pages = None
+            if self.with_pages and app.settings.web:
+                pages = PagesProcess(app.settings, app.settings.web, self.clock)
+                stack.callback(pages.end)
+                pages.keep()
+                self._announce_pages(app)
             if app.settings.slack and app.settings.slack.app_token:
                 stack.enter_context(listening(app.settings.slack, app.runtime))
             self._announce(app)
@@ -93,16 +87,6 @@ class Service(Running):
             jobs.stop()
             with suppress(StoreError):
                 end_of_life(database, SERVICE)
-
-    def _start_pages(self, app: App, stack: ExitStack) -> PagesProcess | None:
-        """Start the process of the pages, if there shall be any, until `stack` is closed."""
-        if not self.with_pages or app.settings.web is None:
-            return None
-        pages = PagesProcess(app.settings, app.settings.web, self.clock)
-        stack.callback(pages.end)
-        pages.keep()
-        self._announce_pages(app)
-        return pages
 
     def _look(self, app: App, lock: Lock | None) -> None:
         """Keep the lock, or stop when another service has it; take up a changed file."""

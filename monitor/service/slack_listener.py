@@ -54,29 +54,25 @@ def _listen(slack: SlackSettings, runtime: Runtime, stopping: threading.Event) -
     try:
         while not stopping.is_set():
             error = "" if connection.is_connected else connection.connect()
-            if not error:
-                failures = 0
-                if recorded != "":
+            if error and not failures:
+                down_since = time.monotonic()
+                log.warning("slack not connected", error=error)
+            failures = failures + 1 if error else 0
+            if error != recorded and (not error or time.monotonic() - down_since >= BRIEF):
+                if not error:
                     log.info("slack connected")
-                    recorded = _record(runtime, "")
-            else:
-                if not failures:
-                    down_since = time.monotonic()
-                    log.warning("slack not connected", error=error)
-                failures += 1
-                if error != recorded and time.monotonic() - down_since >= BRIEF:
-                    recorded = _record(runtime, error)
+                _record(runtime, error)
+                recorded = error
             stopping.wait(WAITS[min(failures, len(WAITS) - 1)])
     finally:
         connection.close()
 
 
-def _record(runtime: Runtime, error: str) -> str:
-    """Begin or renew the incident of an error, and end it where there is none; return the error."""
+def _record(runtime: Runtime, error: str) -> None:
+    """Begin or renew the incident of an error, and end it where there is none."""
     subject, kind, now = incidents.SLACK_ANSWERS, incidents.FAILING, runtime.clock.now()
     with suppress(StoreError), runtime.database.writing() as tx:
         if error:
             stored_incidents.open_incident(tx, subject, kind, now, f"Slack: {error}")
         else:
             stored_incidents.end_incident(tx, subject, kind, now)
-    return error
