@@ -13,18 +13,16 @@ import difflib
 import html
 import re
 import traceback
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, MutableMapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from operator import attrgetter
 from pathlib import Path
-from types import CodeType
 from typing import Any, TypeAlias
 from xml.etree import ElementTree
 
 import css_inline
 from jinja2 import (
     ChoiceLoader,
-    Environment,
     FileSystemLoader,
     PrefixLoader,
     StrictUndefined,
@@ -372,37 +370,38 @@ def _with_location(name: str, error: Exception) -> TemplateError:
 class _Template(Template):
     """A template. What one of ours writes of a paper is kept for the other digests of a run."""
 
+    is_shared = False
+
     @classmethod
-    def from_code(
-        cls,
-        environment: Environment,
-        code: CodeType,
-        globals: MutableMapping[str, Any],
-        uptodate: Callable[[], bool] | None = None,
-    ) -> Template:
-        template = super().from_code(environment, code, globals, uptodate)
+    def from_code(cls, *args: Any, **kwargs: Any) -> _Template:
+        template = super().from_code(*args, **kwargs)
+        assert isinstance(template, _Template)
         name, is_ours = template.name or "", Path(template.filename or "").is_relative_to(_SHIPPED)
         if is_ours and name.partition("/")[2].startswith(_SHARED):
-            assert isinstance(environment, _Sandbox)
-            write, kept = template.root_render_func, environment.kept
-            template.root_render_func = partial(_write_once, kept, name, write)
+            template.is_shared = True
+            template.root_render_func = partial(template._write, template.root_render_func)
         return template
 
+    def render(self, *args: Any, **kwargs: Any) -> str:
+        """Look for what is kept before Jinja makes a context, which takes longer than that."""
+        write = super().render
+        return "".join(self._write(write, *args)) if self.is_shared else write(*args, **kwargs)
 
-def _write_once(
-    kept: _Kept, name: str, write: Callable[[Context], Iterator[str]], context: Context
-) -> Iterator[str]:
-    """Write a paper, unless one with the same inputs was written for another digest."""
-    entry, digest = context["entry"], context["digest"]
-    topics = () if _LINE in name else entry.matched
-    key = name, entry.paper_id, topics, digest.timezone, digest.about.papers_url
-    inputs = _INPUTS(entry)
-    before = kept.get(key)
-    if before is None or before[0] != inputs:
-        if len(kept) >= _MOST_KEPT:
-            kept.clear()
-        before = kept[key] = inputs, "".join(write(context))
-    yield before[1]
+    def _write(
+        self, write: Callable[[Any], Iterable[str]], context: Mapping[str, Any] | Context
+    ) -> Iterator[str]:
+        """Write a paper, unless one with the same inputs was written for another digest."""
+        assert isinstance(self.environment, _Sandbox)
+        kept, entry, digest = self.environment.kept, context["entry"], context["digest"]
+        topics = () if _LINE in (self.name or "") else entry.matched
+        key = self.name, entry.paper_id, topics, digest.timezone, digest.about.papers_url
+        inputs = _INPUTS(entry)
+        before = kept.get(key)
+        if before is None or before[0] != inputs:
+            if len(kept) >= _MOST_KEPT:
+                kept.clear()
+            before = kept[key] = inputs, "".join(write(context))
+        yield before[1]
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
