@@ -14,11 +14,11 @@ from collections.abc import Callable
 
 import pytest
 
-from monitor.channels.slack import blocks
 from monitor.diff import same_work
 from monitor.digest import excerpt
 from monitor.digest.excerpt import MAX_SENTENCES, sentences
 from monitor.digest.shown import shown, to_readable_text
+from monitor.digest.wording import escape_mrkdwn
 from monitor.errors import QueryError
 from monitor.identity.authors import agreement
 from monitor.identity.features import gather
@@ -102,7 +102,7 @@ def parsed(text: str) -> None:
 
 
 READERS: tuple[Callable[[str], object], ...] = (
-    clean, words, cut, letters, title_key, plain, to_readable_text, sentences, blocks.escape,
+    clean, words, cut, letters, title_key, plain, to_readable_text, sentences, escape_mrkdwn,
     explained, searched, excerpted, compared, parsed,
 )  # fmt: skip
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Annotated
 
 import msgspec
@@ -32,22 +33,14 @@ _LEAST_ASKED = timedelta(seconds=1)
 _MOST_ASKED = timedelta(hours=6)
 
 
-def _minutes(least: int, most: int) -> tuple[timedelta, timedelta]:
-    return timedelta(minutes=least), timedelta(minutes=most)
-
-
 class RetrySettings(Section):
     """When a delivery is tried again that was not taken, and how long a channel that is down rests.
 
     Each wait is a range; the last one repeats.
     """
 
-    waits: Annotated[Spans, SOME] = (
-        _minutes(5, 15),
-        _minutes(15, 30),
-        _minutes(30, 60),
-        _minutes(60, 120),
-        _minutes(120, 180),
+    waits: Annotated[Spans, SOME] = tuple(
+        pairwise(timedelta(minutes=minutes) for minutes in (5, 15, 30, 60, 120, 180))
     )
     give_up: Duration = timedelta(hours=48)
     # The first rest and the longest. The first is so long that a wrong password locks no account.

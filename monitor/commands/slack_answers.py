@@ -11,9 +11,9 @@ import structlog
 
 from monitor.channels.slack import SlackSettings
 from monitor.channels.slack.api import Bot
-from monitor.channels.slack.blocks import escape
 from monitor.channels.slack.menus import Press, read_press
 from monitor.commands.ratings import ask, rate
+from monitor.digest.wording import escape_mrkdwn
 from monitor.errors import StoreError, UsageError
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import deliveries
@@ -68,7 +68,7 @@ class SlackAnswers:
         with self._in_order:
             self._keep_order(press, asked.paper_id)
             rate(self._runtime, str(asked.paper_id), press.verdict, asked.scope, "slack")
-        return _REPLIES[press.verdict].format(escape(clean(asked.title)[:_TITLE_LIMIT]))
+        return _REPLIES[press.verdict].format(escape_mrkdwn(clean(asked.title)[:_TITLE_LIMIT]))
 
     def _keep_order(self, press: Press, paper_id: int) -> None:
         """Note when a person answered; raise UsageError if a later answer of theirs was taken."""

@@ -10,7 +10,6 @@ All output that is not our own markup is escaped, also that of macros and `{% se
 from __future__ import annotations
 
 import difflib
-import html
 import re
 import traceback
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
@@ -38,7 +37,7 @@ from markupsafe import Markup, escape
 from monitor.digest import about, links, wording
 from monitor.digest.excerpt import Passage, Span, excerpt, headline, whole_abstract
 from monitor.digest.links import Link
-from monitor.digest.wording import Found
+from monitor.digest.wording import Found, escape_mrkdwn
 from monitor.errors import Fault, TemplateError
 from monitor.kept import kept
 from monitor.model import (
@@ -88,7 +87,7 @@ class JinjaTemplates:
         self._user_dir = user_dir
         self._html = _environment(loader, escape, _mark_html)
         self._text = _environment(loader, str, _mark_nothing)
-        self._slack = _environment(loader, slack_escape, _mark_slack)
+        self._slack = _environment(loader, escape_mrkdwn, _mark_slack)
         self._slack.filters["slack_link"] = slack_link
         self._inliner = css_inline.CSSInliner(load_remote_stylesheets=False, minify_css=True)
 
@@ -184,18 +183,13 @@ def _nearest(name: str, names: Collection[str]) -> str:
     return f"; did you mean “{nearest[0]}”?" if nearest else ""
 
 
-def slack_escape(text: str) -> str:
-    """Escape as Slack's formatting page asks: `&`, `<` and `>`, and nothing else."""
-    return html.escape(text, quote=False)
-
-
 def slack_link(text: str | Passage, url: str) -> Markup:
     """A link in mrkdwn, or only its text when the URL is not one that may be linked to."""
     label = clean(text.text if isinstance(text, Passage) else text)
-    target = slack_escape(links.web_url(url).replace("|", "%7C"))
+    target = escape_mrkdwn(links.web_url(url).replace("|", "%7C"))
     if not target:
-        return Markup(slack_escape(label))
-    return Markup(f"<{target}|{slack_escape(label.replace('|', '¦'))}>")
+        return Markup(escape_mrkdwn(label))
+    return Markup(f"<{target}|{escape_mrkdwn(label.replace('|', '¦'))}>")
 
 
 def _environment(
@@ -253,7 +247,7 @@ def _mark_slack(passage: Passage) -> Markup:
         for start, end in passage.spans
         if not text[start].isalnum() and not text[end + 1].isalnum()
     ]
-    return _mark_spans(passage, whole, slack_escape, "*", "*")
+    return _mark_spans(passage, whole, escape_mrkdwn, "*", "*")
 
 
 def _lines(text: str | Passage, width: int = 78, indent: str = "", first: str = "") -> Markup:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -256,6 +257,11 @@ def waiting(digest: Digest) -> str:
 
 
 # ── plain text ──────────────────────────────────────────────────────────────────────
+
+
+def escape_mrkdwn(text: str) -> str:
+    """Escape as Slack's formatting page asks: `&`, `<` and `>`, and nothing else."""
+    return html.escape(text, quote=False)
 
 
 def wrap(text: str, width: int, indent: str = "") -> list[str]:

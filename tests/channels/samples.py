@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from monitor.channels.slack.blocks import escape
+from monitor.digest.wording import escape_mrkdwn
 from monitor.model import (
     ChangeKind,
     Delivery,
@@ -101,15 +101,15 @@ class PlainTemplates:
         if ".html" in name:
             return "<!doctype html>\n" + "\n".join(f"<p>{html.escape(line)}</p>" for line in lines)
         text = "\n".join(lines)
-        return escape(text) if name.startswith("slack/") else f"{text}\n"
+        return escape_mrkdwn(text) if name.startswith("slack/") else f"{text}\n"
 
     def _paper(self, name: str, paper: Paper) -> str:
         if name.startswith("mail/"):
             return f"- {paper.title}\n"
-        text = f"<{paper.url}|{escape(paper.title)}>"
+        text = f"<{paper.url}|{escape_mrkdwn(paper.title)}>"
         if name == "slack/title_line.j2":
             return f"• {text}"
-        return f"{text}\n{escape(paper.abstract)}{'x' * self.padding}"
+        return f"{text}\n{escape_mrkdwn(paper.abstract)}{'x' * self.padding}"
 
     def _lines(
         self,

@@ -52,10 +52,8 @@ def _dkim(domain: str, lookup: Lookup) -> tuple[bool, str]:
     """A key is below `_domainkey`; where that name is missing, nothing is below it (RFC 8020)."""
     name = f"_domainkey.{domain}"
     if lookup(name) is None:
-        return (
-            False,
-            f"there is no key below {name}: let your mail server sign, and publish its key",
-        )
+        advice = "let your mail server sign, and publish its key"
+        return False, f"there is no key below {name}: {advice}"
     return True, f"{name} is there: look for “dkim=pass” in the source of a mail of `send-test`"
 
 

@@ -9,13 +9,13 @@ which Slack does not document, so one message holds at most 10,000.
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from monitor.channels.slack.menus import add_menu
 from monitor.digest.about import name_digest, subject
 from monitor.digest.layout import batches
+from monitor.digest.wording import escape_mrkdwn
 from monitor.model import Digest, DigestPaper, Json, Notice, Rendered, Templates
 from monitor.text import clean
 
@@ -33,11 +33,6 @@ DIVIDER: Json = {"type": "divider"}
 _ATOM = re.compile(r"<[^<>\n]*>|&\w{1,6};|\n|[^\S\n]+|[^\s<&]+|.")
 _LINK = re.compile(r"<[^<>|]*\|([^<>]*)>")
 _MIN_SPLIT_LENGTH = 200
-
-
-def escape(text: str) -> str:
-    """Escape what Slack would take for its own markup, and nothing else."""
-    return html.escape(text, quote=False)
 
 
 def section(text: str) -> Json:
@@ -137,7 +132,7 @@ def render_digest(
     digest: Digest, templates: Templates, *, threaded: bool = True, menus: bool = False
 ) -> tuple[Rendered, ...]:
     """Return the messages of a digest; with `menus`, each paper in full has one to rate it with."""
-    text = escape(subject(digest))
+    text = escape_mrkdwn(subject(digest))
     if not digest.papers:
         return _parts(messages([templates.render("slack/quiet.j2", digest=digest)], text))
 
@@ -159,7 +154,7 @@ def render_digest(
 
 def render_notice(notice: Notice, templates: Templates) -> tuple[Rendered, ...]:
     text = templates.render("slack/notice.j2", notice=notice)
-    return _parts(messages([text], escape(clean(notice.subject)[:300])))
+    return _parts(messages([text], escape_mrkdwn(clean(notice.subject)[:300])))
 
 
 def _first_message(
@@ -192,7 +187,7 @@ def _others(
         if not left:
             continue
         yield DIVIDER
-        yield f"*{escape(clean(group.heading))}*"
+        yield f"*{escape_mrkdwn(clean(group.heading))}*"
         for entry in left:
             if entry.paper_id in best:
                 yield from in_full(entry)
