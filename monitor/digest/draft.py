@@ -28,7 +28,8 @@ from monitor.model import (
 )
 
 CAPACITY = 400
-# Papers that several digests list; about half a kilobyte each.
+# Papers, by id, as they are and as the digests of one run list them; about half a kilobyte each.
+Listed = dict[int, tuple[Paper, Paper]]
 _MOST_LISTED = 16_384
 _NO_RULE = SectionRule()
 _NO_LABEL = SourceLabel()
@@ -77,22 +78,14 @@ class _News(msgspec.Struct, frozen=True):
         return self.score, self.at, self.latest.stored.id
 
 
-class ListedPapers:
-    """Papers as digests list them by title, kept for the digests of one run, which share them."""
-
-    def __init__(self) -> None:
-        self._shown: dict[int, tuple[Paper, Paper]] = {}
-
-    def shown(self, stored: StoredPaper) -> Paper:
-        paper = stored.paper
-        known = self._shown.get(stored.id)
-        if known and known[0] is paper:
-            return known[1]
-        if len(self._shown) >= _MOST_LISTED:
-            self._shown.clear()
-        title = shown_title(paper)
-        self._shown[stored.id] = paper, title
-        return title
+def _listed(stored: StoredPaper, papers: Listed) -> Paper:
+    paper, title = papers.get(stored.id, (None, stored.paper))
+    if paper is not stored.paper:
+        if len(papers) >= _MOST_LISTED:
+            papers.clear()
+        title = shown_title(stored.paper)
+        papers[stored.id] = stored.paper, title
+    return title
 
 
 def _titles_and_search(
@@ -115,7 +108,7 @@ def draft(  # noqa: PLR0913 - all that a digest is drafted from
     rules: Mapping[str, SectionRule] = {},
     sources: Mapping[str, SourceLabel] = {},
     order: Order | None = None,
-    listed: ListedPapers | None = None,
+    listed: Listed | None = None,
 ) -> Draft:
     """Choose the papers of a digest, their order, and the `full` best to show in full.
 
@@ -131,9 +124,11 @@ def draft(  # noqa: PLR0913 - all that a digest is drafted from
     kept = _share(papers, capacity, rules) if len(papers) > capacity else papers
     label = cache(partial(_titles_and_search, sources))
     topic = cache(lambda name: TopicWhy(name, (), rules.get(name, _NO_RULE).title))
-    listed = listed or ListedPapers()
+    listed = {} if listed is None else listed
     entries = [
-        _entry(paper, listed.shown(paper.latest.stored), topic, label(paper.latest.sources), late)
+        _entry(
+            paper, _listed(paper.latest.stored, listed), topic, label(paper.latest.sources), late
+        )
         for paper in kept
     ]
     groups = _sections(entries, rules)

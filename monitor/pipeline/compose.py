@@ -12,7 +12,7 @@ import structlog
 
 from monitor.channels.email.channel import sender_address
 from monitor.config import Settings
-from monitor.digest.draft import Draft, ListedPapers, draft
+from monitor.digest.draft import Draft, Listed, draft
 from monitor.digest.explain import explain_papers
 from monitor.digest.schedule import Slot, late_before, latest_due, next_due
 from monitor.errors import MonitorError, StoreBusyError, StoreError
@@ -89,7 +89,7 @@ class _RunCache:
     explain: Explain
     changes: matches.ChangesRead = field(default_factory=matches.ChangesRead)
     judged: dict[int, Any] = field(default_factory=dict)
-    listed: ListedPapers = field(default_factory=ListedPapers)
+    listed: Listed = field(default_factory=dict)
     reports: dict[Any, tuple[SourceReport, ...]] = field(default_factory=dict)
 
 

@@ -9,13 +9,13 @@ from monitor.channels.slack.blocks import (
     DIVIDER,
     context,
     cut,
-    escape,
     halve,
     header,
     message,
     messages,
     text_of,
 )
+from monitor.digest.wording import escape_mrkdwn
 
 mrkdwn = st.lists(
     st.sampled_from(["word", " ", "\n", "&amp;", "&lt;", "<https://x.example/1|a label>", "ü", "<"])
@@ -79,7 +79,7 @@ def test_replies_begin_a_message_of_their_own_and_dividers_stand_between_things(
 
 
 def test_L04_what_slack_would_obey_is_shown() -> None:
-    assert escape("<!channel> & <@U1|x>") == "&lt;!channel&gt; &amp; &lt;@U1|x&gt;"
+    assert escape_mrkdwn("<!channel> & <@U1|x>") == "&lt;!channel&gt; &amp; &lt;@U1|x&gt;"
     [only] = messages(["text"], "ada")
     assert only["blocks"][0]["text"]["verbatim"] is True
 
