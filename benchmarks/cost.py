@@ -1,8 +1,10 @@
-"""What a command costs: processor time and peak memory, its own and of processes it starts."""
+"""What commands and processes cost: processor time and memory."""
 
 from __future__ import annotations
 
 import os
+import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -41,3 +43,20 @@ def monitor(folder: Path, *arguments: str, profile: Path | None = None) -> Cost:
     profiled = ["-m", "cProfile", "-o", str(profile)] if profile else []
     config = ["--config", str(folder / "monitor.yaml")]
     return run([sys.executable, *profiled, "-m", "monitor", *arguments, *config], folder)
+
+
+def resident(pid: int) -> float:
+    """Return the MB of memory that a process takes now."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    found = re.search(r"VmRSS:\s+(\d+) kB", status)
+    return int(found[1]) / 1024 if found else 0.0
+
+
+def children(pid: int) -> list[int]:
+    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

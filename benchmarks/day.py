@@ -10,7 +10,7 @@ processes it starts; memory is the peak of the largest of them; medians of all r
 
     --grow      a quarter, a half and the whole of the papers, the topics and the subscriptions
     --profile   where the time of each stage goes, instead
-    --no-small  only the day: no start of commands, no digests of 20 papers, no tick
+    --no-small  only the day: no start of commands
 
 Papers and topics are made from a seed, or read as `match.py` reads them.
 """
@@ -21,10 +21,8 @@ import argparse
 import json
 import pstats
 import random
-import re
 import sqlite3
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -78,9 +76,6 @@ ROWS = {
     "digest": ("digest, 200 subscriptions of 20 topics", "s"),
     "memory": ("memory of that digest", "MB"),
     "bytes": ("a digest and its delivery in the store", "KB"),
-    "known": ("a digest of 20 papers, explanations known", "ms"),
-    "unknown": ("a digest of 20 papers, explanations not known", "ms"),
-    "tick": ("a tick over 100,000 subscriptions, nothing due", "ms"),
     "check": ("check, without a store", "s"),
     "check, with store and templates": ("check, with store and templates", "s"),
     "status": ("status", "s"),
@@ -124,7 +119,7 @@ def print_table(corpus: Made | Read, options: argparse.Namespace) -> None:
         "bytes": [day.kilobytes for day in days],
     }
     if not options.no_small:
-        found |= small_costs(options.runs)
+        found |= {name: [cost] for name, cost in command_costs(options.runs).items()}
     print(f"{Size()}; {days[0].papers:.0f} papers a digest; medians of {options.runs} runs")
     print(f"the bot: {statistics.median(day.bot.seconds for day in days):.1f} s\n")
     print("| | measured |\n| --- | --- |")
@@ -249,27 +244,6 @@ def _write_configurations(
         "port": port,
     }
     (folder / "bot.json").write_text(json.dumps(theirs), encoding="utf-8")
-
-
-# ── the small costs ─────────────────────────────────────────────────────────────────
-
-
-def small_costs(runs: int) -> dict[str, list[float]]:
-    """Return the start of commands in seconds, and the cost of digests and of a tick in ms."""
-    found = {name: [seconds] for name, seconds in command_costs(runs).items()}
-    found["known"] = compose_costs(r"compose +([\d.]+)", runs)
-    found["unknown"] = compose_costs(r"compose +([\d.]+)", runs, "--apart")
-    found["tick"] = compose_costs(r"all +([\d.]+)", 1, "--tick", "--subscriptions", "100000")
-    return found
-
-
-def compose_costs(figure: str, runs: int, *arguments: str) -> list[float]:
-    command = [sys.executable, str(HERE / "compose.py"), "--subscriptions", "100", *arguments]
-    found = [
-        re.search(figure, subprocess.check_output(command, text=True, stderr=subprocess.DEVNULL))
-        for _ in range(runs)
-    ]
-    return [float(one[1]) for one in found if one]
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -30,6 +31,7 @@ from typing import Any
 
 import numpy as np
 from corpus import Made, PlainPaper, Read
+from cost import resident
 from peers import Engine, Fts5, Ours, Pairs, Postgres, Regex, Tantivy, postgres_server
 
 ENGINES = ("ours", "tantivy", "fts5", "postgres", "regex")
@@ -220,15 +222,10 @@ def _memory(options: argparse.Namespace) -> int:
     )
     warm = _makers(argparse.Namespace(engines=options.memory), corpus, 10, None)[options.memory]()
     warm.pairs(papers)
-    before = _resident()
+    before = resident(os.getpid())
     engine = makers[options.memory]()
     engine.pairs(papers)
-    return _resident() - before
-
-
-def _resident() -> int:
-    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
-    return int(pages) * 4_096
+    return int((resident(os.getpid()) - before) * 1024**2)
 
 
 if __name__ == "__main__":

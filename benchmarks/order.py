@@ -29,7 +29,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -42,6 +42,7 @@ from letters import AT, SENDER
 
 from monitor.app import open_app
 from monitor.cli import GC_THRESHOLD
+from monitor.clocks import FixedClock
 from monitor.config import load
 from monitor.log import set_up_logging
 from monitor.model import UNWANTED, WANTED
@@ -51,16 +52,6 @@ from monitor.store.engine.database import Database
 
 OLD_PAPERS = 9_000
 TOPICS, PAPERS = 40, 20
-
-
-class Calendar:
-    """A clock that stands still."""
-
-    def __init__(self, at: datetime) -> None:
-        self._at = at
-
-    def now(self) -> datetime:
-        return self._at
 
 
 def main() -> None:
@@ -134,7 +125,7 @@ def print_compose(folders: list[Path]) -> None:
     gc.set_threshold(GC_THRESHOLD)  # as `monitor.cli` sets it
     for folder in folders:
         settings = load(folder / "monitor.yaml")
-        with open_app(settings, Calendar(AT)) as app:
+        with open_app(settings, FixedClock(AT)) as app:
             began = time.process_time()
             done = compose(app.runtime)
             seconds = time.process_time() - began
@@ -153,7 +144,7 @@ def prepare(home: Path, chosen: argparse.Namespace) -> None:
     (home / "dump.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     readers = {f"reader-{n}": f"subject{n % TOPICS}" for n in range(chosen.subscriptions)}
     path = configured(home, readers)
-    with open_app(load(path), Calendar(AT - timedelta(hours=1))) as app:
+    with open_app(load(path), FixedClock(AT - timedelta(hours=1))) as app:
         app.once.ingest()
         app.once.match()
         add_answers(app.runtime.database, readers, chosen.judged, chosen.shown)

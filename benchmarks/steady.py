@@ -17,7 +17,6 @@ import argparse
 import json
 import logging
 import random
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -33,6 +32,7 @@ from urllib.request import Request, urlopen
 
 import yaml
 from corpus import Made, Read
+from cost import children, free_port, resident
 from day import paper_rows
 from sink import sink, taken
 
@@ -156,17 +156,6 @@ def wait(folder: Path, query: str, wanted: int) -> None:
     raise AssertionError(f"{query}: {found}, not {wanted}")
 
 
-def resident(pid: int) -> float:
-    """Return the MB of memory that a process takes."""
-    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
-    [line] = [line for line in status.splitlines() if line.startswith("VmRSS")]
-    return int(line.split()[1]) / 1024
-
-
-def children(pid: int) -> list[int]:
-    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
 def ask_pages(port: int) -> None:
     """Ask for the pages that somebody opens who looks at what came in."""
     for path in PAGES:
@@ -174,12 +163,6 @@ def ask_pages(port: int) -> None:
         request = Request(f"http://127.0.0.1:{port}{path}", headers=bearer)
         with urlopen(request, timeout=PATIENCE) as answer:
             answer.read()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @contextmanager

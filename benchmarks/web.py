@@ -18,7 +18,6 @@ import itertools
 import json
 import random
 import re
-import socket
 import statistics
 import subprocess
 import sys
@@ -35,6 +34,7 @@ from typing import Any, cast
 import httpx
 import sqlalchemy as sa
 import yaml
+from cost import children, free_port, resident
 
 from monitor.match.language.synonyms import NO_SYNONYMS
 from monitor.pipeline.cleanup import make_searchable
@@ -90,7 +90,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         folder = asked.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        port = _free_port()
+        port = free_port()
         _write_configuration(folder, port)
         if not (folder / "monitor.db").exists():
             _fill(folder, asked.papers)
@@ -363,16 +363,7 @@ def _wait_for(client: httpx.Client) -> None:
 
 def _resident(pid: int) -> float:
     """Return the megabytes of a process and of those that it started."""
-    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
-    found = re.search(r"VmRSS:\s+(\d+) kB", status)
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
-    return (int(found[1]) / 1000 if found else 0.0) + sum(map(_resident, map(int, children)))
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    return resident(pid) + sum(map(_resident, children(pid)))
 
 
 if __name__ == "__main__":
