@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from monitor.errors import DocumentError
 from monitor.sources.api.values import first_text, get_list, get_text
 from monitor.sources.fields.dates import parse_any_date
 from monitor.sources.fields.encoding import decode
@@ -26,10 +27,6 @@ _IDENTIFIERS = ("id", "guid", *_LINKS, "doi", "arxiv", "arxiv_id")
 _PDF = "application/pdf"
 _BETWEEN_ITEMS = re.compile(r"[ \t\r\n,]*")
 _LIST_BEGINS = re.compile(rf'"(?:{"|".join(_LISTS)})"\s*:\s*\[|^\s*\[')
-
-
-class FeedError(Exception):
-    """The reason why a document has no entries to read."""
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
@@ -74,21 +71,21 @@ class FeedEntries:
 
 
 def read_json(content: bytes) -> FeedEntries:
-    """Read the list of items, up to where the document is cut off; raises FeedError."""
+    """Read the list of items, up to where the document is cut off; raises DocumentError."""
     text, _ = decode(content)
     try:
         feed = json.loads(text)
     except RecursionError:
-        raise FeedError("the JSON is nested too deeply") from None
+        raise DocumentError("the JSON is nested too deeply") from None
     except ValueError:
         if salvaged := list(salvage(text, _LIST_BEGINS)):
             return _feed_entries(salvaged, complete=False)
-        raise FeedError("the JSON cannot be read") from None
+        raise DocumentError("the JSON cannot be read") from None
     feed = {_LISTS[0]: feed} if isinstance(feed, list) else feed
     items = next((feed[key] for key in _LISTS if isinstance(feed.get(key), list)), None)
     # An empty answer without a version may be any service's way to say that it failed.
     if items is None or not (items or "jsonfeed.org" in str(feed.get("version", ""))):
-        raise FeedError("the JSON is not a feed: it has no list of items")
+        raise DocumentError("the JSON is not a feed: it has no list of items")
     return _feed_entries(items, home=_text(feed, ("feed_url", "home_page_url")))
 
 
@@ -113,7 +110,7 @@ def _skip_gap(text: str, position: int) -> int:
 
 def _feed_entries(items: list[Any], complete: bool = True, home: str = "") -> FeedEntries:
     if len(items) > MAX_ENTRIES:
-        raise FeedError(f"the feed has more than {MAX_ENTRIES:,} entries")
+        raise DocumentError(f"the feed has more than {MAX_ENTRIES:,} entries")
     entries = tuple(
         _entry(item) if isinstance(item, Mapping) else "entry is not an object" for item in items
     )

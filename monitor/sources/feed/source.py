@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from textwrap import shorten
 
+from monitor.errors import DocumentError
 from monitor.model import Document, Paper, Reading, Rejected
 from monitor.sources.api.values import terms
 from monitor.sources.base import Source, failure, reading
-from monitor.sources.feed.json_feed import Entry, FeedError, read_json
+from monitor.sources.feed.json_feed import Entry, read_json
 from monitor.sources.feed.publisher_cards import bare_title, read_card
 from monitor.sources.feed.xml_feed import read_xml
 from monitor.sources.fields import MAX_ENTRY, MAX_TITLE, markup
@@ -57,7 +58,7 @@ class Feed(Source):
                 feed = read_json(content)
             else:
                 feed = read_xml(content, document.url, document.content_type)
-        except FeedError as fault:
+        except DocumentError as fault:
             return failure(str(fault))
         records: list[Paper | Rejected] = []
         for number, entry in enumerate(feed.entries, start=1):

@@ -14,7 +14,8 @@ from xml.sax import SAXException
 
 import feedparser
 
-from monitor.sources.feed.json_feed import MAX_ENTRIES, Entry, FeedEntries, FeedError
+from monitor.errors import DocumentError
+from monitor.sources.feed.json_feed import MAX_ENTRIES, Entry, FeedEntries
 from monitor.sources.fields.dates import parse_any_date, parse_date
 from monitor.sources.fields.encoding import is_xml_character
 
@@ -48,7 +49,7 @@ _WORD_PIECE_BYTES = 500
 
 
 def read_xml(content: bytes, url: str, content_type: str) -> FeedEntries:
-    """Read any XML feed as far as it can be read; raises FeedError."""
+    """Read any XML feed as far as it can be read; raises DocumentError."""
     if b"\0" not in content:
         content = _GAP.sub(b"\n", content.translate(None, _CONTROLS))
         content = _ENDLESS_WORD.sub(_split_word, content)
@@ -66,7 +67,7 @@ def read_xml(content: bytes, url: str, content_type: str) -> FeedEntries:
             entries[-1] = "the document ends inside this entry"
     complete = not (is_cut or isinstance(feed.get("bozo_exception"), SAXException))
     if not (entries or complete):
-        raise FeedError("the document is cut off or broken before its first entry")
+        raise DocumentError("the document is cut off or broken before its first entry")
     own = _href(feed.feed, lambda link: link.get("rel") == "self")
     home = own or _href(feed.feed, lambda link: link.get("rel") == "alternate")
     return FeedEntries(tuple(entries), complete, home)
@@ -103,40 +104,40 @@ def _parse(content: bytes, url: str, content_type: str) -> Any:
         return parse(_OTHER_MODULES.sub(b"", content))
     except Exception as fault:  # it may fail anywhere on broken feeds
         error = f"the feed broke its reader: {type(fault).__name__}: {fault}"[:200]
-        raise FeedError(error) from fault
+        raise DocumentError(error) from fault
 
 
 def _check_answer(feed: Any) -> None:
-    """Raise FeedError if a document is not a feed, or not an answer to the request."""
+    """Raise DocumentError if a document is not a feed, or not an answer to the request."""
     if not feed.get("version"):
-        raise FeedError("the document is neither RSS, Atom nor JSON Feed")
+        raise DocumentError("the document is neither RSS, Atom nor JSON Feed")
     first = feed.entries[0] if feed.entries else {}
     if "arxiv.org/api/errors" in _text(first, "id"):
-        raise FeedError(f"arXiv answered with an error: {_text(first, 'summary')[:200]}")
+        raise DocumentError(f"arXiv answered with an error: {_text(first, 'summary')[:200]}")
     if str(feed.feed.get("title", "")).startswith("Feed error for query:"):
-        raise FeedError(f"arXiv answered with an error: {feed.feed.get('subtitle', '')[:200]}")
+        raise DocumentError(f"arXiv answered with an error: {feed.feed.get('subtitle', '')[:200]}")
     total = str(feed.feed.get("opensearch_totalresults", "0"))
     begin = str(feed.feed.get("opensearch_startindex", "0"))
     if not feed.entries and total.isdigit() and begin.isdigit() and int(total) > int(begin):
-        raise FeedError(f"the feed is empty although it says that there are {total} entries")
+        raise DocumentError(f"the feed is empty although it says that there are {total} entries")
 
 
 def _check_document(content: bytes) -> None:
-    """Raise FeedError if a document must not reach the parser."""
+    """Raise DocumentError if a document must not reach the parser."""
     plain = content.replace(b"\0", b"")  # of UTF-16, the letters
     if _HTML.match(plain):
-        raise FeedError("the document is an HTML page, not a feed")
+        raise DocumentError("the document is an HTML page, not a feed")
     root = _PROLOG_END.search(plain)
     if _ENTITIES.search(plain, 0, root.start() if root else len(plain)):
-        raise FeedError("the document declares entities, which no feed needs")
+        raise DocumentError("the document declares entities, which no feed needs")
     if sum(1 for _ in _ENTRY.finditer(plain)) > MAX_ENTRIES:
-        raise FeedError(f"the feed has more than {MAX_ENTRIES:,} entries")
+        raise DocumentError(f"the feed has more than {MAX_ENTRIES:,} entries")
     if not _is_xml(content) and len(content) > MAX_ILL_FORMED_BYTES:
-        raise FeedError("the document is large and not well-formed XML")
+        raise DocumentError("the document is large and not well-formed XML")
 
 
 def _is_xml(content: bytes) -> bool:
-    """Whether a document is well-formed; FeedError for more or deeper elements than allowed."""
+    """Whether a document is well-formed; DocumentError for more or deeper elements than allowed."""
     depth = elements = 0
 
     def on_start(name: str, _attributes: object) -> None:
@@ -144,9 +145,9 @@ def _is_xml(content: bytes) -> bool:
         depth += 1
         elements = 0 if name.endswith(("item", "entry")) else elements + 1
         if depth > MAX_DEPTH:
-            raise FeedError(f"the document is nested deeper than {MAX_DEPTH} levels")
+            raise DocumentError(f"the document is nested deeper than {MAX_DEPTH} levels")
         if elements > MAX_ENTRY_ELEMENTS:
-            raise FeedError(f"an entry has more than {MAX_ENTRY_ELEMENTS:,} elements")
+            raise DocumentError(f"an entry has more than {MAX_ENTRY_ELEMENTS:,} elements")
 
     def on_end(_name: str) -> None:
         nonlocal depth
