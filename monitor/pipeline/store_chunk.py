@@ -104,27 +104,13 @@ def _counted_as(decision: Decision) -> ChangeKind | None:
     return effect.kind if effect and effect.papers else decision.kind
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """The decisions to write for a chunk, with the stored papers they were compared with.
-
-    `unchanged_ids` are the source's names for the records that are as they were; `unchanged` counts
-    them.
-    """
-
-    decisions: tuple[Decision, ...]
-    candidates: tuple[tuple[Candidate, ...], ...]
-    unchanged_ids: tuple[str, ...]
-    unchanged: int
-    fresh: int
-
-
 def decide(
     tx: Transaction, source: str, incoming: Sequence[Paper], circumstances: DecisionContext
-) -> Decided:
+) -> tuple[list[Decision], list[tuple[Candidate, ...]], list[str]]:
     """Decide on a chunk of at most some thousands; nothing is written.
 
-    A record that is exactly what this source listed last time is recognized by its hash.
+    Returns the decisions on the changed records, the stored papers that each was compared with,
+    and the source's names for the others: they have the hash of what it listed last time.
     """
     names, hashes = list(map(raw_id, incoming)), list(map(record_hash, incoming))
     _require_text(names)
@@ -137,16 +123,13 @@ def decide(
         for at, place in enumerate(places)
         if place in other or last_hashes[place] != hashes[at]
     ]
-    unchanged_ids = tuple(name for name in last_hashes if name not in other)
-    unchanged = len(incoming) - len(changed)
+    unchanged_names = [name for name in last_hashes if name not in other]
     if not changed:
-        return Decided((), (), unchanged_ids, unchanged, 0)
+        return [], [], unchanged_names
     keyed = _apply_store_facts(tx, [with_keys(*record) for record in changed])
     stored = candidates.find(tx, source, keyed, may_match_cheaply)
     decisions = _with_effects(tx, decide_chunk(keyed, stored, circumstances))
-    return Decided(
-        tuple(decisions), tuple(stored), unchanged_ids, unchanged, count_fresh(decisions, stored)
-    )
+    return decisions, stored, unchanged_names
 
 
 def _require_text(names: Sequence[str]) -> None:
@@ -196,16 +179,21 @@ class Chunk:
 
 def store_chunk(tx: Transaction, chunk: Chunk) -> StoredChunk:
     """Decide on a chunk and store it. `tx` is one of `Database.ingesting`."""
-    source, now = chunk.source, chunk.now
-    decided = decide(tx, source, chunk.papers, chunk.circumstances)
+    source, papers, now = chunk.source, chunk.papers, chunk.now
+    decisions, stored, unchanged_names = decide(tx, source, papers, chunk.circumstances)
     suspicion = NO_SUSPICION
     if chunk.last_read is not None:
-        suspicion = suspect(chunk.papers, decided.decisions, decided.candidates, chunk.last_read)
-    sightings.touch(tx, source, decided.unchanged_ids, now)
-    ids = write_papers.apply(tx, source, decided.decisions, now, chunk.document)
-    survivors = merge_papers.merge(tx, proven(decided.decisions, ids), now)
-    ids = [survivors.get(id, id) for id in ids]
-    return StoredChunk(decided.decisions, tuple(ids), decided.unchanged, decided.fresh, suspicion)
+        suspicion = suspect(papers, decisions, stored, chunk.last_read)
+    sightings.touch(tx, source, unchanged_names, now)
+    ids = write_papers.apply(tx, source, decisions, now, chunk.document)
+    survivors = merge_papers.merge(tx, proven(decisions, ids), now)
+    return StoredChunk(
+        tuple(decisions),
+        tuple(survivors.get(id, id) for id in ids),
+        len(papers) - len(decisions),
+        count_fresh(decisions, stored),
+        suspicion,
+    )
 
 
 # Errors of the database, of the machine and of the installation: no record is at fault, and the run
