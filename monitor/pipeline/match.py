@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
@@ -144,15 +144,19 @@ def _match_since(
     """Return what each changed topic matches since its own start, and all that was looked at."""
     rows: list[MatchRow] = []
     seen: _SourcesByChange = {}
-    if not changed:
-        return rows, seen
     topics = {topic.name: topic for topic in changed}
-    for changes in _matched_news(runtime, min(starts.values())):
+    after: tuple[int, int] | None = None
+    while changed:
+        with runtime.database.reading() as tx:
+            changes = matches.matched_news(tx, min(starts.values()), after, BATCH)
+        if not changes:
+            break
         at = {(change.stored.id, change.revision): change.at for change in changes}
         seen |= _sources_by_change(changes)
         for row in find(index, topics, changes):
             if at[row.paper_id, row.revision] >= starts[row.topic]:
                 rows.append(row)
+        after = changes[-1].stored.id, changes[-1].revision
     return rows, seen
 
 
@@ -161,17 +165,6 @@ def _papers_to_match_again(tx: Transaction, seen: _SourcesByChange, since: datet
     matched = matched_since(tx, since)
     same = _with_same_sources(tx, {change: seen[change] for change in matched if change in seen})
     return {paper for paper, _ in matched.difference(same)}
-
-
-def _matched_news(runtime: Runtime, at: datetime) -> Iterator[list[Change]]:
-    after: tuple[int, int] | None = None
-    while True:
-        with runtime.database.reading() as tx:
-            changes = matches.matched_news(tx, at, after, BATCH)
-        if not changes:
-            return
-        yield changes
-        after = changes[-1].stored.id, changes[-1].revision
 
 
 def find(
