@@ -213,9 +213,7 @@ def notify(runtime: Runtime) -> int:
         except StoreError:
             raise
         except Exception:
-            if incident.id not in runtime.unnotified:
-                log.exception("notice not composed", subject=incident.subject)
-            runtime.unnotified.add(incident.id)
+            log.exception("notice not composed", subject=incident.subject)
             continue
         with runtime.database.writing() as tx:
             stored_incidents.mark_notified(tx, [incident], now)

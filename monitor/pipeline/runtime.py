@@ -133,7 +133,7 @@ class Runtime:
     `ahead` how far the machine's clock has run ahead of the time that has passed.
 
     `not_before` holds the earliest time of the next message, by outage group and channel ("" for
-    the group); `unnotified` the incidents whose notice failed.
+    the group).
     """
 
     settings: Settings
@@ -155,7 +155,6 @@ class Runtime:
     ahead: Callable[[], timedelta] = clock_ahead
     stopping: threading.Event = field(default_factory=threading.Event)
     not_before: dict[tuple[str, str], float] = field(default_factory=dict)
-    unnotified: set[int] = field(default_factory=set)
 
     @property
     def sender(self) -> str:
