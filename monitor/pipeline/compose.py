@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -153,9 +153,11 @@ def _compose_each(
     cache = _RunCache(cached_explain(runtime.active.index(runtime.topics).why))
     for subscription, state in looked_at:
         try:
-            slot = find_slot(runtime, subscription, state, now, early)
+            slot = _slot(runtime, subscription, state, now, early)
             if slot is None:
-                later += find_next_due(subscription, state, now)
+                # A paused one is always looked at: the store does not know of pauses.
+                if now > subscription.pause_end:
+                    later.append(_next_due(subscription, state, now))
                 continue
             digest = _digest(runtime, subscription, state, slot, now, cache)
             if digest.papers or not early:  # an empty digest ahead of its time is no outcome
@@ -319,8 +321,7 @@ def rehearse(
         match(rehearsal)
         composed: list[Digest] = []
         compose(rehearsal, names, early=early, on_failure=on_failure, on_digest=composed.append)
-    places = {subscription.name: place for place, subscription in enumerate(runtime.subscriptions)}
-    return sorted(composed, key=lambda digest: places[digest.subscription])
+    return composed
 
 
 NOTE = "These papers came while your digests were paused."
@@ -386,25 +387,16 @@ def find_chunks(runtime: Runtime, batch_size: int | None) -> list[int]:
     return sorted({0, *(number // batch_size for number, name in names if name in due)})
 
 
-def find_next_due(
-    subscription: Subscription, state: SubscriptionState, now: datetime
-) -> Iterator[NextDue]:
-    """Yield when a subscription of which nothing is due has to be looked at again.
-
-    A paused one is always looked at: the store does not know of pauses.
-    """
-    if now <= subscription.pause_end:
-        return
-    if subscription.schedule.immediately:
-        after = now + LOOK_AGAIN
-    else:
-        after = next_due(
-            subscription.schedule, subscription.settings.timezone, _last_slot(subscription, state)
-        ).due_at
-    yield state, subscription.settings.schedule, subscription.settings.timezone, after
+def _next_due(subscription: Subscription, state: SubscriptionState, now: datetime) -> NextDue:
+    """Return when a subscription of which nothing is due has to be looked at again."""
+    settings, after = subscription.settings, now + LOOK_AGAIN
+    if not subscription.schedule.immediately:
+        last = _last_slot(subscription, state)
+        after = next_due(subscription.schedule, settings.timezone, last).due_at
+    return state, settings.schedule, settings.timezone, after
 
 
-def find_slot(
+def _slot(
     runtime: Runtime,
     subscription: Subscription,
     state: SubscriptionState,

@@ -102,17 +102,12 @@ def order_of(
         return Order(newest=True)
     if subscription.settings.order != LEARNED:
         return None
-    answers = {
-        topic: verdicts
-        for topic, verdicts in judgements.verdicts(tx, subscription.name).items()
-        if topic in subscription.topics and WANTED in verdicts.values()
-    }
-    if not answers:
-        return None
+    answers = judgements.verdicts(tx, subscription.name)
     rankings: dict[str, Ranking] = {}
     marked: set[int] = set()
-    for topic in topics:
-        if verdicts := answers.get(topic.name):
+    for topic in topics if answers else ():
+        verdicts = answers.get(topic.name, {})
+        if topic.name in subscription.topics and WANTED in verdicts.values():
             ranking = _ranking(tx, subscription.name, topic, verdicts, papers)
             if ranking.wanted:
                 rankings[topic.name] = ranking

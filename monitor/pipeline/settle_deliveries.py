@@ -13,11 +13,7 @@ from monitor.channels.base import Channel
 from monitor.model import Delivery, DeliveryState, Outcome
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import Runtime
-from monitor.store.digests import (
-    deliveries,
-    outbox,
-    suppressions,
-)
+from monitor.store.digests import deliveries, outbox, suppressions
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine import locks
 from monitor.store.engine.database import Transaction
@@ -34,7 +30,13 @@ def settle_open(runtime: Runtime, group: str, names: Collection[str]) -> None:
     """
     now = runtime.clock.now()
     with runtime.database.writing() as tx:
-        outbox.release_dead(tx, lambda owner: _is_at_it(runtime, owner), now, names)
+        # Our own claims are left from an earlier round.
+        outbox.release_dead(
+            tx,
+            lambda owner: owner != runtime.owner.id and locks.alive(runtime.database, owner),
+            now,
+            names,
+        )
         suppressions.withhold(tx, now)
         for delivery in outbox.to_hand_off_again(tx):
             if delivery.channel in names and now >= _give_up_at(tx, runtime, group, delivery, now):
@@ -104,8 +106,3 @@ def _reconcile(channel: Channel, delivery: Delivery, now: datetime) -> Outcome |
     except Exception:
         log.exception("reconciliation failed", delivery=delivery.id, channel=channel.name)
         return None
-
-
-def _is_at_it(runtime: Runtime, owner: str) -> bool:
-    """Return whether an owner still sends. Our own claims are left from an earlier round: dead."""
-    return owner != runtime.owner.id and locks.alive(runtime.database, owner)

@@ -40,14 +40,13 @@ SHORTEST_SILENCE = 2
 # A publishing day longer ago than this says nothing of today.
 MAX_AGE = timedelta(days=14)
 
-Judgement = Mapping[str, str]
 NOT_ASKED = SourceDay()
 NOTHING_WRONG = ""
 
 
 def judge(
     days: Mapping[date, SourceDay], first: date, now: datetime, calendar: Calendar | None = None
-) -> Judgement:
+) -> dict[str, str]:
     """Say what is wrong, kind to sentence; "" where everything works again.
 
     A kind that is not named is as it was: there is nothing new to judge it by. `first` is the
