@@ -37,7 +37,6 @@ from monitor.log import set_up_logging
 from monitor.model import Delivery, DeliveryState, Digest, Notice, Rendered
 from monitor.pipeline.compose import rehearse
 from monitor.pipeline.flow import DigestReport
-from monitor.pipeline.freeze import OnFailure, log_failure
 from monitor.pipeline.runtime import Runtime
 from monitor.resources import resource
 from monitor.store.digests.suppressions import address_of, suppressed_addresses
@@ -77,7 +76,7 @@ def dry_run(
     runtime: Runtime,
     names: Sequence[str] = (),
     early: bool = False,
-    on_failure: OnFailure = log_failure,
+    failed: dict[str, Exception] | None = None,
     order: str | None = None,
 ) -> list[DigestReport]:
     """Write what would be sent now as pages, maybe in another `order`; send and store nothing."""
@@ -88,7 +87,7 @@ def dry_run(
             for s in runtime.subscriptions
         ]
         runtime = replace(runtime, subscriptions=tuple(ordered))
-    composed = rehearse(runtime, names, early=early, on_failure=on_failure)
+    composed = rehearse(runtime, names, early=early, failed=failed)
     return [_write_page(runtime, folder, digest) for digest in composed]
 
 

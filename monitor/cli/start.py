@@ -79,7 +79,7 @@ def play(
     with open_app(load(file), clock_at(now)) as app:
         runs = app.once.ingest((), on_progress)
         names = [*app.settings.subscriptions]
-        sent = app.once.digest(names, early=True, on_failure=failed.__setitem__)
+        sent = app.once.digest(names, early=True, failed=failed)
         with app.runtime.database.reading() as tx:
             return Played(runs, [digest for digest in sent if digest.papers], count(tx), failed)
 

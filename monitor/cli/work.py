@@ -70,9 +70,9 @@ def digest(
         if dry_run:
             from monitor.cli.previews import dry_run as rehearse  # imports every channel
 
-            sent = rehearse(app.runtime, names or (), early, failed.__setitem__, order)
+            sent = rehearse(app.runtime, names or (), early, failed, order)
         else:
-            sent = app.once.digest(names or (), early, on_failure=failed.__setitem__)
+            sent = app.once.digest(names or (), early, failed=failed)
         show = show_rehearsals if dry_run else _show_sent
         show_all = partial(_show_digests, call, app.runtime, names or (), show)
         call.answer(_digests_json(sent, failed), show_all, sent, failed)
@@ -84,7 +84,7 @@ def run(call: Call) -> None:
     with open_configured(call) as app:
         with reading(quiet=call.as_json) as on_progress:
             runs = app.once.ingest((), on_progress)
-        sent = app.once.digest(ignore_backoff=False, on_failure=failed.__setitem__)
+        sent = app.once.digest(ignore_backoff=False, failed=failed)
 
         def show() -> None:
             show_runs(runs)

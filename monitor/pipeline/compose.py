@@ -29,15 +29,7 @@ from monitor.model import (
     SourceReport,
 )
 from monitor.pipeline import incidents
-from monitor.pipeline.freeze import (
-    Forms,
-    OnDigest,
-    OnFailure,
-    freeze,
-    log_failure,
-    notify,
-    render,
-)
+from monitor.pipeline.freeze import Forms, freeze, notify, render
 from monitor.pipeline.match import match
 from monitor.pipeline.runtime import Destination, Runtime, Subscription
 from monitor.store.digests import digests, suppressions
@@ -99,15 +91,15 @@ def compose(
     *,
     early: bool = False,
     ignore_backoff: bool = True,
-    on_failure: OnFailure = log_failure,
-    on_digest: OnDigest = bool,
+    failed: dict[str, Exception] | None = None,
+    on_digest: Callable[[Digest], object] = bool,
 ) -> list[int]:
     """Compose and freeze what is due of the named subscriptions, or of all; return the ids.
 
-    With `early` they are composed now. One that fails stops no other: it goes to `on_failure`, and
-    without `ignore_backoff` it rests. `on_digest` gets each digest.
+    With `early` they are composed now. One that fails stops no other: its error goes to `failed`,
+    and without `ignore_backoff` it rests. `on_digest` gets each digest.
 
-    Raises UsageError, StoreBusyError.
+    Raises UsageError, StoreBusyError, and without `failed` an error of the store.
     """
     now, selected = runtime.clock.now(), runtime.subscriptions_named(names)
     if incidents.clock_jumped(runtime):
@@ -125,7 +117,7 @@ def compose(
         if entry.name in states and incidents.subscription(entry.name) not in resting
     ]
     try:
-        done = _compose_each(runtime, looked_at, now, early, on_failure, on_digest)
+        done = _compose_each(runtime, looked_at, now, early, failed, on_digest)
     finally:
         # A service would else keep what it wrote of papers that few later digests have.
         runtime.templates.release()
@@ -144,8 +136,8 @@ def _compose_each(
     looked_at: Iterable[tuple[Subscription, SubscriptionState]],
     now: datetime,
     early: bool,
-    on_failure: OnFailure,
-    on_digest: OnDigest,
+    failed: dict[str, Exception] | None,
+    on_digest: Callable[[Digest], object],
 ) -> list[int]:
     """Compose what is due of some subscriptions; note when the others are due."""
     done: list[int] = []
@@ -168,7 +160,10 @@ def _compose_each(
             raise
         except Exception as fault:
             _record_failure(runtime, subscription.name, fault, now)
-            on_failure(subscription.name, fault)
+            if failed is not None:
+                failed[subscription.name] = fault
+            elif isinstance(fault, StoreError):
+                raise
     try:
         if later:
             with runtime.database.writing() as tx:
@@ -313,14 +308,14 @@ def rehearse(
     names: Sequence[str] = (),
     *,
     early: bool = False,
-    on_failure: OnFailure = log_failure,
+    failed: dict[str, Exception] | None = None,
 ) -> list[Digest]:
     """Return the digests that `compose` would make, by subscription, and undo all it wrote."""
     with rehearsing(runtime.database) as database:
         rehearsal = replace(runtime, database=database)
         match(rehearsal)
         composed: list[Digest] = []
-        compose(rehearsal, names, early=early, on_failure=on_failure, on_digest=composed.append)
+        compose(rehearsal, names, early=early, failed=failed, on_digest=composed.append)
     return composed
 
 

@@ -22,7 +22,7 @@ from monitor.model import Delivery, FirstRun, Run, RunOutcome
 from monitor.pipeline.cleanup import make_searchable, upkeep
 from monitor.pipeline.compose import compose, find_chunks
 from monitor.pipeline.deliver import are_open, deliver, deliver_group
-from monitor.pipeline.freeze import OnFailure, log_failure, notify
+from monitor.pipeline.freeze import notify
 from monitor.pipeline.ingest import ingest, is_due, retry_all
 from monitor.pipeline.match import match, sync_subscriptions
 from monitor.pipeline.runtime import OPERATOR, Runtime
@@ -104,7 +104,7 @@ def _compose(
         if not names:
             return
     failed: dict[str, Exception] = {}
-    composed = compose(runtime, names, ignore_backoff=False, on_failure=failed.__setitem__)
+    composed = compose(runtime, names, ignore_backoff=False, failed=failed)
     if composed:
         for group in runtime.outage_groups:
             follow(Task(Step.DELIVER, group))
@@ -190,26 +190,20 @@ class Once:
         early: bool = False,
         *,
         ignore_backoff: bool = True,
-        on_failure: OnFailure = log_failure,
+        failed: dict[str, Exception] | None = None,
     ) -> list[DigestReport]:
         """Match what waits, compose what is due, deliver what is open.
 
         Returns the digests that were composed, attempted, or wait for an outage to end.
-        `on_failure` gets the name and error of each subscription that could not be composed.
+        `failed` gets the error of each subscription that could not be composed, by its name.
         `ignore_backoff` tries at once what rests after a failure, as after a repair.
         """
         runtime = self.runtime
-        failed: dict[str, Exception] = {}
+        failed = {} if failed is None else failed
         match(runtime)
         composed = compose(
-            runtime,
-            names,
-            early=early,
-            ignore_backoff=ignore_backoff,
-            on_failure=failed.__setitem__,
+            runtime, names, early=early, ignore_backoff=ignore_backoff, failed=failed
         )
-        for name, fault in failed.items():
-            on_failure(name, fault)
         attempted: list[Delivery] = []
         try:
             attempted += deliver(runtime, ignore_backoff=ignore_backoff)

@@ -8,7 +8,7 @@ channels are not touched then, so nothing is sent twice.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -27,16 +27,6 @@ from monitor.store.digests.freeze_digest import Planned
 from monitor.store.engine.database import Transaction
 
 log = structlog.get_logger()
-
-# Called with the name and error of each subscription that failed.
-OnFailure = Callable[[str, Exception], None]
-OnDigest = Callable[[Digest], object]
-
-
-def log_failure(subscription: str, fault: Exception) -> None:
-    """Log a store that refused a digest; every other fault is logged where it arises."""
-    if isinstance(fault, StoreError):
-        log.error("digest not composed", subscription=subscription, error=str(fault))
 
 
 @dataclass(slots=True)

@@ -52,24 +52,12 @@ _DESCRIPTIONS = {
 }
 
 
-def source(name: str) -> str:
-    return f"source {name}"
-
-
-def subscription(name: str) -> str:
-    return f"subscription {name}"
-
-
-def channel(name: str) -> str:
-    return f"channel {name}"
-
-
-def templates(channel: str) -> str:
-    return f"template for {channel}"
-
-
-def recipient(channel: str, address: str) -> str:
-    return f"{channel} to {address}"
+# The subjects of incidents, by the names of what they are about.
+source = "source {}".format
+subscription = "subscription {}".format
+channel = "channel {}".format
+templates = "template for {}".format
+recipient = "{} to {}".format
 
 
 def note_outage(runtime: Runtime, since: datetime, error: str) -> None:

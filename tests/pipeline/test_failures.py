@@ -152,7 +152,7 @@ def test_a_store_that_refuses_some_digests_names_each_and_sends_the_others(
 
     monkeypatch.setattr(freeze_digest, "freeze", full)
     with house.opened() as app:
-        sent = app.once.digest(on_failure=failed.__setitem__)
+        sent = app.once.digest(failed=failed)
     assert {one.subscription for one in sent} == {"lab", "two"}
     assert failed.keys() == {"one", "three"}
     monkeypatch.undo()
@@ -178,7 +178,7 @@ def test_a_store_that_takes_nothing_more_still_tells_who_failed(
         app.once.match()
         composing = True
         monkeypatch.setattr(flow, "match", lambda runtime: 0)
-        assert app.once.digest(on_failure=failed.__setitem__) == []
+        assert app.once.digest(failed=failed) == []
         composing = False
     assert "the disk is full" in str(failed["lab"])
     monkeypatch.undo()
