@@ -116,53 +116,38 @@ def text_of_id(number: sa.ColumnElement[int], parameter: str) -> sa.ColumnElemen
     return _TextOfId(sa.bindparam(parameter, type_=sa.Text), sa.cast(number, sa.Text))
 
 
-class _OneOf(FunctionElement[bool]):
-    # Without the type Boolean: SQLAlchemy would write `... = 1`, for which SQLite uses no index.
-    inherit_cache = True
+def _expression(
+    sqlite: str, postgresql: str, type_: sa.types.TypeEngine[Any] = sa.types.NULLTYPE
+) -> type[FunctionElement[Any]]:
+    """Return an expression as SQLite and PostgreSQL spell it, with {0}, {1} for its arguments."""
 
+    class Expression(FunctionElement[Any]):
+        type = type_
+        inherit_cache = True
 
-class _Each(FunctionElement[Any]):
-    inherit_cache = True
-
-
-class Gather(FunctionElement[Any]):
-    """All values of a column as one list; PostgreSQL has null for none."""
-
-    type = sa.JSON()
-    inherit_cache = True
-
-
-class Earlier(FunctionElement[datetime]):
-    """A time (the first argument) some seconds before; SQLite cuts it to whole seconds."""
-
-    type = Instant()
-    inherit_cache = True
-
-
-class _TextOfId(FunctionElement[str]):
-    type = sa.Text()
-    inherit_cache = True
-
-
-def _spell(element: type[FunctionElement[Any]], sqlite: str, postgresql: str) -> None:
-    """Say how SQLite and PostgreSQL spell an expression, with {0}, {1} for its arguments."""
-
-    @compiles(element, "sqlite", "postgresql")
+    @compiles(Expression, "sqlite", "postgresql")
     def render(element: Any, compiler: SQLCompiler, **options: Any) -> str:
         spelling = sqlite if compiler.dialect.name == "sqlite" else postgresql
         arguments = (compiler.process(argument, **options) for argument in element.clauses)
         return spelling.format(*arguments)
 
+    return Expression
 
-_spell(_OneOf, "({0} IN (SELECT value FROM json_each({1})))", "({0} = ANY ({1}))")
-_spell(_Each, "json_each({0})", "(SELECT unnest({0}) AS value)")
-_spell(Gather, "json_group_array({0})", "json_agg({0})")
-_spell(
-    Earlier,
+
+# Without the type Boolean: SQLAlchemy would write `... = 1`, for which SQLite uses no index.
+_OneOf = _expression("({0} IN (SELECT value FROM json_each({1})))", "({0} = ANY ({1}))")
+_Each = _expression("json_each({0})", "(SELECT unnest({0}) AS value)")
+# All values of a column as one list; PostgreSQL has null for none.
+Gather = _expression("json_group_array({0})", "json_agg({0})", sa.JSON())
+# A time (the first argument) some seconds before; SQLite cuts it to whole seconds.
+Earlier = _expression(
     "strftime('%Y-%m-%d %H:%M:%S', {0}, '-' || {1} || ' seconds')",
     "({0} - make_interval(secs => {1}))",
+    Instant(),
 )
-_spell(_TextOfId, """json_extract({0}, '$."' || {1} || '"')""", "(CAST({0} AS JSON) ->> {1})")
+_TextOfId = _expression(
+    """json_extract({0}, '$."' || {1} || '"')""", "(CAST({0} AS JSON) ->> {1})", sa.Text()
+)
 
 
 Row = dict[str, Any]
