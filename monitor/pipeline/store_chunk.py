@@ -18,7 +18,7 @@ from monitor.diff.replayed_feed import NO_SUSPICION, Suspicion, suspect
 from monitor.errors import HeldError, MonitorError, ValueRefusedError
 from monitor.identity.keys import LINK, raw_id, record_hash, with_keys
 from monitor.identity.notices import attach, mark_retracted, subjects
-from monitor.identity.resolve import drop_shared_keys, may_match_cheaply
+from monitor.identity.resolve import drop_shared_keys
 from monitor.model import (
     Candidate,
     ChangeKind,
@@ -127,7 +127,7 @@ def decide(
     if not changed:
         return [], [], unchanged_names
     keyed = _apply_store_facts(tx, [with_keys(*record) for record in changed])
-    stored = candidates.find(tx, source, keyed, may_match_cheaply)
+    stored = candidates.find(tx, source, keyed)
     decisions = _with_effects(tx, decide_chunk(keyed, stored, circumstances))
     return decisions, stored, unchanged_names
 

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from monitor.model import (
-    Candidate,
     ChangeKind,
     Decision,
     Delivery,
@@ -31,8 +30,8 @@ from monitor.model import (
 )
 from monitor.store.digests import freeze_digest, outbox
 from monitor.store.digests.freeze_digest import Planned
-from monitor.store.engine.database import Database, Transaction
-from monitor.store.papers import candidates, write_papers
+from monitor.store.engine.database import Database
+from monitor.store.papers import write_papers
 from monitor.store.topics import matches, subscriptions
 from tests.patience import PATIENCE
 
@@ -86,13 +85,6 @@ def ingest(
     store: Database, *decisions: Decision, source: str = "feed", now: datetime = NOW
 ) -> list[int]:
     return ingesting(store, write_papers.apply, source, decisions, now, "monday.txt")
-
-
-def offered(
-    tx: Transaction, source: str, incoming: Sequence[IncomingPaper]
-) -> list[tuple[Candidate, ...]]:
-    """All stored papers that incoming ones may be: a glance tells none apart."""
-    return candidates.find(tx, source, incoming, lambda *_: True)
 
 
 def arrive(store: Database, *numbers: str, now: datetime = NOW) -> list[int]:

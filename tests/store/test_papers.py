@@ -24,7 +24,6 @@ from tests.store.scenes import (
     ingesting,
     keyed,
     new,
-    offered,
     reading,
     waiting,
     writing,
@@ -35,7 +34,7 @@ LATER = NOW + DAY
 
 def found(store: Database, *incoming, source: str = "feed"):
     with store.reading() as tx:
-        return offered(tx, source, incoming)
+        return candidates.find(tx, source, incoming)
 
 
 def stored(store: Database, paper_id: int):
@@ -132,7 +131,7 @@ def test_candidates_take_a_handful_of_statements_however_many_papers(store: Data
             tx.connection.dbapi_connection.set_trace_callback(said.append)
         else:
             sa.event.listen(tx, "before_cursor_execute", lambda *call: said.append(call[2]))
-        result = offered(tx, "feed", [arxiv(str(n)) for n in range(2_000)])
+        result = candidates.find(tx, "feed", [arxiv(str(n)) for n in range(2_000)])
     assert sum(map(len, result)) == 500
     assert 5 <= len(said) <= 9
 
@@ -143,9 +142,9 @@ def test_of_near_papers_those_that_share_what_few_others_have_are_candidates(
     """Many newer papers share another block with it, and none shares more than one."""
     it, *others = (replace(keyed(f"Paper {n}"), blocks=(7 if n else 1,)) for n in range(9))
     [id, *ids] = ingest(store, new(it), *map(new, others))
-    [near] = found(store, replace(keyed("Something else"), blocks=(1, 7)))
+    [near] = found(store, replace(keyed("Paper x"), blocks=(1, 7)))
     assert [c.stored.id for c in near] == [id, *ids[1 - candidates.NEAREST :]]
-    [near] = found(store, replace(keyed("Something else"), blocks=(7, 8)))
+    [near] = found(store, replace(keyed("Paper x"), blocks=(7, 8)))
     assert [c.stored.id for c in near] == ids[-candidates.NEAREST :]
 
 
@@ -275,7 +274,7 @@ def test_two_ingests_never_both_insert_a_paper(store: Database) -> None:
         for number in range(10):
             with store.ingesting() as tx:
                 incoming = [arxiv(str(number))]
-                [known_ones] = offered(tx, source, incoming)
+                [known_ones] = candidates.find(tx, source, incoming)
                 known = known_ones[0].stored.id if known_ones else None
                 kind = None if known else ChangeKind.NEW
                 write_papers.apply(tx, source, [Decision(incoming[0], kind, known)], NOW)

@@ -18,7 +18,7 @@ from monitor.store import retention
 from monitor.store.digests import digests
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database, Transaction
-from monitor.store.papers import papers, write_papers
+from monitor.store.papers import candidates, papers, write_papers
 from monitor.store.sources import reading_state, runs
 from tests.pipeline.desk import ids, match, origin, read, send, tell
 from tests.store.scenes import (
@@ -27,7 +27,6 @@ from tests.store.scenes import (
     digest,
     freeze,
     ingesting,
-    offered,
     subscribe,
     unsent,
     watch,
@@ -175,7 +174,7 @@ def test_papers_from_before_there_were_blocks_are_given_theirs(store: Database) 
     typo = with_keys(Paper("Folding of Chanis", authors=("Franklin, Rosalind", "X Y"), raw_id="z"))
     exact = with_keys(replace(TWO, keys={}, raw_id="q"))
     with store.reading() as tx:
-        near, same = offered(tx, "s", [typo, exact])
+        near, same = candidates.find(tx, "s", [typo, exact])
         assert papers.count(tx) == 3
     assert [one.stored.paper.title for one in same] == [TWO.title]
     assert all("block" in one.found_by for one in near)

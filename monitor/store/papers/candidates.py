@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import structs
 
 from monitor.identity.keys import LINK, group_by_scheme
+from monitor.identity.resolve import may_match_cheaply
 from monitor.model import Candidate, IncomingPaper
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
@@ -21,12 +22,10 @@ NEAREST = 3
 ONE_MORE = 8 << 10
 
 Ways = dict[int, set[str]]
-# Whether an incoming paper may be one of this title, by these authors, as seen at a glance.
-Glance = Callable[[IncomingPaper, str, tuple[str, ...]], bool]
 
 
 def find(
-    tx: Transaction, source: str, incoming: Sequence[IncomingPaper], glance: Glance
+    tx: Transaction, source: str, incoming: Sequence[IncomingPaper]
 ) -> list[tuple[Candidate, ...]]:
     """Return, for each incoming paper, the stored ones that it may be, ordered by id.
 
@@ -57,7 +56,7 @@ def find(
     ]
     titled = papers.titles(tx, {id for _, id in near})
     for position, id in near:  # nearly all of them clearly differ
-        if not glance(incoming[position], *titled[id]):
+        if not may_match_cheaply(incoming[position], *titled[id]):
             del candidates_of[position][id]
     return _assemble(tx, source, incoming, candidates_of, ruled)
 
