@@ -115,13 +115,6 @@ def gather(a: Paper, b: Paper, conflict: str = "") -> Evidence | None:
 
 
 def _shorten(paper: Paper) -> Paper:
-    if (
-        len(paper.title) <= MAX_TITLE_LENGTH
-        and len(paper.abstract) <= MAX_ABSTRACT_LENGTH
-        and len(paper.venue) <= MAX_TITLE_LENGTH
-        and all(len(name) <= MAX_AUTHOR_LENGTH for name in paper.authors)
-    ):
-        return paper
     return structs.replace(
         paper,
         title=paper.title[:MAX_TITLE_LENGTH],

@@ -28,12 +28,7 @@ class Scale:
     def weigh(self, value: float | None) -> float:
         if value is None:
             return self.unknown
-        weight_below = 0.0
-        for start, weight in self.steps:
-            if value < start:
-                break
-            weight_below = weight
-        return weight_below
+        return next((weight for start, weight in reversed(self.steps) if value >= start), 0.0)
 
 
 def measures(evidence: Evidence) -> dict[str, float | None]:

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import chain, groupby
 
 from monitor.match.index import TopicIndex
 from monitor.match.language.tokens import Token, tokens
@@ -85,13 +85,8 @@ def find_unseen_words(
     is seen when one of them is; words joined by hyphens count as one.
     """
     clauses_of = {name: list(_clauses(query)) for name, query in topics.items()}
-    alternatives = [
-        alternative
-        for clauses in clauses_of.values()
-        for clause in clauses
-        for alternative in clause
-    ]
-    units = {unit for alternative in alternatives for unit in alternative}
+    alternatives = chain.from_iterable(chain.from_iterable(clauses_of.values()))
+    units = set(chain.from_iterable(alternatives))
     index = TopicIndex({unit: Query("", unit) for unit in units})
     _, numbers = index.pairs(papers)
     seen = {index.name(number) for number in set(numbers.tolist())}

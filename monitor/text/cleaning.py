@@ -35,8 +35,6 @@ _WITHDRAWN_MARK = re.compile(
 
 def without_withdrawal(title: str) -> str:
     """Return a title without the mark of a withdrawn paper ("RETRACTED ARTICLE: ...")."""
-    if title[:1] not in "RrWw[(*":
-        return title
     match = _WITHDRAWN_MARK.match(title)
     return title[match.end() :] if match else title
 

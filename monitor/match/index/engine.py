@@ -145,17 +145,14 @@ class Leaves:
                 if key not in self._numbers:
                     self._numbers[key] = self._link(phrases, leaf.fields, rarity(leaf))
         if key not in self._numbers:
-            self._numbers[key] = self._number_other(leaf)
+            match leaf:
+                case Words():
+                    self._numbers[key] = self._number_checked(leaf, leaf)
+                case Near(_, words):
+                    self._numbers[key] = self._number_checked(leaf, words[0])
+                case _:
+                    self._numbers[key] = self._number_name(leaf)
         return self._numbers[key]
-
-    def _number_other(self, leaf: Leaf) -> int:
-        match leaf:
-            case Words():
-                return self._number_checked(leaf, leaf)
-            case Near(_, words):
-                return self._number_checked(leaf, words[0])
-            case _:
-                return self._number_name(leaf)
 
     def _new_number(self, information: float) -> int:
         self.rarities.append(information)
@@ -219,10 +216,6 @@ class Leaves:
         width = -(-len(views) // 64)
         return PresentLeaves(row_of, bit_rows(rows, keys & 0xFFFFFFFF, width)), hits
 
-    def count(self, present: PresentLeaves, hits: Hits, views: Sequence[View]) -> Counts:
-        """Return how often each paper has the words and phrases that it has."""
-        return count_occurrences(hits, self._checked_counts(present, views))
-
     def _hits(self, views: Sequence[View]) -> Hits:
         fields = ("title", "abstract", "venue") if self._asks_venue else ("title", "abstract")
         texts = [getattr(view.paper, field) for view in views for field in fields]
@@ -234,7 +227,7 @@ class Leaves:
         at = at[which]
         return Hits(leaves, at // len(fields), at % len(fields), which, occurrences, expanded)
 
-    def _checked_counts(
+    def checked_counts(
         self, present: PresentLeaves, views: Sequence[View]
     ) -> Iterator[tuple[int, int, int, int]]:
         """Yield (leaf, paper, in the title, in all) of leaves that were checked."""
@@ -354,7 +347,8 @@ class Engine:
         leaves share a clause or have weights, and some papers. Unless `scored`, scores are 0.
         """
         present, hits = self._leaves.find(views)
-        counts = self._leaves.count(present, hits, views) if scored else None
+        checked = self._leaves.checked_counts(present, views)
+        counts = count_occurrences(hits, checked) if scored else None
         columns = []
         for group, papers, rows in self._matching(present, len(views)):
             scores = np.zeros(len(papers))
