@@ -33,7 +33,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("signing",),
     ("setting_types",),
     ("model",),
-    ("private_files", "kept"),
+    ("private_files",),
     ("errors",),
 )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 from datetime import date, timedelta
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -37,7 +37,6 @@ from monitor.config.web_settings import Keys, PublicUrl, WebSettings
 from monitor.config.yaml_positions import Place
 from monitor.digest.schedule import parse_schedule
 from monitor.errors import Fault, QueryError
-from monitor.kept import kept
 from monitor.match import Synonyms, parse_query
 from monitor.match.language.lists import field_query, item_query, lists_query
 from monitor.match.language.synonyms import NO_SYNONYMS, term
@@ -158,7 +157,7 @@ class ChannelSettings(Section):
     options: SkipValidation[SerializeAsAny[BaseModel]] = Field(repr=False)
 
 
-@kept(100_000)
+@lru_cache(100_000)
 def query_warnings(query: str, threshold: float) -> tuple[QueryError, ...]:
     """Parse a query once: its validators and its warnings ask. Raises QueryError."""
     return parse_query(query, threshold=threshold).warnings

@@ -6,10 +6,10 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice, pairwise
 from operator import itemgetter
 
-from monitor.kept import kept
 from monitor.model import DigestPaper, MatchReason
 from monitor.text import clean
 
@@ -54,7 +54,7 @@ def excerpt(entry: DigestPaper) -> Passage:
 
 
 # A paper is shown to several subscribers, each in several forms.
-@kept(1_024)
+@lru_cache(512)
 def _headline(title: str, reasons: tuple[MatchReason, ...]) -> Passage:
     title, places = _mark("title", title, reasons)
     if len(title) <= LONG_TITLE:
@@ -62,7 +62,7 @@ def _headline(title: str, reasons: tuple[MatchReason, ...]) -> Passage:
     return _cut(title, places, (0, len(title)), LONG_TITLE)
 
 
-@kept(1_024)
+@lru_cache(512)
 def _excerpt(abstract: str, reasons: tuple[MatchReason, ...]) -> Passage:
     abstract, places = _mark("abstract", abstract, reasons)
     bounds, alone = _value_sentences(abstract)
@@ -87,7 +87,7 @@ def _excerpt(abstract: str, reasons: tuple[MatchReason, ...]) -> Passage:
     return _join(cut[min(cut)], cut[max(cut)], " " if abs(first - second) == 1 else _GAP)
 
 
-@kept(1_024)  # several topics match a paper
+@lru_cache(512)  # several topics match a paper
 def _value_sentences(text: str) -> tuple[tuple[Span, ...], tuple[float, ...]]:
     """Return the sentences of a text, and how much each says of what the authors did."""
     bounds = tuple(sentences(text)[:_MOST_READ])

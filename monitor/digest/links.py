@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import quote, quote_plus, urlsplit
 
-from monitor.kept import kept
 from monitor.model import DigestPaper, Paper
 
 _LONGEST_URL = 2_000
@@ -46,7 +46,7 @@ class Link:
     search: str = ""
 
 
-@kept(4_096)  # asked several times for each paper that a digest shows
+@lru_cache(1_024)  # asked several times for each paper that a digest shows
 def web_url(url: str) -> str:
     """Return `url` when it is one that may be linked to (http or https, one word), or nothing."""
     if len(url) > _LONGEST_URL or not url.isprintable() or " " in url:

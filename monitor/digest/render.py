@@ -13,7 +13,7 @@ import difflib
 import re
 import traceback
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -39,7 +39,6 @@ from monitor.digest.excerpt import Passage, Span, excerpt, headline, whole_abstr
 from monitor.digest.links import Link
 from monitor.digest.wording import Found, escape_mrkdwn
 from monitor.errors import Fault, TemplateError
-from monitor.kept import kept
 from monitor.model import (
     AboutSubscription,
     Digest,
@@ -291,7 +290,7 @@ def put_formulas(text: str, formulas: Iterable[Formula]) -> Markup:
     return Markup("".join(pieces))
 
 
-@kept(4_096)
+@lru_cache(512)
 def to_mathml(tex: str) -> str:
     """Return a formula as MathML, "" if it cannot be converted, or not to MathML alone."""
     if len(tex) > _LONGEST_FORMULA:

@@ -11,13 +11,12 @@ from bisect import bisect_left
 from calendar import monthrange
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from itertools import groupby
 from zoneinfo import ZoneInfo
 
 import msgspec
 from cronsim import CronSim, CronSimError
-
-from monitor.kept import kept
 
 # After a longer outage, older papers are listed by title only.
 LATE_AFTER = timedelta(days=14)
@@ -141,7 +140,7 @@ def latest_due(schedule: Schedule, zone: str, after: datetime, now: datetime) ->
     return slot if slot and slot.due_at > after else None
 
 
-@kept(1_024)  # most subscriptions of a run share a few schedules
+@lru_cache(1_024)  # most subscriptions of a run share a few schedules
 def _last_slot(schedule: Schedule, zone: str, now: datetime) -> Slot | None:
     tz = ZoneInfo(zone)
     for wall in _walls(schedule, _wall(now, tz) + timedelta(minutes=1), reverse=True):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 from msgspec import structs
 
-from monitor.kept import kept
 from monitor.model import Formula, Paper
 from monitor.text import clean
 from monitor.text.latex import (
@@ -50,21 +50,21 @@ def readable_title(title: str) -> str:
 
 # Papers are in the digests of several subscriptions. A title takes some hundred bytes, an abstract
 # a few thousand.
-@kept(16_384)
+@lru_cache(2_048)
 def _shown(text: str) -> str:
     source = clean(text)
     return clean(to_readable_text(source)) or source
 
 
-@kept(16_384)
+@lru_cache(1_024)
 def _shown_authors(authors: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(map(_shown.__wrapped__, authors))
 
 
-_shown_abstract = kept(1_024)(_shown.__wrapped__)
+_shown_abstract = lru_cache(512)(_shown.__wrapped__)
 
 
-@kept(1_024)
+@lru_cache(512)
 def formulas_of(title: str, abstract: str) -> tuple[Formula, ...]:
     """Return the formulas of a paper that more than one sign stands for in the text shown."""
     formulas = find_formulas(clean(f"{title[:MAX_TITLE_LENGTH]} {abstract[:MAX_ABSTRACT_LENGTH]}"))

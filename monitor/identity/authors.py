@@ -6,13 +6,13 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain, islice
 
 from rapidfuzz import fuzz
 
 from monitor.identity.mojibake import repair
 from monitor.identity.title_likeness import DIGRAPH
-from monitor.kept import kept
 from monitor.text import CYRILLIC, plain
 
 # Marks of a cut list: et al., and others, an ellipsis.
@@ -105,13 +105,13 @@ def _swaps_names(a: Name, b: Name) -> bool:
     return len(a[0]) < 3 > len(b[0]) and a[1][0] in b[0] and b[1][0] in a[0]
 
 
-@kept(4096)
+@lru_cache(1024)
 def _cut(authors: tuple[str, ...]) -> bool:
     """Whether a list is marked as cut, or ends in the middle of a name."""
     return len(authors[-1].strip(". ")) < 2 or any(map(_CUT.search, authors))
 
 
-@kept(4096)
+@lru_cache(1024)
 def people(authors: tuple[str, ...]) -> tuple[Name, ...]:
     """Return the folded words of each name, given names first, without empty names."""
     names = (_name(name) for text in authors for name in _split_names(_CUT.sub(" ", repair(text))))
@@ -136,7 +136,7 @@ def _split_names(text: str) -> Iterator[str]:
         yield from pieces
 
 
-@kept(4096)
+@lru_cache(4096)
 def _name(text: str) -> Name:
     family, comma, given = text.partition(",")
     folded = plain(f"{given} {family}" if comma else text)
@@ -152,7 +152,7 @@ def same_person(a: Name, b: Name) -> bool:
     return a == b or (_similar(a, b) if a < b else _similar(b, a))
 
 
-@kept(8192)
+@lru_cache(8192)
 def _similar(a: Name, b: Name) -> bool:
     whole = [word for word in a if len(word) > 1 and word in b]
     if whole and _no_contradiction(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from xxhash import xxh3_64_intdigest
 
 from monitor.identity.blocking import blocks
-from monitor.kept import kept
 from monitor.model import IncomingPaper, Paper
 from monitor.text import PLACEHOLDERS, plain, title_key
 
@@ -53,7 +53,7 @@ def doi(value: str) -> str:
     return bare.lower() if _DOI.match(bare) else ""
 
 
-@kept(4096)
+@lru_cache(4096)
 def link(url: str) -> str:
     """Return a link for comparison: without scheme, www., fragment and tracking parameters."""
     if simple := _SIMPLE_LINK.fullmatch(url):

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from math import fsum
 
 from monitor.identity.mojibake import repair
 from monitor.identity.word_rarity import rarity
-from monitor.kept import kept
 from monitor.text import plain
 from monitor.text.spelling import american
 
@@ -166,7 +166,7 @@ class Title:
     text: str
 
 
-@kept(8192)
+@lru_cache(1024)
 def title(text: str) -> Title:
     whole = _without_notes(repair(text))
     folded = plain(whole)
@@ -234,7 +234,7 @@ MIN_PIECE_WEIGHT = 3.5
 MAX_SIGNS = 5
 
 
-@kept(4096)
+@lru_cache(1024)
 def pieces(title: str) -> tuple[str, ...]:
     """Return the letters of a title up to each of its first signs, and from each sign on.
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
+from functools import lru_cache, partial
 
 from monitor.identity.mojibake import repair
-from monitor.kept import kept
 from monitor.text import plain
 
 
@@ -109,7 +108,7 @@ class Venue:
     workshop: bool
 
 
-@kept(4096)
+@lru_cache(4096)
 def venue(text: str) -> Venue:
     """Return what a venue's name says; no kind and no words of an empty or unknown one."""
     folded = plain(repair(text))

@@ -8,8 +8,7 @@ computer science, robotics and medicine; in other fields more words count as rar
 from __future__ import annotations
 
 import hashlib
-
-from monitor.kept import kept
+from functools import lru_cache
 
 # Copies differ in endings (networks, networked): only this many letters count.
 STEM = 6
@@ -66,20 +65,20 @@ COMMON_FROM = 1 << _HASH_BITS
 STOP_FROM = 2 << _HASH_BITS
 
 
-@kept(32_768)
+@lru_cache(16_384)
 def rank_of(word: str) -> int:
     """Return the rank of a word: the smaller, the rarer."""
-    if word in _STOP or (len(word) == 1 and word.isascii()):
+    if (weight := rarity(word)) < 1:
         return STOP_FROM | hash_of(word)
-    stem = word[:STEM]
-    return COMMON_FROM | hash_of(stem) if stem in _COMMON else hash_of(stem)
+    return (COMMON_FROM if weight < 2 else 0) | hash_of(word[:STEM])
 
 
-@kept(32_768)
+@lru_cache(16_384)
 def rarity(word: str) -> float:
     """Return the weight of a folded word: 2, 1 if many titles have it, 0.2 if most have."""
-    rank = rank_of(word)
-    return 2.0 if rank < COMMON_FROM else 1.0 if rank < STOP_FROM else 0.2
+    if word in _STOP or (len(word) == 1 and word.isascii()):
+        return 0.2
+    return 1.0 if word[:STEM] in _COMMON else 2.0
 
 
 def hash_of(text: str) -> int:

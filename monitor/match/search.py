@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, combinations
 from math import comb
 
-from monitor.kept import on_forget
 from monitor.match.language.tree import (
     AtLeast,
     Author,
@@ -38,7 +37,7 @@ MAX_KEYWORD_LENGTH = 200
 MAX_COMBINATIONS = 20
 
 _SHORT = 64  # bytes of a piece whose keywords are kept for further papers
-_MOST_PIECES = 49_152
+_MOST_PIECES = 16_384
 _UNHELD = re.compile("[\x00-\x20\"'\x7f]")
 
 
@@ -65,7 +64,7 @@ def _of_texts(*texts: str) -> str:
 
 
 class _Pieces(dict[bytes, str]):
-    """The keywords of each short piece of a text, for many papers: about 10 MB.
+    """The keywords of each short piece of a text, for many papers: about 3 MB.
 
     An `lru_cache` takes 25% longer for each paper.
     """
@@ -80,7 +79,6 @@ class _Pieces(dict[bytes, str]):
 
 
 _pieces = _Pieces()
-on_forget(_pieces.clear)
 
 
 def _of_piece(piece: bytes) -> str:

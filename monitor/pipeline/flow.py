@@ -17,7 +17,6 @@ from typing import NamedTuple
 import structlog
 
 from monitor.errors import StoreBusyError, StoreError, UsageError
-from monitor.kept import forget
 from monitor.model import Delivery, FirstRun, Run, RunOutcome
 from monitor.pipeline.cleanup import make_searchable, upkeep
 from monitor.pipeline.compose import compose, find_chunks
@@ -77,8 +76,7 @@ def do(
         case Step.DELIVER:
             _deliver(runtime, task, follow, batch_size)
         case Step.SEARCH:
-            if make_searchable(runtime):
-                forget()  # it follows the last reading of new papers
+            make_searchable(runtime)
         case Step.CLEAN_UP:
             upkeep(runtime)
 
@@ -108,7 +106,6 @@ def _compose(
     if composed:
         for group in runtime.outage_groups:
             follow(Task(Step.DELIVER, group))
-        forget()
     for fault in failed.values():
         if isinstance(fault, StoreError):
             raise fault

@@ -21,7 +21,6 @@ from typing import NamedTuple, NewType
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.kept import kept
 from monitor.match.meaning.idf import STOP_WORDS
 from monitor.model import Paper
 from monitor.text import cut, form_of, sign_pattern, words, words_of_piece
@@ -56,7 +55,6 @@ def features(paper: Paper) -> Features:
     return features_of(paper.title, paper.abstract)
 
 
-# Not forgotten after a run: the next one reads the same rated papers.
 @lru_cache(maxsize=MAX_KEPT)
 def features_of(title: str, abstract: str) -> Features:
     """Return the words of a paper as weights, by its title and abstract."""
@@ -94,7 +92,7 @@ def places_of(texts: Iterable[str]) -> list[int]:
     return [place for piece in pieces for place in _places_of_piece(piece)]
 
 
-@kept(65_536)
+@lru_cache(65_536)
 def _places_of_piece(piece: bytes) -> tuple[int, ...]:
     """Return the places of the words of a piece of a text, in the singular."""
     if piece.isalnum():
@@ -116,7 +114,7 @@ def place_of(form: str) -> int:
 
 
 # The papers of a day are explained to many readers; about five kilobytes each.
-@kept(2_048)
+@lru_cache(2_048)
 def written_words(*texts: str) -> dict[int, str]:
     """Return the places of the words of some texts, each with the word as first written."""
     written: dict[int, str] = {}

@@ -10,9 +10,9 @@ import html
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
-from monitor.kept import kept
 from monitor.text.latex import FOLDED_LETTERS, FOLDED_SIGNS, FOLDED_STYLES, GREEK
 from monitor.text.tables import pairs, word_set
 
@@ -125,7 +125,7 @@ def folded_text(text: str) -> str:
     return text if is_plain(text) else "".join(piece for piece, _, _ in _pieces(text))
 
 
-@kept(16_384)
+@lru_cache(16_384)
 def _fold_special(kind: str, written: str) -> str:
     match kind:
         case "tag":

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from monitor.kept import kept
 from monitor.text.folding import MAX_TEXT_LENGTH, Folded, fold, folded_text, is_plain
 from monitor.text.plurals import form_of
 
@@ -147,7 +146,7 @@ def written_between(text: str, begin: tuple[int, int], end: tuple[int, int]) -> 
     return text[starts[first] : ends[last - 1]]
 
 
-@kept(8)
+@lru_cache(8)
 def _placed_pieces(text: str) -> tuple[Folded, list[int]]:
     folded = fold(text[:MAX_TEXT_LENGTH])
     parted = _cut(folded.text).decode("utf-8", "surrogatepass")

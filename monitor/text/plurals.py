@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import takewhile
 
-from monitor.kept import kept
 from monitor.text.spelling import american, spellings
 from monitor.text.tables import pairs, word_set
 
@@ -112,7 +112,7 @@ def _irregular_plurals(noun: str) -> Iterator[str]:
 
 
 # A day of 10,000 papers has some 47,000 words, and three readers ask for each. About 10 MB.
-@kept(65_536)
+@lru_cache(65_536)
 def form_of(word: str) -> str:
     """Return what a folded word is compared by: its singular, in American spelling."""
     return american(singular(word))

@@ -21,13 +21,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
-from monitor.kept import kept
-
-# As many as `form_of` keeps, which asks for the same words: about 10 MB.
-_CACHE_SIZE = 65_536
 # The spellings of a word with more parts than this are too many to list.
 _MAX_PARTS = 4
 
@@ -194,7 +191,7 @@ _ENDINGS = (
 )
 
 
-@kept(_CACHE_SIZE)
+@lru_cache(16_384)
 def american(word: str) -> str:
     """Return the American spelling of a folded word, singular or plural; most words as they are."""
     if word in _AMERICAN_WORD:

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.errors import QueryError
-from monitor.kept import forget
 from monitor.match import TopicIndex, parse_query
 from monitor.match.index import texts
 from monitor.model import Paper
@@ -110,18 +109,13 @@ def test_a_duel_with_plain_evaluation_over_the_whole_language(seed: int) -> None
     assert list(duel.duel(10_000, seed)) == []
 
 
-@pytest.mark.parametrize("most, at_will", [(5, False), (texts.MAX_PIECES, True)])
-def test_a_duel_that_forgets_what_it_read_again_and_again(
-    monkeypatch: pytest.MonkeyPatch, most: int, at_will: bool
-) -> None:
-    monkeypatch.setattr(texts, "MAX_PIECES", most)
+def test_a_duel_that_forgets_what_it_read_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(texts, "MAX_PIECES", 5)
     random_ = random.Random(12)
     topics = {i: one for i in range(200) if isinstance(one := duel.draw_topic(random_), str)}
     index, oracle = TopicIndex(topics), duel.ReferenceIndex(topics)
     for _ in range(10):
         batch = [duel.paper(random_) for _ in range(5)]
-        if at_will:
-            forget()
         assert found(index, batch) == list(oracle.scores(batch))
 
 

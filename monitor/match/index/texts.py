@@ -12,14 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monitor.kept import times_forgotten
 from monitor.match.index.arrays import Numbers, ranges
 from monitor.text import Word, cut, form_of, words, words_of_piece
 
 # About a hundred bytes each. Longer pieces than this are read again each time.
 MAX_PIECES = 400_000
 _MAX_PIECE_LENGTH = 64
-MAX_NUMBERED_TEXTS = 20_000
+MAX_NUMBERED_TEXTS = 2_000
 SLOT_BITS = 17
 _FIRST_BYTES = np.array([(1 << 8 * count) - 1 for count in range(9)], np.uint64)
 # Salted as Python's own hash tables are, so that no text can be written that fills one slot.
@@ -102,7 +101,6 @@ class Vocabulary(dict[bytes, int]):
     def _forget(self) -> None:
         """Forget what was only read in texts."""
         self.clear()
-        self._times_forgotten = times_forgotten()
         # Pieces of up to 16 letters, as two numbers, and their codes: most have a slot alone.
         self._slots = np.zeros((1 << SLOT_BITS, 3), np.uint64)
         self._read: dict[str, int] = {}
@@ -136,8 +134,7 @@ class Vocabulary(dict[bytes, int]):
 
     def read(self, texts: Iterable[str]) -> tuple[Lattices, Pieces]:
         """Return the words of texts, and the pieces they were cut into."""
-        known = len(self) + len(self._widths)
-        if known > MAX_PIECES or self._times_forgotten != times_forgotten():
+        if len(self) + len(self._widths) > MAX_PIECES:
             self._forget()
         parts = [b" ", *map(cut, texts)]
         written = b"".join(parts)

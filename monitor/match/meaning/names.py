@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 import msgspec
 
-from monitor.kept import kept
 from monitor.text import plain
 
 _SUFFIXES = frozenset({"jr", "sr", "ii", "iii", "iv"})
@@ -25,7 +25,7 @@ class PersonName(msgspec.Struct, frozen=True):
         return (*self.given_names, self.family)
 
 
-@kept(4_096)
+@lru_cache(4_096)
 def spellings(written: str) -> tuple[PersonName, ...]:
     """Return the name as written, and with its hyphens taken out (Xiao-Ming, Xiaoming)."""
     names = map(_parse, dict.fromkeys((written, _HYPHEN.sub("", written))))

@@ -6,11 +6,10 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate, chain, count
 from typing import NamedTuple
 
-from monitor.kept import kept
 from monitor.match.language.synonyms import term
 from monitor.match.language.tree import Edge, Near, Words
 from monitor.text import MAX_TEXT_LENGTH, Word, words
@@ -274,10 +273,10 @@ def expand_abbreviations(lattice: Lattice, defined: Iterable[Definition]) -> lis
 
 
 # A paper's title and abstract are asked for the same abbreviations, short and long.
-_words_of = kept(1_024)(words)
+_words_of = lru_cache(1_024)(words)
 
 
-@kept(1_024)
+@lru_cache(1_024)
 def _term(written: str) -> Words:
     return Words((), *term(written))
 
