@@ -47,18 +47,13 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
     ("text", "fault"),
     [
         # names and forms
-        ("stroe: x", "1: stroe: “stroe” is not a setting here; did you mean “store”?"),
-        ("topics: agent", "1: topics: should be names with their settings"),
-        ("topics: {t: agent}", "1: topics.t: should be settings (name: value)"),
         ("topics:\n  t:", "2: topics.t: should be settings (name: value)"),
         ("topics: {t: {name: x, query: agent}}", "1: topics.t.name: “name” is not a setting here"),
         ("topics: {t: {query: [agent]}}", "1: topics.t.query: should be a text, not a list"),
-        ("topics: {'@t': {query: agent}}", "1: topics.@t: a name may not begin with @"),
         ("topics: {'*': {query: agent}}", "1: topics.*: a name may not begin with @, *"),
         ("topics: {'': {query: agent}}", "1: topics.: this name is empty"),
         ("subscriptions: {a/b: {}}", "1: subscriptions.a/b: a name may not begin with"),
         ("topics: {[a]: b}", "1: topics: a name must be plain text"),
-        ("operator: ops@example.org", "1: operator: should be settings (name: value)"),
         # sources
         ("sources: {s: {path: x}}", "1: sources.s.kind: is missing; there are: arxiv, "),
         ("sources: {s: {kind: feed}}", "1: sources.s: give either `url:` or `path:`"),
@@ -67,21 +62,11 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
             "smtp: {host: a, from: c@d.org, oauth: {provider: other, client_secrt: x}}",
             "1: smtp.oauth.client_secrt: “client_secrt” is not a setting here",
         ),
-        ("sources: {s: {kind: feed, pth: x}}", "1: sources.s.pth: “pth” is not a setting here"),
-        (
-            "sources: {s: {kind: feed, path: x, every: 6 hours}}",
-            "1: sources.s.every: “6 hours” is not a duration; write 30m, 6h, 1d or 7d",
-        ),
-        (
-            "sources: {s: {kind: feed, path: x, first_run: all}}",
-            "1: sources.s.first_run: should be deliver, recent or baseline, not “all”",
-        ),
         (
             "sources: {s: {kind: feed, path: x, allow_private: perhaps}}",
             "1: sources.s.allow_private: should be true or false, not “perhaps”",
         ),
         # topics
-        ("topics: {t: {}}", "1: topics.t.query: is missing"),
         ("topics: {t: {query: }}", "1: topics.t.query: is empty"),
         (
             "sources: {daily: {kind: feed, path: x}}\n"
@@ -94,7 +79,6 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
         ),
         ("topics: {t: {query: agent, news: []}}", "1: topics.t.news: needs at least one"),
         # channels
-        ("channels: {c: {kind: slak}}", "1: channels.c.kind: “slak” is not a kind of channel"),
         ("channels: {c: {kind: file}}", "1: channels.c.path: is missing"),
         (
             "channels: {c: {kind: file, path: x, mode: 0755}}",
@@ -114,16 +98,11 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
             "1: channels.c: channel: needs the token of a bot, in a slack: section",
         ),
         (
-            "channels: {c: {kind: slack, webhook: ftp://hooks.example.org/hush}}",
-            "1: channels.c.webhook: should be a URL that begins with https://",
-        ),
-        (
             "channels: {c: {kind: email, to: a@example.org}}",
             "1: channels.c.to: e-mail needs an smtp: section",
         ),
         ("channels: {email: {kind: file, path: x}}", "1: channels.email: this name is reserved"),
         # subscriptions
-        (CHANNEL + "subscriptions: {s: {channels: p}}", "3: subscriptions.s.topics: is missing"),
         (
             CHANNEL + "subscriptions: {s: {topics: [], channels: p}}",
             "3: subscriptions.s.topics: needs at least one",
@@ -141,10 +120,6 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
             "3: subscriptions.s.channels: there is no channel “q”",
         ),
         (
-            CHANNEL + "subscriptions: {s: {topics: t, email: a@example.org}}",
-            "3: subscriptions.s.email: e-mail needs an smtp: section",
-        ),
-        (
             CHANNEL + "subscriptions: {s: {topics: t, channels: p, pause_until: tomorrow}}",
             "3: subscriptions.s.pause_until: should be a date such as 2026-08-31, not “tomorrow”",
         ),
@@ -158,10 +133,6 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
         ),
         # addresses
         (
-            MAIL + 'subscriptions: {s: {topics: t, email: "a@example.org, b@example.org"}}',
-            "4: subscriptions.s.email: “a@example.org, b@example.org” should be an address alone",
-        ),
-        (
             MAIL + 'subscriptions: {s: {topics: t, email: "a@example.org,b@example.org"}}',
             "4: subscriptions.s.email: “a@example.org,b@example.org” should be one address;",
         ),
@@ -172,6 +143,13 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
         (
             MAIL + 'subscriptions: {s: {topics: t, email: "a@example.org\\r\\nBcc: b@c.d"}}',
             "4: subscriptions.s.email: ",
+        ),
+        *(
+            (
+                MAIL + f"subscriptions: {{s: {{topics: t, email: {text}}}}}",
+                f"4: subscriptions.s.email: “{text}” is not an e-mail address",
+            )
+            for text in ("ada@exa..org", "ada@.org", "ada@example.", ".ada@example.org")
         ),
         # smtp and slack
         ("smtp: {host: x}", "1: smtp.from: is missing"),
@@ -191,7 +169,6 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
         ("smtp: {host: x, from: a@b.c, tls: ssl}", "1: smtp.tls: should be starttls, implicit or"),
         ("smtp: {host: x, from: a@b.c, ca_file: gone}", "1: smtp.ca_file: there is no file /"),
         ("smtp: {host: x, from: a@b.c, username: u}", "1: smtp: username: and password: must be"),
-        ("slack: {}", "1: slack.token: is missing"),
         (
             "slack: {token: t, base_url: 'http://example.org/'}",
             "1: slack.base_url: should be a URL that begins with https://",
@@ -199,10 +176,6 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
         (
             "smtp: {host: localhost, from: a@b.c, timeouts: {final: 10}}",
             "1: smtp.timeouts.final: “10” is not a duration; write 30s, 5m or 1h",
-        ),
-        (
-            "smtp: {host: localhost, from: a@b.c, timeouts: {finale: 10m}}",
-            "1: smtp.timeouts.finale: “finale” is not a setting here",
         ),
         (
             "smtp: {host: localhost, from: a@b.c, timeouts: 10m}",
@@ -218,7 +191,6 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
         ("store: mysql://db/x", "1: store: should be sqlite:///data/monitor.db or postgresql+psy"),
         ("store: postgresql://db", "1: store: should be sqlite:///data/monitor.db or postgresql"),
         ("store: 'sqlite:///:memory:'", "1: store: needs a file, as in sqlite:///data/monitor"),
-        ("store: sqlite://", "1: store: needs a file, as in sqlite:///data/monitor.db"),
         ("templates: gone", "1: templates: there is no folder /"),
         ('contact: "a\\nX-Evil: b"', "1: contact: contains a control character or a line break"),
     ],
@@ -249,12 +221,6 @@ def test_D08_a_wrong_zone_names_the_subscription(faults: Faults) -> None:
     ) == [
         "3: subscriptions.ada.timezone: “Asia/Tokio” is not a time zone; did you mean “Asia/Tokyo”?"
     ]
-
-
-@pytest.mark.parametrize("text", ["ada@exa..org", "ada@.org", "ada@example.", ".ada@example.org"])
-def test_a_dot_stands_between_two_words_of_an_address(faults: Faults, text: str) -> None:
-    [fault] = faults(f"{MAIL}subscriptions: {{ada: {{topics: t, email: {text}}}}}")
-    assert f"“{text}” is not an e-mail address" in fault
 
 
 @pytest.mark.parametrize("zone", ["../etc/passwd", "/etc/localtime", "Europe", "", "CET+1CEST"])
@@ -316,6 +282,11 @@ def test_quotes_that_yaml_swallowed_are_explained(faults: Faults, text: str) -> 
 
 # ── YAML ────────────────────────────────────────────────────────────────────────────
 
+# A few lines that would grow into gigabytes.
+LAUGHS = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 10)
+)
+
 
 @pytest.mark.parametrize(
     ("text", "fault"),
@@ -332,9 +303,9 @@ def test_quotes_that_yaml_swallowed_are_explained(faults: Faults, text: str) -> 
         ("a: [b, c", "1: (file): this is not valid YAML"),
         ("a: b\n\x07", "2: (file): there is a control character here"),
         ("a: &a [*a]", "1: (file): it is nested too deeply, or refers to itself"),
+        (LAUGHS, "1: (file): it is nested too deeply, or refers to itself"),
         ("a: " + "[" * 5_000, "1: (file): "),
         ("- a", "1: (file): this file contains no settings (name: value)"),
-        ("", "1: (file): this file is empty"),
         ("# nothing yet", "1: (file): this file is empty"),
     ],
 )
@@ -355,13 +326,6 @@ def test_a_key_that_stands_twice_is_a_fault_at_its_second_place(faults: Faults) 
         "4: topics.marl: “marl” is defined twice; it is already on line 3",
         "6: contact: “contact” is defined twice; it is already on line 5",
     ]
-
-
-def test_a_few_lines_cannot_grow_into_gigabytes(faults: Faults) -> None:
-    laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
-        f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 10)
-    )
-    assert faults(laughs) == ["1: (file): it is nested too deeply, or refers to itself"]
 
 
 def test_bytes_that_are_no_text_are_a_fault_and_a_byte_order_mark_is_none(tmp_path: Path) -> None:
@@ -388,26 +352,14 @@ def test_load_raises_all_faults_as_one_error(write: Write) -> None:
     with pytest.raises(ConfigError) as raised:
         config.load(path, {})
     assert [fault.where for fault in raised.value.faults] == ["stroe", "timezne"]
-    assert str(raised.value).startswith(f"{path}:1: stroe: ")
+    assert str(raised.value).startswith(f"{path}:1: stroe: “stroe” is not a setting here; did you")
 
 
 _WORDS = st.sampled_from(
     [
         *("sources", "topics", "channels", "subscriptions", "smtp", "slack", "operator", "include"),
         *("kind", "feed", "email", "path", "query", "to", "token", "host", "from", "store"),
-        *(
-            "since",
-            "agent",
-            "${X}",
-            "*",
-            "@a",
-            "a@example.org",
-            "7d",
-            "timezone",
-            "ca_file",
-            "~",
-            "null",
-        ),
+        *("since", "agent", "${X}", "*", "@a", "a@example.org", "7d", "timezone", "ca_file", "~"),
     ]
 )
 _VALUES = st.recursive(

@@ -7,9 +7,7 @@ import pytest
 from monitor.config import load as load_file
 from tests.config.conftest import Faults, Load, Write
 
-REST = "channels: {p: {kind: file, path: out}}\ntopics: {t: {query: agent}}\n"
 URL = "url: 'https://example.org/feed'"
-ME = REST + "subscriptions: {me: {topics: t, channels: p, schedule: %s}}"
 SLACK = "slack: {token: xoxb-1}\nchannels:\n"
 
 
@@ -19,11 +17,7 @@ SLACK = "slack: {token: xoxb-1}\nchannels:\n"
         (f"sources:\n  s: {{kind: RSS, {URL}}}", "2: sources.s.kind", "source; write feed"),
         ("timezone: CEST", "1: timezone", "write a city of yours, as in Europe/Berlin"),
         ("timezone: '-05:00'", "1: timezone", "write a city of yours, as in Europe/Berlin"),
-        (ME % "daily", "3: subscriptions.me.schedule", "write daily 08:00"),
-        (ME % "@daily", "3: (file)", "begins with @, ` or % must be in single quotes"),
         (SLACK + "  c: {kind: slack, channel: #lab}\n", "3: (file)", "# begins a comment"),
-        (SLACK + "  c:\n    kind: slack\n    channel: #lab", "3: channels.c", 'channel: "#papers"'),
-        ("subscriptions:\n  me: {topics: *}", "2: (file)", "with * must be in single quotes"),
         ("topics: agent", "1: topics", "as in topics: {agents: {query: agent}}"),
         ("topics: {t: it's agents}", "1: topics.t", "as in topics: {agents: {query: agent}}"),
     ],
@@ -67,7 +61,6 @@ def test_a_path_that_can_match_nothing_is_doubted(write: Write, path: str) -> No
         ("smtp: {host: 'm.org:25', from: a@b.c}", "1: smtp.host", "as in host: smtp.example.org"),
         ("slack:\n  token: xapp-hush", "2: slack.token", "which begins with xoxb-"),
         ("slack:\n  token: https://hooks.slack.com/hush", "2: slack.token", "begins with xoxb-"),
-        ("slack:\n  token: xoxp-hush", "2: slack.token", "begins with xoxb-"),
     ],
 )  # fmt: skip
 def test_what_cannot_work_stops_its_own_channel_only(
