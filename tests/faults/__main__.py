@@ -24,15 +24,7 @@ from pathlib import Path
 
 from monitor.log import set_up_logging
 from tests.faults.docs import table, write
-from tests.faults.grid import (
-    BOUNDARIES,
-    STORES,
-    Cell,
-    cells,
-    is_tested,
-    left_out,
-    traced,
-)
+from tests.faults.grid import BOUNDARIES, STORES, Cell, cells, is_tested, left_out, traced
 from tests.faults.pairs import Pair, PairVerdict, pairs
 from tests.faults.pairs import table as table_of_pairs
 from tests.faults.points import HARMS
@@ -87,11 +79,10 @@ def main() -> None:
         wanted = [cell for cell in wanted if cell.scene in asked.scenes.split("/")]
         both = [pair for pair in both if pair.way in asked.scenes.split("/")]
     began = time.monotonic()
-    meant = [cell for cell in wanted if not left_out(cell)]
-    results = _all([*meant, *both], asked.jobs)
+    results = _all([*(cell for cell in wanted if not left_out(cell)), *both], asked.jobs)
     verdicts = [one for _, one in results if isinstance(one, Verdict)]
     of_pairs = table_of_pairs(one for _, one in results if isinstance(one, PairVerdict))
-    print(_tables(wanted, verdicts), of_pairs, sep="\n\n")
+    print(_summary(verdicts), of_pairs, sep="\n\n")
     faults = [(cell, one if isinstance(one, str) else one.fault) for cell, one in results]
     wrong = [f"{cell}: {fault}" for cell, fault in faults if fault]
     print("\n".join(wrong) or "0 faults", f"in {time.monotonic() - began:.0f} s")
@@ -126,7 +117,6 @@ def _counts(result: Verdict) -> Counter[str]:
     return Counter(
         {
             result.store: 1,
-            "cells": 1,
             "lost": result.lost if not result.held else 0,
             "window" if result.window or result.under_way else "outside": result.repeated,
             "unknown": result.unknown,
@@ -135,8 +125,9 @@ def _counts(result: Verdict) -> Counter[str]:
     )
 
 
-STORED = {"SQLite": "sqlite", "PostgreSQL": "postgresql"}
-CAME = {
+COLUMNS = {
+    "SQLite": "sqlite",
+    "PostgreSQL": "postgresql",
     "lost": "lost",
     "repeated": "outside",
     "in the window": "window",
@@ -152,24 +143,7 @@ def _summary(results: Sequence[Verdict]) -> str:
         for harm in (result.harm, "all"):
             rows[harm].update(_counts(result))
     rows["all"] = rows.pop("all", Counter())
-    return table(["harm"], STORED | CAME, rows)
-
-
-def _tables(wanted: Sequence[Cell], results: Sequence[Verdict]) -> str:
-    rows: dict[str, Counter[str]] = defaultdict(Counter)
-    for result in results:
-        rows[f"{result.store} | {result.scene} | {result.harm}"].update(_counts(result))
-    rows["all | |"] = sum(rows.values(), Counter())
-    reasons: dict[str, Counter[str]] = defaultdict(Counter)
-    for cell in wanted:
-        if left_out(cell):
-            reasons[f"{cell.harm} | {left_out(cell)}"][cell.store] += 1
-    return "\n\n".join(
-        [
-            table(["store", "scene", "harm"], {"cells": "cells", **CAME}, rows),
-            table(["cells left out", "why"], STORED, dict(sorted(reasons.items()))),
-        ]
-    )
+    return table(["harm"], COLUMNS, rows)
 
 
 def _trace() -> None:

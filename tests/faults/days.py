@@ -27,7 +27,6 @@ from tests.faults.scenes import (
     Stage,
     at,
     by_mail,
-    by_slack,
     by_webhook,
     mailed,
     paper,
@@ -80,7 +79,7 @@ class Hooked(Way):
 
 class Posted(Way):
     def connect(self, house: House, stage: Stage) -> None:
-        by_slack(house, stage)
+        house.by_slack(stage.slack)
 
 
 ONE, TWO = dict.fromkeys((ADA,), ()), dict.fromkeys((ADA, GRACE), ())

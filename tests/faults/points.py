@@ -496,7 +496,8 @@ def _no_waits() -> None:
 
     Slack.min_interval = 0.0
     deliver.RECORD_RETRY_SECONDS = (0, 0)  # type: ignore[assignment]
-    Service.__init__.__defaults__ = (timedelta(seconds=0.2),)  # type: ignore[attr-defined]
+    begin: Any = Service.__init__
+    begin.__defaults__ = (timedelta(seconds=0.2), *begin.__defaults__[1:])
 
 
 # ── cutting ─────────────────────────────────────────────────────────────────────────

@@ -38,7 +38,7 @@ from tests.patience import PATIENCE, wait
 from tests.servers import postgres
 from tests.servers.oauth import TokenServer
 from tests.servers.sendmail import SendmailProgram
-from tests.servers.slack import TOKEN, Fault, SlackServer
+from tests.servers.slack import Fault, SlackServer
 from tests.servers.smtp import Received, ScriptedSmtp
 from tests.servers.web import MisbehavingServer, misbehaving_server
 
@@ -473,18 +473,6 @@ class NewStore(ByMail):
         self.run_later(folder, 25)
 
 
-class BackedUp(ByMail):
-    """A backup is made in the morning, and all goes on."""
-
-    words = ("backup", "copy.db")
-
-
-def by_slack(house: House, stage: Stage) -> None:
-    house.settings["slack"] = {"token": TOKEN, "base_url": stage.slack.base_url}
-    house.settings["channels"] = {"team": {"kind": "slack", "channel": "C0PAPERS1"}}
-    house.settings["subscriptions"]["lab"]["channels"] = ["team"]
-
-
 def by_webhook(house: House, stage: Stage) -> None:
     house.settings["channels"] = {"team": {"kind": "slack", "webhook": stage.slack.webhook}}
     house.settings["subscriptions"]["lab"]["channels"] = ["team"]
@@ -496,7 +484,7 @@ class BySlack(Scene):
     news = tuple(paper(n, sentences=4) for n in range(1, SLACK_PAPERS + 1))
 
     def connect(self, house: House, stage: Stage) -> None:
-        by_slack(house, stage)
+        house.by_slack(stage.slack)
         house.settings["subscriptions"]["lab"]["max"] = SLACK_PAPERS
 
 
@@ -572,16 +560,15 @@ SCENES: dict[str, Scene] = {
             held=True,
             connections=4,
         ),
-        Serving("serve", ("service", "heartbeat"), mailed, MAIL, words=("serve",)),
+        Serving("serve", ("service", "heartbeat"), mailed, MAIL),
         WithPages(
             "serve, with pages",
             ("wish",),
             mailed_and_clicked,
             {**MAIL, CLICKER: ("other",)},
-            words=("web",),
         ),
         NewStore("new store", ("migration", "owner", "topics"), mailed, MAIL),
-        BackedUp("backup", ("backup",), mailed, MAIL, words=("backup", "copy.db")),
+        ByMail("backup", ("backup",), mailed, MAIL, words=("backup", "copy.db")),
         WithoutAccount("mail by lmtp", ("smtp",), mailed, BOTH, AFTER_THE_DOT),
         WithoutAccount("mail by sendmail", ("sendmail", *OUTBOX), mailed, BOTH, AFTER_THE_START),
         ByToken("mail by token", BY_TOKEN, mailed, BOTH, AFTER_THE_DOT),
@@ -609,8 +596,6 @@ SCENES: dict[str, Scene] = {
 class Verdict:
     """What became of one cell: counts of (reader, paper), and of rows."""
 
-    scene: str
-    point: str
     harm: str
     store: str
     status: int
@@ -665,8 +650,6 @@ def play(stage: Stage, scene: Scene, order: Order) -> Verdict:
     # A name that begins so many points stands for all of them.
     window = bool({order.point, order.point.partition(":")[0]} & scene.window)
     verdict = Verdict(
-        scene.name,
-        order.point,
         order.harm,
         stage.store,
         status,
