@@ -18,7 +18,7 @@ import typer
 from monitor.cli.opening import open_configured, open_to_read, pointing
 from monitor.cli.options import PAPER, Call, argument, finish, flag, option
 from monitor.cli.read import read_files
-from monitor.cli.terminal import console, count_of, reading, show_table
+from monitor.cli.terminal import console, reading, show_table
 from monitor.cli.work import runs_json, show_runs
 from monitor.commands import ratings
 from monitor.commands.explain import find_paper
@@ -86,7 +86,7 @@ def show_papers(papers: Sequence[FoundPaper], has_more: bool = False) -> None:
     if has_more:
         console.print(f"The newest {len(papers):,}; use --limit to see more.")
     else:
-        console.print(f"{count_of(len(papers))}.")
+        console.print(f"{format_count(len(papers), 'paper')}.")
 
 
 def papers_merge(call: Call, references: list[str] = argument("PAPER", PAPER)) -> None:
@@ -113,7 +113,7 @@ def papers_undecided(
     runs: list[Run] = []
     with open_configured(call, create=False) as app:
         if retry:
-            with reading(quiet=call.as_json) as on_progress:
+            with reading() as on_progress:
                 runs = app.once.retry_undecided(on_progress)
             app.once.match()
         with app.runtime.database.reading() as tx:
@@ -147,7 +147,9 @@ def _show_undecided(records: Sequence[UndecidedRecord], runs: Sequence[Run]) -> 
     columns = ("Source", "Document", "Title", "Read", "Error")
     show_table(columns, rows, "No record is undecided.")
     if records:
-        console.print(f"{count_of(len(records), 'record')} will be tried again after an upgrade.")
+        console.print(
+            f"{format_count(len(records), 'record')} will be tried again after an upgrade."
+        )
 
 
 def papers_rate(

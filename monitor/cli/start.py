@@ -45,7 +45,7 @@ def demo(
     as_json: AsJson = False,
 ) -> None:
     set_up_logging()
-    with reading(quiet=as_json) as on_progress:
+    with reading() as on_progress:
         played = play(directory, now, on_progress)
     new = sum(run.new for run in played.runs)
     digests = [

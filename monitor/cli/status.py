@@ -6,10 +6,11 @@ from rich.text import Text
 
 from monitor.cli.opening import open_to_read
 from monitor.cli.options import Call, finish
-from monitor.cli.terminal import at, console, count_of, show_table, with_sign
+from monitor.cli.terminal import at, console, show_table, with_sign
 from monitor.commands.json_output import status_json
 from monitor.commands.status import Status
 from monitor.commands.status import status as read_status
+from monitor.digest.wording import format_count
 
 
 def status(call: Call) -> None:
@@ -38,7 +39,7 @@ def _show_status(report: Status) -> None:
     counts = ", ".join(f"{count:,} {state}" for state, count in report.deliveries.items() if count)
     console.print(f"Deliveries: {counts or 'none yet'}")
     if report.suppressions:
-        recipients = count_of(report.suppressions, "recipient")
+        recipients = format_count(report.suppressions, "recipient")
         console.print(f"Suppressed: {recipients} (`paper-monitor suppressions`)")
     for problem in report.problems:
         console.print(with_sign("✗", "bold red", problem))

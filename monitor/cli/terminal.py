@@ -15,10 +15,10 @@ from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 from rich.table import Table
 from rich.text import Text
 
+from monitor.digest.wording import format_count
 from monitor.errors import Fault
 from monitor.model import MatchReason, Run
 
@@ -37,23 +37,13 @@ stderr = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty()
 
 
 @contextmanager
-def reading(*, quiet: bool) -> Iterator[Callable[[Run], None]]:
+def reading() -> Iterator[Callable[[Run], None]]:
     """Show a spinner with the papers read so far, if stderr is a terminal."""
-    progress = Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(pulse_style="cyan"),
-        TextColumn("{task.fields[papers]:,} papers"),
-        console=stderr,
-        transient=True,
-        disable=quiet or not stderr.is_terminal,
-    )
-    with progress:
-        task = progress.add_task("Reading", total=None, papers=0)
+    with stderr.status("Reading papers") as status:
 
         def on_progress(run: Run) -> None:
-            document = f"{run.source} {run.document or ''}"
-            progress.update(task, description=f"Reading {escape(document)}", papers=run.seen)
+            document = escape(f"{run.source} {run.document or ''}")
+            status.update(f"Reading {document}: {format_count(run.seen, 'paper')}")
 
         yield on_progress
 
@@ -124,10 +114,6 @@ def at(moment: datetime | None, zone: str = "") -> str:
     """Return a time with its zone, by default in this machine's."""
     local = ZoneInfo(zone) if zone else None
     return f"{moment.astimezone(local):%Y-%m-%d %H:%M %Z}" if moment else "–"
-
-
-def count_of(count: int, noun: str = "paper") -> str:
-    return f"1 {noun}" if count == 1 else f"{count:,} {noun}s" if count else f"No {noun}"
 
 
 def list_words(reasons: Iterable[MatchReason]) -> str:

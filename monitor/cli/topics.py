@@ -11,9 +11,10 @@ from rich.text import Text
 
 from monitor.cli.opening import open_or_empty, pointing
 from monitor.cli.options import Call, argument, option
-from monitor.cli.terminal import console, count_of, list_words, stderr, with_sign
+from monitor.cli.terminal import console, list_words, stderr, with_sign
 from monitor.commands.json_output import trial_json
 from monitor.commands.topic_trial import Sample, Trial, find_topic, read_query, try_topic
+from monitor.digest.wording import format_count
 
 
 def topics_try(
@@ -37,7 +38,9 @@ def topics_try(
 
 def _show(query: str, trial: Trial) -> None:
     share = f", {trial.share:.1%} of all stored papers" if trial.papers else ""
-    console.print(f"[bold]{escape(query)}[/] matches {count_of(trial.papers).lower()}{share}.\n")
+    console.print(
+        f"[bold]{escape(query)}[/] matches {format_count(trial.papers, 'paper')}{share}.\n"
+    )
     days = [(count.day, count.papers or 0) for count in trial.days[-30:]]
     most = max((papers for _, papers in days), default=1)
     for day, papers in days:
@@ -46,7 +49,7 @@ def _show(query: str, trial: Trial) -> None:
     _show_samples("Best matches, with the matched words:", trial.sample)
     if other := trial.compare:
         console.print(
-            f"\n[bold]{escape(other.query)}[/] matches {count_of(other.papers).lower()}: "
+            f"\n[bold]{escape(other.query)}[/] matches {format_count(other.papers, 'paper')}: "
             f"{other.gained:,} gained, {other.lost:,} lost."
         )
         _show_samples("Gained:", other.gained_sample)

@@ -45,7 +45,7 @@ def ingest(
     if silently and not accept:
         raise UsageError("--silently is only valid together with --accept")
     accepted_as = FirstRun.BASELINE if silently else FirstRun.DELIVER
-    with open_configured(call) as app, reading(quiet=call.as_json) as on_progress:
+    with open_configured(call) as app, reading() as on_progress:
         runs = app.once.ingest(names or (), on_progress, accepted_as if accept else None)
         app.once.match()
     call.answer(runs_json(runs), show_runs, runs)
@@ -82,7 +82,7 @@ def digest(
 def run(call: Call) -> None:
     failed: Failures = {}
     with open_configured(call) as app:
-        with reading(quiet=call.as_json) as on_progress:
+        with reading() as on_progress:
             runs = app.once.ingest((), on_progress)
         sent = app.once.digest(ignore_backoff=False, failed=failed)
 

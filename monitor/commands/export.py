@@ -186,7 +186,8 @@ def _reference(paper: Paper) -> dict[str, Any]:
         "abstract": paper.abstract,
         "journal_name": paper.venue,
         "year": str(_year(paper) or ""),
-        "date": _ris_date(paper),
+        # `2024/10/07`, or `2024/10//` for a month.
+        "date": _day(paper).replace("-", "/") + "//" * (not paper.day and paper.month is not None),
         "doi": _first(paper, "doi"),
         "name_of_database": "arXiv" if arxiv else "",
         "accession_number": f"arXiv:{arxiv}" if arxiv else "",
@@ -195,13 +196,6 @@ def _reference(paper: Paper) -> dict[str, Any]:
         "notes": [note] if (note := _note(paper)) else [],
     }
     return {name: _on_one_line(value) for name, value in fields.items() if value}
-
-
-def _ris_date(paper: Paper) -> str:
-    """Return `2024/10/07`, or `2024/10//` for a month."""
-    year, _, rest = _day(paper).partition("-")
-    month, _, day = rest.partition("-")
-    return f"{year}/{month}/{day}{'' if day else '/'}" if month else ""
 
 
 def _on_one_line(value: str | list[str]) -> str | list[str]:

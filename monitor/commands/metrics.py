@@ -5,7 +5,7 @@ Memory, processor time and open files are of this process. No label names a reci
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from importlib.metadata import version
@@ -76,17 +76,15 @@ def metrics(runtime: Runtime) -> bytes:
 def _add_runs(registry: CollectorRegistry, done: Iterable[Run]) -> None:
     outcomes: Counter[tuple[str, ...]] = Counter()
     results: Counter[tuple[str, ...]] = Counter()
-    milliseconds: Counter[tuple[str, ...]] = Counter()
+    seconds: defaultdict[tuple[str], float] = defaultdict(float)
     for run in done:
         outcomes[run.source, run.outcome.value] += 1
         for result in _RESULTS:
             results[run.source, result] += getattr(run, result)
         if run.finished:
-            took = (run.finished - run.started).total_seconds()
-            milliseconds[(run.source,)] += round(took * 1000)
+            seconds[(run.source,)] += (run.finished - run.started).total_seconds()
     _add(registry, "runs", "Runs that ended in the last day.", outcomes, "source", "outcome")
     _add(registry, "run_papers", "Papers of these runs.", results, "source", "result")
-    seconds = {labels: count / 1000 for labels, count in milliseconds.items()}
     _add(registry, "run_seconds", "Seconds that these runs took together.", seconds, "source")
 
 

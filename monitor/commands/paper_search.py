@@ -48,9 +48,6 @@ _LOADED_AT_ONCE = 200
 # Ids that the index names at first, and then: the rarer the papers, the more a new query costs.
 _FIRST_NAMED, _NAMED_AT_ONCE = 100, 20_000
 
-# A cheap check of title and abstract that excludes no paper that matches.
-Prefilter = Callable[[str, str], bool]
-
 
 @dataclass(frozen=True, slots=True)
 class FoundPaper:
@@ -86,7 +83,10 @@ def find_page(
     """
     matcher = _matcher(runtime, query)
     shown: list[StoredPaper] = []
-    looked_at, most = 0, _most_looked_at(matcher)
+    looked_at, most = (
+        0,
+        min(MOST_LOOKED_AT, most_read(matcher.query) if matcher else MOST_LOOKED_AT),
+    )
     at_once = MOST_LOOKED_AT if wanted == EVERY else _NAMED_AT_ONCE
     with runtime.database.reading() as tx:
         if matcher:
@@ -140,13 +140,7 @@ def load_each(runtime: Runtime, ids: Sequence[int]) -> Iterator[FoundPaper]:
 
 
 def _matcher(runtime: Runtime, query: str) -> QueryMatcher | None:
-    if not query.strip():
-        return None
-    return QueryMatcher(parse_query(query, runtime.synonyms))
-
-
-def _most_looked_at(matcher: QueryMatcher | None) -> int:
-    return min(MOST_LOOKED_AT, most_read(matcher.query)) if matcher else MOST_LOOKED_AT
+    return QueryMatcher(parse_query(query, runtime.synonyms)) if query.strip() else None
 
 
 def batches(
@@ -163,7 +157,7 @@ def batches(
     """
     first, end = search_index.id_bounds(tx, wanted)
     at = end if below is None else min(end, below)
-    size, named, most = min(_FIRST_BATCH, _most_looked_at(matcher)), 0, _FIRST_NAMED
+    size, named, most = _FIRST_BATCH, 0, _FIRST_NAMED
     has_index = bool(wanted.topic) or wanted.kind not in (None, ChangeKind.NEW)
     for number in count():
         if matcher and matcher.expression:
@@ -214,9 +208,9 @@ class QueryMatcher:
 
 
 def load_page(
-    tx: Transaction, ids: Iterable[int], may: Prefilter | None = None
+    tx: Transaction, ids: Iterable[int], may: Callable[[str, str], bool] | None = None
 ) -> list[StoredPaper]:
-    """Return papers in the order of `ids`. One that the cheap check excludes is not loaded."""
+    """Return papers in the order of `ids`, without those whose title and abstract cannot match."""
     ids = list(ids)
     kept = {id for id, text in papers.texts(tx, ids).items() if may(*text)} if may else set(ids)
     stored = papers.load(tx, kept) if kept else {}

@@ -68,7 +68,9 @@ def store_rating(
     """Store an answer, or take it back; return the subscription. Raises UsageError."""
     own = [rating for rating in judgements.of_paper(tx, paper_id) if is_of(rating, scope.who)]
     if verdict == "none":
-        withdrawn = _meant(own, scope)
+        withdrawn = [rating for rating in own if scope.has(rating)]
+        names = {rating.subscription for rating in withdrawn}
+        _refuse_several(names, "has an answer to this paper")
         if not withdrawn:
             target_topics(runtime, scope)
         judgements.take_back(tx, withdrawn)
@@ -85,17 +87,9 @@ def store_rating(
     return name
 
 
-def _meant(own: Sequence[Judgement], scope: RaterScope) -> list[Judgement]:
-    """Return a person's answers in the scope. Raises UsageError for several subscriptions."""
-    ratings = [rating for rating in own if scope.has(rating)]
-    names = dict.fromkeys(rating.subscription for rating in ratings)
-    _refuse_several(names, "has an answer to this paper")
-    return ratings
-
-
 def _refuse_several(names: Collection[str], which: str) -> None:
     if len(names) > 1:
-        hint = f"choose one with --subscription: {', '.join(names)}"
+        hint = f"choose one with --subscription: {', '.join(sorted(names))}"
         raise UsageError(f"more than one subscription {which}", hint)
 
 
@@ -187,7 +181,7 @@ class Asked:
     paper_id: int
     title: str
     scope: RaterScope
-    answers: tuple[Rated, ...]
+    answers: tuple[str, ...]
 
 
 def ask(runtime: Runtime, names: tuple[str, ...], paper_id: int) -> Asked:
@@ -212,11 +206,7 @@ def ask(runtime: Runtime, names: tuple[str, ...], paper_id: int) -> Asked:
             "this digest is too old to answer", f"answers are taken for {VALID.days} days"
         )
     scope = RaterScope(subscription, topic, recipient)
-    mine = [
-        Rated(rating, stored.paper.title)
-        for rating in ratings
-        if scope.has(rating) and is_of(rating, recipient)
-    ]
+    mine = [r.verdict for r in ratings if scope.has(r) and is_of(r, recipient)]
     return Asked(stored.id, stored.paper.title, scope, tuple(mine))
 
 
