@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,23 +43,12 @@ class Doubtful:
         return f"{full_command('papers split', config)} {self.paper_id} {shlex.join(self.split)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Doubts:
-    """Which joins are doubtful, how many there are, and how many cannot be judged."""
-
-    listed: tuple[Doubtful, ...]
-    joins: int
-    unjudged: int
-
-
 def papers_doubtful(call: Call) -> None:
     with open_to_read(call) as app:
-        doubts = find_doubtful(app.runtime)
-    document = {
-        "doubtful": [_json(doubtful, call.config) for doubtful in doubts.listed],
-        **pick(doubts, "joins unjudged"),
-    }
-    call.answer(document, _show, doubts, call.config)
+        listed, joins, unjudged = find_doubtful(app.runtime)
+    doubts = [_json(doubtful, call.config) for doubtful in listed]
+    document = {"doubtful": doubts, "joins": joins, "unjudged": unjudged}
+    call.answer(document, _show, listed, joins, unjudged, call.config)
 
 
 def _json(doubtful: Doubtful, config: Path) -> Answer:
@@ -79,13 +68,13 @@ def _json(doubtful: Doubtful, config: Path) -> Answer:
     }
 
 
-def _show(doubts: Doubts, config: Path) -> None:
-    for doubtful in doubts.listed:
+def _show(listed: Sequence[Doubtful], joins: int, unjudged: int, config: Path) -> None:
+    for doubtful in listed:
         console.print(f"[bold]{doubtful.paper_id}  {escape(doubtful.title)}[/]")
         console.print(facts(_facts(doubtful.doubt)))
         console.print(Text(f"{doubtful.command(config)}\n"), soft_wrap=True)
     console.print(
-        f"{len(doubts.listed):,} of {doubts.joins:,} merges are doubtful; {doubts.unjudged:,} "
+        f"{len(listed):,} of {joins:,} merges are doubtful; {unjudged:,} "
         "cannot be checked, because the texts of their records are not stored"
     )
 
@@ -99,8 +88,11 @@ def _facts(doubt: Doubt) -> Iterator[tuple[str, str]]:
     yield "Refused today" if doubt.judged else "Doubtful", doubt.reason
 
 
-def find_doubtful(runtime: Runtime) -> Doubts:
-    """Judge all joins of the store by the current rules, a page of papers at a time."""
+def find_doubtful(runtime: Runtime) -> tuple[list[Doubtful], int, int]:
+    """Judge all joins of the store by the current rules, a page of papers at a time.
+
+    Returns which are doubtful, how many there are, and how many cannot be judged.
+    """
     listed: list[Doubtful] = []
     joins = unjudged = after = 0
     while True:
@@ -119,7 +111,7 @@ def find_doubtful(runtime: Runtime) -> Doubts:
                     if not _is_ruled_same(tx, id, doubt)
                 ]
         if len(ids) < PAGE:
-            return Doubts(tuple(listed), joins, unjudged)
+            return listed, joins, unjudged
         after = ids[-1]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from os.path import relpath
 from pathlib import Path
@@ -28,16 +27,6 @@ from monitor.resources import resource
 from monitor.store.papers.papers import count
 
 
-@dataclass(frozen=True, slots=True)
-class Played:
-    """The results of the demo: the runs, the digests that have papers, and all papers stored."""
-
-    runs: Sequence[Run]
-    digests: Sequence[DigestReport]
-    papers: int
-    failed: Failures
-
-
 def demo(
     directory: Path = typer.Argument(Path("demo"), metavar="DIR"),
     open_: bool = flag("--open", "Open the digests in a browser."),
@@ -46,25 +35,26 @@ def demo(
 ) -> None:
     set_up_logging()
     with reading() as on_progress:
-        played = play(directory, now, on_progress)
-    new = sum(run.new for run in played.runs)
+        runs, sent, papers, failed = play(directory, now, on_progress)
+    new = sum(run.new for run in runs)
     digests = [
         {"subscription": digest.subscription, "papers": digest.papers, "path": _page(digest)}
-        for digest in played.digests
+        for digest in sent
     ]
-    document = {"papers": played.papers, "new": new, "digests": digests}
+    document = {"papers": papers, "new": new, "digests": digests}
     index = (directory / "pages" / "index.html").resolve()
-    Call(as_json=as_json).answer(document, _show, played, directory, new, index)
+    Call(as_json=as_json).answer(document, _show, runs if new else (), sent, papers, failed, index)
     if open_:
         open_pages([str(index)])
-    finish(runs_ok(played.runs) and not played.failed and all_sent(played.digests))
+    finish(runs_ok(runs) and not failed and all_sent(sent))
 
 
 def play(
     directory: Path, now: datetime | None, on_progress: Callable[[Run], None] | None = None
-) -> Played:
+) -> tuple[Sequence[Run], Sequence[DigestReport], int, Failures]:
     """Lay the seeds and their configuration into `directory` and run them; again is harmless.
 
+    Returns the runs, the digests that have papers, how many papers are stored, and what failed.
     Raises UsageError for the folder of another installation, and OSError.
     """
     make_folder(directory)
@@ -81,7 +71,7 @@ def play(
         names = [*app.settings.subscriptions]
         sent = app.once.digest(names, early=True, failed=failed)
         with app.runtime.database.reading() as tx:
-            return Played(runs, [digest for digest in sent if digest.papers], count(tx), failed)
+            return runs, [digest for digest in sent if digest.papers], count(tx), failed
 
 
 def _page(digest: DigestReport) -> str | None:
@@ -90,19 +80,22 @@ def _page(digest: DigestReport) -> str | None:
     return next((page for page in pages if Path(page).is_file()), None)
 
 
-def _show(played: Played, folder: Path, new: int, index: Path) -> None:
+def _show(
+    runs: Sequence[Run], sent: Sequence[DigestReport], papers: int, failed: Failures, index: Path
+) -> None:
+    """Show `runs`, none where nothing is new, and the pages of the digests beside `index`."""
     console.print()
-    if new:
-        rows = [(run.document or run.source, run.seen, run.new, run.known) for run in played.runs]
+    if runs:
+        rows = [(run.document or run.source, run.seen, run.new, run.known) for run in runs]
         show_table(("Dump", "Seen", "New", "Known"), rows)
     else:
-        console.print(f"No new papers: all {played.papers:,} were read before.\n")
+        console.print(f"No new papers: all {papers:,} were read before.\n")
     pages = [
-        (digest.subscription, digest.papers, relpath(page, folder) if page else None)
-        for digest, page in ((digest, _page(digest)) for digest in played.digests)
+        (digest.subscription, digest.papers, relpath(page, index.parents[1]) if page else None)
+        for digest, page in ((digest, _page(digest)) for digest in sent)
     ]
     show_table(("Subscription", "Papers", "Page"), pages)
-    for name, fault in played.failed.items():
+    for name, fault in failed.items():
         print_error(f"{name} failed", reason(fault))
     if index.exists():
         console.print("Open this page in a browser:")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Literal
 
 import typer
@@ -74,8 +73,8 @@ def digest(
         else:
             sent = app.once.digest(names or (), early, failed=failed)
         show = show_rehearsals if dry_run else _show_sent
-        show_all = partial(_show_digests, call, app.runtime, names or (), show)
-        call.answer(_digests_json(sent, failed), show_all, sent, failed)
+        shown = call, app.runtime, names or (), show, sent, failed
+        call.answer(_digests_json(sent, failed), _show_digests, *shown)
     finish(not failed and (dry_run or all_sent(sent)))
 
 

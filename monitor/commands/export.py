@@ -235,12 +235,9 @@ def _csv(records: Iterable[FoundPaper]) -> Iterator[str]:
 
 def _csv_line(cells: Iterable[object]) -> str:
     text = io.StringIO()
-    csv.writer(text).writerow([_harmless(str(cell)) for cell in cells])
+    texts = map(str, cells)
+    csv.writer(text).writerow([f"'{c}" if c.startswith(_CELL_FORMULA) else c for c in texts])
     return text.getvalue()
-
-
-def _harmless(cell: str) -> str:
-    return f"'{cell}" if cell.startswith(_CELL_FORMULA) else cell
 
 
 def _json(records: Iterable[FoundPaper]) -> Iterator[str]:

@@ -39,13 +39,13 @@ def sign_of_life(database: Database, kind: str) -> None:
     with database.writing() as tx:
         if kind == SERVICE:
             processes.beat(tx, SERVICE, now)
-        processes.beat(tx, _process(kind), now)
+        processes.beat(tx, f"{_here(kind)}{os.getpid()}", now)
         processes.forget_old(tx, now - FORGOTTEN)
 
 
 def end_of_life(database: Database, kind: str) -> None:
     with database.writing() as tx:
-        processes.forget(tx, _process(kind))
+        processes.forget(tx, f"{_here(kind)}{os.getpid()}")
 
 
 def living_workers(database: Database) -> int:
@@ -53,10 +53,6 @@ def living_workers(database: Database) -> int:
     with database.reading() as tx:
         signs = processes.signs(tx, WORKER)
     return sum(datetime.now(UTC) - at < AT_WORK for at in signs.values())
-
-
-def _process(kind: str) -> str:
-    return f"{_here(kind)}{os.getpid()}"
 
 
 def _here(kind: str) -> str:

@@ -228,10 +228,7 @@ SPELLING_PAPERS = 2_000
 def no_paper_has(words: Sequence[str], papers: int) -> str:
     """Name words that none of the newest papers has."""
     named = " or ".join(f"“{word}”" for word in words)
-    among = (
-        f"the newest {papers:,} papers" if papers == SPELLING_PAPERS else f"the {papers:,} papers"
-    )
-    return f"none of {among} stored has {named}; check the spelling"
+    return f"none of the newest {papers:,} papers has {named}; check the spelling"
 
 
 # The newest papers among which parts are counted, few enough that a page is made at once.

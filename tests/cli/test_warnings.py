@@ -44,10 +44,10 @@ def test_check_warns_of_wide_topics_and_of_words_that_no_stored_paper_has(house:
     assert (wide["file"], wide["line"], wide["where"]) == ("monitor.yaml", 6, "topics.agents")
     assert wide["message"].startswith("matches 98% of the stored papers")
     assert (typo["line"], typo["where"]) == (10, "topics.typo")
-    assert typo["message"] == "none of the 100 papers stored has “agnets”; check the spelling"
+    assert typo["message"] == "none of the newest 100 papers has “agnets”; check the spelling"
     for said in (result.err, say("check").err):
         assert "topics.agents" in said and "“agnets”" in said
-    assert "none of the 100 papers stored has “agnets”" in say("topics", "try", "agnets").err
+    assert "none of the newest 100 papers has “agnets”" in say("topics", "try", "agnets").err
 
 
 def test_a_locked_or_broken_store_neither_fails_nor_holds_up_check(house: House, say: Say):

@@ -77,17 +77,15 @@ def test_a_join_that_is_right_is_not_listed(app: App) -> None:
     read(store, "dblp", LIFT)
     read(store, "list", replace(LIFT, raw_id="x", authors=("G. Hopper", "M. Shaw")))
     assert ids(store) == [1]
-    result = find_doubtful(app.runtime)
-    assert (result.listed, result.joins, result.unjudged) == ((), 1, 0)
+    assert find_doubtful(app.runtime) == ([], 1, 0)
     forget_texts(store)
-    result = find_doubtful(app.runtime)
-    assert (result.listed, result.joins, result.unjudged) == ((), 1, 1)
+    assert find_doubtful(app.runtime) == ([], 1, 1)
 
 
 def test_a_refused_join_is_listed_and_its_command_parts_it_for_good(app: App, house: House) -> None:
     store = app.runtime.database
     joined_by(store, LIFT, SOIL, "titles agree to 70%")
-    [one] = find_doubtful(app.runtime).listed
+    [one], _, _ = find_doubtful(app.runtime)
     assert (one.paper_id, one.doubt.judged, one.doubt.why) == (1, True, "titles agree to 70%")
     assert "titles differ" in one.doubt.reason
     command = one.command(CONFIG)
@@ -110,8 +108,7 @@ def test_a_refused_join_is_listed_and_its_command_parts_it_for_good(app: App, ho
     said = house.command("papers", "doubtful", "--config", "monitor.yaml").out
     assert command in said and "1 of 1 merges are doubtful; 0 cannot be checked" in said
     assert len(house.command(*shlex.split(command)[1:], "--json").json["papers"]) == 2
-    result = find_doubtful(app.runtime)
-    assert (result.listed, result.joins) == ((), 0)
+    assert find_doubtful(app.runtime) == ([], 0, 0)
     read(store, "list", SOIL, now=NOW + 2 * DAY)
     assert origin(store, 2).stored.paper.title == SOIL.title
     assert ids(store) == [1, 2]
@@ -128,7 +125,7 @@ def test_a_join_by_the_abstract_stands_although_abstracts_are_not_stored(
     )
     read(store, "b", other)
     assert ids(store) == [1]
-    assert find_doubtful(app.runtime).listed == ()
+    assert find_doubtful(app.runtime)[0] == []
 
 
 def test_what_a_person_has_merged_is_not_listed(app: App) -> None:
@@ -137,9 +134,9 @@ def test_what_a_person_has_merged_is_not_listed(app: App) -> None:
     read(store, "list", SOIL)
     merge(app.runtime, ["1", "2"])
     assert ids(store) == [1]
-    assert find_doubtful(app.runtime).listed == ()
+    assert find_doubtful(app.runtime)[0] == []
     split(app.runtime, "1", ["list"])
-    assert find_doubtful(app.runtime).joins == 0
+    assert find_doubtful(app.runtime)[1] == 0
 
 
 ONE, TWO = (
@@ -167,12 +164,11 @@ def test_a_join_is_judged_by_what_is_stored_of_it(
     joined_by(store, *papers, why)
     if forgotten is not None:
         forget_texts(store, forgotten)
-    result = find_doubtful(app.runtime)
-    [one] = result.listed
+    [one], joins, unjudged = find_doubtful(app.runtime)
     assert one.doubt.reason.startswith(reason)
     assert one.split == (f"list/{papers[1].raw_id}",)
     is_judged = forgotten != ""
-    assert (one.doubt.judged, result.joins, result.unjudged) == (is_judged, 1, int(not is_judged))
+    assert (one.doubt.judged, joins, unjudged) == (is_judged, 1, int(not is_judged))
 
 
 def test_all_pages_of_a_store_are_judged(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,4 +181,4 @@ def test_all_pages_of_a_store_are_judged(app: App, monkeypatch: pytest.MonkeyPat
     read(store, "a", *papers)
     read(store, "b", *papers)
     assert len(ids(store)) == 5
-    assert find_doubtful(app.runtime).joins == 5
+    assert find_doubtful(app.runtime)[1] == 5
