@@ -58,14 +58,10 @@ def _report(call: Call, app: App, id_: int) -> None:
 
 def _show(listed: Sequence[Delivery]) -> None:
     columns = ("Id", "Subscription", "Period", "Channel", "Recipient", "State", "Tries")
-    rows = [
-        (d.id, d.subscription, d.period, d.channel, _recipient(d), d.state, d.attempts)
-        for d in listed
-    ]
+    rows = []
+    for d in listed:
+        recipient = f"{d.recipient}, part {d.part + 1}" if d.part else d.recipient
+        rows.append((d.id, d.subscription, d.period, d.channel, recipient, d.state, d.attempts))
     show_table(columns, rows, "No deliveries yet.")
     for delivery in listed:
         print_error(f"delivery {delivery.id}", delivery.error)
-
-
-def _recipient(delivery: Delivery) -> str:
-    return delivery.recipient + (f", part {delivery.part + 1}" if delivery.part else "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable
+from functools import partial
 
 import typer
 
@@ -25,12 +26,7 @@ from monitor.pipeline.runtime import Runtime
 
 
 def mail_login(call: Call) -> None:
-    def say(text: str) -> None:
-        typer.echo(text, err=call.as_json)
-
-    def ask(question: str) -> str:
-        return str(typer.prompt(question, err=call.as_json))
-
+    say, ask = (partial(write, err=call.as_json) for write in (typer.echo, typer.prompt))
     with open_configured(call) as app:
         missing = log_in(app.runtime, say, ask)
     text = f"Still missing: {missing}" if missing else "The mail server accepts the login."

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from monitor.cli import GROUPS
 from tests.cli.conftest import whole
 from tests.cli.test_json import EVERY
 
@@ -52,17 +53,10 @@ def test_a_section_shows_how_the_command_is_written_and_its_options(name: str) -
 
 @pytest.mark.parametrize(("line", "shape"), [(line, shape) for line, _, shape in EVERY])
 def test_a_section_shows_every_key_of_its_json(line: str, shape: Any) -> None:
-    words = line.replace("deliveries list", "deliveries").split()
-    name = (
-        line
-        if line in SECTIONS
-        else {
-            "deliveries": "deliveries list",
-            "suppressions": "suppressions list",
-            "papers": "papers search",
-            "topics": "topics try",
-        }.get(words[0], words[0])
-    )
+    words = line.split()
+    default = GROUPS[words[0]][1] if words[0] in GROUPS else ""
+    names = (line, words[0], f"{words[0]} {default}", " ".join(words[:2]))
+    name = next(name for name in names if name in SECTIONS)
     shown = set(re.findall(r'"(\w+)"', SECTIONS[name]))
     for key in set(keys_in(shape)):
         assert key in shown or (name == "run" and key not in ("runs", "digests")), key

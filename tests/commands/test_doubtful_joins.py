@@ -172,13 +172,8 @@ def test_a_join_is_judged_by_what_is_stored_of_it(
 
 
 def test_all_pages_of_a_store_are_judged(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("monitor.cli.doubtful.PAGE", 2)
-    store = app.runtime.database
-    papers = [
-        Paper(f"{word} of larch forests", authors=("Ada Lovelace",), raw_id=word)
-        for word in ("Bark", "Roots", "Needles", "Cones", "Sap")
-    ]
-    read(store, "a", *papers)
-    read(store, "b", *papers)
-    assert len(ids(store)) == 5
-    assert find_doubtful(app.runtime)[1] == 5
+    monkeypatch.setattr("monitor.cli.doubtful.PAGE", 1)
+    for source in ("a", "b"):
+        read(app.runtime.database, source, LIFT, SOIL)
+    assert ids(app.runtime.database) == [1, 2]
+    assert find_doubtful(app.runtime) == ([], 2, 0)
