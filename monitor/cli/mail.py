@@ -26,7 +26,8 @@ from monitor.pipeline.runtime import Runtime
 
 
 def mail_login(call: Call) -> None:
-    say, ask = (partial(write, err=call.as_json) for write in (typer.echo, typer.prompt))
+    say = partial(typer.echo, err=call.as_json)
+    ask = partial(typer.prompt, err=call.as_json)
     with open_configured(call) as app:
         missing = log_in(app.runtime, say, ask)
     text = f"Still missing: {missing}" if missing else "The mail server accepts the login."
