@@ -94,7 +94,7 @@ def open_app(
         database = stack.enter_context(closing(open_store(settings.store, create=create)))
         owner = hold_owner(database)
         stack.callback(owner.release)
-        client = stack.enter_context(closing(_http_client(settings, database, clock)))
+        client = _http_client(settings, database, clock)
         templates = _templates(settings)
         synonyms = synonyms_of(settings)
         tokens = _tokens(settings.smtp, client, KeptTokens(database, clock))
@@ -145,12 +145,6 @@ class Later:
             if self._opened is None:
                 self._opened = self._open_it()
         return getattr(self._opened, name)
-
-    def close(self) -> None:
-        """Close the object, if it was ever opened."""
-        with self._opening:
-            if self._opened is not None:
-                self._opened.close()
 
 
 def _templates(settings: Settings) -> JinjaTemplates:

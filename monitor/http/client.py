@@ -58,7 +58,6 @@ from monitor.http.response import (
 )
 from monitor.http.server_memory import CONFIRMED, Memory, Wait
 
-TEMPORARY_PREFIX = "paper-monitor-"
 SAVE_DEADLINE = timedelta(hours=12)
 MAX_RESUMPTIONS = 10  # of the transfer of one file
 TIMEOUTS = {"connect": 10.0, "read": 20.0, "write": 20.0, "pool": 5.0}
@@ -90,8 +89,8 @@ class HttpClient:
         self,
         *,
         version: str,
+        gate_dir: Path,
         contact: str = "",
-        gate_dir: Path | None = None,
         memory: Memory | None = None,
         downloads: Path | None = None,
         monotonic: Callable[[], float] = time.monotonic,
@@ -103,10 +102,6 @@ class HttpClient:
         self.contact = contact
         self._downloads = downloads
         self._memory = memory or Memory()
-        self._own_gates: tempfile.TemporaryDirectory[str] | None = None
-        if gate_dir is None:
-            self._own_gates = tempfile.TemporaryDirectory(prefix=TEMPORARY_PREFIX)
-            gate_dir = Path(self._own_gates.name)
         self._gates = Gates(gate_dir, wall, sleep)
         self._monotonic = monotonic
         self._user_agent = _user_agent(version, contact)
@@ -143,9 +138,7 @@ class HttpClient:
         It has no name, so no crash leaves it behind. Raises FetchError where none can be opened.
         """
         try:
-            return cast(
-                "BinaryIO", tempfile.TemporaryFile(prefix=TEMPORARY_PREFIX, dir=self._downloads)
-            )
+            return cast("BinaryIO", tempfile.TemporaryFile(dir=self._downloads))
         except OSError as error:
             where = self._downloads or tempfile.gettempdir()
             raise FetchError(f"no file can be made in {where}: {error.strerror}") from error
@@ -200,11 +193,6 @@ class HttpClient:
         if new_address or move:
             self._memory.record_move(address, new_address)
         return answer
-
-    def close(self) -> None:
-        """Forget the gates that no other process shares."""
-        if self._own_gates:
-            self._own_gates.cleanup()
 
     def _follow_redirects(self, request: Request) -> tuple[Response, str]:
         """Return the response after all redirects, and the address of a permanent one."""

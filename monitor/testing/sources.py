@@ -145,7 +145,8 @@ class SourceContract:
     def test_a_page_is_fetched_with_its_validators(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        with http_client(tmp_path, monkeypatch) as client, _serving(self.good) as (page, etags):
+        client = http_client(tmp_path, monkeypatch)
+        with _serving(self.good) as (page, etags):
             options = self.kind.Options(url=f"{page}?verb=list&key=hush", allow_private=True)
             (listed,) = self.kind("daily", options, client, lambda: NOW).find({"etag": '"1"'})
             document = listed.load()
@@ -160,7 +161,8 @@ class SourceContract:
     def test_a_page_that_cannot_be_had_is_a_failure_of_its_document(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        with http_client(tmp_path, monkeypatch) as client, _serving(b"") as (page, _):
+        client = http_client(tmp_path, monkeypatch)
+        with _serving(b"") as (page, _):
             options = self.kind.Options(url=f"{page}?verb=gone", allow_private=True)
             (listed,) = self.kind("daily", options, client, lambda: NOW).find({})
             with pytest.raises(FetchError, match="404"):
@@ -170,16 +172,11 @@ class SourceContract:
         return range(0, len(self.good), max(1, len(self.good) // PLACES))
 
 
-@contextmanager
-def http_client(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HttpClient]:
+def http_client(folder: Path, monkeypatch: pytest.MonkeyPatch) -> HttpClient:
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
-    client = HttpClient(version="1", gate_dir=folder / "gates")
-    try:
-        yield client
-    finally:
-        client.close()
+    return HttpClient(version="1", gate_dir=folder / "gates")
 
 
 @contextmanager

@@ -47,12 +47,13 @@ Open = Callable[[OAuthSettings], Tokens]
 
 
 @pytest.fixture
-def opened(hands: SimpleNamespace) -> Open:
-    return opener(Kept(), hands)
+def opened(hands: SimpleNamespace, tmp_path: Path) -> Open:
+    return opener(Kept(), hands, tmp_path)
 
 
-def opener(kept: Kept, hands: SimpleNamespace) -> Open:
-    post = partial(HttpClient(version="1").post_form, allow_private=True)
+def opener(kept: Kept, hands: SimpleNamespace, folder: Path) -> Open:
+    client = HttpClient(version="1", gate_dir=folder / "gates")
+    post = partial(client.post_form, allow_private=True)
     return lambda account: Tokens(account, MAILBOX, post, kept, lambda: hands.now)
 
 
@@ -243,7 +244,7 @@ def test_a_rotated_refresh_token_is_used_by_the_next_process_until_another_is_co
 
 
 def test_a_refresh_token_that_another_process_replaced_meanwhile_is_read_again(
-    endpoint: TokenServer, hands: SimpleNamespace
+    endpoint: TokenServer, hands: SimpleNamespace, tmp_path: Path
 ) -> None:
     grant = delegated(endpoint)
 
@@ -254,7 +255,7 @@ def test_a_refresh_token_that_another_process_replaced_meanwhile_is_read_again(
             return found
 
     endpoint.refresh_tokens = {"refresh-token-9"}
-    assert opener(Late(), hands)(grant).token() == "access-token-1"
+    assert opener(Late(), hands, tmp_path)(grant).token() == "access-token-1"
 
 
 def test_a_service_account_signs_for_the_mailbox(

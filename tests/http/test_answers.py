@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -31,11 +31,11 @@ def test_an_answer_comes_with_its_content_type_and_validators(site: Site) -> Non
     ],
 )
 def test_the_user_agent_names_version_and_contact(
-    web: MisbehavingServer, contact: str, agent: str
+    web: MisbehavingServer, tmp_path: Path, contact: str, agent: str
 ) -> None:
     web.answers("/")
-    with closing(HttpClient(version="1", contact=contact)) as door:
-        door.get(web.url("/"), allow_private=True)
+    door = HttpClient(version="1", contact=contact, gate_dir=tmp_path)
+    door.get(web.url("/"), allow_private=True)
     assert web.requests[0].headers["user-agent"] == agent
     assert "x-evil" not in web.requests[0].headers
 

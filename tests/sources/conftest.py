@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -16,9 +15,8 @@ from tests.sources.scenario import NOW
 
 
 @pytest.fixture
-def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HttpClient]:
-    with http_client(tmp_path, monkeypatch) as door:
-        yield door
+def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HttpClient:
+    return http_client(tmp_path, monkeypatch)
 
 
 class Service:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -199,10 +198,10 @@ def test_a_file_beyond_the_cap_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     ],
 )
 def test_F16_services_that_ask_for_an_address_of_mail_get_one_or_nothing(
-    contact: str, mail: str
+    tmp_path: Path, contact: str, mail: str
 ) -> None:
-    with closing(HttpClient(version="1", contact=contact)) as door:
-        assert Feed("x", SourceOptions(path="x"), door, lambda: NOW).contact == mail
+    door = HttpClient(version="1", contact=contact, gate_dir=tmp_path)
+    assert Feed("x", SourceOptions(path="x"), door, lambda: NOW).contact == mail
 
 
 def test_a_url_source_without_a_door_is_a_failure() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -319,15 +319,16 @@ def test_settings_that_make_no_sense_are_refused(
 )
 @pytest.mark.parametrize("contact", ["ops@example.org", ""])
 def test_services_that_want_an_address_receive_the_contact(
-    web: MisbehavingServer, kind: type[Source], name: str, contact: str
+    web: MisbehavingServer, tmp_path: Path, kind: type[Source], name: str, contact: str
 ) -> None:
     web.decides("*", lambda _: Answer(500))
-    with closing(HttpClient(version="1", contact=contact)) as door, pytest.raises(FetchError):
-        loaded(Service(web, door).open(kind, query="x"), {})
+    service = Service(web, HttpClient(version="1", contact=contact, gate_dir=tmp_path))
+    with pytest.raises(FetchError):
+        loaded(service.open(kind, query="x"), {})
     assert query(web.requests[0]).get(name, "") == contact
     if kind is PubMed:
-        with closing(HttpClient(version="1", contact=contact)) as door, pytest.raises(FetchError):
-            loaded(Service(web, door).open(kind, query="x", email="me@example.org"), {})
+        with pytest.raises(FetchError):
+            loaded(service.open(kind, query="x", email="me@example.org"), {})
         assert query(web.requests[1])["email"] == "me@example.org"
 
 
