@@ -70,7 +70,7 @@ def _excerpt(abstract: str, reasons: tuple[MatchReason, ...]) -> Passage:
     pairs = zip(alone, words, strict=True)
     values = [value + min(hits, 2) if value > 0 else value for value, hits in pairs]
     if max(values, default=0.0) <= 0:
-        return _cut(abstract, places, _best_window(abstract, places), EXCERPT_LIMIT)
+        return _cut(abstract, places, _best_window(abstract, places, bounds), EXCERPT_LIMIT)
     first = values.index(max(values))
     second = _second(first, values, words)
     if second is None:
@@ -135,13 +135,10 @@ def _places(field: str, length: int, reasons: Sequence[MatchReason]) -> tuple[Sp
     return tuple(merged)
 
 
-def _best_window(text: str, places: Sequence[Span]) -> Span:
-    bounds = sentences(text)
-    if not bounds:
-        return (0, 0)
+def _best_window(text: str, places: Sequence[Span], bounds: Sequence[Span]) -> Span:
     pairs = zip(bounds, bounds[1:] or bounds, strict=False)
     windows = [(first[0], second[1]) for first, second in pairs]
-    return max(windows, key=lambda window: len(_words_in(text, places, window)))
+    return max(windows, key=lambda span: len(_words_in(text, places, span)), default=(0, 0))
 
 
 def _words_in(text: str, places: Sequence[Span], window: Span) -> set[str]:

@@ -58,11 +58,6 @@ def web_url(url: str) -> str:
     return url if parts.scheme in ("http", "https") and parts.hostname else ""
 
 
-def paper_link(entry: DigestPaper) -> Link:
-    """Return where the title of a paper leads: to the paper, or to a search for its title."""
-    return title_link(entry.paper, entry.search)
-
-
 def title_link(paper: Paper, search: str) -> Link:
     """Return a link to a paper, or to a search for its title on the site named `search`."""
     title = paper.title

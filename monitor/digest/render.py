@@ -322,7 +322,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "found": wording.matched_topics,
     "headline": headline,
     "lines": _lines,
-    "link": links.paper_link,
+    "link": lambda entry: links.title_link(entry.paper, entry.search),
     "links": links.more_links,
     "moment": wording.format_moment,
     "name": about.name_digest,

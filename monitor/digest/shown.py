@@ -67,8 +67,10 @@ _shown_abstract = lru_cache(512)(_shown.__wrapped__)
 @lru_cache(512)
 def formulas_of(title: str, abstract: str) -> tuple[Formula, ...]:
     """Return the formulas of a paper that more than one sign stands for in the text shown."""
-    formulas = find_formulas(clean(f"{title[:MAX_TITLE_LENGTH]} {abstract[:MAX_ABSTRACT_LENGTH]}"))
-    return tuple(Formula(text, tex) for text, tex in formulas if len(text) > 1)
+    text = clean(f"{title[:MAX_TITLE_LENGTH]} {abstract[:MAX_ABSTRACT_LENGTH]}")
+    sources = dict.fromkeys(source for _, source in _split(text) if source)
+    formulas = (Formula(_formula(source), source) for source in sources)
+    return tuple(formula for formula in formulas if len(formula.text) > 1)
 
 
 # ── LaTeX as readable Unicode: `$x^2 \leq \beta$` is `x² ≤ β` ──────────────────────
@@ -102,12 +104,6 @@ def to_readable_text(text: str) -> str:
     if not _SIGNS.search(text):
         return text
     return "".join(_prose(prose) + _formula(formula) for prose, formula in _split(text))
-
-
-def find_formulas(text: str) -> list[tuple[str, str]]:
-    """Return the formulas of `text`, each as readable Unicode and in LaTeX."""
-    formulas = dict.fromkeys(formula for _, formula in _split(text) if formula)
-    return [(_formula(formula), formula) for formula in formulas]
 
 
 def _split(text: str) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ from markupsafe import Markup
 from msgspec import structs
 
 from monitor.digest.render import JinjaTemplates, put_formulas, to_mathml
-from monitor.digest.shown import find_formulas, to_readable_text
+from monitor.digest.shown import formulas_of, to_readable_text
 from monitor.model import Formula
 from tests.digest.samples import PAPER, digest, entry_of
 
@@ -96,7 +96,7 @@ MATHS = structs.replace(
 
 def test_formulas_are_found_with_their_source() -> None:
     text = r"Costs $5 and $10; $O(n^2)$, \(x_i\), $n$."
-    assert find_formulas(text) == [("O(n²)", "O(n^2)"), ("xᵢ", "x_i"), ("n", "n")]
+    assert formulas_of(text, "") == (BOUND, Formula("xᵢ", "x_i"))
     assert to_readable_text(text) == "Costs $5 and $10; O(n²), xᵢ, n."
 
 

@@ -208,7 +208,7 @@ TITLE = "Agents & “plans” for 100% of café robots"
 
 
 def link_of(paper: Paper, search: str = "") -> tuple[str, str]:
-    found = links.paper_link(structs.replace(entry_of(paper), search=search))
+    found = links.title_link(entry_of(paper).paper, search)
     return found.url, found.search
 
 

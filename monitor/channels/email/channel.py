@@ -65,7 +65,7 @@ class Mailbox:
         if not at or not _LOCAL_PART.fullmatch(local):
             raise ValueError(f"{address!r} is not an e-mail address")
         try:
-            return cls(local, _a_labels(domain))
+            return cls(local, idna.encode(domain, uts46=True).decode("ascii"))
         except idna.IDNAError as error:
             raise ValueError(f"{address!r} has no valid domain: {error}") from error
 
@@ -76,12 +76,6 @@ class Mailbox:
 
     def __str__(self) -> str:
         return f"{self.local}@{self.domain}"
-
-
-@lru_cache(maxsize=4096)
-def _a_labels(domain: str) -> str:
-    """Return a domain in A-labels; many recipients share one. Raises idna.IDNAError."""
-    return idna.encode(domain, uts46=True).decode("ascii")
 
 
 def message_id(token: str, sender: str) -> str:

@@ -37,16 +37,11 @@ _SILENT = logging.getLogger("monitor.channels.slack.socket_mode.sdk")
 _SILENT.setLevel(logging.CRITICAL + 1)
 
 
-def check(app_token: str, base_url: str) -> str:
-    """Ask for an address to connect to, and return the problem, or "".
+def ask_for_address(app_token: str, base_url: str) -> tuple[str, str]:
+    """Return an address to connect to, and the problem where there is none.
 
     No connection is made: Slack would send it answers that the service waits for.
     """
-    return _ask_for_address(app_token, base_url)[1]
-
-
-def _ask_for_address(app_token: str, base_url: str) -> tuple[str, str]:
-    """Return an address to connect to, and the problem where there is none."""
     answer = send_request(f"{base_url}apps.connections.open", app_token, body={})
     if isinstance(answer, Outcome):
         return "", answer.error
@@ -67,7 +62,7 @@ class _Client(SocketModeClient):
 
     def issue_new_wss_url(self) -> str:
         """Ask without the SDK, which would follow a redirect with the token, and sleep."""
-        address, problem = _ask_for_address(self.app_token, self._base_url)
+        address, problem = ask_for_address(self.app_token, self._base_url)
         if problem:
             raise SlackClientError(problem)
         return address
