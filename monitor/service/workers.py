@@ -95,6 +95,7 @@ class Worker(Running):
     async def _take_jobs(self, app: App, queue: Queue, woken: asyncio.Task[bool]) -> None:
         """Take jobs until asked to stop or the connection is lost; then end those under way."""
         import procrastinate
+        from procrastinate.worker import Worker as Taker
 
         connector = procrastinate.PsycopgConnector(
             conninfo=address_of(app.runtime.database), min_size=1, max_size=2, timeout=10
@@ -102,7 +103,23 @@ class Worker(Running):
         jobs = procrastinate.App(connector=connector)
         for step in Step:
             jobs.task(name=step)(partial(self._do, app, queue, step))
-        takers = self._takers(app, jobs)
+        queues = {READ_QUEUE: READERS, CPU_QUEUE: 1}
+        queues |= {queue_name(Task(Step.DELIVER, group)): 1 for group in app.runtime.outage_groups}
+        takers = [
+            Taker(
+                jobs,
+                queues=[name],
+                concurrency=at_once,
+                name=name,
+                install_signal_handlers=False,
+                delete_jobs="always",
+                stalled_worker_timeout=DEAD_AFTER,
+                # Listening would take a connection for each queue of each machine.
+                listen_notify=False,
+                fetch_job_polling_interval=min(POLL, self.tick.total_seconds()),
+            )
+            for name, at_once in queues.items()
+        ]
         ended = asyncio.Event()
         async with jobs.open_async():
             at_work = [asyncio.create_task(taker.run()) for taker in takers]
@@ -119,28 +136,6 @@ class Worker(Running):
             for fault in await asyncio.gather(*at_work, return_exceptions=True):
                 if isinstance(fault, Exception):
                     self._outages.record_failure(QUEUE, StoreError(str(fault)))
-
-    def _takers(self, app: App, jobs: procrastinate.App) -> list[Any]:
-        """Return what takes the jobs of each queue: workers of Procrastinate."""
-        from procrastinate.worker import Worker as Taker
-
-        queues = {READ_QUEUE: READERS, CPU_QUEUE: 1}
-        queues |= {queue_name(Task(Step.DELIVER, group)): 1 for group in app.runtime.outage_groups}
-        return [
-            Taker(
-                jobs,
-                queues=[name],
-                concurrency=at_once,
-                name=name,
-                install_signal_handlers=False,
-                delete_jobs="always",
-                stalled_worker_timeout=DEAD_AFTER,
-                # Listening would take a connection for each queue of each machine.
-                listen_notify=False,
-                fetch_job_polling_interval=min(POLL, self.tick.total_seconds()),
-            )
-            for name, at_once in queues.items()
-        ]
 
     def _do(self, app: App, queue: Queue, step: Step, what: str) -> None:
         """Do a job. The same one may not come for hours: the watch notes when a store is back."""
