@@ -39,7 +39,8 @@ PROXY_SECRET = "a secret of the proxy"
 ADA, BOB, CAROL = "ada@example.org", "bob@example.org", "carol@example.org"
 # What only an answer to a login may contain.
 PRIVATE = (ADA, BOB, CAROL, AGENTS[0], BANDITS[0], FOLDING[0], "language AND agent")
-DIGEST = "{subscription}/{period}"
+DIGEST, FORMATS = "{subscription}/{period}", ("bib", "ris", "csv", "json")
+LINK = "/r/{token}/{paper}/{direction}"
 
 ANYONE, READER, OPERATOR, NEVER = 0, 1, 2, 3
 
@@ -48,15 +49,9 @@ ADDRESSES: dict[str, tuple[int, str]] = {
     "/": (READER, "/"),
     "/status": (OPERATOR, "/status"),
     "/healthz": (ANYONE, "/healthz"),
-    **{f"/papers.{end}": (READER, f"/papers.{end}") for end in ("bib", "ris", "csv", "json")},
-    **{
-        f"/papers/{{id}}.{end}": (READER, f"/papers/1.{end}")
-        for end in ("bib", "ris", "csv", "json")
-    },
-    **{
-        f"/digests/{DIGEST}.{end}": (READER, f"/digests/lab/{{period}}.{end}")
-        for end in ("bib", "ris", "csv", "json")
-    },
+    **{f"/papers.{end}": (READER, f"/papers.{end}") for end in FORMATS},
+    **{f"/papers/{{id}}.{end}": (READER, f"/papers/1.{end}") for end in FORMATS},
+    **{f"/digests/{DIGEST}.{end}": (READER, f"/digests/lab/{{period}}.{end}") for end in FORMATS},
     "/feed/topic/{name}.atom": (READER, "/feed/topic/agents.atom"),
     "/feed/{name}.atom": (READER, "/feed/lab.atom"),
     "/metrics": (OPERATOR, "/metrics"),
@@ -75,7 +70,7 @@ ADDRESSES: dict[str, tuple[int, str]] = {
     "/login": (ANYONE, "/login"),
     "/u/{token}": (ANYONE, "/u/{stop}"),
     "/v/{token}": (ANYONE, "/v/{view}"),
-    "/r/{token}/{paper}/{direction}": (ANYONE, "/r/{rate}/1/more"),
+    LINK: (ANYONE, "/r/{rate}/1/more"),
     "/api/v1/status": (OPERATOR, "/api/v1/status"),
     "/api/v1/papers": (READER, "/api/v1/papers?q=agent"),
     "/api/v1/papers/rated": (OPERATOR, "/api/v1/papers/rated"),
@@ -113,35 +108,19 @@ class Form:
     is_signed: bool = False
 
 
+DOWN = {"verdict": "down"}
 FORMS = (
     Form("/deliveries/{id}/settle", OPERATOR, "/deliveries/{unknown}/settle", {"fate": "sent"}),
     Form("/deliveries/{id}/retry", OPERATOR, "/deliveries/{failed}/retry", {}),
     Form("/deliveries/suppress", OPERATOR, "/deliveries/suppress", {"recipient": BOB}),
     Form("/deliveries/lift", OPERATOR, "/deliveries/lift", {"recipient": BOB}),
-    Form(
-        "/papers/{id}/rate",
-        READER,
-        "/papers/1/rate",
-        {"subscription": "lab", "verdict": "up"},
-    ),
+    Form("/papers/{id}/rate", READER, "/papers/1/rate", DOWN | {"subscription": "lab"}),
     Form("/papers/{id}/merge", OPERATOR, "/papers/2/merge", {"other": "3"}),
     Form("/papers/{id}/split", OPERATOR, "/papers/2/split", {"record": "{record}"}),
     Form("/u/{token}", ANYONE, "/u/{stop}", {"wish": "stop"}, is_signed=True),
     Form("/u/{token}", NEVER, "/u/{rate}", {"wish": "stop"}, is_signed=True),
-    Form(
-        "/r/{token}/{paper}/{direction}",
-        ANYONE,
-        "/r/{rate}/1/less",
-        {"verdict": "down"},
-        is_signed=True,
-    ),
-    Form(
-        "/r/{token}/{paper}/{direction}",
-        NEVER,
-        "/r/{stop}/1/less",
-        {"verdict": "down"},
-        is_signed=True,
-    ),
+    Form(LINK, ANYONE, "/r/{rate}/1/less", DOWN, is_signed=True),
+    Form(LINK, NEVER, "/r/{stop}/1/less", DOWN, is_signed=True),
     Form("/slack/actions", NEVER, "/slack/actions", {"payload": "{}"}, is_signed=True),
     Form("/zone", READER, "/zone", {"zone": "Asia/Tokyo"}),
     Form("/login", ANYONE, "/login", {"token": "{login}"}),
@@ -188,8 +167,9 @@ class Reply:
 
 @dataclass
 class Count:
-    """How the requests of one attack were answered; `faults` names those answered wrongly."""
+    """How the requests of `visitors` were answered; `faults` names those answered wrongly."""
 
+    visitors: tuple[Visitor, ...]
     answered: int = 0
     refused: int = 0
     changed: int = 0
@@ -310,6 +290,7 @@ class Site:
         site, foreign = "Sec-Fetch-Site", {"Origin": "https://evil.example"}
         other_port = f"{scheme}://{host.partition(':')[0]}:9"
         right = {"Authorization": f"Bearer {self.token or 'a guess'}"}
+        wrong = {"Authorization": "Bearer a guess"} | (self.proxied() if self.is_public else {})
         basic = {"Authorization": "Basic YWRhOnNlY3JldA=="}
         return (
             Kind("own page", {site: "same-origin", "Origin": self.own}, is_own_page=True),
@@ -324,12 +305,7 @@ class Site:
             Kind("typed address", {"Origin": self.own, site: "none"}),
             Kind("own Origin, cross-site", {"Origin": self.own, site: "cross-site"}),
             Kind("another site, Basic", foreign | {site: "cross-site"} | basic),
-            Kind(
-                "another site, wrong token",
-                foreign
-                | {"Authorization": "Bearer a guess"}
-                | (self.proxied() if self.is_public else {}),
-            ),
+            Kind("another site, wrong token", foreign | wrong),
             Kind("another site, right token", foreign | right, has_token=self.is_public),
         )
 
@@ -346,8 +322,7 @@ def served(folder: Path, *, is_public: bool) -> Iterator[Site]:
             house.settings["public_url"] = PUBLIC
         house.add("1.txt", AGENTS, BANDITS, FOLDING)
         house.run()
-        house.clock.move(days=1)
-        house.run()
+        house.next_morning()
     web: dict[str, Any] = {}
     if is_public:
         house.settings["slack"] = {"token": "xoxb-test", "signing_secret": "a secret of Slack's"}
@@ -397,40 +372,22 @@ def addresses(site: Site) -> list[tuple[int, str]]:
     return [(least, site.fill(one)) for least, one in (*ADDRESSES.values(), *MORE_ADDRESSES)]
 
 
-def open_addresses(site: Site) -> Count:
+def open_addresses(site: Site, count: Count) -> None:
     """Open each address in each role, by GET and HEAD."""
-    count = Count()
-    visitors = _all_visitors(site)
-    before = rows(site.app)
-    for visitor in visitors:
+    by_token = Visitor("operator by token", OPERATOR, {"Authorization": f"Bearer {TOKEN}"})
+    for visitor in (*count.visitors, by_token) if site.is_public else count.visitors:
         for least, address in addresses(site):
             for method in ("GET", "HEAD"):
                 reply = site.ask(method, address, visitor.headers)
                 allowed = visitor.role >= least
                 count.add(f"{visitor.name}: {method} {address}", reply, is_allowed=allowed)
-                others = _others_shown(visitor, address, reply)
-                count.faults += [f"{visitor.name} sees {one} on {address}" for one in others]
-    count.changed += rows(site.app) != before
-    return count
+                if visitor.role != OPERATOR and not reply.is_refused:
+                    others = [name for name in (ADA, CAROL, "faculty") if name in reply.text]
+                    count.faults += [f"{visitor.name} sees {name} on {address}" for name in others]
 
 
-def _all_visitors(site: Site) -> tuple[Visitor, ...]:
-    if not site.is_public:
-        return site.visitors()
-    by_token = Visitor("operator by token", OPERATOR, {"Authorization": f"Bearer {TOKEN}"})
-    return (*site.visitors(), by_token)
-
-
-def _others_shown(visitor: Visitor, address: str, reply: Reply) -> list[str]:
-    """Return the addresses of others that a page shows; operators may see all."""
-    if visitor.role == OPERATOR or reply.is_refused:
-        return []
-    return [one for one in (ADA, CAROL, "faculty") if one in reply.text]
-
-
-def send_forms(site: Site) -> Count:
+def send_forms(site: Site, count: Count) -> None:
     """Send each form in each role and kind; those to be refused first, and look at the store."""
-    count = Count()
     for kind in site.kinds():
         for visitor in site.visitors():
             requests = [(form, _may_send(visitor, kind, form)) for form in FORMS]
@@ -444,7 +401,6 @@ def send_forms(site: Site) -> Count:
                 if not is_allowed and rows(site.app) != before:
                     count.changed += 1
                     count.faults.append(f"{visitor.name}, {kind.name}: a form changed the store")
-    return count
 
 
 def _may_send(visitor: Visitor, kind: Kind, form: Form) -> bool:
@@ -486,11 +442,9 @@ def hosts(site: Site) -> tuple[tuple[str, bool], ...]:
     )
 
 
-def ask_for_hosts(site: Site) -> Count:
+def ask_for_hosts(site: Site, count: Count) -> None:
     """Open each address under each name, without a login and as the operator."""
-    count = Count()
-    first, *_, by_cookie = site.visitors()
-    before = rows(site.app)
+    first, *_, by_cookie = count.visitors
     for host, is_ours in hosts(site):
         for visitor in (first, by_cookie):
             for least, address in addresses(site):
@@ -499,8 +453,6 @@ def ask_for_hosts(site: Site) -> Count:
                 count.add(name, reply, is_allowed=is_ours and visitor.role >= least)
                 if not is_ours and reply.status not in (400, 421):
                     count.faults.append(f"{name}: {reply.status}")
-    count.changed += rows(site.app) != before
-    return count
 
 
 FORWARDED = {
@@ -528,13 +480,11 @@ IGNORED = {
 ANOTHER_PEER = "127.0.0.2"
 
 
-def send_headers_of_proxies(site: Site) -> Count:
+def send_headers_of_proxies(site: Site, count: Count) -> None:
     """Open each address with each header: through the proxy, and from two that are no proxies.
 
     One has another address than the proxy, the other the same address and no secret.
     """
-    count = Count()
-    before = rows(site.app)
     secret = {"X-Proxy-Secret": PROXY_SECRET}
     names = {**FORWARDED, **({"Remote-User": ADA} if site.is_public else {})}
     for name, value in names.items():
@@ -555,8 +505,6 @@ def send_headers_of_proxies(site: Site) -> Count:
         for least, address in addresses(site):
             reply = site.ask("GET", address, {name: value})
             count.add(f"{name}: GET {address}", reply, is_allowed=least == ANYONE)
-    count.changed += rows(site.app) != before
-    return count
 
 
 def spellings(path: str, host: str) -> tuple[str, ...]:
@@ -635,26 +583,18 @@ SPELLED = (
 )
 
 
-def spell_differently(site: Site) -> Count:
+def spell_differently(site: Site, count: Count) -> None:
     """Ask for pages that need a login by other spellings, methods and heads, without one."""
-    count = Count()
-    before = rows(site.app)
     for path in map(site.fill, SPELLED):
-        heads = [
-            *(
-                f"GET {one} HTTP/1.1\r\nHost: {site.host}\r\n\r\n"
-                for one in spellings(path, site.host)
-            ),
-            *(f"{one} {path} HTTP/1.1\r\nHost: {site.host}\r\n\r\n" for one in METHODS),
-            *(one.replace("{host}", site.host).replace("{path}", path) for one in HEADS),
-        ]
-        for head in heads:
+        starts = [f"GET {spelling}" for spelling in spellings(path, site.host)]
+        starts += [f"{method} {path}" for method in METHODS]
+        usual = (f"{start} HTTP/1.1\r\nHost: {{host}}\r\n\r\n" for start in starts)
+        for unfilled in (*usual, *HEADS):
+            head = unfilled.replace("{host}", site.host).replace("{path}", path)
             reply = site.send_raw(f"{head[:-2]}Connection: close\r\n\r\n")
             # Without its last slash, it may be the path of another page.
             to_own = reply.headers.get("location", "").startswith(f"{site.own}/")
             count.add(repr(head), reply, is_allowed=reply.status == 307 and to_own)
-    count.changed += rows(site.app) != before
-    return count
 
 
 ATTACKS = {
@@ -667,7 +607,14 @@ ATTACKS = {
 
 
 def play(site: Site) -> dict[str, Count]:
-    return {name: attack(site) for name, attack in ATTACKS.items()}
+    """Return the count of each attack. Forms may change what they are allowed to."""
+    counts = {}
+    for name, attack in ATTACKS.items():
+        counts[name] = Count(site.visitors())
+        before = rows(site.app)
+        attack(site, counts[name])
+        counts[name].changed += attack is not send_forms and rows(site.app) != before
+    return counts
 
 
 def table(counts: Mapping[str, Mapping[str, Count]]) -> str:
@@ -678,13 +625,8 @@ def table(counts: Mapping[str, Mapping[str, Count]]) -> str:
     ]
     for site, of_site in counts.items():
         for attack, count in of_site.items():
-            numbers = (
-                count.answered + count.refused,
-                count.answered,
-                count.refused,
-                len(count.faults),
-                count.changed,
-            )
+            requests, faults = count.answered + count.refused, len(count.faults)
+            numbers = (requests, count.answered, count.refused, faults, count.changed)
             lines.append(f"| {attack} | {site} | {' | '.join(f'{n:,}' for n in numbers)} |")
     return "\n".join(lines)
 
