@@ -24,7 +24,7 @@ from tests.house import AGENTS, BANDITS, FOLDING, House
 from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext
+    from playwright.sync_api import Browser, Page
 
 PUBLIC = "https://papers.example.org"
 TOKEN = "an operator's own token"
@@ -116,16 +116,13 @@ def listening_on(address: str) -> WebSettings:
     return WebSettings.model_validate({"listen": address}, context=context)
 
 
-def session_of(client: httpx.Client) -> list[Any]:
-    """Return the cookie of a client that is logged in, as a browser takes it."""
-    [(name, value)] = client.cookies.items()
-    return [{"name": name, "value": value, "url": str(client.base_url)}]
-
-
 @contextmanager
-def context_of(browser: Browser, **options: Any) -> Iterator[BrowserContext]:
-    """Open a browser of its own, with the time that tests have."""
-    context = browser.new_context(**options)
+def page_of(browser: Browser, client: httpx.Client | None = None, **options: Any) -> Iterator[Page]:
+    """Open a page in a browser of its own, with the session of a client."""
+    base = {"base_url": str(client.base_url)} if client else {}
+    context = browser.new_context(**base, **options)
     context.set_default_timeout(PATIENCE * 1000)
-    yield context
+    for name, value in client.cookies.items() if client else ():
+        context.add_cookies([{"name": name, "value": value, "url": base["base_url"]}])
+    yield context.new_page()
     context.close()

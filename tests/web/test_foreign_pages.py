@@ -16,7 +16,7 @@ from tests.house import House
 from tests.patience import wait
 from tests.servers.nginx import nginx
 from tests.servers.web import MisbehavingServer
-from tests.web.conftest import closed_pages, context_of, free_port, pages, session_of, suppressed
+from tests.web.conftest import closed_pages, free_port, page_of, pages, suppressed
 from tests.web.test_pages import rows
 
 # Seconds; the machine may be busy.
@@ -25,17 +25,15 @@ VICTIM = "victim@example.org"
 ADA, PASSWORD = "ada@example.org", "a password of hers"
 FIELDS = f'<input name="recipient" value="{VICTIM}"><button>Win a prize</button>'
 # Pages that post the form; each has a button, or posts it when it is loaded.
+FORM = f'<form method="post" action="{{url}}">{FIELDS}</form>'
 FOREIGN_PAGES = {
-    "form": '<form method="post" action="{url}">{fields}</form>',
-    "form without a referrer": '<meta name="referrer" content="no-referrer">'
-    '<form method="post" action="{url}">{fields}</form>',
-    "multipart": '<form method="post" action="{url}" enctype="multipart/form-data">{fields}</form>',
-    "plain text": '<form method="post" action="{url}" enctype="text/plain">{fields}</form>',
-    "new window": '<form method="post" action="{url}" target="_blank">{fields}</form>',
-    "frame": '<iframe name="hidden"></iframe>'
-    '<form method="post" action="{url}" target="hidden">{fields}</form>',
-    "sandbox": '<iframe sandbox="allow-forms allow-scripts" srcdoc=\''
-    '<form method="post" action="{url}">{fields}</form>'
+    "form": FORM,
+    "form without a referrer": f'<meta name="referrer" content="no-referrer">{FORM}',
+    "multipart": FORM.replace("action", 'enctype="multipart/form-data" action'),
+    "plain text": FORM.replace("action", 'enctype="text/plain" action'),
+    "new window": FORM.replace("action", 'target="_blank" action'),
+    "frame": FORM.replace("action", 'target="hidden" action') + '<iframe name="hidden"></iframe>',
+    "sandbox": f'<iframe sandbox="allow-forms allow-scripts" srcdoc=\'{FORM}'
     "<script>document.forms[0].submit()</script>'></iframe>",
     "fetch": "<button onclick=\"fetch('{url}', {{method: 'POST', mode: 'no-cors', "
     "credentials: 'include', body: new URLSearchParams({{recipient: '" + VICTIM + "'}})}})\">"
@@ -49,7 +47,7 @@ WITH_PASSWORD = ("form", "form without a referrer", "multipart", "plain text", "
 
 def post_from(page: Page, web: MisbehavingServer, host: str, kind: str, url: str) -> int:
     """Let a foreign page post its form, and return the status with which it was refused."""
-    form = FOREIGN_PAGES[kind].format(url=url, fields=FIELDS)
+    form = FOREIGN_PAGES[kind].format(url=url)
     html = f"<!doctype html><title>A prize</title>{form}"
     web.answers("/prize", body=html.encode(), headers={"Content-Type": "text/html"})
     path = urlsplit(url).path
@@ -59,15 +57,6 @@ def post_from(page: Page, web: MisbehavingServer, host: str, kind: str, url: str
             page.get_by_role("button", name="Win a prize").click()
         wait(lambda: any(line.get("path") == path for line in logged), ANSWERED_WITHIN)
     return next(int(line["status"]) for line in logged if line.get("path") == path)
-
-
-def stop_on_own_page(page: Page, base: str) -> None:
-    """Send the same form from the page that has it."""
-    page.goto(f"{base}/deliveries")
-    form = page.locator('form[action="/deliveries/suppress"]')
-    form.locator('[name="recipient"]').fill(VICTIM)
-    form.get_by_role("button").click()
-    expect(page.get_by_text(VICTIM).first).to_be_visible()
 
 
 @pytest.fixture(scope="module")
@@ -85,13 +74,9 @@ def test_a_page_on_another_port_of_this_machine_changes_nothing(
     """Cookies of a host go to all of its ports, and SameSite does not tell ports apart."""
     app, client = local
     base = f"http://127.0.0.1:{client.base_url.port}"
-    with context_of(browser) as context:
-        context.add_cookies(session_of(client))
+    with page_of(browser, client) as page:
         before = rows(app)
-        status = post_from(
-            context.new_page(), web, "127.0.0.1", kind, f"{base}/deliveries/suppress"
-        )
-        assert status == 403
+        assert post_from(page, web, "127.0.0.1", kind, f"{base}/deliveries/suppress") == 403
         assert rows(app) == before
 
 
@@ -100,15 +85,18 @@ def test_a_page_of_another_site_cannot_use_the_password_that_a_browser_keeps(
     browser: Browser, house: House, web: MisbehavingServer, kind: str
 ):
     """A browser sends `Authorization: Basic` with each request, whatever page makes it."""
-    with basic_auth(house) as (app, base), context_of(browser, http_credentials=LOGIN) as context:
-        page = context.new_page()
+    with basic_auth(house) as (app, base), page_of(browser, http_credentials=LOGIN) as page:
         page.goto(f"{base}/deliveries")
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         before = rows(app)
-        status = post_from(page, web, "evil.localhost", kind, f"{base}/deliveries/suppress")
-        assert status == 403
+        assert post_from(page, web, "evil.localhost", kind, f"{base}/deliveries/suppress") == 403
         assert rows(app) == before
-        stop_on_own_page(page, base)
+        # The same form from the page that has it.
+        page.goto(f"{base}/deliveries")
+        form = page.locator('form[action="/deliveries/suppress"]')
+        form.locator('[name="recipient"]').fill(VICTIM)
+        form.get_by_role("button").click()
+        expect(page.get_by_text(VICTIM).first).to_be_visible()
         assert len(suppressed(app)) == 1
 
 
