@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import csv
-import email
-import email.policy
 import io
-from email.message import EmailMessage
 
 import feedparser
 import httpx
 import pytest
 import sqlalchemy as sa
-from prometheus_client.parser import text_string_to_metric_families
 from structlog.testing import capture_logs
 
 from monitor.commands import paper_search
@@ -21,6 +17,7 @@ from monitor.web.pages import exports
 from tests.house import AGENTS, BANDITS, FOLDING, House
 from tests.servers.smtp import ScriptedSmtp
 from tests.web.conftest import PROXY, TOKEN, links, pages, public_pages
+from tests.web.test_reader_links import parsed
 
 OPERATOR = {"Authorization": f"Bearer {TOKEN}"}
 FEED = "/feed/topic/agents.atom"
@@ -36,21 +33,14 @@ def titles(answer: httpx.Response) -> list[str]:
     return [entry.title for entry in feedparser.parse(answer.content).entries]
 
 
-def test_prometheus_reads_metrics(asked: httpx.Client) -> None:
-    answer = asked.get("/metrics")
-    assert answer.headers["content-type"].startswith("text/plain; version=")
-    found = {one.name: one.samples for one in text_string_to_metric_families(answer.text)}
-    assert found["paper_monitor_papers"][0].value == 3
-
-
 def test_the_feed_of_a_topic_and_of_a_subscription(asked: httpx.Client) -> None:
     of_topic = asked.get(feed_of(asked, "/topics/agents"))
     assert of_topic.headers["content-type"] == "application/atom+xml; charset=utf-8"
     assert titles(of_topic) == [AGENTS[0]]
     assert titles(asked.get(feed_of(asked, "/digests"))) == [AGENTS[0]]
-    parsed = feedparser.parse(of_topic.content)
-    assert not parsed.bozo
-    address = parsed.feed.links[0].href
+    read = feedparser.parse(of_topic.content)
+    assert not read.bozo
+    address = read.feed.links[0].href
     assert "/feed/topic/agents.atom?token=" in address
     # A feed reader has no cookie, also on the same machine.
     assert titles(httpx.get(address)) == [AGENTS[0]]
@@ -71,13 +61,10 @@ def test_a_paper_without_a_link_leads_from_a_feed_where_it_leads_from_a_mail(
     newest = feedparser.parse(feed.content).entries[0]
     assert newest.title == "Agents of Language"
     assert newest.link.startswith("https://huggingface.co/papers?q=")
-    mail = email.message_from_bytes(smtp.received[0].content, policy=email.policy.default)
-    assert isinstance(mail, EmailMessage)
-    text = mail.get_body(("plain",))
-    assert text and newest.link in text.get_content()
+    assert newest.link in parsed(smtp.received[0].content).get_body(("plain",)).get_content()
 
 
-def test_a_feed_is_sent_again_only_when_it_has_something_new(house: House) -> None:
+def test_a_feed_has_the_news_of_a_month_and_is_sent_when_there_is_some(house: House) -> None:
     house.add("1.txt", AGENTS)
     house.run()
     with pages(house) as (_, client):
@@ -93,11 +80,6 @@ def test_a_feed_is_sent_again_only_when_it_has_something_new(house: House) -> No
     with pages(house) as (_, client):
         later = client.get(FEED, headers=known | since)
         assert titles(later) == ["Agents of Language", AGENTS[0]]
-
-
-def test_a_feed_has_the_news_of_a_month(house: House) -> None:
-    house.add("1.txt", AGENTS)
-    house.run()
     house.clock.move(days=31)
     with pages(house) as (_, client):
         empty = client.get(FEED)
@@ -142,6 +124,15 @@ def test_a_search_is_exported_with_its_parameters(asked: httpx.Client, ending: s
     assert asked.get(f"/papers.{ending}?since=yesterday").status_code == 400
 
 
+@pytest.mark.parametrize("ending", ["bib", "ris", "csv", "json"])
+def test_a_paper_is_exported_from_its_page(asked: httpx.Client, ending: str) -> None:
+    [path] = {path for path in links(asked.get("/papers/1").text) if path.endswith(ending)}
+    answer = asked.get(path)
+    assert AGENTS[0] in answer.text
+    assert answer.headers["content-disposition"] == f'attachment; filename="paper-1.{ending}"'
+    assert asked.get(f"/papers/99.{ending}").status_code == 404
+
+
 def test_a_digest_is_exported_in_its_order(asked: httpx.Client) -> None:
     [digest] = {one for one in links(asked.get("/digests").text) if "/lab/" in one}
     [path] = {one for one in links(asked.get(digest).text) if one.endswith(".csv")}
@@ -178,15 +169,3 @@ def test_an_export_that_fails_in_the_middle_is_cut_off_and_logged_once(
     assert failures == [("page failed", "/digests/{subscription}/{period}.csv")]
     # uvicorn closes the connection; it would log a second start as an exception of its own
     assert [one.exc_info for one in caplog.records] == [None]
-
-
-def test_one_paper_is_exported_from_its_page(asked: httpx.Client) -> None:
-    found = {one for one in links(asked.get("/papers/1").text) if one.startswith("/papers/1.")}
-    assert found == {f"/papers/1.{ending}" for ending in ("bib", "ris", "csv", "json")}
-    for path in found:
-        answer = asked.get(path)
-        assert answer.status_code == 200
-        named = answer.headers["content-disposition"]
-        assert named == f'attachment; filename="paper-{path.removeprefix("/papers/")}"'
-    assert AGENTS[0] in asked.get("/papers/1.bib").text
-    assert asked.get("/papers/99.bib").status_code == 404

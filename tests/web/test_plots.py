@@ -51,11 +51,11 @@ def test_each_day_is_a_bar_as_high_as_its_papers() -> None:
 
 
 def test_a_plot_of_few_days_has_narrow_bars_and_dates_that_have_room() -> None:
-    one = plot_days(days(1), "arXiv")
-    [bar] = with_class(one, "papers")
+    single = plot_days(days(1), "arXiv")
+    [bar] = with_class(single, "papers")
     assert float(bar.get("width", "").rstrip("%")) < 6
     assert bar.findtext("title") == "Mon 26 Oct: 1 paper"
-    assert "1 paper from 2026-10-26" in one
+    assert "1 paper from 2026-10-26" in single
     few = plot_days(days(1, 2, 3), "arXiv")
     dates = [text for text in drawn(few).itertext() if re.fullmatch(r"\d+ Oct", text)]
     assert dates == ["26 Oct"]
@@ -100,18 +100,16 @@ def test_it_names_itself_its_units_and_its_days() -> None:
     assert {"papers a day", "day (New York)", "26 Oct", "24 Nov", "0", "30"} <= set(texts)
 
 
-def test_it_is_as_readable_on_a_phone() -> None:
+def test_the_latest_days_are_shown_and_as_readable_on_a_phone() -> None:
     """Letters do not shrink with the width, and dates have room at 343 pixels."""
-    svg = drawn(plot_days(days(*range(MAX_DAYS)), "arXiv")).find("svg")
-    assert svg is not None and svg.get("viewBox") is None and svg.get("width") == "100%"
-    dates = [one for one in svg.findall("text") if one.get("y") == "176"]
-    at = [float(one.get("x", "").rstrip("%")) for one in dates]
-    assert all(other - one > 15 for one, other in pairwise(at))
-
-
-def test_the_latest_days_are_shown_and_nothing_of_no_day() -> None:
-    bars = with_class(plot_days(days(*range(MAX_DAYS + 9)), "arXiv"), "papers")
+    plot = plot_days(days(*range(MAX_DAYS + 9)), "arXiv")
+    bars = with_class(plot, "papers")
     assert len(bars) == MAX_DAYS and (bars[0].findtext("title") or "").endswith(": 9 papers")
+    svg = drawn(plot).find("svg")
+    assert svg is not None and svg.get("viewBox") is None and svg.get("width") == "100%"
+    dates = [text for text in svg.findall("text") if text.get("y") == "176"]
+    at = [float(text.get("x", "").rstrip("%")) for text in dates]
+    assert all(after - before > 15 for before, after in pairwise(at))
     assert plot_days([], "arXiv") == ""
 
 
