@@ -105,7 +105,7 @@ class Worker(Running):
             jobs.task(name=step)(partial(self._do, app, queue, step))
         queues = {READ_QUEUE: READERS, CPU_QUEUE: 1}
         queues |= {queue_name(Task(Step.DELIVER, group)): 1 for group in app.runtime.outage_groups}
-        takers = [
+        takers: list[Any] = [
             Taker(
                 jobs,
                 queues=[name],
