@@ -60,43 +60,26 @@ def test_what_users_meet_is_explained(name: str, text: str):
     assert text in page(name)
 
 
-@pytest.mark.parametrize("path", [ROOT / "README.md", *PAGES], ids=lambda path: path.name)
-def test_no_link_leads_nowhere(path: Path):
-    text = path.read_text(encoding="utf-8")
-    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
-        if not target.startswith(("http://", "https://")):
-            assert (path.parent / target).exists(), target
+# Files that the reader of docs/contributing.md would write.
+NEW_FILES = {"monitor/channels/mastodon.py", "monitor/sources/bulletin.py"}
 
 
-@pytest.mark.parametrize("path", [ROOT / "README.md", *PAGES], ids=lambda path: path.name)
-def test_no_link_leads_to_a_missing_heading(path: Path):
+@pytest.mark.parametrize("path", [*ROOT.glob("*.md"), *PAGES], ids=lambda path: path.name)
+def test_what_a_page_names_exists_and_no_line_is_too_long_to_read(path: Path):
     text = path.read_text(encoding="utf-8")
-    for target, anchor in re.findall(r"\]\(([\w./-]*\.md)?#([^)]+)\)", text):
-        there = (path.parent / target).read_text(encoding="utf-8") if target else text
-        assert anchor in anchors(there), f"{target}#{anchor}"
+    for target, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)]+))?\)", text):
+        there = path.parent / target if target else path
+        assert there.exists(), target
+        assert not anchor or anchor in anchors(there.read_text("utf-8")), f"{target}#{anchor}"
+    for file in set(re.findall(r"`((?:monitor|tests|benchmarks)/[\w./]*)`", text)) - NEW_FILES:
+        assert (ROOT / file).exists() or (path.parent / file).exists(), file
+    assert [n for n, line in enumerate(text.splitlines(), 1) if len(line) > 200] == []
 
 
 def anchors(text: str) -> set[str]:
     """Return the names that a renderer gives to the headings of a page."""
     headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {re.sub(r"[^\w -]", "", line.lower()).replace(" ", "-") for line in headings}
-
-
-# Files that the reader of docs/contributing.md would write.
-NEW_FILES = {"monitor/channels/mastodon.py", "monitor/sources/bulletin.py"}
-
-
-@pytest.mark.parametrize("path", [ROOT / "README.md", *PAGES], ids=lambda path: path.name)
-def test_every_file_that_is_named_exists(path: Path):
-    named = re.findall(r"`((?:monitor|tests|benchmarks)/[\w./]*)`", path.read_text("utf-8"))
-    for file in set(named) - NEW_FILES:
-        assert (ROOT / file).exists() or (path.parent / file).exists(), file
-
-
-@pytest.mark.parametrize("path", [*ROOT.glob("*.md"), *PAGES], ids=lambda path: path.name)
-def test_no_line_is_too_long_to_read(path: Path):
-    lines = path.read_text(encoding="utf-8").splitlines()
-    assert [number for number, line in enumerate(lines, 1) if len(line) > 200] == []
 
 
 def test_the_path_of_a_paper_is_short():

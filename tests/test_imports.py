@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -263,13 +263,13 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def imported(path: Path) -> Iterator[str]:
-    """Yield every module that a file imports, at any depth, also for types only."""
-    for node in ast.walk(parsed(path)):
+def imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """Yield every module that is imported, also for types only."""
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{name_of(path)}: a relative import"
+            assert node.level == 0, "a relative import"
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
@@ -285,7 +285,7 @@ def forbidden_imports(path: Path) -> list[str]:
     """Return what a file imports and may not."""
     name, room = name_of(path), name_of(path).partition("/")[0].removesuffix(".py")
     found = []
-    for module in imported(path):
+    for module in imported(ast.walk(parsed(path))):
         top = module.partition(".")[0]
         if top == "monitor":
             other = module.split(".")[1]
@@ -321,7 +321,8 @@ def test_decisions_do_no_io():
 def test_every_home_is_lived_in():
     """A library that moved out or a file that is gone leaves no permission behind."""
     tops = {
-        name_of(path): {module.partition(".")[0] for module in imported(path)} for path in modules()
+        name_of(path): {m.partition(".")[0] for m in imported(ast.walk(parsed(path)))}
+        for path in modules()
     }
     unused = [
         f"{library}: {home}"
@@ -335,22 +336,15 @@ def test_every_home_is_lived_in():
 
 def test_no_module_imports_itself_in_a_circle():
     names = {
-        f"monitor.{name_of(p)[:-3].replace('/', '.')}".removesuffix(".__init__") for p in modules()
+        f"monitor.{name_of(p)[:-3].replace('/', '.')}".removesuffix(".__init__"): p
+        for p in modules()
     }
     edges: dict[str, set[str]] = {}
-    for path in modules():
-        here = f"monitor.{name_of(path)[:-3].replace('/', '.')}".removesuffix(".__init__")
-        at_the_top = [n for n in parsed(path).body if isinstance(n, ast.Import | ast.ImportFrom)]
-        for node in at_the_top:
-            found = (
-                [alias.name for alias in node.names]
-                if isinstance(node, ast.Import)
-                else [f"{node.module}.{alias.name}" for alias in node.names]
-            )
-            for module in found:
-                target = module if module in names else module.rpartition(".")[0]
-                if target in names and target != here:
-                    edges.setdefault(here, set()).add(target)
+    for here, path in names.items():
+        for module in imported(parsed(path).body):
+            target = module if module in names else module.rpartition(".")[0]
+            if target in names and target != here:
+                edges.setdefault(here, set()).add(target)
     assert circles(edges) == []
 
 

@@ -359,7 +359,19 @@ _WORDS = st.sampled_from(
     [
         *("sources", "topics", "channels", "subscriptions", "smtp", "slack", "operator", "include"),
         *("kind", "feed", "email", "path", "query", "to", "token", "host", "from", "store"),
-        *("since", "agent", "${X}", "*", "@a", "a@example.org", "7d", "timezone", "ca_file", "~"),
+        *(
+            "since",
+            "agent",
+            "${X}",
+            "*",
+            "@a",
+            "a@example.org",
+            "7d",
+            "timezone",
+            "ca_file",
+            "~",
+            "null",
+        ),
     ]
 )
 _VALUES = st.recursive(

@@ -24,7 +24,15 @@ from pathlib import Path
 
 from monitor.log import set_up_logging
 from tests.faults.docs import table, write
-from tests.faults.grid import BOUNDARIES, STORES, Cell, cells, is_tested, left_out, traced
+from tests.faults.grid import (
+    BOUNDARIES,
+    STORES,
+    Cell,
+    cells,
+    is_tested,
+    left_out,
+    traced,
+)
 from tests.faults.pairs import Pair, PairVerdict, pairs
 from tests.faults.pairs import table as table_of_pairs
 from tests.faults.points import HARMS
