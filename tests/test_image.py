@@ -55,15 +55,9 @@ def ignored(path: str) -> bool:
     return out
 
 
-def compose() -> dict[str, Any]:
-    return yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]["paper-monitor"]
-
-
-def many() -> dict[str, Any]:
-    return yaml.safe_load((ROOT / "compose.scale.yaml").read_text())["services"]
-
-
-OURS = [compose(), many()["serve"], many()["worker"]]
+ONE = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]["paper-monitor"]
+MANY: dict[str, Any] = yaml.safe_load((ROOT / "compose.scale.yaml").read_text())["services"]
+OURS = [ONE, MANY["serve"], MANY["worker"]]
 
 
 def is_command(words: list[str]) -> bool:
@@ -124,12 +118,8 @@ def test_nothing_is_installed_without_a_hash():
     pip = [one for one in installs if "pip" in one]
     assert len(pip) == 3
     assert all("--require-hashes" in one or "--no-index" in one for one in pip)
-    assert all(
-        "--no-build-isolation" in one
-        for run in runs
-        for one in run.split("&&")
-        if "pip wheel" in one
-    )
+    [wheel] = [one for run in runs for one in run.split("&&") if "pip wheel" in one]
+    assert "--no-build-isolation" in wheel
 
 
 def test_what_is_compiled_stays_so():
@@ -155,12 +145,15 @@ def test_what_is_compiled_stays_so():
         importlib.import_module(module)
 
 
-def test_the_base_may_be_pinned():
+def test_the_base_may_be_pinned_and_no_secret_is_in_the_files():
     bases = [rest.split()[0] for name, rest in instructions() if name == "FROM"]
     assert bases == ["${BASE}"] * 2
     [argument] = [rest for name, rest in instructions() if name == "ARG"]
+    assert argument.startswith("BASE=")
     default = argument.removeprefix("BASE=")
-    assert compose()["build"]["args"] == {"BASE": f"${{PAPER_MONITOR_BASE:-{default}}}"}
+    assert ONE["build"]["args"] == {"BASE": f"${{PAPER_MONITOR_BASE:-{default}}}"}
+    for name in ONE["environment"]:
+        assert re.fullmatch(r"[A-Z_]+", name), f"{name}: only the name, its value is the user's"
 
 
 def test_an_audit_without_answers_is_no_good_one(capsys: pytest.CaptureFixture[str]):
@@ -202,7 +195,7 @@ def test_health_is_asked_of_the_service_itself():
 def test_all_that_is_written_is_in_the_one_volume(tmp_path: Path):
     assert last("VOLUME") == last("WORKDIR") == DATA
     assert f"PAPER_MONITOR_CONFIG={DATA}/monitor.yaml" in last("ENV")
-    [mount] = compose()["volumes"]
+    [mount] = ONE["volumes"]
     assert mount["target"] == DATA
     # Docker would make the folder as root, and the service could not write to it.
     assert mount["bind"] == {"create_host_path": False}
@@ -214,7 +207,7 @@ def test_all_that_is_written_is_in_the_one_volume(tmp_path: Path):
 
 
 @pytest.mark.parametrize("service", OURS)
-def test_the_service_may_do_no_more_than_it_needs(service: dict[str, Any]):
+def test_the_service_may_do_no_more_than_it_needs_and_has_time_to_end(service: dict[str, Any]):
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
@@ -225,9 +218,11 @@ def test_the_service_may_do_no_more_than_it_needs(service: dict[str, Any]):
     assert not {"privileged", "cap_add", "network_mode", "pid"} & service.keys()
     # Pages are published to this machine alone.
     assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ()))
+    assert service["init"] is True  # as process 1 it would not hear a signal while it starts
+    assert int(service["stop_grace_period"].removesuffix("s")) > DEADLINE.total_seconds()
 
 
-@pytest.mark.parametrize("service", [compose(), *many().values()])
+@pytest.mark.parametrize("service", [ONE, *MANY.values()])
 def test_logs_do_not_grow_for_ever(service: dict[str, Any]):
     assert service["logging"]["options"] == {"max-size": "10m", "max-file": "3"}
 
@@ -235,26 +230,14 @@ def test_logs_do_not_grow_for_ever(service: dict[str, Any]):
 @pytest.mark.parametrize("name", ["serve", "worker"])
 def test_a_large_dump_has_room_where_the_store_is_a_server(name: str):
     """/tmp is in memory; PostgreSQL has no folder on this machine to fetch a dump beside."""
-    service = many()[name]
+    service = MANY[name]
     folder = service["environment"]["TMPDIR"]
     assert f"downloads:{folder}" in service["volumes"]
     assert folder not in [mount.partition(":")[0] for mount in service["tmpfs"]]
 
 
-@pytest.mark.parametrize("service", OURS)
-def test_the_service_has_time_to_end(service: dict[str, Any]):
-    assert service["init"] is True  # as process 1 it would not hear a signal while it starts
-    assert int(service["stop_grace_period"].removesuffix("s")) > DEADLINE.total_seconds()
-
-
-def test_no_secret_is_in_the_files():
-    for name in compose()["environment"]:
-        assert re.fullmatch(r"[A-Z_]+", name), f"{name}: only the name, its value is the user's"
-    assert [rest[:5] for name, rest in instructions() if name == "ARG"] == ["BASE="]
-
-
 def test_many_machines_are_replicas_workers_and_the_database_that_they_wait_for():
-    services = many()
+    services = MANY
     assert services.keys() == {"serve", "worker", "db"}
     for name, replicas in (("serve", 2), ("worker", 3)):
         assert is_command(services[name]["command"])
@@ -266,33 +249,20 @@ def test_many_machines_are_replicas_workers_and_the_database_that_they_wait_for(
     assert services["db"]["environment"]["POSTGRES_PASSWORD"].startswith("${DB_PASSWORD:?")
 
 
-def test_pages_are_on_with_a_token_alone_where_the_port_is_published(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_pages_are_on_with_a_token_alone_where_the_port_is_published(tmp_path: Path):
     """The file that `init` writes needs no change: compose.yaml passes on what is in .env."""
     file = tmp_path / "monitor.yaml"
     file.write_text(starter())
-    for name, text in passed_on({}).items():
-        monkeypatch.setenv(name, text)
-    assert load(file).public_url is None
-
-    for name, text in passed_on({"WEB_TOKEN": "a token of the operator"}).items():
-        monkeypatch.setenv(name, text)
-    settings = load(file)
+    assert load(file, passed_on({})).public_url is None
+    settings = load(file, passed_on({"WEB_TOKEN": "a token of the operator"}))
     assert settings.web is not None and settings.web.token
     assert settings.web.token.reveal() == "a token of the operator"
     inside = settings.web.listen.rpartition(":")
     assert inside[0] == "0.0.0.0" and last("EXPOSE") == inside[2]
-    assert compose()["ports"] == [f"127.0.0.1:8080:{inside[2]}"]
+    assert ONE["ports"] == [f"127.0.0.1:8080:{inside[2]}"]
     assert settings.public_url == "http://localhost:8080"
-
-    monkeypatch.setenv(
-        "PAPER_MONITOR_PUBLIC_URL",
-        passed_on({"WEB_TOKEN": "t", "PUBLIC_URL": "https://papers.example.org"})[
-            "PAPER_MONITOR_PUBLIC_URL"
-        ],
-    )
-    assert load(file).public_url == "https://papers.example.org"
+    own = {"WEB_TOKEN": "a token of the operator", "PUBLIC_URL": "https://papers.example.org"}
+    assert load(file, passed_on(own)).public_url == "https://papers.example.org"
 
 
 def passed_on(variables: dict[str, str]) -> dict[str, str]:
@@ -304,7 +274,7 @@ def passed_on(variables: dict[str, str]) -> dict[str, str]:
         return found[3] if bool(value) == (found[2] == "+") else value
 
     filled = {}
-    for name, text in compose()["environment"].items():
+    for name, text in ONE["environment"].items():
         while text and inner.search(text):
             text = inner.sub(put, text)
         filled[name] = variables.get(name, "") if text is None else text
