@@ -23,6 +23,7 @@ from copy import deepcopy
 from pathlib import Path
 
 from monitor import plugins
+from monitor.errors import DocumentError
 from monitor.model import Document, Paper, Reading
 from monitor.resources import resource
 from monitor.sources import sandbox
@@ -283,20 +284,19 @@ def unclean(paper: Paper) -> str:
     return ", ".join(found)
 
 
-def wrong(answer: Reading | sandbox.Failure) -> str:
+def wrong(answer: Reading | DocumentError) -> str:
     """Say what is wrong with an answer, or ""."""
     if not isinstance(answer, Reading):
-        return f"{answer.reason} {answer.trace}"
+        return "\n".join([str(answer), *getattr(answer, "__notes__", ())])
     if answer.error and answer.complete:
         return "an error, and yet complete"
     if any(not (one.where and one.why) for one in answer.rejected):
         return "a rejection without a place or a reason"
     try:
-        return next(
-            (f"not clean: {fault_found}" for p in answer.papers if (fault_found := unclean(p))), ""
-        )
+        faults = list(filter(None, map(unclean, answer.papers)))
     except UnicodeError as fault:
-        return f"not clean: {fault}"
+        faults = [str(fault)]
+    return f"not clean: {faults[0]}" if faults else ""
 
 
 class Fuzz:
@@ -315,29 +315,26 @@ class Fuzz:
         known = self.documents[kind if self.dice.random() < 0.9 else self.dice.choice(self.kinds)]
         large = self.dice.random() < 0.06
         content = spoiled(self.dice, self.dice.choice(known), self.dice.choice(known), large)
-        began = time.monotonic()
-        answer = self.ask(kind, content)
-        took = time.monotonic() - began
+        answer, took = self.ask(kind, content)
         self.slowest[kind] = max(self.slowest.get(kind, (0.0, 0)), (took, len(content)))
         fault = wrong(answer)
-        if fault and len(content) > MAY_BE_STOPPED and not getattr(answer, "trace", "x"):
+        is_stopped = isinstance(answer, DocumentError) and not hasattr(answer, "__notes__")
+        if len(content) > MAY_BE_STOPPED and is_stopped:
             self.stopped[kind] += 1
             return
-        if not fault and len(content) <= sandbox.MAX_BYTES_HERE and took > SECONDS_OF_SMALL:
-            fault = self.slow_again(kind, content)
-        if not fault and self.dice.random() < 0.1 and self.ask(kind, content) != answer:
-            fault = "two readings differ"
+        is_slow = len(content) <= sandbox.MAX_BYTES_HERE and took > SECONDS_OF_SMALL
+        if not fault and (is_slow or self.dice.random() < 0.1):
+            again, took = self.ask(kind, content)
+            if is_slow and took > SECONDS_OF_SMALL:  # a busy machine is slow once
+                fault = f"a small document took {took:.1f} s"
+            elif again != answer:
+                fault = "two readings differ"
         if fault:
             self.keep(kind, content, fault)
 
-    def slow_again(self, kind: str, content: bytes) -> str:
-        """A machine with much else to do is slow once."""
+    def ask(self, kind: str, content: bytes) -> tuple[Reading | DocumentError, float]:
+        """Have a document read; return the answer, and the seconds that it took."""
         began = time.monotonic()
-        self.ask(kind, content)
-        took = time.monotonic() - began
-        return f"a small document took {took:.1f} s" if took > SECONDS_OF_SMALL else ""
-
-    def ask(self, kind: str, content: bytes) -> Reading | sandbox.Failure:
         if not self.worker.lives() or self.worker.documents > 2_000:
             self.worker.end()
             self.worker = sandbox.Worker()
@@ -345,8 +342,8 @@ class Fuzz:
         document = Document("fuzz", content, NOW)
         asked = (made, kind, made.Options(path="-"), NOW, "read", document, ())
         answer = self.worker.ask(pickle.dumps(asked), SECONDS, sandbox.MEMORY_BYTES)
-        assert isinstance(answer, Reading | sandbox.Failure)
-        return answer
+        assert isinstance(answer, Reading | DocumentError)
+        return answer, time.monotonic() - began
 
     def keep(self, kind: str, content: bytes, fault: str) -> None:
         line = fault.strip().splitlines()

@@ -171,16 +171,13 @@ class Month:
         found = {state for (state,) in self.fleet.ask(states)}
         if not found:
             return True
-        if found == {"unknown"} and not self.busy():
+        if found == {"unknown"} and not self.smtp.talking:
             self.resolve()
         return False
 
-    def busy(self) -> bool:
-        return bool(self.smtp.talking)
-
     def resolve(self) -> None:
         store = open_store(self.fleet.store)
-        received = {message_id(mail.content) for mail in self.smtp.received}
+        received = {str(parsed(mail.content)["Message-ID"]) for mail in self.smtp.received}
         with store.writing() as tx:
             for one in outbox.list_unknown(tx):
                 fate = "sent" if one.message_id in received else "resend"
@@ -220,10 +217,6 @@ def digest_of(mail: Received) -> Digest:
     day = datetime.strptime(f"{found['day']} {SATURDAY.year}", "%d %b %Y").date()
     period = f"{day}T{found['time']}" if found["time"] else str(day)
     return mail.recipient.partition("@")[0], period
-
-
-def message_id(content: bytes) -> str:
-    return str(parsed(content)["Message-ID"])
 
 
 def month(folder: Path, store: str, days: float, seed: int) -> Result:

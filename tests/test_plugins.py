@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
 import pytest
 
 from monitor import config, plugins
 from monitor.errors import UsageError
 from tests.config.conftest import check
+from tests.test_plugin_example import ran
 
-
-class Install(Protocol):
-    def __call__(self, entry_points: str, module: str = ...) -> None: ...
-
+Install = Callable[..., None]
 
 MODULE = """
 from typing import ClassVar
@@ -168,24 +164,12 @@ def test_the_command_line_refuses_an_incomplete_channel_by_name(
     file = tmp_path / "monitor.yaml"
     store = f"store: sqlite:///{tmp_path}/monitor.db\n"
     file.write_text(store)
-    assert run_command("ingest", place=tmp_path).returncode == 0
+    installed = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    assert ran("-m", "monitor", "ingest", place=tmp_path, env=installed)[0] == 0
 
     file.write_text(f"{store}channels: {{p: {{kind: pigeon, path: loft}}}}\n")
-    check, status = run_command("check", place=tmp_path), run_command("status", place=tmp_path)
-    for ran in (check, status):
-        assert "the channel kind “pigeon” has no send (it is diaries:Pigeon" in ran.stderr
-        assert "Traceback" not in ran.stdout + ran.stderr
-    assert (check.returncode, status.returncode) == (2, 0)
-    assert "Deliveries: none yet" in status.stdout
-
-
-def run_command(name: str, place: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command where `install` has put its package."""
-    return subprocess.run(
-        [sys.executable, "-m", "monitor", name],
-        cwd=place,
-        env={**os.environ, "PYTHONPATH": str(place)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    for name, expected, shown in (("check", 2, ""), ("status", 0, "Deliveries: none yet")):
+        status, answer, errors = ran("-m", "monitor", name, place=tmp_path, env=installed)
+        assert "the channel kind “pigeon” has no send (it is diaries:Pigeon" in errors
+        assert "Traceback" not in answer + errors
+        assert status == expected and shown in answer

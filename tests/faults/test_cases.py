@@ -1,42 +1,23 @@
-"""Cases that each have a name: killed before the digest is there, after the answer, or asleep."""
+"""Cases that each have a name: killed after the answer, or asleep."""
 
 from __future__ import annotations
 
 import os
 import signal
 import threading
-from pathlib import Path
 
 import pytest
 
 from monitor.model import DeliveryState
-from monitor.store.digests import deliveries, digests, outbox
+from monitor.store.digests import deliveries, outbox
 from tests.faults import process
 from tests.faults.points import Order
-from tests.faults.scenes import SCENES, Stage, at, reading
-from tests.house import AGENTS, House, newest_digest
+from tests.faults.scenes import SCENES, Stage, at
+from tests.house import AGENTS, House
 from tests.patience import PATIENCE
 from tests.servers.smtp import Hold, ScriptedSmtp
 
 MAIL = SCENES["mail"]
-
-
-def periods(folder: Path) -> list[str]:
-    with reading(folder) as tx:
-        found = newest_digest(tx)
-        return [found.period] * digests.count(tx, "lab") if found else []
-
-
-def test_K01_killed_before_the_digest_is_committed_there_is_none_and_the_next_makes_it(
-    receivers: Stage,
-):
-    folder = receivers.fresh(MAIL)
-    assert MAIL.act(folder, Order("digest: unfinished", "kill")) == process.KILLED
-    assert periods(folder) == []
-    assert receivers.smtp.received == []
-    MAIL.recover(folder)
-    assert periods(folder) == [MAIL.now.date().isoformat()]
-    assert len(receivers.smtp.received) == 2
 
 
 @pytest.mark.parametrize("point", ["smtp dot: answered", "outcome: begin", "outcome: unfinished"])

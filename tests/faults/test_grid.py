@@ -20,7 +20,7 @@ def test_every_boundary_that_is_reached_is_listed(receivers: Stage, scene: str):
 
 
 @pytest.mark.parametrize("cell", KILLS, ids=str)
-def test_K02_K03_K04_K05_K06_K07_killed_there_nothing_is_lost_or_repeated(
+def test_K01_K02_K03_K04_K05_K06_K07_killed_there_nothing_is_lost_or_repeated(
     receivers: Stage, cell: Cell
 ):
     assert cell.play(receivers).fault == ""
