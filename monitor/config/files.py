@@ -12,7 +12,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -130,19 +130,18 @@ class Written:
         `lines` of the value stand before the fault.
         """
         if not any(where[:depth] in self.settled for depth in range(len(where) + 1)):
-            fault = self._fault(where, message)
-            block = self.place(where).block
-            self.faults.append(replace(fault, line=block + lines) if block else fault)
+            self.faults.append(self._fault(where, message, lines))
 
     def warn(self, where: Where, message: str) -> None:
         self.warnings.append(self._fault(where, message))
 
-    def _fault(self, where: Where, message: str) -> Fault:
+    def _fault(self, where: Where, message: str, lines: int = 0) -> Fault:
         place = self.place(where)
+        line = place.block + lines if place.block else place.line
         for path, values in self.put_in.items():
             if path[: len(where)] == where or where[: len(path)] == path:
                 message = _hide_values(message, values)
-        return Fault(place.file, place.line, dotted(where), message)
+        return Fault(place.file, line, dotted(where), message)
 
 
 def _hide_values(message: str, values: Mapping[str, str]) -> str:
@@ -314,9 +313,7 @@ def _merge(written: Written, added: Written) -> None:
         if section not in NAMED:
             added.fault((section,), f"an included file may contain only {', '.join(NAMED)}")
             continue
-        if written.values.get(section) is None:
-            written.values[section] = {}
-        ours = written.values[section]
+        ours = written.values[section] = written.values.get(section) or {}
         if entries is not None and not isinstance(entries, dict):
             added.fault((section,), "should be names with their settings")
             continue
