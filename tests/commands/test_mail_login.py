@@ -23,8 +23,8 @@ GOOGLE = {"provider": "google", "client_id": "app", "client_secret": CLIENT_SECR
 
 
 def by_oauth(house: House, endpoint: TokenServer, mx: ScriptedSmtp, oauth: dict[str, Any]) -> None:
-    settings = {**oauth, "token_url": endpoint.url}
-    house.by_mail(mx.port, username="papers@example.org", oauth=settings)
+    settings = {"username": "papers@example.org", "oauth": {**oauth, "token_url": endpoint.url}}
+    house.by_mail(mx.port, **settings if oauth else {})
 
 
 class Person:
@@ -104,27 +104,20 @@ def test_the_command_walks_through_the_login_and_ends_with_its_json(
     assert not any(secret in shown for secret in hidden)
 
 
-@pytest.mark.parametrize(
-    ("oauth", "pasted", "problem"),
-    [
-        (GOOGLE, {"state": "another"}, "this is not the address"),
-        (GOOGLE, {"error": "access_denied"}, "declined"),
-        ({**MICROSOFT, "client_secret": CLIENT_SECRET}, {}, "needs no login"),
-        (None, {}, "smtp: has no oauth:"),
-    ],
-)
+REFUSED = {
+    "this is not the address": (GOOGLE, {"state": "another"}),
+    "declined": (GOOGLE, {"error": "access_denied"}),
+    "needs no login": ({**MICROSOFT, "client_secret": CLIENT_SECRET}, {}),
+    "smtp: has no oauth:": ({}, {}),
+}
+
+
+@pytest.mark.parametrize("problem", REFUSED)
 def test_a_login_that_cannot_succeed_is_refused(
-    house: House,
-    endpoint: TokenServer,
-    mx: ScriptedSmtp,
-    oauth: dict[str, str] | None,
-    pasted: dict[str, str],
-    problem: str,
+    house: House, endpoint: TokenServer, mx: ScriptedSmtp, problem: str
 ) -> None:
-    if oauth:
-        by_oauth(house, endpoint, mx, oauth)
-    else:
-        house.by_mail(mx.port)
+    oauth, pasted = REFUSED[problem]
+    by_oauth(house, endpoint, mx, oauth)
     with house.opened() as app, pytest.raises(UsageError, match=problem):
         Browser(endpoint, **pasted).log_in(app.runtime)
 

@@ -115,6 +115,7 @@ def test_W06_a_secret_file_that_gives_nothing_is_a_fault(
         f"slack: {{token: {{a: {SECRET}}}}}",
         f"channels: {{c: {{kind: slack, webhook: 'http://x/{SECRET}'}}}}",
         f"store: postgresql://m:{SECRET}@db",
+        f'store: "postgresql://m:{SECRET}@[db/m"',
     ],
 )
 def test_W06_a_secret_never_stands_in_a_fault(faults: Faults, text: str) -> None:
