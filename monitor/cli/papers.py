@@ -8,7 +8,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Literal
@@ -231,15 +231,8 @@ def _show_rated(ratings: tuple[Rated, ...]) -> None:
 
 # The line of a file, or the paper, that was left out, and why.
 LeftOut = tuple[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Rating:
-    """A line of a file; any of its `references` may name the paper."""
-
-    references: tuple[str, ...]
-    verdict: str = "up"
-    topic: str = ""
+# A line of a file: any of the references may name the paper; the verdict, and the topic or "".
+Row = tuple[tuple[str, ...], str, str]
 
 
 def rate_file(runtime: Runtime, file: Path, scope: RaterScope) -> tuple[int, list[LeftOut]]:
@@ -247,19 +240,18 @@ def rate_file(runtime: Runtime, file: Path, scope: RaterScope) -> tuple[int, lis
 
     Returns how many were stored, and what was left out. Nothing of a faulty file: UsageError.
     """
-    content, left_out = _read(file)
-    rows = [(row, replace(scope, topic=row.topic or scope.topic)) for row in content]
-    for own in {scope, *(own for _, own in rows)}:
-        target_topics(runtime, own)
+    rows, left_out = _read(file)
+    for topic in {"", *(topic for *_, topic in rows)}:
+        target_topics(runtime, replace(scope, topic=topic or scope.topic))
     stored = 0
-    for row, own in rows:
+    for references, verdict, topic in rows:
+        own = replace(scope, topic=topic or scope.topic)
         try:
             with runtime.database.writing() as tx:
-                paper_id = _find_stored(tx, row.references)
-                store_rating(runtime, tx, paper_id, row.verdict, own, "file")
+                store_rating(runtime, tx, _find_stored(tx, references), verdict, own, "file")
             stored += 1
         except UsageError as fault:
-            left_out.append((row.references[-1], str(fault)))
+            left_out.append((references[-1], str(fault)))
     return stored, left_out
 
 
@@ -271,7 +263,7 @@ def _find_stored(tx: Transaction, references: Sequence[str]) -> int:
     return find_paper(tx, references[-1]).id
 
 
-def _read(file: Path) -> tuple[list[Rating], list[LeftOut]]:
+def _read(file: Path) -> tuple[list[Row], list[LeftOut]]:
     """Read a file of ratings. Raises UsageError, with the line, for a table that is faulty."""
     if file.suffix.lower() not in (".bib", ".bibtex"):
         try:
@@ -283,14 +275,14 @@ def _read(file: Path) -> tuple[list[Rating], list[LeftOut]]:
     [(_, reading)] = read_files("bibtex", [file])
     if reading.error:
         raise UsageError(f"{file}: {reading.error}")
-    ratings = []
+    rows: list[Row] = []
     for paper in reading.papers:
         keys = [f"{scheme}:{value}" for scheme, value in identifiers(paper)]
-        ratings.append(Rating((*keys, paper.title)))
-    return ratings, [(part.where, part.why) for part in reading.rejected]
+        rows.append(((*keys, paper.title), "up", ""))
+    return rows, [(part.where, part.why) for part in reading.rejected]
 
 
-def _read_table(file: Path, text: str) -> Iterator[Rating]:
+def _read_table(file: Path, text: str) -> Iterator[Row]:
     delimiter = max(_DELIMITERS, key=text.partition("\n")[0].count)
     rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, restval="")
     try:
@@ -304,19 +296,19 @@ def _read_table(file: Path, text: str) -> Iterator[Rating]:
                 raise UsageError(f"{where}: has more values than there are columns")
             values = {name: value.strip() for name, value in row.items()}
             if any(values.values()):
-                yield _rating(where, values)
+                yield _row(where, values)
     except csv.Error as fault:
         raise UsageError(f"{file}, line {rows.reader.line_num}: {fault}") from fault
 
 
-def _rating(where: str, row: dict[str, str]) -> Rating:
+def _row(where: str, row: dict[str, str]) -> Row:
     references = tuple(value for name in _REFERENCES if (value := row.get(name, "")))
     if not references:
         raise UsageError(f"{where}: names no paper")
     verdict = row.get("verdict", "") or "up"
     if verdict.lower() not in VERDICTS:
         raise UsageError(f"{where}: the verdict “{verdict}” should be {_listed([*VERDICTS])}")
-    return Rating(references, verdict.lower(), row.get("topic", ""))
+    return references, verdict.lower(), row.get("topic", "")
 
 
 def _listed(names: Sequence[str]) -> str:

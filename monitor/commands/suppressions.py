@@ -71,10 +71,6 @@ class ReaderStatus:
         return self.suppression.until if self.suppression else None
 
     @property
-    def is_permanent(self) -> bool:
-        return self.suppression is not None and self.until is None
-
-    @property
     def may_resume(self) -> bool:
         """Whether the reader asked for it, for this subscription, and may take it back."""
         row = self.suppression
@@ -102,7 +98,7 @@ def apply_change(
             else:  # a pause that ends early: what it withheld is listed in the next digest
                 suppressions.end_pause(tx, recipient, subscription, now)
     # A permanent stop ends only by resuming.
-    elif change is not SubscriptionChange.RESUME and not before.is_permanent:
+    elif change is not SubscriptionChange.RESUME and (not before.suppression or before.until):
         until = now + _PAUSES[change] if change in _PAUSES else None
         with runtime.database.writing() as tx:
             suppressions.suppress(tx, recipient, subscription, now, until=until, how=how)

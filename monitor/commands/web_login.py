@@ -8,7 +8,6 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from enum import Enum
 from hashlib import sha256
 from hmac import compare_digest
 from urllib.parse import quote
@@ -25,14 +24,6 @@ ADDRESS_LASTS = timedelta(minutes=15)
 
 _PURPOSE = "login"
 _BYTES = 32
-
-
-class SessionState(Enum):
-    """The session of a cookie; a cookie that never had a session was guessed."""
-
-    OPEN = "open"
-    ENDED = "ended"
-    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +50,14 @@ class Logins:
             )
         return cookie if began else None
 
-    def look_up(self, cookie: str) -> SessionState:
-        """Return whether a cookie stands for a session that is still open."""
+    def look_up(self, cookie: str) -> bool | None:
+        """Return whether the session of a cookie is still open; None for one that is guessed."""
         with self.database.reading() as tx:
             session = stored_secrets.find_session(tx, _hash(cookie))
         if session is None:
-            return SessionState.UNKNOWN
+            return None
         granted_by, until = session
-        is_open = until > datetime.now(UTC) and granted_by in self._granters()
-        return SessionState.OPEN if is_open else SessionState.ENDED
+        return until > datetime.now(UTC) and granted_by in self._granters()
 
     def end(self, cookie: str) -> None:
         """End the session of a cookie, wherever that cookie may still be kept."""

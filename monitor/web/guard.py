@@ -10,7 +10,6 @@ from starlette.datastructures import MutableHeaders
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from monitor.commands.web_login import SessionState
 from monitor.errors import MonitorError
 from monitor.web.access import (
     Asked,
@@ -118,13 +117,13 @@ async def _prove(visit: Visit, asked: Asked) -> Proof | Refusal:
     cookie = visit.cookie(SESSION)
     if not cookie:
         return Proof.NONE
-    state = await run_in_threadpool(site.logins.look_up, cookie)
-    if state is SessionState.UNKNOWN:  # after the look-up, whose time tells nothing about 256 bits
+    is_open = await run_in_threadpool(site.logins.look_up, cookie)
+    if is_open is None:  # after the look-up, whose time tells nothing about 256 bits
         if not await site.guesses.wait(visitor):
             return TOO_MANY
         log.warning("login failed", address=visitor, by="cookie")
-    visit.state.has_dead_cookie = state is not SessionState.OPEN
-    return Proof.SESSION if state is SessionState.OPEN else Proof.NONE
+    visit.state.has_dead_cookie = not is_open
+    return Proof.SESSION if is_open else Proof.NONE
 
 
 def _refused(visit: Visit, route: PageRoute | None, refusal: Refusal) -> Response:
