@@ -6,12 +6,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
@@ -24,7 +24,9 @@ from monitor.store.engine.database import Transaction
 from monitor.store.papers import papers, search
 from tests.patience import PATIENCE
 from tests.servers.slack import TOKEN, SlackServer
+from tests.store.scenes import reading
 
+T = TypeVar("T")
 SATURDAY = datetime(2026, 11, 21, 6, tzinfo=UTC)
 
 HEADER = "new\n\nGet trending papers in your email inbox!\n\nSubscribe\n\nbyAK\n\nMar 12\n"
@@ -111,15 +113,18 @@ class House:
 
     def digest(self, name: str = "lab") -> Digest:
         """Return the last digest of a subscription."""
-        with self.opened() as app, app.runtime.database.reading() as tx:
-            latest = newest_digest(tx, name)
+        latest = self.read(newest_digest, name)
         assert latest
         return latest
 
+    def read(self, query: Callable[..., T], *arguments: Any) -> T:
+        """Return what a function of the store reads."""
+        with self.opened() as app:
+            return reading(app.runtime.database, query, *arguments)
+
     def states(self) -> list[DeliveryState]:
         """Return the states of all deliveries, the newest first."""
-        with self.opened() as app, app.runtime.database.reading() as tx:
-            return [delivery.state for delivery in deliveries.listing(tx)]
+        return [delivery.state for delivery in self.read(deliveries.listing)]
 
     def by_slack(self, slack: SlackServer) -> None:
         """Let `lab` be notified in a channel of Slack alone."""
@@ -148,7 +153,10 @@ class House:
         self.clock.move(days=1)
 
     def next_morning(self) -> dict[str, int]:
-        self.clock.move(days=1)
+        return self.run_after(days=1)
+
+    def run_after(self, **by: float) -> dict[str, int]:
+        self.clock.move(**by)
         return self.run()
 
     def command(self, *words: str, env: Mapping[str, str] | None = None) -> Said:

@@ -14,7 +14,7 @@ from monitor.store.papers import papers
 from monitor.store.papers.papers import Origin
 from monitor.store.topics import matches
 from tests.house import all_papers
-from tests.store.scenes import NOW, attempt, digest, freeze
+from tests.store.scenes import NOW, attempt, digest, freeze, reading
 
 # Words for titles, which share no stem.
 WORDS = ["amber", "basil", "cobalt", "dahlia", "ember", "falcon", "garnet", "hazel", "indigo"]
@@ -78,5 +78,4 @@ def origin(store: Database, paper_id: int) -> Origin:
 
 
 def ids(store: Database) -> Sequence[int]:
-    with store.reading() as tx:
-        return sorted(one.id for one in all_papers(tx))
+    return sorted(one.id for one in reading(store, all_papers))

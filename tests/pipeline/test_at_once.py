@@ -100,11 +100,9 @@ def test_M01_a_server_that_takes_nothing_ends_the_round_for_all(due: House, smtp
     due.run()
     assert smtp.connections <= CONNECTIONS
     assert states(due) == {DeliveryState.PLANNED: READERS}
-    with due.opened() as app, app.runtime.database.reading() as tx:
-        assert [(one.subject, one.tries) for one in incidents.open_incidents(tx)] == [("smtp", 1)]
+    assert [(one.subject, one.tries) for one in due.read(incidents.open_incidents)] == [("smtp", 1)]
     smtp.always.pop("greeting")
-    due.clock.move(minutes=10)
-    due.run()
+    due.run_after(minutes=10)
     assert states(due) == {DeliveryState.SENT: READERS}
 
 

@@ -32,11 +32,9 @@ def test_M06_an_answer_that_never_comes_is_unknown_and_not_retried_in_place(
     smtp.script["dot"].append(Drop())
     due.run()
     assert due.states() == [DeliveryState.UNKNOWN]
-    due.clock.move(minutes=5)
-    due.run()
+    due.run_after(minutes=5)
     assert due.states() == [DeliveryState.UNKNOWN]
-    due.clock.move(minutes=15)
-    due.run()
+    due.run_after(minutes=15)
     assert due.states() == [DeliveryState.SENT]
     assert len(smtp.received) == 1
 
@@ -122,8 +120,7 @@ def test_a_hand_off_whose_commit_was_lost_is_known_not_to_have_left(
     due.run()
     assert due.states() == [DeliveryState.RETRY]
     assert smtp.received == []
-    due.clock.move(hours=2)
-    due.run()
+    due.run_after(hours=2)
     assert DeliveryState.SENT in due.states()
     assert len(smtp.received) == 1
 
@@ -164,8 +161,7 @@ def test_a_channel_that_cannot_find_out_stops_no_other(
 
     monkeypatch.setattr(Mail, "reconcile", broken)
     due.add("b.txt", (AGENTS[0] + " and Apart", AGENTS[1] + " It is another study of theirs."))
-    due.clock.move(days=1)
-    assert due.run() == {"lab": 1}
+    assert due.next_morning() == {"lab": 1}
     due.run()
     assert len(asked) == 1
     assert len(list(due.folder.glob("pages/lab/*.html"))) == 2
@@ -180,8 +176,7 @@ def test_X07_the_operator_hears_of_what_a_person_must_settle_and_of_its_end(
     due.run()
     assert smtp.received == []
     for _ in range(3):
-        due.clock.move(minutes=20)
-        due.run()
+        due.run_after(minutes=20)
     [mail] = smtp.received
     assert mail.recipient == "ops@example.org"
     assert b"email to ada@example.org is unclear" in mail.content
@@ -214,8 +209,7 @@ def test_S09_what_slack_does_not_show_yet_is_not_posted_twice(due: House, slack:
     assert due.states() == [DeliveryState.UNKNOWN]
     metadata = {"event_type": "x", "event_payload": {"message_id": lost.message_id}}
     slack.keep({**lost.rendered.body, "metadata": metadata}, "C0PAPERS1")
-    due.clock.move(minutes=3)
-    due.run()
+    due.run_after(minutes=3)
     assert due.states() == [DeliveryState.SENT]
     assert len(slack.posts) == 1
 
@@ -240,8 +234,7 @@ def test_X10_X11_a_fault_of_ours_stops_no_other_and_waits_an_hour(
     assert [mail.recipient for mail in smtp.received] == ["grace@example.org"]
     assert [at - tried[0] for at in tried] == [timedelta(), timedelta(hours=1)]
     monkeypatch.undo()
-    due.clock.move(hours=1)
-    due.run()
+    due.run_after(hours=1)
     assert [mail.recipient for mail in smtp.received][1:] == ["ada@example.org"]
 
 
@@ -293,8 +286,7 @@ def test_L05_who_cannot_be_notified_on_slack_is_named_by_the_other_channel(
     due.run()
     assert len(smtp.received) == 1, "in the run in which it broke"
     for _ in range(2):
-        due.clock.move(minutes=1)
-        due.run()
+        due.run_after(minutes=1)
     [mail] = smtp.received
     assert mail.recipient == "ops@example.org"
     assert word.encode() in mail.content

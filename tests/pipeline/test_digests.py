@@ -29,10 +29,8 @@ def pages(house: House) -> list[str]:
 def test_a_digest_goes_out_once_from_the_first_slot_on(house: House):
     house.add("a.txt", AGENTS, FOLDING)
     assert house.run() == {}
-    house.clock.move(hours=1, minutes=59)
-    assert house.run() == {}
-    house.clock.move(minutes=1)
-    assert house.run() == {"lab": 1}
+    assert house.run_after(hours=1, minutes=59) == {}
+    assert house.run_after(minutes=1) == {"lab": 1}
     assert house.run() == {}
     house.clock.move(hours=-1)  # D05: set back, it repeats nothing
     assert house.run() == {}
@@ -83,14 +81,10 @@ def test_D04_another_zone_gives_no_second_digest_for_the_same_date(house: House)
     house.make_due()
     house.run()
     lab["timezone"] = "America/Los_Angeles"
-    result = []
     for _ in range(48):
-        house.clock.move(hours=1)
-        result += house.run()
-    with house.opened() as app, app.runtime.database.reading() as tx:
-        periods = [digests.get(tx, number) for number in range(1, 500)]  # ids have gaps
-    dates = [digest.period for digest in periods if digest]
-    assert dates == ["2026-11-22", "2026-11-23"]
+        house.run_after(hours=1)
+    dates = [digest.period for digest in house.read(digests.newest, ["lab"], 9)]
+    assert dates == ["2026-11-23", "2026-11-22"]
 
 
 def test_a_topic_added_later_finds_what_came_in_its_last_days(house: House):
@@ -149,8 +143,7 @@ def test_early_composes_the_next_period_now_and_that_period_is_done(house: House
     with house.opened() as app:
         [sent] = app.once.digest(["lab"], early=True)
     assert (sent.period, sent.papers) == ("2026-11-21", 1)
-    house.clock.move(hours=3)
-    assert house.run() == {}
+    assert house.run_after(hours=3) == {}
 
 
 def test_early_with_nothing_to_tell_leaves_the_next_period_alone(house: House):
@@ -158,8 +151,7 @@ def test_early_with_nothing_to_tell_leaves_the_next_period_alone(house: House):
     with house.opened() as app:
         assert app.once.digest(["lab"], early=True) == []
     house.add("a.txt", AGENTS)
-    house.clock.move(hours=3)
-    assert house.run() == {"lab": 1}
+    assert house.run_after(hours=3) == {"lab": 1}
 
 
 def test_immediately_is_an_alert_as_soon_as_a_paper_is_in(house: House):
@@ -176,8 +168,7 @@ def test_pause_until_holds_digests_back_and_loses_nothing(house: House):
     house.add("a.txt", AGENTS)
     house.run()
     assert [house.next_morning() for _ in range(4)] == [{}, {}, {}, {}]
-    house.clock.move(hours=2)
-    assert house.run() == {"lab": 1}
+    assert house.run_after(hours=2) == {"lab": 1}
     assert pages(house) == ["pages/lab/2026-11-25.html"]
 
 
@@ -226,12 +217,10 @@ def test_removing_a_subscription_holds_its_mail_and_re_adding_resumes(
         "schedule": "monthly 1 08:00",
     }
     smtp.always.clear()
-    house.clock.move(hours=1)
-    house.run()
+    house.run_after(hours=1)
     assert smtp.received == []
     house.settings["subscriptions"]["lab"] = lab
-    house.clock.move(hours=1)
-    house.run()
+    house.run_after(hours=1)
     assert [mail.recipient for mail in smtp.received] == ["ada@example.org"]
 
 
@@ -255,8 +244,7 @@ def test_an_alert_that_cannot_go_out_is_composed_once_and_grows_only_by_news(
     smtp.always["greeting"] = "421 4.3.0 later"
     house.add("a.txt", AGENTS)
     assert [house.run() for _ in range(3)] == [{"lab": 1}] * 3
-    with house.opened() as app, app.runtime.database.reading() as tx:
-        assert digests.count(tx, "lab") == 1
+    assert house.read(digests.count, "lab") == 1
     house.add("b.txt", (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent."))
     smtp.always.clear()
     assert house.run() == {"lab": 2}

@@ -37,8 +37,7 @@ def test_D03_of_thirty_days_the_first_are_listed_by_their_titles_and_none_is_lef
             "announced": (first + timedelta(days=day)).isoformat(),
         }
         (house.folder / "dumps" / f"{day:02}.jsonl").write_text(json.dumps(result) + "\n")
-    house.clock.move(hours=2)
-    assert house.run() == {"lab": 30}
+    assert house.run_after(hours=2) == {"lab": 30}
     digest = house.digest()
     entries = [entry for group in digest.groups for entry in group.entries]
     late = {int(entry.paper.title.split()[1]) for entry in entries if entry.late}

@@ -9,11 +9,11 @@ from monitor.pipeline.match import match
 from monitor.store.engine.database import Database
 from monitor.store.topics import subscriptions
 from tests.house import AGENTS, BANDITS, SATURDAY, House
+from tests.store.scenes import reading
 
 
 def looked_at(store: Database, now: datetime) -> set[str]:
-    with store.reading() as tx:
-        return set(subscriptions.states(tx, due=now))
+    return set(reading(store, subscriptions.states, due=now))
 
 
 def test_a_tick_looks_at_nothing_until_a_slot_comes_and_then_only_at_its_subscription(

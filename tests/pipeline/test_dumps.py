@@ -240,8 +240,7 @@ def test_F13_killed_twice_it_goes_on_at_the_byte_and_ends_complete(on_sqlite: No
     behind = content[reached[2] :].count(b"\n")
     assert summarise(*dumped.ingest()) == ("a.jsonl.gz", "ok", behind, behind, 0)
     assert offset(dumped) == len(content)
-    with dumped.opened() as app, app.runtime.database.reading() as tx:
-        assert papers.count(tx) == count
+    assert dumped.read(papers.count) == count
 
 
 # ── by address ──────────────────────────────────────────────────────────────────────

@@ -102,8 +102,7 @@ def test_a_digest_that_moved_into_the_next_is_not_rendered_again(both: House, sm
     with broken(Pages):
         both.run()
         smtp.always.clear()
-    both.clock.move(days=1)
-    both.run()
+    both.next_morning()
     assert pages(both) == ["2026-11-22.html"]
     assert both.problems() == ()
 
@@ -226,8 +225,7 @@ def test_looks_that_find_nothing_do_not_fill_the_store(house: House):
     for _ in range(60):
         house.ingest()
         house.clock.move(minutes=1)
-    with house.opened() as app, app.runtime.database.reading() as tx:
-        found = runs.since(tx, house.clock.at.replace(year=2000), house.clock.at)
+    found = house.read(runs.since, house.clock.at.replace(year=2000), house.clock.at)
     assert [run.outcome for run in found] == ["ok", *["unchanged"] * 4]
 
 

@@ -14,7 +14,7 @@ from monitor.store.papers import merge_papers, papers
 from monitor.store.topics import matches
 from monitor.text import title_key
 from tests.pipeline.desk import ids, match, origin, read, send, tell
-from tests.store.scenes import DAY, NOW, digest, freeze, unsent
+from tests.store.scenes import DAY, NOW, digest, freeze, reading, unsent
 
 PREPRINT = Paper(
     "Agents That Plan Together",
@@ -162,8 +162,7 @@ def test_a_joined_paper_is_found_by_all_of_its_names(store: Database) -> None:
     for number, paper in enumerate(again):
         read(store, "journal", paper, now=NOW + timedelta(days=number))
     assert ids(store) == [1]
-    with store.reading() as tx:
-        found = papers.by_title_key(tx, title_key(JOURNAL.title))
+    found = reading(store, papers.by_title_key, title_key(JOURNAL.title))
     assert [one.id for one in found] == [1]
 
 
@@ -238,8 +237,7 @@ def test_a_revision_that_another_source_tells_first_reopens_the_news_for_its_top
     read(store, "arxiv", replace(PREPRINT, version=1))
     match(store, topic="of another source")
     read(store, "mirror", replace(PREPRINT, version=2, raw_id="m"))
-    with store.reading() as tx:
-        waiting = matches.changes_to_match(tx, 10)
+    waiting = reading(store, matches.changes_to_match, 10)
     assert [(one.revision, one.kind) for one in waiting] == [
         (1, ChangeKind.NEW),
         (2, ChangeKind.REVISED),

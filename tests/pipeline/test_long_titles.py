@@ -24,8 +24,7 @@ def test_a_long_title_that_is_listed_begins_shortly_before_its_match(house: Hous
     source = {"kind": "jsonl", "path": str(dump), "first_run": "deliver"}
     house.settings["sources"] = {"dump": source}
     house.ingest()
-    house.clock.move(days=1)
-    house.run()
+    house.next_morning()
     with house.opened() as app, app.runtime.database.reading() as tx:
         digest, html = newest_digest(tx), newest_mail(tx)
     assert (digest.papers, digest.full) == (3, 1)

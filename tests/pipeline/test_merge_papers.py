@@ -16,7 +16,7 @@ from monitor.store.engine.database import Database
 from monitor.store.papers import identity_rulings, merge_papers, papers
 from monitor.store.topics import matches
 from tests.pipeline.desk import WORDS, ids, match, origin, read, send, tell
-from tests.store.scenes import DAY, NOW, digest, freeze, unsent
+from tests.store.scenes import DAY, NOW, digest, freeze, ingesting, reading, unsent
 
 AUTHORS = ("Ada Lovelace", "Alan Turing")
 PREPRINT = Paper("Agents That Plan Together", "", AUTHORS, keys={"arxiv": "2601.00001"})
@@ -71,8 +71,7 @@ def test_what_was_announced_before_it_was_linked_is_announced_no_more(store: Dat
 
 
 def purge(store: Database) -> int:
-    with store.ingesting() as tx:
-        return retention.purge(tx, NOW + 30 * DAY, None, NOW + 30 * DAY, 100)
+    return ingesting(store, retention.purge, NOW + 30 * DAY, None, NOW + 30 * DAY, 100)
 
 
 def announce_to_all(store: Database) -> None:
@@ -98,8 +97,7 @@ def test_a_revision_of_a_paper_whose_other_half_was_purged_is_news_still(store: 
     read(store, "journal", replace(ARTICLE, version=2), now=NOW + 31 * DAY)
     read(store, "arxiv", LINKED, now=NOW + 31 * DAY)
     match(store, kinds=(ChangeKind.REVISED,), now=NOW + 32 * DAY)
-    with store.reading() as tx:
-        waiting = matches.unsent(tx, "ada", NOW + 32 * DAY)
+    waiting = reading(store, matches.unsent, "ada", NOW + 32 * DAY)
     assert [one.change.kind for one in waiting] == [ChangeKind.REVISED]
 
 
@@ -125,8 +123,7 @@ def test_a_purged_paper_comes_back_by_the_key_of_its_other_half(store: Database)
     read(store, "index", ABSTRACTED, now=NOW + 32 * DAY)
     read(store, "index", INDEXED, now=NOW + 33 * DAY)
     assert tell(store, now=NOW + 34 * DAY) == []
-    with store.reading() as tx:
-        found = papers.by_key(tx, "pmid", "7700")
+    found = reading(store, papers.by_key, "pmid", "7700")
     assert found and found.id == 1
 
 
@@ -165,8 +162,7 @@ def test_a_split_after_a_digest_keeps_the_digest_and_tells_nobody_again(store: D
     three(store)
     match(store)
     assert freeze(store, digest(unsent(store), "1")) is not None
-    with store.reading() as tx:
-        frozen = digests.of_period(tx, "ada", "1")
+    frozen = reading(store, digests.of_period, "ada", "1")
     send(store)
     other = part(store, 1, [DOI], "journal")
     for source, record in SOURCES.items():
@@ -174,8 +170,7 @@ def test_a_split_after_a_digest_keeps_the_digest_and_tells_nobody_again(store: D
     assert ids(store) == [1, other]
     assert tell(store, "ada", NOW + DAY) == []
     assert tell(store, "bob", NOW + DAY) == [1, other], "each is news to who was sent neither"
-    with store.reading() as tx:
-        assert digests.of_period(tx, "ada", "1") == frozen
+    assert reading(store, digests.of_period, "ada", "1") == frozen
 
 
 def test_a_third_record_that_carries_the_keys_of_both_halves_joins_nothing(store: Database) -> None:
@@ -198,8 +193,7 @@ def test_a_merge_of_what_was_sent_of_both_one_or_none_tells_the_rest_once(
         tell(store)
     for source in ("arxiv", "journal"):
         read(store, source, SOURCES[source])
-    with store.reading() as tx:
-        before = [digests.of_period(tx, "ada", str(n + 1)) for n in range(len(sent))]
+    before = [reading(store, digests.of_period, "ada", str(n + 1)) for n in range(len(sent))]
     with store.ingesting() as tx:
         names = identity_rulings.names_of(tx, [1, 2])
         identity_rulings.rule(tx, names[1], names[2], identity_rulings.SAME, NOW)
@@ -209,6 +203,5 @@ def test_a_merge_of_what_was_sent_of_both_one_or_none_tells_the_rest_once(
         read(store, source, SOURCES[source], now=NOW + 2 * DAY)
     assert ids(store) == [1]
     assert tell(store, now=NOW + 3 * DAY) == []
-    with store.reading() as tx:
-        after = [digests.of_period(tx, "ada", str(n + 1)) for n in range(len(sent))]
+    after = [reading(store, digests.of_period, "ada", str(n + 1)) for n in range(len(sent))]
     assert after == before

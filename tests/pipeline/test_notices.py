@@ -23,7 +23,7 @@ from monitor.sources.jsonl.source import Jsonl
 from monitor.store.engine.database import Database
 from monitor.store.papers import merge_papers
 from tests.pipeline.desk import ids, match, origin, read, tell
-from tests.store.scenes import DAY, NOW, unsent
+from tests.store.scenes import DAY, NOW, ingesting, unsent
 
 PAPER = Paper(
     "Sand Moves Downhill in Winter",
@@ -270,8 +270,7 @@ def test_notices_of_a_first_reading_and_old_ones_are_no_news(store: Database) ->
 def test_a_notice_of_a_paper_that_was_joined_finds_it(store: Database) -> None:
     read(store, "arxiv", replace(PAPER, keys={"arxiv": "2601.00001"}, raw_id="a"))
     read(store, "journal", replace(PAPER, title="Slopes", abstract="", keys={"doi": "10.1000/x"}))
-    with store.ingesting() as tx:
-        merge_papers.merge(tx, [(1, 2, "someone said so")], NOW)
+    ingesting(store, merge_papers.merge, [(1, 2, "someone said so")], NOW)
     read(store, "crossref", replace(ERRATUM, keys={"doi": "10.1000/e"}, about={"doi": "10.1000/x"}))
     assert ChangeKind.REVISED in changes(store, 1)
 

@@ -14,7 +14,7 @@ from monitor.store.papers import sightings
 from monitor.store.papers.papers import Origin
 from tests.house import House, newest_digest
 from tests.pipeline.desk import origin, read
-from tests.store.scenes import DAY, NOW
+from tests.store.scenes import DAY, NOW, reading
 
 PREPRINT = Paper(
     "Language agents that plan together",
@@ -36,8 +36,7 @@ RETITLED = Paper(
 
 
 def texts(store: Database) -> dict[str, SightingText | None]:
-    with store.reading() as tx:
-        seen = sightings.with_text(tx, [1])[1]
+    seen = reading(store, sightings.with_text, [1])[1]
     return {one.source: one.text for one in seen}
 
 

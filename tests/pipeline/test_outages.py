@@ -38,8 +38,7 @@ class Tally:
 
 
 def until(house: House, name: str) -> str:
-    with house.opened() as app, app.runtime.database.reading() as tx:
-        return runs.validators(tx, name).get("until", "")
+    return house.read(runs.validators, name).get("until", "")
 
 
 def killed(house: House, web: MisbehavingServer, name: str, after: int) -> None:

@@ -125,8 +125,7 @@ def rate(house: House) -> None:
 
 
 def ratings(house: House) -> int:
-    with house.opened() as app, app.runtime.database.reading() as tx:
-        return len(judgements.listing(tx))
+    return len(house.read(judgements.listing))
 
 
 def test_ratings_of_the_other_configuration_stay(houses: tuple[House, House]) -> None:

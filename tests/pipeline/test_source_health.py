@@ -87,13 +87,11 @@ def test_a_stale_feed_is_reported_once_named_in_each_digest_and_well_again(
     assert notices(smtp) == ["source arxiv is stale"]
     [stale] = troubles(arxiv)
     assert (stale.kind, stale.since) == ("stale", THURSDAY + timedelta(days=1))
-    with arxiv.opened() as app, app.runtime.database.reading() as tx:
-        assert newest_digest(tx).report[0].troubles == (stale,)
+    assert arxiv.read(newest_digest).report[0].troubles == (stale,)
     assert "arxiv has offered nothing new since Friday." in texts(smtp)[-1]
 
     batch(web, THURSDAY + timedelta(days=4), 4)
-    arxiv.clock.move(hours=1)
-    arxiv.run()
+    arxiv.run_after(hours=1)
     assert notices(smtp) == ["source arxiv is stale", "source arxiv has recovered"]
     assert troubles(arxiv) == ()
 

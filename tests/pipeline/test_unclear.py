@@ -68,18 +68,15 @@ def test_what_may_have_arrived_is_unknown_also_where_the_channel_is_said_to_be_d
 
 
 def outbox(house: House) -> list[Delivery]:
-    with house.opened() as app, app.runtime.database.reading() as tx:
-        return deliveries.listing(tx)[::-1]
+    return house.read(deliveries.listing)[::-1]
 
 
 def next_digest_has_its_own_paper(due: House, smtp: ScriptedSmtp) -> None:
     """Let another paper come in, then let the server take both digests."""
     due.add("b.txt", APART)
-    due.clock.move(days=1)
-    assert due.run() == {"lab": 1}
+    assert due.next_morning() == {"lab": 1}
     smtp.always.clear()
-    due.clock.move(hours=1, minutes=30)
-    due.run()
+    due.run_after(hours=1, minutes=30)
     assert due.states() == [DeliveryState.SENT, DeliveryState.SENT]
 
 
@@ -92,8 +89,7 @@ def test_a_digest_that_may_have_arrived_is_not_composed_again_at_any_slot(
     smtp.script["dot"].append(Kept())
     due.run()
     smtp.always["rcpt"] = "450 4.2.0 greylisted"
-    due.clock.move(minutes=20)
-    due.run()
+    due.run_after(minutes=20)
     assert due.states() == [DeliveryState.RETRY]
     [problem] = due.problems()
     assert "delivery 1 (" in problem and "sent again automatically" in problem
@@ -110,17 +106,14 @@ def test_it_is_given_up_so_long_after_its_first_hand_off_and_stays_unknown(
     due.run()
     smtp.always["rcpt"] = "450 4.2.0 greylisted"
     for _ in range(22):
-        due.clock.move(hours=2)
-        due.run()
+        due.run_after(hours=2)
     assert outbox(due)[0].state is DeliveryState.RETRY
     for _ in range(2):
-        due.clock.move(hours=2)
-        due.run()
+        due.run_after(hours=2)
     assert outbox(due)[0].state is DeliveryState.UNKNOWN
     smtp.always.clear()
     for _ in range(3):
-        due.clock.move(days=1)
-        due.run()
+        due.next_morning()
     assert outbox(due)[0].state is DeliveryState.UNKNOWN
     assert smtp.received == []
     [problem] = due.problems()
@@ -137,12 +130,10 @@ def test_the_time_in_which_the_line_is_down_does_not_count(due: House, smtp: Scr
     due.run()
     smtp.always["greeting"] = "421 4.3.2 shutting down"
     for _ in range(5):
-        due.clock.move(days=1)
-        due.run()
+        due.next_morning()
     assert outbox(due)[0].state is DeliveryState.RETRY
     smtp.always.clear()
-    due.clock.move(hours=2)
-    due.run()
+    due.run_after(hours=2)
     assert due.states() == [DeliveryState.SENT]
     assert len(smtp.received) == 1
 
@@ -151,10 +142,8 @@ def test_after_a_time_with_no_process_it_is_not_handed_off_too_late(due: House, 
     smtp.script["dot"].append(Drop())
     due.run()
     smtp.script["rcpt"].append("450 4.2.0 greylisted")
-    due.clock.move(minutes=20)
-    due.run()
-    due.clock.move(days=3)
-    due.run()
+    due.run_after(minutes=20)
+    due.run_after(days=3)
     assert due.states() == [DeliveryState.UNKNOWN]
     assert smtp.received == []
 
@@ -166,15 +155,13 @@ def test_a_second_hand_off_that_is_refused_for_good_says_nothing_of_the_first(
     smtp.script["dot"].append(Kept())
     due.run()
     smtp.always[phase] = "550 5.1.1 no such user"
-    due.clock.move(minutes=20)
-    due.run()
+    due.run_after(minutes=20)
     assert due.states() == [DeliveryState.UNKNOWN]
     assert "550 5.1.1" in outbox(due)[0].error
     smtp.always.clear()
     due.add("b.txt", APART)
     for _ in range(3):
-        due.clock.move(days=1)
-        due.run()
+        due.next_morning()
     assert outbox(due)[0].state is DeliveryState.UNKNOWN
     assert sorted(ids(smtp).values()) == [1, 1]
     assert "delivery 1 (" in due.problems()[0]
@@ -208,11 +195,9 @@ def test_of_two_readers_only_the_one_who_may_lack_it_gets_it_again(due: House, s
     smtp.script["dot"] += [Kept(), Kept()]
     smtp.script["rcpt"] += ["250 ok", "250 ok", "450 4.2.0 later", "250 ok"]
     due.run()
-    due.clock.move(minutes=20)
-    due.run()
+    due.run_after(minutes=20)
     due.add("b.txt", APART)
-    due.clock.move(days=1)
-    due.run()
+    due.next_morning()
     assert set(due.states()) == {DeliveryState.SENT}
     assert Counter(mail.recipient for mail in smtp.received) == {
         "ada@example.org": 3,
@@ -225,13 +210,11 @@ def test_who_is_taken_out_of_the_configuration_gets_no_second_copy(due: House, s
     smtp.script["dot"].append(Kept())
     due.run()
     due.settings["subscriptions"]["lab"]["email"] = ["grace@example.org"]
-    due.clock.move(minutes=20)
-    due.run()
+    due.run_after(minutes=20)
     assert due.states() == [DeliveryState.UNKNOWN]
     assert [mail.recipient for mail in smtp.received] == ["ada@example.org"]
     due.settings["subscriptions"]["lab"]["email"] = ["ada@example.org"]
-    due.clock.move(minutes=20)
-    due.run()
+    due.run_after(minutes=20)
     assert due.states() == [DeliveryState.SENT]
     assert list(ids(smtp).values()) == [2]
 
@@ -299,8 +282,7 @@ def test_a_success_ends_it_and_all_get_their_mail_in_the_same_round(
     smtp.always["dot"] = Kept()
     crowd.run()
     smtp.always.clear()
-    crowd.clock.move(minutes=20)
-    crowd.run()
+    crowd.run_after(minutes=20)
     assert line(crowd) == (0, [])
     got = Counter(mail.recipient for mail in smtp.received if mail.recipient in PEOPLE)
     assert sorted(got.values()) == [1] * 9 + [2] * 3

@@ -91,13 +91,11 @@ def poisoned(house: House, url: str) -> House:
 
 
 def kept(house: House) -> list[tuple[str, str, str]]:
-    with house.opened() as app, app.runtime.database.reading() as tx:
-        return [(one.source, one.document, one.error) for one in undecided.listing(tx)]
+    return [(one.source, one.document, one.error) for one in house.read(undecided.listing)]
 
 
 def titles(house: House) -> list[str]:
-    with house.opened() as app, app.runtime.database.reading() as tx:
-        return sorted(stored.paper.title for stored in all_papers(tx))
+    return sorted(stored.paper.title for stored in house.read(all_papers))
 
 
 def results(runs: list[Run]) -> list[tuple[str, int, int, int, int]]:
@@ -130,8 +128,7 @@ def test_X10_a_record_that_raises_is_kept_and_the_others_are_stored(
     upgrade(poisoned)
     assert results(poisoned.ingest()) == [("retried", 1, 1, 0, 0), ("unchanged", 0, 0, 0, 0)]
     assert kept(poisoned) == [] and BROKEN[0] in titles(poisoned)
-    with poisoned.opened() as app, app.runtime.database.reading() as tx:
-        [stored] = [one for one in all_papers(tx) if one.paper.title == BROKEN[0]]
+    [stored] = [one for one in poisoned.read(all_papers) if one.paper.title == BROKEN[0]]
     assert stored.paper.abstract == BROKEN[1]
 
 
@@ -233,8 +230,7 @@ def test_a_record_that_comes_again_is_kept_and_logged_once(
             [run] = poisoned.ingest()
             assert run.rejected == 1
     assert len([one for one in logs if one["event"] == "record not decided"]) == 1
-    with poisoned.opened() as app, app.runtime.database.reading() as tx:
-        [one] = undecided.listing(tx)
+    [one] = poisoned.read(undecided.listing)
     assert (one.at, one.tried_at) == (SATURDAY, poisoned.clock.at)
     dumped(poisoned, record(1), poisonous(2), record(3))  # the error is gone
     assert results(poisoned.ingest()) == [("ok", 3, 2, 1, 0)]
@@ -249,8 +245,7 @@ def test_a_record_that_its_source_corrects_replaces_what_was_kept(
     poisoned.ingest()
     dumped(poisoned, poisonous(1, abstract="Another one."), record(2))
     assert results(poisoned.ingest()) == [("ok", 2, 1, 0, 1)]
-    with poisoned.opened() as app, app.runtime.database.reading() as tx:
-        [one] = undecided.listing(tx)
+    [one] = poisoned.read(undecided.listing)
     assert undecided.paper_of(one).abstract == "Another one."
 
 
@@ -353,8 +348,7 @@ def test_a_retried_record_is_worth_what_it_was_when_it_was_read(
     poisoned.clock.move(days=200)
     upgrade(poisoned)
     poisoned.ingest()
-    with poisoned.opened() as app, app.runtime.database.reading() as tx:
-        [stored] = [one for one in all_papers(tx) if is_poison(one.paper)]
+    [stored] = [one for one in poisoned.read(all_papers) if is_poison(one.paper)]
     assert stored.first_seen == poisoned.clock.at
     assert (stored.news_at is None) == (first_run is FirstRun.BASELINE)
 

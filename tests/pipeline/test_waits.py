@@ -39,8 +39,7 @@ def fed(house: House, web: MisbehavingServer) -> House:
 
 
 def recorded(house: House) -> list[Run]:
-    with house.opened() as app, app.runtime.database.reading() as tx:
-        return runs.since(tx, SATURDAY - DAY, SATURDAY + 400 * DAY)
+    return house.read(runs.since, SATURDAY - DAY, SATURDAY + 400 * DAY)
 
 
 def state(house: House, name: str = "journal") -> SourceState:
@@ -199,8 +198,7 @@ def test_F7_validators_are_stored_with_the_last_entries_or_not_at_all(
     assert "if-none-match" not in web.requests[1].headers
     assert one(fed) == ("unchanged", 0, 0)
     assert web.requests[2].headers["if-none-match"] == '"1"'
-    with fed.opened() as app, app.runtime.database.reading() as tx:
-        assert papers.count(tx) == 2
+    assert fed.read(papers.count) == 2
 
 
 def test_F14_a_server_that_says_unchanged_for_ever_is_asked_for_everything_after_a_week(
@@ -366,8 +364,7 @@ def test_F15_a_moved_repository_is_asked_with_each_query_at_its_new_place(
 
 
 def gaps(house: House) -> list[str]:
-    with house.opened() as app, app.runtime.database.reading() as tx:
-        return [one.error for one in incidents.open_incidents(tx) if one.kind == "gap"]
+    return [one.error for one in house.read(incidents.open_incidents) if one.kind == "gap"]
 
 
 def listing(web: MisbehavingServer, *numbers: int) -> None:

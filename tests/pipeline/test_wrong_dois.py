@@ -13,7 +13,7 @@ from monitor.model import Paper
 from monitor.store.engine.database import Database
 from monitor.store.papers import identity_rulings, merge_papers, paper_index, papers
 from tests.pipeline.desk import ids, origin, read, tell
-from tests.store.scenes import DAY, NOW
+from tests.store.scenes import DAY, NOW, reading
 
 DOI = "10.9999/1235"
 GRAPHS = Paper(
@@ -48,8 +48,7 @@ def titles(store: Database) -> list[str]:
 
 
 def owner(store: Database, scheme: str, value: str) -> str | None:
-    with store.reading() as tx:
-        found = papers.by_key(tx, scheme, value)
+    found = reading(store, papers.by_key, scheme, value)
     return found.paper.title if found else None
 
 
@@ -59,8 +58,7 @@ def carries(store: Database) -> list[str]:
 
 
 def _shows(store: Database, id: int) -> bool:
-    with store.reading() as tx:
-        [stored] = papers.load(tx, [id]).values()
+    [stored] = reading(store, papers.load, [id]).values()
     assert (stored.paper.keys.get("doi") == DOI) == (("doi", DOI) in origin(store, id).keys)
     return ("doi", DOI) in origin(store, id).keys
 
