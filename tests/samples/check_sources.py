@@ -110,17 +110,3 @@ def test_recorded_feeds_are_read_as_their_manifest_says(folder: str) -> None:
             row["first_date"]
         )
         assert all(name in row["first_authors"] for name in first.authors)
-
-
-def test_a_recorded_sequence_of_readings_names_each_paper_once() -> None:
-    (place,) = (SAMPLES / "feed-sequence").glob("nature_*")
-    seen: set[str] = set()
-    with (place / "expected.tsv").open() as expected:
-        for row in csv.DictReader(expected, delimiter="\t"):
-            reading = feed.read((place / row["file"]).read_bytes())
-            assert len(reading.papers) == int(row["entries"]) and reading.complete
-            new = {p.raw_id for p in reading.papers} - seen
-            assert len(new) == int(row["new_by_url"]), row["file"]
-            assert all(p.published is None for p in reading.papers)
-            seen |= new
-    assert len(seen) == 81

@@ -88,19 +88,6 @@ def test_F01_an_error_with_status_200_is_an_error_in_words(
     assert re.search(error, reading.error)
 
 
-@pytest.mark.parametrize(
-    ("content", "error"),
-    [
-        (b"<html><body>502</body></html>", "HTML"),
-        (b"Rate exceeded.", "cannot be read"),
-        (b'{"a": ' * 100_000, "cannot be read"),
-        (b"\xef\xbb\xbf \n", "is empty"),
-    ],
-)
-def test_F01_F06_what_is_no_response_is_reported(content: bytes, error: str) -> None:
-    assert error in read(Crossref, content).error
-
-
 # ── what the formats hold ───────────────────────────────────────────────────────────
 
 

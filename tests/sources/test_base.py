@@ -8,10 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
 
 from monitor.errors import FetchError
-from monitor.http.client import HttpClient
 from monitor.model import Document
 from monitor.sources import files
 from monitor.sources.base import Found, SourceOptions, documents_in, read_file
@@ -22,21 +20,6 @@ from tests.sources.scenario import NOW
 
 def names(pattern: Path) -> list[str]:
     return [found.name for found in documents_in(str(pattern))]
-
-
-@pytest.mark.parametrize(
-    ("settings", "reason"),
-    [
-        ({}, "either `url:` or `path:`"),
-        ({"url": "http://x", "path": "y"}, "either `url:` or `path:`"),
-        ({"url": "file:///x"}, "must begin with http"),
-        ({"url": "dumps/*.txt"}, "use `path:` for files"),
-        ({"path": "x", "colour": "red"}, "Extra inputs"),
-    ],
-)
-def test_options_that_make_no_sense_are_refused(settings: dict[str, str], reason: str) -> None:
-    with pytest.raises(ValidationError, match=reason):
-        SourceOptions(**settings)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -185,23 +168,6 @@ def test_a_file_beyond_the_cap_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "a.txt").write_text("four")
     with pytest.raises(FetchError, match="larger than 3 bytes"):
         read_file(tmp_path / "a.txt")
-
-
-@pytest.mark.parametrize(
-    ("contact", "mail"),
-    [
-        ("ops@example.org", "ops@example.org"),
-        ("mailto:ops@example.org", "ops@example.org"),
-        ("https://example.org/bot", ""),
-        ("Ada Byron ada@example.org", ""),
-        ("", ""),
-    ],
-)
-def test_F16_services_that_ask_for_an_address_of_mail_get_one_or_nothing(
-    tmp_path: Path, contact: str, mail: str
-) -> None:
-    door = HttpClient(version="1", contact=contact, gate_dir=tmp_path)
-    assert Feed("x", SourceOptions(path="x"), door, lambda: NOW).contact == mail
 
 
 def test_a_url_source_without_a_door_is_a_failure() -> None:

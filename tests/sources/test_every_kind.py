@@ -262,11 +262,6 @@ def test_F17_names_are_texts_however_many_there_are() -> None:
     assert paper.authors == ("Ada", "Jane", "Cy O.", "Bo")
 
 
-def test_an_identifier_without_end_is_none() -> None:
-    record = {"DOI": f"10.1000/{'x' * 300}", "title": ["T"]}
-    assert read(Crossref, json.dumps(record).encode()).papers[0].keys == {}
-
-
 def test_what_begins_an_identifier_again_and_again_is_a_title() -> None:
     title = "(arXiv:" * 2_000 + "1 [hep-ex])"
     feed = f'<rss version="2.0"><channel><item><title>{title}</title></item></channel></rss>'

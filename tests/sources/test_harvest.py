@@ -261,13 +261,6 @@ def test_pages_follow_their_tokens_and_the_last_moves_the_state(service: Service
     assert all(set(asked) == {"verb", "resumptionToken"} for asked in others)
 
 
-def test_every_set_is_asked_for(service: Service) -> None:
-    shelf = Shelf()
-    reader = oai(shelf, service, sets=["a", "b"])
-    assert reader.run() == [] and [asked["set"] for asked in shelf.asked] == ["a", "b"]
-    assert reader.state == {"until": shelf.now.isoformat()}
-
-
 @pytest.mark.parametrize(("days", "until"), [(-0.5, MONDAY - DAY / 2), (400, MONDAY + DAY)])
 def test_the_state_is_the_repository_s_time_and_never_far_ahead(
     service: Service, days: float, until: datetime
@@ -330,13 +323,6 @@ def test_a_base_address_is_asked_as_it_is_written(service: Service, address: str
     assert len(service.web.requests) > 2
 
 
-def test_an_address_with_a_verb_is_a_single_answer(service: Service) -> None:
-    address = "/oai?verb=ListRecords&metadataPrefix=oai_dc&from=2025-06-02"
-    shelf = month()
-    reader = oai(shelf, service, url=service.web.url(address))
-    assert reader.run() == numbered(0, 1) and len(service.web.requests) == 1
-
-
 def test_F09_tokens_that_always_expire_are_a_failure(service: Service) -> None:
     shelf = month(after=4)
     error = envelope('<error code="badResumptionToken"/>', shelf.now).encode()
@@ -345,15 +331,6 @@ def test_F09_tokens_that_always_expire_are_a_failure(service: Service) -> None:
     reader.run()
     assert "rejected its own resumption token" in reader.errors[0]
     assert not reader.state and len(service.web.requests) < 6
-
-
-def test_F09_a_looping_token_is_a_failure(service: Service) -> None:
-    shelf = month(after=4)
-    shelf.token = lambda page, _: "t1"
-    reader = oai(shelf, service)
-    reader.run()
-    assert "the repository gives the same page again and again" in reader.errors[0]
-    assert not reader.state and len(service.web.requests) == 2
 
 
 @pytest.mark.parametrize(

@@ -186,25 +186,6 @@ def test_F02_a_cut_inside_a_character_is_incomplete() -> None:
     assert not reading.complete
 
 
-@pytest.mark.parametrize(
-    ("content", "why"),
-    [
-        (b"", "empty"),
-        (b" \r\n\t\n", "empty"),
-        (b"\xef\xbb\xbf", "empty"),
-        (b"\x00\x01\x02\x03" * 99, "not text"),
-        (b"%PDF-1.7\n" + bytes(range(256)) * 9, "not text"),
-        (b"<!DOCTYPE html><html><body>Rate exceeded.</body></html>", "HTML or XML"),
-        (b"<?xml version='1.0'?><rss/>", "HTML or XML"),
-        (b"Rate exceeded.", "no paper"),
-        (HEADER.encode(), "no paper"),
-    ],
-)
-def test_F01_a_document_without_papers_is_an_error(content: bytes, why: str) -> None:
-    reading = read(content)
-    assert why in reading.error and reading.papers == () and not reading.complete
-
-
 # ── headers and dates ───────────────────────────────────────────────────────────────
 
 

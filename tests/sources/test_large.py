@@ -110,7 +110,7 @@ def test_empty_lines_of_a_table_are_not_parsed() -> None:
     assert reading.rejected[0].where.startswith("line 3000003")
 
 
-@pytest.mark.parametrize("kind", [BibTex, Ris, Crossref])
+@pytest.mark.parametrize("kind", [BibTex, Ris, Crossref, HuggingFacePage])
 def test_F06_what_is_no_text_is_not_mended_line_by_line(kind: type[Source]) -> None:
     noise = random.Random(1).randbytes(1_000_000) + b"@a{b, title={c}}\nTY  - JOUR\n"
     found: list[Reading] = []

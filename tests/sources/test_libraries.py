@@ -20,6 +20,7 @@ from monitor.sources.bibtex import BibTex
 from monitor.sources.crossref import Crossref
 from monitor.sources.dblp import Dblp
 from monitor.sources.fields.dates import partial_date
+from monitor.sources.huggingface_page.source import HuggingFacePage
 from monitor.sources.jsonl.source import Jsonl
 from monitor.sources.pubmed import PubMed
 from monitor.sources.ris import Ris
@@ -172,6 +173,9 @@ def test_a_broken_record_costs_itself_only(title: str, numbers: list[str]) -> No
         (Dblp, b'{"result": {"status": {"@code": "500", "text": "Oh no"}}}', "error: 500 Oh no"),
         (Dblp, b'<result><status code="503"/><hits total="0"/></result>', "error: 503"),
         (Dblp, b"{}", "not a response of dblp's search"),
+        (Crossref, b"<html><body>502</body></html>", "HTML or XML, not JSON"),
+        (Crossref, b"Rate exceeded.", "the JSON cannot be read"),
+        (HuggingFacePage, b"<!DOCTYPE html><p>no", "HTML or XML, not the text of a page"),
     ],
 )
 def test_F01_F06_what_is_no_list_of_records(kind: type[Source], content: bytes, error: str) -> None:

@@ -23,7 +23,9 @@ from monitor.sources.biorxiv import BioRxiv, MedRxiv
 from monitor.sources.crossref import Crossref
 from monitor.sources.dblp import Dblp
 from monitor.sources.europepmc import EuropePmc
+from monitor.sources.feed.source import Feed
 from monitor.sources.huggingface import HuggingFace
+from monitor.sources.jsonl.source import Jsonl
 from monitor.sources.oai.source import Oai
 from monitor.sources.openalex import OpenAlex
 from monitor.sources.openreview import OpenReview
@@ -288,6 +290,14 @@ def test_notes_are_asked_for_until_they_are_older_than_the_window(service: Servi
 @pytest.mark.parametrize(
     ("kind", "settings", "why"),
     [
+        (Feed, {}, "either `url:` or `path:`"),
+        (Feed, {"url": "http://x", "path": "y"}, "either `url:` or `path:`"),
+        (Feed, {"url": "file:///x"}, "must begin with http"),
+        (Feed, {"url": "dumps/*.txt"}, "use `path:` for files"),
+        (Feed, {"path": "x", "colour": "red"}, "Extra inputs"),
+        (Jsonl, {"path": "x", "fields": {"titel": "t"}}, "no field 'titel'; it has: title"),
+        (Jsonl, {"path": "x", "fields": {"title": []}}, "at least 1"),
+        (Jsonl, {"path": "x", "preset": "arxiv"}, "no preset 'arxiv'; there are: arxiv-snapshot"),
         (Crossref, {}, "needs `query:` or `filter:`"),
         (OpenReview, {}, "needs `venues:` or `invitations:`"),
         (EuropePmc, {"url": "https://mirror.example.org"}, "needs `query:`"),
@@ -317,15 +327,24 @@ def test_settings_that_make_no_sense_are_refused(
     ("kind", "name"),
     [(Crossref, "mailto"), (OpenAlex, "mailto"), (EuropePmc, "email"), (PubMed, "email")],
 )
-@pytest.mark.parametrize("contact", ["ops@example.org", ""])
-def test_services_that_want_an_address_receive_the_contact(
-    web: MisbehavingServer, tmp_path: Path, kind: type[Source], name: str, contact: str
+@pytest.mark.parametrize(
+    ("contact", "mail"),
+    [
+        ("ops@example.org", "ops@example.org"),
+        ("mailto:ops@example.org", "ops@example.org"),
+        ("https://example.org/bot", ""),
+        ("Ada Byron ada@example.org", ""),
+        ("", ""),
+    ],
+)
+def test_F16_services_that_want_an_address_of_mail_receive_the_contact_if_it_is_one(
+    web: MisbehavingServer, tmp_path: Path, kind: type[Source], name: str, contact: str, mail: str
 ) -> None:
     web.decides("*", lambda _: Answer(500))
     service = Service(web, HttpClient(version="1", contact=contact, gate_dir=tmp_path))
     with pytest.raises(FetchError):
         loaded(service.open(kind, query="x"), {})
-    assert query(web.requests[0]).get(name, "") == contact
+    assert query(web.requests[0]).get(name, "") == mail
     if kind is PubMed:
         with pytest.raises(FetchError):
             loaded(service.open(kind, query="x", email="me@example.org"), {})
