@@ -193,17 +193,6 @@ def test_a_note_about_a_record_is_no_abstract() -> None:
     assert paper.abstract == long.strip()
 
 
-def test_the_venue_of_a_repository_ends_at_the_first_semicolon() -> None:
-    more = "<source>ISSN 1234-5678</source><source>Journal of Sand; Vol. 2 (2020); 1-9</source>"
-    assert of_repository(more).venue == "Journal of Sand"
-
-
-def test_the_earliest_date_of_a_repository_is_that_of_publication() -> None:
-    dates = "2025-05-02", "2024-11", "info:eu-repo/date/embargoEnd/2024-01-01"
-    more = "".join(f"<date>{one}</date>" for one in dates)
-    assert f"{of_repository(more).published:%Y-%m-%d}" == "2024-11-01"
-
-
 @pytest.mark.parametrize(
     ("elements", "keys"),
     [
