@@ -24,11 +24,10 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -51,21 +50,6 @@ PACE = 1.0
 MOST_WARNINGS = 40
 READERS = {"ada": "0 * * * *", "grace": "30 * * * *", "mary": "15,45 * * * *"}
 FACTS = re.compile(r"<!-- paper-monitor (\{.*\}) -->")
-
-
-@dataclass
-class Result:
-    """What came of a night; `wrong` says what should not have been: after a good one, nothing."""
-
-    store: str
-    papers: int
-    messages: int
-    copies: int
-    resolved: int
-    warnings: int
-    notices: Counter[str]
-    seen: dict[str, str] = field(default_factory=dict)
-    wrong: list[str] = field(default_factory=list)
 
 
 class Night:
@@ -294,7 +278,8 @@ FAULTS = {
 }
 
 
-def live(night: Night, store: str, names: list[str]) -> Result:
+def live(night: Night, store: str, names: list[str]) -> list[str]:
+    """Let a night pass, print what came of it, and return what should not have been."""
     chosen = {name: FAULTS[name] for name in names if store in FAULTS[name].stores}
     seen = {}
     night.add()
@@ -310,44 +295,43 @@ def live(night: Night, store: str, names: list[str]) -> Result:
     return judge(night, store, chosen, seen)
 
 
-def judge(night: Night, store: str, faults: dict[str, Fault], seen: dict[str, str]) -> Result:
+def judge(night: Night, store: str, faults: dict[str, Fault], seen: dict[str, str]) -> list[str]:
     warnings, notices, messages = night.warnings(), night.notices(), night.messages()
     arrived = [times for some in messages.values() for times, _ in some.values()]
-    result = Result(
-        store=store,
-        papers=night.papers,
-        messages=len(arrived),
-        copies=sum(arrived) - len(arrived),
-        resolved=night.resolved,
-        warnings=len(warnings),
-        notices=notices,
-        seen=seen,
+    copies = sum(arrived) - len(arrived)
+    sys.stdout.write(
+        f"{store}: {night.papers} papers for {len(READERS)} readers in {len(arrived)} messages, "
+        f"{copies} copies, {night.resolved} settled by hand, "
+        f"{len(warnings)} lines at warning or above\n"
     )
+    for title, times in sorted(notices.items()):
+        sys.stdout.write(f"    operator: {times} x {title}\n")
+    wrong = []
     for name in READERS:
         texts = [text for _, text in messages[f"{name}@example.org"].values()]
         for number in range(night.papers):
             times = sum(paper(number)[0] in " ".join(text.split()) for text in texts)
             if times != 1:
-                result.wrong.append(f"{name} has paper {number} in {times} messages")
-    if result.copies > (3 * len(READERS) if "swallow" in faults else 0):
-        result.wrong.append(f"{result.copies} messages came again")
+                wrong.append(f"{name} has paper {number} in {times} messages")
+    if copies > (3 * len(READERS) if "swallow" in faults else 0):
+        wrong.append(f"{copies} messages came again")
     if len(warnings) > MOST_WARNINGS:
         events = Counter(f"{one['level']} {one['event']}" for one in warnings)
-        result.wrong.append(f"{len(warnings)} lines at warning or above: {events.most_common(9)}")
+        wrong.append(f"{len(warnings)} lines at warning or above: {events.most_common(9)}")
     if "Traceback" in night.log.read_text(encoding="utf-8"):
-        result.wrong.append("there is a traceback in the log")
+        wrong.append("there is a traceback in the log")
     wanted = Counter(fault.notified for fault in faults.values() if fault.notified)
     for notified, times in wanted.items():
         came = sum(count for title, count in notices.items() if title.startswith(notified))
         if came != times:
-            result.wrong.append(f"the operator was notified {came} times, not {times}: {notified}")
+            wrong.append(f"the operator was notified {came} times, not {times}: {notified}")
     for name, fault in faults.items():
         if fault.seen and seen[name] != "status 1":
-            result.wrong.append(f"{name} was not to be seen: {seen[name]}")
-    return result
+            wrong.append(f"{name} was not to be seen: {seen[name]}")
+    return wrong
 
 
-def night(folder: Path, store: str, url: str, names: list[str]) -> Result:
+def night(folder: Path, store: str, url: str, names: list[str]) -> list[str]:
     with ScriptedSmtp(extensions=("8BITMIME", "AUTH PLAIN")) as smtp:
         made = Night(folder, smtp, url)
         try:
@@ -404,7 +388,6 @@ def main() -> None:
     arguments = asked.parse_args()
     names, ok = arguments.faults.split(","), True
     for store in arguments.store or ["sqlite", "postgresql"]:
-        began = time.monotonic()
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             if arguments.keep:
@@ -415,22 +398,10 @@ def main() -> None:
                 server = stack.enter_context(postgres.server())
                 postgres.execute(server, "CREATE DATABASE night")
                 url = f"{server}/night"
-            result = night(folder, store, url, names)
-        ok &= not result.wrong
-        _report(result, time.monotonic() - began)
+            for wrong in night(folder, store, url, names):
+                sys.stdout.write(f"    WRONG: {wrong}\n")
+                ok = False
     sys.exit(0 if ok else 1)
-
-
-def _report(result: Result, seconds: float) -> None:
-    sys.stdout.write(
-        f"{result.store}: {result.papers} papers for {len(READERS)} readers in {result.messages} "
-        f"messages, {result.copies} copies, {result.resolved} settled by hand, "
-        f"{result.warnings} lines at warning or above, {seconds:.0f} s\n"
-    )
-    for title, times in sorted(result.notices.items()):
-        sys.stdout.write(f"    operator: {times} x {title}\n")
-    for wrong in result.wrong:
-        sys.stdout.write(f"    WRONG: {wrong}\n")
 
 
 if __name__ == "__main__":

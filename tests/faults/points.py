@@ -400,25 +400,23 @@ def _files(points: Points) -> None:
         if not what:
             return fsync(handle)
         folder = Path(f"/proc/self/fd/{handle}").is_dir()
-        points.reach(f"{what}: {'renamed' if folder else 'written'}")
-        points.room()
+        write(what, "renamed" if folder else "written")
         fsync(handle)
         if not folder:
             points.reach(f"{what}: fsynced")
         return None
 
-    def replace_(self: Path, target: Any) -> Path:
-        what = said()
+    def write(what: str, step: str) -> None:
         if what:
-            points.reach(f"{what}: rename")
+            points.reach(f"{what}: {step}")
             points.room()
+
+    def replace_(self: Path, target: Any) -> Path:
+        write(said(), "rename")
         return replace(self, target)
 
     def copyfile_(source: Any, target: Any, **named: Any) -> Any:
-        what = said()
-        if what:
-            points.reach(f"{what}: copy")
-            points.room()
+        write(said(), "copy")
         return copyfile(source, target, **named)
 
     os.fsync, Path.replace, shutil.copyfile = fsync_, replace_, copyfile_  # type: ignore

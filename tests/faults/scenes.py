@@ -142,10 +142,7 @@ class Stage:
         folder = self.folder / f"cell-{self.cells}"
         shutil.copytree(template, folder)
         if self.server:
-            config = folder / "monitor.yaml"
-            result = yaml.safe_load(config.read_text("utf-8"))
-            result["store"] = self._database(folder.name, template.name)
-            config.write_text(yaml.safe_dump(result, sort_keys=False), encoding="utf-8")
+            configure(folder, {"store": self._database(folder.name, template.name)})
         return folder
 
     def done(self, folder: Path) -> None:
@@ -162,6 +159,13 @@ class Stage:
 
     def _named(self, name: str) -> str:
         return f"{self.folder.name}-{name}"
+
+
+def configure(folder: Path, settings: Mapping[str, Any]) -> None:
+    """Change some of the settings of an installation."""
+    config = folder / "monitor.yaml"
+    changed = yaml.safe_load(config.read_text("utf-8")) | settings
+    config.write_text(yaml.safe_dump(changed, sort_keys=False), encoding="utf-8")
 
 
 @contextmanager
@@ -441,10 +445,7 @@ class WithPages(Serving):
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             listen = f"127.0.0.1:{probe.getsockname()[1]}"
-        config = folder / "monitor.yaml"
-        result = yaml.safe_load(config.read_text("utf-8"))
-        result["web"] = {"listen": listen, "token": KEY}
-        config.write_text(yaml.safe_dump(result, sort_keys=False), encoding="utf-8")
+        configure(folder, {"web": {"listen": listen, "token": KEY}})
         host = {"Host": "papers.example.org", "Authorization": f"Bearer {KEY}"}
         return httpx.Client(base_url=f"http://{listen}", headers=host, timeout=PATIENCE)
 

@@ -14,7 +14,7 @@ def test_D03_thirty_days_down_are_one_digest_each_with_all_of_their_papers(tmp_p
     """`python -m tests.downtime` does it with a thousand subscribers and takes the time."""
     found = down(tmp_path, subscribers=12, days=30, words=6)
     assert faults(found, subscribers=12, days=30, words=6) == []
-    text, subject = found.texts["reader-0@example.org"], found.subjects["reader-0@example.org"]
+    [(subject, text)] = found.mails["reader-0@example.org"]
     assert "30 papers" in subject
     assert "since Sun 22 Nov 09:00" in text
 
