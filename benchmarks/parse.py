@@ -4,8 +4,8 @@
 
 Ours includes feedparser, then text without markup, names, dates and identifiers. feedparser alone
 runs as it comes, with the cleaning of HTML that ours turns off; fastfeedparser runs where it is
-installed. The feeds are made from a seed, in the shape of arXiv's RSS, its daily Atom and its query
-API. Times are of the processor, the best of all runs, in turns.
+installed. The feeds are made from a seed, in the shape of arXiv's RSS and its daily Atom. Times are
+of the processor, the best of all runs, in turns.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from monitor.sources.base import SourceOptions
 from monitor.sources.feed.source import Feed
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
-ARXIV = "http://arxiv.org/schemas/atom"
 WORDS = r"""
 we study the problem of learning a model from data and show that our method is better than all
 previous approaches on several benchmarks attention network graph diffusion language policy large
@@ -124,36 +123,6 @@ xmlns="http://www.w3.org/2005/Atom" xml:lang="en-us">
 </feed>""".encode()
 
 
-def query(count: int) -> bytes:
-    entries = "".join(
-        f"""
-  <entry>
-    <id>http://arxiv.org/abs/{r["id"]}v{r["version"]}</id>
-    <title>{r["title"]}</title>
-    <updated>2026-11-20T17:{n % 60:02}:42Z</updated>
-    <link href="https://arxiv.org/abs/{r["id"]}v{r["version"]}" rel="alternate" type="text/html"/>
-    <link href="https://arxiv.org/pdf/{r["id"]}v{r["version"]}" rel="related" \
-type="application/pdf" title="pdf"/>
-    <summary>{r["abstract"]}</summary>
-    {"".join(f'<category term="{c}" scheme="{ARXIV}"/>' for c in r["categories"])}
-    <published>2026-11-19T18:{n % 60:02}:21Z</published>
-    <arxiv:comment>{n % 40 + 4} pages</arxiv:comment>
-    <arxiv:primary_category term="{r["categories"][0]}"/>
-    {"".join(f"<author><name>{name}</name></author>" for name in r["names"])}
-  </entry>"""
-        for n, r in enumerate(records(count))
-    )
-    return f"""<?xml version='1.0' encoding='UTF-8'?>
-<feed xmlns:opensearch="http://a9.com/-/spec/opensearch/1.1/" \
-xmlns:arxiv="http://arxiv.org/schemas/atom" xmlns="http://www.w3.org/2005/Atom">
-  <id>https://arxiv.org/api/x</id>
-  <title>arXiv Query</title>
-  <updated>2026-11-20T07:27:39Z</updated>
-  <opensearch:totalResults>{count}</opensearch:totalResults>
-  <opensearch:startIndex>0</opensearch:startIndex>{entries}
-</feed>""".encode()
-
-
 def seconds(parse: Callable[[bytes], object], content: bytes) -> float:
     gc.collect()
     began = time.process_time()
@@ -187,7 +156,7 @@ def main() -> None:
     options.add_argument("--runs", type=int, default=3)
     options.add_argument("--file", type=Path, action="append", default=[])
     arguments = options.parse_args()
-    feeds = {"RSS": rss, "Atom": atom, "query API": query}
+    feeds = {"RSS": rss, "Atom": atom}
     documents = {name: make(arguments.entries) for name, make in feeds.items()}
     documents |= {path.name: path.read_bytes() for path in arguments.file}
     readers = {"ours, to Paper": ours, **parsers()}
