@@ -37,7 +37,7 @@ _BESIDE_THE_STORE = ("smtp", "sendmail", "slack", "fetch", "page", "index", "wor
 _CLAIMED_ALIKE = ("mail, at once, held", "mail by sendmail", "slack", "webhook", "pages")
 
 _WRITTEN = ("unfinished", "written", "rename", "copy")
-_FILES = ("page", "index", "backup")
+_FILES = ("page", "index", "backup", "sendmail")
 _HERE = ("document", "lock")
 
 
@@ -73,49 +73,39 @@ def boundaries() -> dict[str, list[str]]:
     return listed
 
 
-def meaningless(cell: Cell) -> str:
-    """Say why a harm cannot be done at a point, "" where it can."""
+def is_meaningless(cell: Cell) -> bool:
+    """Say whether a harm cannot be done at a point."""
     thing, _, step = cell.point.rpartition(": ")
-    if cell.scene == "backup" and cell.store == "postgresql":
-        return "PostgreSQL is backed up with its own tools"
-    if cell.store == "postgresql" and thing == "service lock":
-        return "any number of services share a store on PostgreSQL"
+    if cell.store == "postgresql" and (cell.scene == "backup" or thing == "service lock"):
+        return True  # it has its own tools for backups, and is shared by any number of services
     if cell.harm == "full":
-        return "" if step in _WRITTEN else "nothing is written here"
+        return step not in _WRITTEN
     if cell.harm != "cut" or cell.point.startswith(("smtp", "slack", "worker: asked")):
-        return ""
+        return False
     if thing == "fetch":
-        return "" if step != "read" else "the connection is over"
-    if thing == "sendmail":
-        return "a program has no connection"
-    if thing.startswith("worker"):
-        return "there is no connection yet"
-    if thing in _FILES or thing.endswith(_HERE):
-        return "no connection is used here (that of a lock: tests/store/test_locks.py)"
-    if cell.store == "sqlite":
-        return "a file has no connection"
-    if step == "begin" or cell.point.startswith("migration: committed"):
-        return "no connection is taken yet, or it is given back"
-    return ""
+        return step == "read"  # the connection is over
+    if thing in _FILES or thing.startswith("worker") or thing.endswith(_HERE):
+        return True  # no connection is used here (that of a lock: tests/store/test_locks.py)
+    # A file has no connection; on a server none is taken yet, or it is given back.
+    is_outside = step == "begin" or cell.point.startswith("migration: committed")
+    return cell.store == "sqlite" or is_outside
 
 
-def repeats_another(cell: Cell) -> str:
-    """Say why another cell does the same harm in the same state, "" where none does."""
+def repeats_another(cell: Cell) -> bool:
+    """Say whether another cell does the same harm in the same state."""
     thing, _, step = cell.point.rpartition(": ")
     in_transaction = f"{thing}: unfinished" in boundaries()[cell.scene]
     if cell.harm == "kill" and step == "begin" and in_transaction:
-        return "killed in the transaction, it leaves the same"
+        return True
     beside_the_store = cell.point.startswith(_BESIDE_THE_STORE)
     if cell.harm != "kill" and cell.store == "postgresql" and beside_the_store:
-        return "the store has no part in it: played on SQLite"
-    if cell.scene in _CLAIMED_ALIKE and thing in ("settling", "claim"):
-        return "the channel has no part in it yet: played by mail"
-    return ""
+        return True
+    return cell.scene in _CLAIMED_ALIKE and thing in ("settling", "claim")
 
 
-def left_out(cell: Cell) -> str:
-    """Say why a cell is not played, "" where it is."""
-    return meaningless(cell) or repeats_another(cell)
+def left_out(cell: Cell) -> bool:
+    """Say whether a cell is not played."""
+    return is_meaningless(cell) or repeats_another(cell)
 
 
 def is_tested(cell: Cell) -> bool:
