@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from monitor.app import open_app
+from monitor.app import App, open_app
 from monitor.commands.status import status
 from monitor.config import load
 from monitor.model import Delivery, DeliveryState
@@ -115,15 +115,18 @@ class Days:
     _as_it_was: str = ""
 
     def run(self, hours: float, order: Order | None = None) -> None:
-        now = MORNING + timedelta(hours=hours)
         if order is not None:
-            ended = run_killed(self.folder, "run", "--now", at(now), order=order)
+            now = at(MORNING + timedelta(hours=hours))
+            ended = run_killed(self.folder, "run", "--now", now, order=order)
             assert ended == KILLED, f"it was not killed at {order.point}"
             self.stage.settle()
             return
-        with open_app(load(self.config), Clock(now)) as app:
+        with self.opened(hours) as app:
             app.once.ingest()
             app.once.digest(ignore_backoff=False)
+
+    def opened(self, hours: float) -> AbstractContextManager[App]:
+        return open_app(load(self.config), Clock(MORNING + timedelta(hours=hours)))
 
     @property
     def config(self) -> Path:
@@ -149,7 +152,7 @@ class Days:
 
     def unknown(self, hours: float) -> list[int]:
         """Return what is unknown, and note what of it is not listed."""
-        with open_app(load(self.config), Clock(MORNING + timedelta(hours=hours))) as app:
+        with self.opened(hours) as app:
             result = status(app.runtime)
             with app.runtime.database.reading() as tx:
                 rows = deliveries.listing(tx)
@@ -163,7 +166,7 @@ class Days:
     def resolve(self, hours: float, fate: Callable[[Delivery], str]) -> int:
         """Settle what is unknown as a person does; return how many there were."""
         unknown = self.unknown(hours)
-        with open_app(load(self.config), Clock(MORNING + timedelta(hours=hours))) as app:
+        with self.opened(hours) as app:
             for id in unknown:
                 with app.runtime.database.reading() as tx:
                     one = deliveries.get(tx, id)

@@ -14,10 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from monitor.app import open_app
-from monitor.config import load
 from monitor.model import DeliveryState
-from monitor.store.digests import deliveries
 from tests.faults import docs
 from tests.faults.days import (
     BY_MAIL,
@@ -32,8 +29,7 @@ from tests.faults.days import (
     Way,
 )
 from tests.faults.points import Order
-from tests.faults.scenes import MORNING, OPEN, Stage
-from tests.house import Clock
+from tests.faults.scenes import OPEN, Stage, standing
 
 # ── the cells ───────────────────────────────────────────────────────────────────────
 
@@ -165,8 +161,7 @@ def _judged(days: Days, pair: Pair, unknown: int, asks: bool) -> PairVerdict:
     in_two = sum(count - 1 for count in way.arrived(stage, days.folder).values())
     if isinstance(way, Posted):  # its history says what is there
         second, third = 0, third + second
-    with open_app(load(days.config), Clock(MORNING)) as app, app.runtime.database.reading() as tx:
-        states = deliveries.counts(tx)
+    states = standing(days.folder)
     verdict = PairVerdict(
         pair,
         lost=len(way.wanted - set(came)),
@@ -174,7 +169,7 @@ def _judged(days: Days, pair: Pair, unknown: int, asks: bool) -> PairVerdict:
         repeated=third + in_two,
         unknown=unknown,
         unlisted=days.unlisted,
-        stuck=sum(states.get(state, 0) for state in (*OPEN, DeliveryState.UNKNOWN)),
+        stuck=sum(states[state] for state in (*OPEN, DeliveryState.UNKNOWN)),
         asks=asks,
     )
     if not verdict.fault:
