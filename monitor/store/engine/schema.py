@@ -229,11 +229,7 @@ undecided = _table(
 )
 
 # Sources whose first reading is complete.
-source = _table(
-    "source",
-    Column("name", Text, primary_key=True),
-    Column("first_read_at", Instant, nullable=False),
-)
+source = _table("source", *_keys("name"), *_required(first_read_at=Instant))
 
 # The papers of each source on each day, from which its usual amount is learned.
 source_day = _table(
@@ -255,17 +251,9 @@ source_state = _table(
     Column("waits_for", Text, nullable=False, default=""),
 )
 
-server_wait = _table(
-    "server_wait",
-    Column("server", Text, primary_key=True),
-    *_required(until=Instant, why=Text),
-)
+server_wait = _table("server_wait", *_keys("server"), *_required(until=Instant, why=Text))
 
-moved_address = _table(
-    "moved_address",
-    Column("address", Text, primary_key=True),
-    *_required(place=Text, seen=Integer),
-)
+moved_address = _table("moved_address", *_keys("address"), *_required(place=Text, seen=Integer))
 
 incident = _table(
     "incident",
@@ -278,11 +266,7 @@ incident = _table(
     _partial("ix_incident_open", "subject", "kind", unique=True, where="ended_at IS NULL"),
 )
 
-heartbeat = _table(
-    "heartbeat",
-    Column("name", Text, primary_key=True),
-    Column("at", Instant, nullable=False),
-)
+heartbeat = _table("heartbeat", *_keys("name"), *_required(at=Instant))
 
 # Each time that a configuration came into use after another one, or in another process.
 activation = _table(
@@ -351,7 +335,7 @@ digest = _table(
 
 digest_item = _table(
     "digest_item",
-    Column("subscription", Text, primary_key=True),
+    *_keys("subscription"),
     _paper(primary_key=True, index=True),
     Column("revision", Integer, primary_key=True, autoincrement=False),
     _digest(),
@@ -401,12 +385,7 @@ delivery = _table(
 )
 
 # How many hand-offs in a row had no clear outcome, in each outage group.
-line = _table(
-    "line",
-    Column("name", Text, primary_key=True),
-    Column("unclear", Integer, nullable=False),
-    sqlite_with_rowid=False,
-)
+line = _table("line", *_keys("name"), *_required(unclear=Integer), sqlite_with_rowid=False)
 
 # The key that signs links, where the configuration names none; its only row is 1.
 signing_key = _table(
@@ -419,7 +398,7 @@ signing_key = _table(
 # the secret that it depends on: another secret ends the session.
 web_session = _table(
     "web_session",
-    Column("id", Text, primary_key=True),
+    *_keys("id"),
     Column("login", Text, nullable=False, unique=True),
     *_required(granted_by=Text, since=Instant, until=Instant),
 )
@@ -447,13 +426,11 @@ suppression = _table(
 def _answers(name: str, *more: Column[str]) -> Table:
     return _table(
         name,
-        Column("subscription", Text, primary_key=True),
-        Column("topic", Text, primary_key=True),
+        *_keys("subscription", "topic"),
         _paper(primary_key=True, index=True),
-        Column("who", Text, primary_key=True),
+        *_keys("who"),
         *more,
-        Column("at", Instant, nullable=False),
-        Column("how", Text, nullable=False),
+        *_required(at=Instant, how=Text),
         sqlite_with_rowid=False,
     )
 
