@@ -164,9 +164,9 @@ def _otherwise_written(
     doubtful = doubtful[np.argsort(places.texts[doubtful], kind="stable")]
     columns = (column[doubtful].tolist() for column in places)
     for number, rows in groupby(zip(doubtful.tolist(), *columns, strict=True), itemgetter(2)):
-        text = _Text(_text(views, number, fields), pieces.of_text(number))
+        text, cut = _text(views, number, fields), pieces.of_text(number)
         for at, rule, _, start, end in rows:
-            if not same_letters(text.between(start, end), rules[rule].written):
+            if not same_letters(_written(text, cut, start, end), rules[rule].written):
                 yield at
 
 
@@ -175,22 +175,14 @@ def _text(views: Sequence[View], number: int, fields: int) -> str:
     return paper.abstract if number % fields else paper.title
 
 
-class _Text:
-    """A text of the batch as it is written."""
-
-    def __init__(self, text: str, pieces: list[tuple[bytes, int]]) -> None:
-        self._text = text
-        self._is_plain = is_plain(text)
-        self._pieces = pieces
-
-    def between(self, start: int, end: int) -> str:
-        """Return what stands between two positions."""
-        first = bisect_right(self._pieces, start, key=itemgetter(1)) - 1
-        piece, base = self._pieces[first]
-        if self._is_plain and end == start + 1 and (bare := piece.strip(b".,")).isalnum():
-            return bare.decode()
-        begin = min(w.span[0] for w in words_of_piece(piece) if base + w.start == start)
-        last = bisect_left(self._pieces, end, key=itemgetter(1)) - 1
-        piece, base = self._pieces[last]
-        stop = max(w.span[1] for w in words_of_piece(piece) if base + w.end == end)
-        return written_between(self._text, (first, begin), (last, stop))
+def _written(text: str, pieces: list[tuple[bytes, int]], start: int, end: int) -> str:
+    """Return what a text that was cut into pieces has between two positions, as it is written."""
+    first = bisect_right(pieces, start, key=itemgetter(1)) - 1
+    piece, base = pieces[first]
+    if end == start + 1 and (bare := piece.strip(b".,")).isalnum() and is_plain(text):
+        return bare.decode()
+    begin = min(w.span[0] for w in words_of_piece(piece) if base + w.start == start)
+    last = bisect_left(pieces, end, key=itemgetter(1)) - 1
+    piece, base = pieces[last]
+    stop = max(w.span[1] for w in words_of_piece(piece) if base + w.end == end)
+    return written_between(text, (first, begin), (last, stop))

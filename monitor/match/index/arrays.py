@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from array import array
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 Numbers: TypeAlias = npt.NDArray[Any]
-
-
-def extend_with_zeros(numbers: array[int], size: int) -> None:
-    """Append zeros until there are `size` numbers."""
-    numbers.extend(array(numbers.typecode, [0]) * (size - len(numbers)))
 
 
 def ranges(firsts: Numbers, counts: Numbers) -> Numbers:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monitor.match.index.arrays import Numbers, extend_with_zeros, ranges
+from monitor.match.index.arrays import Numbers, ranges
 from monitor.match.index.texts import Lattices
 
 
@@ -40,7 +40,7 @@ class Phrases:
     def number(self, forms: Sequence[int]) -> int:
         """Return the number of the phrase of these forms, a new one where there was none."""
         if max(forms) >= len(self._firsts):
-            extend_with_zeros(self._firsts, max(forms) + 1)
+            self._firsts.extend([0] * (max(forms) + 1 - len(self._firsts)))
             self.__dict__.pop("_table", None)
         node = self._firsts[forms[0]]
         if not node:

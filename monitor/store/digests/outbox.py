@@ -18,7 +18,7 @@ from monitor.store.digests.freeze_digest import UNRENDERED
 from monitor.store.digests.suppressions import address_of, is_withheld, suppressed_addresses
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.sql import Instant, among, one_of, text_of_id, to_json
+from monitor.store.engine.sql import Instant, TextOfId, among, one_of, to_json
 
 _delivery = schema.delivery.c
 _digest = schema.digest.c
@@ -41,7 +41,8 @@ _COMMIT_HANDOFF = (
     .returning(_delivery.id)
 )
 # The server's name of each delivery, "" for none.
-_reference = text_of_id(_delivery.id, "references")
+_references = sa.bindparam("references", type_=sa.Text)
+_reference = TextOfId(_references, sa.cast(_delivery.id, sa.Text))
 _new_state = sa.bindparam("new_state", type_=sa.Text)
 _is_unclear = _new_state == str(DeliveryState.UNKNOWN)
 _RECORD = (

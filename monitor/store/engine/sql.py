@@ -111,11 +111,6 @@ def to_json(value: Any) -> str:
         return json.dumps(value)
 
 
-def text_of_id(number: sa.ColumnElement[int], parameter: str) -> sa.ColumnElement[str]:
-    """Return the text of an id, from a parameter with the texts of ids as a JSON object."""
-    return _TextOfId(sa.bindparam(parameter, type_=sa.Text), sa.cast(number, sa.Text))
-
-
 def _expression(
     sqlite: str, postgresql: str, type_: sa.types.TypeEngine[Any] = sa.types.NULLTYPE
 ) -> type[FunctionElement[Any]]:
@@ -145,7 +140,8 @@ Earlier = _expression(
     "({0} - make_interval(secs => {1}))",
     Instant(),
 )
-_TextOfId = _expression(
+# The text of an id, from the texts of ids as a JSON object.
+TextOfId = _expression(
     """json_extract({0}, '$."' || {1} || '"')""", "(CAST({0} AS JSON) ->> {1})", sa.Text()
 )
 
