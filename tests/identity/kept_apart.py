@@ -91,10 +91,6 @@ SAME = {
         by(keys={"arxiv": "2401.01234"}),
         by(keys={"arxiv": "2402.04321"}),
     ),
-    "the abstract of another venue's catalogue is missing": (
-        by(venue="CoRR", year=2018),
-        by(abstract="", venue="ICRA", year=2019),
-    ),
 }
 
 DIFFERENT = {
@@ -145,10 +141,6 @@ DIFFERENT = {
             year=2007,
         ),
     ),
-    "the next paper of a group, at another conference": (
-        by(venue="ICRA", year=2009),
-        by("Camera-Based Footholds of Walking Machines", f"{ALWAYS} {OTHER}", venue="IROS"),
-    ),
     "two papers of a group at one conference": (
         by("Speech-Based Pendulum Control of Machines", venue="ICRA", year=2009),
         by(
@@ -194,10 +186,6 @@ DIFFERENT = {
             AUTHORS[:1],
             year=2004,
         ),
-    ),
-    "a column with an abstract on one side": (
-        by("Swinging News", f"{ALWAYS} {ONE}", AUTHORS[:1], year=2003),
-        by("Swinging News", "", AUTHORS[:1], year=2004),
     ),
     "number words": (
         by("Two Snake Machines That Lift", ""),

@@ -40,7 +40,6 @@ SAME = {
         at("Phys. Rev. Lett.", 2021),
         at("Physical Review Letters", 2021),
     ),
-    "a preprint, and a conference two years later": (at("CoRR", 2021), at("ICLR", 2023)),
     "the family names abbreviated, not the given ones": (
         by(authors=("A. Lovelace", "A. Turing", "G. Hopper")),
         by(authors=("L. Ada", "T. Alan", "H. Grace")),
@@ -70,10 +69,6 @@ SAME = {
         by("基于深度学习的图像分类方法研究", ("张伟", "李小明"), year=2020),
         by("基于深度学习的图像分类方法研究", ("张伟", "李小明"), year=2021),
     ),
-    "family names of two words": (
-        by(authors=("Maria Garcia-Molina", "Gabriel García Márquez")),
-        by(authors=("M. Garcia Molina", "G. García")),
-    ),
     "chemistry": (
         by("Role of Ca<sup>2+</sup> in &alpha;-synuclein aggregation of neurons"),
         by("Role of Ca2+ in α-synuclein aggregation of neurons"),
@@ -86,10 +81,6 @@ SAME = {
     "the place left behind the title": (
         by("Implementing Data Cubes Efficiently"),
         by("Implementing data cubes efficiently. In: Proc. SIGMOD, May 1996, available by FTP"),
-    ),
-    "authors and place run into the title": (
-        by(f"{TITLE.lower()} grace hopper , ada lovelace , alan m. turing icml 2023", ()),
-        at("ICML", 2023),
     ),
     "authors run into the title, with given names that the other abbreviates": (
         by(f"{TITLE.lower()} grace hopper , ada lovelace and alan turing icml", ()),
@@ -106,10 +97,6 @@ SAME = {
     "one author, retitled, the abstract kept": (
         by(authors=ONE, abstract=ABSTRACT, year=2022),
         by("Program Search for Planning", ONE, abstract=ABSTRACT, year=2023),
-    ),
-    "retitled by a name, a sentence more": (
-        by(abstract=ABSTRACT, year=2022),
-        at("ICML", 2023, title="Laplace: Open Planning", abstract=f"{ABSTRACT} Code is given."),
     ),
     "nobody named, one long title of one year": (
         by("Report on the Fourth Colloquium on Submodular Crowdsourcing", (), year=2003),
@@ -162,18 +149,10 @@ DIFFERENT = {
     "sides": swapped("left", "right", "Hippocampal volume of the ", " hemisphere in mice"),
     "with and without": swapped("with", "without", "Convergence of gradient descent ", " momentum"),
     "countries": swapped("Kenya", "Ghana", "Prevalence of diabetes in ", ": a survey of clinics"),
-    "a system and one of its parts": (
-        at("VLDB", 2003, title="Strato: a system for stream joins"),
-        at("SIGMOD", 2004, title="Optimization of joins in Strato, a system for stream joins"),
-    ),
     "two conferences": (at("NeurIPS", 2019), at("CVPR", 2021)),
     "a common name, a common title": (
         by("Deep Learning for Image Classification", ("Wei Wang",), abstract=ABSTRACT),
         by("Deep Learning for Image Classification", ("Wei Wang",), abstract=OTHER),
-    ),
-    "a review of it that names its authors": (
-        by(f"A Review of {TITLE} by Ada Lovelace, Alan Turing and Grace Hopper", ()),
-        by(),
     ),
     "a title in which the family names are words, and given names are known": (
         by(f"{TITLE} of young minds that live long and are fit for no king", ()),
