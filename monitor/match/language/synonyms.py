@@ -56,8 +56,9 @@ class Synonyms:
             return variants
         # From the last to the first, so that what is replaced moves nothing still to come.
         for start in range(written.length - 1, -1, -1):
-            variants += [other for term in variants for other in self._substitutions(term, start)]
-        return list(dict.fromkeys(variants))[:MAX_WAYS]
+            others = (other for term in variants for other in self._substitutions(term, start))
+            variants = list(dict.fromkeys([*variants, *others]))[:MAX_WAYS]
+        return variants
 
     def _substitutions(self, written: Term, start: int) -> Iterator[Term]:
         edges = set(written.edges)
