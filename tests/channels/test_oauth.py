@@ -21,6 +21,7 @@ from monitor.model import DeliveryState, Outcome
 from tests.channels.samples import Commit
 from tests.servers.oauth import CLIENT_SECRET, TokenServer, refusal
 from tests.servers.smtp import ScriptedSmtp, closed_port, in_thread
+from tests.servers.web import Answer
 
 MAILBOX = "papers@example.org"
 REFRESH_TOKEN = "refresh-token-1"
@@ -207,8 +208,8 @@ def test_refusals_are_distinguished_and_say_what_to_do(
 def test_an_endpoint_that_is_away_or_answers_html_is_the_line_s_fault(
     endpoint: TokenServer, mx: ScriptedSmtp, opened: Open
 ) -> None:
-    html = (200, {"Content-Type": "text/html"}, b"<html>log in</html>")
-    endpoint.script += [html, (302, {"Location": "/elsewhere"}, b"")]
+    moved = Answer(302, headers={"Location": "/elsewhere"})
+    endpoint.script += [Answer(body=b"<html>log in</html>"), moved]
     with closed_port() as port:
         away = own(endpoint).model_copy(update={"token_url": f"http://127.0.0.1:{port}/token"})
         for settings, problem in (

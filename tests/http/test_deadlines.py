@@ -11,7 +11,7 @@ import pytest
 
 from monitor.errors import FetchError
 from monitor.http.client import HttpClient
-from tests.http.doors import PUBLIC, Dialler, Site, Time, public_door
+from tests.http.doors import PUBLIC, Site, Time, public_door
 from tests.servers.web import Answer, Asked, MisbehavingServer
 
 
@@ -80,36 +80,27 @@ def test_F04_waiting_for_ones_turn_is_not_the_servers_time(
     assert answer.content == b"x" and sum(time.slept) >= 3.0
 
 
-class Listening(httpcore.NetworkStream):
-    """Notes how long each operation of a connection may take."""
+class Listening(httpcore.NetworkBackend, httpcore.MockStream):
+    """A connection that notes how long each of its operations may take."""
 
-    def __init__(self, stream: httpcore.NetworkStream, timeouts: dict[str, float | None]) -> None:
-        self.stream, self.timeouts = stream, timeouts
+    def __init__(self) -> None:
+        super().__init__([b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx"])
+        self.timeouts: dict[str, float | None] = {}
 
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        self.timeouts["read"] = timeout
-        return self.stream.read(max_bytes, timeout)
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self.timeouts["write"] = timeout
-        self.stream.write(buffer, timeout)
+    def connect_tcp(self, host: str, port: int, timeout=None, *_: object):  # type: ignore[no-untyped-def]
+        self.timeouts["connect"] = timeout
+        return self
 
     def start_tls(self, ssl_context, server_hostname=None, timeout=None):  # type: ignore[no-untyped-def]
         self.timeouts["tls"] = timeout
         return self
 
-    def close(self) -> None:
-        self.stream.close()
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self.timeouts["write"] = timeout
 
-
-class Asking(Dialler):
-    def __init__(self, port: int) -> None:
-        super().__init__(port)
-        self.timeouts: dict[str, float | None] = {}
-
-    def connect_tcp(self, host: str, port: int, timeout=None, *_: object, **__: object):  # type: ignore[no-untyped-def]
-        self.timeouts["connect"] = timeout
-        return Listening(super().connect_tcp(host, port, timeout), self.timeouts)
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        self.timeouts["read"] = timeout
+        return super().read(max_bytes)
 
 
 @pytest.mark.parametrize(
@@ -120,16 +111,11 @@ class Asking(Dialler):
     ],
 )
 def test_F04_each_operation_has_its_own_time_within_the_deadline(
-    web: MisbehavingServer, tmp_path: Path, seconds: int, timeouts: dict[str, float]
+    tmp_path: Path, seconds: int, timeouts: dict[str, float]
 ) -> None:
-    dialler = Asking(web.port)
+    names, dialler = lambda *_: [PUBLIC], Listening()
     door = HttpClient(
-        version="1",
-        gate_dir=tmp_path,
-        resolve=lambda _host, _port: [PUBLIC],
-        dialler=dialler,
-        monotonic=lambda: 0.0,
+        version="1", gate_dir=tmp_path, resolve=names, dialler=dialler, monotonic=lambda: 0.0
     )
-    web.answers("/", body=b"x")
     door.get("https://feeds.example/", deadline=timedelta(seconds=seconds))
     assert dialler.timeouts == timeouts

@@ -5,23 +5,25 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import threading
 import time
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.utils import formatdate
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from urllib.parse import parse_qs
 
+from tests.servers.web import Answer, Asked, misbehaving_server
+
 CLIENT_SECRET = "secret-of-the-client"
-Answer = tuple[int, dict[str, str], bytes]
+
+
+def in_json(status: int = 200, **body: Any) -> Answer:
+    return Answer(status, json.dumps(body).encode(), {"Content-Type": "application/json"})
 
 
 def refusal(error: str, description: str = "", status: int = 400) -> Answer:
-    body = {"error": error, "error_description": description}
-    return status, {"Content-Type": "application/json"}, json.dumps(body).encode()
+    return in_json(status, error=error, error_description=description)
 
 
 @dataclass
@@ -41,35 +43,20 @@ class TokenServer:
     codes: dict[str, str] = field(default_factory=dict)  # and what has to come with them
 
     def __enter__(self) -> Self:
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                length = int(self.headers.get("Content-Length", 0))
-                form = {k: v[0] for k, v in parse_qs(self.rfile.read(length).decode()).items()}
-                status, headers, body = outer.answer(self.path, form)
-                self.send_response_only(status)
-                self.send_header("Date", formatdate(time.time() + outer.ahead, usegmt=True))
-                for name, value in headers.items():
-                    self.send_header(name, value)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self._running = misbehaving_server()
+        web = self._running.__enter__()
+        web.decides("*", self._answer_now)
+        self.url = web.url("/token")
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+    def __exit__(self, *reason: Any) -> None:
+        self._running.__exit__(*reason)
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}/token"
+    def _answer_now(self, request: Asked) -> Answer:
+        form = {k: v[0] for k, v in parse_qs(request.body.decode()).items()}
+        answer = self.answer(request.target, form)
+        date = formatdate(time.time() + self.ahead, usegmt=True)
+        return replace(answer, headers={"Date": date, **answer.headers})
 
     def accepts(self, token: str) -> bool:
         return token in self.issued and token not in self.ended
@@ -79,10 +66,10 @@ class TokenServer:
         if self.script:
             return self.script.popleft()
         if self.down:
-            return 500, {"Content-Type": "text/html"}, b"<html>Internal Server Error</html>"
+            return Answer(500, b"<html>Internal Server Error</html>")
         if path == "/devicecode":
             self.codes["device-code"] = ""
-            return self._json(
+            return in_json(
                 device_code="device-code",
                 user_code="ABCD-EFGH",
                 verification_uri="https://microsoft.com/devicelogin",
@@ -120,8 +107,4 @@ class TokenServer:
         token = f"access-token-{len(self.issued) + 1}"
         self.issued.append(token)
         more = {"refresh_token": refresh_token} if refresh_token else {}
-        return self._json(access_token=token, token_type="Bearer", expires_in=self.life, **more)
-
-    @staticmethod
-    def _json(**body: Any) -> Answer:
-        return 200, {"Content-Type": "application/json"}, json.dumps(body).encode()
+        return in_json(access_token=token, token_type="Bearer", expires_in=self.life, **more)

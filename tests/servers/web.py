@@ -32,6 +32,7 @@ class Asked:
     method: str
     target: str
     headers: Mapping[str, str]
+    body: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -133,16 +134,15 @@ class MisbehavingServer:
 
 
 def _read(connection: socket.socket) -> Asked:
-    received = b""
-    while b"\r\n\r\n" not in received:
-        more = connection.recv(65536)
-        if not more:
-            raise ConnectionError("the client went away")
-        received += more
-    first, *lines = received.split(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")
+    with connection.makefile("rb") as received:
+        first = received.readline().decode("latin-1")
+        lines = iter(lambda: received.readline().decode("latin-1").strip(), "")
+        headers = {k.lower(): v.strip() for k, _, v in (line.partition(":") for line in lines)}
+        body = received.read(int(headers.get("content-length", 0)))
+    if not first:
+        raise ConnectionError("the client went away")
     method, target, _ = first.split(" ", 2)
-    pairs = (line.partition(":") for line in lines)
-    return Asked(method, target, {name.lower(): value.strip() for name, _, value in pairs})
+    return Asked(method, target, headers, body)
 
 
 def _head(answer: Answer) -> bytes:
