@@ -8,17 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-import socket
-import struct
-import sys
-import threading
 from collections import deque
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from urllib.parse import parse_qs, urlparse
 
-from tests.patience import wait
+from tests.servers.web import Answer, Asked, misbehaving_server
 
 TOKEN = "xoxb-test-token"
 APP_TOKEN = "xapp-test-token"
@@ -85,27 +80,6 @@ def is_menu(element: dict[str, Any]) -> bool:
     )
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    begun = 0
-    ended = 0
-    ending = threading.Lock()
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        self.begun += 1
-        super().process_request(request, client_address)
-
-    def shutdown_request(self, request: Any) -> None:
-        with self.ending:
-            self.ended += 1
-        super().shutdown_request(request)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Who asked was killed, perhaps: that is what is tested, and nobody's news."""
-        if not isinstance(sys.exception(), ConnectionError):
-            super().handle_error(request, client_address)
-
-
 @dataclass
 class SlackServer:
     channels: dict[str, str] = field(default_factory=lambda: {"papers": "C0PAPERS1"})
@@ -123,24 +97,15 @@ class SlackServer:
     socket_url: str = ""
 
     def __enter__(self) -> Self:
-        handler = type("Handler", (_Handler,), {"slack": self})
-        self._server = _Server(("127.0.0.1", 0), handler)
-        port = self._server.server_address[1]
-        self.base_url = f"http://127.0.0.1:{port}/api/"
-        self.webhook = f"http://127.0.0.1:{port}{HOOK}"
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+        self._running = misbehaving_server()
+        web = self._running.__enter__()
+        web.decides("*", self._answer)
+        self.settle = web.settle
+        self.base_url, self.webhook = web.url("/api/"), web.url(HOOK)
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-    def settle(self) -> None:
-        """Wait until all is answered that was asked before: requests are taken in their order."""
-        with socket.create_connection(self._server.server_address) as last:
-            last.sendall(b"GET / HTTP/1.0\r\n\r\n")
-            last.recv(1)
-        wait(lambda: self._server.ended == self._server.begun)
+    def __exit__(self, *reason: Any) -> None:
+        self._running.__exit__(*reason)
 
     def delete(self, ts: str) -> None:
         self.posts = [post for post in self.posts if post["ts"] != ts]
@@ -205,62 +170,41 @@ class SlackServer:
         cursor = str(end) if end < len(found) else ""
         return {"ok": True, name: found[start:end], "response_metadata": {"next_cursor": cursor}}
 
+    def _answer(self, request: Asked) -> Answer:
+        if request.method != "POST":
+            return Answer(404)
+        path = urlparse(request.target).path
+        self.requests.append(path)
+        fault = self.faults.popleft() if self.faults else self.always
+        if fault is None:
+            return self._reply(path, request)
+        if fault.kept:
+            self._reply(path, request)
+        return Answer(fault.status, fault.body.encode(), fault.headers, reset=fault.reset)
 
-class _Handler(BaseHTTPRequestHandler):
-    slack: SlackServer
-
-    def do_POST(self) -> None:
-        raw = self.rfile.read(int(self.headers["Content-Length"] or 0)).decode()
-        path = urlparse(self.path).path
-        self.slack.requests.append(path)
-        fault = self.slack.faults.popleft() if self.slack.faults else self.slack.always
-        if fault is None or fault.kept:
-            status, kind, body = self._answer(path, raw)
-        if fault is not None and fault.reset:
-            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            self.close_connection = True
-            self.connection.close()
-            return
-        if fault is not None:
-            self._send(fault.status, "text/html", fault.body, fault.headers)
-        else:
-            scopes = {"X-OAuth-Scopes": self.slack.scopes} if self.slack.scopes else {}
-            self._send(status, kind, body, scopes)
-
-    def _answer(self, path: str, raw: str) -> tuple[int, str, str]:
+    def _reply(self, path: str, request: Asked) -> Answer:
         if path == HOOK:
-            request = json.loads(raw)
-            error = self.slack.refusal(request)
+            message = json.loads(request.body)
+            error = self.refusal(message)
             if not error:
-                self.slack.keep(request, "webhook")
-            return (400, "text/html", error) if error else (200, "text/html", "ok")
+                self.keep(message, "webhook")
+            return Answer(400, error.encode()) if error else Answer(body=b"ok")
         if not path.startswith("/api/"):
-            return 404, "text/html", "no_service"
-        return 200, "application/json", json.dumps(self._method(path.removeprefix("/api/"), raw))
+            return Answer(404, b"no_service")
+        answer = self._method(path.removeprefix("/api/"), request)
+        scopes = {"X-OAuth-Scopes": self.scopes} if self.scopes else {}
+        return Answer(body=json.dumps(answer).encode(), headers=scopes)
 
-    def _method(self, method: str, raw: str) -> dict[str, Any]:
-        if method == "apps.connections.open":
-            if self.headers["Authorization"] != f"Bearer {APP_TOKEN}":
-                return {"ok": False, "error": "invalid_auth"}
-            return {"ok": True, "url": self.slack.socket_url}
-        if self.headers["Authorization"] != f"Bearer {TOKEN}":
+    def _method(self, method: str, request: Asked) -> dict[str, Any]:
+        token = APP_TOKEN if method == "apps.connections.open" else TOKEN
+        if request.headers["authorization"] != f"Bearer {token}":
             return {"ok": False, "error": "invalid_auth"}
+        if method == "apps.connections.open":
+            return {"ok": True, "url": self.socket_url}
         if method == "chat.postEphemeral":
-            self.slack.whispers.append(json.loads(raw))
+            self.whispers.append(json.loads(request.body))
             return {"ok": True}
         if method == "chat.postMessage":
-            return self.slack.post(json.loads(raw))
-        query = parse_qs(raw) | parse_qs(urlparse(self.path).query)
-        return self.slack.listed(method, {name: values[0] for name, values in query.items()})
-
-    def _send(self, status: int, kind: str, body: str, headers: dict[str, str]) -> None:
-        content = body.encode()
-        self.send_response(status)
-        for name, value in {"Content-Type": kind, **headers}.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Tests speak for themselves."""
+            return self.post(json.loads(request.body))
+        query = parse_qs(request.body.decode()) | parse_qs(urlparse(request.target).query)
+        return self.listed(method, {name: values[0] for name, values in query.items()})

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import socket
 import ssl
+import struct
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, wait
 
 PAUSE = 0.05
 
@@ -39,7 +40,8 @@ class Asked:
 class Answer:
     """`length` is the Content-Length given (None: the body's, -1: none); `piece` the bytes sent
 
-    between two pauses; `hold` is waited for before anything is sent; `hang` sends nothing at all.
+    between two pauses; `hold` is waited for before anything is sent; `hang` sends nothing at all,
+    `reset` breaks off instead.
     """
 
     status: int = 200
@@ -49,12 +51,13 @@ class Answer:
     piece: int = 0
     hold: threading.Event | None = None
     hang: bool = False
+    reset: bool = False
 
 
 class MisbehavingServer:
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[Asked] = []
-        self.most_at_once = 0
+        self.most_at_once = self._begun = self._ended = 0
         self.arrived = threading.Condition()
         self._unanswered: set[socket.socket] = set()
         self._answers: dict[str, Answer | Callable[[Asked], Answer]] = {}
@@ -78,10 +81,18 @@ class MisbehavingServer:
         with self.arrived:
             assert self.arrived.wait_for(lambda: len(self.requests) >= count, within)
 
+    def settle(self) -> None:
+        """Wait until all is answered that was asked before: requests are taken in their order."""
+        with socket.create_connection(("127.0.0.1", self.port)) as last:
+            last.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            last.recv(1)
+        wait(lambda: self._ended == self._begun)
+
     def serve(self) -> None:
         while not self._stopping.is_set():
             with suppress(OSError):
                 connection, _ = self._listener.accept()
+                self._begun += 1
                 threading.Thread(target=self._talk, args=(connection,), daemon=True).start()
 
     def stop(self) -> None:
@@ -92,19 +103,21 @@ class MisbehavingServer:
 
     def _talk(self, connection: socket.socket) -> None:
         connection.settimeout(PATIENCE)
-        with suppress(OSError), connection:
-            if self._tls:
-                connection = self._tls.wrap_socket(connection, server_side=True)
-            request = _read(connection)
-            with self.arrived:
-                self.requests.append(request)
-                self._unanswered.add(connection)
-                self.most_at_once = max(self.most_at_once, len(self._unanswered))
-                self.arrived.notify_all()
-            try:
+        try:
+            with suppress(OSError), connection:
+                if self._tls:
+                    connection = self._tls.wrap_socket(connection, server_side=True)
+                request = _read(connection)
+                with self.arrived:
+                    self.requests.append(request)
+                    self._unanswered.add(connection)
+                    self.most_at_once = max(self.most_at_once, len(self._unanswered))
+                    self.arrived.notify_all()
                 self._send(connection, self._answer_to(request))
-            finally:
-                self._answered(connection)
+        finally:
+            self._answered(connection)
+            with self.arrived:
+                self._ended += 1
 
     def _answered(self, connection: socket.socket) -> None:
         with self.arrived:
@@ -119,6 +132,9 @@ class MisbehavingServer:
             answer.hold.wait(PATIENCE)
         if answer.hang:
             self._stopping.wait(PATIENCE)
+            return
+        if answer.reset:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             return
         message = _head(answer) + answer.body
         piece = answer.piece or len(message)
@@ -138,8 +154,9 @@ def _read(connection: socket.socket) -> Asked:
         first = received.readline().decode("latin-1")
         lines = iter(lambda: received.readline().decode("latin-1").strip(), "")
         headers = {k.lower(): v.strip() for k, _, v in (line.partition(":") for line in lines)}
-        body = received.read(int(headers.get("content-length", 0)))
-    if not first:
+        length = int(headers.get("content-length", 0))
+        body = received.read(length)
+    if not first or len(body) < length:
         raise ConnectionError("the client went away")
     method, target, _ = first.split(" ", 2)
     return Asked(method, target, headers, body)
