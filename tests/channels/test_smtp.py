@@ -20,7 +20,6 @@ from tests.servers.smtp import (
     Drop,
     Patient,
     ScriptedSmtp,
-    closed_port,
     in_thread,
     inbox,
 )
@@ -73,16 +72,6 @@ def test_a_letter_goes_by_lmtp_to_a_socket(tmp_path: Path) -> None:
     assert (first.state, second.state) == (DeliveryState.SENT, DeliveryState.RETRY)
     assert "mailbox full" in second.error
     assert not any(command.lower().startswith(("ehlo", "helo")) for command in smtp.commands)
-
-
-def test_a_server_or_socket_that_is_not_there_is_the_channels_fault(tmp_path: Path) -> None:
-    with closed_port() as port:
-        servers = {f"localhost:{port}": server(port)}
-        servers[f"{tmp_path / 'gone'}"] = server(24, lmtp=str(tmp_path / "gone"))
-        for name, ours in servers.items():
-            outcome = ours.send(letter(), Commit())
-            assert (outcome.state, outcome.channel_down) == (DeliveryState.RETRY, True)
-            assert f"the mail server {name} cannot be reached: " in outcome.error
 
 
 @pytest.mark.parametrize("content", [CONTENT, CONTENT + b".a line\r\n" * 50_000])

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from monitor.errors import FetchError
-from monitor.http.client import HttpClient
 from monitor.http.host_limits import Gates
 from tests.http.doors import Time
-from tests.patience import PATIENCE, wait
-from tests.servers.web import Answer, MisbehavingServer
 
 
 @pytest.mark.parametrize("second", ["export.arxiv.org", "rss.arxiv.org", "arxiv.org", "ARXIV.org."])
@@ -66,27 +61,6 @@ def test_a_gate_that_never_opens_is_a_failure(tmp_path: Path) -> None:
         Gates(tmp_path, time, time.sleep).turn("feeds.example"),
     ):
         pass
-
-
-def test_one_request_at_a_time_for_a_host_across_doors(
-    web: MisbehavingServer, tmp_path: Path
-) -> None:
-    """Lock files hold between two open files as they do between two processes."""
-    first_may_end = threading.Event()
-    waiting: set[int] = set()
-
-    def waits(seconds: float) -> None:
-        waiting.add(threading.get_ident())
-        first_may_end.wait(seconds)
-
-    web.decides("/", lambda request: Answer(body=b"x", hold=first_may_end))
-    doors = [HttpClient(version="1", gate_dir=tmp_path, sleep=waits) for _ in range(4)]
-    with ThreadPoolExecutor(4) as pool:
-        fetches = [pool.submit(d.get, web.url("/"), allow_private=True) for d in doors]
-        wait(lambda: len(web.requests) + len(waiting) == len(doors))
-        first_may_end.set()
-        assert all(fetch.result(timeout=PATIENCE).content == b"x" for fetch in fetches)
-    assert web.most_at_once == 1
 
 
 def test_a_gate_folder_that_cannot_be_written_is_a_failure(tmp_path: Path) -> None:
