@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trustme
 
 from monitor.http.client import HttpClient
-from tests.http.doors import Site
+from tests.http.doors import Dialler, Public, Site
 from tests.servers.web import MisbehavingServer
 
 
@@ -23,6 +25,15 @@ def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def door(tmp_path: Path) -> HttpClient:
     return HttpClient(version="1.2", contact="ops@example.org", gate_dir=tmp_path / "gates")
+
+
+@pytest.fixture
+def public(web: MisbehavingServer, tmp_path: Path) -> Public:
+    def opened(names: Callable[[str], list[str]], **how: Any) -> tuple[HttpClient, Dialler]:
+        how |= {"resolve": lambda host, _port: names(host), "dialler": Dialler(web.port)}
+        return HttpClient(version="1", gate_dir=tmp_path, **how), how["dialler"]
+
+    return opened
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import httpcore
@@ -27,13 +26,8 @@ class Dialler(httpcore.NetworkBackend):
         return httpcore.SyncBackend().connect_tcp("127.0.0.1", self.port, timeout)
 
 
-def public_door(
-    web: MisbehavingServer, gate_dir: Path, names: Callable[[str], list[str]], **how: object
-) -> tuple[HttpClient, Dialler]:
-    dialler = Dialler(web.port)
-    resolve = lambda host, _port: names(host)  # noqa: E731
-    door = HttpClient(version="1", gate_dir=gate_dir, resolve=resolve, dialler=dialler, **how)  # type: ignore[arg-type]
-    return door, dialler
+# Opens a client whose names have these addresses, and its dialler.
+Public = Callable[..., tuple[HttpClient, Dialler]]
 
 
 class Site:

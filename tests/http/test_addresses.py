@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
-from pathlib import Path
 
 import pytest
 
 from monitor.errors import FetchError
 from monitor.http.addresses import is_refused
 from monitor.http.client import HttpClient
-from tests.http.doors import PUBLIC, public_door
+from tests.http.doors import PUBLIC, Public
 from tests.servers.web import MisbehavingServer, misbehaving_server
 
 
@@ -68,11 +67,11 @@ def test_addresses_that_are_not_of_a_public_website_are_refused(
 
 
 def test_F05_the_address_that_was_checked_is_the_one_dialled(
-    web: MisbehavingServer, tmp_path: Path
+    web: MisbehavingServer, public: Public
 ) -> None:
     """A name that changes its answer between check and connect gains nothing."""
     answers = iter([[PUBLIC], ["127.0.0.1"]])
-    door, dialler = public_door(web, tmp_path, lambda _: next(answers))
+    door, dialler = public(lambda _: next(answers))
     web.answers("/feed", body=b"x")
     assert door.get("http://feeds.example/feed").content == b"x"
     assert dialler.dialled == [PUBLIC]
@@ -82,21 +81,21 @@ def test_F05_the_address_that_was_checked_is_the_one_dialled(
 
 
 def test_F05_of_several_addresses_only_public_ones_are_dialled(
-    web: MisbehavingServer, tmp_path: Path
+    web: MisbehavingServer, public: Public
 ) -> None:
-    door, dialler = public_door(web, tmp_path, lambda _: ["10.0.0.1", PUBLIC, "::1"])
+    door, dialler = public(lambda _: ["10.0.0.1", PUBLIC, "::1"])
     web.answers("/")
     door.get("http://feeds.example/")
     assert dialler.dialled == [PUBLIC]
 
 
 def test_a_name_without_an_address_is_a_failure_in_words(
-    web: MisbehavingServer, tmp_path: Path
+    web: MisbehavingServer, public: Public
 ) -> None:
     def unknown(_: str) -> list[str]:
         raise OSError(-2, "Name or service not known")
 
-    door, _ = public_door(web, tmp_path, unknown)
+    door, _ = public(unknown)
     with pytest.raises(FetchError, match=r"^feeds.example: Name or service not known$"):
         door.get("http://feeds.example/")
 

@@ -11,7 +11,7 @@ import pytest
 
 from monitor.errors import FetchError
 from monitor.http.client import HttpClient
-from tests.http.doors import PUBLIC, Site, Time, public_door
+from tests.http.doors import PUBLIC, Public, Site, Time
 from tests.servers.web import Answer, Asked, MisbehavingServer
 
 
@@ -68,12 +68,10 @@ def test_F04_all_redirects_share_one_deadline(web: MisbehavingServer, tmp_path: 
 
 
 def test_F04_waiting_for_ones_turn_is_not_the_servers_time(
-    web: MisbehavingServer, tmp_path: Path
+    web: MisbehavingServer, public: Public
 ) -> None:
     time = Time()
-    door, _ = public_door(
-        web, tmp_path, lambda _: [PUBLIC], monotonic=time, wall=time, sleep=time.sleep
-    )
+    door, _ = public(lambda _: [PUBLIC], monotonic=time, wall=time, sleep=time.sleep)
     web.answers("/", status=302, headers={"Location": "/there"})
     web.answers("/there", body=b"x")
     answer = door.get("http://arxiv.org/", deadline=timedelta(seconds=2))

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from monitor.errors import FetchError
 from monitor.http.client import HttpClient
-from tests.http.doors import PUBLIC, Site, public_door
+from tests.http.doors import PUBLIC, Public, Site
 from tests.servers.web import MisbehavingServer
 
 
 def test_a_proxy_of_the_environment_is_used_and_may_be_private(
-    web: MisbehavingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    web: MisbehavingServer, public: Public, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("http_proxy", f"http://user:pass@127.0.0.1:{web.port}")
-    door, _ = public_door(web, tmp_path, lambda host: [PUBLIC])
+    door, _ = public(lambda host: [PUBLIC])
     web.answers("http://feeds.example/feed", body=b"x")
     assert door.get("http://feeds.example/feed").content == b"x"
     assert web.requests[0].headers["proxy-authorization"] == "Basic dXNlcjpwYXNz"
 
 
 def test_behind_a_proxy_private_names_are_refused_before_it_is_asked(
-    web: MisbehavingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    web: MisbehavingServer, public: Public, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{web.port}")
-    door, _ = public_door(web, tmp_path, lambda host: ["169.254.169.254"])
+    door, _ = public(lambda host: ["169.254.169.254"])
     with pytest.raises(FetchError, match="not a public address"):
         door.get("http://metadata.example/")
     assert web.requests == []

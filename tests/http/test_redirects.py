@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ssl
-from pathlib import Path
 
 import pytest
 
 from monitor.errors import FetchError
 from monitor.http.client import HttpClient
-from tests.http.doors import PUBLIC, Site, public_door
+from tests.http.doors import PUBLIC, Public, Site
 from tests.servers.web import MisbehavingServer, misbehaving_server
 
 
@@ -43,10 +42,10 @@ def test_F05_a_redirect_loop_ends_after_five(site: Site) -> None:
     ],
 )
 def test_F05_redirects_are_checked_like_the_first_address(
-    web: MisbehavingServer, tmp_path: Path, location: str, why: str
+    web: MisbehavingServer, public: Public, location: str, why: str
 ) -> None:
     known = {"feeds.example": PUBLIC, "inside.example": "10.0.0.7", "2130706433": "127.0.0.1"}
-    door, dialler = public_door(web, tmp_path, lambda host: [known.get(host, host)])
+    door, dialler = public(lambda host: [known.get(host, host)])
     web.answers("/", status=302, headers={"Location": location})
     with pytest.raises(FetchError, match=why):
         door.get("http://feeds.example/")
@@ -61,9 +60,9 @@ def test_F05_redirects_are_checked_like_the_first_address(
     ],
 )
 def test_credentials_and_keys_stay_with_their_server(
-    web: MisbehavingServer, tmp_path: Path, first: str, elsewhere: str
+    web: MisbehavingServer, public: Public, first: str, elsewhere: str
 ) -> None:
-    door, _ = public_door(web, tmp_path, lambda _: [PUBLIC])
+    door, _ = public(lambda _: [PUBLIC])
     web.answers("/", status=302, headers={"Location": "/next"})
     web.answers("/next", status=302, headers={"Location": elsewhere})
     web.answers("/end", body=b"x")
@@ -87,10 +86,10 @@ def test_F05_permission_for_a_private_server_ends_where_it_redirects_to(
 
 
 def test_F05_permission_does_not_come_back_with_a_redirect_home(
-    web: MisbehavingServer, tmp_path: Path
+    web: MisbehavingServer, public: Public
 ) -> None:
     known = {"inside.example": "10.0.0.7", "outside.example": PUBLIC}
-    door, dialler = public_door(web, tmp_path, lambda host: [known[host]])
+    door, dialler = public(lambda host: [known[host]])
     web.answers("/", status=302, headers={"Location": "http://outside.example/back"})
     web.answers("/back", status=302, headers={"Location": "http://inside.example/secret"})
     with pytest.raises(FetchError, match="not a public address"):
