@@ -12,7 +12,6 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 import pytest
-from pydantic import BaseModel
 
 from monitor import config, testing
 from monitor.channels.base import Channel, Shared, complete, open_channel
@@ -25,7 +24,6 @@ from monitor.channels.slack import SlackSettings
 from monitor.channels.slack.channel import Slack
 from monitor.digest.render import JinjaTemplates
 from monitor.errors import UsageError
-from monitor.model import DeliveryState, Outcome, Rendered
 from monitor.testing import ChannelContract
 from tests.servers.sendmail import SendmailProgram
 from tests.servers.slack import TOKEN, SlackServer
@@ -167,40 +165,24 @@ def test_the_page_names_the_entry_point_and_a_configuration_that_is_accepted(
     assert channels["team"].options.webhook.reveal() == secret["MATTERMOST_WEBHOOK"]  # type: ignore[attr-defined]
 
 
-class NoOptions(BaseModel):
-    """A channel without settings."""
-
-
-class Pigeon(Channel):
-    """A channel that has what only a channel itself can know."""
-
-    kind = "pigeon"
-    Options = NoOptions
-
-    def render(self, digest: Any, templates: Any) -> tuple[Rendered, ...]:
-        return (Rendered(0, {"text": digest.subscription}),)
-
-    def send(self, delivery: Any, commit_handoff: Any) -> Outcome:
-        return Outcome(DeliveryState.SENT if commit_handoff() else DeliveryState.RETRY)
+Mattermost = TestMattermost.kind
 
 
 def test_a_channel_gets_the_defaults() -> None:
-    kind = complete("pigeon", Pigeon)
-    channel = open_channel(kind, "loft", kind.Options(), Shared(JinjaTemplates()))
-    assert (channel.outage_group, channel.min_interval) == ("pigeon loft", 0.0)
-    assert (channel.recipients(), channel.check()) == (("loft",), "")
+    options = Mattermost.Options(webhook="http://127.0.0.1:9/hooks/a")
+    channel = open_channel(Mattermost, "team", options, Shared(JinjaTemplates()))
+    assert (channel.outage_group, Channel.min_interval) == ("mattermost team", 0.0)
+    assert (channel.recipients(), channel.check()) == (("team",), "")
     assert channel.reconcile(None) is None  # type: ignore[arg-type]
-    channel.close()
 
 
 @pytest.mark.parametrize("lacking", ["Options", "render", "send", "base class"])
 def test_a_channel_that_lacks_a_member_is_refused_by_its_name(lacking: str) -> None:
-    members = {
-        name: value for name, value in vars(Pigeon).items() if name != lacking and name[:1] != "_"
-    }
+    own = vars(Mattermost).items()
+    members = {name: value for name, value in own if name != lacking and name[:1] != "_"}
     bases = () if lacking == "base class" else (Channel,)
-    with pytest.raises(UsageError, match=f"the channel kind “pigeon” has no {lacking} "):
-        complete("pigeon", type("Pigeon", bases, members))
+    with pytest.raises(UsageError, match=f"the channel kind “mine” has no {lacking} "):
+        complete("mine", type("Mine", bases, members))
 
 
 @pytest.mark.parametrize("contract", [testing.channels, testing.sources])

@@ -30,13 +30,6 @@ def test_places_are_shared_by_weight_and_none_is_left(
             assert all(one <= owed[at] + 1e-9 for one in ahead)
 
 
-def test_each_topic_has_its_share_and_what_one_does_not_use_goes_to_the_others() -> None:
-    assert share_places(25, [272, 33], [1, 1]) == [13, 12]
-    assert share_places(25, [272, 4], [1, 1]) == [21, 4]
-    assert share_places(24, [272, 33], [3, 1]) == [18, 6]
-    assert share_places(1, [3, 3], [1, 9]) == [1, 0], "the topic with the best paper comes first"
-
-
 def two_topics(
     wide: int = 272, narrow: int = 33, rules: dict[str, SectionRule] | None = None
 ) -> Digest:
@@ -53,6 +46,7 @@ def counts(made: Digest, full: int = 25) -> dict[str, int]:
 
 def test_papers_in_full_are_shared_among_topics_and_a_topic_may_have_a_max() -> None:
     assert counts(two_topics()) == {"wide": 13, "narrow": 12}
+    assert counts(two_topics(), 1) == {"wide": 1, "narrow": 0}, "the best paper's topic is first"
     assert counts(two_topics(rules={"wide": SectionRule(max=3)})) == {"wide": 3, "narrow": 22}
     assert counts(two_topics(rules={"narrow": SectionRule(weight=4)})) == {"wide": 5, "narrow": 20}
 
