@@ -23,7 +23,9 @@ def verdicts(say: Say) -> list[tuple[str, str]]:
     ]
 
 
-def test_an_answer_is_stored_once_beside_a_saved_paper_and_taken_back(lab: House, say: Say) -> None:
+def test_an_answer_is_stored_once_beside_a_saved_paper_taken_back_and_forgotten(
+    lab: House, say: Say
+) -> None:
     for _ in range(2):
         assert say("papers", "rate", TITLE, "up").status == 0
         assert verdicts(say) == [(TITLE, "wanted")]
@@ -36,6 +38,10 @@ def test_an_answer_is_stored_once_beside_a_saved_paper_and_taken_back(lab: House
     assert "Teaching" in say("papers", "saved", "--format", "bibtex").out
     say("papers", "rate", TITLE, "none")
     assert say("papers", "saved", "--json").json == {"papers": []}
+    assert verdicts(say) == []
+    say("papers", "save", TITLE)
+    forget = ("papers", "rated", "--forget", "--subscription", "lab", "--json")
+    assert say(*forget).json == {"forgotten": 1}
     assert verdicts(say) == []
 
 
@@ -99,12 +105,4 @@ def test_tables_of_spreadsheets_are_read(lab: House, say: Say) -> None:
     assert verdicts(say) == [(TITLE, "wanted")]
     file.write_text(f"title,verdict\n{TITLE},down\n{TITLE},none\n")
     assert say("papers", "rate", "--file", str(file)).out == "2 papers rated.\n"
-    assert verdicts(say) == []
-
-
-def test_forgetting_deletes_the_answers_of_a_subscription(lab: House, say: Say) -> None:
-    say("papers", "rate", TITLE, "up")
-    say("papers", "save", TITLE)
-    forget = ("papers", "rated", "--forget", "--subscription", "lab", "--json")
-    assert say(*forget).json == {"forgotten": 2}
     assert verdicts(say) == []

@@ -21,8 +21,6 @@ def test_the_environment_says_which_and_the_option_says_it_louder(
     assert say("papers", "--json").json["papers"] == []
     assert len(say("papers", "--json", "-c", "monitor.yaml").json["papers"]) == 2
     assert len(say("papers", "--json", "--config", str(lived.config)).json["papers"]) == 2
-    assert say("deliveries", "--json").json["deliveries"] == []
-    assert len(say("deliveries", "-c", "monitor.yaml", "--json").json["deliveries"]) == 1
     monkeypatch.setenv("PAPER_MONITOR_CONFIG", "nowhere.yaml")
     assert say("status").status == 2
 

@@ -28,11 +28,6 @@ WELL = {
 }
 
 
-def looked(texts: dict[str, list[str]], domain: str = LAB) -> dict[str, tuple[bool, str]]:
-    with names(texts) as server:
-        return sender_dns.look(domain, partial(sender_dns.ask, server=server))
-
-
 def test_a_server_that_does_not_wait_for_its_disk_is_said(house: House, postgres_url: str) -> None:
     """That of the tests is one: `fsync` is off there."""
     house.settings["store"] = postgres_url
@@ -57,7 +52,8 @@ def test_what_is_missing_is_said_with_what_to_do(
     name: str, changed: dict[str, list[str] | None], says: str
 ) -> None:
     texts = {at: values for at, values in {**WELL, **changed}.items() if values is not None}
-    records = looked(texts)
+    with names(texts) as server:
+        records = sender_dns.look(LAB, partial(sender_dns.ask, server=server))
     assert [at for at, (ok, _) in records.items() if not ok] == [name] * bool(changed)
     assert says in records[name][1]
 

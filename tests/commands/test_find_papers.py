@@ -14,15 +14,15 @@ import sqlalchemy as sa
 
 from monitor.commands import paper_search
 from monitor.commands.paper_search import find_all, find_page
-from monitor.match import paper_keywords
 from monitor.match.language.synonyms import NO_SYNONYMS
 from monitor.model import ChangeKind, PaperFilter
 from monitor.pipeline.runtime import Runtime
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database
 from monitor.store.engine.opening import open_store
-from monitor.store.papers import papers, search, sightings
+from monitor.store.papers import papers, sightings
 from tests.store.scenes import arxiv, ingest, new
+from tests.store.test_search import index
 
 START = datetime(2026, 11, 1, tzinfo=UTC)
 PAPERS = 90
@@ -67,12 +67,6 @@ def runtime(
 
 def of(store: Database) -> Runtime:
     return cast("Runtime", SimpleNamespace(database=store, synonyms=NO_SYNONYMS))
-
-
-def index(store: Database) -> None:
-    with store.ingesting() as tx:
-        found = papers.load(tx, search.waiting(tx, 1_000))
-        search.save(tx, [(id, paper_keywords(stored.paper)) for id, stored in found.items()])
 
 
 def expected(store: Database, word: str, wanted: PaperFilter) -> list[int]:
