@@ -1,7 +1,7 @@
 """A channel of kind `mattermost`: digests as messages of an incoming webhook."""
 
 import json
-from urllib.error import HTTPError
+from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 from monitor.channels.base import Channel, ChannelOptions
@@ -38,5 +38,8 @@ class Mattermost(Channel):
                 return Outcome(DeliveryState.SENT)
         except HTTPError as error:  # an answer that is no: nothing was posted
             return Outcome(DeliveryState.RETRY, f"HTTP {error.code}", channel_down=True)
+        except URLError as error:  # no connection: nothing was posted
+            reason = f"no connection: {error.reason}"
+            return Outcome(DeliveryState.RETRY, reason, channel_down=True)
         except OSError as error:  # no answer: it may have been posted
             return Outcome(DeliveryState.UNKNOWN, f"no answer: {error}")
