@@ -81,16 +81,6 @@ def test_an_ingest_that_died_goes_on_behind_the_last_chunk(house: House, monkeyp
     ]
 
 
-def test_a_fault_in_our_own_code_is_that_documents_fault_alone(house: House, monkeypatch):
-    house.add("a.txt", AGENTS)
-    with house.opened() as app:
-        source = app.runtime.sources["page"].source
-        monkeypatch.setattr(source, "read", lambda document: 1 / 0)
-        [run] = ingest(app.runtime, "page")
-    assert run.outcome is RunOutcome.FAILED
-    assert "ZeroDivisionError" in run.error
-
-
 def test_a_first_reading_lasts_until_a_whole_pass_has_read_something(house: House):
     """A folder that is empty yet, or half filled, is no first reading of a baseline."""
     house.settings["sources"]["page"]["first_run"] = "baseline"
@@ -105,17 +95,17 @@ def test_a_first_reading_lasts_until_a_whole_pass_has_read_something(house: Hous
     assert house.next_morning() == {"lab": 1}
 
 
-def test_a_fault_in_finding_documents_is_that_sources_fault_alone(house: House, monkeypatch):
-    house.settings["sources"]["other"] = {"kind": "huggingface-page", "path": "dumps/*.txt"}
+@pytest.mark.parametrize("method", ["find", "read"])
+def test_a_fault_in_our_own_code_fails_its_source_alone(house: House, monkeypatch, method: str):
+    house.settings["sources"]["other"] = house.settings["sources"]["page"]
     house.add("a.txt", AGENTS)
     with house.opened() as app:
         source = app.runtime.sources["page"].source
-        monkeypatch.setattr(source, "find", lambda validators: [1 / 0])
-        result = app.once.ingest()
-    assert [(run.source, run.outcome) for run in result] == [
-        ("page", RunOutcome.FAILED),
-        ("other", RunOutcome.OK),
-    ]
+        monkeypatch.setattr(source, method, lambda _: [1 / 0])
+        failed, other = app.once.ingest()
+    assert (failed.source, failed.outcome) == ("page", RunOutcome.FAILED)
+    assert "ZeroDivisionError" in failed.error
+    assert (other.source, other.outcome) == ("other", RunOutcome.OK)
 
 
 def test_a_source_that_another_process_reads_is_left_to_it(house: House):

@@ -10,7 +10,6 @@ from email.utils import format_datetime
 
 import pytest
 
-from monitor.app import App
 from monitor.commands.status import status
 from monitor.model import SourceWarning
 from monitor.pipeline.source_health import GAP_STANDS
@@ -137,21 +136,15 @@ def test_a_folder_is_judged_by_its_habits_and_not_by_arxivs_calendar(arxiv: Hous
         assert app.runtime.sources["arxiv"].calendar is None
 
 
-def gap(app: App, at: datetime) -> None:
-    with app.runtime.database.writing() as tx:
-        incidents.open_incident(
-            tx, "source arxiv", incidents.GAP, at, "nothing from Monday to Sunday"
-        )
-
-
 def test_a_gap_is_said_in_the_next_digest_and_in_status_for_a_week(
     arxiv: House, web: MisbehavingServer, smtp: ScriptedSmtp
 ):
     batch(web, THURSDAY, 1)
     arxiv.run()
     arxiv.clock.move(hours=1)
-    with arxiv.opened() as app:
-        gap(app, arxiv.clock.at)
+    with arxiv.opened() as app, app.runtime.database.writing() as tx:
+        error = "nothing from Monday to Sunday"
+        incidents.open_incident(tx, "source arxiv", incidents.GAP, arxiv.clock.at, error)
     for number in range(2, 4):
         batch(web, arxiv.clock.at, number)
         arxiv.next_morning()

@@ -53,46 +53,48 @@ def test_F11_a_weekend_is_no_news(weekend: date) -> None:
         assert not any(result.values())
 
 
-def test_what_repeats_on_a_publishing_day_is_stale_when_the_day_is_over() -> None:
-    days = workdays(MONDAY) | {MONDAY: REPEATED}
-    assert not judge(days, FIRST, at(MONDAY, 23)).get(STALE)
-    result = judge(days | {MONDAY + DAY: REPEATED}, FIRST, at(MONDAY + DAY, 1))
-    assert result[STALE] == "on Monday 16 November, a publishing day, it offered nothing new"
-    late = judge(days | {MONDAY + DAY: brought(80)}, FIRST, at(MONDAY + DAY, 1))
-    assert late[STALE] == ""
+TUESDAY = MONDAY + DAY
+WEEKS, FORTNIGHT = workdays(MONDAY), MONDAY - timedelta(days=13)
+STALE_MONDAY = "on Monday 16 November, a publishing day, it offered nothing new"
+THIN_MONDAY = "on Monday 16 November it brought 9, as a rule 40 on a Monday"
 
 
-def test_a_day_without_an_answer_says_nothing() -> None:
-    days = workdays(MONDAY)
-    for silent in ({}, {MONDAY: SourceDay()}):
-        result = judge(days | silent | {MONDAY + DAY: EMPTY}, FIRST, at(MONDAY + DAY))
-        assert not result[STALE]
-
-
-def test_F11_an_empty_answer_is_a_holiday_and_not_stale() -> None:
-    days = workdays(MONDAY) | {MONDAY: EMPTY}
-    assert STALE not in judge(days, FIRST, at(MONDAY + DAY, 1))
+@pytest.mark.parametrize(
+    ("days", "now", "kind", "wrong"),
+    [
+        # What repeats on a publishing day is stale when the day is over.
+        (WEEKS | {MONDAY: REPEATED}, at(MONDAY, 23), STALE, ""),
+        (WEEKS | {MONDAY: REPEATED, TUESDAY: REPEATED}, at(TUESDAY, 1), STALE, STALE_MONDAY),
+        (WEEKS | {MONDAY: REPEATED, TUESDAY: brought(80)}, at(TUESDAY, 1), STALE, ""),
+        # A day without an answer says nothing.
+        (WEEKS | {TUESDAY: EMPTY}, at(TUESDAY), STALE, ""),
+        (WEEKS | {MONDAY: SourceDay(), TUESDAY: EMPTY}, at(TUESDAY), STALE, ""),
+        pytest.param(WEEKS | {MONDAY: EMPTY}, at(TUESDAY, 1), STALE, None, id="F11 a holiday"),
+        # Far fewer than on the same weekday, of numbers that are worth it, on a day like others.
+        (WEEKS | {MONDAY: brought(9)}, at(TUESDAY), THIN, THIN_MONDAY),
+        (WEEKS | {MONDAY: brought(10)}, at(TUESDAY), THIN, ""),
+        (WEEKS | {MONDAY: brought(400)}, at(TUESDAY), THIN, ""),
+        (workdays(MONDAY, 7) | {MONDAY: brought(1)}, at(TUESDAY), THIN, ""),
+        (WEEKS | {MONDAY: brought(2, asked=1)}, at(TUESDAY), THIN, None),
+        # A source of a few days may be silent.
+        (
+            {FIRST + DAY * n: brought(5) if n < 5 else EMPTY for n in range(50)},
+            at(FIRST + DAY * 50),
+            SILENT,
+            None,
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_source(
+    days: Days, now: datetime, kind: str, wrong: str | None
+) -> None:
+    """None where there is nothing new to judge it by."""
+    assert judge(days, FIRST, now).get(kind) == wrong
 
 
 def test_two_weeks_are_not_enough_to_know_a_habit() -> None:
-    days = {d: o for d, o in workdays(MONDAY).items() if d > MONDAY - timedelta(days=14)}
-    first = min(days)
-    assert STALE not in judge(days | {MONDAY: REPEATED}, first, at(MONDAY + DAY, 1))
-
-
-def test_thin_is_far_fewer_than_on_the_same_weekday() -> None:
-    result = judge(workdays(MONDAY) | {MONDAY: brought(9)}, FIRST, at(MONDAY + DAY))
-    assert result[THIN] == "on Monday 16 November it brought 9, as a rule 40 on a Monday"
-    for enough in (10, 40, 400):
-        assert (
-            judge(workdays(MONDAY) | {MONDAY: brought(enough)}, FIRST, at(MONDAY + DAY))[THIN] == ""
-        )
-
-
-def test_small_numbers_and_days_hardly_asked_are_never_thin() -> None:
-    assert not judge(workdays(MONDAY, 7) | {MONDAY: brought(1)}, FIRST, at(MONDAY + DAY))[THIN]
-    hardly = workdays(MONDAY) | {MONDAY: brought(2, asked=1)}
-    assert THIN not in judge(hardly, FIRST, at(MONDAY + DAY))
+    days = {day: its for day, its in WEEKS.items() if day >= FORTNIGHT} | {MONDAY: REPEATED}
+    assert STALE not in judge(days, FORTNIGHT, at(TUESDAY, 1))
 
 
 def test_silent_is_longer_than_it_ever_was() -> None:
@@ -108,12 +110,6 @@ def test_silent_is_longer_than_it_ever_was() -> None:
     assert after(7).startswith("no paper since Tuesday 27 October: 7 days")
     back = days | quiet | {last + DAY * 15: brought(3)}
     assert judge(back, FIRST, at(last + DAY * 15))[SILENT] == ""
-
-
-def test_a_source_of_a_few_days_may_be_silent() -> None:
-    days = {FIRST + DAY * n: brought(5) for n in range(5)}
-    quiet = {FIRST + DAY * n: EMPTY for n in range(5, 50)}
-    assert SILENT not in judge(days | quiet, FIRST, at(FIRST + DAY * 50))
 
 
 # ── with a calendar ─────────────────────────────────────────────────────────────────
