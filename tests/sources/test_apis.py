@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ from monitor.sources.huggingface import MOST_UPVOTES, HuggingFace
 from monitor.sources.openalex import OpenAlex
 from monitor.sources.openreview import OpenReview
 from monitor.sources.semanticscholar import SemanticScholar
-from tests.sources import answers
 from tests.sources.scenario import FIXTURES, only, read
 
 BLANK = Paper("")
@@ -163,15 +161,6 @@ def test_surrogates_alone_can_be_stored() -> None:
 
 DOE = {"name": "Jane Doe"}
 NEW_YEAR = datetime(2025, 1, 1, tzinfo=UTC)
-
-
-@pytest.mark.parametrize(("kind", "record"), answers.RECORDS.items())
-def test_a_list_of_records_alone_is_read(
-    kind: type[Source], record: Callable[[int], answers.Record]
-) -> None:
-    reading = read(kind, json.dumps([record(7)]).encode())
-    (paper,) = reading.papers
-    assert paper.title == "Paper 7" and reading.complete and paper.keys
 
 
 PREPRINT = {"group-title": "Ecology", "subtype": "preprint", "institution": [{"name": "bioRxiv"}]}

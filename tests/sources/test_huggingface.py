@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.model import ListedDay, Paper, Reading
+from monitor.model import ListedDay, Reading
 from monitor.resources import resource
 from monitor.sources.huggingface_page.source import HuggingFacePage
 from tests.sources import scenario
@@ -58,13 +58,6 @@ def test_every_pair_of_the_seeds_is_read(number: int, count: int) -> None:
     reading = read(SEEDS[number].read_bytes())
     assert len(reading.papers) == count
     assert (reading.rejected, reading.error, reading.complete) == ((), "", True)
-
-
-def test_a_paper_has_title_abstract_and_the_day_of_its_list() -> None:
-    first = read(page(*whole())).papers[0]
-    listed = (ListedDay(date(2025, 3, 12), year_guessed=True),)
-    assert first == Paper(title=TITLES[0], abstract=ABSTRACTS[0], listed=listed)
-    assert not HuggingFacePage.dated  # the date of a list is not that of its papers
 
 
 SEED_PAIRS = pairs(read(SEED))

@@ -534,26 +534,11 @@ def taken(content: bytes, size: int, *marks: DumpCursor) -> list[tuple[list[str]
     return found
 
 
-def test_a_mark_is_good_for_the_same_bytes_packed_in_another_way_and_for_no_others():
-    (_, mark), *_ = taken(LINES, 2)
-    for pack in PACKERS.values():
-        assert taken(pack(LINES), 9, mark)[0][0] == ["Paper 2", "Paper 3", "Paper 4"]
-    changed = LINES.replace(b"number 1", b"number 7")
-    assert len(taken(changed, 9, mark)[0][0]) == 5
-
-
 def test_the_furthest_mark_that_agrees_is_taken():
     marks = [mark for _, mark in taken(LINES, 1)]
     assert taken(LINES, 9, *marks[:4])[0][0] == ["Paper 4"]
     longer = LINES[: marks[1].offset] + lines(record(8), record(9))
     assert taken(longer, 9, *marks)[0][0] == ["Paper 8", "Paper 9"]
-
-
-def test_lines_that_are_added_are_read_from_the_end_of_the_last_whole_one():
-    half = LINES + b'{"title": "Pap'
-    *_, (_, mark) = taken(half, 9)
-    whole = LINES + lines(record(5), record(6))
-    assert taken(whole, 9, mark)[0][0] == ["Paper 5", "Paper 6"]
 
 
 @given(data=st.data())

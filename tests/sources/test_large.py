@@ -95,12 +95,6 @@ def test_F12_a_root_of_megabytes_is_not_put_before_each_record() -> None:
     assert len(parts) == 999 and max(map(len, parts)) < 100
 
 
-def test_references_of_megabytes_give_their_papers() -> None:
-    one = "TY  - JOUR\nTI  - Sand {0}\nAU  - Doe, Jane\nAB  - " + "Sand flows. " * 20 + "\nER  - \n"
-    reading = read(Ris, "".join(map(one.format, range(10_000))).encode())
-    assert len(reading.papers) == 10_000 and reading.complete
-
-
 def test_empty_lines_of_a_table_are_not_parsed() -> None:
     table = b"id,title\n" + b"\n" * 3_000_000 + b"1,Sand\n2,Dunes,x,y\n"
     found = []

@@ -387,9 +387,6 @@ def test_an_update_file_of_pubmed_may_be_larger_than_a_feed(service: Service) ->
     service.web.answers("/file.xml", body=body)
     (document,) = loaded(service.open(PubMed, url=service.web.url("/file.xml")), {})
     assert len(document.content) == len(body)
-    service.web.answers("/file.xml?x", body=body)
-    with pytest.raises(FetchError, match="larger than 15,728,640 bytes"):
-        loaded(service.open(EuropePmc, url=service.web.url("/file.xml?x")), {})
 
 
 def test_a_service_that_refuses_is_quoted(service: Service) -> None:
