@@ -20,6 +20,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from urllib.parse import parse_qs, urlsplit
 
 from tests.patience import PATIENCE, wait
 
@@ -34,6 +35,11 @@ class Asked:
     target: str
     headers: Mapping[str, str]
     body: bytes = b""
+
+    @property
+    def query(self) -> dict[str, str]:
+        """The first value of each parameter."""
+        return {k: v[0] for k, v in parse_qs(urlsplit(self.target).query).items()}
 
 
 @dataclass(frozen=True)

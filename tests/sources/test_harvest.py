@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -17,6 +16,8 @@ from monitor.sources.oai.source import Oai
 from tests.servers.web import Answer, Asked
 from tests.sources.conftest import Service
 from tests.sources.scenario import read
+from tests.sources.test_oai import dublin, record
+from tests.sources.test_oai import oai as oai_pmh
 
 MONDAY = datetime(2025, 6, 2, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -36,11 +37,10 @@ class Shelf:
     size: int = 2
 
     def oai(self, request: Asked) -> Answer:
-        query = {k: v[0] for k, v in parse_qs(urlsplit(request.target).query).items()}
-        self.asked.append(query)
-        return Answer(body=self.answer(query).encode())
+        self.asked.append(request.query)
+        return Answer(body=self.answer(request.query))
 
-    def answer(self, query: dict[str, str]) -> str:
+    def answer(self, query: dict[str, str]) -> bytes:
         if "resumptionToken" in query:
             number = int(query["resumptionToken"].lstrip("t"))
         else:
@@ -66,20 +66,12 @@ class Shelf:
         return Answer(body=feed(today, items).encode())
 
 
-def envelope(inside: str, at: datetime) -> str:
-    name = "http://www.openarchives.org/OAI/2.0/"
-    body = f"<responseDate>{at:%Y-%m-%dT%H:%M:%SZ}</responseDate>{inside}"
-    return f'<OAI-PMH xmlns="{name}">{body}</OAI-PMH>'
+def envelope(inside: str, at: datetime) -> bytes:
+    return oai_pmh(f"<responseDate>{at:%Y-%m-%dT%H:%M:%SZ}</responseDate>{inside}")
 
 
 def listed(papers: Sequence[int], token: str) -> str:
-    records = "".join(
-        f"<record><header><identifier>oai:arXiv.org:2505.{n:05}</identifier></header><metadata>"
-        f'<arXivRaw xmlns="http://arxiv.org/OAI/arXivRaw/"><id>2505.{n:05}</id>'
-        f'<version version="v1"><date>Wed, 28 May 2025 09:00:00 GMT</date></version>'
-        f"<title>Paper {n}</title></arXivRaw></metadata></record>"
-        for n in papers
-    )
+    records = "".join(record(dublin(f"Paper {n}"), n) for n in papers)
     return f"<ListRecords>{records}<resumptionToken>{token}</resumptionToken></ListRecords>"
 
 
@@ -266,7 +258,7 @@ def test_the_state_is_the_repository_s_time_and_never_far_ahead(
     service: Service, days: float, until: datetime
 ) -> None:
     reader = oai(Shelf(), service)
-    service.web.answers("*", body=envelope("<ListRecords/>", MONDAY + days * DAY).encode())
+    service.web.answers("*", body=envelope("<ListRecords/>", MONDAY + days * DAY))
     reader.run()
     assert reader.state == {"until": until.isoformat()}
 
@@ -280,7 +272,7 @@ def test_F09_a_token_that_expired_begins_the_list_again(service: Service, status
     def answers(asked: Asked) -> Answer:
         if "resumptionToken=t2" in asked.target and next(expired, False):
             error = '<error code="badResumptionToken">expired</error>'
-            return Answer(status, body=envelope(error, shelf.now).encode())
+            return Answer(status, body=envelope(error, shelf.now))
         return shelf.oai(asked)
 
     reader = oai(shelf, service)
@@ -296,11 +288,11 @@ def test_an_error_of_the_protocol_is_reported_whatever_its_status(
 ) -> None:
     reader = oai(Shelf(), service)
     reader.state = before = {"until": (MONDAY - DAY).isoformat()}
-    error = envelope('<error code="badArgument">no such set</error>', MONDAY).encode()
+    error = envelope('<error code="badArgument">no such set</error>', MONDAY)
     service.web.decides("*", lambda _: Answer(status, body=error))
     assert reader.run() == [] and reader.state == before
     assert reader.errors == ["the repository answered badArgument: no such set"]
-    none = envelope('<error code="noRecordsMatch"/>', MONDAY).encode()
+    none = envelope('<error code="noRecordsMatch"/>', MONDAY)
     service.web.decides("*", lambda _: Answer(status, body=none))
     assert reader.run() == [] and not reader.errors
     assert reader.state == {"until": MONDAY.isoformat()}
@@ -325,7 +317,7 @@ def test_a_base_address_is_asked_as_it_is_written(service: Service, address: str
 
 def test_F09_tokens_that_always_expire_are_a_failure(service: Service) -> None:
     shelf = month(after=4)
-    error = envelope('<error code="badResumptionToken"/>', shelf.now).encode()
+    error = envelope('<error code="badResumptionToken"/>', shelf.now)
     reader = oai(shelf, service)
     service.web.decides("*", lambda a: Answer(body=error) if "Token" in a.target else shelf.oai(a))
     reader.run()
@@ -336,20 +328,20 @@ def test_F09_tokens_that_always_expire_are_a_failure(service: Service) -> None:
 @pytest.mark.parametrize(
     ("body", "missing"),  # bytes that the transfer lacks
     [
-        ("", 0),
-        ("<html>Rate exceeded</html>", 0),
+        (b"", 0),
+        (b"<html>Rate exceeded</html>", 0),
         (envelope('<error code="badArgument">no</error>', MONDAY), 0),
         (envelope(listed([1, 2], ""), MONDAY)[:-30], 0),
         (envelope(listed([1, 2], ""), MONDAY), 9),
     ],
 )
 def test_F01_F02_an_answer_that_is_none_or_is_cut_moves_nothing(
-    service: Service, body: str, missing: int
+    service: Service, body: bytes, missing: int
 ) -> None:
     reader = oai(Shelf(), service)
     reader.state = before = {"until": (MONDAY - DAY).isoformat()}
     length = len(body) + missing if missing else None
-    service.web.decides("*", lambda _: Answer(body=body.encode(), length=length))
+    service.web.decides("*", lambda _: Answer(body=body, length=length))
     reader.run()
     assert reader.state == before and len(service.web.requests) == 1
     documents = [document for one in reader.source.find(before) if (document := one.load())]
@@ -415,9 +407,8 @@ class Api:
         self.asked: list[dict[str, str]] = []
 
     def answer(self, request: Asked) -> Answer:
-        parts = urlsplit(request.target)
-        assert parts.path == "/api/query"
-        asked = {name: values[0] for name, values in parse_qs(parts.query).items()}
+        assert request.target.startswith("/api/query?")
+        asked = request.query
         self.asked.append(asked)
         first, last = asked["search_query"].partition("submittedDate:[")[2][:-1].split(" TO ")
         found = [n for n, day in enumerate(self.days) if first[:8] <= day <= last[:8]]

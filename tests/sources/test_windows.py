@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 import pytest
 from pydantic import ValidationError
@@ -45,10 +45,6 @@ DONE = {"until": NOW.isoformat()}
 def loaded(source: Source, state: dict[str, str]) -> list[Document]:
     """All documents of a run, up to the first that cannot be had."""
     return [document for found in source.find(state) if (document := found.load())]
-
-
-def query(request: Request) -> dict[str, str]:
-    return {name: values[0] for name, values in parse_qs(urlsplit(request.target).query).items()}
 
 
 def pages(web: MisbehavingServer, *pages: bytes | Answer) -> None:
@@ -94,14 +90,14 @@ def test_only_the_last_page_carries_the_new_state(service: Service) -> None:
     )
     documents = loaded(service.open(Crossref, query="roots"), YESTERDAY)
     assert [document.validators for document in documents] == [YESTERDAY, YESTERDAY, DONE]
-    assert [query(request)["cursor"] for request in service.web.requests] == ["*", "a b", "a b"]
+    assert [request.query["cursor"] for request in service.web.requests] == ["*", "a b", "a b"]
     assert documents[1].name == f"{service.web.url('')} 2025-05-24..2025-06-01 page 2"
 
 
 def test_a_first_run_looks_back_as_far_as_the_overlap(service: Service) -> None:
     pages(service.web, answer(EuropePmc, 0))
     (document,) = loaded(service.open(EuropePmc, query="a OR b", overlap_days=3), {})
-    asked = query(service.web.requests[0])["query"]
+    asked = service.web.requests[0].query["query"]
     assert asked == "(a OR b) AND (FIRST_IDATE:[2025-05-29 TO 2025-06-01])"
     assert document.validators == DONE
 
@@ -257,7 +253,7 @@ def test_categories_are_asked_for_one_after_the_other(service: Service) -> None:
     service.web.decides("*", lambda _: Answer(body=answer(BioRxiv)))
     source = service.open(BioRxiv, categories=["cell biology", "zoology"])
     documents = loaded(source, YESTERDAY)
-    assert [query(r)["category"] for r in service.web.requests] == ["cell biology", "zoology"]
+    assert [r.query["category"] for r in service.web.requests] == ["cell biology", "zoology"]
     assert [document.validators for document in documents] == [YESTERDAY, DONE]
 
 
@@ -269,11 +265,11 @@ def test_pages_of_preprints_go_on_from_what_came(service: Service) -> None:
 
 def test_daily_papers_are_asked_for_day_by_day(service: Service) -> None:
     service.web.decides(
-        "*", lambda r: Answer(body=answer(HuggingFace, 100 if "p" not in query(r) else 1))
+        "*", lambda r: Answer(body=answer(HuggingFace, 100 if "p" not in r.query else 1))
     )
     source = service.open(HuggingFace, overlap_days=1)
     documents = loaded(source, YESTERDAY)
-    asked = [(query(r)["date"], query(r).get("p", "0")) for r in service.web.requests]
+    asked = [(r.query["date"], r.query.get("p", "0")) for r in service.web.requests]
     assert asked == [(day, p) for day in ("2025-05-31", "2025-06-01") for p in ("0", "1")]
     assert [document.validators for document in documents] == [YESTERDAY] * 3 + [DONE]
 
@@ -344,11 +340,11 @@ def test_F16_services_that_want_an_address_of_mail_receive_the_contact_if_it_is_
     service = Service(web, HttpClient(version="1", contact=contact, gate_dir=tmp_path))
     with pytest.raises(FetchError):
         loaded(service.open(kind, query="x"), {})
-    assert query(web.requests[0]).get(name, "") == mail
+    assert web.requests[0].query.get(name, "") == mail
     if kind is PubMed:
         with pytest.raises(FetchError):
             loaded(service.open(kind, query="x", email="me@example.org"), {})
-        assert query(web.requests[1])["email"] == "me@example.org"
+        assert web.requests[1].query["email"] == "me@example.org"
 
 
 @pytest.mark.parametrize("kind", [OpenAlex, PubMed, SemanticScholar])
@@ -360,7 +356,7 @@ def test_a_key_is_sent_and_never_shown(service: Service, kind: type[Source]) -> 
     (request,) = service.web.requests
     in_header = kind is SemanticScholar
     assert request.headers.get("x-api-key") == ("hush" if in_header else None)
-    assert query(request).get("api_key") == (None if in_header else "hush")
+    assert request.query.get("api_key") == (None if in_header else "hush")
     options = source.options
     assert "hush" not in f"{fault.value}{options!r}{options.model_dump_json()}{source.terms!r}"
 
