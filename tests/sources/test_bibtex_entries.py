@@ -91,7 +91,6 @@ def test_F12_what_is_broken_costs_itself_only(broken: str, end: str) -> None:
         ("{k, title = {Sand},, year = 2024\n}", False),
         ("{k, title = {Sand}, % a note, with = signs\n year = 2024\n}", False),
         ('{k"2, title = {Sand}\n}', False),
-        ("{k{2}, title = {Sand}\n}", False),
         ("{k=2, title = {Sand}\n}", False),
         ("{title = {Sand}, year = 2024\n}", False),
         ("{k, title {no sign}, title = {Sand}, year = 2024\n}", True),
