@@ -11,9 +11,7 @@ this process, the least of the runs, so that a busy machine changes little. Comp
 from __future__ import annotations
 
 import argparse
-import gzip
 import itertools
-import json
 import random
 import re
 import string
@@ -24,6 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from corpus import read_rows
 from rapidfuzz import process
 from rapidfuzz.distance import Indel
 
@@ -75,8 +74,7 @@ def drawn(
 
 def titles_of(file: Path, count: int, rng: random.Random) -> Iterator[str]:
     """Yield the titles of a file, and then others of the same words and lengths."""
-    content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
-    titles = [json.loads(line)["title"] for line in content.splitlines()][:count]
+    titles = [row["title"] for row in itertools.islice(read_rows(file), count)]
     yield from titles
     words = Counter(word for title in titles for word in title.split())
     lengths = [len(title.split()) for title in titles]

@@ -23,6 +23,7 @@ import labelled
 import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
+from same import measure
 
 from monitor.identity.features import Evidence, gather
 from monitor.identity.same_work import RULES, Verdict, judge
@@ -220,15 +221,9 @@ def held_out(rows: Sequence[Row], parts: Sequence[str]) -> dict[str, Figures]:
 
 
 def figures(judged: Sequence[tuple[Verdict, bool]]) -> Figures:
-    true = sum(same for _, same in judged)
-    likely = [same for verdict, same in judged if verdict.score >= 0.5]
-    sure = [same for verdict, same in judged if verdict.same]
-    return Figures(
-        2 * sum(likely) / max(1, len(likely) + true),
-        sum(sure) / len(sure) if sure else 1.0,
-        sum(sure) / true if true else 1.0,
-        len(sure) - sum(sure),
-    )
+    sure = measure(judged, lambda verdict: verdict.same)
+    f1 = measure(judged, lambda verdict: verdict.score >= 0.5).f1
+    return Figures(f1, sure.precision, sure.recall, sure.wrong)
 
 
 def report(judged: Sequence[dict[str, Figures]]) -> str:
