@@ -15,7 +15,6 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from email import message_from_bytes, policy
 from pathlib import Path
 
 from tests.house import House
@@ -70,10 +69,7 @@ def _paper(day: int, word: str) -> tuple[str, str]:
 def _found(smtp: ScriptedSmtp, seconds: float) -> Found:
     mails: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for mail in smtp.received:
-        message = message_from_bytes(mail.content, policy=policy.default)
-        body = message.get_body(("plain",))
-        assert body
-        mails[mail.recipient].append((message["Subject"], " ".join(body.get_content().split())))
+        mails[mail.recipient].append((mail.message["Subject"], mail.text))
     return Found(seconds, mails)
 
 

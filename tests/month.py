@@ -12,8 +12,6 @@ once, and each paper once for each reader.
 from __future__ import annotations
 
 import argparse
-import email
-import email.policy
 import random
 import re
 import subprocess
@@ -177,7 +175,7 @@ class Month:
 
     def resolve(self) -> None:
         store = open_store(self.fleet.store)
-        received = {str(parsed(mail.content)["Message-ID"]) for mail in self.smtp.received}
+        received = {str(mail.message["Message-ID"]) for mail in self.smtp.received}
         with store.writing() as tx:
             for one in outbox.list_unknown(tx):
                 fate = "sent" if one.message_id in received else "resend"
@@ -200,18 +198,13 @@ class Month:
         titles = [paper(number)[0] for number in range(self.read)]
         counts: Counter[tuple[str, str]] = Counter()
         for mail in self.smtp.received:
-            text = parsed(mail.content).get_body(("plain",)).get_content()
-            counts.update((digest_of(mail)[0], title) for title in titles if title in text)
+            counts.update((digest_of(mail)[0], title) for title in titles if title in mail.text)
         return counts
-
-
-def parsed(content: bytes) -> email.message.EmailMessage:
-    return email.message_from_bytes(content, policy=email.policy.default)
 
 
 def digest_of(mail: Received) -> Digest:
     """Each subscription has one recipient, of its name."""
-    subject = parsed(mail.content)["Subject"]
+    subject = mail.message["Subject"]
     found = SUBJECT.fullmatch(str(subject))
     assert found, subject
     day = datetime.strptime(f"{found['day']} {SATURDAY.year}", "%d %b %Y").date()

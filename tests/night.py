@@ -14,8 +14,6 @@ server does not answer). The log is short, and each fault reached the operator o
 from __future__ import annotations
 
 import argparse
-import email
-import email.policy
 import json
 import os
 import re
@@ -204,11 +202,9 @@ class Night:
         """The mails that arrived, by recipient and Message-ID; and how often each did."""
         found: dict[str, dict[str, Any]] = defaultdict(dict)
         for mail in self.smtp.received:
-            parsed = email.message_from_bytes(mail.content, policy=email.policy.default)
-            body = parsed.get_body(("plain",))
-            assert body
-            times, _ = found[mail.recipient].get(parsed["Message-ID"], (0, ""))
-            found[mail.recipient][parsed["Message-ID"]] = times + 1, body.get_content()
+            id = mail.message["Message-ID"]
+            times, _ = found[mail.recipient].get(id, (0, ""))
+            found[mail.recipient][id] = times + 1, mail.text
         return found
 
 
@@ -310,7 +306,7 @@ def judge(night: Night, store: str, faults: dict[str, Fault], seen: dict[str, st
     for name in READERS:
         texts = [text for _, text in messages[f"{name}@example.org"].values()]
         for number in range(night.papers):
-            times = sum(paper(number)[0] in " ".join(text.split()) for text in texts)
+            times = sum(paper(number)[0] in text for text in texts)
             if times != 1:
                 wrong.append(f"{name} has paper {number} in {times} messages")
     if copies > (3 * len(READERS) if "swallow" in faults else 0):

@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from email import message_from_bytes, policy
 from email.utils import format_datetime
 from pathlib import Path
 from typing import Any, ClassVar
@@ -197,11 +196,7 @@ def mailed(stage: Stage, folder: Path) -> Copies:
     """Count papers by reader; a mail that has none, to the operator, by what it is about."""
     found: Copies = Counter()
     for mail in stage.mails:
-        message = message_from_bytes(mail.content, policy=policy.default)
-        body = message.get_body(("plain",))
-        assert body
-        text = " ".join(body.get_content().split())
-        numbers = set(_NUMBER.findall(text)) or {message["Subject"]}
+        numbers = set(_NUMBER.findall(mail.text)) or {mail.message["Subject"]}
         found.update((mail.recipient, str(n)) for n in numbers)
     return found
 

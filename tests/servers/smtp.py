@@ -16,6 +16,8 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from email import message_from_bytes, policy
+from email.message import EmailMessage
 from typing import Any, Self
 
 from aiosmtpd.handlers import Message
@@ -37,6 +39,15 @@ class Received:
     sender: str
     recipient: str
     content: bytes
+
+    @property
+    def message(self) -> EmailMessage:
+        return message_from_bytes(self.content, policy=policy.default)
+
+    @property
+    def text(self) -> str:
+        """The plain text on one line."""
+        return " ".join(self.message.get_body(("plain",)).get_content().split())
 
 
 class Drop:
