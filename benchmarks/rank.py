@@ -23,6 +23,7 @@ for one rule: see docs/decisions/0013-ranking.md. Exit status 1: worse than the 
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import random
 import statistics
@@ -30,11 +31,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.corpus import read_rows
 from monitor.match import TopicIndex
 from monitor.model import Paper
 from monitor.rank import Judged, Ranking, Verdict, learn
@@ -64,17 +64,22 @@ def labelled(papers: list[Paper], wanted: list[bool], words: list[str]) -> Label
     return Labelled(papers, wanted, words, [scores.get(id(paper), 0.0) for paper in papers])
 
 
+def rows(path: Path) -> list[dict[str, Any]]:
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
 def reviews(directory: Path) -> Iterator[tuple[str, Labelled]]:
     for name, topic in json.loads((directory / "topics.json").read_text()).items():
         if "words" in topic:
-            found = list(read_rows(directory / f"{name}.jsonl.gz"))
+            found = rows(directory / f"{name}.jsonl.gz")
             papers = [Paper(row["title"], abstract=row["abstract"]) for row in found]
             yield name, labelled(papers, [row["wanted"] for row in found], topic["words"])
 
 
 def areas(directory: Path) -> Iterator[tuple[str, Labelled]]:
     topics = json.loads((directory / "topics.json").read_text())["areas"]["areas"]
-    found = list(read_rows(directory / "areas.jsonl.gz"))
+    found = rows(directory / "areas.jsonl.gz")
     papers = [Paper(row["title"], abstract=row["abstract"]) for row in found]
     for area in topics:
         words = [word for word in area.split() if word not in ("and", "II", "III")]
