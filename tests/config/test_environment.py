@@ -15,12 +15,6 @@ SECRET = "hush-4711"
 SMTP = 'smtp: {host: localhost, from: a@example.org, username: u, password: "${PW}"}'
 
 
-def _password(settings: config.Settings) -> str:
-    assert settings.smtp is not None
-    assert settings.smtp.password is not None
-    return settings.smtp.password.reveal()
-
-
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
@@ -66,7 +60,7 @@ def test_W06_a_docker_secret_is_read_without_its_last_newline(
 ) -> None:
     file = tmp_path / "secret"
     file.write_bytes(content.encode())
-    assert _password(load(SMTP, {"PW_FILE": str(file)})) == SECRET
+    assert load(SMTP, {"PW_FILE": str(file)}).smtp.password.reveal() == SECRET
 
 
 @pytest.mark.parametrize(
@@ -202,7 +196,6 @@ PAGES = {
 
 def pages(settings: config.Settings) -> tuple[str | None, str, bool]:
     """The address of the pages, where they listen, and whether they have a token."""
-    assert settings.web is not None
     return settings.public_url, settings.web.listen, bool(settings.web.token)
 
 

@@ -14,16 +14,12 @@ from tests.config.conftest import Faults, Load
 PUBLIC = "public_url: https://papers.example.org\n"
 
 
-def socket_path(settings: WebSettings | None) -> Path | None:
-    assert settings is not None
-    return settings.socket_path
-
-
 @pytest.mark.parametrize("path", ["run/web.sock", "/run/web.sock", f"/{'x' * 106}"])
 def test_the_path_of_a_unix_socket_is_relative_to_the_file(
     load: Load, tmp_path: Path, path: str
 ) -> None:
-    assert socket_path(load(PUBLIC + f"web: {{listen: 'unix:{path}'}}").web) == tmp_path / path
+    settings = load(PUBLIC + f"web: {{listen: 'unix:{path}'}}")
+    assert settings.web.socket_path == tmp_path / path
 
 
 def test_a_unix_socket_needs_the_address_of_its_proxy(faults: Faults) -> None:

@@ -75,13 +75,9 @@ def test_everything_that_design_shows_is_understood(load: Load, tmp_path: Path) 
     assert lab.channels == ("lab-slack", "hook", "pages", "team")
     assert lab.quiet == "send"
     assert settings.sources["daily-page"].first_run is FirstRun.BASELINE
-    assert settings.operator is not None
     assert settings.operator.channels == ("pages",)
-    assert settings.smtp is not None
-    assert settings.smtp.password is not None
     assert settings.smtp.password.reveal() == "hush"
     assert (settings.smtp.sender, settings.smtp.unknown) == ("Papers <papers@example.org>", "hold")
-    assert settings.slack is not None
     assert settings.slack.token.reveal() == "xoxb-hush"
     assert settings.slack.base_url == "https://slack.com/api/"
     assert settings.warnings == ()
@@ -92,8 +88,6 @@ def test_channels_have_the_options_of_their_kind(load: Load, tmp_path: Path) -> 
     hook = options["hook"]
 
     assert options["lab-slack"] == SlackOptions.model_construct(channel="#papers", webhook=None)
-    assert isinstance(hook, SlackOptions)
-    assert hook.webhook is not None
     assert hook.webhook.reveal() == "https://hooks.slack.com/services/T/B/hush"
     assert options["pages"] == FileOptions.model_construct(path=tmp_path / "out")
     assert options["team"] == EmailOptions.model_construct(to=("ada@example.org", "bo@example.org"))
@@ -189,7 +183,6 @@ def test_timezone_falls_back_to_tz_and_then_utc(
 def test_the_port_follows_from_tls(load: Load, tls: str, port: int) -> None:
     smtp = load(f"smtp: {{host: localhost, tls: {tls}, from: a@example.org}}").smtp
 
-    assert smtp is not None
     assert smtp.port == port
 
 
@@ -203,7 +196,6 @@ def test_E27_E29_E34_every_number_of_sending_can_be_set_and_is_shown(load: Load)
           timeouts: {connect: 5s, block: 90s, final: 1h}
         retry: {waits: [1m, 5m-15m], give_up: 1d, rest: 2m-30m}
     """)
-    assert settings.smtp is not None
     assert (settings.smtp.per_connection, settings.smtp.per_minute) == (10, 30)
     shown = masked(settings)
     assert " ".join(shown["smtp"]["timeouts"].values()) == "5s 5m 5m 5m 2m 90s 1h"
@@ -236,8 +228,6 @@ def test_values_stay_as_they_were_written(load: Load) -> None:
 
     assert [topic.query for topic in settings.topics.values()] == ["2024", "off", "agent"]
     assert list(settings.topics) == ["no", "yes", "08-31"]
-    assert settings.smtp is not None
-    assert settings.smtp.password is not None
     assert (settings.smtp.username, settings.smtp.password.reveal()) == ("12:30", "0123")
 
 
