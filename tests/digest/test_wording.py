@@ -82,26 +82,6 @@ def test_the_report_says_what_was_read() -> None:
     assert wording.summary(digest([])) == "No new papers for your topics since Thu 19 Nov 08:00"
 
 
-@pytest.mark.parametrize(
-    ("source", "text"),
-    [
-        (SourceReport("s", 1204, 1, NOW), "1,204 papers, 1 new; last read Sat 21 Nov 08:00"),
-        (SourceReport("s", 0, 0, NOW), "nothing new; last read Sat 21 Nov 08:00"),
-        (
-            SourceReport("s", 0, 0, NOW, NOW - timedelta(days=1), "HTTP 503"),
-            "failing since Fri 20 Nov 08:00: HTTP 503; last read Sat 21 Nov 08:00",
-        ),
-        (
-            SourceReport("s", 9, 0, NOW, troubles=(SourceWarning("stale", NOW, "nothing new."),)),
-            "9 papers, 0 new; last read Sat 21 Nov 08:00; "
-            "stale since Sat 21 Nov 08:00: nothing new.",
-        ),
-    ],
-)
-def test_a_quiet_source_and_a_broken_one_never_look_alike(source: SourceReport, text: str) -> None:
-    assert wording.source_line(source, "Asia/Tokyo") == text
-
-
 @pytest.mark.parametrize("text", ["word " * 40, "漢字" * 80, "x" * 300, "漢字 and word " * 30, ""])
 def test_wrapped_lines_keep_their_width_and_lose_nothing(text: str) -> None:
     lines = wording.wrap(text.strip(), 40, "  ")
@@ -157,30 +137,46 @@ def test_one_sentence_says_what_was_read(changes: dict[str, object], text: str) 
     assert about.what_was_read(digest([news()], **changes)) == text
 
 
+def warned(kind: str) -> SourceReport:
+    return SourceReport("rxiv", 9, 0, NOW, troubles=(SourceWarning(kind, NOW - DAY, "2 of 9"),))
+
+
+LAST = "last read Sat 21 Nov 08:00"
+
+
 @pytest.mark.parametrize(
-    ("source", "text"),
+    ("source", "text", "note"),
     [
+        (SourceReport("rxiv", 1204, 1, NOW), f"1,204 papers, 1 new; {LAST}", ""),
+        (SourceReport("rxiv", 0, 0, NOW), f"nothing new; {LAST}", ""),
+        (SourceReport("rxiv", 0, 0, None), "not read yet", "rxiv has not been read yet."),
         (
             SourceReport("rxiv", 0, 0, NOW, NOW - 3 * DAY, "HTTP 503", title="bioRxiv"),
+            f"failing since Wed 18 Nov 08:00: HTTP 503; {LAST}",
             "bioRxiv could not be read since Wednesday; its papers will follow.",
         ),
         (
-            SourceReport("rxiv", 0, 0, NOW, NOW - 30 * DAY, "HTTP 503"),
+            SourceReport("rxiv", 0, 0, None, NOW - 30 * DAY, "HTTP 503"),
+            "failing since Thu 22 Oct 08:00: HTTP 503",
             "rxiv could not be read since 22 Oct; its papers will follow.",
         ),
-        (SourceReport("rxiv", 0, 0, None), "rxiv has not been read yet."),
         (
-            SourceReport("rxiv", 0, 0, NOW, troubles=(SourceWarning("thin", NOW - DAY, "2 of 9"),)),
+            warned("thin"),
+            f"9 papers, 0 new; {LAST}; thin since Fri 20 Nov 08:00: 2 of 9",
             "rxiv has brought fewer papers than usual since Friday.",
         ),
         (
-            SourceReport("rxiv", 0, 0, NOW, troubles=(SourceWarning("new", NOW - DAY, "x=1"),)),
+            warned("new"),
+            f"9 papers, 0 new; {LAST}; new since Fri 20 Nov 08:00: 2 of 9",
             "rxiv has been out of order since Friday.",
         ),
     ],
 )
-def test_readers_get_no_details_of_what_fails(source: SourceReport, text: str) -> None:
-    assert about.digest_notes(digest([], report=(source,))) == [text]
+def test_quiet_and_broken_sources_never_look_alike_and_readers_get_no_details(
+    source: SourceReport, text: str, note: str
+) -> None:
+    assert wording.source_line(source, "Asia/Tokyo") == text
+    assert about.digest_notes(digest([], report=(source,))) == [*filter(None, [note])]
 
 
 def test_notes_are_neither_long_nor_many() -> None:
