@@ -72,9 +72,6 @@ def _counts(digest: Digest, most: int, longest: int, between: str) -> str:
     return between.join(with_more(parts, len(digest.groups)))
 
 
-# ── what was read ───────────────────────────────────────────────────────────────────
-
-
 def what_was_read(digest: Digest) -> str:
     """Return in one sentence what was read for a digest, and when."""
     read = [source.last_read for source in digest.report if source.last_read]
@@ -132,9 +129,6 @@ def digest_notes(digest: Digest) -> list[str]:
     """Return the notes of a digest and of its sources, none too long and not too many."""
     notes = [shorten_text(clean(note), _LONGEST_NOTE) for note in digest.notes]
     return [*_first_notes(notes, "more note"), *source_notes(digest)]
-
-
-# ── why a reader gets it ────────────────────────────────────────────────────────────
 
 
 def because(digest: Digest) -> str:

@@ -81,9 +81,6 @@ def server_of(request: Request) -> str:
     return host if port in (80, 443) else f"{host}:{port}"
 
 
-# ── redirects ───────────────────────────────────────────────────────────────────────
-
-
 @dataclass(frozen=True, slots=True)
 class Redirect:
     location: str

@@ -145,9 +145,6 @@ def test_no_name_leads_out_of_the_folder(tmp_path: Path, name: str) -> None:
     assert len([path for path in folder.rglob("*.html") if path.is_file()]) == 2
 
 
-# ── faults ──────────────────────────────────────────────────────────────────────────
-
-
 def test_the_hand_off_is_committed_before_the_page_stands(tmp_path: Path) -> None:
     ours = pages(tmp_path)
     sent = planned(ours)

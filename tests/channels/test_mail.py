@@ -50,9 +50,6 @@ def header_lines(content: bytes) -> dict[str, str]:
     return dict(field.split(": ", 1) for field in fields)
 
 
-# ── the message ─────────────────────────────────────────────────────────────────────
-
-
 def test_E9_the_message_byte_by_byte() -> None:
     assert raw(rendered(digest(1))).decode() == (
         "From: Papers <papers@example.org>\r\n"
@@ -174,9 +171,6 @@ def test_M14_hostile_titles_and_names_are_cleaned_and_the_digest_goes_out() -> N
         assert "\x00" not in part.get_content() and "gnp.😀" in part.get_content()
 
 
-# ── size ────────────────────────────────────────────────────────────────────────────
-
-
 def test_M15_lists_too_long_for_one_attachment_follow_in_numbered_mails() -> None:
     papers = [entry(n, f"Paper {n} {'ü' * 1_000}") for n in range(400)]
     found = [part.body for part in channel().render(digest(papers), PlainTemplates())]
@@ -190,9 +184,6 @@ def test_M15_lists_too_long_for_one_attachment_follow_in_numbered_mails() -> Non
     parts = list(parsed(raw(Rendered(1, found[1]))).iter_parts())
     assert [part.get_content_type() for part in parts] == ["text/plain", "text/plain"]
     assert [part.get_filename() for part in parts] == [None, "more-papers.txt"]
-
-
-# ── addresses ───────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(

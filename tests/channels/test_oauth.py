@@ -302,8 +302,6 @@ def test_no_secret_is_in_the_form_of_an_object(endpoint: TokenServer, tokens: To
     assert_no_secrets(repr(tokens) + repr(tokens.settings) + repr(delegated(endpoint)))
 
 
-# ── the steps ───────────────────────────────────────────────────────────────────────
-
 EVERY_STEP = ["token endpoint", "token", "connection", "login", "sender"]
 
 

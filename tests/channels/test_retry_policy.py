@@ -98,8 +98,6 @@ def test_a_channel_that_is_down_is_tried_ever_more_rarely_up_to_an_hour() -> Non
     assert waits == [5, 5, 10, 20, 40, 60, 60, 60]
 
 
-# ── what may have arrived ───────────────────────────────────────────────────────────
-
 UNCLEAR = delivery(Rendered(0, {}), attempts=1, handed_off_at=AT, created_at=AT)
 
 

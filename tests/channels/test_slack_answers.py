@@ -76,9 +76,6 @@ def answers(app: App) -> list[tuple[str, str, str]]:
     ]
 
 
-# ── menus ───────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize("settings", [("app_token",), ("signing_secret",), ()])
 def test_menus_are_shown_only_where_somebody_takes_answers(
     lab: House, slack: SlackServer, settings: tuple[str, ...]

@@ -32,9 +32,6 @@ def local(slot: Slot, zone: str) -> str:
     return slot.due_at.astimezone(ZoneInfo(zone)).strftime("%a %d %b %H:%M")
 
 
-# ── forms ───────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("schedule", "expected"),
     [
@@ -104,9 +101,6 @@ def test_immediately_has_no_slots() -> None:
 def test_D07_a_wrong_schedule_says_what_is_wrong(schedule: str, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         parse_schedule(schedule)
-
-
-# ── clock changes ───────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("schedule", ["daily 01:30", "30 1 * * *", "30 * * * *"])
@@ -191,8 +185,6 @@ def test_D01_D02_around_the_changes_of_all_zones_each_date_has_one_digest() -> N
     ]
     assert faults == []
 
-
-# ── properties over all zones ───────────────────────────────────────────────────────
 
 zones = st.sampled_from(ZONES)
 instants = st.datetimes(datetime(1990, 1, 1), datetime(2037, 1, 1), timezones=st.just(UTC))

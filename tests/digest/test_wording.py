@@ -94,8 +94,6 @@ def test_no_break_spaces_hold_a_line_together() -> None:
     assert wording.wrap("aaa bbb\u00a0…", 8) == ["aaa", "bbb\u00a0…"]
 
 
-# ── what a digest says of itself ────────────────────────────────────────────────────
-
 DAY = timedelta(days=1)
 
 
@@ -197,8 +195,6 @@ def test_a_reader_learns_why_a_digest_came() -> None:
     )
     assert about.because(digest([])) == "", "an older digest does not know"
 
-
-# ── where a paper leads ─────────────────────────────────────────────────────────────
 
 TITLE = "Agents & “plans” for 100% of café robots"
 
