@@ -7,7 +7,7 @@ import hmac
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 from urllib.parse import urlencode
 
@@ -113,12 +113,9 @@ def test_what_is_no_press_of_ours_is_left_alone(lab: House, slack: SlackServer) 
 
 @contextmanager
 def connected(slack: SlackServer, take: Callable[[Any], None]) -> Iterator[None]:
-    connection = SocketMode(APP_TOKEN, slack.base_url, take)
-    try:
+    with closing(SocketMode(APP_TOKEN, slack.base_url, take)) as connection:
         assert connection.connect() == ""
         yield
-    finally:
-        connection.close()
 
 
 def test_S14_a_press_is_acknowledged_at_once_and_stored(
@@ -274,19 +271,17 @@ def test_a_token_that_slack_refuses_is_a_problem_in_status(
 # ── signed requests ─────────────────────────────────────────────────────────────────
 
 
-def signed(
-    payload: dict[str, Any], secret: str = SECRET, at: str | None = None, **headers: str
-) -> dict[str, Any]:
+def signed(payload: dict[str, Any], secret: str = SECRET, at: str | None = None) -> dict[str, Any]:
     """Return what httpx posts for a press that Slack signed."""
     body = urlencode({"payload": json.dumps(payload)}).encode()
     stamp = at if at is not None else str(int(time.time()))
     known = hmac.new(secret.encode(), b"v0:" + stamp.encode() + b":" + body, hashlib.sha256)
-    given = {
+    headers = {
         "Content-Type": "application/x-www-form-urlencoded",
         "X-Slack-Request-Timestamp": stamp,
         "X-Slack-Signature": f"v0={known.hexdigest()}",
     }
-    return {"content": body, "headers": given | headers}
+    return {"content": body, "headers": headers}
 
 
 @pytest.fixture
