@@ -85,7 +85,7 @@ class JinjaTemplates:
         loader = ChoiceLoader([*own, shipped, PrefixLoader({"shipped": shipped})])
         self._user_dir = user_dir
         self._html = _environment(loader, escape, _mark_html)
-        self._text = _environment(loader, str, _mark_nothing)
+        self._text = _environment(loader, str, lambda passage: Markup(passage.text))
         self._slack = _environment(loader, escape_mrkdwn, _mark_slack)
         self._slack.filters["slack_link"] = slack_link
         self._inliner = css_inline.CSSInliner(load_remote_stylesheets=False, minify_css=True)
@@ -232,10 +232,6 @@ def _mark_spans(
 def _mark_html(passage: Passage, tag: str = "mark") -> Markup:
     tag = escape(tag)
     return _mark_spans(passage, passage.spans, escape, f"<{tag}>", f"</{tag}>")
-
-
-def _mark_nothing(passage: Passage) -> Markup:
-    return Markup(passage.text)
 
 
 def _mark_slack(passage: Passage) -> Markup:

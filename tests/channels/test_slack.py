@@ -290,12 +290,10 @@ def test_L02_replies_are_looked_for_in_their_thread_and_after_it_in_the_channel(
     parent = ours.send(planned(first), Commit()).reference
     slack.faults.append(UNCLEAR["a reset after the body"])
     assert ours.send(planned(second, parent), Commit()).state is DeliveryState.UNKNOWN
-    found = bot(slack).reconcile(planned(second, parent))
-    assert found is not None and found.state is DeliveryState.SENT
+    assert bot(slack).reconcile(planned(second, parent)).state is DeliveryState.SENT
     slack.posts[1].pop("thread_ts")
     slack.delete(parent.partition(":")[2])
-    found = bot(slack).reconcile(planned(second, parent))
-    assert found is not None and found.state is DeliveryState.SENT
+    assert bot(slack).reconcile(planned(second, parent)).state is DeliveryState.SENT
 
 
 def test_L02_a_history_of_many_pages_is_read_to_its_end(slack: SlackServer) -> None:
@@ -304,8 +302,7 @@ def test_L02_a_history_of_many_pages_is_read_to_its_end(slack: SlackServer) -> N
     sent = posted(slack)
     for _ in range(6):
         slack.keep({"text": "talk"}, "C0PAPERS1")
-    found = bot(slack).reconcile(sent)
-    assert found is not None and found.state is DeliveryState.SENT
+    assert bot(slack).reconcile(sent).state is DeliveryState.SENT
     slack.page = 1
     for _ in range(5):  # it is too long now, which tells nothing
         slack.keep({"text": "talk"}, "C0PAPERS1")
@@ -323,8 +320,7 @@ def test_L02_what_the_history_does_not_tell_stays_unknown(slack: SlackServer, fa
 
 def test_a_history_is_read_from_before_a_moved_calendar(slack: SlackServer) -> None:
     later = replace(posted(slack), created_at=AT + timedelta(days=365 * 50))
-    found = bot(slack).reconcile(later)
-    assert found is not None and found.state is DeliveryState.SENT
+    assert bot(slack).reconcile(later).state is DeliveryState.SENT
 
 
 @pytest.mark.parametrize("open_channel", [bot, hook])
