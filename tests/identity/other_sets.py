@@ -27,6 +27,11 @@ def at(venue, year=None, **more):
     return by(venue=venue, year=year, **more)
 
 
+def swapped(one, other, *rest):
+    """Two titles of one form by the same people, with other words in one place."""
+    return by(one.join(rest)), by(other.join(rest))
+
+
 SAME = {
     "lower case, no year, the venue by its name": (
         at("NeurIPS", 2023),
@@ -44,10 +49,7 @@ SAME = {
         by(authors=("A. Lovelace", "A. Turing", "G. Hopper")),
         by(authors=("L. Ada", "T. Alan", "H. Grace")),
     ),
-    "P2P": (
-        by("Plans for Hybrid Peer-to-Peer Routing"),
-        by("Plans for Hybrid P2P Routing"),
-    ),
+    "P2P": swapped("Peer-to-Peer", "P2P", "Plans for Hybrid ", " Routing"),
     "tutorial notes": (
         by("Planning Agents"),
         by("Conference Tutorial Notes: Planning Agents, Proc VLDB"),
@@ -104,12 +106,6 @@ SAME = {
     ),
 }
 
-
-def swapped(one, other, *rest):
-    """Two titles of one form by the same people, of two things."""
-    return by(one.join(rest)), by(other.join(rest))
-
-
 DIFFERENT = {
     "counted off by signs": (by("Agents I: Planning"), by("Agents II: Acting")),
     "of a series": (
@@ -131,10 +127,7 @@ DIFFERENT = {
     "its supporting information": (by(), by(f"Supporting Information: {TITLE}")),
     "its appendix": (by(), by(f"Appendix to {TITLE}")),
     "its data": (by(), by(f"Data for: {TITLE}")),
-    "its protocol": (
-        by("Exercise for migraine in adults: a randomised trial"),
-        by("Exercise for migraine in adults: protocol for a randomised trial"),
-    ),
+    "its protocol": swapped("", "protocol for ", "Sport for migraine: ", "a randomised trial"),
     "front matter": (
         by("Front Matter", (), venue="J. Agents", year=2001),
         by("Front Matter", (), venue="J. Agents", year=2001),

@@ -34,9 +34,8 @@ SAME = {
         Paper(TITLE, keys={"doi": "10.1000/ABC"}),
         Paper(TITLE, keys={"doi": "https://doi.org/10.1000/abc"}),
     ),
-    "British and American spelling, with authors": (
-        by(*AUTHORS, title="Optimisation of Tumour Behaviour"),
-        by(*AUTHORS, title="Optimization of Tumor Behavior"),
+    "British and American spelling, with authors": other_sets.swapped(
+        "Optimisation of Tumour Behaviour", "Optimization of Tumor Behavior", "", ""
     ),
     "British and American spelling, no authors": (
         Paper("Optimisation of Tumour Behaviour", BRITISH),
@@ -76,14 +75,8 @@ DIFFERENT = {
         Paper(TITLE, ABSTRACT, keys={"arxiv": "2401.01234"}),
         Paper(TITLE, ABSTRACT, keys={"arxiv": "2402.04321"}),
     ),
-    "parts of one series": (
-        by(*AUTHORS, title="Lectures on Agents, Part I"),
-        by(*AUTHORS, title="Lectures on Agents, Part II"),
-    ),
-    "parts of one series, one not numbered": (
-        by(*AUTHORS, title=TITLE),
-        by(*AUTHORS, title=f"{TITLE}, Part II"),
-    ),
+    "parts of one series": other_sets.swapped("I", "II", "Lectures on Agents, Part ", ""),
+    "parts of one series, one not numbered": other_sets.swapped("", ", Part II", TITLE, ""),
     "nothing in common": (Paper(TITLE), Paper("Sampling Proteins at Equilibrium")),
 }
 
