@@ -6,10 +6,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from monitor.errors import StoreBusyError, StoreError
 from monitor.model import Delivery, DeliveryState
-from monitor.store.digests import outbox
+from monitor.store.digests import incidents, outbox, suppressions
 from monitor.store.engine.database import Database
 from monitor.store.engine.locks import service_lock
 from monitor.store.engine.opening import open_store
@@ -30,6 +31,7 @@ from tests.store.scenes import (
 )
 
 LATER = NOW + DAY
+ADA, BOB, EVE = "ada@example.org", "bob@example.org", "eve@example.org"
 KEPT = f"monitor.db.before-{LATER:%Y%m%dT%H%M%S}"
 
 # Runs a restore and dies at its n-th step that touches a file.
@@ -53,15 +55,21 @@ restore(sys.argv[1], Path(sys.argv[2]), datetime.fromisoformat(sys.argv[3]))
 
 @pytest.fixture
 def backup(sqlite_url: str, tmp_path: Path) -> Path:
-    """A backup with an open delivery; the store has sent it since, and read one paper more."""
+    """A backup with an open delivery; the store has sent it since, and read one paper more.
+
+    Bob had stopped; since then he came back, and Eve stopped.
+    """
     store = open_store(sqlite_url)
     subscribe(store, "ada")
     arrive(store, "1")
+    writing(store, suppressions.suppress, BOB, suppressions.ALL, NOW, how="operator")
     assert freeze(store, digest([]))
     path = tmp_path / "backup.db"
     store.backup(path)
     arrive(store, "2")
     send(store)
+    writing(store, suppressions.lift, BOB, suppressions.ALL)
+    writing(store, suppressions.suppress, EVE, suppressions.ALL, NOW, how="operator")
     store.close()
     return path
 
@@ -192,3 +200,47 @@ def test_nothing_is_restored_under_a_service_or_into_postgresql(
         restored(sqlite.url.render_as_string(), backup)
     with pytest.raises(StoreError, match="pg_restore"):
         restored(postgres_url, backup)
+
+
+# ── suppressions ────────────────────────────────────────────────────────────────────
+
+
+def suppressed(url: str) -> list[str]:
+    with closing(open_store(url)) as store, store.reading() as tx:
+        return [one.recipient for one in suppressions.listing(tx, NOW)]
+
+
+def test_a_restored_store_has_the_suppressions_of_the_one_it_replaces(
+    sqlite_url: str, backup: Path
+) -> None:
+    restored(sqlite_url, backup)
+    assert suppressed(sqlite_url) == [EVE]
+
+
+@pytest.mark.parametrize("replaced", ["missing", "damaged", "no store"])
+def test_where_they_cannot_be_read_mail_rests_until_it_is_confirmed(
+    sqlite_url: str, backup: Path, tmp_path: Path, replaced: str
+) -> None:
+    path = tmp_path / "monitor.db"
+    if replaced == "missing":
+        path.unlink()
+    else:
+        path.write_bytes(b"SQLite format 3\0" * (replaced == "damaged") + b"rubbish")
+    restored(sqlite_url, backup)
+    assert suppressed(sqlite_url) == [BOB]
+    with closing(open_store(sqlite_url)) as store:
+        freeze(store, digest([], "after"), recipients=[ADA, BOB])
+        assert claim(store, now=LATER) == []
+        assert writing(store, suppressions.confirm, NOW)
+        assert [one.recipient for one in claim(store, now=LATER)] == [ADA]
+
+
+def test_a_store_from_before_there_were_suppressions_had_none(
+    sqlite_url: str, backup: Path
+) -> None:
+    with closing(Database(sqlite_url)) as store, store.writing() as tx:
+        tx.execute(sa.text("DROP TABLE suppression"))
+    restored(sqlite_url, backup)
+    assert suppressed(sqlite_url) == []
+    with closing(Database(sqlite_url)) as store, store.reading() as tx:
+        assert incidents.open_incidents(tx) == []

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from datetime import datetime
-from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 
 from monitor.errors import UsageError
 from monitor.model import Delivery, DeliveryState
 from monitor.store.digests import deliveries, outbox, suppressions
-from monitor.store.engine import schema
 from monitor.store.engine.database import Database
-from monitor.store.engine.opening import open_store
-from monitor.store.restore import restore
 from tests.store.scenes import (
     DAY,
     NOW,
@@ -143,62 +137,3 @@ def test_notices_to_the_operator_are_no_digests(store: Database) -> None:
     suppress(store, ADA)
     writing(store, suppressions.doubt, NOW)
     assert claimed_of(store) == [("@operator", ADA)]
-
-
-# ── restore ─────────────────────────────────────────────────────────────────────────
-
-
-@pytest.fixture
-def backed_up(sqlite_url: str, tmp_path: Path) -> Path:
-    """A backup in which Bob had stopped; since then Bob came back and Ada stopped."""
-    sqlite = open_store(sqlite_url)
-    subscribe(sqlite, "reading", "lab")
-    suppress(sqlite, BOB)
-    backup = tmp_path / "backup.db"
-    sqlite.backup(backup)
-    lift(sqlite, BOB)
-    suppress(sqlite, ADA)
-    sqlite.close()
-    return backup
-
-
-def suppressed(url: str) -> list[str]:
-    with closing(open_store(url)) as store, store.reading() as tx:
-        return [one.recipient for one in suppressions.listing(tx, NOW)]
-
-
-def test_a_restored_store_has_the_suppressions_of_the_one_it_replaces(
-    sqlite_url: str, backed_up: Path
-) -> None:
-    restore(sqlite_url, backed_up, NOW)
-    assert suppressed(sqlite_url) == [ADA]
-
-
-@pytest.mark.parametrize("replaced", ["missing", "damaged", "no store"])
-def test_where_they_cannot_be_read_mail_rests_until_it_is_confirmed(
-    sqlite_url: str, backed_up: Path, tmp_path: Path, replaced: str
-) -> None:
-    path = tmp_path / "monitor.db"
-    if replaced == "missing":
-        path.unlink()
-    else:
-        path.write_bytes(b"SQLite format 3\0" * (replaced == "damaged") + b"rubbish")
-    restore(sqlite_url, backed_up, NOW)
-    assert suppressed(sqlite_url) == [BOB]
-    sqlite = open_store(sqlite_url)
-    plan(sqlite, period="after")
-    assert claimed_of(sqlite) == []
-    assert writing(sqlite, suppressions.confirm, NOW)
-    assert claimed_of(sqlite) == [("reading", ADA)]
-    sqlite.close()
-
-
-def test_a_store_from_before_there_were_suppressions_had_none(
-    sqlite_url: str, backed_up: Path
-) -> None:
-    with closing(Database(sqlite_url)) as sqlite, sqlite.writing() as tx:
-        tx.execute(sa.text("DROP TABLE suppression"))
-    restore(sqlite_url, backed_up, NOW)
-    assert suppressed(sqlite_url) == []
-    with closing(Database(sqlite_url)) as store, store.reading() as tx:
-        assert tx.scalar(sa.select(sa.func.count()).select_from(schema.incident)) == 0
