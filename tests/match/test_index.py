@@ -229,10 +229,3 @@ def test_pieces_are_distinguished_where_all_have_one_slot(monkeypatch: pytest.Mo
     text = " ".join(f"agent{number} generation{number}" for number in range(300))
     found = _read_words(texts.Vocabulary(), [text, text])
     assert len({form for _, _, form in found}) == 600
-
-
-def test_an_abbreviation_of_two_words_means_what_it_was_defined_as() -> None:
-    paper = Paper("Generative Policy Agent 4 (GPA 4)", "With GPA 4 we plan.")
-    for topic in ("abstract:policy", "abstract:poli*", 'abstract:"policy agent"'):
-        assert found(TopicIndex({"t": topic}), [paper]) == [(0, "t")], topic
-        assert list(duel.ReferenceIndex({"t": topic}).scores([paper])) == [(0, "t")], topic

@@ -119,10 +119,7 @@ def test_many_synonyms_in_one_phrase_end() -> None:
         ("low-rank adaptation (LoRA; Hu et al.)", [("LoRA", "low-rank adaptation")]),
         ("retrieval-augmented generation (RAG)", [("RAG", "retrieval-augmented generation")]),
         ("the mitochondrial DNA (mtDNA)", [("mtDNA", "mitochondrial DNA")]),
-        (
-            "Heat shock transcription factor 1 (HSF1)",
-            [("HSF1", "Heat shock transcription factor 1")],
-        ),
+        ("Generative Policy Agent 4 (GPA 4)", [("GPA 4", "Generative Policy Agent 4")]),
         ("a thing (see below) and a set (in this)", []),
         ("It ends. Neural nets (XYZ)", []),
         ("the models (models)", []),
