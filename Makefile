@@ -82,7 +82,7 @@ same-answers: $(VENV)/.developing ## what BASE answers, against the working tree
 	$(BIN)/python -m tests.same_answers $(BASE) $(SAME)
 
 samples: $(VENV)/.developing      ## recorded documents and feed sequences of real sources
-	$(BIN)/python -m tests.samples
+	$(BIN)/python -m pytest -q -rs -p no:xdist -o "python_files=check_*.py" tests/samples
 
 seeds: $(VENV)/.developing        ## the dumps in seeds/: papers, false dates, days of lists
 	$(BIN)/python -m tests.seeds

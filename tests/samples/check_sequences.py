@@ -9,8 +9,9 @@ import pytest
 
 from tests.house import House
 from tests.pipeline.test_feeds import read_in_order
-from tests.samples.folder import SAMPLES
+from tests.samples.folder import SAMPLES, needs_samples
 
+pytestmark = needs_samples
 SEQUENCES = SAMPLES / "feed-sequence"
 
 

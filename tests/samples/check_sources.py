@@ -22,10 +22,12 @@ from monitor.sources.openreview import OpenReview
 from monitor.sources.pubmed import PubMed
 from monitor.sources.ris import Ris
 from monitor.sources.semanticscholar import SemanticScholar
-from tests.samples.folder import SAMPLES
+from tests.samples.folder import SAMPLES, needs_samples
 from tests.sources import test_feed as feed
 from tests.sources import test_jsonl as jsonl
 from tests.sources.scenario import NOW, read
+
+pytestmark = needs_samples
 
 
 def test_the_recorded_snapshot_reads_as_it_should():
