@@ -221,10 +221,7 @@ def papers_saved(
 
 
 def _show_rated(ratings: tuple[Rated, ...]) -> None:
-    rows = [
-        (r.paper_id, title, r.verdict, r.topic, r.subscription, r.who)
-        for r, title in ((rated.judgement, rated.title) for rated in ratings)
-    ]
+    rows = [(r.paper_id, title, r.verdict, r.topic, r.subscription, r.who) for r, title in ratings]
     show_table(("Id", "Title", "Verdict", "Topic", "Subscription", "Who"), rows)
     console.print(f"{format_count(len(ratings), 'answer')}.")
 

@@ -109,9 +109,9 @@ def explanation_json(explanation: Explanation) -> Answer:
 def rated_json(rated: Iterable[Rated]) -> Answer:
     return {
         "rated": [
-            {"paper": answer.judgement.paper_id, "title": answer.title}
-            | pick(answer.judgement, "subscription topic who verdict at how")
-            for answer in rated
+            {"paper": rating.paper_id, "title": title}
+            | pick(rating, "subscription topic who verdict at how")
+            for rating, title in rated
         ]
     }
 

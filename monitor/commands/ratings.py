@@ -22,12 +22,8 @@ VERDICTS = {"up": WANTED, "down": UNWANTED, "save": SAVED, "none": ""}
 OPERATOR = "operator"
 
 
-@dataclass(frozen=True, slots=True)
-class Rated:
-    """An answer with the title of its paper."""
-
-    judgement: Judgement
-    title: str
+# An answer with the title of its paper.
+Rated = tuple[Judgement, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +47,7 @@ def rate(
         paper = find_paper(tx, reference)
         name = store_rating(runtime, tx, paper.id, verdict, scope, how)
         return tuple(
-            Rated(rating, paper.paper.title)
+            (rating, paper.paper.title)
             for rating in judgements.of_paper(tx, paper.id)
             if rating.subscription == name
         )
@@ -101,7 +97,7 @@ def rated(runtime: Runtime, scope: RaterScope) -> tuple[Rated, ...]:
         stored = papers.load(tx, {rating.paper_id for rating in ratings})
     if not ratings:
         target_topics(runtime, scope)
-    return tuple(Rated(rating, stored[rating.paper_id].paper.title) for rating in reversed(ratings))
+    return tuple((rating, stored[rating.paper_id].paper.title) for rating in reversed(ratings))
 
 
 def answers_of(runtime: Runtime, paper_id: int, who: str) -> dict[str, list[str]]:

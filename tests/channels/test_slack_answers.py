@@ -71,8 +71,8 @@ def menus(slack: SlackServer) -> list[dict[str, Any]]:
 
 def answers(app: App) -> list[tuple[str, str, str]]:
     return [
-        (one.judgement.who, one.judgement.verdict, one.judgement.how)
-        for one in rated(app.runtime, RaterScope("lab"))
+        (rating.who, rating.verdict, rating.how)
+        for rating, _ in rated(app.runtime, RaterScope("lab"))
     ]
 
 
