@@ -15,51 +15,37 @@ SECRETS = {
     "SLACK_BOT_TOKEN": "xoxb-4711-slack",
     "WEBHOOK": "https://127.0.0.1:9/services/T0/B0/hooksecret",
     "FEED_KEY": "feedsecret",
+    "CLIENT_SECRET": "hunter2-client",
+    "REFRESH_TOKEN": "hunter2-refresh",
 }
+SECRET_PARTS = ("hunter2", "4711", "hooksecret", "feedsecret", "access-token", "refresh-token")
 SHOWN = [*(line for line, _, _ in EVERY), "config", "deliveries retry 1"]
 
 
+@pytest.mark.parametrize(
+    ("refused_by", "problem"),
+    [
+        ("everything", "refused"),
+        ("mail server", "just issued"),
+        ("token endpoint", "invalid_grant"),
+    ],
+)
 def test_nothing_that_runs_shows_a_secret(
-    house: House, say: Say, monkeypatch: pytest.MonkeyPatch
+    house: House, say: Say, monkeypatch: pytest.MonkeyPatch, refused_by: str, problem: str
 ) -> None:
     """In a house in which nothing can be reached, and everything wants a secret."""
     for name, value in SECRETS.items():
         monkeypatch.setenv(name, value)
-    house.by_mail(9, username="papers", password="${SMTP_PASSWORD}")
     house.settings["slack"] = {"token": "${SLACK_BOT_TOKEN}", "base_url": "http://127.0.0.1:9/"}
     house.settings["channels"] = {
         "bot": {"kind": "slack", "channel": "#papers"},
         "hook": {"kind": "slack", "webhook": "${WEBHOOK}"},
     }
-    house.settings["subscriptions"]["lab"]["channels"] = ["bot", "hook"]
     feed = "http://papers:${FEED_KEY}@127.0.0.1:9/feed?key=${FEED_KEY}"
     house.settings["sources"]["feed"] = {"kind": "feed", "url": feed, "allow_private": True}
     house.add("1.txt", AGENTS)
-    say("ingest")
-    assert "refused" in run_all(say, "hunter2", "4711", "hooksecret", "feedsecret")
-
-
-def run_all(say: Say, *secrets: str) -> str:
-    """Run all commands, which show no secret, and return what `doctor` said."""
-    lines = [line + form for line in SHOWN for form in ("", " --json")]
-    said = {line: say(*line.split()) for line in lines}
-    for line, heard in said.items():
-        assert not any(secret in heard.out + heard.err for secret in secrets), line
-        assert "Traceback" not in heard.err, line
-    return said["doctor"].out
-
-
-OAUTH_SECRETS = {"CLIENT_SECRET": "hunter2-client", "REFRESH_TOKEN": "hunter2-refresh"}
-
-
-@pytest.mark.parametrize("refused", [False, True], ids=["by the mail server", "by the endpoint"])
-def test_no_token_is_shown(
-    house: House, say: Say, monkeypatch: pytest.MonkeyPatch, refused: bool
-) -> None:
-    for name, value in OAUTH_SECRETS.items():
-        monkeypatch.setenv(name, value)
     with (
-        TokenServer(refresh_tokens={"hunter2-refresh"}) as endpoint,
+        TokenServer(refresh_tokens={SECRETS["REFRESH_TOKEN"]}) as endpoint,
         ScriptedSmtp(extensions=("AUTH XOAUTH2",), accepts=lambda token: False) as mx,
     ):
         oauth = {
@@ -69,13 +55,19 @@ def test_no_token_is_shown(
             "refresh_token": "${REFRESH_TOKEN}",
             "token_url": endpoint.url,
         }
-        house.by_mail(mx.port, username="papers", oauth=oauth)
-        house.add("1.txt", AGENTS)
-        if refused:
+        if refused_by == "everything":
+            house.by_mail(9, username="papers", password="${SMTP_PASSWORD}")
+        else:
+            house.by_mail(mx.port, username="papers", oauth=oauth)
+        if refused_by == "token endpoint":
             endpoint.refresh_tokens.clear()
-        doctor = run_all(say, "hunter2", "access-token", "refresh-token")
-    assert endpoint.asked
-    assert ("invalid_grant" if refused else "just issued") in doctor
+        house.settings["subscriptions"]["lab"]["channels"] = ["bot", "hook"]
+        said = {line: say(*line.split()) for name in SHOWN for line in (name, f"{name} --json")}
+    for line, heard in said.items():
+        assert not any(part in heard.out + heard.err for part in SECRET_PARTS), line
+        assert "Traceback" not in heard.err, line
+    assert problem in said["doctor"].out
+    assert bool(endpoint.asked) == (refused_by != "everything")
 
 
 MASKED = {
