@@ -28,14 +28,13 @@ def by_oauth(house: House, endpoint: TokenServer, mx: ScriptedSmtp, oauth: dict[
 
 
 class Person:
-    """Who logs in: notes what is said, and answers nothing."""
+    """Notes what is said, consents at Google, and pastes the address at which the browser ends."""
 
-    def __init__(self) -> None:
+    def __init__(self, endpoint: TokenServer, **changed: str) -> None:
+        self.endpoint = endpoint
+        self.changed = changed
         self.heard: list[str] = []
         self.slept: list[float] = []
-
-    def ask(self, question: str) -> str:
-        return ""
 
     def log_in(self, runtime: Runtime) -> str:
         return log_in(runtime, self.heard.append, self.ask, self.slept.append)
@@ -43,15 +42,6 @@ class Person:
     @property
     def text(self) -> str:
         return "\n".join(self.heard)
-
-
-class Browser(Person):
-    """Consents at Google, and pastes the address at which it ends."""
-
-    def __init__(self, endpoint: TokenServer, **changed: str) -> None:
-        super().__init__()
-        self.endpoint = endpoint
-        self.changed = changed
 
     def ask(self, question: str) -> str:
         [address] = [line for line in self.text.splitlines() if line.startswith("https://acc")]
@@ -65,7 +55,7 @@ def test_a_code_is_entered_elsewhere_and_mail_goes_out(
     house: House, endpoint: TokenServer, mx: ScriptedSmtp
 ) -> None:
     by_oauth(house, endpoint, mx, MICROSOFT)
-    person = Person()
+    person = Person(endpoint)
     with house.opened() as app:
         pending = [refusal("authorization_pending"), refusal("slow_down")]
         endpoint.script += [endpoint.answer("/devicecode", {}), *pending]
@@ -85,20 +75,20 @@ def test_the_command_walks_through_the_login_and_ends_with_its_json(
     house: House, endpoint: TokenServer, mx: ScriptedSmtp
 ) -> None:
     by_oauth(house, endpoint, mx, {**GOOGLE, "client_secret": "${CLIENT_SECRET}"})
-    browser = Browser(endpoint)
+    person = Person(endpoint)
     env, pipe = {"CLIENT_SECRET": CLIENT_SECRET}, subprocess.PIPE
     with house.process("mail", "login", "--json", env=env, stdin=pipe) as process:
         assert process.stdin and process.stdout and process.stderr
         for line in process.stderr:
-            browser.heard.append(line.rstrip("\n"))
+            person.heard.append(line.rstrip("\n"))
             if "address bar." in line:
                 break
         listed = Path(f"/proc/{process.pid}/cmdline")
         shown = listed.read_text() if listed.exists() else ""
-        process.stdin.write(browser.ask("The address") + "\n")
+        process.stdin.write(person.ask("The address") + "\n")
         process.stdin.close()
         assert json.loads(process.stdout.read()) == {"ok": True, "missing": None}
-        shown += browser.text + process.stderr.read()
+        shown += person.text + process.stderr.read()
     assert process.returncode == 0
     hidden = (CLIENT_SECRET, "access-token", "refresh-token-", "code_verifier")
     assert not any(secret in shown for secret in hidden)
@@ -119,7 +109,7 @@ def test_a_login_that_cannot_succeed_is_refused(
     oauth, pasted = REFUSED[problem]
     by_oauth(house, endpoint, mx, oauth)
     with house.opened() as app, pytest.raises(UsageError, match=problem):
-        Browser(endpoint, **pasted).log_in(app.runtime)
+        Person(endpoint, **pasted).log_in(app.runtime)
 
 
 def test_a_revoked_consent_is_shown_with_what_to_do_and_the_next_login_sends_the_mail(
@@ -127,7 +117,7 @@ def test_a_revoked_consent_is_shown_with_what_to_do_and_the_next_login_sends_the
 ) -> None:
     by_oauth(house, endpoint, mx, GOOGLE)
     with house.opened() as app:
-        Browser(endpoint).log_in(app.runtime)
+        Person(endpoint).log_in(app.runtime)
     house.run()
     endpoint.refresh_tokens.clear()
     house.add("1.txt", PAPER)
@@ -136,7 +126,7 @@ def test_a_revoked_consent_is_shown_with_what_to_do_and_the_next_login_sends_the
         [test] = send_tests(app.runtime)
         assert "the consent was revoked" in test.error
         assert "mail login" in test.error
-        Browser(endpoint).log_in(app.runtime)
+        Person(endpoint).log_in(app.runtime)
     house.clock.move(hours=1)
     house.run()
     assert len(mx.received) == 1
@@ -147,7 +137,7 @@ def test_a_backup_has_the_refresh_token_only_if_it_is_asked_for(
 ) -> None:
     by_oauth(house, endpoint, mx, GOOGLE)
     with house.opened() as app:
-        Browser(endpoint).log_in(app.runtime)
+        Person(endpoint).log_in(app.runtime)
         app.runtime.database.backup(tmp_path / "without.db")
         app.runtime.database.backup(tmp_path / "with.db", with_tokens=True)
     assert b"refresh-token" not in (tmp_path / "without.db").read_bytes()
