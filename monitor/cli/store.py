@@ -39,9 +39,8 @@ def restore(call: Call, source: Path = argument("FILE")) -> None:
 def _show_restored(store: str, done: str, held: int) -> None:
     typer.echo(done)
     if held:
-        typer.echo(
-            f"{held} deliveries are held for you to confirm; see `paper-monitor deliveries`."
-        )
+        what = "1 delivery is" if held == 1 else f"{held:,} deliveries are"
+        typer.echo(f"{what} held for you to confirm; see `paper-monitor deliveries`.")
     # The suppressions have to be confirmed if those of the replaced store could not be read.
     with closing(Database(store)) as database, database.reading() as tx:
         doubt = incidents.open_error(tx, suppressions.LIST, suppressions.UNCONFIRMED)

@@ -26,7 +26,6 @@ CONTENT_TYPE = CONTENT_TYPE_LATEST
 # Old runs are deleted, so that a sum of all would fall: these are sums of one day.
 RECENT = timedelta(hours=24)
 _Labels = TypeVar("_Labels", bound=tuple[str, ...])
-_RESULTS = ("seen", "new", "revised", "known", "rejected")
 
 
 def metrics(runtime: Runtime) -> bytes:
@@ -79,7 +78,7 @@ def _add_runs(registry: CollectorRegistry, done: Iterable[Run]) -> None:
     seconds: defaultdict[tuple[str], float] = defaultdict(float)
     for run in done:
         outcomes[run.source, run.outcome.value] += 1
-        for result in _RESULTS:
+        for result in ("seen", "new", "revised", "known", "rejected"):
             results[run.source, result] += getattr(run, result)
         if run.finished:
             seconds[(run.source,)] += (run.finished - run.started).total_seconds()
