@@ -255,7 +255,11 @@ class _Connection:
         offered = session.esmtp_features.get("auth", "").upper().split()
         mechanism = next((name for name in logins if name in offered), None)
         if mechanism is None:
-            raise self._down(f"offers no login by {' or '.join(logins)}")
+            raise self._down(  # in full, as the pages quote it
+                "offers no login by XOAUTH2 or OAUTHBEARER"
+                if tokens
+                else "offers no login by PLAIN or LOGIN"
+            )
         first, *answers = map(_base64, logins[mechanism])
         patience = self._timeouts.greeting
         reply = session.ask(patience, "AUTH", f"{mechanism} {first}".rstrip())
