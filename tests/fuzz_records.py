@@ -27,6 +27,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from msgspec import structs
 
@@ -287,30 +288,22 @@ class Records:
 
 
 def tidy(paper: Paper) -> Paper:
-    """Return a record as sources return it: clean, with a title, of numbers that tables hold."""
+    """Return a record as sources return it: clean, with a title, of bounded texts."""
 
-    def values(keys: object) -> dict[str, str | tuple[str, ...]]:
-        assert isinstance(keys, dict)
-        return {
-            scheme: clean(value) if isinstance(value, str) else tuple(map(clean, value))
-            for scheme, value in keys.items()
-        }
+    def tidied(value: Any, longest: int) -> Any:
+        if isinstance(value, str):
+            return clean(value)[:longest]
+        if isinstance(value, tuple):
+            return tuple(tidied(part, longest) for part in value)
+        if isinstance(value, dict):
+            return {name: tidied(part, longest) for name, part in value.items()}
+        return value
 
-    return structs.replace(
-        paper,
-        title=clean(paper.title)[:20_000] or "x",
-        abstract=clean(paper.abstract)[:40_000],
-        authors=tuple(clean(name)[:20_000] for name in paper.authors),
-        venue=clean(paper.venue),
-        url=clean(paper.url),
-        pdf_url=clean(paper.pdf_url),
-        announce=clean(paper.announce),
-        raw_id=clean(paper.raw_id),
-        type=clean(paper.type),
-        categories=tuple(map(clean, paper.categories)),
-        keys=values(paper.keys),
-        about=values(paper.about),
-    )
+    fields = {
+        name: tidied(getattr(paper, name), 40_000 if name == "abstract" else 20_000)
+        for name in Paper.__struct_fields__
+    }
+    return structs.replace(paper, **fields | {"title": fields["title"] or "x"})
 
 
 Step = Callable[[Records, Database], None]

@@ -170,7 +170,7 @@ class Days:
             for id in unknown:
                 with app.runtime.database.reading() as tx:
                     one = deliveries.get(tx, id)
-                resolve(app.runtime, id, "sent" if fate(one) == "sent" else "resend")
+                resolve(app.runtime, id, fate(one))
         return len(unknown)
 
 

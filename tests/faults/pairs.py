@@ -148,7 +148,7 @@ def play(stage: Stage, pair: Pair, way: Way, first: First, second: Second) -> Pa
     days.add(way.papers + 2)
     days.run(last + 24)
     days.run(last + 28)
-    unknown = days.resolve(last + 29, lambda one: way.is_there(stage, one))
+    unknown = days.resolve(last + 29, lambda one: way.fate(stage, one))
     for hours in (33, 37):
         days.run(last + hours)
     return _judged(days, pair, unknown, second.asks)

@@ -278,20 +278,20 @@ class Scene:
         status = process.run(folder, "run", "--now", at(self.now + timedelta(hours=hours)))
         assert status in (0, 1), f"the run after the harm ended with {status}"
 
-    def resolve(self, stage: Stage, folder: Path, now: datetime) -> None:
+    def resolve(self, stage: Stage, folder: Path) -> None:
         """Do what a person does about an uncertain delivery: look, and say what is there.
 
         What waits behind it, the rest of the same digest, then goes out.
         """
         with reading(folder) as tx:
             unknown = outbox.list_unknown(tx)
-        later = "--now", at(now + timedelta(hours=5))
+        later = "--now", at(self.now + timedelta(hours=5))
         for one in unknown:
-            there = self.is_there(stage, one)
-            process.run(folder, "deliveries", "resolve", str(one.id), there, *later)
+            fate = self.fate(stage, one)
+            process.run(folder, "deliveries", "resolve", str(one.id), fate, *later)
         process.run(folder, "run", *later)
 
-    def is_there(self, stage: Stage, delivery: Delivery) -> str:
+    def fate(self, stage: Stage, delivery: Delivery) -> str:
         wanted = delivery.message_id.encode()
         text = json.dumps(delivery.rendered.body.get("blocks"))
         came = any(wanted in mail.content for mail in stage.mails)
@@ -635,7 +635,7 @@ def play(stage: Stage, scene: Scene, order: Order) -> Verdict:
     scene.recover(folder)
     unknown = standing(folder)[DeliveryState.UNKNOWN]
     if scene.held and unknown:
-        scene.resolve(stage, folder, scene.now)
+        scene.resolve(stage, folder)
     came = scene.arrived(stage, folder)
     # What could not be read in the morning is reported in the next one.
     if scene.wanted - set(came):
