@@ -250,28 +250,6 @@ def test_a_value_may_be_said_once_and_used_again(load: Load) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "warning"),
-    [
-        ('topics: {t: {query: "language model"}}', "write '\"language model\"'"),
-        ("topics: {t: {query: 'agent and policy'}}", "'and' is looked for as a word"),
-        ("sources:", "there are no sources yet"),
-        (
-            "channels: {pages: {kind: file, path: out}}",
-            "this channel is not used by any subscription",
-        ),
-        ("include: people/*.yaml", "there is no file “people/*.yaml”"),
-        (
-            "topics: {t: {query: a1}, u: {query: b1}}\nchannels: {c: {kind: file, path: o}}\n"
-            "subscriptions: {s: {topics: t, channels: c}}",
-            "no subscription has this topic",
-        ),
-    ],
-)
-def test_what_is_hardly_meant_is_a_warning(load: Load, text: str, warning: str) -> None:
-    assert any(warning in found.message for found in load(text).warnings)
-
-
-@pytest.mark.parametrize(
     "query",
     [
         "language model",

@@ -54,13 +54,24 @@ def test_a_path_from_which_nothing_is_read_is_doubted(write: Write, path: str, d
 @pytest.mark.parametrize(
     ("text", "where", "instead"),
     [
+        ('topics: {t: {query: "two words"}}', "1: topics.t.query", "write '\"two words\"'"),
+        ("topics: {t: {query: 'a1 and b1'}}", "1: topics.t.query", "'and' is looked for as a word"),
+        ("sources:", "1: sources", "there are no sources yet"),
+        ("channels: {p: {kind: file, path: o}}", "1: channels.p", "not used by any subscription"),
+        ("include: people/*.yaml", "1: include", "there is no file “people/*.yaml”"),
+        (
+            "topics: {t: {query: a1}, u: {query: b1}}\nchannels: {c: {kind: file, path: o}}\n"
+            "subscriptions: {s: {topics: t, channels: c}}",
+            "1: topics.u",
+            "no subscription has this topic",
+        ),
         ("smtp: {host: 'smtp://u:hush@m.org:587', from: a@b.c}", "1: smtp.host", "port: 587"),
         ("smtp: {host: 'm.org:25', from: a@b.c}", "1: smtp.host", "as in host: smtp.example.org"),
         ("slack:\n  token: xapp-hush", "2: slack.token", "which begins with xoxb-"),
         ("slack:\n  token: https://hooks.slack.com/hush", "2: slack.token", "begins with xoxb-"),
     ],
 )  # fmt: skip
-def test_what_cannot_work_stops_its_own_channel_only(
+def test_what_is_valid_and_hardly_meant_is_a_warning(
     load: Load, text: str, where: str, instead: str
 ) -> None:
     found = load(text).warnings

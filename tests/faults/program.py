@@ -23,8 +23,6 @@ psycopg
 pydantic.type_adapter
 rich.console
 rich.table
-slack_sdk.web.client
-slack_sdk.webhook.client
 sqlalchemy.dialects.postgresql.psycopg
 sqlalchemy.dialects.sqlite
 tests.faults.points
