@@ -11,7 +11,6 @@ from monitor.web.access import (
     Asked,
     Proof,
     Refusal,
-    Role,
     Viewer,
     admit,
     client_address,
@@ -53,37 +52,16 @@ def test_without_a_public_url_no_other_machine_is_answered():
 
 
 def test_a_program_is_refused_and_not_led_to_the_login_page():
-    host = {"host": "papers.example.org"}
-    browser = answer(TOKEN, asked("/status", **host))
-    assert isinstance(browser, Refusal)
-    assert browser.login
-    for path, headers in (
-        ("/status", {"authorization": "Bearer wrong"}),
-        ("/metrics", {}),
-        ("/api/v1/status", {}),
+    how = "Programs need web.token: {} as Authorization: Bearer."
+    for rules, path, authorization, refusal in (
+        (TOKEN, "/status", "", Refusal(401, "Log in to see this page.", login=True)),
+        (TOKEN, "/status", "Bearer wrong", Refusal(401, "This is not the token of web.token.")),
+        (TOKEN, "/metrics", "", Refusal(401, how.format("send it"))),
+        (TOKEN, "/api/v1/status", "", Refusal(401, how.format("send it"))),
+        (LOCAL, "/metrics", "", Refusal(401, how.format("set it, and send it"))),
     ):
-        program = answer(TOKEN, asked(path, **host, **headers))
-        assert isinstance(program, Refusal)
-        assert (program.status, program.login) == (401, False)
-        assert "web.token" in program.message
-    without = answer(LOCAL, asked("/metrics", host="localhost"))
-    assert isinstance(without, Refusal)
-    assert (
-        without.message == "Programs need web.token: set it, and send it as Authorization: Bearer."
-    )
-
-
-@pytest.mark.parametrize(
-    ("name", "role"),
-    [
-        ("Ada@Example.org", Role.OPERATOR),
-        ("bob@example.org", Role.READER),
-        ("ada@example.org, ada@example.org", Role.READER),  # a header that came twice
-    ],
-)
-def test_who_a_proxy_names_is_an_operator_or_a_reader(name: str, role: Role):
-    request = asked("/papers", peer="10.0.0.1", host="papers.example.org", remote_user=name)
-    assert answer(PROXY, request) == Viewer(role, name)
+        request = asked(path, host=rules.host or "localhost", authorization=authorization)
+        assert answer(rules, request) == refusal
 
 
 @pytest.mark.parametrize(

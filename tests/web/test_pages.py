@@ -282,7 +282,7 @@ def test_a_reader_whose_address_comes_in_another_case_is_the_same_person(lived: 
 def test_who_is_logged_in_answers_on_the_page_of_a_paper_and_finds_what_they_saved(lived: House):
     lived.by_mail(25, "ada@example.org")
     with public_pages(lived, **PROXY, operators=["op@example.org"]) as (_, client):
-        ada, bob, op = ({"Remote-User": f"{one}@example.org"} for one in ("ada", "bob", "op"))
+        ada, bob, op = ({"Remote-User": f"{name}@example.org"} for name in ("ada", "bob", "OP"))
         form = {"subscription": "lab", "verdict": "up"}
         assert client.post("/papers/1/rate", data=form, headers=bob | OWN).status_code == 404
         for verdict in ("up", "save"):

@@ -7,6 +7,7 @@ import email.policy
 import re
 from collections.abc import Iterator
 from email.message import EmailMessage
+from typing import Any
 
 import httpx
 import pytest
@@ -75,11 +76,16 @@ def test_E5_M16_one_clear_https_address_of_this_reader_and_the_header_for_one_cl
         assert mail.get_all("List-Unsubscribe-Post") == ["List-Unsubscribe=One-Click"]
         assert str(mail["List-Unsubscribe"]).count("https:") == 1
         assert "mailto:papers@example.org" in str(mail["List-Unsubscribe"])
+        text, html = (mail.get_body((kind,)).get_content() for kind in ("plain", "html"))
+        assert f"{PUBLIC}{stop_path(mail)}" in text
+        assert html.count(f'href="{PUBLIC}{stop_path(mail)}"') == 2
+        assert f"{PUBLIC}/v/" in text
+        assert html.index("view in browser") < html.index("<h1")
     assert stop_path(both[ADA]) != stop_path(both[BOB])
-    for content in (one.content for one in smtp.received):
-        [line] = [one for one in content.split(b"\r\n") if one.startswith(b"List-Unsubscribe:")]
-        assert line.isascii() and b"=?" not in line
-        assert 60 < len(line) < 998 and line.endswith(b">")
+    for mail in smtp.received:
+        [header] = re.findall(rb"^List-Unsubscribe:.*(?=\r\n)", mail.content, re.MULTILINE)
+        assert header.isascii() and b"=?" not in header
+        assert 60 < len(header) < 998 and header.endswith(b">")
 
 
 def test_E5_without_https_there_is_no_one_click(house: House, smtp: ScriptedSmtp):
@@ -90,15 +96,6 @@ def test_E5_without_https_there_is_no_one_click(house: House, smtp: ScriptedSmtp
     mail = mails(smtp)[ADA]
     assert "http://papers.lan/u/" in str(mail["List-Unsubscribe"])
     assert mail["List-Unsubscribe-Post"] is None
-
-
-def test_the_mail_leads_to_the_same_pages_in_both_of_its_parts(mailed: House, smtp: ScriptedSmtp):
-    mail = mails(smtp)[ADA]
-    text, html = (mail.get_body((kind,)).get_content() for kind in ("plain", "html"))
-    assert f"{PUBLIC}{stop_path(mail)}" in text
-    assert html.count(f'href="{PUBLIC}{stop_path(mail)}"') == 2
-    assert f"{PUBLIC}/v/" in text
-    assert html.index("view in browser") < html.index("<h1")
 
 
 def test_E8_opening_a_link_changes_nothing(asked: tuple[App, httpx.Client], smtp: ScriptedSmtp):
@@ -112,16 +109,20 @@ def test_E8_opening_a_link_changes_nothing(asked: tuple[App, httpx.Client], smtp
     assert rows(app) == before
 
 
-@pytest.mark.parametrize("encoding", ["urlencoded", "multipart"])
+@pytest.mark.parametrize("recipients", [[ADA, BOB], [BOB]], ids=["recipient", "removed"])
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"data": {"List-Unsubscribe": "One-Click"}},
+        {"files": {"List-Unsubscribe": (None, "One-Click")}},
+    ],
+    ids=["urlencoded", "multipart"],
+)
 def test_W02_E6_one_click_is_answered_with_200_in_both_encodings_and_again(
-    mailed: House, smtp: ScriptedSmtp, encoding: str
+    mailed: House, smtp: ScriptedSmtp, sent: dict[str, Any], recipients: list[str]
 ):
-    path, form = stop_path(mails(smtp)[ADA]), {"List-Unsubscribe": "One-Click"}
-    sent = (
-        {"data": form}
-        if encoding == "urlencoded"
-        else {"files": {k: (None, v) for k, v in form.items()}}
-    )
+    path = stop_path(mails(smtp)[ADA])
+    mailed.settings["subscriptions"]["lab"]["email"] = recipients
     with public_pages(mailed) as (app, client):
         assert client.post(path, **sent).status_code == 200
         after = rows(app)
@@ -136,15 +137,6 @@ def test_W02_E6_one_click_is_answered_with_200_in_both_encodings_and_again(
         assert client.post(path, **sent).status_code == 200
 
 
-def test_the_link_of_a_removed_recipient_still_stops(mailed: House, smtp: ScriptedSmtp):
-    path = stop_path(mails(smtp)[ADA])
-    mailed.settings["subscriptions"]["lab"]["email"] = [BOB]
-    with public_pages(mailed) as (app, client):
-        assert client.post(path, data={"List-Unsubscribe": "One-Click"}).status_code == 200
-        [row] = suppressed(app)
-        assert (row.recipient, row.subscription, row.how) == (ADA, "lab", "one-click")
-
-
 def test_W03_a_token_that_was_tampered_with_or_is_for_another_purpose_is_refused(
     asked: tuple[App, httpx.Client], smtp: ScriptedSmtp
 ):
@@ -156,11 +148,9 @@ def test_W03_a_token_that_was_tampered_with_or_is_for_another_purpose_is_refused
     forged += ["a", "a.b", "é", good.replace(".", "..", 1), "%00", "A" * 5000]
     before = rows(app)
     for token in forged:
-        for answer in (
-            client.get(f"/u/{token}"),
-            client.post(f"/u/{token}", data={"wish": "stop"}),
-        ):
-            assert 400 <= answer.status_code < 500, token
+        assert 400 <= client.get(f"/u/{token}").status_code < 500, token
+        posted = client.post(f"/u/{token}", data={"wish": "stop"})
+        assert 400 <= posted.status_code < 500, token
     assert client.get(f"/v/{good}").status_code == 404
     assert rows(app) == before
 
@@ -290,6 +280,8 @@ def test_a_reader_answers_by_a_link_and_takes_it_back(
 ):
     app, client = asked
     paths = thumbs(mails(smtp)[ADA])
+    for mail in mails(smtp).values():
+        assert thumbs(mail)["more"] in client.get(view_path(mail)).text
     assert "More like this" in client.get(paths["more"]).text
     for _ in range(2):  # twice is once
         assert client.post(paths["more"], data={"verdict": "up"}).status_code == 200
@@ -314,12 +306,10 @@ def test_W03_a_link_to_answer_opens_only_papers_of_its_digest_and_for_ninety_day
         # As programs for mail lengthen links, and as nobody would.
         foreign += [f"{more}.", f"/r/{token}/1/moreless", f"/r/{token}/one/more"]
         foreign += [f"/r/{token}/{1 << 63}/more", f"/r/x/{'9' * 5000}/more"]
+        form = {"verdict": "up", "wish": "stop"}
         for path in (*foreign, f"/u/{token}", f"/v/{token}"):
             assert client.get(path).status_code == 404
-            assert client.post(path, data={"verdict": "up", "wish": "stop"}).status_code in (
-                404,
-                405,
-            )
+            assert client.post(path, data=form).status_code in (404, 405)
         assert client.post(more, data={"verdict": "best"}).status_code == 400
         mailed.clock.move(days=89)
         assert client.get(more).status_code == 200
@@ -358,11 +348,3 @@ def test_an_answer_by_a_link_is_taken_back_after_its_topic_was_renamed(
     with public_pages(mailed) as (app, client):
         assert client.post(more, data={"verdict": "none"}).status_code == 200
         assert verdicts(app) == []
-
-
-def test_the_page_of_a_mail_has_the_readers_own_links_to_answer(
-    asked: tuple[App, httpx.Client], smtp: ScriptedSmtp
-):
-    _, client = asked
-    mail = mails(smtp)[BOB]
-    assert thumbs(mail)["more"] in client.get(view_path(mail)).text
