@@ -83,6 +83,12 @@ class Fleet:
         self.logs[process.pid] = log
         return process
 
+    def start_all(self, *kinds: str) -> None:
+        """Start processes, and wait until all serve."""
+        for kind in kinds:
+            self.start(kind)
+        wait(lambda: all(map(self.is_up, self.running)))
+
     def is_up(self, process: subprocess.Popen[bytes]) -> bool:
         """Say whether a process has come so far that it serves, and hears signals."""
         return b'"serving"' in self.logs[process.pid].read_bytes()

@@ -13,12 +13,6 @@ FIRST = "refresh-token-1"
 WAITING = "SELECT count(*) FROM delivery WHERE state NOT IN ('sent', 'retry')"
 
 
-def start(lab: Fleet) -> None:
-    for kind in ("worker", "worker", "serve", "serve"):
-        lab.start(kind)
-    wait(lambda: all(map(lab.is_up, lab.running)))
-
-
 def test_replicas_replace_the_refresh_token_of_each_other_and_each_digest_arrives_once(
     house: House, postgres_url: str
 ) -> None:
@@ -32,7 +26,7 @@ def test_replicas_replace_the_refresh_token_of_each_other_and_each_digest_arrive
         with readers(house, mx, postgres_url, **account) as lab:
             enrolled(lab)
             for day in (1, 2):
-                start(lab)
+                lab.start_all("worker", "worker", "serve", "serve")
                 lab.move(days=1)
                 _move_until_all_arrived(lab, mx, day)
                 assert set(lab.stop()) == {0}

@@ -14,16 +14,16 @@ from structlog.testing import capture_logs
 
 from monitor.app import App, load_settings
 from monitor.errors import MonitorError, StoreBusyError, StoreError
+from monitor.pipeline.incidents import note_outage
 from monitor.pipeline.runtime import Runtime
 from monitor.service.outages import Outages
 from monitor.service.process import Running
-from monitor.service.scheduler import Service
 from monitor.store.digests import incidents
 from monitor.store.engine.database import Database
 from tests.house import AGENTS, House
 from tests.patience import PATIENCE, wait
 from tests.servers.smtp import ScriptedSmtp
-from tests.service.test_scheduler import TICK, serving
+from tests.service.test_scheduler import serving
 
 
 def loud(logs: list[Any]) -> list[tuple[str, str]]:
@@ -122,7 +122,7 @@ def test_a_service_whose_store_refuses_logs_two_lines_and_tells_the_operator_onc
         return begin(self)
 
     monkeypatch.setattr(Database, "writing", writing)
-    with capture_logs() as logs, serving(Service(house.write(), house.clock, TICK)):
+    with capture_logs() as logs, serving(house):
         wait(lambda: any(one["event"] == "delivery" for one in logs))  # its outcome is stored
         refuses.set()
         wait(lambda: refused["writes"] > 50)
@@ -135,8 +135,6 @@ def test_a_service_whose_store_refuses_logs_two_lines_and_tells_the_operator_onc
 
 
 def test_a_store_that_was_away_for_a_moment_is_nothing_for_the_operator(house: House):
-    from monitor.pipeline.incidents import note_outage
-
     with house.opened() as app:
         note_outage(app.runtime, house.clock.at - timedelta(seconds=5), "gone")
         note_outage(app.runtime, house.clock.at - timedelta(minutes=5), "gone")
@@ -146,7 +144,7 @@ def test_a_store_that_was_away_for_a_moment_is_nothing_for_the_operator(house: H
 
 
 def test_a_shutdown_and_a_changed_configuration_can_be_distinguished(house: House):
-    with capture_logs() as logs, serving(Service(house.write(), house.clock, TICK)) as service:
+    with capture_logs() as logs, serving(house) as service:
         assert service.serving.wait(PATIENCE)
         house.settings["topics"]["bandits"] = {"query": "bandits"}
         house.write()

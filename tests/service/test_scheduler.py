@@ -9,7 +9,8 @@ import subprocess
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -34,8 +35,9 @@ SECOND = (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent.")
 
 
 @contextmanager
-def serving(service: Service) -> Iterator[Service]:
+def serving(house: House) -> Iterator[Service]:
     """Run a service on a thread until the block ends."""
+    service = Service(house.write(), house.clock, TICK)
     thread = threading.Thread(target=service.run)
     thread.start()
     try:
@@ -50,8 +52,7 @@ def test_a_changed_file_is_taken_up_and_a_faulty_one_is_not(house: House):
     house.add("1.txt", AGENTS)
     house.settings["subscriptions"]["lab"]["schedule"] = "immediately"
     house.settings["topics"] = {"proteins": {"query": "proteins"}}
-    service = Service(house.write(), house.clock, TICK)
-    with house.opened() as app, serving(service):
+    with house.opened() as app, serving(house) as service:
         assert service.serving.wait(PATIENCE)
         house.config.write_text("topics: [", encoding="utf-8")
         wait(lambda: status(app.runtime).problems)
@@ -93,7 +94,7 @@ def test_D06_five_hundred_due_in_the_same_second_are_all_sent_theirs(
     house.run()
     assert smtp.received == []
     house.clock.move(days=1)
-    with serving(Service(house.write(), house.clock, TICK)):
+    with serving(house):
         wait(lambda: len(smtp.received) == 500)
     assert set(Counter(mail.recipient for mail in smtp.received).values()) == {1}
     with house.opened() as app, app.runtime.database.reading() as tx:
@@ -162,11 +163,10 @@ def test_a_faulty_file_at_the_start_is_refused(house: House):
 def test_K15_a_second_service_on_one_store_stands_by_says_so_and_takes_over(
     at_once: House, smtp: ScriptedSmtp
 ):
-    first, second = (Service(at_once.config, at_once.clock, TICK) for _ in range(2))
     with ExitStack() as stack, capture_logs() as logs:
-        stack.enter_context(serving(first))
+        first = stack.enter_context(serving(at_once))
         assert first.serving.wait(PATIENCE)
-        stack.enter_context(serving(second))
+        second = stack.enter_context(serving(at_once))
         wait(lambda: any(entry["event"] == "standing by" for entry in logs))
         wait(lambda: len(smtp.received) == 1)
         assert not second.serving.is_set()
@@ -225,9 +225,8 @@ def test_a_service_whose_store_is_gone_sends_nothing_and_says_so(
     at_once: House, smtp: ScriptedSmtp, on_sqlite: None, how: str
 ):
     """Its connection would write into the deleted file: all that it recorded as sent is lost."""
-    service = Service(at_once.config, at_once.clock, TICK)
     store = at_once.folder / "data" / "monitor.db"
-    with capture_logs() as logs, serving(service):
+    with capture_logs() as logs, serving(at_once):
         wait(lambda: len(smtp.received) == 1)
         away = store.rename(store.with_name("away.db"))
         if how == "replaced":
@@ -253,33 +252,24 @@ def test_the_store_is_looked_at_before_each_hand_off(
 ):
     """The message stands ready when the store is deleted: its final dot is not sent."""
     house.by_mail(smtp.port)
-    house.add("1.txt", AGENTS)
-    house.run()
-    house.clock.move(days=1)
+    house.make_due()
     store = house.folder / "data" / "monitor.db"
     until = threading.Event()
     smtp.script["data"].append(Hold(until, "354 go on"))
-    with house.opened() as app:
-
-        def send() -> None:
-            with suppress(StoreError):  # the outcome cannot be recorded either
-                app.once.digest()
-
-        sending = threading.Thread(target=send)
-        sending.start()
+    with house.opened() as app, ThreadPoolExecutor(1) as thread:
+        sending = thread.submit(app.once.digest)
         try:
             assert smtp.held.wait(PATIENCE)
             store.rename(store.with_name("away.db"))
             app.runtime.stopping.set()
         finally:
             until.set()
-            sending.join(PATIENCE)
+        assert isinstance(sending.exception(PATIENCE), StoreError)  # nor is the outcome recorded
     assert smtp.received == []
 
 
 def test_the_service_lives_while_it_ticks(house: House):
-    service = Service(house.write(), house.clock, TICK)
-    with serving(service):
+    with serving(house) as service:
         assert service.serving.wait(PATIENCE)
         with house.opened() as app:
             wait(lambda: all(check.ok for check in vital_signs(app.runtime.database)))
@@ -291,8 +281,7 @@ def test_after_days_of_being_down_the_digest_waits_for_the_first_reading(house: 
     house.run()
     house.clock.move(days=3)
     house.add("1.txt", AGENTS)
-    service = Service(house.write(), house.clock, TICK)
-    with serving(service):
+    with serving(house):
         wait(lambda: list(house.folder.glob("pages/lab/*.html")))
     with house.opened() as app, app.runtime.database.reading() as tx:
         assert digests.count(tx, "lab") == 1
@@ -306,7 +295,7 @@ def test_a_mail_server_that_keeps_us_waiting_holds_up_nothing_else(
     at_once.settings["subscriptions"]["files"] = files
     until = threading.Event()
     smtp.script["dot"].append(Hold(until, "250 2.0.0 ok"))
-    with serving(Service(at_once.write(), at_once.clock, TICK)):
+    with serving(at_once):
         try:
             assert smtp.held.wait(PATIENCE)
             at_once.add("2.txt", SECOND)

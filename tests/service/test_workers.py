@@ -9,7 +9,7 @@ import subprocess
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from monitor.store.engine.opening import open_store
 from tests.fleet import TICK, Fleet, fleet, paper
 from tests.house import AGENTS, BANDITS, House
 from tests.month import month
-from tests.patience import PATIENCE, wait
+from tests.patience import PATIENCE, at_once, wait
 from tests.servers import postgres
 from tests.servers.smtp import Hold, ScriptedSmtp
 
@@ -89,41 +89,30 @@ def queued(lab: Fleet) -> int:
     return int(lab.ask("SELECT count(*) FROM procrastinate_jobs")[0][0])
 
 
-def test_two_replicas_ask_and_three_workers_do_it_once(lab: Fleet, smtp: ScriptedSmtp):
+def test_replicas_ask_and_workers_do_it_once_while_there_are_some(lab: Fleet, smtp: ScriptedSmtp):
     enrolled(lab)
     at_work = [lab.start("worker") for _ in range(3)]
     wait(lambda: alive(lab) == len(at_work))
-    for _ in range(2):
-        lab.start("serve")
-    for day in (1, 2, 3):
+    lab.start_all("serve", "serve")
+    for day in (1, 2, 3, 4):
+        if day == 4:
+            assert '"event": "delivery"' not in lab.logged("serve")
+            assert {lab.end(worker) for worker in at_work} == {0}
         lab.house.add(f"{day}-more.txt", paper(day))
         lab.move(minutes=2)
         wait(lambda papers=2 + day: lab.has_read(papers))
         lab.move(days=1)
         wait(lambda days=day: sum(got(smtp).values()) >= SUBSCRIBERS * days)
     assert set(lab.stop()) == {0}
-    assert got(smtp) == everybody(3)
+    assert got(smtp) == everybody(4)
     assert '"event": "delivery"' in lab.logged("worker")
-    assert '"event": "delivery"' not in lab.logged("serve")
+    assert '"event": "delivery"' in lab.logged("serve")
     assert "Traceback" not in lab.logged("worker") + lab.logged("serve")
 
 
 def alive(lab: Fleet) -> int:
-    store = open_store(lab.store)
-    try:
+    with closing(open_store(lab.store)) as store:
         return living_workers(store)
-    finally:
-        store.close()
-
-
-def test_without_workers_the_replicas_do_it_themselves(lab: Fleet, smtp: ScriptedSmtp):
-    enrolled(lab)
-    for _ in range(2):
-        lab.start("serve")
-    lab.move(days=1)
-    wait(lambda: sum(got(smtp).values()) >= SUBSCRIBERS)
-    assert set(lab.stop()) == {0}
-    assert got(smtp) == everybody(1)
 
 
 @contextmanager
@@ -304,57 +293,57 @@ def test_a_worker_ends_though_a_cancellation_is_lost(lab: Fleet, monkeypatch: py
     assert not running.is_alive()
 
 
+@contextmanager
+def on_own_server(server: str, folder: Path, smtp: ScriptedSmtp) -> Iterator[Fleet]:
+    postgres.execute(server, "CREATE DATABASE lab")
+    with readers(House(folder), smtp, f"{server}/lab", unknown="hold") as lab:
+        enrolled(lab)
+        yield lab
+
+
 def test_a_database_that_restarts_in_the_middle_loses_and_repeats_nothing(
     tmp_path: Path, smtp: ScriptedSmtp
 ):
     """Mails are held after their last byte, the server drops every connection, and all go on."""
     until = threading.Event()
     smtp.script["dot"].append(Hold(until, "250 2.0.0 ok"))
-    with postgres.server() as server:
-        postgres.execute(server, "CREATE DATABASE restarted")
-        with readers(House(tmp_path), smtp, f"{server}/restarted", unknown="hold") as lab:
-            enrolled(lab)
-            for kind in ("worker", "worker", "serve", "serve"):
-                lab.start(kind)
-            wait(lambda: all(map(lab.is_up, lab.running)) and alive(lab) == 2)
-            lab.move(days=1)
-            assert smtp.held.wait(PATIENCE)
-            postgres.restart(lab.store)
-            until.set()
-            ended = "SELECT count(*) FROM delivery WHERE state IN ('sent', 'unknown', 'retry')"
-            wait(lambda: lab.ask(ended) == [(SUBSCRIBERS,)])
-            # A hand-off that could not be recorded was not made; it is retried within an hour.
-            lab.move(hours=2)
-            wait(lambda: len(got(smtp)) == SUBSCRIBERS)
-            settled = "SELECT count(*) FROM delivery WHERE state IN ('sent', 'unknown')"
-            wait(lambda: lab.ask(settled) == [(SUBSCRIBERS,)])
-            lab.move(days=1)
-            lab.house.add("2.txt", paper(2))
-            wait(lambda: lab.has_read(3))
-            lab.move(days=1)
-            wait(lambda: sum(got(smtp).values()) >= 2 * SUBSCRIBERS)
-            assert set(lab.stop()) == {0}
+    count = "SELECT count(*) FROM delivery WHERE state IN"
+    with postgres.server() as server, on_own_server(server, tmp_path, smtp) as lab:
+        lab.start_all("worker", "worker", "serve", "serve")
+        wait(lambda: alive(lab) == 2)
+        lab.move(days=1)
+        assert smtp.held.wait(PATIENCE)
+        postgres.restart(lab.store)
+        until.set()
+        wait(lambda: lab.ask(f"{count} ('sent', 'unknown', 'retry')") == [(SUBSCRIBERS,)])
+        # A hand-off that could not be recorded was not made; it is retried within an hour.
+        lab.move(hours=2)
+        wait(lambda: len(got(smtp)) == SUBSCRIBERS)
+        wait(lambda: lab.ask(f"{count} ('sent', 'unknown')") == [(SUBSCRIBERS,)])
+        lab.move(days=1)
+        lab.house.add("2.txt", paper(2))
+        wait(lambda: lab.has_read(3))
+        lab.move(days=1)
+        wait(lambda: sum(got(smtp).values()) >= 2 * SUBSCRIBERS)
+        assert set(lab.stop()) == {0}
     assert got(smtp) == everybody(2)
 
 
 def test_a_database_that_is_down_for_a_while_is_two_lines_in_each_log(
     tmp_path: Path, smtp: ScriptedSmtp
 ):
-    with postgres.server() as server:
-        postgres.execute(server, "CREATE DATABASE down")
-        with readers(House(tmp_path), smtp, f"{server}/down", unknown="hold") as lab:
-            enrolled(lab)
-            for kind in ("worker", "serve"):
-                lab.start(kind)
-            wait(lambda: all(map(lab.is_up, lab.running)) and alive(lab) == 1)
-            with postgres.stopped(server):
-                wait(lambda: all("store unavailable" in lab.logged(k) for k in ("worker", "serve")))
-                threading.Event().wait(8 * TICK)
-            wait(lambda: all("available again" in lab.logged(k) for k in ("worker", "serve")))
-            lab.move(days=1)
-            wait(lambda: sum(got(smtp).values()) >= SUBSCRIBERS)
-            assert set(lab.stop()) == {0}
-    for kind in ("worker", "serve"):
+    kinds = ("worker", "serve")
+    with postgres.server() as server, on_own_server(server, tmp_path, smtp) as lab:
+        lab.start_all(*kinds)
+        wait(lambda: alive(lab) == 1)
+        with postgres.stopped(server):
+            wait(lambda: all("store unavailable" in lab.logged(kind) for kind in kinds))
+            threading.Event().wait(8 * TICK)
+        wait(lambda: all("available again" in lab.logged(kind) for kind in kinds))
+        lab.move(days=1)
+        wait(lambda: sum(got(smtp).values()) >= SUBSCRIBERS)
+        assert set(lab.stop()) == {0}
+    for kind in kinds:
         lines = [json.loads(line) for line in lab.logged(kind).splitlines()]
         loud = [line["event"] for line in lines if line["level"] != "info"]
         # A job that was under way when the server stopped is taken over, and that is logged.
@@ -363,27 +352,23 @@ def test_a_database_that_is_down_for_a_while_is_two_lines_in_each_log(
 
 
 def test_the_queue_is_made_once_however_many_begin(postgres_url: str):
-    stores = [open_store(postgres_url) for _ in range(4)]
     done: list[list[str]] = []
-    threads = [threading.Thread(target=lambda s=store: done.append(prepare(s))) for store in stores]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(PATIENCE)
+
+    def begin() -> None:
+        with closing(open_store(postgres_url)) as store:
+            done.append(prepare(store))
+
+    at_once(*[begin] * 4)
     assert sorted(done) == [[], [], [], ["schema"]]
-    for store in stores:
-        store.close()
 
 
 def test_a_queue_of_an_older_version_takes_the_steps_that_it_lacks(postgres_url: str):
     step = "03.04.00_50_post_add_retry_failed_job_procedure.sql"
-    store = open_store(postgres_url)
-    prepare(store)
-    with store.writing() as tx:
-        tx.exec_driver_sql("DELETE FROM procrastinate_applied WHERE name = %s", (step,))
-    assert prepare(store) == [step]
-    assert prepare(store) == []
-    store.close()
+    with closing(open_store(postgres_url)) as store:
+        prepare(store)
+        with store.writing() as tx:
+            tx.exec_driver_sql("DELETE FROM procrastinate_applied WHERE name = %s", (step,))
+        assert [prepare(store), prepare(store)] == [[step], []]
 
 
 def test_a_store_of_one_machine_has_no_workers(house: House):
