@@ -24,7 +24,7 @@ from monitor.sources.semanticscholar import SemanticScholar
 from tests.sources.scenario import FIXTURES, only, read
 
 BLANK = Paper("")
-COMPLETE = ("pubmed", "dblp", "bibtex", "ris", "feed")  # every field with a value is named
+COMPLETE = ("pubmed", "dblp", "bibtex", "ris", "feed", "jsonl")  # name every field
 EXPECTED = sorted(FIXTURES.glob("*/*.expected"))
 
 

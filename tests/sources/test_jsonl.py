@@ -191,42 +191,6 @@ def test_a_list_of_records_is_found_under_its_name(name: str) -> None:
 # ── fields ──────────────────────────────────────────────────────────────────────────
 
 
-def test_the_names_of_a_paper_are_read_as_they_are():
-    fields: dict[str, Any] = {
-        "title": "  A <i>title</i> &amp; more\n ",
-        "abstract": "An  abstract.\tIt goes on.",
-        "authors": ["Ada Byron", "Doe, Jane"],
-        "venue": "Journal",
-        "year": 2020,
-        "published": "2020-05-01",
-        "updated": "2020-06-01T10:00:00+02:00",
-        "announced": "2020-05-02",
-        "url": "https://example.org/1",
-        "pdf_url": "https://example.org/1.pdf",
-        "keys": {"doi": "10.1000/ABC", "arxiv": "2005.00001v3", "pmid": ["1", "2"]},
-        "categories": ["cs.CL", "cs.LG"],
-        "announce": "new",
-        "withdrawn": False,
-        "raw_id": "r1",
-        "type": "Journal Article",
-        "about": {"pmid": "7", "doi": ["10.1000/X", "10.1000/Y"]},
-    }
-    expected = fields | {
-        "title": "A title & more",
-        "abstract": "An abstract. It goes on.",
-        "authors": ("Ada Byron", "Jane Doe"),
-        "published": datetime(2020, 5, 1, tzinfo=UTC),
-        "updated": datetime(2020, 6, 1, 8, tzinfo=UTC),
-        "announced": datetime(2020, 5, 2, tzinfo=UTC),
-        "keys": {"doi": "10.1000/abc", "arxiv": "2005.00001", "pmid": ("1", "2")},
-        "categories": ("cs.CL", "cs.LG"),
-        "version": 3,
-        "type": "journal article",
-        "about": {"pmid": "7", "doi": ("10.1000/x", "10.1000/y")},
-    }
-    assert only(fields) == Paper(**expected)
-
-
 TWO = ("Ada Byron", "Carl Doe")
 PMIDS = {"pmid": ("7", "8"), "arxiv": "2005.00001"}
 
@@ -358,33 +322,6 @@ def test_fields_maps_names_and_paths_with_others_to_fall_back_on():
     assert paper.keys == {"doi": "10.1000/1"}
 
 
-@pytest.mark.parametrize(
-    ("table", "names"),
-    [
-        (  # Scopus
-            "Authors,Author full names,Author(s) ID,Title,Year,Source title,DOI\n"
-            '"Byron A.; Roe J.","Byron, Ada (57200000001); Roe, Jane (57200000002)",1,T,2024,S,'
-            "10.1000/x\n",
-            ("Ada Byron", "Jane Roe"),
-        ),
-        (  # Web of Science
-            "PT\tAU\tAF\tTI\tSO\tAB\tPY\tDI\n"
-            "J\tByron, A; Roe, J\tByron, Ada; Roe, Jane\tT\tS\tSand.\t2024\t10.1000/x\n",
-            ("Ada Byron", "Jane Roe"),
-        ),
-        (  # IEEE Xplore
-            '"Document Title",Authors,"Publication Title","Publication Year","DOI"\n'
-            '"T","A. Byron; J. Roe","S","2024","10.1000/x"\n',
-            ("A. Byron", "J. Roe"),
-        ),
-    ],
-)
-def test_tables_that_others_export_are_read(table: str, names: tuple[str, ...]):
-    [paper] = read(table.encode()).papers
-    assert (paper.title, paper.authors, paper.year, paper.venue) == ("T", names, 2024, "S")
-    assert paper.keys == {"doi": "10.1000/x"}
-
-
 def test_fields_names_the_column_of_a_table():
     [paper] = read(b"Name of work,Who\nA,Ada Byron\n", fields={"title": "Name of work"}).papers
     assert paper.title == "A"
@@ -401,44 +338,10 @@ def test_hostile_records_are_rejected_or_read_and_never_raise():
 
 # ── presets ─────────────────────────────────────────────────────────────────────────
 
-SNAPSHOT = {
-    "id": "2005.00001",
-    "submitter": "A. Byron",
-    "authors": "A. Byron, J. Doe\\'e (1) ((1) Somewhere)",
-    "title": "A title over\n  two lines",
-    "comments": "12 pages",
-    "journal-ref": "J. Results 1 (2021) 2",
-    "doi": "10.1000/A1 10.1000/A2",
-    "report-no": None,
-    "categories": "cs.CL cs.LG",
-    "license": None,
-    "abstract": "  We measure $x^2$.\nIt is\nlarge.\n",
-    "versions": [
-        {"version": "v2", "created": "Tue, 5 May 2020 10:00:00 GMT"},
-        {"version": "v1", "created": "Fri, 1 May 2020 10:00:00 GMT"},
-    ],
-    "update_date": "2020-05-06",
-    "authors_parsed": [["Byron", "A.", ""], ["Doée", "J. -P.", "Jr."]],
-}
 
-
-@pytest.mark.parametrize("options", [{"preset": "arxiv-snapshot"}, {}], ids=["named", "recognised"])
-def test_the_snapshot_of_arxiv(options: dict[str, str]):
-    assert only(SNAPSHOT, **options) == Paper(
-        title="A title over two lines",
-        abstract="We measure $x^2$. It is large.",
-        authors=("A. Byron", "J.-P. Doée Jr."),
-        venue="J. Results 1 (2021) 2",
-        published=datetime(2020, 5, 1, 10, tzinfo=UTC),
-        updated=datetime(2020, 5, 5, 10, tzinfo=UTC),
-        url="https://arxiv.org/abs/2005.00001",
-        keys={"arxiv": "2005.00001", "doi": ("10.1000/a1", "10.1000/a2")},
-        categories=("cs.CL", "cs.LG"),
-        version=2,
-        raw_id="2005.00001",
-    )
-    gone = SNAPSHOT | {"comments": "This paper has been withdrawn by the authors"}
-    assert only(gone, **options).withdrawn
+def test_a_preset_that_is_recognised_may_be_named():
+    content = (scenario.FIXTURES / "jsonl" / "snapshot.json").read_bytes()
+    assert read(content, preset="arxiv-snapshot") == read(content)
 
 
 def nested(name: str, depth: int, value: Any) -> Any:
