@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.app import open_app
-from monitor.config import load
 from tests.cli.conftest import Say
 from tests.house import AGENTS, House
 
@@ -15,8 +13,7 @@ def test_the_environment_says_which_and_the_option_says_it_louder(
 ):
     (lived.folder / "other" / "dumps").mkdir(parents=True)
     other = lived.write().rename(lived.folder / "other" / "other.yaml")
-    with open_app(load(other), lived.clock):
-        pass  # creates a store without papers
+    say("digest", "-c", str(other))  # creates a store without papers
     monkeypatch.setenv("PAPER_MONITOR_CONFIG", str(other))
     assert say("papers", "--json").json["papers"] == []
     assert len(say("papers", "--json", "-c", "monitor.yaml").json["papers"]) == 2
