@@ -177,17 +177,7 @@ def test_a_delivery_is_settled_once(
     assert say(*command).status == 2
 
 
-def test_what_read_says_of_a_paper(house: House, say: Say):
-    house.add("1.txt", AGENTS)
-    heard = say("read", "huggingface-page", "none.txt", "dumps/1.txt", "--json")
-    missing, document = heard.json["documents"]
-    assert heard.status == 1
-    assert missing["error"] == "cannot read none.txt: No such file or directory"
-    [paper] = document["papers"]
-    assert (document["file"], document["error"], document["rejected"]) == ("dumps/1.txt", None, [])
-    assert (paper["title"], paper["abstract"]) == AGENTS
-    assert (paper["authors"], paper["keys"], paper["withdrawn"]) == ([], {}, False)
-    assert (paper["venue"], paper["links"]) == ("", [])
+def test_the_links_of_a_paper_that_is_read_are_listed_by_kind():
     links = {"project": "https://p.example.org/", "code": "https://git.example.org/p"}
     assert read_paper(Paper("Planning", links=links))["links"] == [
         {"kind": "code", "url": "https://git.example.org/p"},
@@ -203,8 +193,7 @@ def test_a_script_that_has_no_utf_8_reads_the_same(house: House):
     assert said.json["papers"][0]["title"] == "Gödel Agents"
 
 
-def test_papers_and_explain_say_the_same_of_a_paper(house: House, say: Say):
-    Path("dumps").mkdir(exist_ok=True)
+def test_read_papers_and_explain_say_the_same_of_a_paper(house: House, say: Say):
     Path("dumps/one.bib").write_text(
         "@article{a, title={Plans}, author={Doe, Jane}, year=2014, journal={J}, abstract={We plan.}"
         ", doi={10.1000/7}, url={https://papers.example.org/7}}"
@@ -221,6 +210,14 @@ def test_papers_and_explain_say_the_same_of_a_paper(house: House, say: Say):
     }  # fmt: skip
     explained = say("explain", "1", "--json").json
     assert text == {name: explained[name] for name in TEXT.split()}
+    heard = say("read", "page", "none.bib", "dumps/one.bib", "--json")
+    missing, document = heard.json["documents"]
+    [paper] = document.pop("papers")
+    assert document == {"file": "dumps/one.bib", "error": None, "rejected": []}
+    assert (paper["links"], paper["withdrawn"]) == ([], False)
+    assert paper.items() >= {name: text[name] for name in text.keys() & paper.keys()}.items()
+    assert heard.status == 1
+    assert missing["error"] == "cannot read none.bib: No such file or directory"
 
 
 def test_a_failed_source_is_a_run_with_a_reason_and_a_problem(lived: House, say: Say):
