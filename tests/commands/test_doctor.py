@@ -84,12 +84,17 @@ def test_the_domain_that_mail_is_from_is_looked_at_where_the_dns_answers(
     assert sender_dns.is_somebodys(LAB) and not any(map(sender_dns.is_somebodys, unused))
 
 
-def test_a_disk_that_is_nearly_full_is_said(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    usage = namedtuple("usage", "total used free")
+def test_doctor_and_status_say_that_a_disk_is_nearly_full(
+    on_sqlite: None, house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert examined(house)["disk"].ok
-    monkeypatch.setattr("monitor.cli.doctor.disk_usage", lambda path: usage(9, 9, 1 << 20))
+    usage = namedtuple("usage", "total used free")
+    for module in ("monitor.cli.doctor", "monitor.commands.status"):
+        monkeypatch.setattr(f"{module}.disk_usage", lambda path: usage(9, 9, 1 << 20))
     check = examined(house)["disk"]
     assert not check.ok and "free at least 200" in check.message
+    [problem] = house.problems()
+    assert problem.startswith("the disk is nearly full: 1.0 MB free beside the store")
 
 
 def test_a_clock_behind_what_was_recorded_is_said(house: House) -> None:

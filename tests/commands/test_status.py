@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -91,15 +90,6 @@ def test_a_store_that_cannot_be_written_is_a_problem(due: House, monkeypatch: py
         monkeypatch.undo()
     problem = "the store cannot be written: monitor.db cannot grow: the disk is full"
     assert (result.ok, result.problems) == (False, (problem,))
-
-
-def test_a_disk_that_is_nearly_full_is_a_problem(
-    on_sqlite: None, due: House, monkeypatch: pytest.MonkeyPatch
-):
-    usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr("monitor.commands.status.disk_usage", lambda path: usage(9, 9, 1 << 20))
-    [problem] = due.problems()
-    assert problem.startswith("the disk is nearly full: 1.0 MB free beside the store")
 
 
 def test_why_says_when_a_digest_is_tried_again_in_the_zone_of_its_row(
