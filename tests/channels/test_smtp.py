@@ -25,8 +25,6 @@ from tests.servers.smtp import (
 )
 
 LONG = dict.fromkeys(("connect", "greeting", "mail", "rcpt", "data", "block", "final"), PATIENCE)
-# The settings of the server itself, and not of the connection to it.
-OF_OBJECT = ("idle", "quit_timeout")
 CONTENT = b"Subject: a digest\r\n\r\n.a line that begins with a dot\r\nthe end\r\n"
 
 
@@ -34,12 +32,11 @@ def timeouts(**seconds: float) -> Timeouts:
     return Timeouts(**{phase: timedelta(seconds=n) for phase, n in {**LONG, **seconds}.items()})
 
 
-def server(port: int, host: str = "localhost", **options: Any) -> SmtpServer:
-    own = {"quit_timeout": timedelta(seconds=1)}
-    own |= {name: options.pop(name) for name in OF_OBJECT if name in options}
-    where = {} if "lmtp" in options else {"host": host, "port": port}
+def server(port: int, *, idle: float = 60, goodbye: float = 1, **options: Any) -> SmtpServer:
+    where = {} if "lmtp" in options else {"host": "localhost", "port": port}
     values = {"tls": "none", "sender": "Papers <papers@example.org>", "timeouts": timeouts()}
-    return SmtpServer(SmtpSettings(**where, **{**values, **options}), **own)
+    settings = SmtpSettings(**where, **{**values, **options})
+    return SmtpServer(settings, idle=idle, quit_timeout=timedelta(seconds=goodbye))
 
 
 def letter(recipient: str = "ada@example.org", **changes: Any) -> Letter:
@@ -109,25 +106,24 @@ def test_K10_a_store_that_cannot_record_the_hand_off_stops_the_dot(smtp: Scripte
 
 
 @pytest.mark.parametrize(
-    "options, closed_after, connections",
-    [({}, None, 1), ({"per_connection": 2}, None, 3), ({"idle": 0}, None, 5), ({}, 3, 2)],
+    "options, closed_after, gone, connections",
+    [
+        ({}, None, [], 1),
+        ({"per_connection": 2}, None, [], 3),
+        ({"idle": 0}, None, [], 5),
+        ({}, 3, [], 2),
+        ({}, None, ["250 ok", Drop()], 2),
+    ],
 )
-def test_M12_a_connection_serves_several_letters_and_is_renewed(
-    smtp: ScriptedSmtp, options: dict[str, int], closed_after: int | None, connections: int
+def test_M12_a_connection_serves_several_letters_and_is_renewed_also_where_it_was_closed(
+    smtp: ScriptedSmtp, options: Any, closed_after: int | None, gone: Any, connections: int
 ) -> None:
     smtp.messages_per_connection = closed_after
+    smtp.script["mail"] += gone
     ours = server(smtp.port, **options)
     for number in range(5):
         assert ours.send(letter(f"{number}@example.org"), Commit()).state is DeliveryState.SENT
     assert (len(smtp.received), smtp.connections) == (5, connections)
-
-
-def test_M12_a_connection_that_was_closed_meanwhile_is_opened_again(smtp: ScriptedSmtp) -> None:
-    ours = server(smtp.port)
-    for _ in range(2):
-        assert ours.send(letter(), Commit()).state is DeliveryState.SENT
-        smtp.script["mail"].append(Drop())
-    assert (len(smtp.received), smtp.connections) == (2, 2)
 
 
 def test_STARTTLS_and_login_with_a_proper_server(authority: trustme.CA, ca_file: Path) -> None:
@@ -350,7 +346,7 @@ def test_M07_a_late_final_answer_is_waited_for_longer_than_the_other_ones(
 @pytest.mark.parametrize("goodbye", ["421 busy", Drop(), Patient(60, "221 late")])
 def test_M08_what_QUIT_answers_changes_nothing(smtp: ScriptedSmtp, goodbye: Any) -> None:
     smtp.always["quit"] = goodbye
-    ours = server(smtp.port, quit_timeout=timedelta(seconds=0.1), per_connection=1)
+    ours = server(smtp.port, goodbye=0.1, per_connection=1)
 
     def send_twice() -> list[DeliveryState]:
         states = [ours.send(letter(), Commit()).state for _ in range(2)]
