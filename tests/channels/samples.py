@@ -121,8 +121,6 @@ class PlainTemplates:
     ) -> list[str]:
         if notice:
             return [notice.subject, *notice.lines]
-        if digest is None:
-            return [f"{page.title} {page.href} {page.papers}" for page in values["pages"]]
         if name == "slack/contents.j2":
             topics = [f"*{group.topic}*: {group.papers}" for group in digest.groups]
             return [*topics, "{below} below, in a thread: {threaded}".format(**values)]

@@ -1,6 +1,7 @@
 """Pages in a folder: whole or not at all, and an index of what is there."""
 
 import os
+import re
 import resource
 import signal
 from pathlib import Path
@@ -11,13 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.channels.file import FileOptions, Pages, _file_name
+from monitor.digest.render import JinjaTemplates
 from monitor.errors import TemplateError
 from monitor.model import Delivery, DeliveryState, Digest, Outcome, Rendered
 from tests.channels.samples import NOTICE, Commit, PlainTemplates, delivery, digest, entry
 
 
-def pages(folder: Path, templates: Any = None) -> Pages:
-    return Pages("pages", FileOptions(path=folder), templates or PlainTemplates())
+def pages(folder: Path, templates: Any = None, mode: int | None = None) -> Pages:
+    return Pages("pages", FileOptions(path=folder, mode=mode), templates or JinjaTemplates())
 
 
 def planned(ours: Pages, issue: Digest | None = None, **changes: Any) -> Delivery:
@@ -35,12 +37,17 @@ def index(folder: Path) -> str:
     return (folder / "index.html").read_text("utf-8")
 
 
+def listed(folder: Path) -> list[str]:
+    line = r'<li><a href="(.*)">(.*)</a> <span class="soft">(.*)</span></li>'
+    return [", ".join(parts) for parts in re.findall(line, index(folder))]
+
+
 def test_a_digest_is_a_page_and_the_index_links_to_it(tmp_path: Path) -> None:
     outcome = send(pages(tmp_path))
     page = tmp_path / "ada" / "2026-11-21.html"
     assert outcome == Outcome(DeliveryState.SENT, reference=str(page))
     assert "Paper 2" in page.read_text("utf-8")
-    assert "ada, 2026-11-21 ada/2026-11-21.html 3" in index(tmp_path)
+    assert listed(tmp_path) == ["./ada/2026-11-21.html, ada, 2026-11-21, 3 papers"]
 
 
 def test_a_notice_is_a_page(tmp_path: Path) -> None:
@@ -53,8 +60,7 @@ def test_a_notice_is_a_page(tmp_path: Path) -> None:
 
 def modes(folder: Path, mode: int | None) -> list[str]:
     """Send a page and return the modes of the folder, the page's folder, the page and the index."""
-    ours = Pages("pages", FileOptions(path=folder / "pages", mode=mode), PlainTemplates())
-    assert send(ours).state is DeliveryState.SENT
+    assert send(pages(folder / "pages", mode=mode)).state is DeliveryState.SENT
     made = ("", "ada", "ada/2026-11-21.html", "index.html")
     return [f"{(folder / 'pages' / name).stat().st_mode & 0o777:o}" for name in made]
 
@@ -93,12 +99,15 @@ def test_as_many_papers_are_in_full_as_the_subscription_asks_for(tmp_path: Path)
 
 
 def test_the_index_lists_the_newest_first_and_names_what_people_wrote(tmp_path: Path) -> None:
-    send(pages(tmp_path), digest(1, subscription="lab", period="2026-11-20T09:30"))
-    send(pages(tmp_path), digest(2, subscription="Größe & <b> --> x", period="2026-11-21"))
-    text = index(tmp_path)
-    assert text.index("2026-11-21") < text.index("2026-11-20 09:30")
-    assert "lab/2026-11-20T09-30.html 1" in text
-    assert "Größe &amp; &lt;b&gt; --&gt; x, 2026-11-21" in text
+    for period in ("2026-11-20T09:30", "2026-11-21"):
+        send(pages(tmp_path), digest(1, subscription="lab", period=period))
+    send(pages(tmp_path), digest(2, subscription="Größe & <b> --> x", period="2026-11-19"))
+    other, *of_lab = listed(tmp_path)
+    assert other.endswith(", Größe &amp; &lt;b&gt; --&gt; x, 2026-11-19, 2 papers")
+    assert of_lab == [
+        "./lab/2026-11-21.html, lab, 2026-11-21, 1 paper",
+        "./lab/2026-11-20T09-30.html, lab, 2026-11-20 09:30, 1 paper",
+    ]
 
 
 def test_the_index_leaves_out_what_is_gone_and_what_is_not_ours(tmp_path: Path) -> None:
