@@ -12,6 +12,7 @@ from msgspec import structs
 from monitor.channels.slack.api import Answer, Bot, TooLongError, Webhook, read_refusal
 from monitor.channels.slack.blocks import text_of
 from monitor.channels.slack.channel import Slack
+from monitor.digest.render import JinjaTemplates
 from monitor.model import Delivery, DeliveryState, Digest, DigestSection, Outcome, Rendered
 from tests.channels.samples import AT, HOSTILE, Commit, PlainTemplates, delivery, digest, entry
 from tests.servers.slack import TOKEN, Fault, SlackServer
@@ -34,10 +35,10 @@ def planned(part: Rendered, parent: str = "", **changes: Any) -> Delivery:
     return delivery(part, parent=parent, **{**values, **changes})
 
 
-def send(channel: Slack, issue: Digest | None = None, padding: int = 0) -> list[Outcome]:
+def send(channel: Slack, issue: Digest | None = None, templates: Any = TEMPLATES) -> list[Outcome]:
     """Send all parts as the pipeline would: replies know the reference of the first."""
     outcomes: list[Outcome] = []
-    for part in channel.render(issue or digest(), PlainTemplates(padding)):
+    for part in channel.render(issue or digest(), templates):
         parent = outcomes[0].reference if outcomes else ""
         outcomes.append(channel.send(planned(part, parent), Commit()))
     return outcomes
@@ -65,7 +66,7 @@ def test_a_digest_is_a_message_with_a_text_for_notifications(slack: SlackServer)
 
 
 def test_L03_a_long_digest_goes_on_in_the_thread_and_loses_nothing(slack: SlackServer) -> None:
-    outcomes = send(bot(slack), digest(60, full=40), padding=900)
+    outcomes = send(bot(slack), digest(60, full=40), PlainTemplates(900))
     assert len(outcomes) > 3 and {o.state for o in outcomes} == {DeliveryState.SENT}
     first, *replies = slack.posts
     assert "thread_ts" not in first
@@ -95,7 +96,7 @@ def test_the_first_message_stands_alone_and_the_others_are_in_its_thread(
 
 
 def test_papers_that_do_not_fit_into_the_first_message_follow_in_full(slack: SlackServer) -> None:
-    send(bot(slack), digest(5, full=5), padding=2_600)
+    send(bot(slack), digest(5, full=5), PlainTemplates(2_600))
     first, *replies = slack.posts
     assert [n for n in range(5) if f"|Paper {n}>" in "".join(texts([first]))] == [0, 1, 2]
     assert "2 below" in "".join(texts([first]))
@@ -114,14 +115,16 @@ def test_L04_a_hostile_title_is_shown_and_nobody_is_pinged(slack: SlackServer) -
     issue = replace(
         issue, subscription="<!here>", groups=(replace(issue.groups[0], topic="<@U1>"),)
     )
-    assert {o.state for o in send(bot(slack), issue)} == {DeliveryState.SENT}
-    assert "&lt;!channel&gt; &amp; &lt;@U1|x&gt;" in shown(slack)
+    for templates in (TEMPLATES, JinjaTemplates()):
+        outcomes = send(bot(slack), issue, templates)
+        assert {outcome.state for outcome in outcomes} == {DeliveryState.SENT}
+    assert shown(slack).count("&lt;!channel&gt; &amp; &lt;@U1") == 2
     assert slack.pings == []
 
 
 def test_a_webhook_gets_separate_messages_and_its_URL_is_no_name(slack: SlackServer) -> None:
     ours = hook(slack)
-    outcomes = send(ours, digest(60, full=40), padding=900)
+    outcomes = send(ours, digest(60, full=40), PlainTemplates(900))
     assert {o.state for o in outcomes} == {DeliveryState.SENT}
     assert len(slack.posts) == len(outcomes) > 3
     assert not any("thread_ts" in post for post in slack.posts)
@@ -151,11 +154,13 @@ def test_L01_429_is_a_retry_for_the_queue(
 
 def test_L03_a_message_that_slack_finds_too_long_is_split_and_sent(slack: SlackServer) -> None:
     slack.most_characters = 1_500
-    assert send(hook(slack), digest(12, full=12), padding=400)[0].state is DeliveryState.SENT
+    assert (
+        send(hook(slack), digest(12, full=12), PlainTemplates(400))[0].state is DeliveryState.SENT
+    )
     assert [n for n in range(12) if shown(slack).count(f"|Paper {n}>") != 1] == []
     slack.posts.clear()
     issue = digest(12, full=12)
-    outcome, other = send(bot(slack), issue, padding=400)
+    outcome, other = send(bot(slack), issue, PlainTemplates(400))
     assert outcome.state is other.state is DeliveryState.SENT
     first, *rest = slack.posts
     assert outcome.reference == f"C0PAPERS1:{first['ts']}"
