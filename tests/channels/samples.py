@@ -97,7 +97,7 @@ class PlainTemplates:
     def render(self, name: str, **values: Any) -> str:
         if "entry" in values:
             return self._paper(name, values["entry"].paper)
-        lines = self._lines(name, **values)
+        lines = self._lines(name, values)
         if ".html" in name:
             return "<!doctype html>\n" + "\n".join(f"<p>{html.escape(line)}</p>" for line in lines)
         text = "\n".join(lines)
@@ -111,23 +111,17 @@ class PlainTemplates:
             return f"• {text}"
         return f"{text}\n{escape_mrkdwn(paper.abstract)}{'x' * self.padding}"
 
-    def _lines(
-        self,
-        name: str,
-        digest: Digest | None = None,
-        full: int = 0,
-        notice: Notice | None = None,
-        **values: Any,
-    ) -> list[str]:
-        if notice:
+    def _lines(self, name: str, values: dict[str, Any]) -> list[str]:
+        if notice := values.get("notice"):
             return [notice.subject, *notice.lines]
+        digest = values["digest"]
         if name == "slack/contents.j2":
             topics = [f"*{group.topic}*: {group.papers}" for group in digest.groups]
             return [*topics, "{below} below, in a thread: {threaded}".format(**values)]
         if name.startswith("slack/"):
             return ["412 papers read from daily."]
         entries = [e for group in digest.groups for e in group.entries]
-        best = {e.paper_id for e in sorted(entries, key=lambda e: -e.score)[:full]}
+        best = {e.paper_id for e in sorted(entries, key=lambda e: -e.score)[: values["full"]]}
         shown = [e.paper.title + "x" * self.padding * (e.paper_id in best) for e in entries]
         return [*shown, *digest.notes, "412 papers read."]
 

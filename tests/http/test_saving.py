@@ -132,9 +132,7 @@ def test_F04_a_file_that_is_taken_up_again_has_no_more_time(
 
     web.decides("/", late)
     site = Site(web, HttpClient(version="1", gate_dir=tmp_path, monotonic=time))
-    with (tmp_path / "saved").open("w+b") as file:
-        answer = site.save(file, max_bytes=9999)
-    assert not answer.complete and len(web.requests) == 2
+    assert not saved(site, tmp_path)[1].complete and len(web.requests) == 2
 
 
 def test_a_disk_that_cannot_hold_an_answer_is_named(site: Site, tmp_path: Path) -> None:
