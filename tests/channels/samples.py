@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from monitor.digest.wording import escape_mrkdwn
 from monitor.model import (
     ChangeKind,
     Delivery,
@@ -86,44 +84,6 @@ def delivery(rendered: Rendered, **changes: Any) -> Delivery:
         "rendered": rendered,
     }
     return Delivery(**{**values, **changes})
-
-
-class PlainTemplates:
-    """Templates as small as they can be; `padding` makes each paper in full that much longer."""
-
-    def __init__(self, padding: int = 0) -> None:
-        self.padding = padding
-
-    def render(self, name: str, **values: Any) -> str:
-        if "entry" in values:
-            return self._paper(name, values["entry"].paper)
-        lines = self._lines(name, values)
-        if ".html" in name:
-            return "<!doctype html>\n" + "\n".join(f"<p>{html.escape(line)}</p>" for line in lines)
-        text = "\n".join(lines)
-        return escape_mrkdwn(text) if name.startswith("slack/") else f"{text}\n"
-
-    def _paper(self, name: str, paper: Paper) -> str:
-        if name.startswith("mail/"):
-            return f"- {paper.title}\n"
-        text = f"<{paper.url}|{escape_mrkdwn(paper.title)}>"
-        if name == "slack/title_line.j2":
-            return f"• {text}"
-        return f"{text}\n{escape_mrkdwn(paper.abstract)}{'x' * self.padding}"
-
-    def _lines(self, name: str, values: dict[str, Any]) -> list[str]:
-        if notice := values.get("notice"):
-            return [notice.subject, *notice.lines]
-        digest = values["digest"]
-        if name == "slack/contents.j2":
-            topics = [f"*{group.topic}*: {group.papers}" for group in digest.groups]
-            return [*topics, "{below} below, in a thread: {threaded}".format(**values)]
-        if name.startswith("slack/"):
-            return ["412 papers read from daily."]
-        entries = [e for group in digest.groups for e in group.entries]
-        best = {e.paper_id for e in sorted(entries, key=lambda e: -e.score)[: values["full"]]}
-        shown = [e.paper.title + "x" * self.padding * (e.paper_id in best) for e in entries]
-        return [*shown, *digest.notes, "412 papers read."]
 
 
 class Commit:

@@ -13,11 +13,33 @@ from monitor.channels.slack.api import Answer, Bot, TooLongError, Webhook, read_
 from monitor.channels.slack.blocks import text_of
 from monitor.channels.slack.channel import Slack
 from monitor.digest.render import JinjaTemplates
+from monitor.digest.wording import escape_mrkdwn
 from monitor.model import Delivery, DeliveryState, Digest, DigestSection, Outcome, Rendered
-from tests.channels.samples import AT, HOSTILE, Commit, PlainTemplates, delivery, digest, entry
+from tests.channels.samples import AT, HOSTILE, Commit, delivery, digest, entry
 from tests.servers.slack import TOKEN, Fault, SlackServer
 from tests.servers.smtp import closed_port
 from tests.servers.web import misbehaving_server
+
+
+class PlainTemplates:
+    """Templates as small as they can be; `padding` makes each paper in full that much longer."""
+
+    def __init__(self, padding: int = 0) -> None:
+        self.padding = padding
+
+    def render(self, name: str, **values: Any) -> str:
+        if "entry" in values:
+            paper = values["entry"].paper
+            text = f"<{paper.url}|{escape_mrkdwn(paper.title)}>"
+            if name == "slack/title_line.j2":
+                return f"• {text}"
+            return f"{text}\n{escape_mrkdwn(paper.abstract)}{'x' * self.padding}"
+        if name == "slack/contents.j2":
+            topics = [f"*{group.topic}*: {group.papers}\n" for group in values["digest"].groups]
+            text = "{below} below, in a thread: {threaded}".format(**values)
+            return escape_mrkdwn("".join([*topics, text]))
+        return "412 papers read from daily."
+
 
 TEMPLATES = PlainTemplates()
 
