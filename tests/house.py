@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 
 import yaml
 
-from monitor.app import App, open_app
+from monitor.app import App, load_settings, open_app
 from monitor.commands.status import status
-from monitor.config import load
 from monitor.model import DeliveryState, Digest, Run, StoredPaper
+from monitor.pipeline.runtime import ActiveConfig
 from monitor.store.digests import deliveries, digests
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import papers, search
@@ -46,6 +46,8 @@ FOLDING = (
     "Folding remains a challenge for molecular dynamics. We present a sampler that respects the "
     "symmetries of a chain. It reaches equilibrium in a tenth of the time.",
 )
+# Further news for the topic of the first.
+APART = (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent.")
 
 
 def dump(*papers: tuple[str, str]) -> str:
@@ -103,8 +105,9 @@ class House:
         lab["email"] = list(addresses) or ["ada@example.org"]
 
     @contextmanager
-    def opened(self) -> Iterator[App]:
-        with open_app(load(self.write()), self.clock) as app:
+    def opened(self, active: ActiveConfig | None = None) -> Iterator[App]:
+        """Open it as commands do; `active` is what its last configuration put in force."""
+        with open_app(load_settings(self.write()), self.clock, active) as app:
             yield app
 
     def problems(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from monitor.pipeline.cleanup import upkeep
 from monitor.pipeline.compose import rehearse
 from monitor.store.digests import deliveries, digests
 from monitor.store.sources import runs
-from tests.house import AGENTS, BANDITS, FOLDING, House, newest_digest
+from tests.house import AGENTS, APART, BANDITS, FOLDING, House, newest_digest
 from tests.servers.smtp import ScriptedSmtp
 
 
@@ -217,7 +217,7 @@ def test_an_alert_that_cannot_go_out_is_composed_once_and_grows_only_by_news(
     house.add("a.txt", AGENTS)
     assert [house.run() for _ in range(3)] == [{"lab": 1}] * 3
     assert house.read(digests.count, "lab") == 1
-    house.add("b.txt", (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent."))
+    house.add("b.txt", APART)
     smtp.always.clear()
     assert house.run() == {"lab": 2}
     assert house.run() == {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,10 +19,8 @@ from monitor.pipeline.ingest import is_due
 from monitor.store.digests import deliveries, freeze_digest
 from monitor.store.engine.database import Database
 from monitor.store.sources import runs
-from tests.house import AGENTS, BANDITS, FOLDING, House
+from tests.house import AGENTS, APART, FOLDING, House
 from tests.servers.smtp import ScriptedSmtp
-
-SECOND = (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent.")
 
 
 @pytest.fixture
@@ -53,8 +50,7 @@ def pages(house: House) -> list[str]:
 
 
 def mails(smtp: ScriptedSmtp, to: str = "ada@example.org") -> list[str]:
-    found = [mail.content.decode() for mail in smtp.received if mail.recipient == to]
-    return [re.findall(r"^Subject: (.+)\r$", text, re.MULTILINE)[0] for text in found]
+    return [mail.message["Subject"] for mail in smtp.received if mail.recipient == to]
 
 
 def states(house: House) -> dict[str, DeliveryState]:
@@ -113,7 +109,7 @@ def test_a_recipient_who_left_meanwhile_gets_nothing(both: House, smtp: Scripted
         both.run()
     both.settings["subscriptions"]["lab"]["email"] = ["ada@example.org"]
     retry(both)
-    assert mails(smtp) == ["=?utf-8?q?1_paper=3A_agents_1_=C2=B7_21_Nov?="]
+    assert mails(smtp) == ["1 paper: agents 1 · 21 Nov"]
     assert mails(smtp, "bob@example.org") == []
 
 
@@ -130,7 +126,7 @@ def test_a_template_that_fails_on_a_digest_is_a_problem_until_it_works(house: Ho
     assert "template for pages could not be used since" in problem
     assert "digest.html.j2:1" in problem
     (own / "digest.html.j2").write_text("{{ digest.papers }}")
-    house.add("2.txt", SECOND)
+    house.add("2.txt", APART)
     house.next_morning()
     assert house.problems() == ()
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import email
-import email.policy
 from datetime import timedelta
 from pathlib import Path
 
@@ -47,7 +45,7 @@ def test_an_open_delivery_is_sent_as_it_was_written(older: House, smtp: Scripted
     with older.opened() as app:
         app.once.deliver()
     [mail] = smtp.received
-    sent = email.message_from_bytes(mail.content, policy=email.policy.default)
+    sent = mail.message
     assert sent["Message-ID"] == written("delivery", older_store.OPEN)["email"]["message_id"]
     body = written("rendered", older_store.OPEN)["email"]["body"]
     assert sent["Subject"] == body["subject"]

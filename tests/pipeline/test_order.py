@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import email
 import random
 import re
 from datetime import timedelta
-from email.policy import default
 from pathlib import Path
 
 import pytest
@@ -102,8 +100,8 @@ def test_the_reason_is_a_line_of_its_own_in_the_text_of_a_mail(lab: House, smtp:
     answer(lab, ROBOTS[1][0], WANTED)
     lab.add("2.txt", *NEXT)
     lab.next_morning()
-    [mail] = [email.message_from_bytes(one.content, policy=default) for one in smtp.received]
-    lines = mail.get_body(("plain",)).get_content().splitlines()
+    [mail] = smtp.received
+    lines = mail.message.get_body(("plain",)).get_content().splitlines()
     reasons = [at for at, line in enumerate(lines) if line.startswith("  like “")]
     assert len(reasons) == 2
     for at in reasons:

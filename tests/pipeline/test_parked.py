@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 import sqlalchemy as sa
 
 from monitor import config
-from monitor.app import App, load_settings, open_app
+from monitor.app import load_settings
 from monitor.commands.ratings import RaterScope, rate
-from monitor.commands.status import status
 from monitor.errors import ConfigError
 from monitor.service.scheduler import Service
 from monitor.store.engine import schema
-from tests.house import AGENTS, BANDITS, FOLDING, House, newest_digest
+from tests.house import AGENTS, BANDITS, FOLDING, House
 from tests.patience import PATIENCE
 
 OLD = "agent ANDNOT robot"
@@ -42,42 +39,25 @@ def activate_topics(house: House, query: str) -> None:
     engine.dispose()
 
 
-@contextmanager
-def started(house: House) -> Iterator[App]:
-    with open_app(load_settings(house.write()), house.clock) as app:
-        yield app
-
-
 def active(house: House) -> dict[str, str]:
-    with started(house) as app, app.runtime.database.reading() as tx:
+    with house.opened() as app, app.runtime.database.reading() as tx:
         return dict(tx.execute(sa.select(schema.topic.c.name, schema.topic.c.query)).all())
 
 
 def test_it_is_parked_and_the_others_run(upgraded: House) -> None:
     upgraded.add("2.txt", BANDITS)
-    upgraded.clock.move(days=1)
-    with started(upgraded) as app:
-        app.once.ingest()
-        [sent] = app.once.digest()
-        result = status(app.runtime)
-        with app.runtime.database.reading() as tx:
-            digest = newest_digest(tx, sent.subscription)
-    # What it had matched before the upgrade is not lost.
-    assert sent.papers == 2
-    assert digest and "The topic “old” is parked" in digest.notes[0]
-    assert [one for one in result.problems if one.startswith("topic old is parked: ANDNOT is not")]
+    assert upgraded.next_morning() == {"lab": 2}, "what it had matched before is not lost"
+    assert "The topic “old” is parked" in upgraded.digest().notes[0]
+    [problem] = [one for one in upgraded.problems() if one.startswith("topic old is parked")]
+    assert "ANDNOT is not" in problem
     assert active(upgraded) == {"old": OLD, "new": "bandit"}
 
 
 def test_answers_to_its_papers_still_order_what_is_left_of_it(upgraded: House) -> None:
-    upgraded.clock.move(days=1)
-    with started(upgraded) as app:
+    with upgraded.opened() as app:
         rate(app.runtime, AGENTS[0], "up", RaterScope("lab", "old"))
-        [sent] = app.once.digest()
-        with app.runtime.database.reading() as tx:
-            digest = newest_digest(tx)
-    assert sent.papers == 1
-    assert digest and digest.notes[1] == "Ordered by 1 paper you marked."
+    assert upgraded.next_morning() == {"lab": 1}
+    assert upgraded.digest().notes[1] == "Ordered by 1 paper you marked."
 
 
 def test_commands_start_and_check_reports_the_fault(upgraded: House) -> None:
@@ -132,21 +112,14 @@ def test_a_topic_of_lists_is_parked_too(upgraded: House) -> None:
 def test_it_stays_parked_when_something_else_of_it_changes(upgraded: House) -> None:
     """Were it put in force anew, what it had matched would be matched again, with nothing."""
     upgraded.settings["synonyms"] = {"agent": "actor"}
-    upgraded.clock.move(days=1)
-    with started(upgraded) as app:
-        [sent] = app.once.digest()
-    assert sent.papers == 1
+    assert upgraded.next_morning() == {"lab": 1}
 
 
 def test_once_it_is_corrected_it_finds_papers_again(upgraded: House) -> None:
-    with started(upgraded) as app:
-        app.once.ingest()
+    upgraded.ingest()
     upgraded.settings["topics"]["old"]["query"] = "agent NOT robot"
-    upgraded.clock.move(days=1)
-    with started(upgraded) as app:
-        [sent] = app.once.digest()
-        assert not status(app.runtime).problems
-    assert sent.papers == 1
+    assert upgraded.next_morning() == {"lab": 1}
+    assert upgraded.problems() == ()
 
 
 def test_the_service_starts_and_a_reload_keeps_it_parked(upgraded: House) -> None:

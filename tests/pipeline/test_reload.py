@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
 
 import pytest
 import sqlalchemy as sa
 
-from monitor import config
-from monitor.app import App, open_app
+from monitor.app import App
 from monitor.model import Topic
 from monitor.pipeline.ingest import ingest
 from monitor.pipeline.match import match, sync_subscriptions
@@ -25,13 +23,6 @@ from tests.house import AGENTS, BANDITS, FOLDING, House
 TOPICS = {f"t{n}": {"query": f"agents OR w{n}", "threshold": 1} for n in range(200)}
 
 
-@contextmanager
-def opened(house: House, active: ActiveConfig) -> Iterator[App]:
-    """The next configuration of one service."""
-    with open_app(config.load(house.write()), house.clock, active) as app:
-        yield app
-
-
 def test_a_topic_that_newer_rules_read_more_widely_does_not_look_back(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -41,11 +32,11 @@ def test_a_topic_that_newer_rules_read_more_widely_does_not_look_back(
         before.setattr(plurals, "american", lambda word: word)
         plurals.form_of.cache_clear()
         house.add("1.txt", old)
-        with opened(house, ActiveConfig()) as app:
+        with house.opened() as app:
             app.once.ingest()
             assert match(app.runtime) == 0
     plurals.form_of.cache_clear()
-    with opened(house, ActiveConfig()) as app:
+    with house.opened() as app:
         assert match(app.runtime) == 0
         house.add("2.txt", new)
         app.once.ingest()
@@ -56,7 +47,7 @@ def test_a_changed_topic_alone_meets_what_is_stored(house: House) -> None:
     house.add("1.txt", AGENTS, BANDITS, FOLDING)
     house.settings["topics"] = dict(TOPICS)
     active = ActiveConfig()
-    with opened(house, active) as app:
+    with house.opened(active) as app:
         app.once.ingest()
         assert match(app.runtime) == len(TOPICS)
         before = _standing(app)
@@ -64,7 +55,7 @@ def test_a_changed_topic_alone_meets_what_is_stored(house: House) -> None:
         known = {name: index.query(name) for name in TOPICS}
     house.clock.move(minutes=5)
     house.settings["topics"]["t7"] = {"query": "bandits OR folding", "threshold": 1}
-    with opened(house, active) as app:
+    with house.opened(active) as app:
         assert match(app.runtime) == 2
         after = _standing(app)
         index = active.index(app.runtime.topics)
@@ -87,7 +78,7 @@ def _standing(app: App) -> dict[str, list[object]]:
 def test_topics_that_another_process_put_in_force_are_noticed(house: House) -> None:
     house.add("1.txt", AGENTS, BANDITS)
     active = ActiveConfig()
-    with opened(house, active) as app:
+    with house.opened(active) as app:
         app.once.ingest()
         match(app.runtime)
         with app.runtime.database.writing() as tx:
@@ -101,7 +92,7 @@ def test_topics_that_another_process_put_in_force_are_noticed(house: House) -> N
 
 def test_subscriptions_that_another_process_put_in_force_are_noticed(house: House) -> None:
     active = ActiveConfig()
-    with opened(house, active) as app:
+    with house.opened(active) as app:
         sync_subscriptions(app.runtime)
         house.settings["subscriptions"]["lab"]["schedule"] = "monthly 1 08:00"
         house.settings["subscriptions"]["ada"] = {"topics": ["agents"], "channels": ["pages"]}

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import email
-import email.policy
 from datetime import UTC, datetime, timedelta
-from email.message import EmailMessage
 from email.utils import format_datetime
 
 import pytest
@@ -50,23 +47,15 @@ def batch(web: MisbehavingServer, day: datetime, *numbers: int) -> None:
     web.answers("/", body=body.encode(), headers=RSS)
 
 
-def mails(smtp: ScriptedSmtp, recipient: str) -> list[EmailMessage]:
-    return [
-        email.message_from_bytes(mail.content, policy=email.policy.default)
-        for mail in smtp.received
-        if mail.recipient == recipient
-    ]
-
-
 def notices(smtp: ScriptedSmtp) -> list[str]:
-    result = mails(smtp, "ops@example.org")
-    return [message["Subject"].partition(" (")[0] for message in result]
+    mails = [mail.message for mail in smtp.received if mail.recipient == "ops@example.org"]
+    return [mail["Subject"].partition(" (")[0] for mail in mails]
 
 
 def texts(smtp: ScriptedSmtp) -> list[str]:
     """The digests of `lab`, as plain text on one line."""
-    result = mails(smtp, "ada@example.org")
-    return [" ".join(m.get_body(("plain",)).get_content().split()) for m in result]
+    mails = [mail.message for mail in smtp.received if mail.recipient == "ada@example.org"]
+    return [" ".join(mail.get_body(("plain",)).get_content().split()) for mail in mails]
 
 
 def troubles(house: House) -> tuple[SourceWarning, ...]:

@@ -16,11 +16,9 @@ from monitor.pipeline.deliver import deliver, deliver_group
 from monitor.pipeline.settle_deliveries import resolve
 from monitor.store.digests import deliveries, incidents
 from monitor.store.digests import incidents as stored_incidents
-from tests.house import AGENTS, BANDITS, House
+from tests.house import AGENTS, APART, House
 from tests.patience import PATIENCE, wait
 from tests.servers.smtp import Drop, Hold, Kept, ScriptedSmtp
-
-APART = (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent.")
 
 
 def ids(smtp: ScriptedSmtp) -> Counter[str]:

@@ -49,31 +49,20 @@ def state(house: House, name: str = "journal") -> SourceState:
 
 # ── Retry-After ─────────────────────────────────────────────────────────────────────
 
-IN_TWO_HOURS = SATURDAY + timedelta(hours=2)
-
 
 @pytest.mark.parametrize("status", [429, 503])
-@pytest.mark.parametrize(
-    ("result", "minutes"),
-    [
-        ("7200", 120),
-        (format_datetime(IN_TWO_HOURS, usegmt=True), 120),
-        ("0", 1),
-        ("999999999999999999", 24 * 60),
-    ],
-)
 def test_F5_a_server_that_names_a_time_is_not_asked_before_it(
-    fed: House, web: MisbehavingServer, status: int, result: str, minutes: int
+    fed: House, web: MisbehavingServer, status: int
 ) -> None:
-    web.answers("/feed", status=status, headers={"Retry-After": result, "Date": DATE})
+    later = format_datetime(SATURDAY + timedelta(hours=2), usegmt=True)
+    web.answers("/feed", status=status, headers={"Retry-After": later, "Date": DATE})
     assert one(fed)[0] == "failed"
     web.answers("/feed", body=feed(item(1)), headers=RSS)
-    fed.clock.move(seconds=60 * minutes - 1)
+    fed.clock.move(hours=2, seconds=-1)
     [run] = fed.ingest()  # opened anew: as another process, or after a restart
-    until = SATURDAY + timedelta(minutes=minutes)
     assert run.outcome == "unchanged" and len(web.requests) == 1
     assert f"answered {status}" in run.error
-    assert f"not be asked again before {until:%Y-%m-%d %H:%M} UTC" in run.error
+    assert "not be asked again before 2026-11-21 08:00 UTC" in run.error
     assert len(recorded(fed)) == 1
     assert "source journal has been failing since 2026-11-21 06:00 UTC" in str(fed.problems())
     fed.clock.move(seconds=1)
@@ -81,13 +70,10 @@ def test_F5_a_server_that_names_a_time_is_not_asked_before_it(
     assert len(web.requests) == 2
 
 
-@pytest.mark.parametrize("result", [{}, {"Retry-After": "soon"}, {"Retry-After": "1.5"}])
-def test_F5_429_without_a_time_is_a_minute_and_503_none(
-    fed: House, web: MisbehavingServer, result: dict[str, str]
-) -> None:
-    web.answers("/feed", status=503, headers=result)
+def test_F5_429_without_a_time_is_a_minute_and_503_none(fed: House, web: MisbehavingServer) -> None:
+    web.answers("/feed", status=503)
     assert one(fed)[0] == one(fed)[0] == "failed"
-    web.answers("/feed", status=429, headers=result)
+    web.answers("/feed", status=429)
     assert one(fed)[0] == "failed"
     assert one(fed)[0] == "unchanged" and len(web.requests) == 3
     fed.clock.move(minutes=1)
