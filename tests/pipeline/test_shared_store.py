@@ -13,7 +13,6 @@ import sqlalchemy as sa
 from structlog.testing import capture_logs
 
 from monitor.commands.heartbeat import SERVICE, sign_of_life
-from monitor.commands.status import status
 from monitor.model.topics import WANTED, Judgement
 from monitor.pipeline import shared_store
 from monitor.pipeline.shared_store import find_rivals
@@ -43,8 +42,7 @@ def houses(tmp_path: Path, url: str) -> tuple[House, House]:
 
 
 def problems(house: House) -> list[str]:
-    with house.opened() as app:
-        return [one for one in status(app.runtime).problems if "configurations" in one]
+    return [one for one in house.problems() if "configurations" in one]
 
 
 def set_back(house: House, **by: float) -> None:
@@ -76,14 +74,12 @@ def test_configurations_that_take_turns_are_a_problem_until_one_stops(
     ada.run()
     assert problems(ada) == []
     with ada.opened() as app, app.runtime.database.reading() as tx:
-        topics = set(tx.scalars(sa.select(schema.topic.c.name)))
-        removed = schema.subscription.c.removed_at
-        gone = set(tx.scalars(sa.select(schema.subscription.c.name).where(removed.is_not(None))))
-    assert topics == {"of-ada"}
+        assert set(tx.scalars(sa.select(schema.topic.c.name))) == {"of-ada"}
     ada.run()  # what was kept for bob is removed now
+    row = schema.subscription.c
     with ada.opened() as app, app.runtime.database.reading() as tx:
-        gone = set(tx.scalars(sa.select(schema.subscription.c.name).where(removed.is_not(None))))
-    assert gone == {"bob"}
+        gone = tx.scalars(sa.select(row.name).where(row.removed_at.is_not(None)))
+        assert set(gone) == {"bob"}
 
 
 def test_configurations_that_put_the_same_in_force_are_no_problem(

@@ -140,9 +140,8 @@ def test_a_gap_is_said_in_the_next_digest_and_in_status_for_a_week(
     assert notices(smtp) == ["source arxiv has a gap"]
     said = ["Some papers of arxiv from before Thursday may be missing." in t for t in texts(smtp)]
     assert said == [True, False]
-    with arxiv.opened() as app:
-        [problem] = status(app.runtime).problems
-        assert problem.startswith("source arxiv has had a gap since 2026-11-19 13:00 UTC: nothing")
+    [problem] = arxiv.problems()
+    assert problem.startswith("source arxiv has had a gap since 2026-11-19 13:00 UTC: nothing")
     arxiv.clock.at += GAP_STANDS
     batch(web, arxiv.clock.at, 3, 4)  # 3 is known: nothing came and went in between
     arxiv.run()

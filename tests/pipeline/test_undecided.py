@@ -13,7 +13,6 @@ import sqlalchemy as sa
 from structlog.testing import capture_logs
 
 from monitor.commands.history import source_history
-from monitor.commands.status import status
 from monitor.config.settings import RetentionSettings
 from monitor.diff import Verdict, same_work
 from monitor.identity import keys, resolve
@@ -165,20 +164,13 @@ def test_a_retried_record_is_news_and_no_reading_of_its_source(
     assert poisoned.next_morning() == {"lab": 1}
 
 
-def test_status_and_the_page_of_the_source_show_what_is_undecided(
+def test_the_page_of_the_source_shows_what_is_undecided(
     poisoned: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     poison(monkeypatch, keys, "fingerprint")
     poisoned.add("a.txt", AGENTS, BROKEN)
     poisoned.ingest()
     with poisoned.opened() as app:
-        report = status(app.runtime)
-        assert not report.ok and [one.undecided for one in report.sources] == [1]
-        [problem] = report.problems
-        assert problem == (
-            "source page has had 1 record that could not be decided since 2026-11-21 06:00 UTC; "
-            "`paper-monitor papers undecided` lists them"
-        )
         history = source_history(app.runtime, "page")
     assert [one.document for one in history.undecided] == ["a.txt"]
     assert history.faulty[0].rejected == 1
