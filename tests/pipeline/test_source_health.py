@@ -54,8 +54,7 @@ def notices(smtp: ScriptedSmtp) -> list[str]:
 
 def texts(smtp: ScriptedSmtp) -> list[str]:
     """The digests of `lab`, as plain text on one line."""
-    mails = [mail.message for mail in smtp.received if mail.recipient == "ada@example.org"]
-    return [" ".join(mail.get_body(("plain",)).get_content().split()) for mail in mails]
+    return [mail.text for mail in smtp.received if mail.recipient == "ada@example.org"]
 
 
 def troubles(house: House) -> tuple[SourceWarning, ...]:

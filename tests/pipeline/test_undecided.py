@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -56,8 +57,9 @@ STEPS = {
 }
 
 
-def poison(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> None:
-    """Have a function raise for each call in whose arguments the poisonous title is."""
+@contextmanager
+def poison(module: Any, name: str) -> Iterator[None]:
+    """Let a function raise for each call in whose arguments the poisonous title is."""
     function = getattr(module, name)
 
     def raising(*arguments: Any, **named: Any) -> Any:
@@ -65,7 +67,9 @@ def poison(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> None:
             raise PoisonError("not\0 thought \ud800 of")
         return function(*arguments, **named)
 
-    monkeypatch.setattr(module, name, raising)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, name, raising)
+        yield
 
 
 def raising_for_two(a: Paper, b: Paper) -> Verdict:
@@ -109,11 +113,10 @@ def upgrade(house: House) -> None:
 
 @pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
 def test_X10_a_record_that_raises_is_kept_and_the_others_are_stored(
-    poisoned: House, monkeypatch: pytest.MonkeyPatch, logs: list[Any], step: tuple[Any, str]
+    poisoned: House, logs: list[Any], step: tuple[Any, str]
 ) -> None:
     poisoned.add("a.txt", AGENTS, BROKEN, BANDITS, FOLDING)
-    with monkeypatch.context() as raising:
-        poison(raising, *step)
+    with poison(*step):
         [run] = poisoned.ingest()
     assert results([run]) == [("ok", 4, 3, 0, 1)]
     assert "PoisonError: not thought" in run.set_aside[0].why
@@ -131,10 +134,10 @@ def test_X10_a_record_that_raises_is_kept_and_the_others_are_stored(
     assert stored.paper.abstract == BROKEN[1]
 
 
+@poison(keys, "fingerprint")
 def test_without_an_upgrade_a_record_is_not_tried_again_and_with_one_only_once(
-    poisoned: House, monkeypatch: pytest.MonkeyPatch
+    poisoned: House,
 ) -> None:
-    poison(monkeypatch, keys, "fingerprint")
     poisoned.add("a.txt", AGENTS, BROKEN)
     poisoned.ingest()
     assert results(poisoned.ingest()) == [("unchanged", 0, 0, 0, 0)]
@@ -144,11 +147,8 @@ def test_without_an_upgrade_a_record_is_not_tried_again_and_with_one_only_once(
     assert len(kept(poisoned)) == 1
 
 
-def test_a_retried_record_is_news_and_no_reading_of_its_source(
-    poisoned: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as raising:
-        poison(raising, keys, "fingerprint")
+def test_a_retried_record_is_news_and_no_reading_of_its_source(poisoned: House) -> None:
+    with poison(keys, "fingerprint"):
         poisoned.add("a.txt", BROKEN)
         assert poisoned.next_morning() == {}
     upgrade(poisoned)
@@ -164,10 +164,8 @@ def test_a_retried_record_is_news_and_no_reading_of_its_source(
     assert poisoned.next_morning() == {"lab": 1}
 
 
-def test_the_page_of_the_source_shows_what_is_undecided(
-    poisoned: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    poison(monkeypatch, keys, "fingerprint")
+@poison(keys, "fingerprint")
+def test_the_page_of_the_source_shows_what_is_undecided(poisoned: House) -> None:
     poisoned.add("a.txt", AGENTS, BROKEN)
     poisoned.ingest()
     with poisoned.opened() as app:
@@ -187,10 +185,8 @@ def poisonous(number: int, **fields: Any) -> dict[str, Any]:
     return record(number) | {"title": f"Poison {record(number)['title']}"} | fields
 
 
-def test_of_a_large_batch_only_the_records_that_raise_are_kept(
-    poisoned: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    poison(monkeypatch, keys, "blocks")
+@poison(keys, "blocks")
+def test_of_a_large_batch_only_the_records_that_raise_are_kept(poisoned: House) -> None:
     bad = {7, 8, 400, 649}
     dumped(poisoned, *(poisonous(n) if n in bad else record(n) for n in range(650)))
     assert results(poisoned.ingest()) == [("ok", 650, 646, 0, 4)]
@@ -198,11 +194,8 @@ def test_of_a_large_batch_only_the_records_that_raise_are_kept(
     assert results(poisoned.ingest()) == [("unchanged", 0, 0, 0, 0)]
 
 
-def test_where_all_records_raise_all_are_kept(
-    poisoned: House, monkeypatch: pytest.MonkeyPatch, logs: list[Any]
-) -> None:
-    with monkeypatch.context() as raising:
-        poison(raising, keys, "fingerprint")
+def test_where_all_records_raise_all_are_kept(poisoned: House, logs: list[Any]) -> None:
+    with poison(keys, "fingerprint"):
         dumped(poisoned, *map(poisonous, range(70)))
         assert results(poisoned.ingest()) == [("ok", 70, 0, 0, 70)]
     logged = [one["exc_info"] for one in logs if one["event"] == "record not decided"]
@@ -212,10 +205,9 @@ def test_where_all_records_raise_all_are_kept(
 
 
 def test_a_record_that_comes_again_is_kept_and_logged_once(
-    poisoned: House, monkeypatch: pytest.MonkeyPatch, logs: list[Any]
+    poisoned: House, logs: list[Any]
 ) -> None:
-    with monkeypatch.context() as raising:
-        poison(raising, keys, "fingerprint")
+    with poison(keys, "fingerprint"):
         for day in range(3):
             poisoned.clock.at = SATURDAY + timedelta(days=day)
             dumped(poisoned, record(1), poisonous(2, published=f"2026-11-0{day + 1}"))
@@ -229,10 +221,8 @@ def test_a_record_that_comes_again_is_kept_and_logged_once(
     assert kept(poisoned) == []
 
 
-def test_a_record_that_its_source_corrects_replaces_what_was_kept(
-    poisoned: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    poison(monkeypatch, keys, "fingerprint")
+@poison(keys, "fingerprint")
+def test_a_record_that_its_source_corrects_replaces_what_was_kept(poisoned: House) -> None:
     dumped(poisoned, poisonous(1), poisonous(2))
     poisoned.ingest()
     dumped(poisoned, poisonous(1, abstract="Another one."), record(2))
@@ -303,8 +293,7 @@ def test_an_error_of_the_database_among_the_halves_leaves_nothing_half_written(
         return ids
 
     poisoned.add("a.txt", FOLDING, BROKEN, BANDITS, AGENTS)
-    with monkeypatch.context() as patched:
-        poison(patched, keys, "fingerprint")
+    with poison(keys, "fingerprint"), monkeypatch.context() as patched:
         patched.setattr(write_papers, "apply", failing)
         [run] = poisoned.ingest()
     assert (run.outcome, run.seen, run.rejected) == (RunOutcome.FAILED, 0, 0)
@@ -313,29 +302,28 @@ def test_an_error_of_the_database_among_the_halves_leaves_nothing_half_written(
 
 
 def test_F08_a_feed_that_replays_old_papers_is_held_although_a_record_raises(
-    house: House, web: MisbehavingServer, monkeypatch: pytest.MonkeyPatch
+    house: House, web: MisbehavingServer
 ) -> None:
     """Of each part too few are replayed: they are counted together."""
     source = {"kind": "feed", "url": web.url("/feed"), "allow_private": True}
     house.settings["sources"] = {"journal": source | {"first_run": "deliver"}}
     serve_feed(web, item("Folding", SATURDAY - timedelta(days=3)))
     assert results(house.ingest())[0][2] == 1
-    poison(monkeypatch, keys, "fingerprint")
     subjects = ("Sorting", "Diving", "Poison", "Knitting", "Sailing")
     serve_feed(web, *(item(subject, SATURDAY - timedelta(days=5)) for subject in subjects))
-    [run] = house.ingest()
+    with poison(keys, "fingerprint"):
+        [run] = house.ingest()
     assert (run.outcome, run.error[:5]) == (RunOutcome.FAILED, "held:")
     assert titles(house) == ["Folding Agents"] and kept(house) == []
 
 
 @pytest.mark.parametrize("first_run", [FirstRun.BASELINE, FirstRun.DELIVER])
 def test_a_retried_record_is_worth_what_it_was_when_it_was_read(
-    poisoned: House, monkeypatch: pytest.MonkeyPatch, first_run: FirstRun
+    poisoned: House, first_run: FirstRun
 ) -> None:
     dumped(poisoned, record(1), poisonous(2))
     poisoned.settings["sources"]["all"]["first_run"] = first_run.value
-    with monkeypatch.context() as raising:
-        poison(raising, keys, "fingerprint")
+    with poison(keys, "fingerprint"):
         poisoned.ingest()
     poisoned.clock.move(days=200)
     upgrade(poisoned)
@@ -352,8 +340,7 @@ def test_a_record_that_waited_for_long_is_not_older_than_when_it_was_read(
     monkeypatch.setattr(ConfiguredSource, "dated", True)
     announced = (SATURDAY - timedelta(days=1)).date().isoformat()
     dumped(house, poisonous(1, published=announced))
-    with house.opened() as app, monkeypatch.context() as raising:
-        poison(raising, keys, "fingerprint")
+    with house.opened() as app, poison(keys, "fingerprint"):
         ingest(app.runtime, "all")
     upgrade(house)
     house.clock.move(days=200)
@@ -396,10 +383,8 @@ def test_a_record_of_wrong_values_stops_no_other_and_is_kept_once(
     assert kept(poisoned) == before and len(before) == 1
 
 
-def test_records_older_than_papers_are_kept_are_deleted(
-    poisoned: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    poison(monkeypatch, keys, "fingerprint")
+@poison(keys, "fingerprint")
+def test_records_older_than_papers_are_kept_are_deleted(poisoned: House) -> None:
     poisoned.add("a.txt", BROKEN)
     poisoned.ingest()
     poisoned.clock.move(days=31)

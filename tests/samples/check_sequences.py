@@ -8,11 +8,23 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.house import House
-from tests.pipeline.test_feeds import read_in_order
 from tests.samples.folder import SAMPLES, needs_samples
 
 pytestmark = needs_samples
 SEQUENCES = SAMPLES / "feed-sequence"
+
+
+def read_in_order(house: House, files: list[tuple[datetime, bytes]]) -> list[tuple[int, int]]:
+    """Ingest documents one by one, each at its own time; return what each held and brought."""
+    house.settings["sources"] = {"journal": {"kind": "feed", "path": "dumps/*"}}
+    counts = []
+    for number, (at, content) in enumerate(files):
+        (house.folder / "dumps" / f"{number:03}.xml").write_bytes(content)
+        house.clock.at = at
+        runs = house.ingest()
+        assert not [run.error for run in runs if run.error]
+        counts.append((sum(run.seen for run in runs), sum(run.new for run in runs)))
+    return counts
 
 
 @pytest.mark.parametrize("name", ["nature_2022-11"])
