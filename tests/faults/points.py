@@ -92,6 +92,19 @@ class Points:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
+def _around(points: Points, owner: Any, name: str, before: str, after: str) -> None:
+    """Reach a point before a function is called, where no server can be reached, and one after."""
+    call = getattr(owner, name)
+
+    def called(*arguments: Any, **named: Any) -> Any:
+        points.reach(before, _unreachable)
+        result = call(*arguments, **named)
+        points.reach(after)
+        return result
+
+    setattr(owner, name, called)
+
+
 def install(order: Order) -> None:
     """Wrap the doors of this process; for its whole life."""
     points = Points(order)
@@ -228,12 +241,7 @@ def _store(points: Points) -> None:
 def _migration(points: Points) -> None:
     from monitor.store.engine import migrate
 
-    run, hold_together = migrate._run, migrate._hold_together
-
-    def run_(*result: Any) -> None:
-        points.reach("migration: begin")
-        run(*result)
-        points.reach("migration: committed")
+    hold_together = migrate._hold_together
 
     def hold_together_(connection: sa.Connection) -> None:
         hold_together(connection)
@@ -241,7 +249,8 @@ def _migration(points: Points) -> None:
         if points.full:
             raise sqlite3.OperationalError("database or disk is full")
 
-    migrate._run, migrate._hold_together = run_, hold_together_
+    migrate._hold_together = hold_together_
+    _around(points, migrate, "_run", "migration: begin", "migration: committed")
 
 
 def _cut_store(tx: sa.Connection) -> None:
@@ -429,13 +438,7 @@ def _door(points: Points) -> None:
     from monitor.http.client import HttpClient
 
     client: Any = HttpClient
-    exchange, read_answer = client._exchange, client._read_answer
-
-    def exchange_(self: Any, request: Any, watch: Any) -> Any:
-        points.reach("fetch: asked", _unreachable)
-        answer = exchange(self, request, watch)
-        points.reach("fetch: read", lambda: None)
-        return answer
+    read_answer = client._read_answer
 
     def _read_answer(self: Any, request: Any, response: Any, watch: Any) -> Any:
         def cut() -> None:
@@ -445,27 +448,16 @@ def _door(points: Points) -> None:
         points.reach("fetch: answered", cut)
         return read_answer(self, request, response, watch)
 
-    client._exchange, client._read_answer = exchange_, _read_answer
+    client._read_answer = _read_answer
+    _around(points, client, "_exchange", "fetch: asked", "fetch: read")
 
 
 def _reading(points: Points) -> None:
     from monitor.sources import sandbox
     from monitor.store.engine import locks
 
-    read, taken = sandbox.read, locks._take
     worker: Any = sandbox.Worker
-    begin, ask = worker.__init__, worker.ask
-
-    def read_(*result: Any, **named: Any) -> Any:
-        points.reach("document: hashed")
-        reading = read(*result, **named)
-        points.reach("document: parsed")
-        return reading
-
-    def begin_(self: Any) -> None:
-        points.reach("worker: start")
-        begin(self)
-        points.reach("worker: started")
+    ask, taken = worker.ask, locks._take
 
     def ask_(self: Any, *result: Any) -> Any:
         points.reach("worker: asked", self._process.kill)
@@ -478,8 +470,9 @@ def _reading(points: Points) -> None:
         points.reach(f"{kind} lock: held")
         return held
 
-    sandbox.read, locks._take = read_, taken_
-    worker.__init__, worker.ask = begin_, ask_
+    worker.ask, locks._take = ask_, taken_
+    _around(points, sandbox, "read", "document: hashed", "document: parsed")
+    _around(points, worker, "__init__", "worker: start", "worker: started")
 
 
 def _no_waits() -> None:
