@@ -324,8 +324,9 @@ def _merge(written: Written, added: Written) -> None:
             elif isinstance(ours, dict):
                 ours[name] = entry
     # Of a name that is in both files, all that is remembered is from the first.
-    written.places = added.places | written.places
-    written.as_written = added.as_written | written.as_written
-    written.put_in = added.put_in | written.put_in
+    for name in ("places", "as_written", "put_in"):
+        kept = getattr(written, name)
+        for path, value in getattr(added, name).items():
+            kept.setdefault(path, value)
     written.faults += added.faults
     written.settled |= added.settled
