@@ -65,16 +65,13 @@ def test_a_day_that_is_not_over_is_not_thin(house: House) -> None:
     assert of_source(house)[today].is_thin is True
 
 
-def test_the_first_day_is_shown_while_it_is_the_only_one(house: House) -> None:
+def test_the_days_of_a_source_begin_with_its_first_paper_and_of_a_topic_with_its_first_match(
+    house: House,
+) -> None:
     assert of_source(house) == {}  # it was never read
     house.add("1.txt", AGENTS, BANDITS)
-    house.ingest()
-    assert list(of_source(house).values()) == [DayCount(TODAY, 2)]
-
-
-def test_the_days_of_a_topic_begin_with_its_first_match(house: House) -> None:
-    house.add("1.txt", AGENTS, BANDITS)
     house.run()
+    assert list(of_source(house).values()) == [DayCount(TODAY, 2)]
     house.clock.move(days=2)
     house.add("2.txt", ("Language of Agents", "An agent has a language."), FOLDING)
     house.run()
