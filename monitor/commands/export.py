@@ -103,8 +103,7 @@ def _entry(paper: Paper, key: str) -> Entry:
         "abstract": _tex(paper.abstract),
         "note": _tex(_note(paper)),
     }
-    written = [Field(name, value) for name, value in fields.items() if value]
-    return Entry(kind, key, written)
+    return Entry(kind, key, [Field(name, value) for name, value in fields.items() if value])
 
 
 def _bibtex_name(name: str) -> str:

@@ -38,12 +38,9 @@ PAPER = Paper(
 )
 
 
-def found(*papers: Paper) -> list[FoundPaper]:
-    return [FoundPaper(StoredPaper(n, paper, AT, AT, 1), ()) for n, paper in enumerate(papers, 1)]
-
-
 def written(format_: Format, *papers: Paper) -> str:
-    return "".join(export(found(*papers), format_))
+    stored = [StoredPaper(number, paper, AT, AT, 1) for number, paper in enumerate(papers, 1)]
+    return "".join(export([FoundPaper(paper, ()) for paper in stored], format_))
 
 
 def papers_in(kind: type[Source], text: str) -> list[Paper]:
