@@ -21,7 +21,7 @@ from bibtexparser.middlewares.names import (
 )
 
 from monitor.model import Document, FirstRun, Paper, Reading, Rejected
-from monitor.sources.api.values import arxiv_link, doi_link, terms
+from monitor.sources.api.values import MAX_NAMES, arxiv_link, doi_link, terms
 from monitor.sources.base import Source, failure, reading
 from monitor.sources.fields import MAX_ENTRY
 from monitor.sources.fields.dates import day_of, partial_date, within_print_era
@@ -31,7 +31,6 @@ from monitor.sources.fields.links import first_link
 from monitor.sources.fields.markup import text
 from monitor.text.latex import bare, unlatex
 
-MAX_NAMES = 10_000
 MAX_ENTRIES = 50_000
 
 _VENUES = ("journal", "journaltitle", "booktitle", "school", "institution", "publisher")

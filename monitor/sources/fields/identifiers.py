@@ -17,7 +17,6 @@ from monitor.text import clean
 Keys = Mapping[str, str | tuple[str, ...]]
 
 MAX_KEY_CHARS = 300
-MAX_DOI_CHARS = 300
 
 _ID = rf"(?P<id>{ARXIV_ID})(?:v(?P<version>\d{{1,4}}))?"
 _ARXIV_ID = re.compile(_ID, re.IGNORECASE)
@@ -98,7 +97,7 @@ def find_identifier(value: str) -> tuple[str, str, int | None]:
 
 def _split_doi(doi: str) -> tuple[str, int | None]:
     """Return a DOI without the words of a page, and the version of a preprint."""
-    if len(doi) > MAX_DOI_CHARS:
+    if len(doi) > MAX_KEY_CHARS:
         return "", None
     bare = _DOI_PAGES.sub("", doi).rstrip(".,;/")
     while bare.endswith(")") and bare.count(")") > bare.count("("):

@@ -150,7 +150,8 @@ class DumpReader:
         head = self._tape.peek(HEAD_BYTES)
         self._start = head[:START_BYTES]
         fault = "" if head else self._tape.fault
-        preset = options.preset or ("" if options.fields else detect_preset(head))
+        alike = (name for name, words in _SIGNATURES.items() if all(word in head for word in words))
+        preset = options.preset or ("" if options.fields else next(alike, ""))
         self._convert, titles = converter_for(preset, options.fields)
         form = detect_form(head, titles)
         self.begin = self._find_resume_cursor(cursors)
@@ -225,12 +226,6 @@ class DumpReader:
             if self._tape.digest(cursor.offset) == cursor.digest:
                 best = cursor
         return best
-
-
-def detect_preset(head: bytes) -> str:
-    """Return the preset to which the first bytes of a dump clearly belong, or ""."""
-    fits = (name for name, words in _SIGNATURES.items() if all(word in head for word in words))
-    return next(fits, "")
 
 
 def converter_for(preset: str, names: Mapping[str, Sequence[str]]) -> tuple[Convert, Sequence[str]]:
