@@ -25,6 +25,8 @@ from tests.patience import PATIENCE, wait
 from tests.servers.smtp import ScriptedSmtp
 from tests.service.test_scheduler import serving
 
+BEGUN, ENDED = ("store unavailable", "warning"), ("store available again", "warning")
+
 
 def loud(logs: list[Any]) -> list[tuple[str, str]]:
     return [(one["event"], one["log_level"]) for one in logs if one["log_level"] != "info"]
@@ -55,7 +57,7 @@ def test_a_store_that_is_down_is_one_outage_of_all_jobs(
         outages.record_failure("compose", StoreBusyError("the store is busy"))
         assert len(loud(logs)) == 1
         outages.record_success("compose")
-    assert loud(logs) == [("store unavailable", "warning"), ("store available again", "warning")]
+    assert loud(logs) == [BEGUN, ENDED]
     assert (logs[1]["failures"], logs[1]["error"]) == (151, "the server is gone")
     with runtime.database.reading() as tx:
         [told] = incidents.unnotified(tx)
@@ -68,7 +70,7 @@ def test_a_job_that_comes_seldom_does_not_keep_an_outage_open(outages: Outages):
             raise StoreError("the server is gone")
         with outages.watch("watch"):
             pass
-    assert [one["event"] for one in logs] == ["store unavailable", "store available again"]
+    assert loud(logs) == [BEGUN, ENDED]
 
 
 def test_a_job_of_the_outage_that_fails_after_its_end_begins_no_other(outages: Outages):
@@ -79,12 +81,8 @@ def test_a_job_of_the_outage_that_fails_after_its_end_begins_no_other(outages: O
             raise StoreError("the connection is lost")
         with outages.watch("compose"):
             raise StoreError("the server is gone again")
-    assert [(one["event"], one["log_level"]) for one in logs] == [
-        ("store unavailable", "warning"),
-        ("store available again", "warning"),
-        ("job failed in the outage that is over", "info"),
-        ("store unavailable", "warning"),
-    ]
+    over = ("job failed in the outage that is over", "info")
+    assert [(line["event"], line["log_level"]) for line in logs] == [BEGUN, ENDED, over, BEGUN]
 
 
 def test_what_nobody_foresaw_has_a_traceback_once_and_what_was_has_none(outages: Outages):
@@ -96,13 +94,9 @@ def test_what_nobody_foresaw_has_a_traceback_once_and_what_was_has_none(outages:
         for _ in range(3):
             with outages.watch("compose"):
                 pass
-    traced = [(one["event"], one.get("exc_info")) for one in logs]
-    assert traced == [
-        ("job failed", True),
-        ("job failed", False),
-        ("job works again", None),
-        ("job works again", None),
-    ]
+    traced = [(line["event"], line.get("exc_info")) for line in logs]
+    assert traced[:2] == [("job failed", True), ("job failed", False)]
+    assert traced[2:] == [("job works again", None)] * 2
 
 
 def test_a_service_whose_store_refuses_logs_two_lines_and_tells_the_operator_once(
@@ -129,7 +123,7 @@ def test_a_service_whose_store_refuses_logs_two_lines_and_tells_the_operator_onc
         house.clock.move(minutes=5)
         refuses.clear()
         wait(lambda: len(smtp.received) == 2)
-    assert loud(logs) == [("store unavailable", "warning"), ("store available again", "warning")]
+    assert loud(logs) == [BEGUN, ENDED]
     assert b"Subject: store was unavailable" in smtp.received[1].content
     assert smtp.received[1].recipient == "ops@example.org"
 

@@ -14,28 +14,12 @@ from monitor.app import App
 from monitor.signing import KeyRing
 from tests.house import House
 from tests.web.conftest import closed_pages, one_time_token, page_of, pages, suppressed
+from tests.web.test_pages import PAGES
 
 KEY = "a key of this installation"
 STOP = "/u/" + KeyRing((KEY,)).sign("stop", "lab", "ada@example.org")
-EVERY_PAGE = (
-    "/",
-    "/status",
-    "/digests",
-    "/digests/lab/2026-11-21",
-    "/papers",
-    "/papers?q=agent",
-    "/papers?q=(agent",
-    "/papers/1",
-    "/topics",
-    "/topics/agents",
-    "/try",
-    "/try?q=agent",
-    "/sources",
-    "/sources/page",
-    "/deliveries",
-    "/login",
-    "/nothing",
-)
+WITHIN = ("/digests/lab/2026-11-21", "/papers/1", "/topics/agents", "/sources/page")
+EVERY_PAGE = (*PAGES, *WITHIN, "/papers?q=(agent", "/login", "/nothing", STOP)
 
 
 @pytest.fixture
@@ -116,7 +100,7 @@ def test_no_page_is_too_wide_or_shuts_anybody_out(
     # axe brings its own script
     with page_of(browser, site[1], bypass_csp=True, **options) as page:
         page.on("request", lambda request: asked.append(request.url))
-        for path in (*EVERY_PAGE, STOP):
+        for path in EVERY_PAGE:
             page.goto(path)
             assert page.evaluate("document.documentElement.scrollWidth") <= width, path
             serious = [

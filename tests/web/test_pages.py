@@ -20,7 +20,7 @@ from tests.house import AGENTS, House
 from tests.web.conftest import PROXY, TOKEN, links, pages, public_pages
 from tests.web.conftest import SAME_ORIGIN as OWN
 
-PATHS = (
+PAGES = (
     "/",
     "/status",
     "/digests",
@@ -31,6 +31,9 @@ PATHS = (
     "/try?q=agent",
     "/sources",
     "/deliveries",
+)
+PATHS = (
+    *PAGES,
     "/healthz",
     "/metrics",
     "/api/v1/status",
