@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import stat
 from collections.abc import Iterator
@@ -17,9 +16,8 @@ from starlette.responses import PlainTextResponse
 from monitor.errors import MonitorError
 from monitor.web.listening import bound
 from monitor.web.server import serving
-from tests.house import House
-from tests.patience import PATIENCE, wait
-from tests.web.conftest import PUBLIC, TOKEN, listening_on
+from tests.patience import PATIENCE
+from tests.web.conftest import listening_on
 
 
 @pytest.fixture
@@ -111,18 +109,3 @@ def test_nothing_but_a_socket_is_replaced_and_no_folder_made(path: Path, tmp_pat
     path.symlink_to("other.sock")
     assert refusal(path) == said
     assert path.is_symlink() and (tmp_path / "other.sock").is_socket()
-
-
-def test_serve_replaces_the_socket_that_it_left_when_it_was_killed(
-    house: House, path: Path
-) -> None:
-    house.settings |= {"public_url": PUBLIC, "web": {"listen": "unix:web.sock", "token": TOKEN}}
-    for ending in (signal.SIGKILL, signal.SIGTERM):
-        service = house.process("serve")
-        try:
-            wait(lambda: ask(path) == 200)
-            service.send_signal(ending)
-            service.communicate(timeout=PATIENCE)
-        finally:
-            service.kill()
-        assert path.exists() is (ending == signal.SIGKILL)
