@@ -14,7 +14,7 @@ import socket
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -334,15 +334,10 @@ def served(folder: Path, *, is_public: bool) -> Iterator[Site]:
             "proxy_secret": PROXY_SECRET,
         }
     with closed_pages(house, **web) as (app, client):
-        host = urlsplit(PUBLIC).netloc if is_public else client.base_url.netloc.decode()
-        own, token = (PUBLIC, TOKEN) if is_public else (f"http://{host}", "")
-        port = client.base_url.port
-        assert port
-        site = Site(app, port, own, host, token, _examples(app))
-        try:
+        port, token = client.base_url.port or 0, TOKEN if is_public else ""
+        own = PUBLIC if is_public else f"http://127.0.0.1:{port}"
+        with closing(Site(app, port, own, urlsplit(own).netloc, token, _examples(app))) as site:
             yield site
-        finally:
-            site.close()
 
 
 def _examples(app: App) -> dict[str, str]:

@@ -85,9 +85,6 @@ def test_each_form_changes_something_when_it_comes_from_the_right_page(site: Sit
         assert rows(site.app) != before, form
 
 
-# ── through a proxy that says nothing ───────────────────────────────────────────────
-
-
 def test_a_stranger_behind_a_plain_proxy_sees_nothing(local: Site):
     """nginx sends no X-Forwarded-* by default, and its own name for the upstream as Host."""
     port, no_login = free_port(), Visitor("stranger", ANYONE)
@@ -106,9 +103,6 @@ def test_a_stranger_behind_a_plain_proxy_sees_nothing(local: Site):
                     assert outside.send(form, no_login, kind).is_refused, (form, kind)
         assert rows(local.app) == before
         outside.close()
-
-
-# ── what a form and an address may hold ─────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("charset", ["punycode", "idna", "utf-7", "utf-16", "unicode_escape"])

@@ -53,9 +53,6 @@ def cookie_of(answer: httpx.Response) -> dict[str, str]:
     return {"Cookie": answer.headers["set-cookie"].partition(";")[0]}
 
 
-# ── the one-time address ────────────────────────────────────────────────────────────
-
-
 def test_the_address_of_web_login_logs_in_once(lived: House):
     with closed_pages(lived) as (app, client):
         token = one_time_token(app)
@@ -149,9 +146,6 @@ def test_web_login_refuses_where_it_could_not_work(lived: House, web: object, sa
     assert said in refused.err
 
 
-# ── the token of the configuration ──────────────────────────────────────────────────
-
-
 def test_the_token_logs_in_and_out_again(lived: House):
     with public_pages(lived) as (_, client):
         assert client.get("/papers").headers["location"] == "/login?next=/papers"
@@ -215,9 +209,6 @@ def test_a_stolen_store_or_backup_has_no_cookie_in_it(lived: House):
         assert all(value.encode() not in file.read_bytes() for file in files)
     with sa.create_engine(f"sqlite:///{lived.folder / 'backup.db'}").connect() as copy:
         assert copy.scalar(sa.text("SELECT count(*) FROM web_session")) == 0
-
-
-# ── guesses ─────────────────────────────────────────────────────────────────────────
 
 
 def test_wrong_guesses_of_a_network_are_answered_one_in_two_seconds_after_twenty():
@@ -315,9 +306,6 @@ def test_a_failed_login_is_logged_with_the_address_and_without_the_guess(lived: 
     logged = [line for line in "".join(capsys.readouterr()).splitlines() if "login failed" in line]
     assert len(logged) == 3
     assert all("198.51.100.9" in line and "guess" not in line for line in logged)
-
-
-# ── the key beside the store ────────────────────────────────────────────────────────
 
 
 def plant(key: Path, how: str) -> None:

@@ -111,20 +111,13 @@ def test_deliveries_and_suppressions_are_listed_page_by_page(lived: House) -> No
     with pages(lived) as (app, client):
         now = app.runtime.clock.now()
         with app.runtime.database.writing() as tx:
-            [row] = tx.execute(sa.select(schema.delivery)).mappings().all()
-            tx.execute(
-                sa.insert(schema.delivery),
-                [
-                    {name: value for name, value in row.items() if name != "id"}
-                    | {
-                        "recipient": f"reader-{n}@example.org",
-                        "message_id": f"<{n}@example.org>",
-                        "state": DeliveryState.UNKNOWN if n % 2 else DeliveryState.FAILED,
-                        "error": "550 5.1.1 the recipient does not exist here" * 3,
-                    }
-                    for n in range(400)
-                ],
-            )
+            [row] = tx.execute(sa.select(schema.delivery)).mappings()
+            usual = {name: value for name, value in row.items() if name != "id"}
+            usual["error"] = "550 5.1.1 the recipient does not exist here" * 3
+            for n in range(400):
+                own = {"recipient": f"reader-{n}@example.org", "message_id": f"<{n}@example.org>"}
+                state = DeliveryState.UNKNOWN if n % 2 else DeliveryState.FAILED
+                tx.execute(sa.insert(schema.delivery).values(usual | own | {"state": state}))
             for n in range(150):
                 suppressions.suppress(tx, f"gone-{n}@example.org", "", now, how="operator")
         failed = read_pages(client, "/deliveries?state=failed", "Older deliveries")

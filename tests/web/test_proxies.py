@@ -142,9 +142,6 @@ def site(request: pytest.FixtureRequest, mailed: tuple[House, dict[str, str]]) -
         yield opened
 
 
-# ── without a login ─────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize("kind", ["/u/", "/v/", "/r/", "/feed/"])
 def test_signed_paths_need_no_login(site: Site, kind: str) -> None:
     with site.visitor() as visitor:
@@ -208,9 +205,6 @@ def test_a_page_leads_to_the_login_and_back(site: Site) -> None:
         assert visitor.get(path).status_code == 200
 
 
-# ── with a login ────────────────────────────────────────────────────────────────────
-
-
 def test_an_operator_may_see_everything(site: Site) -> None:
     with site.user(ADA) as ada:
         pages_seen = crawl(ada, ("/", "/status", "/deliveries", "/api/v1/deliveries"))
@@ -228,9 +222,6 @@ def test_only_a_form_of_our_own_pages_changes_something(site: Site) -> None:
             foreign = {"Origin": origin, "Sec-Fetch-Site": "cross-site"}
             assert ada.post("/zone", data=form, headers=foreign).status_code == 403
         assert ada.post("/zone", data=form).status_code == 403
-
-
-# ── what visitors claim ─────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("headers", FORGED.values(), ids=FORGED)
@@ -276,9 +267,6 @@ def test_no_spelling_of_a_path_avoids_the_login(site: Site, target: str) -> None
     connection.close()
     assert answer.status != 200
     assert "Deliveries" not in text
-
-
-# ── what the pages get ──────────────────────────────────────────────────────────────
 
 
 class Recorder(BaseHTTPRequestHandler):
