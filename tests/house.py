@@ -137,30 +137,37 @@ class House:
         lab.pop("email", None)
         lab["channels"] = ["team"]
 
-    def ingest(self) -> list[Run]:
+    def add_next(self, *papers: tuple[str, str]) -> None:
+        """Add a further dump, if there are papers."""
+        if papers:
+            number = 1 + sum(1 for _ in (self.folder / "dumps").iterdir())
+            self.add(f"{number}.txt", *papers)
+
+    def ingest(self, *papers: tuple[str, str]) -> list[Run]:
+        self.add_next(*papers)
         with self.opened() as app:
             runs = app.once.ingest()
             app.once.match()
             return runs
 
-    def run(self) -> dict[str, int]:
+    def run(self, *papers: tuple[str, str]) -> dict[str, int]:
         """Ingest and digest once; return how many papers each subscription was sent."""
+        self.add_next(*papers)
         with self.opened() as app:
             app.once.ingest()
             return {sent.subscription: sent.papers for sent in app.once.digest()}
 
     def make_due(self, *papers: tuple[str, str]) -> None:
         """Read papers, by default one, and let the time come at which their digest is due."""
-        self.add("1.txt", *(papers or [AGENTS]))
-        self.run()
+        self.run(*(papers or [AGENTS]))
         self.clock.move(days=1)
 
-    def next_morning(self) -> dict[str, int]:
-        return self.run_after(days=1)
+    def next_morning(self, *papers: tuple[str, str]) -> dict[str, int]:
+        return self.run_after(*papers, days=1)
 
-    def run_after(self, **by: float) -> dict[str, int]:
+    def run_after(self, *papers: tuple[str, str], **by: float) -> dict[str, int]:
         self.clock.move(**by)
-        return self.run()
+        return self.run(*papers)
 
     def command(self, *words: str, env: Mapping[str, str] | None = None) -> Said:
         """Run the command line as a process of its own, at this house's time."""

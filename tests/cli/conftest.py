@@ -63,8 +63,7 @@ def say(
 def used(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which two papers were read and a digest of one went out."""
     house = House(tmp_path_factory.mktemp("used"))
-    house.add("1.txt", AGENTS, BANDITS)
-    house.run()
+    house.run(AGENTS, BANDITS)
     house.next_morning()
     return house.folder
 

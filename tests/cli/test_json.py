@@ -115,8 +115,7 @@ def differences(result: Any, shape: Any, at: str = "") -> list[str]:
 
 @pytest.mark.parametrize(("line", "status", "shape"), EVERY, ids=[line for line, _, _ in EVERY])
 def test_each_command(lived: House, say: Say, line: str, status: Any, shape: Any):
-    lived.add("2.txt", ("Agents of Language", "A language that agents may speak."))
-    lived.ingest()
+    lived.ingest(("Agents of Language", "A language that agents may speak."))
     lived.add("3.txt", FOLDING)
     heard = say(*line.split(), "--json")
     assert differences(heard.json, shape) == []
@@ -155,8 +154,7 @@ def test_a_delivery_is_settled_once(
     house: House, say: Say, smtp: ScriptedSmtp, line: str, mails: int
 ):
     house.by_mail(smtp.port, unknown="hold")
-    house.add("1.txt", AGENTS)
-    house.run()
+    house.run(AGENTS)
     is_refused = line == "retry 1"
     if is_refused:
         smtp.script["rcpt"].append("550 5.1.1 nobody of that name")
@@ -186,8 +184,7 @@ def test_the_links_of_a_paper_that_is_read_are_listed_by_kind():
 
 
 def test_a_script_that_has_no_utf_8_reads_the_same(house: House):
-    house.add("1.txt", ("Gödel Agents", "Ein Satz über 𝔸 und Sprache. Language agents prove it."))
-    house.ingest()
+    house.ingest(("Gödel Agents", "Ein Satz über 𝔸 und Sprache. Language agents prove it."))
     said = house.command("papers", "--json", env={"PYTHONIOENCODING": "ascii"})
     assert said.out.isascii()
     assert said.json["papers"][0]["title"] == "Gödel Agents"

@@ -12,8 +12,7 @@ from tests.house import House
 
 
 def test_a_digest_is_written_as_mail_and_as_slack_messages(lived: House, say: Say) -> None:
-    lived.add("2.txt", ("Agents of Language", "A language that agents may speak."))
-    lived.ingest()
+    lived.ingest(("Agents of Language", "A language that agents may speak."))
     [mail] = say("preview", "lab", "--channel", "email", "--json").json["digests"]
     page = Path(mail["path"])
     assert "Agents of Language" in " ".join(page.read_text("utf-8").split())

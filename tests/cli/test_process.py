@@ -82,8 +82,7 @@ def test_ctrl_c_finishes_the_hand_off_under_way_and_begins_no_other(
     house: House, smtp: ScriptedSmtp
 ):
     house.by_mail(smtp.port, "ada@example.org", "grace@example.org")
-    house.add("1.txt", AGENTS)
-    house.run()
+    house.run(AGENTS)
     answer = threading.Event()
     smtp.script["dot"].append(Hold(answer, "250 2.0.0 queued"))
     process = house.process("run", "--now", "2026-11-22T09:00")

@@ -12,8 +12,7 @@ TITLE = AGENTS[0]
 
 @pytest.fixture
 def lab(house: House) -> House:
-    house.add("1.txt", AGENTS, FOLDING)
-    house.run()
+    house.run(AGENTS, FOLDING)
     return house
 
 

@@ -68,8 +68,7 @@ def test_what_is_empty_says_so(house: House, say: Say):
 
 
 def test_a_rehearsal_shows_its_pages_and_says_that_nothing_was_sent(lived: House, say: Say):
-    lived.add("2.txt", AGENTS, FOLDING, ("Agents of Language", "A language for agents."))
-    lived.ingest()
+    lived.ingest(AGENTS, FOLDING, ("Agents of Language", "A language for agents."))
     for line in ("digest lab --early --dry-run", "preview lab --no-open"):
         result = say(*line.split(), "--now", "2026-11-22T09:00").out
         head, [name, period, papers, page], end = rows(result)

@@ -214,8 +214,7 @@ def test_a_digest_that_fails_is_named_and_makes_the_status_1(
         raise RuntimeError("no such font")
 
     monkeypatch.setattr("monitor.channels.file.Pages.render", render)
-    lived.add("2.txt", ("Agents of Language", "A language that agents may speak."))
-    lived.ingest()
+    lived.ingest(("Agents of Language", "A language that agents may speak."))
     for command in ("run", "digest"):
         heard = say(command, "--json", "--now", SUNDAY)
         assert (heard.status, heard.json["digests"]) == (1, [])
@@ -227,8 +226,7 @@ def test_a_digest_that_fails_is_named_and_makes_the_status_1(
 
 def test_run_says_1_while_a_line_is_down(house: House, say: Say, smtp: ScriptedSmtp):
     house.by_mail(smtp.port)
-    house.add("1.txt", AGENTS)
-    house.run()
+    house.run(AGENTS)
     smtp.always["greeting"] = "421 4.3.0 later"
     assert say("run", "--json", "--now", SUNDAY).status == 1
     again = say("run", "--json", "--now", SUNDAY)  # the line rests, nothing is attempted

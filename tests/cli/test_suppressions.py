@@ -26,8 +26,7 @@ def test_a_subscription_whose_only_reader_stopped_says_so_until_the_next_digest(
     added = say("suppressions", "add", "Ada@Example.org", "--subscription", "lab", "--now", NOW)
     assert (added.status, "permanently" in added.out) == (0, True)
     assert say("send-test", "--json").json["deliveries"] == []
-    lab.add("1.txt", AGENTS)
-    lab.next_morning()
+    lab.next_morning(AGENTS)
     result = say("status", "--json").json
     assert (result["suppressions"], result["subscriptions"][0]["why"]) == (
         1,
@@ -35,14 +34,12 @@ def test_a_subscription_whose_only_reader_stopped_says_so_until_the_next_digest(
     )
     assert "Suppressed: 1 recipient" in say("status").out
     assert say("suppressions", "lift", ADA, "--subscription", "lab").status == 0
-    lab.add("2.txt", ("Language agents for ever", AGENTS[1]))
-    lab.next_morning()
+    lab.next_morning(("Language agents for ever", AGENTS[1]))
     assert [mail.recipient for mail in smtp.received] == [ADA]
 
 
 def test_a_mistyped_address_is_refused_with_the_nearest(lab: House, say: Say) -> None:
-    lab.add("1.txt", AGENTS)
-    lab.next_morning()
+    lab.next_morning(AGENTS)
     lab.settings["subscriptions"]["lab"]["email"] = [ADA]
     assert say("suppressions", "add", BOB.upper()).status == 0, "a recipient of the past"
     say("suppressions", "lift", BOB)

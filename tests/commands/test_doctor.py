@@ -99,8 +99,7 @@ def test_doctor_and_status_say_that_a_disk_is_nearly_full(
 
 def test_a_clock_behind_what_was_recorded_is_said(house: House) -> None:
     """With a cron of one's own there are no signs of life, and runs are all that is recorded."""
-    house.add("1.txt", AGENTS)
-    house.run()
+    house.run(AGENTS)
     assert examined(house)["clock"].ok
     house.clock.move(hours=-1)
     check = examined(house)["clock"]

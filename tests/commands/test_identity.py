@@ -98,8 +98,7 @@ def test_what_is_not_of_the_paper_or_all_of_it_is_refused(app: App, what: list[s
 
 
 def test_the_command_merges(house: House) -> None:
-    house.add("1.txt", ("Agents That Plan", "They plan."), ("Agents That Plan More", "They do."))
-    house.ingest()
+    house.ingest(("Agents That Plan", "They plan."), ("Agents That Plan More", "They do."))
     kept = house.command("papers", "merge", "1", "2", "--json")
     assert [one["id"] for one in kept.json["papers"]] == [1]
     assert len(house.command("papers", "--json").json["papers"]) == 1

@@ -63,8 +63,7 @@ def test_a_code_is_entered_elsewhere_and_mail_goes_out(
     assert "enter the code ABCD-EFGH" in person.text
     assert person.slept == [1.0, 6.0]
     assert "SMTP.Send offline_access" in endpoint.asked[1]["scope"]
-    house.add("1.txt", PAPER)
-    house.run()
+    house.run(PAPER)
     house.next_morning()
     assert len(mx.received) >= 1
     used = [asked["refresh_token"] for asked in endpoint.asked if "refresh_token" in asked]
@@ -120,15 +119,13 @@ def test_a_revoked_consent_is_shown_with_what_to_do_and_the_next_login_sends_the
         Person(endpoint).log_in(app.runtime)
     house.run()
     endpoint.refresh_tokens.clear()
-    house.add("1.txt", PAPER)
-    house.next_morning()
+    house.next_morning(PAPER)
     with house.opened() as app:
         [test] = send_tests(app.runtime)
         assert "the consent was revoked" in test.error
         assert "mail login" in test.error
         Person(endpoint).log_in(app.runtime)
-    house.clock.move(hours=1)
-    house.run()
+    house.run_after(hours=1)
     assert len(mx.received) == 1
 
 

@@ -37,8 +37,7 @@ def scraped(house: House) -> Values:
 
 def test_a_day_of_the_service(house: House, smtp: ScriptedSmtp) -> None:
     house.by_mail(smtp.port)
-    house.add("1.txt", AGENTS, BANDITS)
-    house.run()
+    house.run(AGENTS, BANDITS)
     house.clock.move(hours=2)
     house.add("2.txt", FOLDING)
     smtp.script["rcpt"].append("550 5.1.1 nobody of that name")
@@ -60,12 +59,10 @@ def test_what_waits_is_counted_and_no_label_names_a_recipient(
     house: House, smtp: ScriptedSmtp
 ) -> None:
     house.by_mail(smtp.port, "ada@example.org", "bob@example.org", unknown="hold")
-    house.add("1.txt", AGENTS)
-    house.run()
+    house.run(AGENTS)
     smtp.script["rcpt"] += ["451 4.2.1 come again"]
     smtp.script["dot"] += [Drop()]
-    house.clock.move(hours=2)
-    house.run()
+    house.run_after(hours=2)
     house.clock.move(minutes=1)
     found = scraped(house)
     assert found["queue_length", "deliver"] == found["deliveries", "retry"] == 1
@@ -96,8 +93,7 @@ def test_a_failing_source_the_service_and_an_empty_store(house: House) -> None:
     assert empty["papers",] == 0 and ("service_beat_timestamp_seconds",) not in empty
     with house.opened() as app, app.runtime.database.writing() as tx:
         processes.beat(tx, SERVICE, AT)
-    house.add("1.txt", AGENTS)
-    house.ingest()
+    house.ingest(AGENTS)
     found = scraped(house)
     assert found["service_beat_timestamp_seconds",] == AT.timestamp()
     names = {f"paper_monitor_{key[0]}" for key in found if not key[0].startswith("process_")}

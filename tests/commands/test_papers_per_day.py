@@ -69,12 +69,9 @@ def test_the_days_of_a_source_begin_with_its_first_paper_and_of_a_topic_with_its
     house: House,
 ) -> None:
     assert of_source(house) == {}  # it was never read
-    house.add("1.txt", AGENTS, BANDITS)
-    house.run()
+    house.run(AGENTS, BANDITS)
     assert list(of_source(house).values()) == [DayCount(TODAY, 2)]
-    house.clock.move(days=2)
-    house.add("2.txt", ("Language of Agents", "An agent has a language."), FOLDING)
-    house.run()
+    house.run_after(("Language of Agents", "An agent has a language."), FOLDING, days=2)
     with house.opened() as app:
         found = count_of_topic(app.runtime, "agents")
         assert [(one.day.day, one.papers) for one in found] == [(21, 1), (22, 0), (23, 1)]

@@ -36,8 +36,7 @@ def due(house: House, smtp: ScriptedSmtp) -> House:
     """A digest of one paper is due at eight in Berlin, in an hour's time."""
     house.by_mail(smtp.port)
     house.settings["subscriptions"]["lab"]["timezone"] = "Europe/Berlin"
-    house.add("1.txt", AGENTS)
-    house.run()
+    house.run(AGENTS)
     return house
 
 
@@ -97,22 +96,18 @@ def test_why_says_when_a_digest_is_tried_again_in_the_zone_of_its_row(
 ):
     assert why(due) == "no digest yet: the first is due Sat 21 Nov 08:00 (Europe/Berlin)"
     smtp.script["rcpt"].append("450 4.2.0 greylisted")
-    due.clock.move(hours=2)
-    due.run()
-    with due.opened() as app, app.runtime.database.reading() as tx:
-        [waits] = deliveries.listing(tx, [DeliveryState.RETRY])
+    due.run_after(hours=2)
+    [waits] = due.read(deliveries.listing, [DeliveryState.RETRY])
     assert waits.next_attempt_at
     at = (waits.next_attempt_at + timedelta(hours=1)).strftime("%H:%M")
     assert why(due).startswith(f"digest 2026-11-21 will be retried by email at {at}: ")
-    due.clock.move(minutes=20)
-    due.run()
+    due.run_after(minutes=20)
     assert why(due) == "1 paper was sent for 2026-11-21"
 
 
 def test_why_names_the_next_attempt_of_a_line_that_is_down(due: House, smtp: ScriptedSmtp):
     smtp.always["greeting"] = "421 4.3.0 later"
-    due.clock.move(hours=2)
-    due.run()
+    due.run_after(hours=2)
     assert why(due).startswith("digest 2026-11-21 will be retried by email at 09:05: ")
     [problem] = due.problems()
     assert problem.endswith("; next attempt at 2026-11-21 08:05 UTC")
@@ -121,8 +116,7 @@ def test_why_names_the_next_attempt_of_a_line_that_is_down(due: House, smtp: Scr
 def test_why_says_what_cannot_be_sent_or_is_unclear(due: House, smtp: ScriptedSmtp):
     due.settings["smtp"]["unknown"] = "hold"
     smtp.script["dot"].append(Drop())
-    due.clock.move(hours=2)
-    due.run()
+    due.run_after(hours=2)
     assert why(due).startswith("digest 2026-11-21 may or may not have arrived (by email)")
     due.add("2.txt", (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent."))
     smtp.script["rcpt"].append("550 5.1.1 nobody")
