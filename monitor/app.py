@@ -162,10 +162,14 @@ def _http_client(settings: Settings, database: Database, clock: Clock) -> HttpCl
     def open_it() -> HttpClient:
         from monitor.http.client import HttpClient
 
+        # Where this machine's processes of one store take turns at other people's hosts.
+        gates = Path(tempfile.gettempdir()) / f"paper-monitor-gates-{os.getuid()}"
+        if database.path:
+            gates = database.path.with_name(f"{database.path.name}.gates")
         return HttpClient(
             contact=settings.contact,
             version=version("paper-monitor"),
-            gate_dir=_gates(database),
+            gate_dir=gates,
             memory=Servers(database, clock),
             # Large downloads are kept beside the store: `/tmp` of a container is small.
             downloads=database.path.parent if database.path else None,
@@ -181,13 +185,6 @@ def _keys(settings: Settings, database: Database, clock: Clock) -> KeyRing:
     if not own and not written and settings.public_url:
         own = secrets.make_signing_key(database, clock)
     return KeyRing((*written, *([own] if own else ())))
-
-
-def _gates(database: Database) -> Path:
-    """Return where this machine's processes of one store take turns at other people's hosts."""
-    if database.path:
-        return database.path.with_name(f"{database.path.name}.gates")
-    return Path(tempfile.gettempdir()) / f"paper-monitor-gates-{os.getuid()}"
 
 
 def _sources(settings: Settings, client: HttpClient, clock: Clock) -> dict[str, ConfiguredSource]:

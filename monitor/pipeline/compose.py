@@ -13,7 +13,7 @@ import structlog
 from monitor.channels.email.channel import sender_address
 from monitor.config import Settings
 from monitor.digest.draft import Draft, Listed, draft
-from monitor.digest.explain import explain_papers
+from monitor.digest.explain import Explain, explain_papers
 from monitor.digest.schedule import Slot, late_before, latest_due, next_due
 from monitor.errors import MonitorError, StoreBusyError, StoreError
 from monitor.identity.resolve import other_titles
@@ -45,7 +45,6 @@ log = structlog.get_logger()
 # A first digest has no period before it: it accounts for what was read in this time.
 FIRST_REPORT = timedelta(days=7)
 
-Explain = Callable[[str, Paper, Sequence[str]], tuple[MatchReason, ...]]
 # About four kilobytes each; what a digest shows of an abstract is bounded.
 MAX_EXPLAINED = 4_096
 

@@ -267,15 +267,6 @@ def test_X10_X11_a_digest_that_cannot_be_composed_stops_no_other_and_rests(
         assert status(app.runtime).problems == ()
 
 
-def test_what_is_no_longer_configured_is_no_incident(house: House):
-    house.settings["sources"]["gone"] = {"kind": "huggingface-page", "path": "gone/*.txt"}
-    house.run()
-    assert len(house.problems()) == 1
-    del house.settings["sources"]["gone"]
-    house.run()
-    assert house.problems() == ()
-
-
 @pytest.mark.parametrize("word", ["is_archived", "token_revoked"])
 def test_L05_who_cannot_be_notified_on_slack_is_named_by_the_other_channel(
     due: House, smtp: ScriptedSmtp, slack: SlackServer, word: str

@@ -16,7 +16,7 @@ from monitor.pipeline.cleanup import upkeep
 from monitor.pipeline.compose import rehearse
 from monitor.store.digests import deliveries, digests
 from monitor.store.sources import runs
-from tests.house import AGENTS, APART, BANDITS, FOLDING, House, newest_digest
+from tests.house import AGENTS, APART, FOLDING, House, newest_digest
 from tests.servers.smtp import ScriptedSmtp
 
 
@@ -83,14 +83,6 @@ def test_D04_another_zone_gives_no_second_digest_for_the_same_date(house: House)
         house.run_after(hours=1)
     dates = [digest.period for digest in house.read(digests.newest, ["lab"], 9)]
     assert dates == ["2026-11-23", "2026-11-22"]
-
-
-def test_a_topic_added_later_finds_what_came_in_its_last_days(house: House):
-    house.add("a.txt", AGENTS, BANDITS)
-    house.run()
-    house.next_morning()
-    house.settings["topics"]["safety"] = {"query": "safe AND exploration"}
-    assert house.next_morning() == {"lab": 1}
 
 
 def test_news_asks_for_revisions(house: House):
