@@ -10,6 +10,7 @@ from monitor.store.engine.database import Database
 from monitor.store.engine.opening import open_store
 from tests.house import House
 from tests.servers.smtp import ScriptedSmtp
+from tests.servers.web import MisbehavingServer
 from tests.store.scenes import subscribe, watch
 
 
@@ -28,6 +29,16 @@ def due(house: House, smtp: ScriptedSmtp) -> House:
     """A house whose only digest is due, by mail to one address."""
     house.by_mail(smtp.port)
     house.make_due()
+    return house
+
+
+@pytest.fixture
+def fed(house: House, web: MisbehavingServer) -> House:
+    """A house that reads the feed of a journal over HTTP."""
+    house.settings["sources"] = {
+        "journal": {"kind": "feed", "url": web.url("/feed"), "allow_private": True}
+    }
+    house.settings["topics"] = {"agents": {"query": "agents"}}
     return house
 
 

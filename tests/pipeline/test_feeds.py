@@ -14,15 +14,6 @@ from tests.servers.web import MisbehavingServer
 RSS = {"Content-Type": "application/rss+xml"}
 
 
-@pytest.fixture
-def fed(house: House, web: MisbehavingServer) -> House:
-    house.settings["sources"] = {
-        "journal": {"kind": "feed", "url": web.url("/feed"), "allow_private": True}
-    }
-    house.settings["topics"] = {"agents": {"query": "agents"}}
-    return house
-
-
 def item(number: int, at: datetime = SATURDAY) -> str:
     return (
         f"<item><title>Agents that plan, study number {number}</title>"

@@ -9,6 +9,7 @@ import pytest
 
 from monitor.model import FirstRun, RunOutcome
 from tests.house import SATURDAY, House
+from tests.pipeline.test_feeds import RSS, feed
 from tests.servers.web import MisbehavingServer
 
 DAY = timedelta(days=1)
@@ -17,11 +18,9 @@ SUBJECTS += ["Baking", "Mining", "Singing", "Rowing", "Weaving"]
 
 
 @pytest.fixture
-def fed(house: House, web: MisbehavingServer) -> House:
-    source = {"kind": "feed", "url": web.url("/feed"), "allow_private": True}
-    house.settings["sources"] = {"journal": source | {"first_run": "deliver"}}
-    house.settings["topics"] = {"every": {"query": "agents"}}
-    return house
+def fed(fed: House) -> House:
+    fed.settings["sources"]["journal"]["first_run"] = "deliver"
+    return fed
 
 
 def item(subject: str, at: datetime | str, guid: str = "", link: str = "", title: str = "") -> str:
@@ -34,9 +33,7 @@ def item(subject: str, at: datetime | str, guid: str = "", link: str = "", title
 
 
 def serve_feed(web: MisbehavingServer, *items: str) -> None:
-    body = f'<rss version="2.0"><channel><title>J</title>{"".join(items)}</channel></rss>'
-    headers = {"Content-Type": "application/rss+xml"}
-    web.answers("/feed", body=body.encode(), headers=headers)
+    web.answers("/feed", body=feed(*items), headers=RSS)
 
 
 def read(house: House, accept: FirstRun | None = None) -> tuple[str, int, int]:

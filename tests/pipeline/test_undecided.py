@@ -302,19 +302,18 @@ def test_an_error_of_the_database_among_the_halves_leaves_nothing_half_written(
 
 
 def test_F08_a_feed_that_replays_old_papers_is_held_although_a_record_raises(
-    house: House, web: MisbehavingServer
+    fed: House, web: MisbehavingServer
 ) -> None:
     """Of each part too few are replayed: they are counted together."""
-    source = {"kind": "feed", "url": web.url("/feed"), "allow_private": True}
-    house.settings["sources"] = {"journal": source | {"first_run": "deliver"}}
+    fed.settings["sources"]["journal"]["first_run"] = "deliver"
     serve_feed(web, item("Folding", SATURDAY - timedelta(days=3)))
-    assert results(house.ingest())[0][2] == 1
+    assert results(fed.ingest())[0][2] == 1
     subjects = ("Sorting", "Diving", "Poison", "Knitting", "Sailing")
     serve_feed(web, *(item(subject, SATURDAY - timedelta(days=5)) for subject in subjects))
     with poison(keys, "fingerprint"):
-        [run] = house.ingest()
+        [run] = fed.ingest()
     assert (run.outcome, run.error[:5]) == (RunOutcome.FAILED, "held:")
-    assert titles(house) == ["Folding Agents"] and kept(house) == []
+    assert titles(fed) == ["Folding Agents"] and kept(fed) == []
 
 
 @pytest.mark.parametrize("first_run", [FirstRun.BASELINE, FirstRun.DELIVER])

@@ -32,12 +32,6 @@ def source(web: MisbehavingServer, path: str = "/feed", **result: object) -> dic
     return {"kind": "feed", "url": web.url(path), "allow_private": True, **result}
 
 
-@pytest.fixture
-def fed(house: House, web: MisbehavingServer) -> House:
-    house.settings["sources"] = {"journal": source(web)}
-    return house
-
-
 def recorded(house: House) -> list[Run]:
     return house.read(runs.since, SATURDAY - DAY, SATURDAY + 400 * DAY)
 
