@@ -380,15 +380,11 @@ def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--store", choices=["sqlite", "postgresql"], action="append")
     asked.add_argument("--faults", default=",".join(FAULTS))
-    asked.add_argument("--keep", type=Path, help="a folder in which everything is kept")
     arguments = asked.parse_args()
     names, ok = arguments.faults.split(","), True
     for store in arguments.store or ["sqlite", "postgresql"]:
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            if arguments.keep:
-                folder = arguments.keep / store
-                folder.mkdir(parents=True)
             url = ""
             if store == "postgresql":
                 server = stack.enter_context(postgres.server())

@@ -113,11 +113,9 @@ def _all(wanted: Sequence[Played], jobs: int) -> list[tuple[Played, Result]]:
 
 
 def _report(results: Iterator[Result], count: int) -> Iterator[Result]:
-    watched = sys.stderr.isatty()
     for n, result in enumerate(results, 1):
-        if watched or n % 50 == 0 or n == count:
-            begin, end = ("\r", "\n" if n == count else "") if watched else ("", "\n")
-            print(f"{begin}{n} of {count}", end=end, file=sys.stderr, flush=True)
+        if n % 50 == 0 or n == count:
+            print(f"{n} of {count}", file=sys.stderr, flush=True)
         yield result
 
 

@@ -41,10 +41,6 @@ class Pair:
     second: str
     store: str
 
-    @property
-    def channel(self) -> str:
-        return self.way.partition(", ")[2]
-
     def play(self, stage: Stage) -> PairVerdict:
         way = WAYS[self.way]
         second = (BY_MAIL if isinstance(way, Mailed) else BY_SLACK)[self.second]
