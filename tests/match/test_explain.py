@@ -70,13 +70,10 @@ def test_an_abbreviation_is_not_marked_where_only_a_part_of_its_long_form_matche
     ("topic", "title", "spans"),
     [
         ("agent policy", "Agent", []),
-        ("agent", "Agent agent AGENT", ["Agent", "agent", "AGENT"]),
         ("anaemic", "Anæmic or anemic", ["Anæmic", "anemic"]),
         # What is excluded, or in a branch that does not match, is not marked.
-        ("agent -robot", "Agents", ["Agents"]),
         ("agent OR (policy -robot)", "Agent robot policy", ["Agent"]),
         ("-(robot OR -agent)", "An agent", ["agent"]),
-        ("agent OR (policy AND reward)", "Agent policy", ["Agent"]),
         # A phrase is one span, and spans that overlap are one.
         ('"language model"', "Large language\nmodels", ["language\nmodels"]),
         (
@@ -93,14 +90,9 @@ def test_an_abbreviation_is_not_marked_where_only_a_part_of_its_long_form_matche
         # An abbreviation stands for its long form, and the other way round.
         ("GNN", "Graph neural nets (GNNs)", ["Graph neural nets", "GNNs"]),
         # Folding changes these texts.
-        ("agent", "ﬁne Ｓｔｒａßｅ e\u0301t agents", ["agents"]),
-        ("etude", "L'e\u0301tude", ["e\u0301tude"]),
-        ("schrodinger", r"Of Schr{\"o}dinger", [r"Schr{\"o}dinger"]),
         ("poincare", r"Poincar{\'e} maps", [r"Poincar{\'e}"]),
         ("rlhf", "{RLHF} now", ["RLHF"]),
-        ("multi-agent", "A multi–agent game", ["multi–agent"]),
         ("深度", "基于深度学习", ["深度"]),
-        ("h2o", "Of H<sub>2</sub>O", ["H<sub>2</sub>O"]),
         # A formula is never cut.
         ("β-VAE", r"A $\beta$-VAE", [r"$\beta$-VAE"]),
         ("log", r"In $O(n \log n)$ steps", [r"$O(n \log n)$"]),
@@ -162,7 +154,6 @@ def test_each_span_holds_what_was_asked_for(
         # More clauses, and rarer ones.
         ("agent OR policy OR reward", Paper("", "agent policy reward"), Paper("", "agent")),
         ("agent OR policy OR reward", Paper("Agent policy"), Paper("Agent agent agent")),
-        ("agent OR policy", Paper("Agent policy"), Paper("Agent of it")),
         ("model OR hypergraph", Paper("A hypergraph"), Paper("A model")),
         ("agent OR ag*", Paper("Agent"), Paper("Agony")),
         ('policy OR "policy gradient"', Paper("Policy gradient"), Paper("Policy")),
@@ -173,7 +164,6 @@ def test_each_span_holds_what_was_asked_for(
         ),
         # Weights, and a little for repetition.
         ("agent^5 OR robot OR tree", Paper("Agent"), Paper("Robot")),
-        ("agent OR robot^5 OR tree", Paper("Robot"), Paper("Agent")),
         ("agent", Paper("Agent"), Paper("", "agent agents")),
         ("agent", Paper("", "agent agents"), Paper("", "agent")),
     ],
