@@ -162,6 +162,7 @@ DOE = {"name": "Jane Doe"}
 NEW_YEAR = datetime(2025, 1, 1, tzinfo=UTC)
 
 
+JOURNAL = {"is-preprint-of": [{"id-type": "doi", "id": "10.1000/OTHER"}]}
 PREPRINT = {"group-title": "Ecology", "subtype": "preprint", "institution": [{"name": "bioRxiv"}]}
 
 
@@ -193,6 +194,7 @@ DAYS = [(1_735_689_600 + 86_400 * n) * 1000 for n in range(4)]
         (Crossref, work(title=[], **{"original-title": ["Über Sand"]}), {"title": "Über Sand"}),
         (Crossref, work(title="Sand"), {"title": "Sand"}),  # of doi.org, without lists
         (Crossref, work(DOI="10.48550/arXiv.2401.01234"), {"keys": {"arxiv": "2401.01234"}}),
+        (Crossref, work(relation=JOURNAL), {"keys": {"doi": ("10.1000/x", "10.1000/other")}}),
         *(
             (Crossref, work(title=[title], subtitle=subtitle), {"title": whole})
             for title, subtitle, whole in (
@@ -295,6 +297,7 @@ DAYS = [(1_735_689_600 + 86_400 * n) * 1000 for n in range(4)]
                 ([{"first": "J", "last": "Doe"}, {"fullname": "Rae Roe"}], ("J Doe", "Rae Roe")),
                 ({"value": None}, ()),
                 ({"readers": ["x"]}, ()),
+                ({"value": ["Anonymous", "Anonymous Authors", "Jane Doe"]}, ("Jane Doe",)),
             )
         ),
         (OpenReview, note(venueid={"value": GONE}), {"withdrawn": True}),
