@@ -305,17 +305,14 @@ class Round:
         if not unclear:
             return
         count = stored_incidents.add_unclear(tx, self.group, len(unclear))
-        if count >= retry_policy.UNCLEAR_LIMIT:
-            self._over.set()
-            error = f"the last {count} messages handed over had no clear answer"
-            self._rest(tx, f"{error}: {unclear[-1].error}", now)
-
-    def _rest(self, tx: Transaction, error: str, now: datetime) -> None:
-        """Let the group rest, once for all threads that find it at the same time."""
-        if self.group in stored_incidents.resting(tx, DOWN, now, self.runtime.config_hash):
+        if count < retry_policy.UNCLEAR_LIMIT:
             return
-        self._open_outage(tx, error, now)
-        self._wrong.add(self.group)
+        self._over.set()
+        # Threads that find it at the same time count once.
+        if self.group not in stored_incidents.resting(tx, DOWN, now, self.runtime.config_hash):
+            error = f"the last {count} messages handed over had no clear answer"
+            self._open_outage(tx, f"{error}: {unclear[-1].error}", now)
+            self._wrong.add(self.group)
 
     def _open_outage(self, tx: Transaction, error: str, now: datetime) -> None:
         """Record that the group is down, and when it is tried again."""
