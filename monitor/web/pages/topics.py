@@ -125,14 +125,7 @@ def topic_yaml(query: str, topics: Iterable[Topic]) -> str:
     taken, name, number = {topic.name for topic in topics}, stem, 2
     while name in taken:
         name, number = f"{stem}-{number}", number + 1
-    return f"topics:\n  {name}:\n    query: {_quoted(query)}\n"
-
-
-def _quoted(text: str) -> str:
-    """Return a text as YAML reads it: in single quotes, which leave double ones alone.
-
-    YAML 1.2, 7.3: what is no line of printable text is written as JSON is.
-    """
-    if text.isprintable():
-        return "'" + text.replace("'", "''") + "'"
-    return json.dumps(text)
+    # YAML 1.2, 7.3: single quotes leave double ones alone, but hold printable text only.
+    single = "'" + query.replace("'", "''") + "'"
+    quoted = single if query.isprintable() else json.dumps(query)
+    return f"topics:\n  {name}:\n    query: {quoted}\n"
