@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,7 +19,6 @@ from monitor.cli.start import play
 from monitor.clocks import clock_at
 from monitor.config import load
 from monitor.digest.render import JinjaTemplates
-from monitor.model import Digest
 from tests.channels.samples import digest, entry
 from tests.house import SATURDAY, newest_digest
 from tests.patience import PATIENCE
@@ -30,7 +30,7 @@ TAGS = "all => all.map(one => one.tagName)"
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A digest of the demo as a page, as a mail, and the index."""
+    """A digest of the demo as a page, as a mail, and the index; the second page of a long one."""
     folder = tmp_path_factory.mktemp("demo")
     play(folder, SATURDAY)
     with (
@@ -38,27 +38,33 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         app.runtime.database.reading() as tx,
     ):
         found = newest_digest(tx, "agents-team")
-    mail = folder / "mail.html"
-    mail.write_text(mailed(found), encoding="utf-8")
-    [page] = (folder / "pages" / "agents-team").glob("*.html")
-    return {"page": page, "mail": mail, "index": folder / "pages" / "index.html"}
-
-
-def mailed(digest: Digest) -> str:
     server = SmtpServer(SmtpSettings(host="localhost", sender="papers@example.org"))
-    [part] = Mail("email", (), server).render(digest, JinjaTemplates())
-    return str(part.body["html"])
+    [part] = Mail("email", (), server).render(found, JinjaTemplates())
+    mail, second = folder / "mail.html", folder / "second.html"
+    mail.write_text(part.body["html"], encoding="utf-8")
+    entries = [entry(number, f"Paper {number} on planning") for number in range(400)]
+    pages = render_pages(digest(entries, full=25), JinjaTemplates(), "2026-11-21.html")
+    second.write_text(pages[1], encoding="utf-8")
+    [page] = (folder / "pages" / "agents-team").glob("*.html")
+    index = folder / "pages" / "index.html"
+    return {"page": page, "second page": second, "mail": mail, "index": index}
+
+
+@pytest.fixture
+def view(browser: Browser) -> Iterator[Page]:
+    with browser.new_page(viewport={"width": 375, "height": 800}) as page:
+        page.set_default_timeout(PATIENCE * 1000)
+        yield page
 
 
 @pytest.mark.parametrize("what", ["page", "mail", "index"])
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("width", WIDTHS)
 def test_it_fits_fetches_nothing_and_can_be_read(
-    browser: Browser, shown: dict[str, Path], what: str, scheme: str, width: int
+    view: Page, shown: dict[str, Path], what: str, scheme: str, width: int
 ):
-    size = {"width": width, "height": 800}
-    view = browser.new_page(viewport=size, color_scheme=scheme)
-    view.set_default_timeout(PATIENCE * 1000)
+    view.set_viewport_size({"width": width, "height": 800})
+    view.emulate_media(color_scheme=scheme)
     asked: list[str] = []
     complaints: list[str] = []
     view.on("request", lambda request: asked.append(request.url))
@@ -71,7 +77,6 @@ def test_it_fits_fetches_nothing_and_can_be_read(
     assert dark is (scheme == "dark")
     text = lightness(view, "document.querySelector('h1')", "color")
     assert (text > 0.7) if dark else (text < 0.3)
-    view.close()
 
 
 def lightness(view: Page, element: str, colour: str) -> float:
@@ -81,24 +86,11 @@ def lightness(view: Page, element: str, colour: str) -> float:
     return float(0.2126 * red + 0.7152 * green + 0.0722 * blue) / 255
 
 
-@pytest.fixture(scope="module")
-def second_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page with the titles that the first one of a long digest has no room for."""
-    folder = tmp_path_factory.mktemp("long")
-    entries = [entry(number, f"Paper {number} on planning") for number in range(400)]
-    pages = render_pages(digest(entries, full=25), JinjaTemplates(), "2026-11-21.html")
-    for number, html in enumerate(pages):
-        (folder / f"{number}.html").write_text(html, encoding="utf-8")
-    return folder / "1.html"
-
-
 @pytest.mark.parametrize("what", ["page", "second page", "mail", "index"])
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_axe_finds_nothing_serious(
-    browser: Browser, shown: dict[str, Path], second_page: Path, what: str, scheme: str
-):
-    view = browser.new_page(viewport={"width": 375, "height": 800}, color_scheme=scheme)
-    view.goto((shown | {"second page": second_page})[what].as_uri())
+def test_axe_finds_nothing_serious(view: Page, shown: dict[str, Path], what: str, scheme: str):
+    view.emulate_media(color_scheme=scheme)
+    view.goto(shown[what].as_uri())
     found = Axe().run(view).response["violations"]
     serious = [
         (one["id"], node["target"], node.get("failureSummary"))
@@ -106,20 +98,17 @@ def test_axe_finds_nothing_serious(
         if one["impact"] in ("serious", "critical")
         for node in one["nodes"]
     ]
-    view.close()
     assert serious == []
 
 
 @pytest.mark.parametrize("what", ["page", "mail"])
 def test_headings_and_links_come_in_the_order_in_which_they_are_read(
-    browser: Browser, shown: dict[str, Path], what: str
+    view: Page, shown: dict[str, Path], what: str
 ):
     """One heading of the first level, none skipped; each title's link follows its heading."""
-    view = browser.new_page()
     view.goto(shown[what].as_uri())
     levels = [int(tag[1]) for tag in view.eval_on_selector_all("h1,h2,h3,h4", TAGS)]
     links = view.eval_on_selector_all("a[href]", "all => all.map(one => one.tabIndex)")
-    view.close()
     assert levels[0] == 1 and levels.count(1) == 1
     assert all(after <= before + 1 for before, after in pairwise(levels))
     assert set(links) == {0}
