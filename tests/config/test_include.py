@@ -50,11 +50,12 @@ def test_a_fault_of_an_included_file_is_reported_there(write: Write, tmp_path: P
 def test_the_same_name_twice_is_a_fault_at_the_second_place(write: Write) -> None:
     path = write(MAIN.format(include="people/*.yaml"))
     ada = write("topics:\n  agents: {query: policy}\n  robots: {query: a1}", "people/ada.yaml")
-    bo = write("topics: {robots: {query: b1}}", "people/bo.yaml")
+    bo = write("topics: {robots: {query: b1}, agents: {query: c1}}", "people/bo.yaml")
 
     assert [(f.file, f.line, f.message) for f in check(path, {})] == [
         (str(ada), 2, f"“agents” is already in {path}, line 4"),
         (str(bo), 1, f"“robots” is already in {ada}, line 3"),
+        (str(bo), 1, f"“agents” is already in {path}, line 4"),
     ]
 
 
