@@ -51,8 +51,7 @@ def test_a_threshold_is_tried(lived: House, say: Say):
 
 def test_synonyms_and_thresholds_hold_in_searches_and_digests(house: House, say: Say):
     house.settings["topics"] = {"chains": {"query": "title:chain"}}
-    house.add("1.txt", FOLDING, BANDITS)
-    assert house.run() == {}
+    assert house.run(FOLDING, BANDITS) == {}
     house.settings["synonyms"] = {"chain": "protein"}
     assert house.next_morning() == {"lab": 1}
     assert house.next_morning() == {"lab": 0}
@@ -68,8 +67,7 @@ def test_synonyms_and_thresholds_hold_in_searches_and_digests(house: House, say:
 def test_a_very_wide_topic_is_tried_on_the_newest_papers(
     house: House, say: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    house.add("1.txt", *((f"Agents of kind {n}", f"Work of {n}.") for n in range(300)))
-    say("ingest")
+    house.ingest(*((f"Agents of kind {n}", f"Work of {n}.") for n in range(300)))
     monkeypatch.setattr(topic_trial, "MATCHING", 100)
     with house.opened() as app:
         result = try_topic(app.runtime, "agents", parse_query("work"))
@@ -85,8 +83,7 @@ def test_a_very_wide_topic_is_tried_on_the_newest_papers(
 def test_a_search_in_a_shell_is_not_bounded(
     house: House, say: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    house.add("1.txt", AGENTS, BANDITS, FOLDING)
-    say("run")
+    house.run(AGENTS, BANDITS, FOLDING)
     monkeypatch.setattr(query_bounds, "MOST_ENTRIES", 1)
     monkeypatch.setattr(query_bounds, "MOST_READ", 1)
     query = 'agents OR pl* OR th* OR zz* OR "agents th*"~100 OR bandit'

@@ -25,11 +25,9 @@ def stocked(house: House, say: Say) -> None:
     house.settings["topics"] = {name: {"query": query} for name, query in queries.items()}
     assert say("check").err == ""  # there is no store yet
     assert not (house.folder / "data").exists()
-    house.add("1.txt", BANDITS, *KINDS)
-    say("ingest")
+    house.ingest(BANDITS, *KINDS)
     assert say("check").err == ""  # 99 papers say little
-    house.add("2.txt", FOLDING)
-    say("ingest")
+    house.ingest(FOLDING)
 
 
 def test_check_warns_of_wide_topics_and_of_words_that_no_stored_paper_has(house: House, say: Say):

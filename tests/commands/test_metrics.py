@@ -38,10 +38,8 @@ def scraped(house: House) -> Values:
 def test_a_day_of_the_service(house: House, smtp: ScriptedSmtp) -> None:
     house.by_mail(smtp.port)
     house.run(AGENTS, BANDITS)
-    house.clock.move(hours=2)
-    house.add("2.txt", FOLDING)
     smtp.script["rcpt"].append("550 5.1.1 nobody of that name")
-    house.run()
+    house.run_after(FOLDING, hours=2)
     found = scraped(house)
     assert found["runs", "ok", "page"] == 2
     assert found["run_papers", "new", "page"] == found["papers",] == 3

@@ -118,7 +118,6 @@ def test_why_says_what_cannot_be_sent_or_is_unclear(due: House, smtp: ScriptedSm
     smtp.script["dot"].append(Drop())
     due.run_after(hours=2)
     assert why(due).startswith("digest 2026-11-21 may or may not have arrived (by email)")
-    due.add("2.txt", (AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent."))
     smtp.script["rcpt"].append("550 5.1.1 nobody")
-    due.next_morning()
+    due.next_morning((AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent."))
     assert why(due).startswith("digest 2026-11-22 could not be sent (by email): ")
