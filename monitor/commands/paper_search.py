@@ -92,7 +92,7 @@ def find_page(
         if matcher:
             refuse_too_many_words(tx, matcher.query)
         for at, named, ids in batches(tx, matcher, wanted, below, at_once):
-            shown += _match(tx, matcher, ids)
+            shown += matcher.match(tx, ids) if matcher else load_page(tx, ids)
             if len(shown) > limit:
                 return PapersPage(tuple(shown[:limit]), shown[limit - 1].id)
             looked_at += len(ids)
@@ -123,7 +123,8 @@ def find_all(
             read += len(batch)
             if matcher and bounded and read > most_read(matcher.query):
                 raise too_many_papers(tx, matcher.query)
-            ids += [stored.id for stored in _match(tx, matcher, batch)]
+            matching = matcher.match(tx, batch) if matcher else load_page(tx, batch)
+            ids += [stored.id for stored in matching]
             if len(ids) >= most:
                 break
     return load_each(runtime, ids[:most])
@@ -175,11 +176,6 @@ def batches(
             yield kept[size - 1], named, kept[:size]
             kept, size = kept[size:], min(2 * size, _LONGEST_BATCH)
         yield at, named, kept
-
-
-def _match(tx: Transaction, matcher: QueryMatcher | None, ids: list[int]) -> list[StoredPaper]:
-    """Return the papers that match; all where there is no query."""
-    return matcher.match(tx, ids) if matcher else load_page(tx, ids)
 
 
 def load_found(tx: Transaction, ids: Sequence[int]) -> list[FoundPaper]:
