@@ -194,6 +194,7 @@ DAYS = [(1_735_689_600 + 86_400 * n) * 1000 for n in range(4)]
         (Crossref, work(title=[], **{"original-title": ["Über Sand"]}), {"title": "Über Sand"}),
         (Crossref, work(title="Sand"), {"title": "Sand"}),  # of doi.org, without lists
         (Crossref, work(DOI="10.48550/arXiv.2401.01234"), {"keys": {"arxiv": "2401.01234"}}),
+        (Crossref, work(title="Sand &amp;amp; dunes"), {"title": "Sand & dunes"}),
         (Crossref, work(relation=JOURNAL), {"keys": {"doi": ("10.1000/x", "10.1000/other")}}),
         *(
             (Crossref, work(title=[title], subtitle=subtitle), {"title": whole})
@@ -264,6 +265,7 @@ DAYS = [(1_735_689_600 + 86_400 * n) * 1000 for n in range(4)]
                 "url": "https://www.medrxiv.org/content/10.1101/2020.05.20.20107000",
             },
         ),
+        (EuropePmc, [SANDS | {"authorString": "van Roe RA Jr."}], {"authors": ("RA van Roe Jr",)}),
         (
             EuropePmc,
             [SANDS | {"commentCorrectionList": NOTICES}],

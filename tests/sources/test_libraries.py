@@ -151,6 +151,10 @@ def test_F01_F06_what_is_no_list_of_records(kind: type[Source], content: bytes, 
     assert error in reading.error and reading.papers == () and not reading.complete
 
 
+GROUP = (
+    b"<AuthorList><Author><CollectiveName>Sand Group. Electronic address: sand@example.org"
+    b"</CollectiveName></Author></AuthorList>"
+)
 SECTIONS = (
     b'<Abstract><AbstractText Label="RESULTS">Sand moves.</AbstractText>'
     b'<AbstractText Label="LEVEL OF EVIDENCE: IV"/><AbstractText Label="UNLABELLED"/>'
@@ -164,6 +168,7 @@ IDS = b'<PubmedData><ArticleIdList><ArticleId IdType="pmc">%s</ArticleId></Artic
     [
         (b"Paper 0.</", b"[Not Available].</", {"title": "[Not Available].", "raw_id": "0"}),
         (b"Paper 0.</", b"Fish & Chips&nbsp;2.</", {"title": "Fish & Chips 2."}),
+        (b"</ArticleTitle>", b"</ArticleTitle>" + GROUP, {"authors": ("Sand Group",)}),
         (
             b"</Article>",
             SECTIONS,
