@@ -168,6 +168,7 @@ def test_the_heading_of_a_whole_page_is_left_out(content: str, abstract: str) ->
         (["John Smith, Jr., Ada L."], ["John Smith, Jr.", "Ada L."]),
         (["Ada L., et al."], ["Ada L."]),
         (["李明；王芳"], ["李明", "王芳"]),
+        (["李明，王芳"], ["李明", "王芳"]),
         (["李明、王芳"], ["李明", "王芳"]),
         (["Margaret Al-Hakim, Bo N."], ["Margaret Al-Hakim", "Bo N."]),
         (["Ada Lovel , Bo Nilsen, Cy Oakes"], ["Ada Lovel", "Bo Nilsen", "Cy Oakes"]),
