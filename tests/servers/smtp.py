@@ -236,8 +236,7 @@ class _Conversation:
             self.say(f"250-{line}")
         self.say(f"250 {lines[-1]}")
 
-    def do_lhlo(self, rest: str) -> None:
-        self.do_ehlo(rest)
+    do_lhlo = do_ehlo
 
     def do_starttls(self, rest: str) -> None:
         if self.answer("starttls").startswith("220"):
