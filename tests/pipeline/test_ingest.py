@@ -49,13 +49,6 @@ def test_a_broken_document_is_a_failed_run_and_the_others_go_on(house: House):
     assert result[1].error
 
 
-def test_a_missing_folder_is_a_failed_run_with_its_name(house: House):
-    (house.folder / "dumps").rmdir()
-    [run] = house.ingest()
-    assert run.outcome is RunOutcome.FAILED
-    assert "dumps" in run.error
-
-
 def test_an_ingest_that_died_goes_on_behind_the_last_chunk(house: House, monkeypatch):
     """The offset is stored with the papers: none is read twice, none is left out."""
     house.add("a.txt", AGENTS, BANDITS, FOLDING)
