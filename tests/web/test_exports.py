@@ -113,7 +113,9 @@ def test_W03_a_token_opens_the_feed_that_it_names_and_no_other(lived: House) -> 
 
 
 @pytest.mark.parametrize("ending", ["bib", "ris", "csv", "json"])
-def test_a_search_is_exported_with_its_parameters(asked: httpx.Client, ending: str) -> None:
+def test_a_search_with_its_parameters_and_a_paper_are_exported(
+    asked: httpx.Client, ending: str
+) -> None:
     [path] = {one for one in links(asked.get("/papers?q=exploration").text) if ending in one}
     answer = asked.get(path)
     assert BANDITS[0] in answer.text and AGENTS[0] not in answer.text
@@ -122,10 +124,6 @@ def test_a_search_is_exported_with_its_parameters(asked: httpx.Client, ending: s
     assert nothing.status_code == 200 and BANDITS[0] not in nothing.text
     assert asked.get(f"/papers.{ending}?q=(agents").status_code == 400
     assert asked.get(f"/papers.{ending}?since=yesterday").status_code == 400
-
-
-@pytest.mark.parametrize("ending", ["bib", "ris", "csv", "json"])
-def test_a_paper_is_exported_from_its_page(asked: httpx.Client, ending: str) -> None:
     [path] = {path for path in links(asked.get("/papers/1").text) if path.endswith(ending)}
     answer = asked.get(path)
     assert AGENTS[0] in answer.text
