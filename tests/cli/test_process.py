@@ -130,7 +130,7 @@ def test_nothing_blinks_where_nobody_watches(lived: House, line: str):
 def test_a_terminal_has_colours_and_a_bar_that_goes_away_but_not_in_json(lived: House):
     lived.add("2.txt", BANDITS)
     shown = on_a_terminal(lived, "run", "--now", "2026-11-22T09:00")
-    assert all(part in shown for part in ("\x1b[32m", "Reading", "papers", "\x1b[2K"))
+    assert all(part in shown for part in ("\x1b[32m", "Reading", "1 paper", "\x1b[2K"))
     document = on_a_terminal(lived, "papers", "--json")
     assert "\x1b" not in document
     assert document.replace("\r\n", "\n") == lived.command("papers", "--json").out
