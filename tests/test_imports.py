@@ -194,12 +194,12 @@ HOMES: dict[str, tuple[str, ...]] = {
 # What does no I/O and does not use any of it: the standard library's rest is enough for everybody.
 ANYWHERE = {
     "__future__", "abc", "array", "ast", "base64", "binascii", "bisect", "bz2", "calendar",
-    "codecs", "collections", "contextlib", "csv", "dataclasses", "datetime", "difflib", "email",
-    "enum", "errno", "fnmatch", "functools", "gc", "glob", "gzip", "hashlib", "heapq", "hmac",
-    "html", "importlib", "io", "ipaddress", "itertools", "json", "logging", "math", "msgspec",
-    "operator", "pathlib", "pickle", "queue", "re", "shlex", "stat", "statistics", "string",
-    "structlog", "sys", "textwrap", "traceback", "types", "typing", "unicodedata", "urllib",
-    "weakref", "xml", "zlib", "zoneinfo",
+    "codecs", "collections", "contextlib", "csv", "dataclasses", "datetime", "difflib",
+    "email", "enum", "errno", "fnmatch", "functools", "gc", "glob", "gzip", "hashlib",
+    "heapq", "hmac", "html", "importlib", "io", "ipaddress", "itertools", "json", "logging",
+    "math", "msgspec", "operator", "pathlib", "pickle", "pkgutil", "queue", "re", "shlex",
+    "stat", "statistics", "string", "structlog", "sys", "textwrap", "traceback", "types",
+    "typing", "unicodedata", "urllib", "weakref", "xml", "zlib", "zoneinfo",
 }  # fmt: skip
 # Packages and files that decide: they read no file, no clock and no chance.
 PURE = (

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from pkgutil import iter_modules
+
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -9,38 +12,21 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from monitor.errors import QueryError, UsageError
+from monitor.web import pages
 from monitor.web.guard import Guard
-from monitor.web.pages import (
-    api,
-    deliveries,
-    digests,
-    exports,
-    feeds,
-    papers,
-    reader,
-    search,
-    session,
-    sources,
-    today,
-    topics,
-)
+from monitor.web.routes import PageRoute
 from monitor.web.site import API, Site, Visit
 
-# Exports have addresses that digests and papers would take for one of theirs.
-ROUTES = [
-    *today.routes,
-    *exports.routes,
-    *feeds.routes,
-    *digests.routes,
-    *search.routes,
-    *papers.routes,
-    *topics.routes,
-    *sources.routes,
-    *deliveries.routes,
-    *session.routes,
-    *reader.routes,
-    *api.routes,
+# Every module of `pages` has `routes`.
+_PAGES = [
+    import_module(f"{pages.__name__}.{module.name}") for module in iter_modules(pages.__path__)
 ]
+# The longer paths first: `/papers/{id}` would take `/papers/1.bib`.
+ROUTES: list[PageRoute] = sorted(
+    (route for page in _PAGES for route in page.routes),
+    key=lambda route: len(route.path),
+    reverse=True,
+)
 
 EXPECTED_ERRORS = (HTTPException, UsageError, QueryError, ClientDisconnect)
 
