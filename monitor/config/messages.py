@@ -36,8 +36,6 @@ def sentence(error: ErrorDetails) -> str:
     kind, context = error["type"], error.get("ctx") or {}
     if kind == "missing":
         return "is missing"
-    if kind == "extra_forbidden":
-        return f"“{error['loc'][-1]}” is not a setting here"
     if error["input"] is None:
         return "is empty"
     if kind == "value_error":

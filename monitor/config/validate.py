@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -320,9 +320,14 @@ class _Validator:
             return model.model_validate(raw, context=self._context(where))
         except ValidationError as error:
             for detail in error.errors(include_url=False):
+                path = (*where, *detail["loc"])
+                if detail["type"] == "extra_forbidden":
+                    names = _setting_names(_nested_model(model, detail["loc"][:-1]))
+                    self.refuse_unknown(path[:-1], [str(path[-1])], names)
+                    continue
                 cause = detail.get("ctx", {}).get("error")
                 lines = cause.lines if isinstance(cause, WrongQueryError) else 0
-                self.written.fault((*where, *detail["loc"]), sentence(detail), lines)
+                self.written.fault(path, sentence(detail), lines)
             return None
 
     def _context(self, where: Where) -> SettingsContext:
@@ -339,6 +344,16 @@ class _Validator:
                 public_url=bool(self.values.get("public_url")),
             )
         return self._contexts[file]
+
+
+def _nested_model(model: type[BaseModel], path: Where) -> type[BaseModel]:
+    """Return the model of the settings at `path` of another, one without fields if unknown."""
+    for part in path:
+        field = model.model_fields.get(str(part))
+        types = (field.annotation, *get_args(field.annotation)) if field else ()
+        models = (t for t in types if isinstance(t, type) and issubclass(t, BaseModel))
+        model = next(models, BaseModel)
+    return model
 
 
 def _setting_names(model: type[BaseModel]) -> list[str]:

@@ -61,7 +61,7 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
         ("sources: {s: {kind: feed, url: x}}", "1: sources.s: `url:` must begin with http"),
         (
             "smtp: {host: a, from: c@d.org, oauth: {provider: other, client_secrt: x}}",
-            "1: smtp.oauth.client_secrt: “client_secrt” is not a setting here",
+            "1: smtp.oauth.client_secrt: “client_secrt” is not a setting here; did you mean",
         ),
         (
             "sources: {s: {kind: feed, path: x, allow_private: perhaps}}",
