@@ -5,10 +5,7 @@ The same words at the same places as `occurrences.expand_abbreviations` adds to 
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import groupby
-from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -161,13 +158,14 @@ def _otherwise_written(
     """Yield which places have other capitals than the short form of their rule."""
     short = np.array([rule.short for rule in rules])
     doubtful = np.flatnonzero(short[places.rules])
-    doubtful = doubtful[np.argsort(places.texts[doubtful], kind="stable")]
-    columns = (column[doubtful].tolist() for column in places)
-    for number, rows in groupby(zip(doubtful.tolist(), *columns, strict=True), itemgetter(2)):
-        text, cut = _text(views, number, fields), pieces.of_text(number)
-        for at, rule, _, start, end in rows:
-            if not same_letters(_written(text, cut, start, end), rules[rule].written):
-                yield at
+    rule, number, starts, ends = (column[doubtful] for column in places)
+    firsts = np.searchsorted(pieces.positions, starts, "right") - 1
+    lasts = np.searchsorted(pieces.positions, ends) - 1
+    columns = (doubtful, rule, number, firsts, lasts, starts, ends)
+    for at, rule_at, text, *place in zip(*(c.tolist() for c in columns), strict=True):
+        written = _written(_text(views, text, fields), pieces, int(pieces.before[text]), place)
+        if not same_letters(written, rules[rule_at].written):
+            yield at
 
 
 def _text(views: Sequence[View], number: int, fields: int) -> str:
@@ -175,14 +173,21 @@ def _text(views: Sequence[View], number: int, fields: int) -> str:
     return paper.abstract if number % fields else paper.title
 
 
-def _written(text: str, pieces: list[tuple[bytes, int]], start: int, end: int) -> str:
-    """Return what a text that was cut into pieces has between two positions, as it is written."""
-    first = bisect_right(pieces, start, key=itemgetter(1)) - 1
-    piece, base = pieces[first]
+def _written(text: str, pieces: Pieces, before: int, place: Sequence[int]) -> str:
+    """Return a part of a text as it is written; `before` pieces are in other texts.
+
+    The part is from position `start` in the piece `first` to position `end` in the piece `last`.
+    """
+    first, last, start, end = place
+    piece, base = pieces.at(first)
     if end == start + 1 and (bare := piece.strip(b".,")).isalnum() and is_plain(text):
         return bare.decode()
-    begin = min(w.span[0] for w in words_of_piece(piece) if base + w.start == start)
-    last = bisect_left(pieces, end, key=itemgetter(1)) - 1
-    piece, base = pieces[last]
-    stop = max(w.span[1] for w in words_of_piece(piece) if base + w.end == end)
-    return written_between(text, (first, begin), (last, stop))
+    words = words_of_piece(piece)
+    begin = min(w.span[0] for w in words if base + w.start == start)
+    if last != first:
+        piece, base = pieces.at(last)
+        words = words_of_piece(piece)
+    stop = max(w.span[1] for w in words if base + w.end == end)
+    if last == first and is_plain(text):
+        return piece[begin:stop].decode()
+    return written_between(text, (first - before, begin), (last - before, stop))

@@ -57,11 +57,10 @@ class Pieces(NamedTuple):
         first, last = self.before[number : number + 2]
         return int(self.positions[first]) if first < last else 0
 
-    def of_text(self, number: int) -> list[tuple[bytes, int]]:
-        """Return the pieces of a text, with their capitals, and where they start."""
-        rows = slice(*self.before[number : number + 2])
-        columns = (column[rows].tolist() for column in (self.begins, self.ends, self.positions))
-        return [(self.written[begin:end], at) for begin, end, at in zip(*columns, strict=True)]
+    def at(self, number: int) -> tuple[bytes, int]:
+        """Return a piece, with its capitals, and where it starts."""
+        piece = self.written[self.begins[number] : self.ends[number]]
+        return piece, int(self.positions[number])
 
 
 class NumberedText(NamedTuple):
@@ -181,8 +180,10 @@ class Vocabulary(dict[bytes, int]):
         return 0 if has_more else self._number(form_of(word))
 
     def _number(self, form: str) -> int:
-        asked = self._asked.get(form)
-        return asked or self._read.setdefault(form, len(self._asked) + len(self._read) + 1)
+        number = self._asked.get(form) or self._read.get(form)
+        if number is None:
+            number = self._read[form] = len(self._asked) + len(self._read) + 1
+        return number
 
     def _beginnings(self, word: str) -> list[int]:
         """Return the numbers of the beginnings that topics ask for and the word has."""
@@ -238,7 +239,8 @@ class Vocabulary(dict[bytes, int]):
     def number_words(self, lattice: Sequence[Word]) -> list[Edge]:
         """Return words in numbers, and after them the beginnings that they have."""
         edges = [(self._number(word.form), word.start, word.end) for word in lattice]
-        edges += [
-            (n, word.start, word.end) for word in lattice for n in self._beginnings(word.word)
-        ]
+        if self._prefix_lengths:
+            edges += [
+                (n, word.start, word.end) for word in lattice for n in self._beginnings(word.word)
+            ]
         return edges
