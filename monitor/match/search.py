@@ -37,7 +37,7 @@ MAX_KEYWORD_LENGTH = 200
 MAX_COMBINATIONS = 20
 
 _SHORT = 64  # bytes of a piece whose keywords are kept for further papers
-_MOST_PIECES = 16_384
+_MOST_PIECES = 49_152
 _UNHELD = re.compile("[\x00-\x20\"'\x7f]")
 
 
@@ -64,7 +64,7 @@ def _of_texts(*texts: str) -> str:
 
 
 class _Pieces(dict[bytes, str]):
-    """The keywords of each short piece of a text, for many papers: about 3 MB.
+    """The keywords of each short piece of a text, for many papers: about 10 MB.
 
     An `lru_cache` takes 25% longer for each paper.
     """

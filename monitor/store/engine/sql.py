@@ -232,4 +232,6 @@ def _bind(tx: sa.Connection, compiled: Any, name: str, rows: Sequence[Row]) -> l
     process = type_.dialect_impl(tx.dialect).bind_processor(tx.dialect) or (lambda value: value)
     if name not in rows[0]:  # a constant of the statement
         return [process(compiled.params[name])] * len(rows)
+    if isinstance(type_, Instant):
+        process = cache(process)  # most rows of a chunk have the same times
     return [process(row[name]) for row in rows]

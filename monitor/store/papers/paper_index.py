@@ -118,7 +118,8 @@ def of_blocks(tx: Transaction, blocks: Iterable[int]) -> Mapping[int, list[int]]
 def _newest(tx: Transaction, table: sa.Table, keys: Iterable[Any]) -> Mapping[Any, list[int]]:
     if not (keys := set(keys)):
         return {}
-    return {key: ids for key, ids in tx.execute(_NEWEST[table], {"values": keys}) if ids}
+    rows = tx.execute(_NEWEST[table], {"values": keys}).all()  # half the time of row by row
+    return {key: ids for key, ids in rows if ids}
 
 
 def _newest_of(table: sa.Table) -> sa.Select[Any]:

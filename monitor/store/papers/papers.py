@@ -134,7 +134,7 @@ def stored_of(
     tx: Transaction, ids: Iterable[int], keys: Mapping[int, Sequence[Key]]
 ) -> dict[int, StoredPaper]:
     """Return stored papers by id, with the identifiers in `keys`."""
-    rows = tx.execute(_PAPERS, {"values": ids})
+    rows = tx.execute(_PAPERS, {"values": ids}).all()
     return {row.id: _to_stored_paper(row, keys.get(row.id, ())) for row in rows}
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
@@ -49,7 +50,7 @@ def of_papers(
     """Return the sightings of papers by all sources, or by one, oldest first, without texts."""
     # The source is filtered here: in the query, SQLite would walk through all of its sightings.
     seen: dict[int, list[Sighting]] = defaultdict(list)
-    for row in tx.execute(_SIGHTINGS, {"values": ids}):
+    for row in tx.execute(_SIGHTINGS, {"values": ids}).all():
         if source is None or row.source == source:
             seen[row.paper_id].append(_to_sighting(row))
     return {id: tuple(of_paper) for id, of_paper in seen.items()}
@@ -108,13 +109,20 @@ def last_announcements(
     tx: Transaction, ids: Iterable[int]
 ) -> dict[int, tuple[str, tuple[str, ...]]]:
     """Return of each paper how the source that saw it last announced it, and all its sources."""
+    seen: dict[int, list[tuple[datetime, str, str]]] = defaultdict(list)
+    for paper_id, last_seen, announce, source in tx.execute(_ANNOUNCED, {"values": ids}).all():
+        seen[paper_id].append((last_seen, announce, source))
     return {
-        id: (
-            max(seen, key=lambda sighting: sighting.last_seen).announce,
-            tuple(sorted({sighting.source for sighting in seen})),
-        )
-        for id, seen in of_papers(tx, ids).items()
+        id: (max(of_paper, key=itemgetter(0))[1], tuple(sorted({row[2] for row in of_paper})))
+        for id, of_paper in seen.items()
     }
+
+
+_ANNOUNCED = (
+    sa.select(_sighting.paper_id, _sighting.last_seen_at, _sighting.announce, _sighting.source)
+    .where(one_of(_sighting.paper_id))
+    .order_by(_sighting.first_seen_at, _sighting.raw_id)
+)
 
 
 def recognised(tx: Transaction, ids: Iterable[int]) -> set[int]:
