@@ -331,9 +331,9 @@ def _news(tx: Transaction, rows: Sequence[Any], known: ChangesRead) -> list[Unse
     newest = _newest_with_first_kind(rows)
     changes = dict(zip(newest, known.read(tx, list(newest.values())), strict=True))
     scores: dict[tuple[int, str], float] = {}
-    for row in rows:
-        match = row.paper_id, row.topic
-        scores[match] = max(scores.get(match, 0.0), row.score)
+    for paper_id, _, _, _, topic, score in rows:  # by position: there are hundreds of thousands
+        match = paper_id, topic
+        scores[match] = max(scores.get(match, 0.0), score)
     return [UnsentMatch(topic, scores[id, topic], changes[id]) for id, topic in sorted(scores)]
 
 
