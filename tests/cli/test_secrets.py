@@ -18,7 +18,7 @@ SECRETS = {
     "CLIENT_SECRET": "hunter2-client",
     "REFRESH_TOKEN": "hunter2-refresh",
 }
-SECRET_PARTS = ("hunter2", "4711", "hooksecret", "feedsecret", "access-token", "refresh-token")
+SECRET_PARTS = ("hunter2", "xoxb-4711", "hooksecret", "feedsecret", "access-token", "refresh-token")
 SHOWN = [*(line for line, _, _ in EVERY), "config", "deliveries retry 1"]
 
 
