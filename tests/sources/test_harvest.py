@@ -16,7 +16,6 @@ from monitor.sources.oai.source import Oai
 from tests.servers.web import Answer, Asked
 from tests.sources.conftest import Service
 from tests.sources.scenario import read
-from tests.sources.test_oai import dublin, record
 from tests.sources.test_oai import oai as oai_pmh
 
 MONDAY = datetime(2025, 6, 2, 12, tzinfo=UTC)
@@ -71,7 +70,13 @@ def envelope(inside: str, at: datetime) -> bytes:
 
 
 def listed(papers: Sequence[int], token: str) -> str:
-    records = "".join(record(dublin(f"Paper {n}"), n) for n in papers)
+    records = "".join(
+        f"<record><header><identifier>oai:arXiv.org:2505.{n:05}</identifier></header><metadata>"
+        f'<arXivRaw xmlns="http://arxiv.org/OAI/arXivRaw/"><id>2505.{n:05}</id>'
+        f'<version version="v1"><date>Wed, 28 May 2025 09:00:00 GMT</date></version>'
+        f"<title>Paper {n}</title></arXivRaw></metadata></record>"
+        for n in papers
+    )
     return f"<ListRecords>{records}<resumptionToken>{token}</resumptionToken></ListRecords>"
 
 
