@@ -83,10 +83,9 @@ def find_page(
     """
     matcher = _matcher(runtime, query)
     shown: list[StoredPaper] = []
-    looked_at, most = (
-        0,
-        min(MOST_LOOKED_AT, most_read(matcher.query) if matcher else MOST_LOOKED_AT),
-    )
+    looked_at, most = 0, MOST_LOOKED_AT
+    if matcher:
+        most = min(most, most_read(matcher.query))
     at_once = MOST_LOOKED_AT if wanted == EVERY else _NAMED_AT_ONCE
     with runtime.database.reading() as tx:
         if matcher:

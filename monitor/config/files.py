@@ -313,7 +313,9 @@ def _merge(written: Written, added: Written) -> None:
         if section not in NAMED:
             added.fault((section,), f"an included file may contain only {', '.join(NAMED)}")
             continue
-        ours = written.values[section] = written.values.get(section) or {}
+        if written.values.get(section) is None:
+            written.values[section] = {}
+        ours = written.values[section]
         if entries is not None and not isinstance(entries, dict):
             added.fault((section,), "should be names with their settings")
             continue

@@ -382,7 +382,7 @@ def find_chunks(runtime: Runtime, batch_size: int | None) -> list[int]:
 
 
 def _next_due(subscription: Subscription, state: SubscriptionState, now: datetime) -> NextDue:
-    """Return when a subscription of which nothing is due has to be looked at again."""
+    """Return when to look again at a subscription for which nothing is due."""
     settings, after = subscription.settings, now + LOOK_AGAIN
     if not subscription.schedule.immediately:
         last = _last_slot(subscription, state)

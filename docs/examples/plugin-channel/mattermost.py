@@ -1,7 +1,8 @@
 """A channel of kind `mattermost`: digests as messages of an incoming webhook."""
 
 import json
-from urllib.error import HTTPError, URLError
+from socket import gaierror
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 from monitor.channels.base import Channel, ChannelOptions
@@ -38,8 +39,8 @@ class Mattermost(Channel):
                 return Outcome(DeliveryState.SENT)
         except HTTPError as error:  # an answer that is no: nothing was posted
             return Outcome(DeliveryState.RETRY, f"HTTP {error.code}", channel_down=True)
-        except URLError as error:  # no connection: nothing was posted
-            reason = f"no connection: {error.reason}"
-            return Outcome(DeliveryState.RETRY, reason, channel_down=True)
-        except OSError as error:  # no answer: it may have been posted
-            return Outcome(DeliveryState.UNKNOWN, f"no answer: {error}")
+        except OSError as error:
+            reason = getattr(error, "reason", error)  # urllib wraps it in a URLError
+            if isinstance(reason, ConnectionRefusedError | gaierror):  # nothing was posted
+                return Outcome(DeliveryState.RETRY, f"no connection: {reason}", channel_down=True)
+            return Outcome(DeliveryState.UNKNOWN, f"no answer: {reason}")  # it may be posted

@@ -174,9 +174,10 @@ def _text(views: Sequence[View], number: int, fields: int) -> str:
 
 
 def _written(text: str, pieces: Pieces, before: int, place: Sequence[int]) -> str:
-    """Return a part of a text as it is written; `before` pieces are in other texts.
+    """Return a part of a text as it is written.
 
-    The part is from position `start` in the piece `first` to position `end` in the piece `last`.
+    `place` has its first and last piece, and the positions where it starts and ends; `before` is
+    how many pieces the earlier texts of the batch have.
     """
     first, last, start, end = place
     piece, base = pieces.at(first)

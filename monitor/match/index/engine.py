@@ -167,7 +167,7 @@ class Leaves:
         return number
 
     def _phrases_of(self, leaf: Words) -> tuple[int, ...] | None:
-        """Return the phrases any of which satisfies a leaf, or None if there are too many."""
+        """Return the phrases that each satisfy a leaf, or None if there are too many."""
         ask = {False: self._vocabulary.ask_for, True: self._vocabulary.ask_for_beginning}
         edges = ((ask[edge.prefix](edge.key), edge.start, edge.end) for edge in leaf.edges)
         readings = readings_of(edges, leaf.length)

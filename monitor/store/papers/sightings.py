@@ -108,7 +108,7 @@ def sources(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[str, ...]]:
 def last_announcements(
     tx: Transaction, ids: Iterable[int]
 ) -> dict[int, tuple[str, tuple[str, ...]]]:
-    """Return of each paper how the source that saw it last announced it, and all its sources."""
+    """Return how the source that last saw a paper announced it, and all its sources, by paper."""
     seen: dict[int, list[tuple[datetime, str, str]]] = defaultdict(list)
     for paper_id, last_seen, announce, source in tx.execute(_ANNOUNCED, {"values": ids}).all():
         seen[paper_id].append((last_seen, announce, source))
