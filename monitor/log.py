@@ -71,5 +71,5 @@ def _quieten_libraries() -> None:
     for talkative in ("httpx", "httpcore", "slack_sdk", "alembic", "uvicorn"):
         logging.getLogger(talkative).setLevel(logging.WARNING)
     # A queue whose server is down logs a traceback for each connection; `Outages` logs it once.
-    for repetitive in ("procrastinate", "psycopg.pool"):
+    for repetitive in ("procrastinate", "psycopg"):
         logging.getLogger(repetitive).setLevel(logging.CRITICAL)
