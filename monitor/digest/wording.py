@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
@@ -270,12 +270,11 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
     Wide letters take two columns; a word longer than a line is broken; no-break spaces hold.
     """
     room = width - len(indent)
-    columns = len if text.isascii() else _columns
-    if text and text[0] != " " and columns(text) <= room:  # as most titles
+    if text and text[0] != " " and _columns(text) <= room:  # as most titles
         return [indent + text]
     lines, line, used = [], "", 0
-    for word in _break_words(text.split(" "), room, columns):
-        length = columns(word)
+    for word in _break_words(text.split(" "), room):
+        length = _columns(word)
         if line and used + 1 + length > room:
             lines.append(indent + line)
             line, used = "", 0
@@ -283,16 +282,18 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
     return [*lines, indent + line] if line else lines
 
 
-def _break_words(words: Iterable[str], room: int, columns: Callable[[str], int]) -> Iterator[str]:
+def _break_words(words: Iterable[str], room: int) -> Iterator[str]:
     """Yield words, those longer than a line in pieces."""
     for word in words:
         rest = word
-        while columns(rest) > room:
-            end = next(i for i in range(room, 0, -1) if columns(rest[:i]) <= room)
+        while _columns(rest) > room:
+            end = next(i for i in range(room, 0, -1) if _columns(rest[:i]) <= room)
             yield rest[:end]
             rest = rest[end:]
         yield rest
 
 
 def _columns(text: str) -> int:
+    if text.isascii() or max(text) < "\u1100":  # the first wide letter
+        return len(text)
     return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)

@@ -18,9 +18,7 @@ def clean(text: str) -> str:
     """
     line = text.strip()
     if "  " in line or not line.isprintable():  # printable is no space but " "
-        line = " ".join(line.split())
-    if not line.isprintable():
-        visible = re.sub("[\ud800-\udfff]", "\ufffd", _UNWANTED.sub("", line))
+        visible = re.sub("[\ud800-\udfff]", "\ufffd", _UNWANTED.sub("", " ".join(line.split())))
         line = " ".join(visible.split())
     return unicodedata.normalize("NFC", line)
 
