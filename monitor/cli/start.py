@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from os.path import relpath
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import typer
 import yaml
@@ -16,15 +18,26 @@ from monitor.app import load_settings, open_app
 from monitor.cli.options import CONFIG, AsJson, Call, Config, Now, finish, flag, full_command
 from monitor.cli.terminal import console, file_link, open_pages, print_error, reading, show_table
 from monitor.cli.work import Failures, all_sent, reason, runs_ok
-from monitor.clocks import clock_at
+from monitor.clocks import FixedClock, clock_at
+from monitor.commands.ratings import RaterScope, rate
 from monitor.config import load, masked, starter
 from monitor.errors import UsageError
 from monitor.log import set_up_logging
-from monitor.model import Run
+from monitor.model import Clock, Run
 from monitor.pipeline.flow import DigestReport
+from monitor.pipeline.runtime import Runtime
 from monitor.private_files import create_file, make_folder
 from monitor.resources import resource
 from monitor.store.papers.papers import count
+
+# The ratings that the demo gives in the place of a reader.
+RATED = {
+    "WebArena: A Realistic Web Environment for Building Autonomous Agents": "up",
+    "WebPilot: A Versatile and Autonomous Multi-Agent System for Web Task Execution with Strategic "
+    "Exploration": "up",
+    "Learning to Navigate the Web": "up",
+    "MobileFlow: A Multimodal LLM For Mobile GUI Agent": "down",
+}
 
 
 def demo(
@@ -52,10 +65,10 @@ def demo(
 def play(
     directory: Path, now: datetime | None, on_progress: Callable[[Run], None] | None = None
 ) -> tuple[Sequence[Run], Sequence[DigestReport], int, Failures]:
-    """Lay the seeds and their configuration into `directory` and run them; again is harmless.
+    """Lay the demo into `directory`, and play a day for each of its dumps, up to today.
 
-    Returns the runs, the digests that have papers, how many papers are stored, and what failed.
-    Raises UsageError for the folder of another installation, and OSError.
+    Again is harmless. Returns the runs, the digests that have papers, how many papers are stored,
+    and what failed. Raises UsageError for the folder of another installation, and OSError.
     """
     make_folder(directory)
     seeds = {seed.name: seed for seed in resource("seeds").iterdir() if seed.is_file()}
@@ -63,15 +76,40 @@ def play(
     file = directory / "monitor.yaml"
     if there == {file.name} and file.read_bytes() != seeds[file.name].read_bytes():
         raise UsageError(f"{directory} has a {file.name} of its own", "choose another folder")
-    for name in sorted(seeds.keys() - there):
-        shutil.copyfile(seeds[name], directory / name)
+    dumps = sorted(seeds.keys() - there - {file.name})
+    if file.name not in there:
+        shutil.copyfile(seeds[file.name], file)
+    settings = load(file)
     failed: Failures = {}
-    with open_app(load(file), clock_at(now)) as app:
-        runs = app.once.ingest((), on_progress)
-        names = [*app.settings.subscriptions]
-        sent = app.once.digest(names, early=True, failed=failed)
-        with app.runtime.database.reading() as tx:
-            return runs, [digest for digest in sent if digest.papers], count(tx), failed
+    runs, sent = list[Run](), list[DigestReport]()
+    today = (now or datetime.now(UTC)).astimezone(ZoneInfo(settings.timezone))
+    days: list[tuple[str, Clock]] = [*zip(dumps, _mornings(today, len(dumps)), strict=True)]
+    papers = 0
+    for dump, clock in days or [("", clock_at(now))]:
+        if dump:
+            shutil.copyfile(seeds[dump], directory / dump)
+        with open_app(settings, clock) as app:
+            runs += app.once.ingest((), on_progress)
+            sent += app.once.digest([*settings.subscriptions], early=True, failed=failed)
+            _rate(app.runtime)
+            with app.runtime.database.reading() as tx:
+                papers = count(tx)
+    return runs, [digest for digest in sent if digest.papers], papers, failed
+
+
+def _mornings(today: datetime, number: int) -> list[FixedClock]:
+    """Return a clock for each of `number` days up to today, at 07:30, today not after now."""
+    last = min(today, today.replace(hour=7, minute=30, second=0, microsecond=0))
+    return [
+        FixedClock((last - timedelta(days=ago)).astimezone(UTC)) for ago in reversed(range(number))
+    ]
+
+
+def _rate(runtime: Runtime) -> None:
+    """Rate papers as a reader would, so that later digests have a learned order."""
+    for title, verdict in RATED.items():
+        with suppress(UsageError):  # not read yet, or the topic was taken out of the file
+            rate(runtime, title, verdict, RaterScope("agents-team", "web-and-gui-agents"))
 
 
 def _page(digest: DigestReport) -> str | None:

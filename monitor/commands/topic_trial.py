@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from monitor.pipeline.runtime import Runtime
 
 SAMPLE, NEWEST = 10, 15
-WIDE_SHARE = 0.05
+WIDE_SHARE, WIDE_COUNT = 0.05, 100
 # How many matches, and papers that may match, a trial looks at, the newest first: some seconds in a
 # very large store. Pages estimate from fewer papers.
 MATCHING, MATCHING_ON_PAGE = 5_000, 1_000
@@ -127,8 +127,8 @@ def _warnings(
     newest = [Paper(title, abstract=abstract) for title, abstract in papers.texts(tx, ids).values()]
     for words in find_unseen_words({query: parsed}, newest).values() if newest else ():
         yield no_paper_has(words, len(newest))
-    if matched.share > WIDE_SHARE:
-        yield too_wide(matched.share)
+    if wide := too_wide(matched.papers, matched.total):
+        yield wide
     if matched.since:
         yield (
             f"only the newest {matched.looked_at:,} papers were searched: "
@@ -136,7 +136,11 @@ def _warnings(
         )
 
 
-def too_wide(share: float) -> str:
+def too_wide(matching: int, papers: int) -> str:
+    """Return the warning of a topic that matches most of what comes; "" for any other."""
+    share = matching / max(papers, 1)
+    if share <= WIDE_SHARE or matching <= WIDE_COUNT:
+        return ""
     return f"matches {share:.0%} of the stored papers: probably more than anyone wants to read"
 
 

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from monitor.commands.paper_search import as_matched, load_page
-from monitor.commands.topic_trial import SPELLING_PAPERS, WIDE_SHARE, no_paper_has, too_wide
+from monitor.commands.topic_trial import SPELLING_PAPERS, no_paper_has, too_wide
 from monitor.config import Settings, load, synonyms_of
 from monitor.errors import ConfigError, Fault, StoreError
 from monitor.match import Query, TopicIndex, find_unseen_words, parse_topic
@@ -70,12 +70,10 @@ def _warnings(settings: Settings, store: Database) -> list[Fault]:
     }
     index = TopicIndex(topics)
     _, numbers = index.pairs(papers, sources)
-    shares = [
-        (index.name(number), count / len(papers))
-        for number, count in Counter(numbers.tolist()).items()
-    ]
     warnings = [
-        _warning(settings, name, too_wide(part)) for name, part in shares if part > WIDE_SHARE
+        _warning(settings, index.name(number), wide)
+        for number, count in Counter(numbers.tolist()).items()
+        if (wide := too_wide(count, len(papers)))
     ]
     unseen = find_unseen_words(topics, papers) if len(topics) <= MOST_TOPICS else {}
     for name, words in unseen.items():

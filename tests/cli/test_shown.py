@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
+
+import pytest
 
 from tests.cli.conftest import SUNDAY, Say
 from tests.house import AGENTS, FOLDING, House
+
+TEAMS = ("rl-team", "agents-team", "reading-group", "four-questions")
 
 
 def rows(text: str) -> list[list[str]]:
@@ -14,18 +19,29 @@ def rows(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.split("   ") if cell.strip()] for line in lines]
 
 
-def test_the_demo_says_what_it_did_and_what_to_open(house: House, say: Say):
+def test_the_demo_plays_four_days_up_to_today_and_says_what_to_open(house: House, say: Say):
     result = say("demo", "play", "--now", "2026-11-21T09:00")
-    assert rows(result.out) == [
+    lines = rows(result.out)
+    assert lines[:6] == [
         ["Dump", "Seen", "New", "Known"],
         ["000_431663cd178f853b.txt", "56", "56", "0"],
         ["001_0b67f54c6cf6f434.txt", "52", "36", "16"],
         ["002_1f7771af08c670a8.txt", "75", "59", "16"],
         ["003_829512b3035214d2.txt", "115", "78", "37"],
         ["Subscription", "Papers", "Page"],
-        ["rl-team", "62", "pages/rl-team/2026-11-23.html"],
-        ["agents-team", "73", "pages/agents-team/2026-11-23.html"],
-        ["reading-group", "33", "pages/reading-group/2026-11-23.html"],
+    ]
+    digests = [
+        [subscription, papers, f"pages/{subscription}/2026-11-{day}.html"]
+        for day, counts in {
+            18: ("18", "17", "9", "41"),
+            19: ("7", "7", "6", "20"),
+            20: ("20", "25", "12", "45"),
+            21: ("17", "24", "6", "60"),
+        }.items()
+        for subscription, papers in zip(TEAMS, counts, strict=True)
+    ]
+    assert lines[6:] == [
+        *digests,
         ["Open this page in a browser:"],
         [str(house.folder / "play/pages/index.html")],
         ["or run `paper-monitor serve` there and open the address that it prints."],
@@ -38,7 +54,23 @@ def test_the_demo_says_what_it_did_and_what_to_open(house: House, say: Say):
     for digest in document["digests"]:
         page = Path(digest.pop("path")).relative_to(house.folder / "other")
         row = [digest.pop("subscription"), str(digest.pop("papers")), str(page)]
-        assert (row in rows(result.out), digest) == (True, {})
+        assert (row in digests, digest) == (True, {})
+
+
+@pytest.mark.parametrize("now", ["2026-11-21T09:00", "2026-11-21T00:10"])
+def test_nothing_in_the_demo_is_of_the_future_and_a_topic_is_rated(
+    house: House, say: Say, monkeypatch: pytest.MonkeyPatch, now: str
+):
+    say("demo", "play", "--now", now)
+    monkeypatch.chdir(house.folder / "play")
+    checked = say("check")
+    assert (checked.status, checked.err) == (0, "")
+    sent = say("deliveries", "--json").json["deliveries"]
+    assert Counter(delivery["period"] for delivery in sent) == {
+        f"2026-11-{day}": len(TEAMS) for day in (18, 19, 20, 21)
+    }
+    page = Path("pages/agents-team/2026-11-21.html").read_text(encoding="utf-8")
+    assert "Ordered by" in page
 
 
 def test_a_row_is_a_line_however_long_and_markup_in_it_is_text(house: House, say: Say):

@@ -12,6 +12,7 @@ from tests.cli.conftest import Say
 from tests.house import AGENTS, BANDITS, FOLDING, House
 
 KINDS = [(f"Agents of kind {n}", f"Kind {n} of an agent does its work.") for n in range(98)]
+MORE_KINDS = [(f"Agents of sort {n}", f"Sort {n} of an agent works.") for n in range(4)]
 
 
 def stocked(house: House, say: Say) -> None:
@@ -27,7 +28,7 @@ def stocked(house: House, say: Say) -> None:
     assert not (house.folder / "data").exists()
     house.ingest(BANDITS, *KINDS)
     assert say("check").err == ""  # 99 papers say little
-    house.ingest(FOLDING)
+    house.ingest(FOLDING, *MORE_KINDS)
 
 
 def test_check_warns_of_wide_topics_and_of_words_that_no_stored_paper_has(house: House, say: Say):
@@ -38,10 +39,10 @@ def test_check_warns_of_wide_topics_and_of_words_that_no_stored_paper_has(house:
     assert (wide["file"], wide["line"], wide["where"]) == ("monitor.yaml", 6, "topics.agents")
     assert wide["message"].startswith("matches 98% of the stored papers")
     assert (typo["line"], typo["where"]) == (10, "topics.typo")
-    assert typo["message"] == "none of the newest 100 papers has “agnets”; check the spelling"
+    assert typo["message"] == "none of the newest 104 papers has “agnets”; check the spelling"
     for said in (result.err, say("check").err):
         assert "topics.agents" in said and "“agnets”" in said
-    assert "none of the newest 100 papers has “agnets”" in say("topics", "try", "agnets").err
+    assert "none of the newest 104 papers has “agnets”" in say("topics", "try", "agnets").err
 
 
 def test_a_locked_or_broken_store_neither_fails_nor_holds_up_check(house: House, say: Say):

@@ -13,7 +13,6 @@ from monitor.commands.paper_search import load_page
 from monitor.commands.shown_papers import show_papers
 from monitor.commands.topic_trial import (
     NEWEST,
-    WIDE_SHARE,
     count_parts,
     find_topic,
     too_wide,
@@ -80,7 +79,7 @@ def one_topic(visit: Visit) -> Response:
         subscribers=[s.name for s in visit.subscriptions if name in s.topics],
         parts=parts,
         warnings=[*map(str, parsed.warnings)],
-        width=too_wide(parts.share) if parts.share > WIDE_SHARE else "",
+        width=too_wide(parts.papers, parts.looked_at),
         feed=feed_path(visit, TOPIC, name),
     )
 
