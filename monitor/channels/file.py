@@ -16,8 +16,9 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import UTC
 from itertools import groupby
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from pathlib import Path
 from urllib.parse import quote
 
@@ -26,6 +27,7 @@ from msgspec import structs
 
 from monitor.channels.base import TAKEN_OVER, Channel, ChannelOptions
 from monitor.digest.layout import batches, byte_count, fit
+from monitor.digest.wording import full_date
 from monitor.errors import MonitorError
 from monitor.model import (
     Delivery,
@@ -48,13 +50,19 @@ _NAME_LIMIT = 80
 
 
 class PageLink(msgspec.Struct, frozen=True):
-    """A page as the index names it; `href`, which no page carries, is relative to the index."""
+    """A page as the index names it; `href`, which no page carries, is relative to the index.
+
+    `heading` is what people call its subscription, and `at` when it was composed, in UTC; pages of
+    earlier versions have neither.
+    """
 
     title: str
     subscription: str
     period: str
     papers: int
     href: str = ""
+    heading: str = ""
+    at: str = ""
 
 
 class FileOptions(ChannelOptions):
@@ -81,13 +89,21 @@ class Pages(Channel):
 
     def render(self, digest: Digest, templates: Templates) -> tuple[Rendered, ...]:
         pages = render_pages(digest, templates, page_name(digest.period))
-        title = f"{clean(digest.heading)}, {digest.period.replace('T', ' ')}"
-        body = {"html": pages[0], "title": title, "papers": digest.papers, "more": pages[1:]}
+        body = {
+            "html": pages[0],
+            "title": f"{clean(digest.heading)}, {full_date(digest, digest.timezone)}",
+            "heading": clean(digest.heading),
+            "at": f"{digest.composed_at.astimezone(UTC):%Y-%m-%dT%H:%M:%S}",
+            "papers": digest.papers,
+            "more": pages[1:],
+        }
         return (Rendered(0, body),)
 
     def render_notice(self, notice: Notice, templates: Templates) -> tuple[Rendered, ...]:
         html = templates.render("web/notice.html.j2", notice=notice)
-        return (Rendered(0, {"html": html, "title": clean(notice.subject), "papers": 0}),)
+        title, at = clean(notice.subject), f"{notice.at.astimezone(UTC):%Y-%m-%dT%H:%M:%S}"
+        body = {"html": html, "title": title, "heading": "Notices", "at": at, "papers": 0}
+        return (Rendered(0, body),)
 
     def send(self, delivery: Delivery, commit_handoff: Callable[[], bool]) -> Outcome:
         """Write the further pages, the page and the index, without which a page is sent too."""
@@ -140,8 +156,8 @@ class Pages(Channel):
         problem = ""
         try:
             with self._lock:
-                links = sorted(_pages(self._folder), key=attrgetter("period", "subscription"))
-                html = self.templates.render("web/index.html.j2", pages=links[::-1])
+                links = sorted(_pages(self._folder), key=_when, reverse=True)
+                html = self.templates.render("web/index.html.j2", pages=links)
                 index = self._folder / "index.html"
                 _write(index, html.encode("utf-8", "replace"), self._page_mode())
         except (OSError, MonitorError) as error:
@@ -202,10 +218,17 @@ def _content(delivery: Delivery) -> bytes:
         "subscription": delivery.subscription,
         "period": delivery.period,
         "papers": body["papers"],
+        **{name: body[name][:300] for name in ("heading", "at") if name in body},
     }
     noted = json.dumps(facts).replace(">", "\\u003e")
     page = f"{body['html'].rstrip()}\n<!-- paper-monitor {noted} -->\n"
     return page.encode("utf-8", "replace")
+
+
+def _when(page: PageLink) -> tuple[str, str, str]:
+    """Return what pages are ordered by. Numbers are names of periods of earlier versions."""
+    day = "" if page.period.isdigit() else page.period
+    return page.at or day, page.period.zfill(10), page.subscription
 
 
 def _pages(folder: Path) -> Iterator[PageLink]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from monitor.digest.wording import order_reason
@@ -36,6 +36,7 @@ class SentDigest:
     revision: int
     place: int | None = None
     reason: str = ""
+    composed_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +109,14 @@ def _sent(
     tx: Transaction, paper_id: int, subscription: str, period: str, revision: int
 ) -> SentDigest:
     digest = digests.of_period(tx, subscription, period)
+    sent = SentDigest(
+        subscription, period, revision, composed_at=digest.composed_at if digest else None
+    )
     for group in digest.groups if digest else ():
         for place, entry in enumerate(group.entries, 1):
             if entry.paper_id == paper_id:
-                return SentDigest(subscription, period, revision, place, order_reason(entry))
-    return SentDigest(subscription, period, revision)
+                return replace(sent, place=place, reason=order_reason(entry))
+    return sent
 
 
 def find_paper(tx: Transaction, reference: str) -> StoredPaper:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from shutil import disk_usage
@@ -12,8 +12,9 @@ import msgspec
 
 from monitor.channels import retry_policy
 from monitor.commands.heartbeat import ALIVE, SERVICE
+from monitor.digest.about import join_words
 from monitor.digest.schedule import latest_due, next_due
-from monitor.digest.wording import format_count
+from monitor.digest.wording import format_count, short_date
 from monitor.errors import StoreError
 from monitor.model import Delivery, DeliveryState, SourceReport, SourceWarning
 from monitor.pipeline import incidents
@@ -157,19 +158,26 @@ def _why(
         when = f"is due {_local(due, zone)}" if due else "is sent with the first match"
         return f"no digest yet: the first {when}"
     digest, reports = last
+    when, date = _describe_day(digest.composed_at, view.now, zone), short_date(digest, zone)
     blind = _describe_unread(reports)
     if not digest.papers:
         read = sum(report.new for report in reports)
-        return f"nothing matched in {digest.period}: none of {read} new papers did{blind}"
+        return f"nothing matched {when}: none of {read} new papers did{blind}"
     planned = deliveries.of_digest(view.tx, digest.id)
     wanted = [delivery for delivery in planned if delivery.withheld_at is None]
     if planned and not wanted:
-        return f"digest {digest.period} will not be sent: {planned[0].error}"
+        return f"the digest of {date} will not be sent: {planned[0].error}"
     unsent = [delivery for delivery in wanted if delivery.state is not DeliveryState.SENT]
     if unsent:
-        return _describe_unsent(view, unsent[0], zone)
-    verb = "was" if digest.papers == 1 else "were"
-    return f"{format_count(digest.papers, 'paper')} {verb} sent for {digest.period}{blind}"
+        return f"the digest of {date} {_describe_unsent(view, unsent[0], zone)}"
+    return f"{format_count(digest.papers, 'paper')} sent {when}{blind}"
+
+
+def _describe_day(at: datetime, now: datetime, zone: str) -> str:
+    """`today at 05:31`, `on Thu 19 Nov at 08:00`."""
+    local, today = at.astimezone(ZoneInfo(zone)), now.astimezone(ZoneInfo(zone))
+    day = "today" if local.date() == today.date() else f"on {local:%a} {local.day} {local:%b}"
+    return f"{day} at {local:%H:%M}"
 
 
 _FATE = {
@@ -193,12 +201,13 @@ def _describe_unsent(view: _View, delivery: Delivery, zone: str) -> str:
         fate = f"will be {verb} by {delivery.channel} {when}"
     else:
         fate = f"{_FATE.get(delivery.state, 'is being sent')} (by {delivery.channel})"
-    return f"digest {delivery.period} {fate}{because}"
+    return f"{fate}{because}"
 
 
-def _describe_unread(report: Iterable[SourceReport]) -> str:
+def _describe_unread(report: Sequence[SourceReport]) -> str:
     """Name the sources that could not be read, and those with warnings."""
-    notes = [f"{r.source} was not read" for r in report if r.failing_since]
+    unread = [r.source for r in report if r.failing_since]
+    notes = [f"{join_words(unread)} could not be read"] if unread else []
     notes += [f"{r.source} {incidents.describe(t.kind)}" for r in report for t in r.troubles]
     return "".join(f"; {note}" for note in notes)
 

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
-from monitor.digest.wording import format_count, format_moment, shorten_text, since, with_more
+from monitor.digest.schedule import WEEKDAYS, parse_schedule
+from monitor.digest.wording import (
+    format_count,
+    format_moment,
+    short_date,
+    shorten_text,
+    since,
+    with_more,
+    zone_name,
+)
 from monitor.model import Digest, SourceReport
 from monitor.text import clean
 
@@ -39,17 +49,8 @@ def subject(digest: Digest) -> str:
     count = format_count(digest.papers, "paper") if digest.papers else "No new papers"
     owner = f" for {_short(digest.heading)}" if digest.about.shares_recipients else ""
     counts = _counts(digest, _IN_SUBJECT, _LONGEST_IN_SUBJECT, ", ")
-    return f"{count}{owner}{': ' if counts else ''}{counts} · {_day_of(digest)}"
-
-
-def _day_of(digest: Digest) -> str:
-    """The day, with the time or number that tells several digests of a day apart."""
-    local = digest.due_at.astimezone(ZoneInfo(digest.timezone))
-    day = f"{local.day} {local:%b}"
-    if digest.period.isdigit():
-        return f"{day} #{digest.period}"
-    time = digest.period.partition("T")[2]
-    return f"{day} {time}" if time else day
+    date = short_date(digest, digest.timezone)
+    return f"{count}{owner}{': ' if counts else ''}{counts} · {date}"
 
 
 def name_digest(digest: Digest) -> str:
@@ -84,7 +85,7 @@ def what_was_read(digest: Digest) -> str:
     sources = format_count(len(names), "source") if many else join_words(names)
     return (
         f"Read: {papers} from {sources}{since(digest)}, {new:,} new; "
-        f"last on {format_moment(max(read), digest.timezone)} ({digest.timezone})."
+        f"last on {format_moment(max(read), digest.timezone)} ({zone_name(digest.timezone)})."
     )
 
 
@@ -103,7 +104,7 @@ def _notes(source: SourceReport, digest: Digest) -> Iterator[str]:
     name = _title(source)
     if source.failing_since:
         day = _day(source.failing_since, digest)
-        yield f"{name} could not be read since {day}; its papers will follow."
+        yield f"{name} has not been readable since {day}; its papers will follow."
     elif not source.last_read:
         yield f"{name} has not been read yet."
     for trouble in source.troubles:
@@ -138,10 +139,56 @@ def because(digest: Digest) -> str:
         return ""
     named = [_short(topic) for topic in about.topics[:_NAMED_TOPICS]]
     topics = join_words(with_more(named, len(about.topics)))
-    who = f"{_short(digest.subscription)} is subscribed to"
-    if about.title:
-        who = f"of the subscription “{_short(about.title)}” to"
-    return f"You get this because {who} {topics}, {about.schedule} {digest.timezone}."
+    title = f"“{_short(about.title)}”: " if about.title else ""
+    when = describe_schedule(about.schedule, digest.timezone)
+    return f"You get this because you are subscribed to {title}{topics}. It is sent {when}."
+
+
+_DAYS = ("Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays", "Sundays")
+_MOST_TIMES = 4
+
+
+@lru_cache(1_024)
+def describe_schedule(text: str, zone: str) -> str:
+    """`as soon as a paper matches`, `Mondays at 07:00 (Tokyo)`, `every weekday at 08:00 (Berlin)`.
+
+    A cron line with more than days and a few times stays as it is.
+    """
+    try:
+        schedule = parse_schedule(text)
+    except ValueError:  # of an old digest
+        return f"{text} ({zone_name(zone)})"
+    if schedule.immediately:
+        return "as soon as a paper matches"
+    minute, hour, day, month, weekdays = schedule.cron.split()
+    hours = hour.split(",")
+    when = _describe_days(day, weekdays, schedule.monthday) if month == "*" else ""
+    if not when or not all(part.isdigit() for part in (minute, *hours)) or len(hours) > _MOST_TIMES:
+        return f"by the cron line {text} ({zone_name(zone)})"
+    times = sorted({f"{int(part):02}:{int(minute):02}" for part in hours})
+    return f"{when} at {join_words(times)} ({zone_name(zone)})"
+
+
+def _describe_days(day: str, weekdays: str, last: int | None) -> str:
+    """Return the days of a cron line as people say them, "" for days that have no short name."""
+    names = set(weekdays.split(","))
+    if "*" not in (day, weekdays) or not names <= {"*", *WEEKDAYS}:
+        return ""
+    if day != "*":
+        return _describe_monthday(last or int(day)) if last or day.isdigit() else ""
+    if "*" in names or len(names) == len(WEEKDAYS):
+        return "every day"
+    if names == set(WEEKDAYS[:5]):
+        return "every weekday"
+    return join_words([day for name, day in zip(WEEKDAYS, _DAYS, strict=True) if name in names])
+
+
+def _describe_monthday(day: int) -> str:
+    if day == 31:
+        return "on the last day of each month"
+    ordinal = {1: "st", 2: "nd", 3: "rd"}.get(day % 10 if day // 10 != 1 else 0, "th")
+    month = "each month, or its last day," if day > 28 else "each month"
+    return f"on the {day}{ordinal} of {month}"
 
 
 def stop_link(digest: Digest) -> str:

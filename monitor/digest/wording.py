@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
+from typing import Protocol
 from unicodedata import east_asian_width
 from zoneinfo import ZoneInfo
 
@@ -165,6 +166,36 @@ def _listed(entry: DigestPaper) -> str:
 # ── dates and counts ────────────────────────────────────────────────────────────────
 
 
+class Composed(Protocol):
+    """A digest, or what a list knows of it."""
+
+    @property
+    def period(self) -> str: ...
+
+    @property
+    def composed_at(self) -> datetime: ...
+
+
+def full_date(digest: Composed, zone: str) -> str:
+    """`Thursday 26 November 2026`; with `, 14:05` where `short_date` has a time."""
+    day, time = format_day(digest.composed_at, zone), _time(digest, zone)
+    return f"{day}, {time}" if time else day
+
+
+def short_date(digest: Composed, zone: str) -> str:
+    """`26 Nov`, the day a digest was composed; `26 Nov 14:05` unless that day names its period.
+
+    So each of several digests of a subscription on a day has another date.
+    """
+    local = digest.composed_at.astimezone(ZoneInfo(zone))
+    return f"{local.day} {local:%b} {_time(digest, zone)}".rstrip()
+
+
+def _time(digest: Composed, zone: str) -> str:
+    local = digest.composed_at.astimezone(ZoneInfo(zone))
+    return "" if digest.period == f"{local:%Y-%m-%d}" else f"{local:%H:%M}"
+
+
 def format_day(at: datetime, zone: str) -> str:
     local = at.astimezone(ZoneInfo(zone))
     return f"{local:%A} {local.day} {local:%B %Y}"
@@ -175,6 +206,12 @@ def format_moment(at: datetime, zone: str, year: bool = False) -> str:
     local = at.astimezone(ZoneInfo(zone))
     day = f"{local:%a} {local.day} {local:%b}"
     return f"{day} {local:%Y %H:%M}" if year else f"{day} {local:%H:%M}"
+
+
+def zone_name(zone: str) -> str:
+    """Return what people call a time zone: `Tokyo` of Asia/Tokyo, and UTC as it is."""
+    area, _, city = zone.rpartition("/")
+    return zone if area in ("", "Etc") else city.replace("_", " ")
 
 
 def _date(at: datetime, zone: str) -> str:

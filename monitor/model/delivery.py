@@ -38,7 +38,8 @@ class Delivery:
     `handed_off_at` is when the last byte of its first hand-off without a clear result was sent: it
     may have arrived then. Sending it again by hand resets this. `resent` means that it is not
     handed off once more automatically: that was done, refused permanently, or given up.
-    `withheld_at` is since when its recipient does not want it.
+    `withheld_at` is since when its recipient does not want it, and `composed_at` when the digest
+    was composed.
     """
 
     id: int
@@ -62,6 +63,7 @@ class Delivery:
     handed_off_at: datetime | None = None
     changed_at: datetime | None = None
     withheld_at: datetime | None = None
+    composed_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,8 +41,8 @@ PAGES, SEARCHES = "pages", "searches"
 class Site:
     """The pages of one installation, served by one server.
 
-    `titles` and `source_titles` are those of subscriptions and sources by name. `slack` is there
-    if Slack may send choices in its menus.
+    `titles` and `source_titles` are those of subscriptions and sources by name, and
+    `zones` those of subscriptions. `slack` is there if Slack may send choices in its menus.
     """
 
     def __init__(self, runtime: Runtime, *, on_unix_socket: bool = False) -> None:
@@ -51,6 +51,7 @@ class Site:
         self.rules = access_rules(runtime.settings, on_unix_socket=on_unix_socket)
         self.is_https = self.rules.url.startswith("https:")
         self.titles = {s.name: s.settings.title or s.name for s in runtime.subscriptions}
+        self.zones = {s.name: s.settings.timezone for s in runtime.subscriptions}
         self.source_titles = {
             name: source.settings.title or name for name, source in runtime.sources.items()
         }
@@ -208,6 +209,7 @@ class Visit(Request):
             zone=self.zone,
             own_zone=self.runtime.settings.timezone,
             titles=self.site.titles,
+            zones=self.site.zones,
             source_titles=self.site.source_titles,
             most_listed=MOST_LISTED,
             can_log_out=bool(self.cookie(SESSION)),

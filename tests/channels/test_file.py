@@ -47,7 +47,7 @@ def test_a_digest_is_a_page_and_the_index_links_to_it(tmp_path: Path) -> None:
     page = tmp_path / "ada" / "2026-11-21.html"
     assert outcome == Outcome(DeliveryState.SENT, reference=str(page))
     assert "Paper 2" in page.read_text("utf-8")
-    assert listed(tmp_path) == ["./ada/2026-11-21.html, ada, 2026-11-21, 3 papers"]
+    assert listed(tmp_path) == ["./ada/2026-11-21.html, ada, Saturday 21 November 2026, 3 papers"]
 
 
 def test_a_notice_is_a_page(tmp_path: Path) -> None:
@@ -103,10 +103,12 @@ def test_the_index_lists_the_newest_first_and_names_what_people_wrote(tmp_path: 
         send(pages(tmp_path), digest(1, subscription="lab", period=period))
     send(pages(tmp_path), digest(2, subscription="Größe & <b> --> x", period="2026-11-19"))
     other, *of_lab = listed(tmp_path)
-    assert other.endswith(", Größe &amp; &lt;b&gt; --&gt; x, 2026-11-19, 2 papers")
+    assert other.endswith(
+        ", Größe &amp; &lt;b&gt; --&gt; x, Saturday 21 November 2026, 09:00, 2 papers"
+    )
     assert of_lab == [
-        "./lab/2026-11-21.html, lab, 2026-11-21, 1 paper",
-        "./lab/2026-11-20T09-30.html, lab, 2026-11-20 09:30, 1 paper",
+        "./lab/2026-11-21.html, lab, Saturday 21 November 2026, 1 paper",
+        "./lab/2026-11-20T09-30.html, lab, Saturday 21 November 2026, 09:00, 1 paper",
     ]
 
 

@@ -81,8 +81,8 @@ def test_subjects_are_unique_for_each_digest() -> None:
     issues = {
         "3 papers: agents 3 · 21 Nov": digest(),
         "No new papers · 21 Nov": digest(0),
-        "1 paper: agents 1 · 21 Nov 09:30": digest(1, period="2026-11-21T09:30"),
-        "3 papers: agents 3 · 21 Nov #17": digest(period="17"),
+        "1 paper: agents 1 · 21 Nov 09:00": digest(1, period="2026-11-21T09:30"),
+        "3 papers: agents 3 · 21 Nov 09:00": digest(period="17"),
         "3 papers for lab: agents 3 · 21 Nov": replace(
             digest(subscription="lab"), about=AboutSubscription(shares_recipients=True)
         ),

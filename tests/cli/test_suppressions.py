@@ -30,7 +30,7 @@ def test_a_subscription_whose_only_reader_stopped_says_so_until_the_next_digest(
     result = say("status", "--json").json
     assert (result["suppressions"], result["subscriptions"][0]["why"]) == (
         1,
-        "digest 2026-11-21 will not be sent: stopped by the operator on 2026-11-21",
+        "the digest of 22 Nov 06:00 will not be sent: stopped by the operator on 2026-11-21",
     )
     assert "Suppressed: 1 recipient" in say("status").out
     assert say("suppressions", "lift", ADA, "--subscription", "lab").status == 0

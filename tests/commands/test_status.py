@@ -100,15 +100,15 @@ def test_why_says_when_a_digest_is_tried_again_in_the_zone_of_its_row(
     [waits] = due.read(deliveries.listing, [DeliveryState.RETRY])
     assert waits.next_attempt_at
     at = (waits.next_attempt_at + timedelta(hours=1)).strftime("%H:%M")
-    assert why(due).startswith(f"digest 2026-11-21 will be retried by email at {at}: ")
+    assert why(due).startswith(f"the digest of 21 Nov will be retried by email at {at}: ")
     due.run_after(minutes=20)
-    assert why(due) == "1 paper was sent for 2026-11-21"
+    assert why(due) == "1 paper sent today at 09:00"
 
 
 def test_why_names_the_next_attempt_of_a_line_that_is_down(due: House, smtp: ScriptedSmtp):
     smtp.always["greeting"] = "421 4.3.0 later"
     due.run_after(hours=2)
-    assert why(due).startswith("digest 2026-11-21 will be retried by email at 09:05: ")
+    assert why(due).startswith("the digest of 21 Nov will be retried by email at 09:05: ")
     [problem] = due.problems()
     assert problem.endswith("; next attempt at 2026-11-21 08:05 UTC")
 
@@ -117,7 +117,7 @@ def test_why_says_what_cannot_be_sent_or_is_unclear(due: House, smtp: ScriptedSm
     due.settings["smtp"]["unknown"] = "hold"
     smtp.script["dot"].append(Drop())
     due.run_after(hours=2)
-    assert why(due).startswith("digest 2026-11-21 may or may not have arrived (by email)")
+    assert why(due).startswith("the digest of 21 Nov may or may not have arrived (by email)")
     smtp.script["rcpt"].append("550 5.1.1 nobody")
     due.next_morning((AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent."))
-    assert why(due).startswith("digest 2026-11-22 could not be sent (by email): ")
+    assert why(due).startswith("the digest of 22 Nov could not be sent (by email): ")

@@ -118,16 +118,16 @@ def test_a_digest_is_called_by_its_title_or_by_how_many_papers_it_has() -> None:
         (
             {},
             "Read: 298 papers from daily-page since Thu 19 Nov 08:00, 229 new; "
-            "last on Sat 21 Nov 07:00 (Asia/Tokyo).",
+            "last on Sat 21 Nov 07:00 (Tokyo).",
         ),
         ({"report": ()}, "No source has been read yet."),
         (
             {"report": [replace(REPORT[0], title=title) for title in "ABC"], "covers_from": None},
-            "Read: 894 papers from A, B and C, 687 new; last on Sat 21 Nov 07:00 (Asia/Tokyo).",
+            "Read: 894 papers from A, B and C, 687 new; last on Sat 21 Nov 07:00 (Tokyo).",
         ),
         (
             {"report": REPORT * 4, "covers_from": None},
-            "Read: 1,192 papers from 4 sources, 916 new; last on Sat 21 Nov 07:00 (Asia/Tokyo).",
+            "Read: 1,192 papers from 4 sources, 916 new; last on Sat 21 Nov 07:00 (Tokyo).",
         ),
     ],
 )
@@ -151,12 +151,12 @@ LAST = "last read Sat 21 Nov 08:00"
         (
             SourceReport("rxiv", 0, 0, NOW, NOW - 3 * DAY, "HTTP 503", title="bioRxiv"),
             f"failing since Wed 18 Nov 08:00: HTTP 503; {LAST}",
-            "bioRxiv could not be read since Wednesday; its papers will follow.",
+            "bioRxiv has not been readable since Wednesday; its papers will follow.",
         ),
         (
             SourceReport("rxiv", 0, 0, None, NOW - 30 * DAY, "HTTP 503"),
             "failing since Thu 22 Oct 08:00: HTTP 503",
-            "rxiv could not be read since 22 Oct; its papers will follow.",
+            "rxiv has not been readable since 22 Oct; its papers will follow.",
         ),
         (
             warned("thin"),
@@ -186,14 +186,60 @@ def test_notes_are_neither_long_nor_many() -> None:
 def test_a_reader_learns_why_a_digest_came() -> None:
     few = AboutSubscription("", ("agents", "RL"), "weekdays 08:00")
     assert about.because(digest([], about=few)) == (
-        "You get this because ada is subscribed to agents and RL, weekdays 08:00 Asia/Tokyo."
+        "You get this because you are subscribed to agents and RL. "
+        "It is sent every weekday at 08:00 (Tokyo)."
     )
     many = AboutSubscription("Agents", tuple("abcdefg"), "daily 08:00")
     assert about.because(digest([], about=many)) == (
-        "You get this because of the subscription “Agents” to a, b, c, d and 3 more topics, "
-        "daily 08:00 Asia/Tokyo."
+        "You get this because you are subscribed to “Agents”: a, b, c, d and 3 more topics. "
+        "It is sent every day at 08:00 (Tokyo)."
     )
     assert about.because(digest([])) == "", "an older digest does not know"
+
+
+@pytest.mark.parametrize(
+    ("schedule", "zone", "words"),
+    [
+        ("immediately", "Europe/Berlin", "as soon as a paper matches"),
+        ("daily 8:05", "UTC", "every day at 08:05 (UTC)"),
+        ("weekdays 08:00", "America/New_York", "every weekday at 08:00 (New York)"),
+        ("mon 07:00", "Asia/Tokyo", "Mondays at 07:00 (Tokyo)"),
+        ("thu+mon+sat 07:00", "Etc/GMT+5", "Mondays, Thursdays and Saturdays at 07:00 (Etc/GMT+5)"),
+        ("sat-mon 07:00", "UTC", "Mondays, Saturdays and Sundays at 07:00 (UTC)"),
+        ("monthly 1 08:00", "UTC", "on the 1st of each month at 08:00 (UTC)"),
+        ("monthly 12 08:00", "UTC", "on the 12th of each month at 08:00 (UTC)"),
+        ("monthly 22 08:00", "UTC", "on the 22nd of each month at 08:00 (UTC)"),
+        ("monthly 30 08:00", "UTC", "on the 30th of each month, or its last day, at 08:00 (UTC)"),
+        ("monthly 31 08:00", "UTC", "on the last day of each month at 08:00 (UTC)"),
+        ("30 9 * * mon-fri", "UTC", "every weekday at 09:30 (UTC)"),
+        ("0 18,6 * * *", "UTC", "every day at 06:00 and 18:00 (UTC)"),
+        ("0 */4 * * *", "UTC", "by the cron line 0 */4 * * * (UTC)"),
+        ("0 8 1 * mon", "UTC", "by the cron line 0 8 1 * mon (UTC)"),
+        ("0 8 * * mon#1", "UTC", "by the cron line 0 8 * * mon#1 (UTC)"),
+        ("0 8 1,15 * *", "UTC", "by the cron line 0 8 1,15 * * (UTC)"),
+        ("0 8 1 5 *", "UTC", "by the cron line 0 8 1 5 * (UTC)"),
+        ("whenever", "UTC", "whenever (UTC)"),
+    ],
+)  # fmt: skip
+def test_a_schedule_is_written_in_words(schedule: str, zone: str, words: str) -> None:
+    assert about.describe_schedule(schedule, zone) == words
+
+
+@pytest.mark.parametrize(
+    ("period", "short", "full"),
+    [
+        ("2026-11-21", "21 Nov", "Saturday 21 November 2026"),
+        ("2026-11-23", "21 Nov 08:00", "Saturday 21 November 2026, 08:00"),  # ahead of its day
+        ("2026-11-20", "21 Nov 08:00", "Saturday 21 November 2026, 08:00"),  # made up for
+        ("2026-11-21T07:30", "21 Nov 08:00", "Saturday 21 November 2026, 08:00"),
+        ("12", "21 Nov 08:00", "Saturday 21 November 2026, 08:00"),  # as soon as a paper matches
+    ],
+)
+def test_a_digest_is_dated_by_when_it_was_composed(period: str, short: str, full: str) -> None:
+    made = digest([news()], period=period, due_at=NOW + 2 * DAY)
+    assert about.subject(made).endswith(f" · {short}")
+    assert wording.full_date(made, made.timezone) == full
+    assert wording.short_date(made, "UTC").startswith("20 Nov"), "another day in another zone"
 
 
 TITLE = "Agents & “plans” for 100% of café robots"

@@ -90,7 +90,7 @@ def test_the_page_of_a_mail_is_cut_alike(large: House) -> None:
 def test_no_page_grows_with_the_number_of_subscriptions_sources_and_topics(lived: House) -> None:
     lived.settings["topics"] |= {f"topic-{n}": {"query": f"word{n}"} for n in range(600)}
     lab = lived.settings["subscriptions"]["lab"]
-    readers = {f"reader-{n}": lab | {"title": "R" * 60} for n in range(600)}
+    readers = {f"reader-{n}": lab | {"title": f"reader-{n}"} for n in range(600)}
     lived.settings["subscriptions"] |= readers
     page = lived.settings["sources"]["page"]
     lived.settings["sources"] |= {f"folder-{n}": page | {"title": "F" * 60} for n in range(300)}

@@ -148,6 +148,7 @@ def _query(*bodies: sa.ColumnElement[Any]) -> sa.Select[Any]:
             schema.delivery,
             _digest.subscription,
             _digest.period,
+            _digest.composed_at,
             first_part.c.reference.label("parent"),
             *bodies,
         )

@@ -85,6 +85,7 @@ class Listed(msgspec.Struct, frozen=True):
     subscription: str
     period: str
     due_at: datetime
+    composed_at: datetime
     papers: int
     superseded: bool
 
@@ -94,6 +95,7 @@ _LISTED = sa.select(
     _digest.subscription,
     _digest.period,
     _digest.due_at,
+    _digest.composed_at,
     _digest.papers,
     _digest.superseded_at.is_not(None).label("superseded"),
 )
