@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import structs
 
+from monitor.digest.excerpt import EXCERPT_RULE
 from monitor.digest.explain import describe_revision, explain_again
 from monitor.digest.shown import formulas_of, shown
 from monitor.errors import UsageError
@@ -77,6 +78,7 @@ def _entry(runtime: Runtime, stored: StoredPaper, sources: tuple[str, ...]) -> D
         ),
         formulas=formulas_of(stored.paper.title, stored.paper.abstract),
         search=search_site(runtime, sources),
+        excerpt_rule=EXCERPT_RULE,
     )
 
 

@@ -50,7 +50,7 @@ def excerpt(entry: DigestPaper) -> Passage:
     something did. Where no sentence says what was done, they are the two neighbours that hold most
     of what matched. An ellipsis marks each gap, and where a sentence was cut.
     """
-    return _excerpt(entry.paper.abstract, entry.reasons)
+    return _excerpt(entry.paper.abstract, entry.reasons, entry.excerpt_rule)
 
 
 # A paper is shown to several subscribers, each in several forms.
@@ -63,35 +63,49 @@ def _headline(title: str, reasons: tuple[MatchReason, ...]) -> Passage:
 
 
 @lru_cache(512)
-def _excerpt(abstract: str, reasons: tuple[MatchReason, ...]) -> Passage:
+def _excerpt(abstract: str, reasons: tuple[MatchReason, ...], rule: int) -> Passage:
     abstract, places = _mark("abstract", abstract, reasons)
-    bounds, alone = _value_sentences(abstract)
+    bounds, alone = _value_sentences(abstract, rule)
     words = [len(_words_in(abstract, places, span)) for span in bounds]
     pairs = zip(alone, words, strict=True)
     values = [value + min(hits, 2) if value > 0 else value for value, hits in pairs]
     if max(values, default=0.0) <= 0:
-        return _cut(abstract, places, _best_window(abstract, places, bounds), EXCERPT_LIMIT)
+        window = _best_window(abstract, places, bounds, values if rule else ())
+        return _cut(abstract, places, window, EXCERPT_LIMIT, rule)
     first = values.index(max(values))
     second = _second(first, values, words)
     if second is None:
-        return _cut(abstract, places, bounds[first], EXCERPT_LIMIT)
+        return _cut(abstract, places, bounds[first], EXCERPT_LIMIT, rule)
     lengths = [bounds[first][1] - bounds[first][0], bounds[second][1] - bounds[second][0]]
     if sum(lengths) + len(_GAP) > EXCERPT_LIMIT:
         if words[first] or not words[second]:
-            return _cut(abstract, places, bounds[first], EXCERPT_LIMIT)
+            return _cut(abstract, places, bounds[first], EXCERPT_LIMIT, rule)
         lengths = [min(lengths[0], EXCERPT_LIMIT // 2), EXCERPT_LIMIT - EXCERPT_LIMIT // 2]
-    cut = {
-        number: _cut(abstract, places, bounds[number], length)
-        for number, length in zip((first, second), lengths, strict=True)
-    }
-    return _join(cut[min(cut)], cut[max(cut)], " " if abs(first - second) == 1 else _GAP)
+    if second < first:
+        first, second, lengths = second, first, lengths[::-1]
+    # The second may point back to the first where nothing stands between them.
+    is_next = _are_neighbours(bounds[first], bounds[second])
+    before = _cut(abstract, places, bounds[first], lengths[0], rule)
+    after = _cut(abstract, places, bounds[second], lengths[1], 0 if is_next else rule)
+    return _join(before, after, " " if is_next else _GAP)
+
+
+# A sentence that begins without a space after the one before it.
+_GLUED = re.compile(r"\.(?<=[a-z][a-z)\]]\.)(?=[A-Z][a-z]+ )")
 
 
 @lru_cache(512)  # several topics match a paper
-def _value_sentences(text: str) -> tuple[tuple[Span, ...], tuple[float, ...]]:
+def _value_sentences(text: str, rule: int) -> tuple[tuple[Span, ...], tuple[float, ...]]:
     """Return the sentences of a text, and how much each says of what the authors did."""
-    bounds = tuple(sentences(text)[:_MOST_READ])
-    return bounds, tuple(sentence_value(text[a:b][:_LONGEST_READ]) for a, b in bounds)
+    bounds, value = sentences(text)[:_MOST_READ], sentence_value
+    if rule:
+        value, small = standalone_value, text.lower()
+        if _GLUED.search(text):
+            cuts = [[a, *[m.end() for m in _GLUED.finditer(text, a, b)], b] for a, b in bounds]
+            bounds = [span for cut in cuts for span in pairwise(cut)][:_MOST_READ]
+        if any(hint in small for hint in _HINTS):
+            bounds = [(a, b) for a, b in bounds if not says_where(text[a:b])]
+    return tuple(bounds), tuple([value(text[a:b][:_LONGEST_READ]) for a, b in bounds])
 
 
 def _second(first: int, values: Sequence[float], words: Sequence[int]) -> int | None:
@@ -135,10 +149,23 @@ def _places(field: str, length: int, reasons: Sequence[MatchReason]) -> tuple[Sp
     return tuple(merged)
 
 
-def _best_window(text: str, places: Sequence[Span], bounds: Sequence[Span]) -> Span:
+def _best_window(
+    text: str, places: Sequence[Span], bounds: Sequence[Span], values: Sequence[float]
+) -> Span:
+    """Return the neighbours that hold most of what matched, of these the most valuable."""
     pairs = zip(bounds, bounds[1:] or bounds, strict=False)
-    windows = [(first[0], second[1]) for first, second in pairs]
-    return max(windows, key=lambda span: len(_words_in(text, places, span)), default=(0, 0))
+    windows = [(a[0], b[1] if _are_neighbours(a, b) else a[1]) for a, b in pairs]
+
+    def worth(number: int) -> tuple[int, float]:
+        hits = _words_in(text, places, windows[number])
+        return len(hits), max(values[number : number + 2], default=0.0)
+
+    return windows[max(range(len(windows)), key=worth)] if windows else (0, 0)
+
+
+def _are_neighbours(first: Span, second: Span) -> bool:
+    """Whether nothing stands between two sentences: those that say where the code is are gone."""
+    return second[0] - first[1] <= 2
 
 
 def _words_in(text: str, places: Sequence[Span], window: Span) -> set[str]:
@@ -148,8 +175,14 @@ def _words_in(text: str, places: Sequence[Span], window: Span) -> set[str]:
     return {text[start:end].casefold() for start, end in places[first:last]}
 
 
-def _cut(text: str, places: Sequence[Span], window: Span, limit: int) -> Passage:
-    start, end = window
+def _cut(text: str, places: Sequence[Span], window: Span, limit: int, rule: int = 0) -> Passage:
+    """Return a window of the text, at most `limit` characters, cut around its first match.
+
+    With a rule, an opening that points back to what is not shown is left out.
+    """
+    whole, (start, end) = window, window
+    if rule:
+        window = start, end = _after_opening(text, places, window), end
     if end - start > limit:
         first = next((place for place in places if start <= place[0] < end), window)
         if first[1] - start > limit - _LEAD_IN and first != window:
@@ -163,7 +196,10 @@ def _cut(text: str, places: Sequence[Span], window: Span, limit: int) -> Passage
     after = _AFTER_CUT if end < window[1] else ""
     shift = len(before) - start
     kept = tuple((a + shift, b + shift) for a, b in places if start <= a and b <= end)
-    return Passage(f"{before}{text[start:end]}{after}", kept)
+    piece = text[start:end]
+    if whole != window and not before:
+        piece = _capitalize(piece)
+    return Passage(f"{before}{piece}{after}", kept)
 
 
 # ── which sentence of an abstract says what the authors did ─────────────────────────
@@ -256,6 +292,161 @@ def sentence_value(sentence: str) -> float:
     value = next((value for pattern, value in _GAINS if pattern.search(sentence)), 0.0)
     value += sum(loss for pattern, loss in _LOSSES if pattern.search(sentence))
     return value + (_SHORT if sentence.count(" ") + 1 < _FEWEST_WORDS else 0)
+
+
+# ── what points back to other sentences, and what only says where the code is ──────────
+
+# Digests store the rule that chose their excerpts: with 0, sentences have only the value above.
+EXCERPT_RULE = 1
+_MIN_WORDS_LEFT = 4
+
+_NOT_PAPER = rf"(?! (?:present )?{_PAPER}\b)"
+_SUBJECT = (
+    rf"(?=(?:we|i(?!\.)|here|our|(?:in )?{_THIS_PAPER}|the (?:paper|work|article|authors?))\b)"
+)
+_LINKING = re.compile(
+    r"(?:however|therefore|thus|hence|then|moreover|further(?:more)?|additionally|in addition|also"
+    r"|in (?:particular|specific|response|contrast|fact|short|summary|conclusion|turn|detail)|next"
+    r"|specifically|(?:more|to be) (?:specific|precise)(?:ally|ly)?|(?:con|sub)sequently|concretely"
+    r"|besides|rather|(?:accord|correspond|interest|surpris|intrigu)ingly|instead|alternatively|overall"
+    r"|(?:not|remark)ably|importantly|conversely|as an? (?:\w+ ){0,2}(?:result|consequence|remedy"
+    r"|step|alternative)|on (?:the (?:other hand|contrary)|this account)|likewise|similarly|indeed"
+    rf"|(?:second|third|last|final)(?:ly)?|meanwhile|and|but|so)(?:, |,? {_SUBJECT})",
+    re.IGNORECASE,
+)
+_NO_COMMA = r"[^,.;:?!\"“”()]"
+_OPENING_CLAUSE = re.compile(
+    r"(?:(?:in order )?to|towards?|in (?:light|view|recognition) of|in (?:response|answer|contrast)"
+    r" to|unlike|(?:based?|built|building) (?:up)?on|on (?:the )?basis of|due to|because of|using"
+    r"|(?:motivated|inspired|guided|driven) by|d(?:iffering|ifferent) from|(?:orthogonal|contrary)"
+    r" to|leveraging|following|(?:observ|address|acknowledg|recogni[sz]|consider)ing|for(?= this,)"
+    r"|(?:for|with|given|from|in)(?= (?:this|th[eo]se|that|such) (?:\w+ )?(?:in mind|ends?|views?"
+    r"|reasons?|goals?|aims?|objectives?|ideas?|motivations?|insights?|observations?|findings?"
+    r"|purposes?|challenges?|issues?|problems?|limitations?|gaps?|regard|respect|direction)\b))\b"
+    rf"(?:[^.;:?!\"“”()]{{1,160}}?, {_SUBJECT}|{_NO_COMMA}{{1,80}}?(?<!that)(?<!which)(?<!how) "
+    rf"(?=we |this paper )|{_NO_COMMA}{{1,120}}, (?![^.]{{0,120}}, (?:and|or) ))",
+    re.IGNORECASE,
+)
+# A clause that says under which conditions a claim holds is part of it.
+_BACK = re.compile(
+    rf"(?!.*(?:assum|condition|setting|\bcases?\b)).*?\b(?:th(?:is|ese){_NOT_PAPER}"
+    r"|such(?! (?:as|that)\b)|those(?! (?:\w+ed|in|of|that|who|which|from|with|used|on|for)\b)"
+    r"|that (?:end|effect|purpose|goal|aim|problem|issue|gap|challenge|reason)"
+    r"|the (?:above|aforementioned|former|latter)|on our|(?:the (?:issue|problem|challenge|gap"
+    r"|limitation|shortcoming|drawback)s?|it|them|so)(?=,))\b",
+    re.IGNORECASE,
+)
+_LOWER_WORD = re.compile(r"(?:a|[^\W\d_]{2,})(?!\w)")
+
+_PAPER_DOES = _at_word(
+    rf"(?:the(?: present)? {_PAPER}|this (?:{_PAPER}|(?:\w+ )?(?:research|agenda|video|project)))"
+    r" (?:\w+ly )?(?:\w{3,}s|dealt)\b",
+    r"we (?:\w+ly |first |then )?(?:defin|formali[sz]|provid|uncover|simulat|leverag|combin)",
+    r"^(?:(?:introduc|propos|describ|discuss|address|analy[sz]|examin|explor|investigat)es"
+    r"|presents|considers|deals|reports|studies|develops|shows)\b",
+)
+_IS_DONE = _at_word(
+    r"(?:(?:is|are|was|were)(?: (?!usual|common|typical|wide|general)\w+ly)?|ha(?:s|ve) been)"
+    r" (?:(?:propos|introduc|describ|investigat|analy[sz]|evaluat|discuss|deriv|demonstrat|compar"
+    r"|implement|prototyp|examin|formulat|construct|creat|present|develop|report|design|test)ed"
+    r"|studied|built)\b",
+    r"we (?!can|need|note|hope|must|want|know|would|could|should|might|will)[a-z]{4}",
+)
+_LEANS = _at_word(
+    rf"^(?:it|they|th(?:is|ese){_NOT_PAPER}|those|such|its|their|he|she|the (?:former|latter|above"
+    r"|same))\b",
+)
+_EARLIER = _at_word(
+    r"^in (?:(?:our|the|a) )?(?:previous|earlier|prior|companion) \w+",
+    r"^building (?:up)?on our\b",
+)
+_LATER = _at_word(
+    r"^we (?:also|then|further|additionally|finally|next|later|believe|hope)\b",
+    r"^(?:our|the (?:proposed|developed|resulting|presented)) (?:\w+ )?(?:approach|method"
+    r"|framework|model|algorithm|system|technique|solution)s?\b",
+    rf"we (?:address|tackle|solve|overcome|bridge|fill|(?:show|find|prove|demonstrate) that) "
+    rf"th(?:is|ese){_NOT_PAPER}\b",
+)
+_ALSO_GAINS = ((_PAPER_DOES, _DOES), (_IS_DONE, 1.5))
+_BACK_LOSS, _LATER_LOSS = 5.0, 1.0
+
+
+def opening_length(sentence: str) -> int:
+    """Return the length of the opening that only ties a sentence to those before it."""
+    end = 0
+    while opening := _LINKING.match(sentence, end) or _OPENING_CLAUSE.match(sentence, end):
+        if opening.re is _OPENING_CLAUSE and not _BACK.match(opening[0]):
+            break
+        end = opening.end()
+    return end if sentence.count(" ", end) + 1 >= _MIN_WORDS_LEFT else 0
+
+
+def _after_opening(text: str, places: Sequence[Span], window: Span) -> int:
+    """Return where a window begins without its opening; what matched or is quoted stays."""
+    start, end = window
+    after = start + opening_length(text[start : min(end, start + _LONGEST_READ)])
+    if any(a < after and start < b for a, b in places) or text.count('"', 0, start) % 2:
+        return start
+    return start if text.count("“", 0, start) > text.count("”", 0, start) else after
+
+
+def _capitalize(text: str) -> str:
+    """Begin with a capital letter, but for names such as mRNA and k-means."""
+    word = _LOWER_WORD.match(text)
+    return text[0].upper() + text[1:] if word and word[0].islower() else text
+
+
+def standalone_value(sentence: str) -> float:
+    """Return `sentence_value`, less for a sentence that points back to others."""
+    value, sentence = sentence_value(sentence), sentence.lower()
+    if _BACKGROUND_LOSS < value <= 0:
+        value += next((gain for pattern, gain in _ALSO_GAINS if pattern.search(sentence)), 0.0)
+    if value <= 0:
+        return value
+    alone = sentence[opening_length(sentence) :]
+    if _EARLIER.match(sentence) or _LEANS.match(alone):
+        return value - _BACK_LOSS
+    return value - _LATER_LOSS if _LATER.search(alone) else value
+
+
+# An abstract without any of these is not looked at again: it says nowhere where the code is.
+_HINTS = ("http", "www.", "github", "availab", "open-sourc", "public", "releas", "can be found")
+_ADDRESS = re.compile(
+    r"https?:|www\.|\b(?:github|gitlab|bitbucket|codeberg|huggingface|youtu)\.\w|\bgit\.io"
+)
+_THING = (
+    r"(?:codes?|code ?bases?|data ?(?:sets?)?|models?|weights|checkpoints?|implementations?|videos?"
+    r"|software|toolbox|library|packages?|demos?|benchmarks?|web ?(?:site|page)s?|projects?"
+    r"|materials?|resources?|scripts?|annotations?|details|information)\b"
+)
+_OPEN = r"(?:available|accessible|released?|open[- ]?sourced?|published|public)\b"
+_SAYS_WHERE = re.compile(
+    rf"(?:(?=[^.;]{{0,160}}?\b{_THING})(?:{_THING}|(?:all|the|our|its|both|these|source|public|full"
+    r"|open|more|additional|supplementary|(?:pre-?)?trained|project|an? (?:\w+ )?video)\b)"
+    r"(?:(?! (?:that|which|when|if|we|it|only|by|from) )[^.;]){0,160}? (?:is|are|will|can|has|have)"
+    rf" (?:be |been |made |also |now |all |\w+ly )*(?:{_OPEN}|(?:found|seen|viewed|provided) "
+    r"(?:here|online|at|on|in)\b)|(?:to [^,.]{0,80}, )?we (?:will |also |have |\w+ly )*(?:make"
+    r"|releas\w+|open[- ]?source|publish|share|provide) (?:(?:all|the|our|source|training|trained"
+    r"|full|of|pre-?trained|annot\w+|data|data ?sets?|and|models?|its|new|,) ?)*(?:(?:codes?"
+    r"|implementation)\b(?! details)|(?:data|data ?sets?|models?)\b(?! (?:of|for|with|that)\b)))"
+    r"[^.;,]{0,80}(?:,[^.;,]{0,60}){0,2}(?:\W*$|\.\w)"
+)
+_CLAIM = re.compile(
+    r"\b(?:we|this (?:paper|work)|i)\b[^.]{0,30}\b(?:propos|present|introduc|develop|describ|design"
+    r"|formulat|contribut|buil[dt]|test|evaluat|appl[iy]|show|demonstrat)|outperform|achiev|improv"
+    rf"|(?:demonstrate|show) that|^(?!.*\b(?:{_OPEN}|found|obtained|see|view|visit|at|code|here)\b)"
+)
+_MOST_WORDS, _FEW_WORDS = 35, 8
+
+
+def says_where(sentence: str) -> bool:
+    """Whether a sentence says no more than where the code, the data or a page is."""
+    length, sentence = sentence.count(" ") + 1, sentence.lower()
+    if length > _MOST_WORDS or not any(hint in sentence for hint in _HINTS):
+        return False
+    if _ADDRESS.search(sentence) and (length <= _FEW_WORDS or not _CLAIM.search(sentence)):
+        return True
+    return bool(_SAYS_WHERE.match(sentence, opening_length(sentence)))
 
 
 # A run of signs is looked at once, from its beginning: a text may be nothing but dots.

@@ -142,3 +142,114 @@ CONTRIBUTIONS = (
 def test_what_the_authors_did_outweighs_background_and_what_leans(contribution: str) -> None:
     lost = max(map(sentence_value, BACKGROUND + LEANINGS))
     assert sentence_value(contribution) >= 3 > 0 > lost
+
+
+GAP = "Robots fall on gravel, and nobody knows why."
+SAID = "We propose Stilt, a planner that keeps robots upright."
+
+
+@pytest.mark.parametrize(
+    ("opening", "rest"),
+    [
+        ("To address this gap, ", "we propose Stilt, a planner for robots."),
+        ("However, to close these gaps, ", "in this paper, we propose Stilt, a planner."),
+        ("To this end, ", "this paper proposes Stilt, a planner for robots."),
+        ("Building upon this insight ", "we propose Stilt, a planner for robots."),
+        ("Motivated by these falls, ", "a planner for robots on gravel is proposed."),
+        ("Therefore, ", "we propose Stilt, a planner for robots."),
+        ("For this reason, ", "mRNA is proposed as a planner for robots."),
+        ("To solve the problem, ", "k-means planning is proposed for robots."),
+    ],
+)
+def test_an_opening_that_points_back_is_cut(opening: str, rest: str) -> None:
+    passage = excerpt(entry_of(f"{GAP} {opening}{rest}", ("planner", "planning")))
+    begins = rest if rest.startswith(("mRNA", "k-means")) else rest[0].upper() + rest[1:]
+    assert passage.text == begins
+    assert set(marked(passage)) <= {"planner", "planning"} and passage.spans
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "To keep robots upright on loose gravel, we propose Stilt, a planner.",
+        "Under these conditions, we propose Stilt, a planner for robots.",
+        "Based on these assumptions, we prove that the planner of robots holds.",
+        "Using methods such as walking, we propose Stilt, a planner for robots.",
+        "In this paper, we propose Stilt, a planner for robots.",
+        "To keep a robot, its feet, and these loads upright, a planner is proposed.",
+    ],
+)
+def test_an_opening_that_stands_by_itself_is_kept(sentence: str) -> None:
+    assert excerpt(entry_of(f"{GAP} {sentence}", ("planner",))).text == sentence
+
+
+def test_an_opening_is_kept_where_something_matched_in_it_or_inside_a_quotation() -> None:
+    sentence = "To close this gap, we propose Stilt, a planner for robots."
+    assert excerpt(entry_of(f"{GAP} {sentence}", ("gap",))).text == sentence
+    for quote in ('"', "“"):
+        quoted = excerpt(entry_of(f"{quote}{GAP} {sentence}", ("planner",)))
+        assert quoted.text == sentence
+
+
+def test_the_second_sentence_may_point_back_to_the_first() -> None:
+    second = "we propose Crutch, which plans for people."
+    near = excerpt(entry_of(f"{SAID} Furthermore, {second}", ("x",)))
+    assert near.text == f"{SAID} Furthermore, {second}"
+    apart = excerpt(entry_of(f"{SAID} {GAP} Furthermore, {second}", ("x",)))
+    assert apart.text == f"{SAID} … W{second[1:]}"
+
+
+@pytest.mark.parametrize(
+    "leaning",
+    [
+        "These results show that robots stay upright on gravel of every kind.",
+        "This raises the question whether we present robots with too much gravel.",
+        "Building upon our planner, we propose a benchmark of gravel for robots.",
+        "In previous work, we proposed a planner for robots on solid ground.",
+    ],
+)
+def test_a_sentence_that_points_back_loses_against_others(leaning: str) -> None:
+    did = "In this study, we measure how robots walk on loose gravel."
+    assert excerpt(entry_of(f"{GAP} {leaning} {did}", ("x",))).text == did
+
+
+WHERE = (
+    "Code is available at https://example.org/stilt.",
+    "The code, the data and a video are publicly available.",
+    "We release our code and data at https://github.com/example/stilt.",
+    "Our code and models will be made available on GitHub.",
+    "Project page: https://example.org/stilt).",
+    "To help others, we open-source our code at github.com/example/stilt.",
+    "A video of all experiments can be found at https://example.org/v?a=b.c.",
+)
+
+
+@pytest.mark.parametrize("where", WHERE)
+@pytest.mark.parametrize("abstract", ["{1} {0}", "{0} {1}", "{1} {0} {2}", "{2} {0}"])
+def test_the_sentence_that_only_says_where_the_code_is_leaves_as_a_whole(
+    where: str, abstract: str
+) -> None:
+    for words in ("x", "code", "available"):
+        text = excerpt(entry_of(abstract.format(where, SAID, GAP), (words,))).text
+        assert text in (SAID, GAP, f"{SAID} … {GAP}", f"{SAID} {GAP}")
+    assert excerpt(entry_of(where, ("code",))).text == ""
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "We present Stilt (https://example.org/stilt), a planner that keeps robots upright.",
+        "We release a new dataset of ten thousand falls of robots.",
+        "Most code of planners is not available, which makes robots fall.",
+    ],
+)
+def test_a_sentence_that_says_more_than_where_the_code_is_stays(sentence: str) -> None:
+    assert excerpt(entry_of(sentence, ("x",))).text == sentence
+
+
+def test_digests_frozen_before_have_the_excerpts_that_were_sent() -> None:
+    entry = entry_of(f"{GAP} To close this gap, we propose Stilt, a planner. {WHERE[0]}", ("x",))
+    assert excerpt(entry).text == "We propose Stilt, a planner."
+    before = excerpt(replace(entry, excerpt_rule=0)).text
+    assert before == f"To close this gap, we propose Stilt, a planner. {WHERE[0]}"
+    assert excerpt(replace(entry_of(WHERE[0], ("x",)), excerpt_rule=0)).text == WHERE[0]
