@@ -1,0 +1,259 @@
+r"""The addresses in a title or abstract that belong to the paper: its code, data, project page.
+
+They stand in every form that authors and sources give them: `\url{...}`, `[code](...)`, without a
+scheme, glued to a word, with a sentence's full stop, broken over two lines. An address says what
+it is by its host and, where that can be anything, by the words before it in its sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import islice
+from typing import NamedTuple
+
+from monitor.text.folding import MAX_TEXT_LENGTH
+
+
+class Address(NamedTuple):
+    """What a paper links to: `text[start:end]` is the address as it is written.
+
+    `kind` is "code", "data", "project", "video" or "other".
+    """
+
+    kind: str
+    url: str
+    start: int
+    end: int
+
+
+_MOST_READ = 100
+_LONGEST_LEAD = 300
+_LONGEST_URL = 2_000
+# Nearly all texts have none of these signs of an address.
+_SIGNS = ("/", ".io", "www.")
+_SIGN = re.compile(r"/ ?/|[Ww]{3}\.|\.[A-Za-z]{2,6}/|\.(?:github|gitlab|readthedocs)\.io")
+_ADDRESS = re.compile(
+    r"(?:(?P<scheme>https?)(?::\s?/\s?/|//)\s?"
+    r"|(?P<bare>(?<![\w@./:~-])(?=[\w-]{1,63}\.[A-Za-z\d-]+[./])))"
+    # A host, also with a space where a line was broken.
+    r"(?P<host>(?:[\w-]{1,63}(?:\.(?:\s(?=(?:com|io|org)\b))?|(?<=-)\s(?=[\w-]{1,63}\.)))"
+    r"{1,8}[A-Za-z]{2,24}(?![\w-]))"
+    r"(?P<rest>(?::\d{2,5})?(?:[/?#](?:[^\s<>\"“”‘’«»{}|^`\[\]\\，。；）、]|\\[_%#&~$])*)?)"
+    r"(?P<name>(?<=/)\s[\w.-]+)?",
+    re.IGNORECASE,
+)
+_PUNCTUATION = ".,;:!?'*\u2019\u2026"
+_ESCAPED = re.compile(r"\\(?=[_%#&~$])")
+_NEXT_SENTENCE = re.compile(r"\.(?:The|We|Our|This|In|It|Code|Codes|Data|Project)$")
+_PLACEHOLDER = re.compile(
+    r"/x{3,}\b|/organization/project|/your|/username\b|/\.\.\.", re.IGNORECASE
+)
+
+_CODE = re.compile(
+    r"(?:gist\.)?github\.com|gitlab\..*|.*\.gitlab\.com|bitbucket\.(?:org|com)|codeberg\.org|gitee\.com|"
+    r"git\..*|.*\.sr\.ht|(?:.*\.)?sourceforge\.(?:net|io)|anonymous\.4open\.science|"
+    r"colab\.research\.google\.com|pypi\.org|pypi\.python\.org|cran\.r-project\.org|"
+    r"(?:.*\.)?bioconductor\.org|codeocean\.com|crates\.io|hub\.docker\.com|code\.google\.com"
+)
+_DATA = re.compile(
+    r"zenodo\.org|(?:.*\.)?kaggle\.com|(?:.*\.)?figshare\.com|osf\.io|(?:.*\.)?datadryad\.org|"
+    r"dataverse\..*|data\..*|datasets\..*|physionet\.org|(?:.*\.)?ieee-dataport\.org|"
+    r"openneuro\.org|(?:.*\.)?pangaea\.de|.*\.data\.gouv\.fr"
+)
+_PROJECT = re.compile(
+    r".*\.(?:github|gitlab|webflow|readthedocs|sourceforge)\.io|.*\.(?:netlify|vercel|streamlit)\.app|"
+    r"sites\.google\.com|.*\.wixsite\.com|.*\.(?:pages|web)\.(?:dev|app)|.*\.notion\.site|"
+    r".*\.hf\.space|.*\.weebly\.com|.*\.wordpress\.com|.*\.squarespace\.com"
+)
+_VIDEO = re.compile(
+    r"(?:m\.)?youtube\.com|youtu\.be|(?:player\.)?vimeo\.com|(?:.*\.)?bilibili\.com"
+)
+# Other papers, identifiers, licences, shops: never a paper's own.
+_NEVER = re.compile(
+    r"(?:.*\.)?(?:arxiv|doi|openreview|aclanthology|aclweb|wikipedia|wikidata|orcid|semanticscholar|"
+    r"creativecommons|w3|biorxiv|medrxiv|crossref|isbn|opensource|jstor)\.(?:org|net)|"
+    r"(?:www\.)?(?:amazon|ebay|google|facebook|twitter|x|reddit|sciencedirect|example|overleaf)\.com|"
+    r"(?:.*\.)?(?:springer|wiley|elsevier|tandfonline|nature|crossmark)\.com|"
+    r"(?:pubmed\.)?(?:www\.)?ncbi\.nlm\.nih\.gov|(?:www\.)?clinicaltrials\.gov"
+)
+# Repositories of data have DOIs of their own.
+_DATA_DOI = re.compile(
+    r"/10\.(?:5281/zenodo|6084/m9\.figshare|5061/dryad|17605/osf|7910/dvn)", re.I
+)
+
+_OWN = re.compile(
+    r"\b(?:avail\w*|releas\w*|open-?\s?sourc\w*|publi(?:c|sh)\w*|provid\w*|found|seen?|visit|watch\w*|"
+    r"access\w*|download\w*|host\w*|shar(?:e|ed|ing)|our|we|code\w*|source|project|website|webpage|"
+    r"homepage|page|link\w*|demos?|videos?|implement\w*|data|datasets?|repository|supplement\w*|"
+    r"appendi\w+|made|here|refer|github|url|web|obtained|reproduc\w*|online|checkpoints?)\b",
+    re.IGNORECASE,
+)
+# What stands right before an address of somebody else.
+_FOREIGN = re.compile(
+    r"\b(?:such as|e\.g\.,?|like|their|his|her|collected from|crawled from|scraped from|based on|"
+    r"built (?:up)?on|evaluat\w+ on|tested on|deployed on|provided by|operated by|using|uses?|used|"
+    r"hosted by|compar\w+ (?:with|to)|challenge|competition|workshop)\b[^.;:]{0,60}$",
+    re.IGNORECASE,
+)
+_OFFERED = re.compile(
+    r"\b(?:avail\w*|releas\w*|open-?\s?sourc\w*|publi(?:c|sh)\w*|found|our|we|access\w*)\b", re.I
+)
+_LEADING = re.compile(
+    r"(?:\b(?:at|on|from|via|in|under|see|visit|here|link|website|page|webpage|code|demo|video)"
+    r"|[:(–—-])\s*[:(]?\s*$",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"[.!?]\s")
+_SAYS_CODE = re.compile(
+    r"\b(?:cod(?:e|es|ebases?|ing)|source|implement\w*|software|toolkits?|tools?|librar(?:y|ies)|packages?|"
+    r"framework|scripts?|open-?sourced?|repository|plugin|simulator|programs?|models?|"
+    r"checkpoints?|weights|suite|reproduc\w*)\b",
+    re.IGNORECASE,
+)
+_SAYS_ONLY_CODE = re.compile(
+    r"\b(?:cod(?:e|es|ebases?)|implement\w*|software|toolkits?|librar(?:y|ies)|packages?|scripts?)\b",
+    re.IGNORECASE,
+)
+_SAYS_DATA = re.compile(
+    r"\b(?:data\s?-?sets?|data|corp(?:us|ora)|annotations|recordings|sketches)\b", re.IGNORECASE
+)
+_SAYS_PROJECT = re.compile(
+    r"\b(?:project|(?:web|home)[ -]?(?:page|site)s?|demos?|demonstrations?)\b",
+    re.IGNORECASE,
+)
+_SAYS_VIDEO = re.compile(r"\bvideos?\b", re.IGNORECASE)
+_SAYS_SUPPLEMENT = re.compile(r"\b(?:supplement\w*|appendi\w+)\b", re.IGNORECASE)
+_SAYS_REFERENCES = re.compile(
+    r"\b(?:references|papers|literature|reading list|bibliography)\b", re.IGNORECASE
+)
+
+
+@lru_cache(2_048)  # a paper is matched, shown and written in several forms
+def find_addresses(text: str) -> tuple[Address, ...]:
+    """Return the addresses that are the paper's own in a title or abstract, in order.
+
+    The same address may come twice. All are http or https; a text has at most 100.
+    """
+    text = text[:MAX_TEXT_LENGTH]
+    if not any(sign in text for sign in _SIGNS) or not _SIGN.search(text):
+        return ()
+    addresses: list[Address] = []
+    before = 0
+    for written in islice(_ADDRESS.finditer(text), _MOST_READ):
+        start, end, url = _address(written)
+        lead = _lead(text, max(before, start - _LONGEST_LEAD), start)
+        if kind := _kind(written, url, lead, text[end : end + _LONGEST_LEAD]):
+            if not _is_quoted(text, start, end):
+                addresses.append(Address(kind, url, start, end))
+            before = end
+    return tuple(addresses)
+
+
+def _address(written: re.Match[str]) -> tuple[int, int, str]:
+    """Return where an address begins and ends without what follows it, and its URL."""
+    host = re.sub(r"\s", "", written["host"]).lower()
+    rest, end = written["rest"], written.end("rest")
+    if written["name"] and _lacks_name(host, rest):
+        rest, end = rest + written["name"].lstrip(), written.end()
+    kept = _NEXT_SENTENCE.sub("", _without_end(rest))
+    end -= len(rest) - len(kept)
+    return (
+        written.start(),
+        end,
+        f"{written['scheme'] or 'https'}://".lower() + host + _ESCAPED.sub("", kept),
+    )
+
+
+def _lacks_name(host: str, rest: str) -> bool:
+    """Whether an address ends after the owner of a repository, where a line was broken."""
+    return rest.endswith("/") and rest.count("/") == 2 and bool(_CODE.fullmatch(host))
+
+
+def _without_end(rest: str) -> str:
+    """Remove the punctuation of the sentence, and a parenthesis that opened before."""
+    unopened = rest.count(")") - rest.count("(")
+    end = len(rest)
+    while end and (rest[end - 1] in _PUNCTUATION or (unopened > 0 and rest[end - 1] == ")")):
+        end -= 1
+        unopened -= rest[end] == ")"
+    return rest[:end]
+
+
+def _lead(text: str, first: int, start: int) -> str:
+    """Return what the sentence of an address says before it."""
+    lead = text[first:start]
+    ends = [end.end() for end in _SENTENCE.finditer(lead)]
+    return lead[ends[-1] :] if ends else lead
+
+
+def _is_quoted(text: str, start: int, end: int) -> bool:
+    """Whether an address stands inside a quotation, not alone in quotation marks."""
+    before, after = text[:start].lstrip('" '), text[end:]
+    if before.rstrip()[-1:] in ('"', "“"):
+        return False
+    if before.rfind("“") > before.rfind("”"):
+        return "”" in after
+    return before.count('"') % 2 == 1 and '"' in after
+
+
+def _kind(written: re.Match[str], url: str, lead: str, behind: str) -> str:
+    """Return what an address is, "" where it is none of the paper's."""
+    host, _, path = url.partition("://")[2].partition("/")
+    host = re.sub(r":\d+$", "", host).removeprefix("www.")
+    site = f"/{path}"
+    if _PLACEHOLDER.search(site) or len(url) > _LONGEST_URL:
+        return ""
+    if host in ("doi.org", "dx.doi.org"):
+        return "data" if _DATA_DOI.match(site) else ""
+    if _NEVER.fullmatch(host) or "." not in host:
+        return ""
+    by_host = _kind_by_host(host, site)
+    if not by_host and written["bare"] is not None and not (path and _LEADING.search(lead)):
+        return ""
+    if by_host in ("code", "data", "video") and not path:
+        return ""
+    foreign = _FOREIGN.search(lead)
+    if foreign and not _OFFERED.search(foreign.group()):
+        return ""
+    if not (by_host or _OWN.search(lead) or _OWN.search(behind[:100])):
+        return ""
+    return _kind_by_words(by_host, lead if len(lead) > 12 else lead + behind)
+
+
+def _kind_by_host(host: str, site: str) -> str:
+    if host in ("huggingface.co", "hf.co"):
+        first = site.split("/")[1]
+        return {"datasets": "data", "spaces": "project", "": ""}.get(first, "other")
+    if host == "modelscope.cn":
+        return {"datasets": "data", "studios": "project"}.get(site.split("/")[1], "other")
+    kinds = (("code", _CODE), ("data", _DATA), ("project", _PROJECT), ("video", _VIDEO))
+    return next((kind for kind, pattern in kinds if pattern.fullmatch(host)), "")
+
+
+def _kind_by_words(by_host: str, words: str) -> str:
+    """Return the kind of an address, where the words before it say something else than its host."""
+    code, data = _SAYS_CODE.search(words), _SAYS_DATA.search(words)
+    if by_host == "code" and _SAYS_REFERENCES.search(words) and not _SAYS_ONLY_CODE.search(words):
+        return "other"
+    if by_host == "code" and not code:
+        if data:
+            return "data"
+        return "other" if _SAYS_VIDEO.search(words) or _SAYS_SUPPLEMENT.search(words) else "code"
+    if by_host == "data":
+        return "code" if _SAYS_ONLY_CODE.search(words) and not data else "data"
+    if by_host:
+        return by_host
+    if _SAYS_PROJECT.search(words):
+        return "project"
+    kinds = [
+        kind
+        for kind, pattern in (
+            ("code", _SAYS_ONLY_CODE),
+            ("data", _SAYS_DATA),
+            ("video", _SAYS_VIDEO),
+            ("other", _SAYS_SUPPLEMENT),
+        )
+        if pattern.search(words)
+    ]
+    return kinds[0] if len(kinds) == 1 else "other"

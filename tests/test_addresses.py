@@ -1,0 +1,129 @@
+"""The addresses of an abstract that are the paper's own, and of which kind they are."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from monitor.text.addresses import find_addresses
+
+REPO = "https://github.com/owner/name"
+
+
+def kinds_of(text: str) -> list[tuple[str, str]]:
+    return [(address.kind, address.url) for address in find_addresses(text)]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        REPO,
+        f"{REPO}.",
+        f"({REPO}).",
+        f"{REPO} .",
+        f'{REPO}."',
+        f"\\url{{{REPO}}}.",
+        f"\\href{{{REPO}}}{{this page}}.",
+        f"[GitHub]({REPO}).",
+        f"<{REPO}>",
+        f"the GitHub{REPO}",
+        f"this address11{REPO}",
+        "github.com/owner/name.",
+        "www.github.com/owner/name.",
+        "https: / /github. com/owner/name.",
+        "https//github.com/owner/name",
+        "https://github.com/owner/ name.",
+        "https://github.com/owner/\nname.",
+        f"{REPO}.We hope so.",
+    ],
+)
+def test_an_address_is_read_in_every_form(written: str) -> None:
+    text = f"Agents plan. Our code is available at {written}"
+    assert {url.replace("www.", "") for _, url in kinds_of(text)} == {REPO}
+
+
+def test_an_address_in_two_braces_is_the_same_twice() -> None:
+    text = f"Our code is at {REPO}{{{REPO}}}."
+    assert kinds_of(text) == [("code", REPO)] * 2
+
+
+def test_an_address_says_where_it_stands() -> None:
+    text = "Code (\\url{github.com/a\\_b/c}) is public."
+    [address] = find_addresses(text)
+    assert text[address.start : address.end] == "github.com/a\\_b/c"
+    assert address.url == "https://github.com/a_b/c"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("code", "Code: https://gitlab.com/a/b"),
+        ("code", "The tool is at https://bitbucket.org/a/b and free."),
+        ("code", "We release it at https://codeberg.org/a/b."),
+        ("code", "Our source code is available at https://lab.example.edu/planner."),
+        ("data", "We release it at https://huggingface.co/datasets/a/b."),
+        ("data", "All recordings are on https://zenodo.org/records/12."),
+        ("data", "It is archived (https://doi.org/10.5281/zenodo.12)."),
+        ("data", "The dataset is available at https://github.com/a/b."),
+        ("data", "It can be found at https://osf.io/ab12c/."),
+        ("data", "The corpus is available at www.example.edu/corpus."),
+        ("project", "Code and videos are at https://agents.github.io/plan."),
+        ("project", "The project's website is at agents.github.io."),
+        ("project", "Project page: https://lab.example.edu/planner"),
+        ("project", "For the demo, see https://lab.example.edu/planner."),
+        ("video", "A video is at https://youtu.be/abc."),
+        ("video", "Videos: https://vimeo.com/12"),
+        ("other", "We release our models at https://huggingface.co/a/b."),
+        ("other", "We keep a list of references at https://github.com/a/b."),
+        ("other", "It is available at https://aka.ms/planner"),
+        ("other", "Code and data are available at https://lab.example.edu/planner."),
+    ],
+)
+def test_a_host_and_the_words_before_it_say_what_an_address_is(kind: str, text: str) -> None:
+    assert [found for found, _ in kinds_of(text)] == [kind]
+
+
+def test_each_address_of_a_sentence_has_its_own_words() -> None:
+    text = "We share code (https://lab.example.edu/a) and data (https://lab.example.edu/b)."
+    assert [kind for kind, _ in kinds_of(text)] == ["code", "data"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It transfers when evaluated on amazon.com and ebay.com, too.",
+        "We collected reviews from shop.example.com.",
+        "Agents browse sites such as https://news.example.com/today.",
+        "Posts were collected from https://forum.example.com/all.",
+        "We use a parser (https://github.com/others/parser).",
+        "The first version is https://arxiv.org/abs/2401.00001.",
+        "This is https://doi.org/10.1000/12.",
+        "They wrote “code is available at https://github.com/others/parser”, and it was not.",
+        'They wrote "code is available at https://github.com/others/parser", and it was not.',
+        "Our code will be at https://github.com/xxxx.",
+        "Our code is on https://github.com.",
+        "A ratio of 3.5/4 and input/output, e.g. a.b/c, at v1.2/v1.3.",
+        "Our code is at ftp://github.example/a and javascript://github.com/a.",
+    ],
+)
+def test_what_is_not_the_papers_own_is_no_address(text: str) -> None:
+    assert kinds_of(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "http://" * 8_000,
+        "http://" + "a." * 25_000,
+        "http://a.com/" + ")" * 50_000,
+        "https://a.com/b " * 3_000,
+        '" https://www.x.yy/z ' * 2_500,
+        "https://" + "a- " * 17_000,
+        ("a" * 63 + ".") * 800 + "/",
+    ],
+)
+def test_hostile_texts_take_no_longer_than_their_length(text: str) -> None:
+    began = time.process_time()
+    find_addresses(text)
+    assert time.process_time() - began < 0.5
