@@ -89,7 +89,7 @@ _OWN = re.compile(
     r"appendi\w+|made|here|refer|github|url|web|obtained|reproduc\w*|online|checkpoints?)\b",
     re.IGNORECASE,
 )
-# What stands right before an address of somebody else.
+# What stands right before an address that is not of this paper.
 _FOREIGN = re.compile(
     r"\b(?:such as|e\.g\.,?|like|their|his|her|collected from|crawled from|scraped from|based on|"
     r"built (?:up)?on|evaluat\w+ on|tested on|deployed on|provided by|operated by|using|uses?|used|"
