@@ -48,6 +48,11 @@ def test_an_address_in_two_braces_is_the_same_twice() -> None:
     assert kinds_of(text) == [("code", REPO)] * 2
 
 
+def test_a_line_break_behind_an_address_hides_no_other() -> None:
+    text = "Code is at https://github.com/a/\nhttps://github.com/a/b and www.github.com/c/d."
+    assert [url[-4:] for _, url in kinds_of(text)] == ["m/a/", "/a/b", "/c/d"]
+
+
 def test_an_address_says_where_it_stands() -> None:
     text = "Code (\\url{github.com/a\\_b/c}) is public."
     [address] = find_addresses(text)

@@ -16,7 +16,7 @@ from monitor.text.folding import MAX_TEXT_LENGTH
 
 
 class Address(NamedTuple):
-    """What a paper links to: `text[start:end]` is the address as it is written.
+    """An address of a paper's own: `text[start:end]` is how it is written.
 
     `kind` is "code", "data", "project", "video" or "other".
     """
@@ -40,7 +40,7 @@ _ADDRESS = re.compile(
     r"(?P<host>(?:[\w-]{1,63}(?:\.(?:\s(?=(?:com|io|org)\b))?|(?<=-)\s(?=[\w-]{1,63}\.)))"
     r"{1,8}[A-Za-z]{2,24}(?![\w-]))"
     r"(?P<rest>(?::\d{2,5})?(?:[/?#](?:[^\s<>\"“”‘’«»{}|^`\[\]\\，。；）、]|\\[_%#&~$])*)?)"
-    r"(?P<name>(?<=/)\s[\w.-]+)?",
+    r"(?=(?P<name>(?<=/)\s[\w.-]+(?![\w.:-]))?)",
     re.IGNORECASE,
 )
 _PUNCTUATION = ".,;:!?'*\u2019\u2026"
@@ -89,7 +89,7 @@ _OWN = re.compile(
     r"appendi\w+|made|here|refer|github|url|web|obtained|reproduc\w*|online|checkpoints?)\b",
     re.IGNORECASE,
 )
-# What stands right before an address that is not of this paper.
+# Words right before an address that is not of this paper.
 _FOREIGN = re.compile(
     r"\b(?:such as|e\.g\.,?|like|their|his|her|collected from|crawled from|scraped from|based on|"
     r"built (?:up)?on|evaluat\w+ on|tested on|deployed on|provided by|operated by|using|uses?|used|"
@@ -155,14 +155,11 @@ def _address(written: re.Match[str]) -> tuple[int, int, str]:
     host = re.sub(r"\s", "", written["host"]).lower()
     rest, end = written["rest"], written.end("rest")
     if written["name"] and _lacks_name(host, rest):
-        rest, end = rest + written["name"].lstrip(), written.end()
+        rest, end = rest + written["name"].lstrip(), written.end("name")
     kept = _NEXT_SENTENCE.sub("", _without_end(rest))
     end -= len(rest) - len(kept)
-    return (
-        written.start(),
-        end,
-        f"{written['scheme'] or 'https'}://".lower() + host + _ESCAPED.sub("", kept),
-    )
+    scheme = (written["scheme"] or "https").lower()
+    return written.start(), end, f"{scheme}://{host}{_ESCAPED.sub('', kept)}"
 
 
 def _lacks_name(host: str, rest: str) -> bool:
