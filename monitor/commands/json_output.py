@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from datetime import datetime
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, structs
@@ -29,7 +29,7 @@ def pick(value: object, names: str) -> Answer:
 
 def plain(value: Any) -> Any:
     """Turn a frozen value into JSON: times in ISO 8601, everything else unchanged."""
-    if isinstance(value, datetime):
+    if isinstance(value, date):  # or a time
         return value.isoformat()
     if is_dataclass(value):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
@@ -135,6 +135,8 @@ def _text(paper: Paper) -> Answer:
     return {
         **pick(paper, "title abstract authors venue"),
         **_dates(paper),
+        "lists": len(paper.recent_lists),
+        "votes": paper.upvotes,
         **pick(paper, "categories url pdf_url"),
         "keys": _values(paper.keys),
     }
@@ -147,10 +149,7 @@ def _dates(paper: Paper) -> Answer:
         "published": plain(paper.day),
         "published_month": f"{month:%Y-%m}" if month else None,
         **pick(paper, "year announced"),
-        "listed": [
-            pick(listed, "source") | {"day": f"{listed.day}", "year_guessed": listed.year_guessed}
-            for listed in paper.listed
-        ],
+        "listed": [pick(listed, "source day rank year_guessed") for listed in paper.listed],
     }
 
 

@@ -79,6 +79,7 @@ def _entry(runtime: Runtime, stored: StoredPaper, sources: tuple[str, ...]) -> D
         formulas=formulas_of(stored.paper.title, stored.paper.abstract),
         search=search_site(runtime, sources),
         excerpt_rule=EXCERPT_RULE,
+        lists=len(stored.paper.recent_lists),
     )
 
 

@@ -267,7 +267,7 @@ class SubscriptionSettings(DestinationSettings):
     """Who receives which topics, how and when.
 
     `max` papers are shown in full, and `titles` more in a line each. `order` is that of a topic's
-    papers: as answers teach it, by the words found, or the newest first.
+    papers: as answers teach it, by the words found, the newest first, or by votes and lists.
     """
 
     name: str
@@ -279,7 +279,7 @@ class SubscriptionSettings(DestinationSettings):
     title: Title = ""
     quiet: Literal["skip", "send"] = "skip"
     pause_until: date | None = None
-    order: Literal["learned", "words", "newest"] = "learned"
+    order: Literal["learned", "words", "newest", "trending"] = "learned"
 
 
 class RetentionSettings(Section):

@@ -31,6 +31,8 @@ ORDERED_BY = "Ordered by "
 _MOST_NOTES = 8
 _LONGEST_NOTE = 400
 _NAMED_TOPICS = 4
+_NAMED_RETURNED = 8
+_TWO_DAYS = timedelta(days=2)
 # Within a week a day is known by its name.
 _WEEK = timedelta(days=6)
 
@@ -130,6 +132,22 @@ def digest_notes(digest: Digest) -> list[str]:
     """Return the notes of a digest and of its sources, none too long and not too many."""
     notes = [shorten_text(clean(note), _LONGEST_NOTE) for note in digest.notes]
     return [*_first_notes(notes, "more note"), *source_notes(digest)]
+
+
+def returned_papers(digest: Digest) -> str:
+    """`Back in today's lists: WebArena, 4 lists`: papers of earlier digests, "" for none."""
+    if not digest.returned:
+        return ""
+    named = [
+        f"{_short(paper.title)}, {format_count(paper.lists, 'list')}"
+        for paper in digest.returned[:_NAMED_RETURNED]
+    ]
+    if more := len(digest.returned) - len(named):
+        named.append(f"and {format_count(more, 'more paper')}")
+    since = digest.covers_from
+    is_daily = since is not None and digest.composed_at - since < _TWO_DAYS
+    which = "today's lists" if is_daily else "the lists"
+    return f"Back in {which}: {'; '.join(named)}."
 
 
 def because(digest: Digest) -> str:

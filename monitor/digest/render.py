@@ -61,7 +61,7 @@ _LINE = "title_line."
 _SHARED = (_LINE, "found.")
 _INPUTS = attrgetter(
     *("paper", "kind", "reasons", "sources", "source_titles", "first_seen", "search"),
-    *("also", "revised", "excerpt_rule"),
+    *("also", "revised", "excerpt_rule", "lists"),
 )
 # A title line has about 250 characters.
 _MOST_KEPT = 16_384
@@ -329,6 +329,8 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "place": wording.place,
     "reading": wording.reading,
     "short_date": wording.short_date,
+    "returned": about.returned_papers,
+    "signals": wording.signals,
     "source_line": wording.source_line,
     "stop_link": about.stop_link,
     "summary": wording.summary,

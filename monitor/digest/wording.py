@@ -113,6 +113,13 @@ def place(entry: DigestPaper, zone: str) -> str:
     return " · ".join(filter(None, parts))
 
 
+def signals(entry: DigestPaper) -> str:
+    """Return `in 3 lists · 12 votes`, where a paper is in several lists or has votes."""
+    votes = entry.paper.upvotes
+    parts = [f"in {format_count(entry.lists, 'list')}"] if entry.lists > 1 else []
+    return " · ".join([*parts, format_count(votes, "vote")] if votes else parts)
+
+
 def what_changed(entry: DigestPaper) -> str:
     """Return what a revision changed: `version 3 after 2; abstract: 3 sentences changed`."""
     revised = entry.revised
@@ -157,7 +164,7 @@ def _paper_date(paper: Paper, zone: str) -> str:
 def _listed(entry: DigestPaper) -> str:
     """Return `listed 14 Mar`; a year that the list names is added if it is an earlier one."""
     last = entry.paper.last_listed
-    if not last:
+    if not last or not last.day:
         return ""
     is_old = not last.year_guessed and last.day.year != entry.first_seen.year
     return f"listed {last.day.day} {last.day:%b}{f' {last.day.year}' if is_old else ''}"

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 from xxhash import xxh3_64_intdigest
 
 from monitor.identity.blocking import blocks
-from monitor.model import IncomingPaper, Paper
+from monitor.model import IncomingPaper, ListedDay, Paper
 from monitor.text import PLACEHOLDERS, plain, title_key
 
 # 0704.0001 to 9912.99999, and before April 2007 archive[.class]/YYMMNNN; without the version.
@@ -227,10 +227,17 @@ def record_hash(paper: Paper) -> int:
     )
     if paper.type or paper.about:
         parts += (paper.type, f"{sorted(paper.about.items())}")
-    if paper.listed:  # a paper that comes back is stored with its new day
-        parts += tuple(f"{listed.day}" for listed in paper.listed)
+    if paper.listed:  # a paper that comes back is stored with its new list
+        parts += tuple(map(_list_of, paper.listed))
+    if paper.upvotes is not None:
+        parts += (f"votes {paper.upvotes}",)
     written = "\0".join(parts).encode("utf-8", "surrogatepass")
     return xxh3_64_intdigest(written) >> 1
+
+
+def _list_of(listed: ListedDay) -> str:
+    named = listed.document or listed.rank
+    return f"{listed.day} {listed.document} {listed.rank}" if named else f"{listed.day}"
 
 
 def with_keys(paper: Paper, name: str = "", hash_: int | None = None) -> IncomingPaper:

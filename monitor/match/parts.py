@@ -17,6 +17,7 @@ from monitor.match.language.tree import (
     Label,
     Leaf,
     Near,
+    Number,
     Query,
     Words,
     disjunction,
@@ -67,7 +68,7 @@ def _field(leaf: Leaf) -> str:
     match leaf:
         case Author():
             return "author:"
-        case Label(field):
+        case Label(field) | Number(field):
             return f"{field}:"
         case _:
             return "" if leaf.fields == TEXT_FIELDS else f"{leaf.fields[0]}:"

@@ -20,6 +20,7 @@ from monitor.match.language.tree import (
     Near,
     Node,
     Not,
+    Number,
     Words,
 )
 from monitor.match.meaning.evaluate import fold_label
@@ -108,7 +109,7 @@ def search_expression(node: Node) -> SearchExpr | None:
             return _any_of([_keyword(f"author:{name.family}", node.prefix) for name in node.names])
         case Label("category", value):
             return _keyword(f"category:{value}", node.prefix)
-        case Label() | Not():
+        case Label() | Number() | Not():
             return None
 
 

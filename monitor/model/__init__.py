@@ -26,6 +26,7 @@ from monitor.model.digests import Notice as Notice
 from monitor.model.digests import OtherTitle as OtherTitle
 from monitor.model.digests import Placed as Placed
 from monitor.model.digests import Rendered as Rendered
+from monitor.model.digests import ReturnedPaper as ReturnedPaper
 from monitor.model.digests import SectionRule as SectionRule
 from monitor.model.digests import SourceLabel as SourceLabel
 from monitor.model.digests import SourceReport as SourceReport
@@ -48,6 +49,7 @@ from monitor.model.identity import StoredPaper as StoredPaper
 from monitor.model.paper import COMMENT as COMMENT
 from monitor.model.paper import CONCERN as CONCERN
 from monitor.model.paper import CORRECTION as CORRECTION
+from monitor.model.paper import LIST_AGE as LIST_AGE
 from monitor.model.paper import RETRACTION as RETRACTION
 from monitor.model.paper import Bound as Bound
 from monitor.model.paper import ListedDay as ListedDay

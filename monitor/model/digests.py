@@ -74,7 +74,8 @@ class DigestPaper(msgspec.Struct, frozen=True, omit_defaults=True):
     all papers have the same one, None as in older digests; `search` is the site (see
     `monitor.digest.links`) on which it is searched for where nothing leads to it. `revised` says of
     a revision shown in full what it changed. `excerpt_rule` is the rule (see
-    `monitor.digest.excerpt`) by which its excerpt is chosen, 0 in older digests.
+    `monitor.digest.excerpt`) by which its excerpt is chosen, 0 in older digests. `lists`
+    counts the last lists of its sources.
 
     Fields with their defaults are not stored.
     """
@@ -95,6 +96,7 @@ class DigestPaper(msgspec.Struct, frozen=True, omit_defaults=True):
     revised: Revision | None = None
     formulas: tuple[Formula, ...] = ()
     excerpt_rule: int = 0
+    lists: int = 0
 
     @property
     def standing(self) -> float:
@@ -109,6 +111,13 @@ class DigestPaper(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def reasons(self) -> tuple[MatchReason, ...]:
         return tuple([why for matched in self.matched for why in matched.why])
+
+
+class ReturnedPaper(msgspec.Struct, frozen=True):
+    """A paper of an earlier digest that is in further lists."""
+
+    title: str
+    lists: int
 
 
 class SourceLabel(msgspec.Struct, frozen=True):
@@ -199,7 +208,8 @@ class Digest:
     `period` is the scheduled local date (for cron, date and time; for `immediately`, a number);
     `covers_from` is when the last digest was due, None for the first; `waiting` counts papers
     that did not fit and come next time; `notes` are sentences about faults (a parked topic). The
-    `full` best papers are shown in full, and the `titles` next ones in a line each.
+    `full` best papers are shown in full, and the `titles` next ones in a line each. `returned` are
+    papers of earlier digests that are in lists again; they are not counted.
     """
 
     subscription: str
@@ -215,6 +225,7 @@ class Digest:
     notes: tuple[str, ...] = ()
     titles: int = 60
     about: AboutSubscription = AboutSubscription()
+    returned: tuple[ReturnedPaper, ...] = ()
 
     @property
     def papers(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 import msgspec
@@ -32,15 +32,34 @@ class Bound(datetime):
 _PRECISIONS: Mapping[type, str] = {Month: "month", Bound: "bound"}
 
 
-class ListedDay(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A day on which a list of a source had a paper; `year_guessed` where the list names no year.
+# How long a list counts.
+LIST_AGE = timedelta(days=30)
 
-    A source leaves `source` empty: what is stored has its name.
+
+class ListedDay(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A list of a source that had a paper: of a `day`, None where the list names none.
+
+    `year_guessed` where it names no year; `rank` counts from 1. `document` parts the lists of one
+    day: a hash of the name of its document, or empty where a source has one list a day.
+    Sources leave `source` and `read`, the day on which it was read, empty: what is stored has them.
     """
 
-    day: date
+    day: date | None
     source: str = ""
     year_guessed: bool = False
+    rank: int | None = None
+    document: str = ""
+    read: date | None = None
+
+    @property
+    def key(self) -> tuple[str, date | None, str]:
+        """Its identity among the lists of a paper."""
+        return self.source, self.day, self.document
+
+    @property
+    def counts_from(self) -> date | None:
+        """Its day if the list names the year, else the day on which it was read."""
+        return self.day if self.day and not self.year_guessed else self.read or self.day
 
 
 class Paper(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -50,7 +69,7 @@ class Paper(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     values; `announced` is when the source announced the paper, `announce` how
     (new, cross, replace, ...); `raw_id` is the source's own name for the record. Sources
     may give a `Month` or `Bound` as `published`; what is stored has `precision` "month" or "bound".
-    `listed` are days of lists, which are no dates of the paper.
+    `listed` are lists that had it; their days are no dates of the paper.
 
     `type` is what kind of publication it is, in small letters ("journal article", "preprint");
     `RETRACTION`, `CORRECTION`, `CONCERN` and `COMMENT` mark a record about another paper, whose
@@ -89,12 +108,21 @@ class Paper(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     @property
     def listed_at(self) -> datetime | None:
         """The beginning of the first day on which a list had it, in UTC."""
-        days = [listed.day for listed in self.listed]
+        days = [listed.day for listed in self.listed if listed.day]
         return datetime.combine(min(days), time(), UTC) if days else None
 
     @property
     def last_listed(self) -> ListedDay | None:
-        return max(self.listed, key=lambda listed: listed.day, default=None)
+        """The last of its lists that have a day."""
+        dated = [listed for listed in self.listed if listed.day]
+        return max(dated, key=lambda listed: listed.day or date.min, default=None)
+
+    @property
+    def recent_lists(self) -> list[ListedDay]:
+        """Its lists of 30 days, up to the last of them."""
+        dated = [(at, listed) for listed in self.listed if (at := listed.counts_from)]
+        last = max((at for at, _ in dated), default=date.min)
+        return [listed for at, listed in dated if last - at <= LIST_AGE]
 
     @property
     def day(self) -> datetime | None:
@@ -113,11 +141,13 @@ class Paper(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         return month if month and self.year in (None, month.year) else None
 
 
-def record_of(paper: Paper, source: str) -> Paper:
-    """Return what a source read as it is stored: its listed days name it, its dates are plain."""
+def record_of(paper: Paper, source: str, read: date | None = None) -> Paper:
+    """Return what a source `read` on a day as it is stored: lists name both, dates are plain."""
     fields: dict[str, Any] = {}
     if paper.listed:
-        fields["listed"] = tuple(replace(day, source=source) for day in paper.listed)
+        fields["listed"] = tuple(
+            replace(listed, source=source, read=read) for listed in paper.listed
+        )
     for name in ("published", "updated", "announced"):
         at = getattr(paper, name)
         if type(at) in _PRECISIONS:

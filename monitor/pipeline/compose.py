@@ -12,7 +12,7 @@ import structlog
 
 from monitor.channels.email.channel import sender_address
 from monitor.config import Settings
-from monitor.digest.draft import Draft, Listed, draft
+from monitor.digest.draft import Draft, Listed, draft, list_returned
 from monitor.digest.explain import Explain, explain_papers
 from monitor.digest.schedule import Slot, late_before, latest_due, next_due
 from monitor.errors import MonitorError, StoreBusyError, StoreError
@@ -55,7 +55,7 @@ def cached_explain(why: Explain) -> Explain:
 
     def explain(topic: str, paper: Paper, sources: Sequence[str]) -> tuple[MatchReason, ...]:
         looked_at = paper.title, paper.abstract, paper.authors, paper.venue, paper.categories
-        key = (topic, *looked_at, paper.announce, *sources)
+        key = (topic, *looked_at, paper.upvotes, paper.listed, paper.announce, *sources)
         if key not in known:
             if len(known) >= MAX_EXPLAINED:
                 known.clear()
@@ -238,6 +238,8 @@ def _digest(
         cache.reports[reported] = report
         also = _other_titles(tx, drafted)
         earlier = write_papers.texts_before(tx, drafted.revisions)
+        since = state.last_composed_at
+        returned = matches.returned(tx, subscription.name, since) if since else []
     composed = Digest(
         subscription=subscription.name,
         period=slot.period,
@@ -254,6 +256,7 @@ def _digest(
         notes=_notes_on_parked_topics(runtime.active.index(runtime.topics), subscription),
         titles=subscription.settings.titles,
         about=_about(runtime, subscription),
+        returned=list_returned(returned, drafted.latest),
     )
     return order.explain(composed, drafted.in_full) if order else composed
 
@@ -362,6 +365,7 @@ def list_papers(digest: Digest, withheld: Iterable[Digest]) -> Digest:
         full=0,
         waiting=0,
         notes=(NOTE,),
+        returned=(),
         about=replace(
             digest.about, title=f"{digest.heading}, while paused", shares_recipients=True
         ),

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 import structlog
 
-from monitor.match import TopicIndex, build_index
-from monitor.model import Change, MatchRow, Topic
+from monitor.match import TopicIndex, asks_for_numbers, build_index
+from monitor.model import LIST_AGE, Change, MatchRow, Topic
 from monitor.pipeline import incidents, shared_store
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import incidents as stored_incidents
@@ -46,6 +46,29 @@ def match(runtime: Runtime) -> int:
         with runtime.database.writing() as tx:
             done = _with_same_sources(tx, _sources_by_change(changes))
             matches.save(tx, done, rows, runtime.clock.now())
+        written += len(rows)
+    return written + _look_again(runtime)
+
+
+def _look_again(runtime: Runtime) -> int:
+    """Match papers whose votes or lists grew with the topics that ask for these numbers.
+
+    What a topic has matched before it does not match again: a paper is news to it once.
+    """
+    written, index = 0, None
+    while not runtime.stopping.is_set():
+        now = runtime.clock.now()
+        with runtime.database.reading() as tx:
+            grown = matches.grown_papers(tx, BATCH)
+            papers = [paper.paper_id for paper in grown]
+            changes = matches.news_of(tx, papers, now - LIST_AGE) if papers else []
+        if not grown:
+            break
+        topics = {topic.name: topic for topic in runtime.topics if asks_for_numbers(topic)}
+        index = index or build_index(topics.values())
+        rows = list(find(index, topics, changes)) if topics else []
+        with runtime.database.writing() as tx:
+            matches.save_grown(tx, grown, rows, now)
         written += len(rows)
     return written
 

@@ -1,4 +1,4 @@
-"""The order of a topic's papers: as readers' answers teach it, or the newest first.
+"""The order of a topic's papers: as readers' answers teach it, newest or trending first.
 
 Which papers are in a digest, which topic comes first, and how many papers of each are shown in
 full does not depend on it: within a group, the k-th paper takes the place of the k-th best score.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from math import inf
 
 from msgspec import structs
 
@@ -43,7 +44,7 @@ from monitor.store.engine.database import Transaction
 from monitor.store.papers import papers as stored_papers
 from monitor.store.topics import judgements
 
-LEARNED, NEWEST = "learned", "newest"
+LEARNED, NEWEST, TRENDING = "learned", "newest", "trending"
 MAX_WORDS = 3
 # Papers shown without an answer count for little; only the last ones are read.
 MAX_SHOWN = 500
@@ -53,12 +54,13 @@ MAX_READ = 32_768
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """An order within groups: by rankings, by topic, or by `newest`.
+    """An order within groups: by rankings, by topic, or by `newest` or `trending`.
 
     `marked` counts the papers whose answers taught the rankings.
     """
 
     newest: bool = False
+    trending: bool = False
     rankings: Mapping[str, Ranking] = field(default_factory=dict)
     marked: int = 0
 
@@ -66,6 +68,8 @@ class Order:
         """Return the papers of a topic in this order."""
         if self.newest:
             return _by(listed, [Placed(score=change.at.timestamp()) for _, change in listed])
+        if self.trending:
+            return _by_signals(listed)
         if ranking := self.rankings.get(topic):
             papers = [change.stored.paper for _, change in listed]
             return _by(listed, ranking.place(papers, [entry.score for entry, _ in listed]))
@@ -100,6 +104,8 @@ def order_of(
     """Return the order of a subscription's papers, None for that by score."""
     if subscription.settings.order == NEWEST:
         return Order(newest=True)
+    if subscription.settings.order == TRENDING:
+        return Order(trending=True)
     if subscription.settings.order != LEARNED:
         return None
     answers = judgements.verdicts(tx, subscription.name)
@@ -157,6 +163,20 @@ def words_of(topic: Topic) -> tuple[str, ...]:
             if isinstance(words, Words):
                 keys |= {edge.key: None for edge in words.edges if edge.end - edge.start == 1}
     return tuple(keys)
+
+
+def _by_signals(listed: Sequence[tuple[DigestPaper, Change]]) -> list[DigestPaper]:
+    """Order papers by votes, then by lists, then by their best rank; what is unknown comes last."""
+    signals = [_signals(change.stored.paper) for _, change in listed]
+    positions = {signal: at for at, signal in enumerate(sorted(set(signals)))}
+    return _by(listed, [Placed(score=float(positions[signal])) for signal in signals])
+
+
+def _signals(paper: Paper) -> tuple[int, int, float]:
+    """Return the votes, lists and best rank of a paper: the more, the greater."""
+    lists = paper.recent_lists
+    rank = min((listed.rank for listed in lists if listed.rank), default=inf)
+    return -1 if paper.upvotes is None else paper.upvotes, len(lists), -rank
 
 
 def _by(

@@ -57,7 +57,7 @@ class ConfiguredSource(msgspec.Struct, frozen=True):
 
     @property
     def dated(self) -> bool:
-        return self.source.dated and not self.is_folder
+        return self.source.vouches_for_dates and not self.is_folder
 
     @property
     def calendar(self) -> Calendar | None:

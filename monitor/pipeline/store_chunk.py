@@ -118,8 +118,9 @@ def decide(
     last_hashes = dict(zip(places, hashes, strict=True))
     other = paper_index.changed_records(tx, source, last_hashes)
     # Of records under one name the last is looked up: the others are changed, or the same.
+    today = circumstances.now.date()
     changed = [
-        (record_of(incoming[at], source), names[at], hashes[at])
+        (record_of(incoming[at], source, today), names[at], hashes[at])
         for at, place in enumerate(places)
         if place in other or last_hashes[place] != hashes[at]
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from abc import ABC, abstractmethod
@@ -133,6 +134,11 @@ class Source(ABC):
             yield self._page(url, sent)
 
     @property
+    def vouches_for_dates(self) -> bool:
+        """Whether a paper may count as older by the dates of this source: see `dated`."""
+        return self.dated
+
+    @property
     def terms(self) -> Terms:
         return Terms()
 
@@ -226,6 +232,11 @@ class Source(ABC):
 def failure(error: str) -> Reading:
     """Return the reading of a document that cannot be read."""
     return Reading(error=error, complete=False)
+
+
+def list_name(document: Document) -> str:
+    """Return a short name for the list in a document: the same when it was cut, or grows."""
+    return hashlib.sha256(document.name.encode()).hexdigest()[:12]
 
 
 def reading(

@@ -1,18 +1,25 @@
 """Kind `huggingface`: the daily papers of Hugging Face, from its JSON API.
 
 https://huggingface.co/api/daily_papers?date=YYYY-MM-DD: a list of objects with `paper`, whose id
-is the arXiv id. A day without papers is an empty list.
+is the arXiv id. A day without papers is an empty list. With `query` it reads the answer of
+https://huggingface.co/api/papers/search?q=QUERY, a list of the same objects, in one request.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import timedelta
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote, urlsplit
 
-from monitor.model import FirstRun, Paper
+from msgspec import structs
+
+from monitor.model import Document, FirstRun, ListedDay, Paper, Reading
 from monitor.sources.api.records import ApiSource, Listing
 from monitor.sources.api.values import NoPaperError, Record, plain_text
-from monitor.sources.api.windows import ApiOptions, PageRequest
+from monitor.sources.api.windows import ApiOptions, PageRequest, Window
+from monitor.sources.base import list_name
+from monitor.sources.fields.dates import parse_date
 from monitor.sources.fields.identifiers import arxiv_id, keys_of
 
 PAGE_SIZE = 100
@@ -21,12 +28,19 @@ MOST_UPVOTES = 2**31 - 1
 PAGES = "https://huggingface.co/papers/"
 
 
+class HuggingFaceOptions(ApiOptions):
+    """`query` asks the search of the page for papers, instead of the daily papers."""
+
+    query: str = ""
+
+
 class HuggingFace(ApiSource):
     """Reads daily papers. `publishedAt` is the date of the paper; that of its list is not."""
 
     kind = "huggingface"
     search_site = "huggingface"
-    Options = ApiOptions
+    Options = HuggingFaceOptions
+    options: HuggingFaceOptions
     default_first_run = FirstRun.DELIVER
     service = "Hugging Face"
     lists = ("", "papers", "dailyPapers")
@@ -51,13 +65,48 @@ class HuggingFace(ApiSource):
             keys=keys_of((("arxiv", arxiv),)),
             raw_id=plain_text(name),
             links={name: link for name, link in links.items() if link},
-            upvotes=min(fields.number("upvotes") or 0, MOST_UPVOTES) or None,
+            upvotes=_votes(fields),
         )
 
+    def read(self, document: Document) -> Reading:
+        """Read a list or a page of it; each paper has its rank in the list."""
+        reading = super().read(document)
+        asked = parse_qs(urlsplit(document.url).query)
+        before = PAGE_SIZE * int(page) if (page := asked.get("p", ["0"])[0]).isdecimal() else 0
+        listed = ListedDay(None, document=list_name(document))
+        if document.url:
+            listed = ListedDay((parse_date(asked.get("date", [""])[0]) or document.at).date())
+        papers = (
+            structs.replace(paper, listed=(structs.replace(listed, rank=before + number),))
+            for number, paper in enumerate(reading.papers, start=1)
+        )
+        return replace(reading, papers=tuple(papers))
+
+    @property
+    def vouches_for_dates(self) -> bool:
+        """Whether dates count: a paper that is new among the answers to a question is new."""
+        return not self.options.query
+
+    def windows(self, state: Mapping[str, str]) -> Iterator[Window]:
+        """Yield the days of the daily papers; a search has no days."""
+        if not self.options.query:
+            return super().windows(state)
+        now = self._clock()
+        return iter([Window(now, now)])
+
     def following(self, listing: Listing, request: PageRequest) -> str:
-        """Return the number of the next page (from 0) after a full one."""
+        """Return the number of the next page (from 0) after a full one; a search has one page."""
+        if self.options.query:
+            return ""
         return str(request.page) if len(listing.items) >= PAGE_SIZE else ""
 
     def page_url(self, request: PageRequest) -> str:
+        if self.options.query:
+            return self.address_of("/api/papers/search", {"q": self.options.query})
         parameters = {"date": request.window.days[1], "limit": PAGE_SIZE, "p": request.cursor}
         return self.address_of("/api/daily_papers", parameters)
+
+
+def _votes(fields: Record) -> int | None:
+    votes = fields.number("upvotes")
+    return None if votes is None else max(0, min(votes, MOST_UPVOTES))

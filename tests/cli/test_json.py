@@ -30,8 +30,8 @@ READ = keys(
     " keys categories type about announce version withdrawn"
 )
 TEXT = (
-    "title abstract authors venue published published_month year announced listed categories url"
-    " pdf_url keys"
+    "title abstract authors venue published published_month year announced listed lists votes"
+    " categories url pdf_url keys"
 )
 SIGHTINGS = [
     keys(
@@ -202,6 +202,7 @@ def test_read_papers_and_explain_say_the_same_of_a_paper(house: House, say: Say)
     assert text == {
         "title": "Plans", "abstract": "We plan.", "authors": ["Jane Doe"], "venue": "J",
         "published": None, "published_month": None, "year": 2014, "announced": None, "listed": [],
+        "lists": 0, "votes": None,
         "categories": [], "url": "https://papers.example.org/7",
         "pdf_url": "", "keys": {"doi": "10.1000/7"},
     }  # fmt: skip

@@ -49,6 +49,7 @@ def varied(one: DigestPaper) -> list[DigestPaper]:
         "source_titles": ("Another source",),
         "search": "arxiv",
         "revised": Revision(2, 1),
+        "lists": 3,
         "formulas": (Formula("policy", "p_1"),),
         "excerpt_rule": 0,
         "placed": Placed(1.0, 2.0, "A marked paper", ("word",), likely=True),

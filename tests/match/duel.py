@@ -11,6 +11,7 @@ import argparse
 import sys
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import date, timedelta
 from random import Random
 
 from hypothesis import strategies as st
@@ -20,7 +21,7 @@ from monitor.match import Query, TopicIndex, parse_query
 from monitor.match.language.synonyms import NO_SYNONYMS, Synonyms
 from monitor.match.meaning.evaluate import View, matches_topic
 from monitor.match.meaning.explain import score
-from monitor.model import Paper
+from monitor.model import ListedDay, Paper
 
 TOPICS, PAPERS = 250, 40
 SYNONYMS = Synonyms([["RAG", "retrieval-augmented generation"], ["GNN", "agent network", "4"]])
@@ -126,7 +127,13 @@ def topic(random: Random, depth: int = 3) -> str:
 
 
 def _leaf(random: Random) -> str:
-    match random.randrange(12):
+    match random.randrange(13):
+        case 12:
+            field, sign = (
+                random.choice(("votes", "lists")),
+                random.choice((">", ">=", "<", "<=", "=")),
+            )
+            return f"{field}:{sign}{random.randint(0, 3)}"
         case 0:
             return f'author:"{random.choice(NAMES)}"'
         case 1:
@@ -183,6 +190,11 @@ def paper(random: Random) -> Paper:
         categories=tuple(random.sample(CATEGORIES, random.randint(0, 2))),
         venue=random.choice(("", "NeurIPS 2024", "the agents journal", "GNN (agent)")),
         announce=random.choice(("", *ANNOUNCED)),
+        upvotes=random.choice((None, 0, 1, 2, 3)),
+        listed=tuple(
+            ListedDay(date(2026, 3, 1) + timedelta(days=random.randint(0, 40)), document=f"{n}")
+            for n in range(random.randint(0, 4))
+        ),
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.model import ListedDay, Reading
+from monitor.model import Reading
 from monitor.resources import resource
 from monitor.sources.huggingface_page.source import HuggingFacePage
 from tests.sources import scenario
@@ -195,7 +195,8 @@ OTHER_WORDS = "Daily Papers\n\nSign up for our weekly letter\n\nLog in\n\nMarch 
 def test_a_header_without_its_words_changes_no_pair(header: str) -> None:
     reading = read(page(*whole(), header=header))
     assert pairs(reading) == list(zip(TITLES, ABSTRACTS, strict=True)) and not reading.rejected
-    assert (not reading.papers[0].listed) == ("Mar" not in header)
+    [listed] = reading.papers[0].listed
+    assert bool(listed.day) == ("Mar" in header)
 
 
 def test_a_header_in_the_middle_begins_another_list() -> None:
@@ -231,8 +232,13 @@ def test_a_header_in_the_middle_begins_another_list() -> None:
 def test_the_year_is_the_latest_that_is_not_in_the_future(line: str, day: date | None) -> None:
     papers = read(page(*whole(), header=f"new\n\n{line}\n\n")).papers
     is_guessed = not re.search(r"20\d\d", line)
-    listed = (ListedDay(day, year_guessed=is_guessed),) if day else ()
-    assert [paper.listed for paper in papers] == [listed] * 4
+    for rank, paper in enumerate(papers, start=1):
+        [listed] = paper.listed
+        assert (listed.day, listed.rank, listed.year_guessed) == (
+            day,
+            rank,
+            is_guessed and bool(day),
+        )
     assert {(paper.announced, paper.published) for paper in papers} == {(None, None)}
 
 

@@ -23,12 +23,13 @@ from monitor.match.index.arrays import Numbers, bit_rows, distinct, set_bits
 from monitor.match.index.phrases import Occurrences, PhraseLinks, Phrases
 from monitor.match.index.shapes import Tree, evaluate, score_pairs, shape_of, tree_of
 from monitor.match.index.texts import Vocabulary, readings_of
-from monitor.match.language.tree import Author, Label, Leaf, Near, Query, Words, leaves
+from monitor.match.language.tree import Author, Label, Leaf, Near, Number, Query, Words, leaves
 from monitor.match.meaning.evaluate import (
     View,
     fold_label,
     matches,
     matches_author,
+    matches_number,
     matches_topic,
 )
 from monitor.match.meaning.idf import rarity
@@ -131,6 +132,7 @@ class Leaves:
         self._family_beginnings: list[tuple[int, Author]] = []
         self._labels: dict[str, list[tuple[int, Label]]] = defaultdict(list)
         self._matching_names: dict[tuple[str, str], tuple[int, ...]] = {}
+        self._amounts: list[tuple[int, Number]] = []
         self._asks_venue = False
 
     # ── topics ask ──────────────────────────────────────────────────────────────────
@@ -186,9 +188,11 @@ class Leaves:
         self._checked[number] = leaf
         return number
 
-    def _number_name(self, leaf: Author | Label) -> int:
+    def _number_name(self, leaf: Author | Label | Number) -> int:
         number = self._new_number(rarity(leaf))
-        if isinstance(leaf, Label):
+        if isinstance(leaf, Number):
+            self._amounts.append((number, leaf))
+        elif isinstance(leaf, Label):
             self._labels[leaf.field].append((number, leaf))
         elif leaf.prefix:
             self._family_beginnings.append((number, leaf))
@@ -237,7 +241,11 @@ class Leaves:
                 yield leaf, paper, counts.get("title", 0), sum(counts.values())
 
     def _names(self, views: Sequence[View]) -> Iterator[tuple[int, int]]:
-        """Yield (leaf, paper) of authors and labels."""
+        """Yield (leaf, paper) of authors, labels and numbers."""
+        for leaf, amount in self._amounts:
+            for paper, view in enumerate(views):
+                if matches_number(amount, view.number(amount.field)):
+                    yield leaf, paper
         asked = list(self._labels)
         if self._families or self._family_beginnings:
             asked.append("author")

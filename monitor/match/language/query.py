@@ -27,6 +27,7 @@ from monitor.match.language.tree import (
     Leaf,
     Near,
     Node,
+    Number,
     Query,
     Words,
     at_least,
@@ -48,7 +49,9 @@ _FOREIGN_SIGNS = {
     "&": ("“&” is read as AND: all of these words must occur", "AND"),
     "|": ("“|” does not mean OR: all of these words must occur", "OR"),
 }
-FIELDS = ("title", "abstract", "author", "category", "source", "venue", "announce")
+NUMBERS = ("votes", "lists")
+FIELDS = ("title", "abstract", "author", "category", "source", "venue", "announce", *NUMBERS)
+_COMPARISON = re.compile(r"(?P<sign>>=?|<=?|=)(?P<number>\d{1,9})")
 MAX_DEPTH = 40
 MAX_LENGTH = 20_000
 MAX_NEAR_WORDS = 10
@@ -86,6 +89,17 @@ def parse_query(text: str, synonyms: Synonyms = NO_SYNONYMS, threshold: float = 
 def parse_topic(topic: Topic) -> Query:
     """Parse a topic with its synonyms and threshold. Raises QueryError."""
     return parse_query(topic.query, _synonyms(topic.synonyms), topic.threshold)
+
+
+def asks_for_numbers(topic: Topic) -> bool:
+    """Whether a topic asks for votes or lists; not one that is parked."""
+    query = topic.query.lower()
+    if not any(f"{field}:" in query for field in NUMBERS):
+        return False
+    try:
+        return any(isinstance(leaf, Number) for leaf in every_leaf(parse_topic(topic).root))
+    except QueryError:
+        return False
 
 
 @lru_cache(maxsize=1_024)
@@ -135,6 +149,8 @@ def _refuse_too_broad(root: Node) -> None:
 def _is_stop_words(leaf: Leaf) -> bool:
     if isinstance(leaf, Near):
         return all(_is_stop_words(word) for word in leaf.words)
+    if isinstance(leaf, Number):
+        return not leaf.low
     if not isinstance(leaf, Words) or leaf.exact or leaf.fields == ("venue",):
         return False
     parts = [edge for edge in leaf.edges if edge.end - edge.start == 1]
@@ -327,6 +343,8 @@ def _parse_leaf(token: Token, field: str, synonyms: Synonyms, *, exact: bool) ->
     if not written.strip():
         raise token.fault("the phrase is empty", "put words between the quotes")
     fields = (field,) if field else TEXT_FIELDS
+    if field in NUMBERS:
+        return _number(token, field, f"={written}" if exact else written)
     if token.distance is not None:
         return _near(token, fields, written, exact=exact)
     prefix = written.endswith("*")
@@ -357,6 +375,25 @@ def _check_star(token: Token, text: str, prefix: bool) -> None:
         )
     if prefix and text[-1].isspace():
         raise token.fault("* must follow letters", "as in agent*", inside)
+
+
+def _number(token: Token, field: str, text: str) -> Number:
+    compared = _COMPARISON.fullmatch(text) if token.distance is None else None
+    if not compared:
+        raise token.fault(f"{field}: needs a comparison with a number", f"as in {field}:>10")
+    number, position = int(compared["number"]), token.position
+    match compared["sign"]:
+        case ">":
+            return Number(field, number + 1, None, position)
+        case ">=":
+            return Number(field, number, None, position)
+        case "=":
+            return Number(field, number, number, position)
+        case sign:
+            high = number if sign == "<=" else number - 1
+            if high < 0:
+                raise token.fault(f"no number is below {number}", f"as in {field}:>10")
+            return Number(field, 0, high, position)
 
 
 def _label(token: Token, field: str, text: str, prefix: bool) -> Label:

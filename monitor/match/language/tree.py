@@ -92,7 +92,17 @@ class Label:
     position: int = dataclasses.field(default=0, compare=False)
 
 
-Leaf: TypeAlias = Words | Near | Author | Label
+@dataclass(frozen=True, slots=True)
+class Number:
+    """The `votes` or `lists` of a paper, from `low` to `high` (None: any); unknown votes never."""
+
+    field: str
+    low: int
+    high: int | None = None
+    position: int = dataclasses.field(default=0, compare=False)
+
+
+Leaf: TypeAlias = Words | Near | Author | Label | Number
 
 
 class Not(msgspec.Struct, frozen=True):

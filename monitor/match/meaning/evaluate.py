@@ -10,7 +10,17 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import cached_property, partial
 
-from monitor.match.language.tree import AtLeast, Author, Label, Leaf, Node, Not, Query, holds
+from monitor.match.language.tree import (
+    AtLeast,
+    Author,
+    Label,
+    Leaf,
+    Node,
+    Not,
+    Number,
+    Query,
+    holds,
+)
 from monitor.match.meaning.names import PersonName, same_person, spellings
 from monitor.match.meaning.occurrences import Definition, Lattice, find_definitions
 from monitor.model import Paper
@@ -54,6 +64,10 @@ class View:
             case _:
                 return (self.paper.announce,) if self.paper.announce else ()
 
+    def number(self, field: str) -> int | None:
+        """Return the votes of the paper, if known, or the lists of its last 30 days in lists."""
+        return self.paper.upvotes if field == "votes" else len(self.paper.recent_lists)
+
     def matching_authors(self, leaf: Author) -> list[str]:
         return [written for written, names in self.authors if matches_author(leaf, names)]
 
@@ -71,6 +85,10 @@ def matches_author(leaf: Author, names: Iterable[PersonName]) -> bool:
     return any(same_person(asked, name) for asked in leaf.names for name in names)
 
 
+def matches_number(leaf: Number, value: int | None) -> bool:
+    return value is not None and leaf.low <= value and (leaf.high is None or value <= leaf.high)
+
+
 def matches(node: Node, view: View) -> bool:
     """Whether `node` matches the paper. A phrase never spans two fields."""
     return holds(node, partial(_leaf_matches, view))
@@ -82,6 +100,8 @@ def _leaf_matches(view: View, leaf: Leaf) -> bool:
             return bool(view.matching_authors(leaf))
         case Label():
             return bool(view.matching_labels(leaf))
+        case Number():
+            return matches_number(leaf, view.number(leaf.field))
         case _:
             return any(view.text(field).occurrences(leaf) for field in leaf.fields)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import Any
 
-from monitor.match.language.tree import Author, Label, Leaf, Near, Query, Words, leaves
+from monitor.match.language.tree import Author, Label, Leaf, Near, Number, Query, Words, leaves
 from monitor.match.meaning.evaluate import View, matching_leaves, total_weight
 from monitor.match.meaning.idf import rarity
 from monitor.match.meaning.occurrences import Lattice, Span
@@ -23,8 +23,8 @@ def explain(query: Query, view: View) -> tuple[MatchReason, ...]:
 
     Words are as the paper writes them, each once whatever its case; spans never cut a formula
     and never overlap. An abbreviation is not named where only a part of its long form matches,
-    but where nothing else does. What a topic excludes is not listed; authors, categories, sources
-    and announce types have words but no spans. Empty when the paper does not match the topic.
+    but where nothing else does. What a topic excludes is not listed; authors, labels and
+    numbers have words but no spans. Empty when the paper does not match the topic.
     """
     matched = matching_leaves(query.root, view)
     texts = _text_reasons(query, matched, view)
@@ -34,6 +34,8 @@ def explain(query: Query, view: View) -> tuple[MatchReason, ...]:
             labels.setdefault("author", []).extend(view.matching_authors(leaf))
         elif isinstance(leaf, Label):
             labels.setdefault(leaf.field, []).extend(view.matching_labels(leaf))
+        elif isinstance(leaf, Number):
+            labels.setdefault(leaf.field, []).append(f"{view.number(leaf.field):,}")
     others = [MatchReason(field, _distinct(values)) for field, values in labels.items()]
     return tuple(why for why in (*texts, *others) if why.words)
 

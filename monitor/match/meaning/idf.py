@@ -6,7 +6,7 @@ that the score of a paper never depends on other papers or on when it is compute
 
 from __future__ import annotations
 
-from monitor.match.language.tree import Author, Edge, Label, Leaf, Near, Words
+from monitor.match.language.tree import Author, Edge, Label, Leaf, Near, Number, Words
 
 _STOP_WORDS = (
     "a an and are as at be but by can for from had has have in into is it its not of on or our "
@@ -49,7 +49,7 @@ def rarity(leaf: Leaf) -> float:
     """Return how informative a match of this leaf is, from 0 to below 1.
 
     1 - 1/(1 + n): n counts 1 for each word of the leaf, a half for a common word or a beginning,
-    and nothing for a stop word; a name counts 1 a word, any other label a half.
+    and nothing for a stop word; a name counts 1 a word, any other label or a number a half.
     """
     information: float
     match leaf:
@@ -59,7 +59,7 @@ def rarity(leaf: Leaf) -> float:
             information = sum(_edge_information(e) for word in leaf.words for e in word.edges)
         case Author():
             information = float(len(leaf.names[0].words))
-        case Label():
+        case Label() | Number():
             information = _LABEL
     return 1 - 1 / (1 + max(information, 0.1))
 

@@ -26,8 +26,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
+from msgspec.structs import replace
+
 from monitor.model import Document, FirstRun, ListedDay, Paper, Reading, Rejected, arxiv_month
-from monitor.sources.base import Source, failure
+from monitor.sources.base import Source, failure, list_name
 from monitor.sources.fields.dates import day_of, end_of_month
 from monitor.sources.fields.encoding import decode, find_fault
 from monitor.sources.huggingface_page.blocks import (
@@ -88,6 +90,8 @@ class HuggingFacePage(Source):
             ListReader(day, run, latest, with_cards)
             for day, run in split_lists(blocks, latest, with_cards)
         ]
+        for reader in readers:
+            reader.number_cards(document)
         papers = tuple(card.paper() for card in unite_repeats(readers))
         rejected = tuple(rejected for reader in readers for rejected in reader.rejected)
         if not papers and not with_cards:
@@ -192,12 +196,12 @@ def to_date(match: re.Match[str], latest: date) -> date | None:
 
 @dataclass(slots=True)
 class Card:
-    """A paper of a list of a day."""
+    """A paper of a list."""
 
-    day: ListedDay | None
     title: Block
     abstract: Block | None = None
     published: date | None = None
+    listed: ListedDay | None = None
 
     @property
     def is_sure(self) -> bool:
@@ -213,7 +217,7 @@ class Card:
             url=f"{PAGES}{identifier}" if identifier else "",
             keys={"arxiv": identifier} if identifier else {},
             raw_id=identifier,
-            listed=(self.day,) if self.day else (),
+            listed=(self.listed,) if self.listed else (),
         )
 
 
@@ -240,6 +244,13 @@ class ListReader:
         self.ends_whole = has_cards  # whether the last text is whole
         if last_run:
             self.ends_whole = not (self._ends_with_title or is_unfinished(last_run[-1].text))
+
+    def number_cards(self, document: Document) -> None:
+        """Give each card its rank in the list of this document."""
+        day = self.day or ListedDay(None)
+        name = list_name(document)
+        for rank, card in enumerate(self.cards, start=1):
+            card.listed = replace(day, rank=rank, document=name)
 
     def _add(self, block: Block) -> None:
         kind = block.sign.kind
@@ -282,7 +293,7 @@ class ListReader:
         for block, is_title in zip(run, are_titles, strict=True):
             if is_title:
                 self._finish(card, False)
-                card = Card(self.day, block)
+                card = Card(block)
             elif card and not card.abstract and (block.paper or self._is_abstract(block)):
                 card.abstract = block
             else:
@@ -315,7 +326,7 @@ class ListReader:
             self._refused.append((block, "date that belongs to no paper"))
         elif block.sign.date:
             month = arxiv_month(self._open.title.paper)
-            list_day = self.day.day if self.day else self.latest
+            list_day = (self.day and self.day.day) or self.latest
             latest = end_of_month(month) if month else list_day
             self._open.published = to_date(block.sign.date, min(latest, self.latest))
 

@@ -12,7 +12,7 @@ from monitor.store.engine.sql import Id, Instant
 
 # The newest migration. Alembic is not imported for a store with this version, nor for a new one on
 # SQLite, which `create` makes.
-VERSION = "0028"
+VERSION = "0029"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -71,8 +71,18 @@ paper = _table(
     Column("version", Integer),
     Column("withdrawn", Boolean, nullable=False),
     *_optional(purged_at=Instant, type=Text, links=Text, upvotes=Integer),
-    *_optional(precision=Text, listed=Text),
+    # When a list had it that it was not in before, but for its first record.
+    *_optional(precision=Text, listed=Text, relisted_at=Instant),
     _partial("ix_paper_purged", "id", where="purged_at IS NOT NULL"),
+    _partial("ix_paper_relisted", "relisted_at", where="relisted_at IS NOT NULL"),
+)
+
+# Papers whose votes or lists grew since the topics with such terms last looked at them.
+grown = _table(
+    "grown",
+    _paper(primary_key=True),
+    *_required(votes=Integer, lists=Integer),
+    sqlite_with_rowid=False,
 )
 
 # The texts that the last revisions of a paper replaced, compressed.
@@ -292,6 +302,8 @@ match = _table(
     Column("paper_id", Id, primary_key=True, index=True),
     Column("revision", Integer, primary_key=True, autoincrement=False),
     *_required(score=Float, matched_at=Instant),
+    # When it fitted at last, because its votes or lists grew.
+    *_optional(grown_at=Instant),
     sa.ForeignKeyConstraint(
         ["paper_id", "revision"],
         ["change.paper_id", "change.revision"],

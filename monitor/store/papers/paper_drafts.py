@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from msgspec.structs import asdict, replace
 
-from monitor.model import ChangeKind, Decision, EarlierText, Effect, Paper, StoredPaper
+from monitor.model import (
+    ChangeKind,
+    Decision,
+    EarlierText,
+    Effect,
+    ListedDay,
+    Paper,
+    StoredPaper,
+)
 from monitor.text import without_next_fields, without_placeholder
 
 # Fields that any source may fill if they are empty. Only a revision changes what is there.
@@ -26,11 +34,10 @@ _FILLED_FIELDS = (
     "version",
     "type",
     "links",
-    "upvotes",
 )
 # Fields that topics are matched against: a paper that gains one may match more topics.
 _MATCHED_FIELDS = ("abstract", "authors", "venue", "categories")
-MAX_LISTED_DAYS = 100  # the last ones of a paper
+MAX_LISTS = 100  # the last ones of a paper
 
 
 @dataclass(slots=True)
@@ -38,7 +45,8 @@ class Draft:
     """A paper as it will be stored. `kind` and `why` describe the news, None if there is none.
 
     `seen`: this source has shown it before. `wider`: a known paper gains a source or words, so
-    that more topics may match its earlier news. `before` is the text that a revision replaced.
+    that more topics may match its earlier news. `grown`: it has more votes, `relisted`: it is in
+    more lists than before. `before` is the text that a revision replaced.
     """
 
     id: int
@@ -52,6 +60,8 @@ class Draft:
     why: str = ""
     seen: bool = False
     wider: bool = False
+    grown: bool = False
+    relisted: bool = False
     purged: bool = False
     before: EarlierText | None = None
 
@@ -100,6 +110,11 @@ def _apply_record(draft: Draft, decision: Decision) -> None:
     is_revision = decision.kind is ChangeKind.REVISED or decision.text_changed_silently
     draft.paper = combine(known, decision.keyed.paper, is_revision=is_revision)
     draft.changed = draft.changed or draft.paper != before
+    if draft.changed and not draft.is_new and not draft.paper.withdrawn:
+        draft.grown |= (draft.paper.upvotes or 0) > (before.upvotes or 0)
+        if draft.paper.listed != before.listed:
+            known_lists = {listed.key for listed in before.listed}
+            draft.relisted |= any(listed.key not in known_lists for listed in draft.paper.listed)
     gains_words = any(
         not getattr(known, name) and getattr(draft.paper, name) for name in _MATCHED_FIELDS
     )
@@ -151,7 +166,8 @@ def _fill(paper: Paper, incoming: Paper) -> Paper:
         name: getattr(incoming, name)
         for name in _FILLED_FIELDS
         if not getattr(paper, name) and getattr(incoming, name)
-    } | _dates(paper, incoming)
+    }
+    gaps |= _dates(paper, incoming) | _signals(paper, incoming)
     return replace(paper, **gaps) if gaps else paper
 
 
@@ -166,18 +182,34 @@ def _revise(paper: Paper, incoming: Paper) -> Paper:
         name: getattr(incoming, name)
         for name in ("title", *_FILLED_FIELDS)
         if getattr(incoming, name) and not (name == "year" and paper.year)  # of the first version
-    } | _dates(paper, incoming)
+    }
+    fields |= _dates(paper, incoming) | _signals(paper, incoming)
     return replace(paper, **fields)
 
 
 def _dates(paper: Paper, incoming: Paper) -> dict[str, Any]:
-    """Return the date that a paper lacks, or knew only the month of, and the days of its lists."""
-    dates: dict[str, Any] = {}
+    """Return the date that a paper lacks, or knew only the month of."""
     is_nearer = paper.month == incoming.month and paper.precision and not incoming.precision
     if incoming.published and (not paper.published or is_nearer):
-        dates = {"published": incoming.published, "precision": incoming.precision}
-    listed = {(day.source, day.day): day for day in (*incoming.listed, *paper.listed)}
-    if len(listed) > len(paper.listed):
-        days = sorted(listed.values(), key=lambda day: (day.day, day.source))
-        dates["listed"] = tuple(days[-MAX_LISTED_DAYS:])
-    return dates
+        return {"published": incoming.published, "precision": incoming.precision}
+    return {}
+
+
+def _signals(paper: Paper, incoming: Paper) -> dict[str, Any]:
+    """Return the votes of a paper and its lists with their ranks, where they are new."""
+    fields: dict[str, Any] = {}
+    if incoming.upvotes not in (None, paper.upvotes):
+        fields["upvotes"] = incoming.upvotes
+    if incoming.listed:
+        lists = {listed.key: listed for listed in paper.listed}
+        for listed in incoming.listed:
+            known = lists.get(listed.key, listed)
+            lists[listed.key] = replace(known, rank=listed.rank or known.rank)
+        ordered = sorted(lists.values(), key=_time_of)[-MAX_LISTS:]
+        if tuple(ordered) != paper.listed:
+            fields["listed"] = tuple(ordered)
+    return fields
+
+
+def _time_of(listed: ListedDay) -> tuple[date, str, str]:
+    return listed.day or listed.read or date.min, listed.source, listed.document

@@ -122,8 +122,9 @@ def prune(tx: Transaction, before: datetime) -> int:
 
 
 def _hash(paper: Paper) -> str:
-    """Return a hash of a record without its dates: some sources give those of their own run."""
-    timeless = structs.replace(paper, published=None, updated=None, announced=None, listed=())
+    """Return a hash of a record without its votes and dates: sources give those of their run."""
+    none = dict.fromkeys(("published", "updated", "announced", "upvotes"))
+    timeless = structs.replace(paper, **none, listed=())
     return hashlib.sha256(_to_json(timeless).encode()).hexdigest()[:32]
 
 

@@ -11,7 +11,13 @@ from monitor.model import ChangeKind, Decision, EarlierText, IncomingPaper
 from monitor.store.digests.packed import pack, unpack
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.sql import among, index_value, insert_all, insert_new
+from monitor.store.engine.sql import (
+    among,
+    index_value,
+    insert_all,
+    insert_new,
+    insert_or_update,
+)
 from monitor.store.papers import paper_index, search, sightings
 from monitor.store.papers.paper_drafts import Draft, fold
 from monitor.store.papers.papers import columns, load
@@ -60,6 +66,7 @@ def apply(
     paper_index.write_notices(tx, about)
     sightings.write(tx, source, document, ids, decisions, now)
     _write_changes(tx, drafts, now)
+    _write_growth(tx, drafts, now)
     _write_earlier_texts(tx, drafts)
     search.queue(tx, [draft.id for draft in drafts if draft.is_new or draft.changed])
     return ids
@@ -111,6 +118,23 @@ def _write_changes(tx: Transaction, drafts: Sequence[Draft], now: datetime) -> N
         if d.kind
     ]
     insert_all(tx, schema.change, rows)
+
+
+def _write_growth(tx: Transaction, drafts: Iterable[Draft], now: datetime) -> None:
+    """Write which papers have more votes or are in more lists, for topics that ask for these."""
+    rows = [
+        {
+            "paper_id": draft.id,
+            "votes": draft.paper.upvotes or 0,
+            "lists": len(draft.paper.recent_lists),
+        }
+        for draft in drafts
+        if draft.grown or draft.relisted
+    ]
+    insert_or_update(tx, schema.grown, rows)
+    if relisted := [draft.id for draft in drafts if draft.relisted]:
+        papers = sa.update(schema.paper).where(among(_paper.id, relisted))
+        tx.execute(papers.values(relisted_at=now))
 
 
 def matched_since(tx: Transaction, at: datetime) -> set[tuple[int, int]]:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
-from msgspec import structs
+from msgspec import Struct, structs
 
 from monitor.model import Change, ChangeKind, MatchRow, StoredPaper, Topic, UnsentMatch
 from monitor.store.digests.deliveries import reaches_anyone
@@ -30,6 +30,16 @@ _has = schema.subscription_topic.c
 _item = schema.digest_item.c
 # About three kilobytes each.
 MOST_CHANGES_READ = 16_384
+
+
+class GrownPaper(Struct, frozen=True):
+    """A paper with more votes or lists than when topics that ask for these last looked at it."""
+
+    paper_id: int
+    votes: int
+    lists: int
+
+
 # The paper's id, its revision, the kind of the change, and its time.
 ChangeRow = tuple[int, int, str, datetime]
 
@@ -58,6 +68,35 @@ def matched_news(
     if after is not None:
         wanted &= sa.tuple_(_change.paper_id, _change.revision) > sa.tuple_(*after)
     return _changes(tx, wanted, limit)
+
+
+def grown_papers(tx: Transaction, limit: int) -> list[GrownPaper]:
+    """Return the next papers whose votes or lists grew, for topics that ask for these."""
+    grown = sa.select(schema.grown).order_by(schema.grown.c.paper_id).limit(limit)
+    return fetch(tx, grown, GrownPaper)
+
+
+def news_of(tx: Transaction, paper_ids: Iterable[int], since: datetime) -> list[Change]:
+    """Return the changes of papers since a time."""
+    wanted = sa.and_(among(_change.paper_id, paper_ids), _change.at >= since)
+    return _read(tx, tx.execute(_CHANGES.where(wanted)).all())
+
+
+def save_grown(
+    tx: Transaction, grown: Iterable[GrownPaper], matches: Iterable[MatchRow], now: datetime
+) -> None:
+    """Write what matched because it grew; what grew again meanwhile is looked at once more."""
+    _insert(tx, matches, now, grown_at=now)
+    done = [{"of": paper.paper_id, "had": paper.votes, "was_in": paper.lists} for paper in grown]
+    if done:
+        tx.execute(_SAME_SIZE, done)
+
+
+_SAME_SIZE = sa.delete(schema.grown).where(
+    schema.grown.c.paper_id == sa.bindparam("of"),
+    schema.grown.c.votes == sa.bindparam("had"),
+    schema.grown.c.lists == sa.bindparam("was_in"),
+)
 
 
 def save(
@@ -215,7 +254,12 @@ def _row(topic: Topic) -> dict[str, Any]:
     }
 
 
-def _insert(tx: Transaction, matches: Iterable[MatchRow], now: datetime) -> None:
+def _insert(
+    tx: Transaction,
+    matches: Iterable[MatchRow],
+    now: datetime,
+    grown_at: datetime | None = None,
+) -> None:
     """Write matches, except of papers that were merged or purged meanwhile."""
     matches = list(matches)
     changed = sa.select(_change.paper_id, _change.revision).where(
@@ -223,7 +267,8 @@ def _insert(tx: Transaction, matches: Iterable[MatchRow], now: datetime) -> None
     )
     there = set(map(tuple, tx.execute(changed.with_for_update(key_share=True, read=True))))
     matches = [match for match in matches if (match.paper_id, match.revision) in there]
-    rows = [structs.asdict(match) | {"matched_at": now} for match in matches]
+    times = {"matched_at": now, "grown_at": grown_at}
+    rows = [structs.asdict(match) | times for match in matches]
     insert_new(tx, schema.match, rows)
     if matches:
         subscriptions.wake_immediate(tx, {match.topic for match in matches}, now)
@@ -269,7 +314,8 @@ def unsent(
 ) -> list[UnsentMatch]:
     """Return the matches that a subscription has not been sent, by paper and topic.
 
-    They count from the look-back before it got each topic. Matches in a digest that reached no
+    They count from the look-back before it got each topic, and from then on where a paper matched
+    because its votes or lists grew. Matches in a digest that reached no
     recipient are unsent, however old. Several changes of a paper are one piece of news: its matches
     carry the newest change with the kind of the first, so that a paper never sent is new. Sending a
     revision also sends the earlier ones. `known` are changes read for other subscriptions.
@@ -281,6 +327,21 @@ def unsent(
 def has_fresh(tx: Transaction, subscription: str, now: datetime) -> bool:
     """Return whether a subscription has an unsent match that is in no digest."""
     return tx.execute(_FRESH, {"subscription": subscription, "now": now}).first() is not None
+
+
+def returned(tx: Transaction, subscription: str, since: datetime) -> list[StoredPaper]:
+    """Return the papers of a subscription's digests that came into further lists since a time."""
+    asked = {"subscription": subscription, "since": since}
+    stored = papers.load(tx, tx.scalars(_RETURNED, asked))
+    return [paper for paper in stored.values() if not paper.purged]
+
+
+_RETURNED = (
+    sa.select(_paper.id)
+    .join_from(schema.paper, schema.digest_item, _item.paper_id == _paper.id)
+    .where(_paper.relisted_at > sa.bindparam("since"))
+    .where(_item.subscription == sa.bindparam("subscription"))
+)
 
 
 def waiting(tx: Transaction, subscription: str, now: datetime) -> int:
@@ -305,7 +366,14 @@ def _unsent(*columns: sa.ColumnElement[Any], fresh: bool = False) -> sa.Select[A
         .select_from(schema.change)
         .join(schema.match, OF_CHANGE)
         .join(asked, asked.c.topic == _match.topic)
-        .where(sa.or_(_change.at >= asked.c.start, in_digest.exists()), ~sent.exists())
+        .where(
+            sa.or_(
+                _change.at >= asked.c.start,
+                _match.grown_at >= asked.c.since,
+                in_digest.exists(),
+            ),
+            ~sent.exists(),
+        )
     )
 
 
@@ -314,7 +382,7 @@ def _active_topics() -> sa.CTE:
     now = sa.bindparam("now", type_=Instant)
     since = sa.case((_has.since < now, _has.since), else_=now)
     start = Earlier(since, _topic.since_seconds).label("start")
-    asked = sa.select(_has.topic, start).join(schema.topic, _topic.name == _has.topic)
+    asked = sa.select(_has.topic, start, _has.since).join(schema.topic, _topic.name == _has.topic)
     of_subscription = asked.where(_has.subscription == sa.bindparam("subscription"))
     # SQLite would work out the time again for each match.
     return of_subscription.cte("asked").prefix_with("MATERIALIZED")
