@@ -40,7 +40,7 @@ ADA, BOB, CAROL = "ada@example.org", "bob@example.org", "carol@example.org"
 # What only an answer to a login may contain.
 PRIVATE = (ADA, BOB, CAROL, AGENTS[0], BANDITS[0], FOLDING[0], "language AND agent")
 DIGEST, FORMATS = "{subscription}/{period}", ("bib", "ris", "csv", "json")
-LINK = "/r/{token}/{paper}/{direction}"
+LINK, ONE_LINK = "/r/{token}/{paper}/{direction}", "/r/{token}/{paper}"
 
 ANYONE, READER, OPERATOR, NEVER = 0, 1, 2, 3
 
@@ -71,6 +71,7 @@ ADDRESSES: dict[str, tuple[int, str]] = {
     "/u/{token}": (ANYONE, "/u/{stop}"),
     "/v/{token}": (ANYONE, "/v/{view}"),
     LINK: (ANYONE, "/r/{rate}/1/more"),
+    ONE_LINK: (ANYONE, "/r/{rate}/1"),
     "/api/v1/status": (OPERATOR, "/api/v1/status"),
     "/api/v1/papers": (READER, "/api/v1/papers?q=agent"),
     "/api/v1/papers/rated": (OPERATOR, "/api/v1/papers/rated"),
@@ -94,6 +95,9 @@ MORE_ADDRESSES: tuple[tuple[int, str], ...] = (
     (NEVER, "/u/{rate}"),
     (NEVER, "/v/{stop}"),
     (NEVER, "/r/{stop}/1/more"),
+    (ANYONE, "/r/{rate}/1/save"),
+    (NEVER, "/r/{stop}/1/save"),
+    (NEVER, "/r/{stop}/1"),
 )
 
 
@@ -121,6 +125,10 @@ FORMS = (
     Form("/u/{token}", NEVER, "/u/{rate}", {"wish": "stop"}, is_signed=True),
     Form(LINK, ANYONE, "/r/{rate}/1/less", DOWN, is_signed=True),
     Form(LINK, NEVER, "/r/{stop}/1/less", DOWN, is_signed=True),
+    Form(LINK, ANYONE, "/r/{rate}/1/save", {"verdict": "save"}, is_signed=True),
+    Form(LINK, NEVER, "/r/{stop}/1/save", {"verdict": "save"}, is_signed=True),
+    Form(ONE_LINK, ANYONE, "/r/{rate}/1", {"verdict": "up"}, is_signed=True),
+    Form(ONE_LINK, NEVER, "/r/{stop}/1", DOWN, is_signed=True),
     Form("/slack/actions", NEVER, "/slack/actions", {"payload": "{}"}, is_signed=True),
     Form("/zone", READER, "/zone", {"zone": "Asia/Tokyo"}),
     Form("/login", ANYONE, "/login", {"token": "{login}"}),

@@ -266,12 +266,12 @@ def test_a_pause_that_is_taken_back_keeps_nothing_back(mailed: House, smtp: Scri
 
 
 def thumbs(mail: EmailMessage) -> dict[str, str]:
-    """Return where "more like this" and "less like this" lead, for the only paper of a mail."""
+    """Return where the links beside the only paper of a mail lead; "all" is the one of its text."""
     html = mail.get_body(("html",)).get_content()
-    return {
-        words: path
-        for path, words in re.findall(rf'href="{PUBLIC}(/r/[^"]+)"[^>]*>(\w+) like', html)
-    }
+    text = mail.get_body(("plain",)).get_content()
+    links = re.findall(rf'href="{PUBLIC}(/r/[^"]+)"[^>]*>(more|less|save)\b', html)
+    in_text, *_ = re.findall(rf"rate or save: {PUBLIC}(/r/\S+)", text)
+    return {words: path for path, words in links} | {"all": in_text}
 
 
 def verdicts(app: App) -> list[tuple[str, str, str, str]]:
@@ -299,27 +299,54 @@ def test_a_reader_answers_by_a_link_and_takes_it_back(
     assert verdicts(app) == [(BOB, "agents", "saved", "link")]
 
 
-def test_W03_a_link_to_answer_opens_only_papers_of_its_digest_and_for_ninety_days(
-    mailed: House, smtp: ScriptedSmtp
+def test_each_link_leads_to_its_button_and_the_one_of_the_text_to_all(
+    asked: tuple[App, httpx.Client], smtp: ScriptedSmtp
 ):
-    more = thumbs(mails(smtp)[ADA])["more"]
-    token = more.split("/")[2]
+    app, client = asked
+    paths = thumbs(mails(smtp)[ADA])
+    assert paths["save"] in client.get(view_path(mails(smtp)[ADA])).text
+
+    def buttons(name: str) -> list[str]:
+        return re.findall(r'<button name="verdict" value="(\w+)"', client.get(paths[name]).text)
+
+    shown = {name: buttons(name) for name in paths}
+    assert shown == {
+        "more": ["up", "save"],
+        "less": ["down"],
+        "save": ["save"],
+        "all": ["up", "down", "save"],
+    }
+    assert verdicts(app) == [], "opening a link changes nothing"
+    assert "It is saved." in client.post(paths["save"], data={"verdict": "save"}).text
+    assert verdicts(app) == [(ADA, "agents", "saved", "link")]
+    assert (buttons("save"), buttons("all")) == (["none"], ["up", "down", "none"])
+    client.post(paths["all"], data={"verdict": "down"})
+    assert {verdict for *_, verdict, _ in verdicts(app)} == {"saved", "unwanted"}
+
+
+@pytest.mark.parametrize("name", ["more", "save", "all"])
+def test_W03_a_link_to_answer_opens_only_papers_of_its_digest_and_for_ninety_days(
+    mailed: House, smtp: ScriptedSmtp, name: str
+):
+    link = thumbs(mails(smtp)[ADA])[name]
+    _, _, token, _, *end = link.split("/")
     with public_pages(mailed) as (app, client):
         stop = stop_path(mails(smtp)[ADA]).removeprefix("/u/")
-        foreign = [f"/r/{token}/99/more", f"/r/{token[:-2]}/1/more", f"/r/{stop}/1/more"]
+        tails = [(token, "99"), (token[:-2], "1"), (stop, "1"), (token, "one")]
+        tails += [(token, f"{1 << 63}"), ("x", "9" * 5000)]
+        foreign = ["/".join(["/r", *tail, *end]) for tail in tails]
         # As programs for mail lengthen links, and as nobody would.
-        foreign += [f"{more}.", f"/r/{token}/1/moreless", f"/r/{token}/one/more"]
-        foreign += [f"/r/{token}/{1 << 63}/more", f"/r/x/{'9' * 5000}/more"]
+        foreign += [f"{link}.", f"/r/{token}/1/moreless"]
         form = {"verdict": "up", "wish": "stop"}
         for path in (*foreign, f"/u/{token}", f"/v/{token}"):
             assert client.get(path).status_code == 404
             assert client.post(path, data=form).status_code in (404, 405)
-        assert client.post(more, data={"verdict": "best"}).status_code == 400
+        assert client.post(link, data={"verdict": "best"}).status_code == 400
         mailed.clock.move(days=89)
-        assert client.get(more).status_code == 200
+        assert client.get(link).status_code == 200
         mailed.clock.move(days=2)
-        assert client.get(more).status_code == 404
-        assert client.post(more, data={"verdict": "up"}).status_code == 404
+        assert client.get(link).status_code == 404
+        assert client.post(link, data={"verdict": "up"}).status_code == 404
         assert verdicts(app) == []
 
 

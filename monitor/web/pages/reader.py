@@ -80,12 +80,14 @@ def show_digest(visit: Visit) -> Response:
     return HTMLResponse(pages[number - 1], headers=headers)
 
 
+@routes.page("/r/{token}/{paper}", Role.NOBODY, has_token=True)
 @routes.page("/r/{token}/{paper}/{direction}", Role.NOBODY, has_token=True)
 def show_question(visit: Visit) -> Response:
     """Show a paper with the button for an answer; nothing is changed by looking."""
     return _show_answers(visit, _ask(visit))
 
 
+@routes.form("/r/{token}/{paper}", Role.NOBODY, has_token=True)
 @routes.form("/r/{token}/{paper}/{direction}", Role.NOBODY, has_token=True)
 def take_answer(visit: Visit, fields: Form) -> Response:
     """Store an answer to a paper, or take it back."""
@@ -106,7 +108,7 @@ def _ask(visit: Visit) -> Asked:
     """
     names = _names(visit, RATE, 3, visit.path_params["token"])
     paper = whole_number(visit.path_params["paper"])
-    if paper is None or visit.path_params["direction"] not in ("more", "less"):
+    if paper is None or _direction(visit) not in ("", "more", "less", "save"):
         raise HTTPException(404, _INVALID)
     try:
         return ask(visit.runtime, names, paper)
@@ -114,11 +116,15 @@ def _ask(visit: Visit) -> Asked:
         raise HTTPException(404, str(error)) from error
 
 
+def _direction(visit: Visit) -> str:
+    """Return which answer a link offers, "" for the one link of a mail's text, which offers all."""
+    return str(visit.path_params.get("direction", ""))
+
+
 def _show_answers(visit: Visit, asked: Asked, done: bool = False) -> Response:
-    more = visit.path_params["direction"] == "more"
     name = asked.scope.subscription
     title = visit.site.titles.get(name, name)
-    return visit.show("answer", asked=asked, title=title, more=more, done=done)
+    return visit.show("answer", asked=asked, title=title, direction=_direction(visit), done=done)
 
 
 def _names(visit: Visit, purpose: str, count: int, token: str) -> tuple[str, ...]:
