@@ -11,6 +11,7 @@ days      20 papers come a day in a random order, the first 5 are shown, and onl
 examples  1 to 20 papers of an area are marked, and no other answer: the average precision of the
           order of all other papers.
 
+`learned` weighs words also by the papers that came so far, `table` by the shipped counts alone.
 Beside it are the order by the words of the topic (`words`), chance, and, after `pip install
 asreview`, the classes and settings of ASReview's default, `elas_u4`: TF-IDF of words and pairs with
 a linear SVM, fitted on all papers of the set, which ours is not; it starts from the order by words,
@@ -54,8 +55,8 @@ class Labelled(NamedTuple):
 
 
 Shown = list[tuple[int, Verdict]]
-# Scores papers of a set after the answers so far.
-Order = Callable[[Labelled, Shown, Sequence[int]], Sequence[float]]
+# Scores papers of a set after the answers so far, and after all papers that came.
+Order = Callable[[Labelled, Shown, Sequence[int], Sequence[int]], Sequence[float]]
 
 
 def labelled(papers: list[Paper], wanted: list[bool], words: list[str]) -> Labelled:
@@ -86,21 +87,34 @@ def areas(directory: Path) -> Iterator[tuple[str, Labelled]]:
         yield area, labelled(papers, [area in (row.get("areas") or ()) for row in found], words)
 
 
-def by_chance(papers: Labelled, answers: Shown, today: Sequence[int]) -> Sequence[float]:
+def by_chance(
+    papers: Labelled, answers: Shown, today: Sequence[int], came: Sequence[int]
+) -> Sequence[float]:
     return [random.Random(f"{n}").random() for n in today]
 
 
-def by_words(papers: Labelled, answers: Shown, today: Sequence[int]) -> Sequence[float]:
+def by_words(
+    papers: Labelled, answers: Shown, today: Sequence[int], came: Sequence[int]
+) -> Sequence[float]:
     return [papers.lexical[n] for n in today]
 
 
-def learned(papers: Labelled, answers: Shown, today: Sequence[int]) -> Sequence[float]:
-    ranking = ranking_of(papers, answers)
+def by_table(
+    papers: Labelled, answers: Shown, today: Sequence[int], came: Sequence[int]
+) -> Sequence[float]:
+    return learned(papers, answers, today, ())
+
+
+def learned(
+    papers: Labelled, answers: Shown, today: Sequence[int], came: Sequence[int]
+) -> Sequence[float]:
+    ranking = ranking_of(papers, answers, came)
     return [ranking.score(papers.papers[n], papers.lexical[n]) for n in today]
 
 
-def ranking_of(papers: Labelled, answers: Shown) -> Ranking:
-    return learn([Judged(papers.papers[n], verdict) for n, verdict in answers], papers.words)
+def ranking_of(papers: Labelled, answers: Shown, came: Sequence[int]) -> Ranking:
+    judged = [Judged(papers.papers[n], verdict) for n, verdict in answers]
+    return learn(judged, papers.words, matched=[papers.papers[n] for n in came])
 
 
 def as_asreview(papers: Labelled) -> Order | None:
@@ -118,10 +132,12 @@ def as_asreview(papers: Labelled) -> Order | None:
     rows = Tfidf(**settings.feature_extractor_param).fit_transform(DataFrame(texts))
     balancer = Balanced(**settings.balancer_param)
 
-    def order(papers: Labelled, answers: Shown, today: Sequence[int]) -> Sequence[float]:
+    def order(
+        papers: Labelled, answers: Shown, today: Sequence[int], came: Sequence[int]
+    ) -> Sequence[float]:
         answer = np.array([int(verdict == "wanted") for _, verdict in answers])
         if not answer.any() or answer.all():
-            return by_words(papers, answers, today)
+            return by_words(papers, answers, today, came)
         model = SVM(**settings.classifier_param)
         weights = balancer.compute_sample_weight(answer)
         model.fit(rows[[n for n, _ in answers]], answer, sample_weight=weights)
@@ -146,12 +162,13 @@ def days(papers: Labelled, order: Order, half: bool, seed: int, count_likely: bo
     answers: Shown = []
     hits = likely = right = 0
     for first in range(0, len(coming), PER_DAY):
-        today = coming[first : first + PER_DAY]
+        came = coming[: first + PER_DAY]
+        today = came[first:]
         if count_likely:
-            ranking = ranking_of(papers, answers)
+            ranking = ranking_of(papers, answers, came)
             called = [n for n in today if ranking.likely(papers.papers[n])]
             likely, right = likely + len(called), right + sum(papers.wanted[n] for n in called)
-        scores = order(papers, answers, today)
+        scores = order(papers, answers, today, came)
         best = sorted(range(len(today)), key=lambda at: -scores[at])[:SHOWN]
         hits += sum(papers.wanted[today[at]] for at in best)
         answers += [
@@ -171,7 +188,7 @@ def average_precision(papers: Labelled, order: Order, examples: int, seed: int) 
     wanted = [n for n, is_wanted in enumerate(papers.wanted) if is_wanted]
     marked = random.Random(seed).sample(wanted, examples)
     others = [n for n in range(len(papers.papers)) if n not in set(marked)]
-    scores = order(papers, [(n, "wanted") for n in marked], others)
+    scores = order(papers, [(n, "wanted") for n in marked], others, ())
     found, precisions = 0, []
     for place, at in enumerate(sorted(range(len(others)), key=lambda at: -scores[at]), 1):
         if papers.wanted[others[at]]:
@@ -182,7 +199,8 @@ def average_precision(papers: Labelled, order: Order, examples: int, seed: int) 
 
 def print_days(sets: Sequence[tuple[str, Labelled]], seeds: int) -> dict[str, float]:
     print(
-        f"{'hits: both thumbs, half':32}{'chance':>14}{'words':>14}{'asreview':>14}{'learned':>14}"
+        f"{'hits: both thumbs, half':32}"
+        + "".join(f"{title:>14}" for title in ("chance", "words", "asreview", "table", "learned"))
     )
     columns: dict[str, list[tuple[float, float]]] = {}
     likely = right = 0
@@ -191,6 +209,7 @@ def print_days(sets: Sequence[tuple[str, Labelled]], seeds: int) -> dict[str, fl
             "chance": by_chance,
             "words": by_words,
             "asreview": as_asreview(papers),
+            "table": by_table,
             "learned": learned,
         }
         line = f"{name:32}"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import structlog
 
@@ -39,6 +39,9 @@ from monitor.store.papers import sightings, write_papers
 from monitor.store.sources import runs
 from monitor.store.topics import matches, subscriptions
 from monitor.store.topics.subscriptions import SubscriptionState
+
+if TYPE_CHECKING:
+    from monitor.pipeline.order import OrderCache
 
 log = structlog.get_logger()
 
@@ -73,13 +76,13 @@ LOOK_AGAIN = timedelta(hours=1)
 NextDue: TypeAlias = tuple[SubscriptionState, str, str, datetime]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _RunCache:
     """Data read for one subscription and used for the next ones of the same run."""
 
     explain: Explain
     changes: matches.ChangesRead = field(default_factory=matches.ChangesRead)
-    judged: dict[int, Any] = field(default_factory=dict)
+    order: OrderCache | None = None
     listed: Listed = field(default_factory=dict)
     reports: dict[Any, tuple[SourceReport, ...]] = field(default_factory=dict)
 
@@ -219,12 +222,14 @@ def _digest(
     now: datetime,
     cache: _RunCache,
 ) -> Digest:
-    from monitor.pipeline.order import order_of  # loads NumPy, and only where digests are composed
+    # Loads NumPy, and only where digests are composed.
+    from monitor.pipeline.order import OrderCache, order_of
 
+    cache.order = cache.order or OrderCache()
     reported = state.last_composed_at or now - FIRST_REPORT, now
     with runtime.database.reading() as tx:
         news = matches.unsent(tx, subscription.name, now, cache.changes)
-        order = order_of(tx, subscription, runtime.topics, cache.judged)
+        order = order_of(tx, subscription, runtime.topics, cache.order)
         drafted = draft(
             news,
             subscription.settings.max,

@@ -31,10 +31,12 @@ from monitor.model import (
     Verdict,
 )
 from monitor.pipeline.runtime import Subscription
+from monitor.pipeline.topic_words import TopicWords
 from monitor.rank import (
     MAX_JUDGED,
     Features,
     Judged,
+    Matched,
     Ranking,
     features_of,
     learn,
@@ -93,13 +95,17 @@ class Order:
         return replace(digest, groups=tuple(groups), notes=(*digest.notes, note))
 
 
-# Judged papers read in one run: several subscriptions have answered the same. None where the text
-# was purged.
-JudgedPapers = dict[int, tuple[Paper, Features] | None]
+class OrderCache:
+    """Papers and words read in one run: several subscriptions have answered the same."""
+
+    def __init__(self) -> None:
+        # None where the text was purged.
+        self.papers: dict[int, tuple[Paper, Features] | None] = {}
+        self.words = TopicWords()
 
 
 def order_of(
-    tx: Transaction, subscription: Subscription, topics: Sequence[Topic], papers: JudgedPapers
+    tx: Transaction, subscription: Subscription, topics: Sequence[Topic], cache: OrderCache
 ) -> Order | None:
     """Return the order of a subscription's papers, None for that by score."""
     if subscription.settings.order == NEWEST:
@@ -114,10 +120,12 @@ def order_of(
     for topic in topics if answers else ():
         verdicts = answers.get(topic.name, {})
         if topic.name in subscription.topics and WANTED in verdicts.values():
-            ranking = _ranking(tx, subscription.name, topic, verdicts, papers)
+            ranking = _ranking(tx, subscription.name, topic, verdicts, cache)
             if ranking.wanted:
                 rankings[topic.name] = ranking
-                answered = [id for id in verdicts if verdicts[id] != UNJUDGED and papers.get(id)]
+                answered = [
+                    id for id in verdicts if verdicts[id] != UNJUDGED and cache.papers.get(id)
+                ]
                 marked.update(answered[-MAX_JUDGED:])
     return Order(rankings=rankings, marked=len(marked)) if rankings else None
 
@@ -127,14 +135,22 @@ def _ranking(
     subscription: str,
     topic: Topic,
     verdicts: dict[int, Verdict],
-    papers: JudgedPapers,
+    cache: OrderCache,
 ) -> Ranking:
     silent = judgements.shown(tx, subscription, topic.name, MAX_SHOWN)
     unjudged: dict[int, Verdict] = {id: UNJUDGED for id in silent if id not in verdicts}
-    return learn(_read(tx, unjudged | verdicts, papers), words_of(topic))
+    shown = unjudged | verdicts
+    matched = cache.words.read(tx, topic.name)
+    unrated = [words for id, words in matched.recent.items() if id not in shown]
+    judged = _read(tx, shown, cache.papers)
+    return learn(judged, words_of(topic), Matched(matched.frequencies, unrated))
 
 
-def _read(tx: Transaction, verdicts: Mapping[int, Verdict], papers: JudgedPapers) -> list[Judged]:
+def _read(
+    tx: Transaction,
+    verdicts: Mapping[int, Verdict],
+    papers: dict[int, tuple[Paper, Features] | None],
+) -> list[Judged]:
     """Return papers with their verdicts, but for those whose text was purged."""
     missing = [id for id in verdicts if id not in papers]
     if missing and len(papers) + len(missing) > MAX_READ:

@@ -26,8 +26,11 @@ from monitor.model import Paper
 from monitor.text import cut, form_of, sign_pattern, words, words_of_piece
 
 PLACES = 1 << 18
-# How many papers the shipped counts are from.
+# How many papers the shipped counts are from, and how many they count as beside a topic's own.
 COUNTED_PAPERS = 10_000
+TABLE_WEIGHT = 2_000
+# Words as common as these say nothing about a single paper.
+COMMONEST = 1_000
 # Papers rated by the readers of an installation; with their texts about two kilobytes each.
 MAX_KEPT = 16_384
 
@@ -48,6 +51,37 @@ class Rows(NamedTuple):
     places: Places
     weights: Weights
     ends: list[int]
+
+
+class Frequencies(NamedTuple):
+    """In how many of a topic's papers each word is, ascending by place."""
+
+    papers: int
+    places: Places
+    counts: Places
+
+    def plus(self, papers: Sequence[Features]) -> Frequencies:
+        """Return these frequencies with more papers counted."""
+        added = join(papers).places
+        places, columns = np.unique(np.append(self.places, added), return_inverse=True)
+        each = np.append(self.counts, np.ones_like(added))
+        counts = np.bincount(columns, each, len(places)).astype(np.int64)
+        return Frequencies(self.papers + len(papers), places, counts)
+
+    def factors(self, places: Places) -> Weights:
+        """Return by how much words weigh more than by the shipped counts alone."""
+        at = self.places.searchsorted(places)
+        known = self.places.take(at, mode="clip") == places
+        of_table = _in_papers().take(places) * (TABLE_WEIGHT / COUNTED_PAPERS)
+        of_topic = np.where(known, self.counts.take(at, mode="clip"), 0)
+        # By the shipped counts alone a word of all papers weighs nothing; among those of a topic
+        # most papers have its words, and they still count.
+        idf = np.log((1 + self.papers + TABLE_WEIGHT) / (1 + of_topic + of_table)) + 1
+        factors: Numbers = idf / np.maximum(_idf().take(places), 1e-6)
+        return factors.astype(np.float32)
+
+
+NO_FREQUENCIES = Frequencies(0, np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 def features(paper: Paper) -> Features:
@@ -76,13 +110,21 @@ def weigh(places: Iterable[int]) -> Features:
     return Features(words.tobytes())
 
 
-def join(papers: Sequence[Features]) -> Rows:
-    """Return the words of several papers, one paper after the other."""
+def join(papers: Sequence[Features], frequencies: Frequencies | None = None) -> Rows:
+    """Return the words of several papers, one paper after the other.
+
+    With the `frequencies` of a topic they weigh as they do among its papers.
+    """
     words = np.frombuffer(b"".join(papers), WORD)
     sizes = [len(features) // WORD.itemsize for features in papers]
     # Looking up by 32-bit numbers takes NumPy three times as long as by 64-bit.
     places, weights = words["place"].astype(np.int64), np.ascontiguousarray(words["weight"])
     numbers = np.repeat(np.arange(len(papers)), sizes)
+    if frequencies and frequencies.papers:
+        weights = weights * frequencies.factors(places)
+        lengths = np.sqrt(np.bincount(numbers, weights * weights, len(papers)))
+        lengths[lengths == 0] = 1.0
+        weights = weights / lengths.astype(np.float32).take(numbers)
     return Rows(numbers, places, weights, list(accumulate(sizes)))
 
 
@@ -128,6 +170,17 @@ def written_words(*texts: str) -> dict[int, str]:
 @cache
 def _idf() -> Numbers:
     """Return the idf of each place."""
+    return np.log((1 + COUNTED_PAPERS) / (1.0 + _in_papers()))
+
+
+@cache
+def commonest() -> frozenset[int]:
+    """Return the places of the commonest words."""
+    return frozenset(_in_papers().argsort(kind="stable")[-COMMONEST:].tolist())
+
+
+@cache
+def _in_papers() -> NDArray[np.uint16]:
+    """Return in how many papers of the shipped counts each place occurs."""
     packed = files("monitor.rank").joinpath("word_counts.z").read_bytes()
-    in_papers = np.frombuffer(zlib.decompress(packed), "<u2")
-    return np.log((1 + COUNTED_PAPERS) / (1.0 + in_papers))
+    return np.frombuffer(zlib.decompress(packed), "<u2")

@@ -23,10 +23,14 @@ from numpy.typing import NDArray
 
 from monitor.model import Paper, Placed, Verdict
 from monitor.rank.features import (
+    NO_FREQUENCIES,
     Features,
+    Frequencies,
     Numbers,
     Places,
     Rows,
+    Weights,
+    commonest,
     features,
     join,
     places_of,
@@ -37,6 +41,7 @@ from monitor.rank.features import (
 _SHARE = itemgetter(1)
 
 MAX_JUDGED = 300
+MAX_MATCHED = 2_000
 MAX_UNJUDGED = 200
 _WEIGHTS: dict[Verdict, float] = {"wanted": 1.0, "unwanted": 0.1, "unjudged": 0.02}
 _TOPIC_WEIGHT = 0.3
@@ -53,6 +58,15 @@ _NEAREST = 10
 _LIKELY_OF_NEAREST = 7
 # The share of the wanted papers that score lower than any paper shown in full.
 _FOLDED_SHARE = 0.05
+# A paper is like a wanted one if of the unrated papers this share is farther from it.
+_FARTHER = 0.9
+_FEWEST = 5
+# A word is named if it makes such a share of what the two papers have in common.
+_TELLING = 0.1
+# Products are of 32 bits.
+_ROUNDING = 1e-6
+# With how many unrated papers of its topic a paper is compared.
+COMPARED = 100
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -90,11 +104,32 @@ class Why(NamedTuple):
     base: float
 
 
-def learn(judged: Sequence[Judged], topic_words: Sequence[str]) -> Ranking:
-    """Learn a ranking from the newest of judged papers, oldest first, and a topic's words."""
+class Matched(NamedTuple):
+    """The word frequencies of the papers that a topic matched so far.
+
+    `unrated` are the words of a few without a rating: reasons compare a paper with them.
+    """
+
+    frequencies: Frequencies
+    unrated: Sequence[Features] = ()
+
+
+def learn(
+    judged: Sequence[Judged], topic_words: Sequence[str], matched: Sequence[Paper] | Matched = ()
+) -> Ranking:
+    """Learn a ranking from the newest of judged papers, oldest first, and a topic's words.
+
+    Words weigh by the last papers that the topic `matched`, newest last, and reasons compare with
+    those of them that have no rating; without any they weigh by the shipped counts.
+    """
     rated = [paper for paper in judged if paper.verdict != "unjudged"]
     unjudged = [paper for paper in judged if paper.verdict == "unjudged"]
-    return Ranking([*rated[-MAX_JUDGED:], *unjudged[-MAX_UNJUDGED:]], topic_words)
+    if not isinstance(matched, Matched):
+        words = [features(paper) for paper in matched[-MAX_MATCHED:]]
+        have_rating = {paper.words or features(paper.paper) for paper in rated}
+        unrated = [paper for paper in words if paper not in have_rating]
+        matched = Matched(NO_FREQUENCIES.plus(words), unrated[-COMPARED:])
+    return Ranking([*rated[-MAX_JUDGED:], *unjudged[-MAX_UNJUDGED:]], topic_words, matched)
 
 
 class _Scale(NamedTuple):
@@ -114,7 +149,9 @@ class _Scale(NamedTuple):
 class Ranking:
     """A ranking learned from the ratings of one topic's readers."""
 
-    def __init__(self, judged: Sequence[Judged], topic_words: Sequence[str]) -> None:
+    def __init__(
+        self, judged: Sequence[Judged], topic_words: Sequence[str], matched: Matched
+    ) -> None:
         by_verdict = [[paper for paper in judged if paper.verdict == v] for v in _WEIGHTS]
         self.judged = tuple(chain.from_iterable(by_verdict))
         # Rows follow this order, so that of each kind they are a slice.
@@ -124,6 +161,8 @@ class Ranking:
         self._targets = np.repeat([1.0, -1.0, 1.0], [self.wanted, self._unwanted + unjudged, 1])
         self._fades = _LEXICAL_SHARE / (self.wanted + _LEXICAL_FADES)
         self._topic = weigh(places_of(topic_words))
+        self._frequencies, self._unrated = matched
+        self._products: dict[int, Numbers] = {}
         if self.wanted:
             self._solve()
 
@@ -168,19 +207,20 @@ class Ranking:
         """Return what the score of a paper is made of, but for the lexical part."""
         if not self.wanted:
             return Why((), (), 0.0, 0.0)
-        places, of_words, of_papers = self._shares(paper, len(self._a))
+        words = join([features(paper)], self._frequencies)
+        of_words, of_papers = self._shares(words, len(self._a))
         written = written_words(paper.title, paper.abstract)
         papers = map(PaperShare, self.judged, of_papers)
-        words = (
+        shares = (
             WordShare(written[place], share)
-            for place, share in zip(places, of_words, strict=True)
+            for place, share in zip(words.places.tolist(), of_words, strict=True)
             if share
         )
         return Why(
             papers=tuple(
                 sorted((paper for paper in papers if paper.share), key=_SHARE, reverse=True)
             ),
-            words=tuple(sorted(words, key=_SHARE, reverse=True)),
+            words=tuple(sorted(shares, key=_SHARE, reverse=True)),
             topic=of_papers[-1],
             base=self._base,
         )
@@ -188,26 +228,72 @@ class Ranking:
     def reason(
         self, paper: Paper, shown: Mapping[int, str], most: int
     ) -> tuple[Judged | None, tuple[str, ...]]:
-        """Return the wanted paper and the words that speak most for a paper, by `why`.
+        """Return the wanted paper that adds most to the score of a paper, and words of both.
 
-        The words are the `most` weighty of those that are `shown`, by `written_words`.
+        The words are the `most` weighty of those `shown`, by `written_words`, without the topic's
+        own and common ones. Nothing is returned where there are none, or where the paper is not
+        nearer to the wanted one than nine of ten unrated papers are.
         """
         if not self.wanted:
             return None, ()
-        places, of_words, of_papers = self._shares(paper, self.wanted)
-        good = [
-            (-share, at) for at, share in enumerate(of_words) if share > 0 and places[at] in shown
-        ]
+        words = join([features(paper)], self._frequencies)
+        _, of_papers = self._shares(words, self.wanted)
         best = max(range(self.wanted), key=of_papers.__getitem__)
-        like = self.judged[best] if of_papers[best] > 0 else None
-        return like, tuple(shown[places[at]] for _, at in sorted(good)[:most])
+        products = self._spread(best).take(self._columns_of(words.places)) * words.weights
+        if of_papers[best] <= 0 or not self._is_near(features(paper), products.sum(), best):
+            return None, ()
+        least = _TELLING * products.sum()
+        told = [
+            (-product, place)
+            for place, product in zip(words.places.tolist(), products.tolist(), strict=True)
+            if product > least and place in shown and place not in self._unsaid
+        ]
+        if not told:
+            return None, ()
+        return self.judged[best], tuple(shown[place] for _, place in sorted(told)[:most])
 
-    def _shares(self, paper: Paper, count: int) -> tuple[list[int], list[float], list[float]]:
-        """Return the places of a paper's words, and what words and judged papers add to its score.
+    def _spread(self, row: int) -> Numbers:
+        """Return the weights of a judged paper by column."""
+        weights = np.zeros(len(self._places) + 1)
+        words = slice(self._rows.ends[row - 1] if row else 0, self._rows.ends[row])
+        weights[self._columns[words]] = self._rows.weights[words]
+        return weights
+
+    def _is_near(self, paper: Features, product: float, row: int) -> bool:
+        """Return whether a paper is nearer to a judged one than most unrated ones are."""
+        unrated, numbers, columns, weights = self._others
+        if row not in self._products:
+            products = self._spread(row).take(columns) * weights
+            self._products[row] = np.bincount(numbers, products, len(unrated)).astype(np.float64)
+        itself = unrated.count(paper)
+        nearer = np.count_nonzero(self._products[row] >= product - _ROUNDING) - itself
+        others = len(unrated) - itself
+        return others >= _FEWEST and bool(nearer <= (1 - _FARTHER) * others)
+
+    @cached_property
+    def _others(self) -> tuple[list[Features], Places, Places, Weights]:
+        """The unrated papers, and their words as the paper's number, the column, the weight."""
+        unjudged = self._words[self._rated :]
+        rows, first = self._rows, self._rows.ends[self._rated - 1]
+        last = rows.ends[len(self.judged) - 1]
+        words = join(self._unrated, self._frequencies)
+        return (
+            [*unjudged, *self._unrated],
+            np.append(rows.numbers[first:last] - self._rated, words.numbers + len(unjudged)),
+            np.append(self._columns[first:last], self._columns_of(words.places)),
+            np.append(rows.weights[first:last], words.weights),
+        )
+
+    @cached_property
+    def _unsaid(self) -> frozenset[int]:
+        """The places of words that say nothing: those of the topic, and common ones."""
+        return commonest().union(join([self._topic]).places.tolist())
+
+    def _shares(self, words: Rows, count: int) -> tuple[list[float], list[float]]:
+        """Return what the words of a paper and judged papers add to its score.
 
         The first `count` of the judged papers, which the topic follows as one more.
         """
-        words = join([features(paper)])
         at = self._columns_of(words.places)
         weights = np.zeros(len(self._places) + 1)
         weights[at] = words.weights
@@ -216,13 +302,12 @@ class Ranking:
         products = weights.take(self._columns[:end]) * self._rows.weights[:end]
         of_papers = self._a[:count] * np.bincount(self._rows.numbers[:end], products, count)
         of_words = self._beta.take(at) * words.weights
-        return words.places.tolist(), of_words.tolist(), of_papers.tolist()
+        return of_words.tolist(), of_papers.tolist()
 
     def _solve(self) -> None:
         """Solve for `a`; note what each word weighs, and the sum of `a`."""
-        self._rows = join(
-            [*(paper.words or features(paper.paper) for paper in self.judged), self._topic]
-        )
+        self._words = [paper.words or features(paper.paper) for paper in self.judged]
+        self._rows = join([*self._words, self._topic], self._frequencies)
         self._places, self._columns = np.unique(self._rows.places, return_inverse=True)
         matrix = _products(self._rows, self._columns) + 1.0
         matrix.flat[:: len(matrix) + 1] += 1 / self._row_weights
@@ -242,7 +327,7 @@ class Ranking:
 
     def _f(self, papers: Sequence[Paper]) -> Numbers:
         """Return f(x) of each paper. Words are added in order: no other paper changes a bit."""
-        words = join([features(paper) for paper in papers])
+        words = join([features(paper) for paper in papers], self._frequencies)
         shares = self._beta.take(self._columns_of(words.places)) * words.weights
         return np.bincount(words.numbers, shares, len(papers)).astype(np.float64) + self._base
 

@@ -62,11 +62,21 @@ NEXT = [
     ("Laundry at home: an agent", "Soft grippers fold laundry. Robots need an agent."),
 ]
 
+# With them a paper about laundry is nearer to such papers than nine of ten others are.
+OTHERS = [
+    (f"An agent and {subject}", f"An agent looks at {subject} for years.")
+    for subject in (
+        *("bees", "comets", "bridges", "dialects", "enzymes", "fossils", "glaciers", "harbours"),
+        *("islands", "jazz", "kelp", "lenses", "magma", "novels", "orchids", "pianos", "quarries"),
+        *("rivers", "sonnets", "tides", "umbrellas", "violins", "whales", "yeast", "zeppelins"),
+    )
+]
+
 
 def test_papers_like_the_marked_ones_come_first_and_the_digest_says_why(lab: House):
     answer(lab, ROBOTS[1][0], WANTED)
     answer(lab, MARKETS[1][0], UNWANTED)
-    lab.add("2.txt", *NEXT)
+    lab.add("2.txt", *NEXT, *OTHERS)
     lab.next_morning()
     assert titles(lab)[0] == NEXT[2][0]
     [group] = lab.digest().groups
@@ -98,15 +108,14 @@ def test_a_paper_that_was_marked_in_two_topics_is_counted_once(lab: House):
 def test_the_reason_is_a_line_of_its_own_in_the_text_of_a_mail(lab: House, smtp: ScriptedSmtp):
     lab.by_mail(smtp.port, "ada@example.org")
     answer(lab, ROBOTS[1][0], WANTED)
-    lab.add("2.txt", *NEXT)
+    lab.add("2.txt", *NEXT, *OTHERS)
     lab.next_morning()
     [mail] = smtp.received
     lines = mail.message.get_body(("plain",)).get_content().splitlines()
     reasons = [at for at, line in enumerate(lines) if line.startswith("  like “")]
-    assert len(reasons) == 2
-    for at in reasons:
-        assert lines[at - 1].startswith("  found by ")
-        assert max(map(len, lines[at : at + 2])) <= 78
+    [at] = reasons
+    assert lines[at - 1].startswith("  found by ")
+    assert max(map(len, lines[at : at + 2])) <= 78
     second = next(at for at, line in enumerate(lines) if line.startswith("* ") and at > reasons[0])
     assert lines[second - 1] == ""
 
@@ -155,7 +164,7 @@ def test_the_same_store_gives_the_same_bytes(lab: House):
     """Whatever a process starts with: its hashes of texts, and the threads of NumPy."""
     for (title, _), verdict in zip([*ROBOTS, *MARKETS], [WANTED, UNWANTED] * 3, strict=True):
         answer(lab, title, verdict)
-    lab.add("2.txt", *NEXT)
+    lab.add("2.txt", *NEXT, *OTHERS)
     lab.ingest()
     line = ["digest", "lab", "--early", "--dry-run", "--json", "--now", "2026-11-22T09:00:00Z"]
     pages = set()
@@ -173,7 +182,7 @@ def test_a_restored_backup_orders_as_the_store_did(lab: House, tmp_path: Path):
     """Also where the texts of older papers are deleted since: those of judged ones are kept."""
     for (title, _), verdict in zip(ROBOTS, (WANTED, UNWANTED, SAVED), strict=True):
         answer(lab, title, verdict)
-    lab.add("2.txt", *NEXT)
+    lab.add("2.txt", *NEXT, *OTHERS)
     lab.ingest()
     before = composed(lab)
     assert any(entry.placed.like for group in before.groups for entry in group.entries)

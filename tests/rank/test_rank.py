@@ -1,6 +1,7 @@
 """The order that answers teach: exact, the same each time, and of each paper alone."""
 
 import random
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -9,7 +10,15 @@ from hypothesis import strategies as st
 
 from monitor.model import Paper
 from monitor.rank import Judged, features, features_of, learn, written_words
-from monitor.rank.features import WORD, places_of, weigh
+from monitor.rank.features import (
+    COMMONEST,
+    WORD,
+    _in_papers,
+    commonest,
+    place_of,
+    places_of,
+    weigh,
+)
 
 NOUNS = ["agent", "vaccine", "galaxy", "compiler", "protein", "market", "robot", "climate"]
 NOUNS += ["neuron", "polymer"]
@@ -30,12 +39,26 @@ def words_of(paper):
     return np.frombuffer(features(paper), WORD)
 
 
-def f(judged, topic_words, paper):
+def by_topic(words, matched):
+    """The weights of a paper's words among the papers of a topic, as they are written down."""
+    counts = Counter(place for paper in matched for place in words_of(paper)["place"].tolist())
+    table = _in_papers()
+    weights = {}
+    for place, weight in zip(words["place"].tolist(), words["weight"].tolist(), strict=True):
+        alone = np.log(10_001 / (1 + table[place]))
+        rare = np.log((2_001 + len(matched)) / (1 + counts[place] + table[place] / 5)) + 1
+        weights[place] = weight / alone * rare if matched else weight
+    length = np.sqrt(sum(weight**2 for weight in weights.values())) or 1
+    return {place: weight / length for place, weight in weights.items()}
+
+
+def f(judged, topic_words, paper, matched=()):
     """The rule as it is written down, with dense vectors."""
     rows = [words_of(one.paper) for one in judged] + [words_of(Paper("", abstract=topic_words))]
     dense = np.zeros((len(rows) + 1, 1 << 18))
     for vector, row in zip(dense, [*rows, words_of(paper)], strict=True):
-        vector[row["place"]] = row["weight"]
+        weights = by_topic(row, matched)
+        vector[list(weights)] = list(weights.values())
     x, new = dense[:-1], dense[-1]
     y = [1 if one.verdict == "wanted" else -1 for one in judged] + [1]
     w = [{"wanted": 1, "unwanted": 0.1, "unjudged": 0.02}[one.verdict] for one in judged] + [0.3]
@@ -44,21 +67,21 @@ def f(judged, topic_words, paper):
 
 
 @settings(max_examples=30, deadline=None)
-@given(judgements, papers, st.floats(0, 7.5))
-def test_a_score_is_what_the_rule_says(judged, paper, lexical):
+@given(judgements, papers, st.floats(0, 7.5), st.lists(papers, max_size=9))
+def test_a_score_is_what_the_rule_says(judged, paper, lexical, matched):
     wanted = sum(one.verdict == "wanted" for one in judged)
-    score = learn(judged, ["robot", "climate change"]).score(paper, lexical)
+    score = learn(judged, ["robot", "climate change"], matched).score(paper, lexical)
     if not wanted:
         assert score == lexical
     else:
-        expected = f(judged, "robot climate change", paper)
+        expected = f(judged, "robot climate change", paper, matched)
         assert score == pytest.approx(expected + 0.09 / (wanted + 0.3) * lexical / 7.5, abs=1e-5)
 
 
 @settings(max_examples=50, deadline=None)
-@given(judgements, papers)
-def test_the_shares_add_up_to_the_score(judged, paper):
-    ranking = learn([*judged, about("agent")], ["robot"])
+@given(judgements, papers, st.lists(papers, max_size=9))
+def test_the_shares_add_up_to_the_score(judged, paper, matched):
+    ranking = learn([*judged, about("agent")], ["robot"], matched)
     why = ranking.why(paper)
     of_papers = sum(share for _, share in why.papers) + why.topic + why.base
     of_words = sum(share for _, share in why.words) + why.base
@@ -119,23 +142,77 @@ def test_likely_is_what_most_of_the_ten_nearest_answers_say(wanted, unwanted, da
         assert ranking.likely(paper) == (wanted_of_nearest >= 7 and score > np.median(scores))
 
 
-@settings(max_examples=100, deadline=None)
-@given(st.lists(judged_papers, min_size=4, max_size=12), st.lists(papers, min_size=2, max_size=6))
-def test_reasons_name_the_words_shown_that_weigh_most(judged, day):
-    ranking = learn(judged, ["robot"])
-    shown = [written_words(paper.title, paper.abstract[:20]) for paper in day]
-    for paper, words in zip(day, shown, strict=True):
-        like, named = ranking.reason(paper, words, 2)
-        whole = ranking.why(paper)
-        written = {word.casefold(): word for word in words.values()}
-        weighs = {word: share for word, share in whole.words if share > 0 and word in written}
-        assert len(named) == min(2, len(weighs))
-        best = sorted(weighs.values(), reverse=True)
-        assert [weighs[word] for word in named] == pytest.approx(best[: len(named)])
-        likes = [one for one in whole.papers if one.judged.verdict == "wanted" and one.share > 0]
-        assert (like is None) == (not likes)
-        of_like = [share for judged, share in likes if judged == like]
-        assert max(of_like, default=0) == pytest.approx(likes[0].share if likes else 0, rel=1e-4)
+RARE = ["axolotl", "bassoon", "cuneiform", "dirigible", "eggplant", "flamingo"]
+OTHERS = [Paper(f"agent {noun}") for noun in NOUNS[1:]] + [Paper("agent"), Paper("robot agent")]
+
+
+def reason(paper, marked, matched, topic_words=("agent",), most=3):
+    judged = [Judged(paper, "wanted") for paper in marked]
+    ranking = learn(judged, topic_words, matched=matched)
+    like, words = ranking.reason(paper, written_words(paper.title, paper.abstract), most)
+    assert (like is None) == (not words)
+    return (like.paper.title if like else None), words
+
+
+def test_a_reason_names_the_marked_paper_and_the_words_of_both_that_weigh_most():
+    marked = [Paper("agent axolotl bassoon"), Paper("agent cuneiform dirigible flamingo")]
+    paper = Paper("agent Dirigible cuneiform eggplant", abstract="A dirigible. Cuneiform dirigible")
+    assert reason(paper, marked, OTHERS) == (marked[1].title, ("Dirigible", "cuneiform"))
+    assert reason(paper, marked, OTHERS, most=1) == (marked[1].title, ("Dirigible",))
+    shown = written_words("cuneiform")
+    ranking = learn([Judged(marked[1], "wanted")], ["agent"], matched=OTHERS)
+    assert ranking.reason(paper, shown, 3)[1] == ("cuneiform",)
+
+
+def test_no_reason_is_given_where_more_than_one_of_ten_unrated_papers_is_nearer():
+    marked, paper = Paper("agent axolotl"), Paper("agent axolotl bassoon")
+    rated = [Paper("axolotl agent")] * 5
+    assert len(OTHERS) == 11
+    assert reason(paper, [marked], [*OTHERS, *rated, paper]) == (marked.title, ("axolotl",))
+    # One of twelve is nearer, and then two of thirteen; the paper itself is not counted.
+    second = Paper("agent axolotl", abstract="axolotl")
+    assert reason(paper, [marked], [*OTHERS, second, paper])[0] == marked.title
+    third = Paper("agent axolotl", abstract="axolotl axolotl")
+    assert reason(paper, [marked], [*OTHERS, second, third, paper])[0] is None
+
+
+def test_papers_shown_and_not_rated_are_compared_with_as_well():
+    marked, paper = Paper("agent axolotl"), Paper("agent axolotl bassoon")
+    shown = written_words(paper.title)
+    judged = [Judged(marked, "wanted"), *(Judged(other, "unjudged") for other in OTHERS)]
+    assert learn(judged, ["agent"]).reason(paper, shown, 3)[1] == ("axolotl",)
+    assert learn(judged[:1], ["agent"]).reason(paper, shown, 3) == (None, ())
+    near = [Judged(Paper("agent axolotl", abstract=word), "unjudged") for word in ("axolotl", "")]
+    assert learn([*judged, *near], ["agent"]).reason(paper, shown, 3) == (None, ())
+
+
+def test_a_reason_names_no_word_of_the_topic_and_no_common_one():
+    marked = Paper("agents axolotl propose")
+    assert place_of("propose") in commonest()
+    assert len(commonest()) == COMMONEST
+    assert reason(Paper("agent propose axolotl"), [marked], OTHERS)[1] == ("axolotl",)
+    assert reason(Paper("agent propose"), [marked], OTHERS[:-2]) == (None, ())
+    assert reason(Paper("Axolotls propose"), [marked], OTHERS, ("axolotl",)) == (None, ())
+
+
+def test_words_that_most_papers_of_a_topic_have_say_less():
+    marked = [Judged(Paper("axolotl bassoon"), "wanted"), about("galaxy", verdict="unwanted")]
+    both = Paper("axolotl"), Paper("bassoon")
+    matched = [Paper(f"axolotl {word}") for word in [*NOUNS, *RARE] * 20]
+    axolotl, bassoon = map(learn(marked, [], matched=matched).score, both)
+    assert axolotl < bassoon
+    of_bassoons = [Paper(f"bassoon {word}") for word in [*NOUNS, *RARE] * 20]
+    axolotl, bassoon = map(learn(marked, [], matched=of_bassoons).score, both)
+    assert axolotl > bassoon
+
+
+def test_the_last_two_thousand_papers_give_the_frequencies():
+    marked, paper = [about("axolotl", "bassoon")], Paper("axolotl")
+    newest = [Paper(f"axolotl {word}") for word in NOUNS] * 200
+    score = learn(marked, [], matched=newest).score(paper)
+    assert learn(marked, [], matched=[*OTHERS, *newest]).score(paper) == score
+    assert learn(marked, [], matched=newest[1:]).score(paper) != score
+    assert learn(marked, [], matched=[]).score(paper) == learn(marked, []).score(paper)
 
 
 def test_only_the_newest_judgements_count():

@@ -219,10 +219,15 @@ def recent_counts(tx: Transaction, now: datetime) -> Mapping[str, int]:
     return dict(map(tuple, tx.execute(recent)))
 
 
-def newest_papers(tx: Transaction, topic: str, limit: int) -> list[StoredPaper]:
+def newest_ids(tx: Transaction, topic: str, limit: int) -> list[int]:
     """Return the newest papers that a topic matched, newest first."""
     ids = sa.select(_match.paper_id).where(_match.topic == topic).distinct()
-    newest = list(tx.scalars(ids.order_by(_match.paper_id.desc()).limit(limit)))
+    return list(tx.scalars(ids.order_by(_match.paper_id.desc()).limit(limit)))
+
+
+def newest_papers(tx: Transaction, topic: str, limit: int) -> list[StoredPaper]:
+    """Return the newest papers that a topic matched with their texts, newest first."""
+    newest = newest_ids(tx, topic, limit)
     stored = papers.load(tx, newest)
     return [stored[id] for id in newest if id in stored]
 
