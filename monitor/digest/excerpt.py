@@ -12,6 +12,7 @@ from operator import itemgetter
 
 from monitor.model import DigestPaper, MatchReason
 from monitor.text import clean
+from monitor.text.addresses import find_addresses
 
 Span = tuple[int, int]
 
@@ -90,22 +91,12 @@ def _excerpt(abstract: str, reasons: tuple[MatchReason, ...], rule: int) -> Pass
     return _join(before, after, " " if is_next else _GAP)
 
 
-# A sentence that begins without a space after the one before it.
-_GLUED = re.compile(r"\.(?<=[a-z][a-z)\]]\.)(?=[A-Z][a-z]+ )")
-
-
 @lru_cache(512)  # several topics match a paper
 def _value_sentences(text: str, rule: int) -> tuple[tuple[Span, ...], tuple[float, ...]]:
     """Return the sentences of a text, and how much each says of what the authors did."""
-    bounds, value = sentences(text)[:_MOST_READ], sentence_value
-    if rule:
-        value, small = standalone_value, text.lower()
-        if _GLUED.search(text):
-            cuts = [[a, *[m.end() for m in _GLUED.finditer(text, a, b)], b] for a, b in bounds]
-            bounds = [span for cut in cuts for span in pairwise(cut)][:_MOST_READ]
-        if any(hint in small for hint in _HINTS):
-            bounds = [(a, b) for a, b in bounds if not says_where(text[a:b])]
-    return tuple(bounds), tuple([value(text[a:b][:_LONGEST_READ]) for a, b in bounds])
+    value, split = (standalone_value, _shown_sentences) if rule else (sentence_value, sentences)
+    bounds = tuple(split(text)[:_MOST_READ])
+    return bounds, tuple([value(text[a:b][:_LONGEST_READ]) for a, b in bounds])
 
 
 def _second(first: int, values: Sequence[float], words: Sequence[int]) -> int | None:
@@ -385,9 +376,12 @@ def _after_opening(text: str, places: Sequence[Span], window: Span) -> int:
     """Return where a window begins without its opening; what matched or is quoted stays."""
     start, end = window
     after = start + opening_length(text[start : min(end, start + _LONGEST_READ)])
-    if any(a < after and start < b for a, b in places) or text.count('"', 0, start) % 2:
+    if after == start or any(a < after and start < b for a, b in places):
         return start
-    return start if text.count("“", 0, start) > text.count("”", 0, start) else after
+    # Some sources put whole abstracts in quotation marks.
+    before = text[:start].lstrip('"“')
+    is_quoted = before.count('"') % 2 or before.count("“") > before.count("”")
+    return start if is_quoted else after
 
 
 def _capitalize(text: str) -> str:
@@ -409,11 +403,10 @@ def standalone_value(sentence: str) -> float:
     return value - _LATER_LOSS if _LATER.search(alone) else value
 
 
-# An abstract without any of these is not looked at again: it says nowhere where the code is.
-_HINTS = ("http", "www.", "github", "availab", "open-sourc", "public", "releas", "can be found")
-_ADDRESS = re.compile(
-    r"https?:|www\.|\b(?:github|gitlab|bitbucket|codeberg|huggingface|youtu)\.\w|\bgit\.io"
-)
+# A sentence that begins without a space after the one before it.
+_GLUED = re.compile(r"\.(?<=[a-z][a-z)\]]\.)(?=[A-Z][a-z]+ )")
+# A text with none of these, and no address, says nowhere where the code is.
+_HINTS = ("http", "availab", "open-sourc", "public", "releas", "can be found")
 _THING = (
     r"(?:codes?|code ?bases?|data ?(?:sets?)?|models?|weights|checkpoints?|implementations?|videos?"
     r"|software|toolbox|library|packages?|demos?|benchmarks?|web ?(?:site|page)s?|projects?"
@@ -439,14 +432,31 @@ _CLAIM = re.compile(
 _MOST_WORDS, _FEW_WORDS = 35, 8
 
 
-def says_where(sentence: str) -> bool:
+def _shown_sentences(text: str) -> list[Span]:
+    """Return the sentences of a text, but for those that only say where the code is."""
+    bounds, addresses, small = sentences(text), find_addresses(text), text.lower()
+    glued = [end.end() for end in _GLUED.finditer(text)]
+    if glued := [n for n in glued if not any(at.start < n <= at.end for at in addresses)]:
+        cuts = [[a, *[n for n in glued if a < n < b], b] for a, b in bounds]
+        bounds = [span for cut in cuts for span in pairwise(cut)]
+    if not addresses and not any(hint in small for hint in _HINTS):
+        return bounds
+    return [
+        (a, b)
+        for a, b in bounds
+        if not says_where(text[a:b], any(a <= address.start < b for address in addresses))
+    ]
+
+
+def says_where(sentence: str, has_address: bool) -> bool:
     """Whether a sentence says no more than where the code, the data or a page is."""
     length, sentence = sentence.count(" ") + 1, sentence.lower()
-    if length > _MOST_WORDS or not any(hint in sentence for hint in _HINTS):
+    if length > _MOST_WORDS:
         return False
-    if _ADDRESS.search(sentence) and (length <= _FEW_WORDS or not _CLAIM.search(sentence)):
+    if has_address and (length <= _FEW_WORDS or not _CLAIM.search(sentence)):
         return True
-    return bool(_SAYS_WHERE.match(sentence, opening_length(sentence)))
+    is_hinted = any(hint in sentence for hint in _HINTS)
+    return is_hinted and bool(_SAYS_WHERE.match(sentence, opening_length(sentence)))
 
 
 # A run of signs is looked at once, from its beginning: a text may be nothing but dots.

@@ -187,8 +187,10 @@ def test_an_opening_is_kept_where_something_matched_in_it_or_inside_a_quotation(
     sentence = "To close this gap, we propose Stilt, a planner for robots."
     assert excerpt(entry_of(f"{GAP} {sentence}", ("gap",))).text == sentence
     for quote in ('"', "“"):
-        quoted = excerpt(entry_of(f"{quote}{GAP} {sentence}", ("planner",)))
+        quoted = excerpt(entry_of(f"They write: {quote}{GAP} {sentence}", ("planner",)))
         assert quoted.text == sentence
+        whole = excerpt(entry_of(f"{quote}{GAP} {sentence}", ("planner",)))
+        assert whole.text == "We propose Stilt, a planner for robots."
 
 
 def test_the_second_sentence_may_point_back_to_the_first() -> None:
