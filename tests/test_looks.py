@@ -45,7 +45,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     entries = [entry(number, f"Paper {number} on planning") for number in range(400)]
     pages = render_pages(digest(entries, full=25), JinjaTemplates(), "2026-11-21.html")
     second.write_text(pages[1], encoding="utf-8")
-    page = max((folder / "pages" / "agents-team").glob("*.html"))
+    page, *_ = sorted((folder / "pages" / "agents-team").glob("*.html"), key=lambda p: len(p.name))
     index = folder / "pages" / "index.html"
     return {"page": page, "second page": second, "mail": mail, "index": index}
 

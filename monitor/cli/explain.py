@@ -53,7 +53,8 @@ def _facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
     for digest in explanation.digests:
         number = f", number {digest.place} in its topic" if digest.place else ""
         reason = f": {digest.reason}" if digest.reason else ""
-        yield "Digest", f"{digest.subscription}, {digest.period}{number}{reason}"
+        left = ", left to the archive" if digest.left_to_archive else ""
+        yield "Digest", f"{digest.subscription}, {digest.period}{number}{left}{reason}"
 
 
 def _news(explanation: Explanation) -> Iterator[tuple[str, str]]:

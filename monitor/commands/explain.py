@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from monitor.digest.layout import left_out, shorten
 from monitor.digest.wording import order_reason
 from monitor.errors import UsageError
 from monitor.identity.keys import identifiers
 from monitor.match import build_index
-from monitor.model import MatchReason, Paper, Sighting, StoredPaper
+from monitor.model import Digest, MatchReason, Paper, Sighting, StoredPaper
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import digests
 from monitor.store.engine.database import Transaction
@@ -29,7 +30,10 @@ class MatchedTopic:
 
 @dataclass(frozen=True, slots=True)
 class SentDigest:
-    """A digest with the paper: its place in its topic's group, and why answers put it there."""
+    """A digest with the paper: its place in its topic's group, and why answers put it there.
+
+    Messages left those beyond `at_most` to the archive.
+    """
 
     subscription: str
     period: str
@@ -37,6 +41,7 @@ class SentDigest:
     place: int | None = None
     reason: str = ""
     composed_at: datetime | None = None
+    left_to_archive: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +120,17 @@ def _sent(
     for group in digest.groups if digest else ():
         for place, entry in enumerate(group.entries, 1):
             if entry.paper_id == paper_id:
-                return replace(sent, place=place, reason=order_reason(entry))
+                left = _is_left_to_archive(digest, paper_id)
+                reason = order_reason(entry)
+                return replace(sent, place=place, reason=reason, left_to_archive=left)
     return sent
+
+
+def _is_left_to_archive(digest: Digest | None, paper_id: int) -> bool:
+    if digest is None or not digest.at_most:
+        return False
+    rest = left_out(digest, shorten(digest, digest.full, digest.titles, digest.at_most))
+    return any(entry.paper_id == paper_id for group in rest for entry in group.entries)
 
 
 def find_paper(tx: Transaction, reference: str) -> StoredPaper:

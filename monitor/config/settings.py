@@ -266,16 +266,19 @@ def _schedule(text: str) -> str:
 class SubscriptionSettings(DestinationSettings):
     """Who receives which topics, how and when.
 
-    `max` papers are shown in full, and `titles` more in a line each. `order` is that of a topic's
-    papers: as answers teach it, by the words found, the newest first, or by votes and lists.
+    `max` papers are shown in full, and `titles` more in a line each; messages show `at_most` of
+    both, and the archive has the rest. Without `max`, each matched topic has a paper in full, also
+    where these are more than 12. `order` is that of a topic's papers: as answers teach it, by the
+    words found, the newest first, or by votes and lists.
     """
 
     name: str
     topics: Annotated[OneOrMore[Annotated[str, _existing("topic")]], SOME]
     schedule: Annotated[Line, AfterValidator(_schedule)] = "daily 08:00"
     timezone: Zone = "UTC"
-    max: int = Field(25, ge=1, le=400)
-    titles: int = Field(60, ge=0, le=400)
+    max: int = Field(12, ge=1, le=400)
+    titles: int = Field(40, ge=0, le=400)
+    at_most: int | None = Field(None, ge=1, le=400)
     title: Title = ""
     quiet: Literal["skip", "send"] = "skip"
     pause_until: date | None = None

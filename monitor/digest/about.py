@@ -15,10 +15,11 @@ from monitor.digest.wording import (
     short_date,
     shorten_text,
     since,
+    summary,
     with_more,
     zone_name,
 )
-from monitor.model import Digest, SourceReport
+from monitor.model import Digest, DigestSection, SourceReport
 from monitor.text import clean
 
 _LONGEST_HEADING = 60
@@ -51,6 +52,8 @@ def subject(digest: Digest) -> str:
     count = format_count(digest.papers, "paper") if digest.papers else "No new papers"
     owner = f" for {_short(digest.heading)}" if digest.about.shares_recipients else ""
     counts = _counts(digest, _IN_SUBJECT, _LONGEST_IN_SUBJECT, ", ")
+    if len(digest.groups) == 1:  # its count is the first word
+        counts = _heading(digest.groups[0], _LONGEST_IN_SUBJECT)
     date = short_date(digest, digest.timezone)
     return f"{count}{owner}{': ' if counts else ''}{counts} · {date}"
 
@@ -62,17 +65,37 @@ def name_digest(digest: Digest) -> str:
     return format_count(digest.papers, "new paper") if digest.papers else "No new papers"
 
 
+def opening(digest: Digest) -> str:
+    """Return the line under a heading: `36 papers in 4 topics since Thu 19 Nov 08:00`.
+
+    It is without the number where the heading of `name_digest` has it, and may be empty.
+    """
+    if not digest.papers:
+        return summary(digest)
+    parts = [format_count(digest.papers, "paper")] if digest.about.title else []
+    if len(digest.groups) > 1:
+        parts.append(f"in {format_count(len(digest.groups), 'topic')}")
+    text = f"{' '.join(parts)}{since(digest)}".strip()
+    return text[:1].upper() + text[1:]
+
+
+def archive_link(digest: Digest) -> str:
+    """Return the page to which `at_most` leaves papers, "" without one."""
+    return (digest.about.view_url or digest.about.archive_url) if digest.at_most else ""
+
+
 def contents(digest: Digest) -> str:
     """`language agents 32 · RL 7`: the topics of a digest and their papers."""
     return _counts(digest, _IN_CONTENTS, _LONGEST_HEADING, " · ")
 
 
 def _counts(digest: Digest, most: int, longest: int, between: str) -> str:
-    parts = [
-        f"{shorten_text(clean(group.heading), longest)} {group.papers:,}"
-        for group in digest.groups[:most]
-    ]
+    parts = [f"{_heading(group, longest)} {group.papers:,}" for group in digest.groups[:most]]
     return between.join(with_more(parts, len(digest.groups)))
+
+
+def _heading(group: DigestSection, longest: int) -> str:
+    return shorten_text(clean(group.heading), longest)
 
 
 def what_was_read(digest: Digest) -> str:

@@ -46,11 +46,13 @@ _PRECEDENCE = (ChangeKind.WITHDRAWN, ChangeKind.NEW, ChangeKind.OLDER, ChangeKin
 class Draft:
     """The papers of a digest by topic; those `in_full` are not yet explained.
 
-    `latest` is the newest change of each; `waiting` counts papers that did not fit.
+    These are the `full` best. `latest` is the newest change of each; `waiting` counts papers that
+    did not fit.
     """
 
     groups: tuple[DigestSection, ...]
     in_full: frozenset[int]
+    full: int
     latest: Mapping[int, Change]
     waiting: int
 
@@ -111,13 +113,14 @@ def draft(  # noqa: PLR0913 - all that a digest is drafted from
     sources: Mapping[str, SourceLabel] = {},
     order: Order | None = None,
     listed: Listed | None = None,
+    each_topic: bool = False,
 ) -> Draft:
     """Choose the papers of a digest, their order, and the `full` best to show in full.
 
-    Both are shared among the topics by `rules`; `sources` are all that are read. Papers beyond
-    `capacity` wait for the next digest. What became news before `late` (after a long outage) is
-    listed by title only. `order` is another order within each topic's group. `listed` has the
-    papers of other digests of the same run.
+    They are more where `each_topic` is to have one. Both are shared among the topics by `rules`;
+    `sources` are all that are read. Papers beyond `capacity` wait for the next digest. What
+    became news before `late` (after a long outage) is listed by title only. `order` is another
+    order within each topic's group. `listed` has the papers of other digests of the same run.
     """
     by_paper: dict[int, list[UnsentMatch]] = defaultdict(list)
     for item in news:
@@ -137,8 +140,10 @@ def draft(  # noqa: PLR0913 - all that a digest is drafted from
     latest = {paper.latest.stored.id: paper.latest for paper in kept}
     if order:
         groups = tuple(_in_order(group, order, latest) for group in groups)
+    full = max(full, len(groups)) if each_topic else full
     return Draft(
         groups=groups,
+        full=full,
         in_full=frozenset(entry.paper_id for entry in best_papers(groups, full)),
         latest=latest,
         waiting=len(papers) - len(kept),

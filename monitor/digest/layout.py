@@ -14,16 +14,20 @@ T = TypeVar("T")
 
 
 def fit(
-    digest: Digest, render: Callable[[Digest, int], T], fits: Callable[[T], bool]
+    digest: Digest,
+    render: Callable[[Digest, int], T],
+    fits: Callable[[T], bool],
+    at_most: int | None = None,
 ) -> tuple[T, tuple[DigestSection, ...]]:
     """Return a digest with as many papers as fit, and those that it then does not show.
 
-    `render` gets a shortened digest and how many of its papers are in full.
+    `render` gets a shortened digest and how many of its papers are in full. `at_most` is how many
+    papers are shown at all.
     """
 
     @cache
     def shortened(full: int, titles: int) -> tuple[Digest, T]:
-        shown = shorten(digest, full, titles)
+        shown = shorten(digest, full, titles, at_most)
         return shown, render(shown, full)
 
     full, titles = most_that_fit(
@@ -56,12 +60,15 @@ def byte_count(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
 
 
-def shorten(digest: Digest, full: int, titles: int) -> Digest:
+def shorten(digest: Digest, full: int, titles: int, at_most: int | None = None) -> Digest:
     """Return a digest with `full` papers in full and `titles` more; each section counts the rest.
 
-    The titles, like the papers in full, are shared among the topics.
+    It shows `at_most` so many of both. The titles, like the papers in full, are shared among the
+    topics.
     """
-    shown = {entry.paper_id for entry in digest.best(full)}
+    room = digest.papers if at_most is None else at_most
+    shown = {entry.paper_id for entry in digest.best(min(full, room))}
+    titles = min(titles, room - len(shown))
     others = [
         [entry.paper_id for entry in group.entries if entry.paper_id not in shown]
         for group in digest.groups

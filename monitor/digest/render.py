@@ -307,8 +307,10 @@ def to_mathml(tex: str) -> str:
 
 
 _FILTERS: dict[str, Callable[..., Any]] = {
+    "archive_link": about.archive_link,
     "authors": wording.shorten_authors,
     "because": about.because,
+    "byline": wording.byline,
     "contents": about.contents,
     "counted": wording.format_count,
     "dated": wording.format_date,
@@ -325,8 +327,10 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "name": about.name_digest,
     "notes": about.digest_notes,
     "is_problem": about.is_problem,
+    "opening": about.opening,
     "order_reason": wording.order_reason,
     "place": wording.place,
+    "short_why": wording.short_why,
     "reading": wording.reading,
     "short_date": wording.short_date,
     "returned": about.returned_papers,

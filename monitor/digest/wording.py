@@ -11,6 +11,7 @@ from typing import Protocol
 from unicodedata import east_asian_width
 from zoneinfo import ZoneInfo
 
+from monitor.digest.excerpt import excerpt, headline
 from monitor.model import (
     Digest,
     DigestPaper,
@@ -66,14 +67,46 @@ def matched_topics(entry: DigestPaper) -> tuple[Found, ...]:
 def why_line(entry: DigestPaper) -> str:
     """Return in one line which topics found a paper, each with up to three of its terms.
 
-    `language agents: LLM, agent in title; tool use in abstract · RL`
+    `language agents: LLM, agent in the title; tool use in the abstract · RL`
     """
-    named = [_why(matched) for matched in entry.matched[:_MOST_TOPICS]]
+    named = [
+        ": ".join(filter(None, [_topic_title(matched), _words_by_field(matched)]))
+        for matched in entry.matched[:_MOST_TOPICS]
+    ]
     return " · ".join(with_more(named, len(entry.matched)))
 
 
-def _why(matched: TopicWhy) -> str:
-    title = shorten_text(matched.title or matched.topic, _LONGEST_NAME)
+def short_why(entry: DigestPaper) -> str:
+    """Return what the marks of a paper in full do not show of why it is there; often nothing.
+
+    These are its other topics, long forms of abbreviations that are not in the text shown, and
+    what its topic matched if none of that is in the text shown: `also matches RL · PPO (proximal
+    policy optimization)`.
+    """
+    if not entry.matched:
+        return ""
+    passages = headline(entry), excerpt(entry)
+    shown = " ".join(passage.text for passage in passages).casefold()
+    long_forms = dict.fromkeys(
+        shorten_text(term, _LONGEST_TERM)
+        for why in entry.reasons
+        for term in why.abbreviations
+        if term.partition(" (")[2][:-1].casefold() not in shown
+    )
+    others = [_topic_title(matched) for matched in entry.matched[1:_MOST_TOPICS]]
+    parts = [", ".join(long_forms)]
+    if not long_forms and not any(passage.spans for passage in passages):
+        parts = [_words_by_field(entry.matched[0])]
+    if others:
+        parts.append(f"also matches {', '.join(with_more(others, len(entry.matched) - 1))}")
+    return " · ".join(filter(None, parts))
+
+
+def _topic_title(matched: TopicWhy) -> str:
+    return shorten_text(matched.title or matched.topic, _LONGEST_NAME)
+
+
+def _words_by_field(matched: TopicWhy) -> str:
     left = _MOST_TERMS
     fields: list[str] = []
     named: set[str] = set()
@@ -85,9 +118,9 @@ def _why(matched: TopicWhy) -> str:
         if fresh:
             words = ", ".join(shorten_text(term, _LONGEST_TERM) for term in fresh)
             fields.append(
-                f"{words} in {why.field}" if why.field in _TEXTS else f"{why.field} {words}"
+                f"{words} in the {why.field}" if why.field in _TEXTS else f"{why.field} {words}"
             )
-    return f"{title}: {'; '.join(fields)}" if fields else title
+    return "; ".join(fields)
 
 
 def _words(reason: MatchReason) -> str:
@@ -146,6 +179,13 @@ def order_reason(entry: DigestPaper) -> str:
     if placed.words:
         parts.append(f"words: {', '.join(placed.words)}")
     return "; ".join(parts)
+
+
+def byline(entry: DigestPaper, zone: str) -> str:
+    """Return what is known of a paper listed by title: authors, its own date, lists and votes."""
+    paper = entry.paper
+    parts = shorten_authors(paper.authors), _paper_date(paper, zone), signals(entry)
+    return " · ".join(filter(None, parts))
 
 
 def format_date(entry: DigestPaper, zone: str) -> str:

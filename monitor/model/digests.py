@@ -185,9 +185,10 @@ class AboutSubscription:
     """The subscription of a digest, and the contact that removes a reader from it.
 
     `topics` are the titles of all its topics. `shares_recipients`: a recipient also gets the
-    digests of another subscription. `stop_url`, `view_url` and `rate_url` are pages where a reader
-    stops the digests, reads this one and rates papers, empty where there are none; `papers_url` is
-    the beginning of the address of each paper, on pages alone.
+    digests of another subscription. `stop_url`, `view_url` and `rate_url` are pages where a
+    reader stops the digests, reads this one and rates papers, empty where there are none;
+    `archive_url` is its page for who may log in; `papers_url` is the beginning of the address of
+    each paper, on pages alone.
     """
 
     title: str = ""
@@ -199,6 +200,7 @@ class AboutSubscription:
     view_url: str = ""
     rate_url: str = ""
     papers_url: str = ""
+    archive_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,8 +210,9 @@ class Digest:
     `period` is the scheduled local date (for cron, date and time; for `immediately`, a number);
     `covers_from` is when the last digest was due, None for the first; `waiting` counts papers
     that did not fit and come next time; `notes` are sentences about faults (a parked topic). The
-    `full` best papers are shown in full, and the `titles` next ones in a line each. `returned` are
-    papers of earlier digests that are in lists again; they are not counted.
+    `full` best papers are shown in full, and the `titles` next ones in a line each; a message shows
+    `at_most` so many of both. `returned` are papers of earlier digests that are in lists again;
+    they are not counted.
     """
 
     subscription: str
@@ -226,10 +229,16 @@ class Digest:
     titles: int = 60
     about: AboutSubscription = AboutSubscription()
     returned: tuple[ReturnedPaper, ...] = ()
+    at_most: int | None = None
 
     @property
     def papers(self) -> int:
         return sum(group.papers for group in self.groups)
+
+    @property
+    def more(self) -> int:
+        """How many of its papers are not among the entries of its groups."""
+        return sum(group.more for group in self.groups)
 
     @property
     def heading(self) -> str:

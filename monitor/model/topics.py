@@ -58,13 +58,15 @@ class MatchReason(msgspec.Struct, frozen=True, cache_hash=True):
 
     `words` are as the paper writes them; `spans` are (start, end) positions in that field's text.
     `terms` are what stands for each part of the topic that an earlier field does not have, the
-    rarest first; abbreviations have their long form with them.
+    rarest first; abbreviations have their long form with them. `abbreviations` are those terms in
+    which one stands for words that the topic asks for.
     """
 
     field: str
     words: tuple[str, ...]
     spans: tuple[tuple[int, int], ...] = ()
     terms: tuple[str, ...] = ()
+    abbreviations: tuple[str, ...] = ()
 
 
 class MatchRow(msgspec.Struct, frozen=True):

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import quote
 
 import structlog
 
@@ -238,6 +239,7 @@ def _digest(
             sources=runtime.labels,
             order=order.place if order else None,
             listed=cache.listed,
+            each_topic="max" not in subscription.settings.model_fields_set,
         )
         report = cache.reports.get(reported) or runs.report(tx, runtime.sources, *reported)
         cache.reports[reported] = report
@@ -256,24 +258,27 @@ def _digest(
         report=tuple(
             replace(source, title=runtime.labels[source.source].title) for source in report
         ),
-        full=subscription.settings.max,
+        full=drafted.full,
         waiting=drafted.waiting,
         notes=_notes_on_parked_topics(runtime.active.index(runtime.topics), subscription),
         titles=subscription.settings.titles,
-        about=_about(runtime, subscription),
+        about=_about(runtime, subscription, slot.period),
         returned=list_returned(returned, drafted.latest),
+        at_most=subscription.settings.at_most,
     )
     return order.explain(composed, drafted.in_full) if order else composed
 
 
-def _about(runtime: Runtime, subscription: Subscription) -> AboutSubscription:
+def _about(runtime: Runtime, subscription: Subscription, period: str) -> AboutSubscription:
     rules, settings = runtime.sections, subscription.settings
+    url = runtime.settings.public_url
     return AboutSubscription(
         title=settings.title,
         topics=tuple(rules[name].title if name in rules else name for name in subscription.topics),
         schedule=settings.schedule,
         contact=_contact(runtime.settings),
         shares_recipients=subscription.name in runtime.sharing,
+        archive_url=f"{url}/digests/{quote(subscription.name)}/{quote(period)}" if url else "",
     )
 
 
@@ -374,6 +379,7 @@ def list_papers(digest: Digest, withheld: Iterable[Digest]) -> Digest:
         about=replace(
             digest.about, title=f"{digest.heading}, while paused", shares_recipients=True
         ),
+        at_most=None,
     )
 
 

@@ -12,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.channels.email.channel import Mail, Mailbox, message_id, multipart
-from monitor.channels.email.render import ATTACHMENT_LIMIT
+from monitor.channels.email.render import ATTACHMENT_LIMIT, ReaderLinks, render_digest
 from monitor.channels.email.settings import SmtpSettings
 from monitor.channels.email.smtp import SmtpServer
 from monitor.digest.render import JinjaTemplates
 from monitor.errors import UsageError
 from monitor.model import AboutSubscription, Delivery, DeliveryState, Digest, Rendered
+from monitor.signing import KeyRing
 from tests.channels.samples import HOSTILE, NOTICE, Commit, delivery, digest, entry
 from tests.servers.smtp import ScriptedSmtp
 
@@ -56,7 +57,7 @@ def test_E9_the_message_byte_by_byte() -> None:
     """What `multipart` writes is in `test_mime`."""
     part, boundary = rendered(digest(1)), "=_9bfb787c56930adc83b0fdf17a5c23e5"
     body = part.body
-    assert body["subject"] == "1 paper: agents 1 · 21 Nov" and "Paper 0\n" in body["text"]
+    assert body["subject"] == "1 paper: agents · 21 Nov" and "Paper 0\n" in body["text"]
     head = (
         "From: Papers <papers@example.org>\r\n"
         "To: ada@example.org\r\n"
@@ -79,11 +80,11 @@ def test_every_attempt_has_the_same_bytes_and_every_delivery_a_boundary_of_its_o
 
 def test_subjects_are_unique_for_each_digest() -> None:
     issues = {
-        "3 papers: agents 3 · 21 Nov": digest(),
+        "3 papers: agents · 21 Nov": digest(),
         "No new papers · 21 Nov": digest(0),
-        "1 paper: agents 1 · 21 Nov 09:00": digest(1, period="2026-11-21T09:30"),
-        "3 papers: agents 3 · 21 Nov 09:00": digest(period="17"),
-        "3 papers for lab: agents 3 · 21 Nov": replace(
+        "1 paper: agents · 21 Nov 09:00": digest(1, period="2026-11-21T09:30"),
+        "3 papers: agents · 21 Nov 09:00": digest(period="17"),
+        "3 papers for lab: agents · 21 Nov": replace(
             digest(subscription="lab"), about=AboutSubscription(shares_recipients=True)
         ),
     }
@@ -153,7 +154,7 @@ def test_M14_hostile_titles_and_names_are_cleaned_and_the_digest_goes_out() -> N
         "Feedback-ID", "Subject", "MIME-Version", "Content-Type",
     }  # fmt: skip
     subject = str(parsed(received.content)["Subject"])
-    assert subject == "1 paper: agents 1 · 21 Nov"
+    assert subject == "1 paper: agents · 21 Nov"
     for part in parsed(received.content).iter_parts():
         assert "\x00" not in part.get_content() and "gnp.😀" in part.get_content()
 
@@ -227,3 +228,29 @@ def test_a_senders_name_may_have_any_letters() -> None:
             assert header_lines(content)["From"].isascii()
             [address] = parsed(content)["From"].addresses
             assert (address.display_name, address.addr_spec) == (name, "papers@example.org")
+
+
+LEFT = "20 more papers in the archive"
+
+
+def test_papers_beyond_at_most_are_left_to_the_archive_with_a_link_and_their_count() -> None:
+    made = replace(digest(50, full=12), titles=40, at_most=30)
+    links = ReaderLinks(
+        "https://papers.example.org", KeyRing(("a key of 32 letters, long enough",))
+    )
+    [part] = render_digest(made, TEMPLATES, links)
+    body = links.fill(part.body, "ada@example.org")
+    assert "attachment" not in body
+    view = re.search(r"https://papers.example.org/v/[^\s\"]+", body["text"])
+    assert view and f"{LEFT}:\n{view[0]}" in body["text"]
+    assert f'<a href="{view[0]}"' in body["html"] and LEFT in body["html"]
+    assert [n for n in range(50) if f"Paper {n}\n" in body["text"]] == list(range(30))
+
+
+def test_without_pages_what_is_beyond_at_most_is_attached_by_title() -> None:
+    made = replace(digest(50, full=12), titles=40, at_most=30)
+    [part] = render_digest(made, TEMPLATES)
+    assert "20 more papers are listed in the attached more-papers.txt." in part.body["text"]
+    listed = part.body["attachment"]["text"]
+    assert [n for n in range(50) if f"Paper {n}\n" in listed] == list(range(30, 50))
+    assert "archive" not in part.body["html"]

@@ -81,7 +81,7 @@ def test_a_digest_is_a_message_with_a_text_for_notifications(slack: SlackServer)
     [outcome] = send(bot(slack))
     [post] = slack.posts
     assert outcome == Outcome(DeliveryState.SENT, reference=f"C0PAPERS1:{post['ts']}")
-    assert post["text"] == "3 papers: agents 3 · 21 Nov"
+    assert post["text"] == "3 papers: agents · 21 Nov"
     assert (post["unfurl_links"], post["unfurl_media"]) == (False, False)
     assert post["metadata"]["event_payload"] == {"message_id": "<id-0@x>"}
     assert "412 papers read from daily." in shown(slack)
@@ -388,3 +388,16 @@ def test_W06_no_secret_is_shown_or_logged(
     errors += [outcome.error for outcome in send(hook(slack))]
     for text in (*errors, caplog.text, repr(bot(slack)), repr(hook(slack))):
         assert TOKEN not in text and "a-secret-path" not in text
+
+
+def test_papers_beyond_at_most_are_in_the_archive_or_without_pages_in_the_thread(
+    slack: SlackServer,
+) -> None:
+    made = replace(digest(50, full=12), titles=40, at_most=30)
+    send(bot(slack), made)
+    assert [n for n in range(50) if f"|Paper {n}>" not in shown(slack)] == []
+    slack.posts.clear()
+    page = "https://papers.example.org/digests/ada/2026-11-21"
+    send(bot(slack), replace(made, about=replace(made.about, archive_url=page)), JinjaTemplates())
+    assert [n for n in range(50) if f"|Paper {n}>" in shown(slack)] == list(range(30))
+    assert f"<{page}|20 more papers in the archive>" in shown(slack)

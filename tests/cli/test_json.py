@@ -87,8 +87,10 @@ EVERY = [
             f"id first_seen news_at withdrawn joined rulings {TEXT}",
             sources=SIGHTINGS,
             changes=[keys("kind revision at matched_at why")],
-            topics=[keys("topic revision score", why=[keys("field words spans terms")])],
-            digests=[keys("subscription period revision place reason")],
+            topics=[
+                keys("topic revision score", why=[keys("field words spans terms abbreviations")])
+            ],
+            digests=[keys("subscription period revision place reason left_to_archive")],
         ),
     ),
     ("preview", 0, PREVIEWS),

@@ -115,7 +115,7 @@ def test_what_is_left_out_has_a_default(load: Load, tmp_path: Path) -> None:
         frozenset({ChangeKind.NEW}),
         timedelta(days=7),
     )
-    assert (lab.schedule, lab.timezone, lab.max) == ("daily 08:00", "UTC", 25)
+    assert (lab.schedule, lab.timezone, lab.max) == ("daily 08:00", "UTC", 12)
     assert (lab.quiet, lab.pause_until) == ("skip", None)
 
 

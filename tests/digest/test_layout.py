@@ -83,3 +83,27 @@ def test_as_much_as_fits_is_shown(full: int, titles: int, room: int) -> None:
     best = most_that_fit(fits, full, titles)
     assert fits(*best) or best == (0, 0)
     assert best[0] == full or not fits(best[0] + 1, best[1])
+
+
+@given(st.integers(1, 60), st.integers(0, 30), st.integers(0, 30))
+def test_a_message_shows_at_most_so_many_papers_and_counts_the_others(
+    at_most: int, full: int, titles: int
+) -> None:
+    made = two_topics(40, 9)
+    shown = shorten(made, full, titles, at_most)
+    assert made.papers - shown.more == min(at_most, full + titles, 49)
+    assert shown.papers == made.papers
+    assert [e.paper_id for e in shown.best(full)] == [
+        e.paper_id for e in made.best(min(full, at_most))
+    ]
+
+
+def test_each_topic_has_a_paper_in_full_also_where_topics_are_more_than_places() -> None:
+    items = [news(number=n, topic=f"t{n % 20}", score=9 - n / 1000) for n in range(60)]
+    made = draft(items, 12, each_topic=True)
+    in_full = {
+        e.matched[0].topic for g in made.groups for e in g.entries if e.paper_id in made.in_full
+    }
+    assert (made.full, len(made.in_full), len(in_full)) == (20, 20, 20)
+    assert draft(items, 12).full == 12, "a number that a person wrote is the limit"
+    assert draft(items, 25, each_topic=True).full == 25

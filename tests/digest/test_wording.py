@@ -14,6 +14,7 @@ from monitor.model import (
     Paper,
     SourceReport,
     SourceWarning,
+    TopicWhy,
 )
 from tests.digest.samples import NOW, PAPER, REPORT, digest, entry_of, news
 
@@ -328,3 +329,69 @@ def test_what_belongs_to_a_paper_is_linked_and_named() -> None:
 )
 def test_W04_only_http_urls_are_linked_to(url: str) -> None:
     assert links.web_url(url) == ""
+
+
+# ── the reason, where it says something ─────────────────────────────────────────────
+
+GNN = structs.replace(
+    PAPER,
+    title="A GNN for molecules",
+    abstract="Molecules are graphs. Graph neural networks (GNNs) are known. "
+    "We propose a GNN that is deep and fast on nine benchmarks.",
+)
+LONG_FORM = "GNN (Graph neural networks)"
+
+
+def reason(*matched: TopicWhy, paper: Paper = GNN) -> str:
+    return wording.short_why(structs.replace(entry_of(paper), matched=matched))
+
+
+def title_reason(word: str, paper: Paper = GNN, *abbreviations: str) -> MatchReason:
+    start = paper.title.index(word)
+    spans = ((start, start + len(word)),)
+    return MatchReason("title", (word,), spans, (*abbreviations, word), abbreviations)
+
+
+def test_no_reason_is_given_where_the_marks_show_it() -> None:
+    assert reason(TopicWhy("graphs", (title_reason("molecules"),), "Graphs")) == ""
+    assert reason() == ""
+
+
+def test_the_other_topics_of_a_paper_are_named_and_never_its_heading() -> None:
+    why = (title_reason("molecules"),)
+    others = [TopicWhy(name, why, name.upper()) for name in ("b", "c", "d", "e", "f")]
+    assert reason(TopicWhy("a", why, "A"), others[0]) == "also matches B"
+    assert reason(TopicWhy("a", why, "A"), *others) == "also matches B, C, D, 2 more topics"
+
+
+def test_an_abbreviation_is_explained_unless_the_text_shown_does_it() -> None:
+    topic = TopicWhy("graphs", (title_reason("GNN", GNN, LONG_FORM),))
+    assert reason(topic) == LONG_FORM
+    assert reason(topic, TopicWhy("b", topic.why)) == f"{LONG_FORM} · also matches b"
+    shown = structs.replace(GNN, abstract="We propose deep graph neural networks (GNNs).")
+    assert reason(topic, paper=shown) == ""
+
+
+def test_where_nothing_shown_is_marked_the_words_are_named_in_one_form() -> None:
+    why = (
+        MatchReason("abstract", ("agents", "agent"), terms=("agents", "agent")),
+        MatchReason("author", ("Ada One",)),
+    )
+    assert reason(TopicWhy("a", why, "Agents of A")) == "agents in the abstract; author Ada One"
+
+
+def test_a_paper_listed_by_title_has_what_is_known_below_it_or_nothing() -> None:
+    assert wording.byline(entry_of(), "UTC") == "Ada One, Bo Two, Cy Three · 19 Nov 2026"
+    bare = structs.replace(PAPER, authors=(), published=None, keys={}, listed=LISTED)
+    assert wording.byline(entry_of(bare), "UTC") == ""
+
+
+def test_the_number_of_papers_stands_once_in_heading_and_opening() -> None:
+    one, two = digest([news()]), digest([news(), news(number=2, topic="rl")])
+    assert (about.name_digest(one), about.opening(one)) == ("1 new paper", "Since Thu 19 Nov 08:00")
+    assert about.opening(two) == "In 2 topics since Thu 19 Nov 08:00"
+    titled = replace(two, about=AboutSubscription(title="Ada"))
+    assert about.opening(titled) == "2 papers in 2 topics since Thu 19 Nov 08:00"
+    assert about.opening(replace(one, covers_from=None)) == ""
+    assert about.opening(digest([])) == wording.summary(digest([]))
+    assert about.subject(one) == "1 paper: marl · 21 Nov"

@@ -186,3 +186,21 @@ def test_the_score_is_as_documented() -> None:
         4 + 2 * (1 / 2) / (1 / 2 + 1 / 2 + 1 / 3) + 1 + 0.5 * (1 - 1 / 3)
     )
     assert score(parse_query("robot"), View(paper)) == 0
+
+
+@pytest.mark.parametrize(
+    ("topic", "abbreviations"),
+    [
+        ('"graph neural network"', ["GNN (graph neural networks)"]),
+        ('"graph neural network" OR GNN', []),
+        ("GNN", []),
+        ("GNNs", []),
+        ("scale", []),
+    ],
+)
+def test_an_abbreviation_is_named_where_it_stands_for_words_that_a_topic_asks_for(
+    topic: str, abbreviations: list[str]
+) -> None:
+    paper = Paper("A GNN at scale", "We train graph neural networks (GNNs).")
+    found = explain(parse_query(topic), View(paper))
+    assert [term for one in found for term in one.abbreviations] == abbreviations

@@ -11,7 +11,8 @@ import pytest
 
 from monitor.cli.previews import dry_run
 from monitor.clocks import clock_ahead
-from monitor.model import ChangeKind, Revision
+from monitor.commands.explain import explain
+from monitor.model import ChangeKind, Digest, DigestPaper, Revision
 from monitor.pipeline.cleanup import upkeep
 from monitor.pipeline.compose import rehearse
 from monitor.store.digests import deliveries, digests
@@ -214,3 +215,50 @@ def test_an_alert_that_cannot_go_out_is_composed_once_and_grows_only_by_news(
     assert house.run() == {"lab": 2}
     assert house.run() == {}
     assert len(smtp.received) == 1
+
+
+@pytest.mark.parametrize("pages_of_service", [False, True])
+def test_papers_beyond_at_most_are_delivered_and_left_to_the_archive(
+    house: House, smtp: ScriptedSmtp, pages_of_service: bool
+):
+    house.by_mail(smtp.port)
+    lab = house.settings["subscriptions"]["lab"]
+    house.settings["subscriptions"]["lab"] = lab | {"channels": ["pages"], "at_most": 1}
+    if pages_of_service:
+        house.settings["public_url"] = "https://papers.example.org"
+    house.make_due(AGENTS, APART)
+    assert house.run() == {"lab": 2}
+    digest = house.digest()
+    assert (digest.papers, len(digest.groups[0].entries), digest.more) == (2, 2, 0)
+    [page] = pages(house)
+    assert (house.folder / page).read_text().count("to Plan Together") == 2
+    [mail] = smtp.received
+    assert (b"more-papers.txt" in mail.content) is not pages_of_service
+    assert (b"1 more paper in the archive" in mail.content) is pages_of_service
+    with house.opened() as app:
+        sent = [explain(app.runtime, str(entry.paper_id)).digests[0] for entry in entries(digest)]
+    assert [one.left_to_archive for one in sent] == [False, True]
+    said = house.command("explain", str(entries(digest)[1].paper_id)).out
+    assert "number 2 in its topic, left to the archive" in " ".join(said.split())
+    assert house.next_morning() == {"lab": 0}, "it was news once"
+
+
+def test_without_max_each_topic_that_matched_has_a_paper_in_full(house: House):
+    lab = house.settings["subscriptions"]["lab"]
+    words = ["amber", "basil", "cobalt", "dahlia", "ember", "falcon", "garnet"]
+    words += ["hazel", "indigo", "jasper", "kelp", "lotus", "marble"]
+    house.settings["topics"] = {word: {"query": word} for word in words}
+    papers = [(f"On the {word} problem", f"We study {word}. It is solved.") for word in words]
+    house.make_due(*papers)
+    house.run()
+    digest = house.digest()
+    assert (len(digest.groups), digest.full, len(digest.best(digest.full))) == (13, 13, 13)
+    lab["max"] = 12
+    again = [(f"Another {word} question", f"We ask of {word}. We answer.") for word in words]
+    house.run(*again)
+    house.next_morning()
+    assert (house.digest().full, len(house.digest().groups)) == (12, 13)
+
+
+def entries(digest: Digest) -> list[DigestPaper]:
+    return [entry for group in digest.groups for entry in group.entries]

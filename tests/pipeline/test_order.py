@@ -114,7 +114,7 @@ def test_the_reason_is_a_line_of_its_own_in_the_text_of_a_mail(lab: House, smtp:
     lines = mail.message.get_body(("plain",)).get_content().splitlines()
     reasons = [at for at, line in enumerate(lines) if line.startswith("  like “")]
     [at] = reasons
-    assert lines[at - 1].startswith("  found by ")
+    assert lines[at - 1].startswith("  Matches ")
     assert max(map(len, lines[at : at + 2])) <= 78
     second = next(at for at, line in enumerate(lines) if line.startswith("* ") and at > reasons[0])
     assert lines[second - 1] == ""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from monitor.digest.about import stop_link, subject
+from monitor.digest.about import archive_link, stop_link, subject
 from monitor.digest.layout import batches, byte_count, fit
 from monitor.digest.wording import format_count
 from monitor.model import Digest, DigestSection, Json, Notice, Rendered, Templates
@@ -37,7 +37,7 @@ def render_digest(
         digest = links.with_placeholders(digest)
 
     def render(shown: Digest, full: int) -> tuple[str, str]:
-        values = {"digest": _noting(digest, shown), "full": full}
+        values = {"digest": _noting(shown), "full": full}
         html = templates.render("mail/digest.html.j2", **values)
         return html, templates.render("mail/digest.txt.j2", **values)
 
@@ -45,7 +45,9 @@ def render_digest(
         html, text = map(byte_count, rendered)
         return html <= HTML_LIMIT and text <= TEXT_LIMIT
 
-    (html, text), rest = fit(digest, render, fits)
+    (html, text), rest = fit(digest, render, fits, digest.at_most)
+    if archive_link(digest):
+        rest = ()
     first = _body(subject(digest), text, html, digest.composed_at, digest.subscription)
     bodies = [{**first, **about}]
     lists = [*batches(_titles(digest, rest, templates), ATTACHMENT_LIMIT, byte_count)]
@@ -63,13 +65,12 @@ def render_notice(notice: Notice, templates: Templates) -> tuple[Rendered, ...]:
     return (Rendered(0, _body(title, text, html, notice.at, "@operator")),)
 
 
-def _noting(digest: Digest, shown: Digest) -> Digest:
+def _noting(shown: Digest) -> Digest:
     """Return the shortened digest with a note that names the attachment with the other papers."""
-    more = digest.papers - sum(len(group.entries) for group in shown.groups)
-    if not more:
+    if not shown.more or archive_link(shown):
         return shown
-    are = "is" if more == 1 else "are"
-    note = f"{format_count(more, 'more paper')} {are} listed in the attached {ATTACHMENT}."
+    are = "is" if shown.more == 1 else "are"
+    note = f"{format_count(shown.more, 'more paper')} {are} listed in the attached {ATTACHMENT}."
     return replace(shown, notes=(note, *shown.notes))
 
 

@@ -13,8 +13,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from monitor.channels.slack.menus import add_menu
-from monitor.digest.about import name_digest, subject
-from monitor.digest.layout import batches
+from monitor.digest.about import archive_link, name_digest, subject
+from monitor.digest.layout import batches, shorten
 from monitor.digest.wording import escape_mrkdwn
 from monitor.model import Digest, DigestPaper, Json, Notice, Rendered, Templates
 from monitor.text import clean
@@ -143,6 +143,8 @@ def render_digest(
         parts = [section(part) for part in cut(text, SECTION_LIMIT)]
         return [*(add_menu(part, entry, digest) for part in parts[:1]), *parts[1:]]
 
+    if digest.at_most and archive_link(digest):  # else the thread has all
+        digest = shorten(digest, digest.full, digest.at_most, digest.at_most)
     best = digest.best(min(digest.full, IN_FIRST_MESSAGE))
     for count in range(len(best), -1, -1):
         shown = best[:count]
@@ -170,7 +172,7 @@ def _first_message(
         yield DIVIDER
         yield from in_full(entry)
     yield DIVIDER
-    below = digest.papers - len(shown)
+    below = digest.papers - digest.more - len(shown)
     yield templates.render("slack/contents.j2", digest=digest, below=below, threaded=threaded)
     footer = templates.render("slack/footer.j2", digest=digest)
     yield from map(context, cut(footer, SECTION_LIMIT))

@@ -13,6 +13,7 @@ from monitor.match.meaning.evaluate import View, matching_leaves, total_weight
 from monitor.match.meaning.idf import rarity
 from monitor.match.meaning.occurrences import Lattice, Span
 from monitor.model import MatchReason
+from monitor.text import singular
 
 _FIELDS = ("title", "abstract", "venue")
 _MATHS = re.compile(r"(?<!\\)\$(?=\S)[^$]{1,400}(?<=\S)\$(?!\d)")
@@ -64,6 +65,7 @@ def _text_reason(
     lattice = view.text(field)
     all_spans: set[Span] = set()
     shown: list[str] = []
+    asked_for: set[str] = set()
     formulas = [match.span() for match in _MATHS.finditer(lattice.text)]
 
     def widen(span: Span) -> Span:
@@ -77,9 +79,17 @@ def _text_reason(
         all_spans.update(spans)
         if spans and term.position not in named:
             named.add(term.position)
-            shown.append(_nearest(term, [written(span) for span in map(widen, spans)], view))
+            nearest, is_asked_for = _nearest(term, list(map(written, map(widen, spans))), view)
+            shown.append(nearest)
+            asked_for.update([nearest] if is_asked_for else [])
     widened = sorted(map(widen, all_spans))
-    return MatchReason(field, _distinct(map(written, widened)), _merge(widened), _distinct(shown))
+    return MatchReason(
+        field,
+        _distinct(map(written, widened)),
+        _merge(widened),
+        _distinct(shown),
+        tuple(text for text in _distinct(shown) if text not in asked_for),
+    )
 
 
 def _occurrences(term: Words | Near, lattice: Lattice, whole: bool) -> list[Span]:
@@ -89,15 +99,19 @@ def _occurrences(term: Words | Near, lattice: Lattice, whole: bool) -> list[Span
     return sorted({hit.span for hit in lattice.find(term) if min(hit.start, hit.end) >= 0})
 
 
-def _nearest(term: Words | Near, written: Sequence[str], view: View) -> str:
+def _nearest(term: Words | Near, written: Sequence[str], view: View) -> tuple[str, bool]:
     """Return what is nearest to what a topic asks for: the same words, else the first found.
 
-    An abbreviation that the paper defines has its long form with it.
+    An abbreviation that the paper defines has its long form with it. False if it stands for other
+    words that the topic asks for.
     """
     asked = " ".join(edge.key for edge in term.edges) if isinstance(term, Words) else ""
     best = next((words for words in written if words.casefold() == asked), written[0])
-    long = dict(view.definitions).get(best)
-    return f"{best} ({long})" if long else best
+    long_forms = dict(view.definitions)
+    long = next(filter(None, map(long_forms.get, (best, best.removesuffix("s"), f"{best}s"))), None)
+    if not long:
+        return best, True
+    return f"{best} ({long})", best.casefold().startswith(singular(asked) or " ")
 
 
 def _distinct(words: Iterable[str]) -> tuple[str, ...]:
