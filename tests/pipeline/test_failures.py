@@ -109,7 +109,7 @@ def test_a_recipient_who_left_meanwhile_gets_nothing(both: House, smtp: Scripted
         both.run()
     both.settings["subscriptions"]["lab"]["email"] = ["ada@example.org"]
     retry(both)
-    assert mails(smtp) == ["1 paper: agents · 21 Nov"]
+    assert mails(smtp) == ["1 paper: agents · 22 Nov 06:00"]
     assert mails(smtp, "bob@example.org") == []
 
 
