@@ -103,7 +103,8 @@ def explanation_json(explanation: Explanation) -> Answer:
     answer = plain(explanation)
     del answer["paper"]
     withdrawn = explanation.paper.withdrawn
-    sent = [pick(sent, "subscription period revision place reason") for sent in explanation.digests]
+    names = "subscription period revision place reason left_to_archive"
+    sent = [pick(sent, names) for sent in explanation.digests]
     answer |= {"digests": sent}
     return {"id": explanation.id, **_text(explanation.paper), "withdrawn": withdrawn, **answer}
 
