@@ -63,7 +63,7 @@ def byte_count(text: str) -> int:
 def shorten(digest: Digest, full: int, titles: int, at_most: int | None = None) -> Digest:
     """Return a digest with `full` papers in full and `titles` more; each section counts the rest.
 
-    It shows `at_most` so many of both. The titles, like the papers in full, are shared among the
+    `at_most` limits both together. The titles, like the papers in full, are shared among the
     topics.
     """
     room = digest.papers if at_most is None else at_most

@@ -210,8 +210,8 @@ class Digest:
     `period` is the scheduled local date (for cron, date and time; for `immediately`, a number);
     `covers_from` is when the last digest was due, None for the first; `waiting` counts papers
     that did not fit and come next time; `notes` are sentences about faults (a parked topic). The
-    `full` best papers are shown in full, and the `titles` next ones in a line each; a message shows
-    `at_most` so many of both. `returned` are papers of earlier digests that are in lists again;
+    `full` best papers are shown in full, and the `titles` next ones in a line each; `at_most`
+    limits what a message shows. `returned` are papers of earlier digests that are in lists again;
     they are not counted.
     """
 
