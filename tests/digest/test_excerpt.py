@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -255,3 +257,11 @@ def test_digests_frozen_before_have_the_excerpts_that_were_sent() -> None:
     before = excerpt(replace(entry, excerpt_rule=0)).text
     assert before == f"To close this gap, we propose Stilt, a planner. {WHERE[0]}"
     assert excerpt(replace(entry_of(WHERE[0], ("x",)), excerpt_rule=0)).text == WHERE[0]
+
+
+def test_readers_judged_at_most_one_excerpt_in_twenty_not_what_the_paper_did() -> None:
+    """What they judged is drawn again, and compared, by benchmarks/excerpts.py."""
+    table = Path(__file__).with_name("excerpt_verdicts.tsv").read_text("utf-8").splitlines()
+    verdicts = [row.split("\t")[1] for row in table[1:]]
+    assert len(verdicts) == 200 and set(verdicts) <= {"yes", "no"}
+    assert verdicts.count("no") <= 10
