@@ -79,7 +79,7 @@ same: $(VENV)/.developing         ## precision and recall of duplicate detection
 samples: $(VENV)/.developing      ## recorded documents and feed sequences of real sources
 	$(BIN)/python -m pytest -q -rs -p no:xdist -o "python_files=check_*.py" tests/samples
 
-seeds: $(VENV)/.developing        ## the dumps in seeds/: papers, false dates, days of lists
+seeds: $(VENV)/.developing        ## the dumps in seeds/: papers, false dates, lists that papers were in
 	$(BIN)/python -m tests.seeds
 
 picture: $(VENV)/.developing      ## the README's pictures, from real output

@@ -1,22 +1,32 @@
-"""What is read from the dumps in seeds/: papers, false dates and the days of lists.
+"""What is read from the dumps in seeds/: papers, false dates, and the lists that papers were in.
 
     python -m tests.seeds
 
 A false date is a `published` that is the day of a list: a paper is older than the list that has it.
-Fails when there is one.
+Fails when there is one, or when WebArena, which is in all four lists, is not first in its topic
+under `order: trending`.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import structlog
+import yaml
+
+from monitor.digest.wording import format_count
 from monitor.resources import resource
+from tests.house import AGENTS, House, all_papers
+
+WEB_ARENA = "WebArena"
 
 Record = Mapping[str, Any]  # a paper as `read --json` shows it
 
@@ -24,7 +34,12 @@ Record = Mapping[str, Any]  # a paper as `read --json` shows it
 def main() -> int:
     papers = {dump.name: _read(dump) for dump in sorted(resource("seeds").glob("*.txt"))}
     sys.stdout.write("\n".join(_report(papers)) + "\n")
-    return int(any(map(count_false_dates, papers.values())))
+    with tempfile.TemporaryDirectory() as folder:
+        lists, place = trending(House(Path(folder)))
+    works = ", ".join(f"{count} in {format_count(n, 'list')}" for n, count in sorted(lists.items()))
+    sys.stdout.write(f"\nworks: {works}\n")
+    sys.stdout.write(f"{WEB_ARENA}: in {place[0]} lists, number {place[1]} of its topic\n")
+    return int(any(map(count_false_dates, papers.values())) or place != (4, 1))
 
 
 def _report(papers: Mapping[str, Sequence[Record]]) -> Iterator[str]:
@@ -38,6 +53,26 @@ def _report(papers: Mapping[str, Sequence[Record]]) -> Iterator[str]:
             yield f"{name:<28}{day:<12}{'guessed' if is_guessed else 'known':<9}{count:>6}"
         if not days:
             yield f"{name:<28}no day"
+
+
+def trending(house: House) -> tuple[Counter[int], tuple[int, int]]:
+    """Read the dumps; return how many works are in each number of lists, and of WebArena its lists
+    and its place in its topic."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+    seeds = resource("seeds")
+    house.settings["sources"]["page"]["path"] = str(seeds / "*.txt")
+    house.settings["topics"] = yaml.safe_load((seeds / "monitor.yaml").read_text())["topics"]
+    house.settings["subscriptions"]["lab"]["order"] = "trending"
+    house.make_due(AGENTS)
+    house.run()
+    lists = Counter(len(stored.paper.recent_lists) for stored in house.read(all_papers))
+    [place] = [
+        (entry.lists, number)
+        for group in house.digest().groups
+        for number, entry in enumerate(group.entries, start=1)
+        if entry.paper.title.startswith(f"{WEB_ARENA}:")
+    ]
+    return lists, place
 
 
 def _read(dump: Path) -> Sequence[Record]:

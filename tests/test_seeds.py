@@ -36,6 +36,17 @@ def seeded(house: House, url: str) -> House:
     return house
 
 
+def test_what_is_in_all_four_lists_is_first_where_papers_are_trending(seeded: House):
+    seeded.settings["topics"] = {"often": {"query": "agent lists:>2"}}
+    seeded.settings["subscriptions"]["lab"]["order"] = "trending"
+    seeded.ingest()
+    seeded.clock.move(days=1)
+    assert seeded.run() == {"lab": 12}
+    [group] = seeded.digest().groups
+    first = group.entries[0]
+    assert (first.paper.title.partition(":")[0], first.lists) == ("WebArena", 4)
+
+
 def test_the_seeds_in_the_order_of_their_names(seeded: House):
     house = seeded
     runs = house.ingest()

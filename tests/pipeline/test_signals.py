@@ -10,9 +10,9 @@ from zlib import crc32
 import pytest
 
 from monitor.model import Digest, Paper
-from monitor.store.engine import schema
 from monitor.store.topics import matches
 from tests.house import AGENTS, APART, BANDITS, FOLDING, House, all_papers, dump, newest_digest
+from tests.servers.web import Answer, Asked, MisbehavingServer
 
 AGENTS_ONLY = {"agents": {"query": "language AND agent"}}
 
@@ -271,5 +271,53 @@ def test_the_json_of_papers_has_votes_lists_and_ranks(voted: House) -> None:
     assert [(listed["day"], listed["rank"]) for listed in paper["listed"]] == [(None, 2)] * 2
 
 
-def test_the_store_has_a_key_for_what_grew() -> None:
-    assert [column.name for column in schema.grown.primary_key] == ["paper_id"]
+# ── standing questions ──────────────────────────────────────────────────────────────
+
+OLD = {"publishedAt": "2017-06-12T00:00:00.000Z", "summary": AGENTS[1], "upvotes": 4}
+
+
+def answer(*numbers: int) -> bytes:
+    papers = [OLD | {"id": f"1706.0{n:04}", "title": f"Agents Number {n}"} for n in numbers]
+    return json.dumps([{"paper": paper, "title": paper["title"]} for paper in papers]).encode()
+
+
+def test_a_question_is_asked_once_a_reading_and_its_papers_are_new(
+    house: House, web: MisbehavingServer
+) -> None:
+    address = {"url": web.url(""), "allow_private": True}
+    asked = {"kind": "huggingface", "query": "agents & games"}
+    house.settings["sources"] = {"asked": asked | address}
+    house.settings["topics"] = {"agents": {"query": "agents"}}
+    target = "/api/papers/search?q=agents+%26+games"
+    web.answers(target, body=answer(1, 2))
+    house.run()
+    assert [request.target for request in web.requests] == [target]
+    web.answers(target, body=answer(3, 1, 2))
+    assert house.next_morning() == {"lab": 3}
+    assert [request.target for request in web.requests] == [target] * 2
+    assert {entry.kind for group in house.digest().groups for entry in group.entries} == {"new"}
+    listed = paper_of(house, "Agents Number 1").listed
+    assert [(one.day, one.rank) for one in listed] == [
+        (date(2026, 11, 21), 1),
+        (date(2026, 11, 22), 2),
+    ]
+    web.answers(target, body=answer(1, 3, 2))
+    house.run_after(hours=1)
+    ranks = [listed.rank for listed in paper_of(house, "Agents Number 1").listed]
+    assert ranks == [1, 1]
+
+
+def test_the_daily_papers_are_one_list_a_day(house: House, web: MisbehavingServer) -> None:
+    address = {"url": web.url(""), "allow_private": True}
+    house.settings["sources"] = {"daily": {"kind": "huggingface"} | address}
+
+    def decide(request: Asked) -> Answer:
+        is_friday = request.query["date"] == "2026-11-20"
+        return Answer(body=answer(1, 2) if is_friday else b"[]")
+
+    web.decides("*", decide)
+    for _ in range(2):
+        house.ingest()
+        house.clock.move(days=1)
+    [listed] = paper_of(house, "Agents Number 2").listed
+    assert (listed.day, listed.rank, listed.source) == (date(2026, 11, 20), 2, "daily")

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
 import pytest
 import sqlalchemy as sa
 
-from monitor.model import ChangeKind, Decision, IncomingPaper, MatchRow, Topic
+from monitor.model import ChangeKind, Decision, IncomingPaper, ListedDay, MatchRow, Topic
 from monitor.store.engine.database import Database
 from monitor.store.papers import write_papers
 from monitor.store.topics import matches
@@ -208,3 +208,47 @@ def test_the_reopened_are_found_in_few_statements_however_many(store: Database) 
         write_papers.apply(tx, "b", decisions, NOW)
     assert len(said) <= 12
     assert len(waiting(store)) == 100
+
+
+def voted(votes: int, day: int = 1) -> IncomingPaper:
+    return arxiv("1", upvotes=votes, listed=(ListedDay(date(2026, 11, day), "feed"),))
+
+
+def test_what_grew_waits_for_topics_until_it_was_looked_at(store: Database) -> None:
+    [id] = ingest(store, new(voted(3)))
+    assert reading(store, matches.grown_papers, 9) == []
+    ingest(store, known(id, voted(2)))
+    assert reading(store, matches.grown_papers, 9) == []
+    ingest(store, known(id, voted(5)), known(id, voted(5, day=2)))
+    [grown] = reading(store, matches.grown_papers, 9)
+    assert (grown.paper_id, grown.votes, grown.lists) == (id, 5, 2)
+    ingest(store, known(id, voted(6)))
+    writing(store, matches.save_grown, [grown], [], NOW)
+    [again] = reading(store, matches.grown_papers, 9)
+    assert again.votes == 6
+    for _ in range(2):
+        writing(store, matches.save_grown, [again], [MatchRow("t", id, 1, 1.0)], NOW)
+    assert reading(store, matches.grown_papers, 9) == []
+    assert met(store, id) == [("t", 1, 1.0)]
+
+
+def test_what_grew_is_news_for_a_subscription_that_is_newer_than_it(store: Database) -> None:
+    [id, other] = ingest(store, new(voted(3)), new(arxiv("2")), now=NOW - 20 * DAY)
+    watch(store, "t")
+    subscribe(store, "ada", now=NOW - DAY)
+    match(store, other)
+    writing(store, matches.save_grown, [], [MatchRow("t", id, 1, 1.0)], NOW)
+    assert revisions_of(unsent(store)) == [(id, 1)]
+
+
+def test_what_is_in_further_lists_has_returned(store: Database) -> None:
+    [id] = ingest(store, new(voted(3)))
+    watch(store, "t")
+    subscribe(store, "ada")
+    match(store, id)
+    freeze(store, digest(unsent(store)))
+    assert reading(store, matches.returned, "ada", NOW - DAY) == []
+    ingest(store, known(id, voted(3, day=2)))
+    assert [stored.id for stored in reading(store, matches.returned, "ada", NOW - DAY)] == [id]
+    assert reading(store, matches.returned, "ada", NOW) == []
+    assert reading(store, matches.returned, "other", NOW - DAY) == []
