@@ -337,7 +337,8 @@ def has_fresh(tx: Transaction, subscription: str, now: datetime) -> bool:
 def returned(tx: Transaction, subscription: str, since: datetime) -> list[StoredPaper]:
     """Return the papers of a subscription's digests that came into further lists since a time."""
     asked = {"subscription": subscription, "since": since}
-    stored = papers.load(tx, tx.scalars(_RETURNED, asked))
+    ids = tx.scalars(_RETURNED, asked).all()
+    stored = papers.load(tx, ids) if ids else {}  # as in most digests
     return [paper for paper in stored.values() if not paper.purged]
 
 
