@@ -56,7 +56,7 @@ def digest(
     names: list[str] | None = argument("SUBSCRIPTION", default=None),
     early: bool = flag("--early", "Send the next digest of the named subscriptions now."),
     dry_run: bool = flag("--dry-run", "Write the digests as pages; send and store nothing."),
-    order: Literal["learned", "words", "newest"] | None = typer.Option(
+    order: Literal["learned", "words", "newest", "trending"] | None = typer.Option(
         None, "--order", show_default=False, help="Another order, with --dry-run only."
     ),
 ) -> None:
