@@ -1,4 +1,4 @@
-"""What is read from the dumps in seeds/: papers, false dates, and the lists that papers were in.
+"""What is read from the dumps in seeds/: papers, false dates, links, and the lists of papers.
 
     python -m tests.seeds
 
@@ -27,7 +27,7 @@ from monitor.resources import resource
 from tests.house import AGENTS, House, all_papers
 
 WEB_ARENA = "WebArena"
-
+KINDS = ("code", "data", "project", "video", "other")
 Record = Mapping[str, Any]  # a paper as `read --json` shows it
 
 
@@ -53,6 +53,10 @@ def _report(papers: Mapping[str, Sequence[Record]]) -> Iterator[str]:
             yield f"{name:<28}{day:<12}{'guessed' if is_guessed else 'known':<9}{count:>6}"
         if not days:
             yield f"{name:<28}no day"
+    yield f"\n{'dump':<28}" + "".join(f"{kind:>9}" for kind in KINDS)
+    for name, records in papers.items():
+        links = Counter(link["kind"] for record in records for link in record["links"])
+        yield f"{name:<28}" + "".join(f"{links[kind]:>9}" for kind in KINDS)
 
 
 def trending(house: House) -> tuple[Counter[int], tuple[int, int]]:

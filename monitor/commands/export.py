@@ -27,6 +27,7 @@ from monitor.commands.paper_search import FoundPaper
 from monitor.digest.links import page_url, pdf_url, title_link
 from monitor.model import Paper, StoredPaper
 from monitor.text import CYRILLIC, family_name, plain, split_person
+from monitor.text.addresses import paper_links
 
 Format = Literal["bibtex", "ris", "csv", "json"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -102,6 +103,8 @@ def _entry(paper: Paper, key: str) -> Entry:
         "url": (paper.url or paper.pdf_url).translate(_PERCENT_ENCODED),
         "abstract": _tex(paper.abstract),
         "note": _tex(_note(paper)),
+        # Styles print notes, but not this; Zotero and JabRef show it.
+        "annote": _tex(_links(paper)),
     }
     return Entry(kind, key, [Field(name, value) for name, value in fields.items() if value])
 
@@ -192,7 +195,7 @@ def _reference(paper: Paper) -> dict[str, Any]:
         "accession_number": f"arXiv:{arxiv}" if arxiv else "",
         "urls": [url] if url else [],
         "file_attachments1": pdf_url(paper),
-        "notes": [note] if (note := _note(paper)) else [],
+        "notes": [note for note in (_note(paper), _links(paper)) if note],
     }
     return {name: _on_one_line(value) for name, value in fields.items() if value}
 
@@ -206,6 +209,11 @@ def _on_one_line(value: str | list[str]) -> str | list[str]:
 def _ris_name(name: str) -> str:
     """Write a person as `Family, Given, Suffix`: readers take other names for organisations."""
     return ", ".join(filter(None, split_person(name) or (name,)))
+
+
+def _links(paper: Paper) -> str:
+    """Return the code, data and pages of a paper, each with its kind."""
+    return "; ".join(f"{link.kind}: {link.url}" for link in paper_links(paper))
 
 
 _COLUMNS: dict[str, Callable[[FoundPaper], object]] = {
@@ -223,6 +231,7 @@ _COLUMNS: dict[str, Callable[[FoundPaper], object]] = {
     "categories": lambda record: "; ".join(record.stored.paper.categories),
     "first_seen": lambda record: record.stored.first_seen.isoformat(),
     "sources": lambda record: "; ".join(dict.fromkeys(s.source for s in record.sightings)),
+    "links": lambda record: _links(record.stored.paper),
 }
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, structs
 
 from monitor.model import Delivery, Paper, Suppression
+from monitor.text.addresses import paper_links
 
 if TYPE_CHECKING:  # JSON is made of values that exist: the modules that make them are loaded
     from monitor.commands.explain import Explanation
@@ -124,7 +125,7 @@ def read_paper(paper: Paper) -> Answer:
         **pick(paper, "title abstract authors venue"),
         **_dates(paper),
         **pick(paper, "updated url"),
-        "links": [{"kind": kind, "url": url} for kind, url in sorted(paper.links.items())],
+        "links": _links(paper),
         "keys": _values(paper.keys),
         **pick(paper, "categories type"),
         "about": _values(paper.about),
@@ -139,8 +140,13 @@ def _text(paper: Paper) -> Answer:
         "lists": len(paper.recent_lists),
         "votes": paper.upvotes,
         **pick(paper, "categories url pdf_url"),
+        "links": _links(paper),
         "keys": _values(paper.keys),
     }
+
+
+def _links(paper: Paper) -> list[Answer]:
+    return [pick(link, "kind url") for link in paper_links(paper)]
 
 
 def _dates(paper: Paper) -> Answer:

@@ -5,12 +5,14 @@ A search link is made when a digest is rendered and is never stored as a paper's
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import quote, quote_plus, urlsplit
 
 from monitor.model import DigestPaper, Paper
+from monitor.text.addresses import paper_links
 
 _LONGEST_URL = 2_000
 # Search engines read no longer ones, and a title's beginning finds it.
@@ -33,7 +35,8 @@ _PAGES = {
 }
 _PDFS = {"arxiv": "https://arxiv.org/pdf/{}", "openreview": "https://openreview.net/pdf?id={}"}
 _NAMES = {"arxiv": "arXiv {}", "openreview": "OpenReview", "doi": "DOI {}", "pmid": "PubMed {}"}
-_LINK_NAMES = {"code": "code", "project": "project page"}
+_LINK_NAMES = {"project": "project page"}
+_MOST_LINKS = 6
 _LONGEST_IDENTIFIER = 40
 
 
@@ -67,8 +70,22 @@ def title_link(paper: Paper, search: str) -> Link:
     return Link(title, address.format(quote_plus(title[:_LONGEST_QUERY], errors="replace")), name)
 
 
+def own_links(entry: DigestPaper) -> tuple[Link, ...]:
+    """Return the code, data and pages of a paper, from its source or its text, at most six."""
+    elsewhere = {url for _, _, url in _identifiers(entry.paper.keys, _PAGES)}
+    times = Counter[str]()
+    links: list[Link] = []
+    for kind, address in paper_links(entry.paper):
+        if len(links) < _MOST_LINKS and (url := web_url(address)) and url not in elsewhere:
+            host = (urlsplit(url).hostname or "").removeprefix("www.")
+            name = host if kind == "other" else _LINK_NAMES.get(kind, kind)
+            times[name] += 1
+            links.append(Link(name if times[name] == 1 else f"{name} {times[name]}", url))
+    return tuple(links)
+
+
 def more_links(entry: DigestPaper) -> tuple[Link, ...]:
-    """Return what else belongs to a paper: PDF, identifiers, code, where they are known."""
+    """Return what else belongs to a paper: PDF, identifiers, and `own_links`."""
     paper = entry.paper
     shown: dict[str, str] = {}
     if pdf := pdf_url(paper):
@@ -76,10 +93,8 @@ def more_links(entry: DigestPaper) -> tuple[Link, ...]:
     for scheme, value, url in _identifiers(paper.keys, _PAGES):
         name = _NAMES[scheme].format(value)
         shown[name if len(name) <= _LONGEST_IDENTIFIER else scheme.upper()] = url
-    for name, link in paper.links.items():
-        if url := web_url(link):
-            shown[_LINK_NAMES.get(name, name)] = url
-    return tuple(Link(text, url) for text, url in shown.items())
+    known = [Link(text, url) for text, url in shown.items()]
+    return (*known, *own_links(entry))
 
 
 def page_url(paper: Paper) -> str:

@@ -328,6 +328,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "notes": about.digest_notes,
     "is_problem": about.is_problem,
     "opening": about.opening,
+    "own_links": links.own_links,
     "order_reason": wording.order_reason,
     "place": wording.place,
     "short_why": wording.short_why,

@@ -12,6 +12,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
+from monitor.model import Paper
 from monitor.text.folding import MAX_TEXT_LENGTH
 
 
@@ -129,6 +130,34 @@ _SAYS_REFERENCES = re.compile(
 )
 
 
+class PaperLink(NamedTuple):
+    """An address of what belongs to a paper, of a kind as `Address` has."""
+
+    kind: str
+    url: str
+
+
+def paper_links(paper: Paper) -> tuple[PaperLink, ...]:
+    """Return the code, data and pages of a paper: from its source, then from its text, each once.
+
+    Its own page and PDF are not among them.
+    """
+    known = {_compared(url) for url in (paper.url, paper.pdf_url)}
+    links = [PaperLink(kind, url) for kind, url in sorted(paper.links.items())]
+    known.update(_compared(link.url) for link in links)
+    for address in (*find_addresses(paper.title), *find_addresses(paper.abstract)):
+        if (same := _compared(address.url)) not in known:
+            known.add(same)
+            links.append(PaperLink(address.kind, address.url))
+    return tuple(links)
+
+
+def _compared(url: str) -> str:
+    """Return an address without differences that lead to the same page."""
+    address = url.partition("://")[2].lower().removeprefix("www.").partition("#")[0]
+    return address.rstrip("/").removesuffix(".git")
+
+
 @lru_cache(2_048)  # a paper is matched, shown and written in several forms
 def find_addresses(text: str) -> tuple[Address, ...]:
     """Return the addresses that are the paper's own in a title or abstract, in order.
@@ -142,8 +171,8 @@ def find_addresses(text: str) -> tuple[Address, ...]:
     before = 0
     for written in islice(_ADDRESS.finditer(text), _MOST_READ):
         start, end, url = _address(written)
-        lead = _lead(text, max(before, start - _LONGEST_LEAD), start)
-        if kind := _kind(written, url, lead, text[end : end + _LONGEST_LEAD]):
+        lead, whole = _words_around(text, start, end, before)
+        if kind := _kind(written, url, lead, whole):
             if not _is_quoted(text, start, end):
                 addresses.append(Address(kind, url, start, end))
             before = end
@@ -177,11 +206,13 @@ def _without_end(rest: str) -> str:
     return rest[:end]
 
 
-def _lead(text: str, first: int, start: int) -> str:
-    """Return what the sentence of an address says before it."""
-    lead = text[first:start]
-    ends = [end.end() for end in _SENTENCE.finditer(lead)]
-    return lead[ends[-1] :] if ends else lead
+def _words_around(text: str, start: int, end: int, before: int) -> tuple[str, str]:
+    """Return what a sentence says between the address before and this one, and all of it."""
+    first = max(0, start - _LONGEST_LEAD)
+    for sentence_end in _SENTENCE.finditer(text, first, start):
+        first = sentence_end.end()
+    behind = _SENTENCE.split(text[end : end + _LONGEST_LEAD], 1)[0]
+    return text[max(first, before) : start], f"{text[first:start]} {behind}"
 
 
 def _is_quoted(text: str, start: int, end: int) -> bool:
@@ -194,7 +225,7 @@ def _is_quoted(text: str, start: int, end: int) -> bool:
     return before.count('"') % 2 == 1 and '"' in after
 
 
-def _kind(written: re.Match[str], url: str, lead: str, behind: str) -> str:
+def _kind(written: re.Match[str], url: str, lead: str, whole: str) -> str:
     """Return what an address is, "" where it is none of the paper's."""
     host, _, path = url.partition("://")[2].partition("/")
     host = re.sub(r":\d+$", "", host).removeprefix("www.")
@@ -213,9 +244,9 @@ def _kind(written: re.Match[str], url: str, lead: str, behind: str) -> str:
     foreign = _FOREIGN.search(lead)
     if foreign and not _OFFERED.search(foreign.group()):
         return ""
-    if not (by_host or _OWN.search(lead) or _OWN.search(behind[:100])):
+    if not (by_host or _OWN.search(whole)):
         return ""
-    return _kind_by_words(by_host, lead if len(lead) > 12 else lead + behind)
+    return _kind_by_words(by_host, lead if _OWN.search(lead) else whole)
 
 
 def _kind_by_host(host: str, site: str) -> str:

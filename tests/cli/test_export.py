@@ -63,6 +63,19 @@ def test_a_paper_without_a_link_has_a_search_and_its_last_list_in_a_note() -> No
     assert "notes" not in rispy.loads(written("ris", linked))[0]
 
 
+def test_links_are_where_programs_look_and_styles_do_not_print_them() -> None:
+    paper = Paper("Sand moves", "Code: https://github.com/a/sand_1. Video: https://youtu.be/1")
+    links = "code: https://github.com/a/sand_1; video: https://youtu.be/1"
+    [entry] = parse_string(written("bibtex", paper)).entries
+    assert entry["annote"].replace("\\_", "_") == links
+    assert rispy.loads(written("ris", paper))[0]["notes"][-1] == links
+    [row] = csv.DictReader(io.StringIO(written("csv", paper)))
+    assert row["links"] == links and list(row)[-1] == "links"
+    assert '"links": [{"kind": "code", "url": "https://github.com/a/sand_1"}' in written(
+        "json", paper
+    )
+
+
 def test_a_date_is_written_as_far_as_it_is_known() -> None:
     paper = Paper("Sand moves", keys={"arxiv": "2410.05434"})
     [entry] = parse_string(written("bibtex", paper)).entries

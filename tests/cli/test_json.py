@@ -31,7 +31,7 @@ READ = keys(
 )
 TEXT = (
     "title abstract authors venue published published_month year announced listed lists votes"
-    " categories url pdf_url keys"
+    " categories url pdf_url links keys"
 )
 SIGHTINGS = [
     keys(
@@ -194,19 +194,21 @@ def test_a_script_that_has_no_utf_8_reads_the_same(house: House):
 
 def test_read_papers_and_explain_say_the_same_of_a_paper(house: House, say: Say):
     Path("dumps/one.bib").write_text(
-        "@article{a, title={Plans}, author={Doe, Jane}, year=2014, journal={J}, abstract={We plan.}"
-        ", doi={10.1000/7}, url={https://papers.example.org/7}}"
+        "@article{a, title={Plans}, author={Doe, Jane}, year=2014, journal={J}, "
+        "abstract={We plan. Code: https://github.com/doe/plans.}, doi={10.1000/7}, url={https://papers.example.org/7}}"
     )
     house.settings["sources"]["page"] = {"kind": "bibtex", "path": "dumps/*.bib"}
     house.ingest()
     [found] = say("papers", "--json").json["papers"]
     text = {name: found[name] for name in TEXT.split()}
     assert text == {
-        "title": "Plans", "abstract": "We plan.", "authors": ["Jane Doe"], "venue": "J",
+        "title": "Plans", "abstract": "We plan. Code: https://github.com/doe/plans.",
+        "authors": ["Jane Doe"], "venue": "J",
         "published": None, "published_month": None, "year": 2014, "announced": None, "listed": [],
         "lists": 0, "votes": None,
         "categories": [], "url": "https://papers.example.org/7",
         "pdf_url": "", "keys": {"doi": "10.1000/7"},
+        "links": [{"kind": "code", "url": "https://github.com/doe/plans"}],
     }  # fmt: skip
     explained = say("explain", "1", "--json").json
     assert text == {name: explained[name] for name in TEXT.split()}
@@ -214,7 +216,7 @@ def test_read_papers_and_explain_say_the_same_of_a_paper(house: House, say: Say)
     missing, document = heard.json["documents"]
     [paper] = document.pop("papers")
     assert document == {"file": "dumps/one.bib", "error": None, "rejected": []}
-    assert (paper["links"], paper["withdrawn"]) == ([], False)
+    assert not paper["withdrawn"]
     assert paper.items() >= {name: text[name] for name in text.keys() & paper.keys()}.items()
     assert heard.status == 1
     assert missing["error"] == "cannot read none.bib: No such file or directory"

@@ -255,6 +255,33 @@ def more(paper: Paper) -> dict[str, str]:
     return {link.text: link.url for link in links.more_links(entry_of(paper))}
 
 
+def test_links_of_the_text_are_named_by_what_they_are() -> None:
+    paper = Paper(
+        "Plans (project page: plans.github.io)",
+        "Code: https://github.com/a/plans and https://github.com/a/tools. The data are at "
+        "https://doi.org/10.5281/zenodo.1 or https://www.zenodo.org/records/1. It is available at "
+        "https://www.plans.example.edu/all. Code: http://GitHub.com/A/Plans/.",
+        url="https://plans.github.io/",
+        pdf_url="https://x.org/1.pdf",
+        keys={"doi": "10.5281/zenodo.1"},
+        links={"video": "https://youtu.be/1", "demo": "javascript:alert(1)"},
+    )
+    assert more(paper) == {
+        "PDF": "https://x.org/1.pdf",
+        "DOI 10.5281/zenodo.1": "https://doi.org/10.5281/zenodo.1",
+        "video": "https://youtu.be/1",
+        "code": "https://github.com/a/plans",
+        "code 2": "https://github.com/a/tools",
+        "data": "https://www.zenodo.org/records/1",
+        "plans.example.edu": "https://www.plans.example.edu/all",
+    }
+
+
+def test_six_links_are_shown_beside_a_title() -> None:
+    paper = Paper("Plans", " ".join(f"Code: https://github.com/a/{n}." for n in range(9)))
+    assert len(links.own_links(entry_of(paper))) == 6
+
+
 @pytest.mark.parametrize(
     ("fields", "url"),
     [

@@ -50,6 +50,7 @@ _SPELLINGS = r"""
 SPELLINGS = tuple(_SPELLINGS.split())
 TEXT = (*WORDS, *_TEXT_ONLY.split(), *SPELLINGS)
 _TOPIC_WORDS = (*WORDS, *SPELLINGS)
+ADDRESSES = ("https://github.com/a/b", "zenodo.org/records/12", "lab.example.edu")
 DEFINED = (
     "graph neural networks (GNNs)",
     "Graph Neural Network (GNN)",
@@ -141,7 +142,9 @@ def _leaf(random: Random) -> str:
         case 2:
             return f'category:"{random.choice(CATEGORIES)}"'
         case 3:
-            return random.choice(("category:cs.*", *(f"announce:{how}" for how in ANNOUNCED)))
+            return random.choice(
+                ("category:cs.*", "has:code", "has:data", *(f"announce:{how}" for how in ANNOUNCED))
+            )
         case 4:
             return f"{random.choice(('title', 'abstract', 'venue'))}:{_text_leaf(random)}"
         case _:
@@ -202,6 +205,8 @@ def _some(random: Random, most: int) -> str:
     words = random.choices(TEXT, k=random.randint(0, most))
     if random.random() < 0.5:
         words.insert(random.randint(0, len(words)), random.choice(DEFINED))
+    if random.random() < 0.2:
+        words.append(f"Code is at {random.choice(ADDRESSES)}.")
     return random.choice((" ", " ", " ", "  ", ", ")).join(words)
 
 

@@ -26,7 +26,7 @@ _PHRASE = re.compile(rf"\\.|[{QUOTES}](?:\\.|[^{QUOTES}\\])*[{QUOTES}]?", re.DOT
 # Every text that a rule refuses although it parses has one of these.
 _SUSPECT = re.compile(
     r"[][?$|=!%¬#/<>\\{&\uff02-\uff3a\ufe63]|[A-Z] ?\(|A(?:ND[-N]|ndNot|ROUND)|PUBYEAR|ADJ\d"
-    r"|\.[*+]|\.(?:ti|ab|tw|mp|kw)[.,]|(?:category|source|announce):[^\s,]+,|andnot|adj\d"
+    r"|\.[*+]|\.(?:ti|ab|tw|mp|kw)[.,]|(?:category|source|announce|has):[^\s,]+,|andnot|adj\d"
 )
 
 
@@ -180,7 +180,7 @@ _ENGINES = (
         r"(?i)(?<![^\s(-])(?:ti|abs|ab|au|cat|jr|all|intitle|allintitle|inauthor|intext|tiab|ta|site"
         r"|filetype|after|before|year|date|co|rn|id|lang):(?= ?[^\s)])",
         "there is no field {match}",
-        "the fields are title:, abstract:, author:, category:, source:, venue:, announce:",
+        "the fields are title:, abstract:, author:, category:, source:, venue:, announce:, has:",
     ),
 )
 
@@ -209,7 +209,7 @@ _OPERATORS = (
         "write out what that line looks for",
     ),
     Rule(
-        rf"(?i){FIRST}(?P<at>category|source|announce):[^\s\"()]+,[^\s\"()]+",
+        rf"(?i){FIRST}(?P<at>category|source|announce|has):[^\s\"()]+,[^\s\"()]+",
         "{at}: takes one value",
         "write {at}: before each of several, joined by OR",
     ),

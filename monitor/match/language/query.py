@@ -50,7 +50,8 @@ _FOREIGN_SIGNS = {
     "|": ("“|” does not mean OR: all of these words must occur", "OR"),
 }
 NUMBERS = ("votes", "lists")
-FIELDS = ("title", "abstract", "author", "category", "source", "venue", "announce", *NUMBERS)
+_LABELS = ("category", "source", "announce", "has")
+FIELDS = ("title", "abstract", "author", "venue", *_LABELS, *NUMBERS)
 _COMPARISON = re.compile(r"(?P<sign>>=?|<=?|=)(?P<number>\d{1,9})")
 MAX_DEPTH = 40
 MAX_LENGTH = 20_000
@@ -64,6 +65,7 @@ _INSTEAD = {
     "=": "write =RAG, with no space, for exactly this form, and title:RAG for a field",
 }
 _EXAMPLES = {"category": "category:cs.*", "source": "source:arxiv", "announce": "announce:new"}
+_HAS = ("code", "data", "project", "video")
 
 
 def parse_query(text: str, synonyms: Synonyms = NO_SYNONYMS, threshold: float = 0.0) -> Query:
@@ -352,7 +354,7 @@ def _parse_leaf(token: Token, field: str, synonyms: Synonyms, *, exact: bool) ->
     _check_star(token, text, prefix)
     if exact and (prefix or field not in ("", "title", "abstract", "venue")):
         raise token.fault("= works only with a whole word", "as in =RAG or title:=RAG")
-    if field in ("category", "source", "announce"):
+    if field in _LABELS:
         return _label(token, field, text, prefix)
     if field == "author":
         return _author(token, text, prefix)
@@ -397,6 +399,8 @@ def _number(token: Token, field: str, text: str) -> Number:
 
 
 def _label(token: Token, field: str, text: str, prefix: bool) -> Label:
+    if field == "has" and (prefix or fold_label(text) not in _HAS):
+        raise token.fault(f"there is no has:{token.text}", f"it may be {', '.join(_HAS)}")
     if not fold_label(text):
         raise token.fault(f"{field}: has no value to look for", f"as in {_EXAMPLES[field]}")
     return Label(field, fold_label(text), prefix, token.position)
@@ -434,7 +438,7 @@ def _near(token: Token, fields: tuple[str, ...], written: str, *, exact: bool) -
     """Read the words of `"a b"~5`; any of them may end with a star."""
     distance = token.distance
     assert distance is not None, "a phrase without ~ is not a proximity search"
-    if fields[0] in ("author", "category", "source", "announce"):
+    if fields[0] in ("author", *_LABELS):
         raise token.fault(f"{fields[0]}: has no words near each other", "leave out the ~")
     if exact:
         raise token.fault("= and ~ do not go together", "look for the form or for the distance")

@@ -84,7 +84,7 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A whole value of `category`, `source` or `announce`, or with `prefix` its beginning."""
+    """A whole value of a field such as `category`, or with `prefix` its beginning."""
 
     field: str
     value: str

@@ -24,6 +24,7 @@ from monitor.match.language.tree import (
 from monitor.match.meaning.names import PersonName, same_person, spellings
 from monitor.match.meaning.occurrences import Definition, Lattice, find_definitions
 from monitor.model import Paper
+from monitor.text.addresses import paper_links
 
 
 def fold_label(text: str) -> str:
@@ -61,6 +62,8 @@ class View:
                 return self.paper.categories
             case "source":
                 return self.sources
+            case "has":
+                return tuple(dict.fromkeys(link.kind for link in paper_links(self.paper)))
             case _:
                 return (self.paper.announce,) if self.paper.announce else ()
 
