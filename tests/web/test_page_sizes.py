@@ -60,7 +60,7 @@ def read_pages(client: httpx.Client, path: str, onward: str) -> list[str]:
 
 def numbers(shown: list[str]) -> list[str]:
     """Return which of the many papers are shown, in order."""
-    text = re.sub("<[^>]*>", "", "".join(re.findall(r"<h3>.*?</h3>|<li>.*?<br>", "".join(shown))))
+    text = re.sub("<[^>]*>", "", "".join(re.findall(r"<h3>.*?</h3>|<li>.*?</li>", "".join(shown))))
     return re.findall(r"Language Agents (\d+)", text)
 
 
