@@ -265,12 +265,14 @@ class Fault:
 
 
 FAULTS = {
-    "disk": Fault(disk_full, "the store cannot be written", "store was unavailable", ("sqlite",)),
-    "down": Fault(store_down, "paper-monitor: ", "store was unavailable", ("postgresql",)),
-    "source": Fault(source_failing, "source extra has been failing", "source extra is failing"),
-    "password": Fault(password_refused, "smtp has been down", "smtp is down"),
+    "disk": Fault(
+        disk_full, "the store cannot be written", "The store was unavailable", ("sqlite",)
+    ),
+    "down": Fault(store_down, "paper-monitor: ", "The store was unavailable", ("postgresql",)),
+    "source": Fault(source_failing, "source extra has been failing", "extra cannot be read"),
+    "password": Fault(password_refused, "smtp has been down", "Nothing can be sent by mail"),
     "clock": Fault(clock_back),
-    "swallow": Fault(mail_swallowed, "smtp has been down", "smtp is down"),
+    "swallow": Fault(mail_swallowed, "smtp has been down", "Nothing can be sent by mail"),
 }
 
 

@@ -347,6 +347,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "web_url": links.web_url,
     "whole_abstract": whole_abstract,
     "why": wording.why_line,
+    "zone_name": wording.zone_name,
 }
 
 

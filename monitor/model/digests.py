@@ -267,11 +267,13 @@ def _descending(entry: DigestPaper) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A message to the operator: an incident that began or ended."""
+    """A message to the operator: an incident that began or ended, and a page about it, if any."""
 
     subject: str
     lines: tuple[str, ...]
     at: datetime
+    url: str = ""
+    timezone: str = "UTC"
 
 
 @dataclass(frozen=True, slots=True)

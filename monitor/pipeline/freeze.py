@@ -17,7 +17,7 @@ import structlog
 from monitor.channels.base import Channel
 from monitor.channels.email.channel import message_id
 from monitor.errors import MonitorError, StoreError, TemplateError, UsageError
-from monitor.model import Digest, Notice, Rendered
+from monitor.model import Digest, Rendered
 from monitor.pipeline import incidents
 from monitor.pipeline.incidents import UNAVAILABLE
 from monitor.pipeline.runtime import OPERATOR, Destination, Runtime
@@ -212,24 +212,10 @@ def notify(runtime: Runtime) -> int:
 
 
 def _plan(runtime: Runtime, incident: stored_incidents.Incident, now: datetime) -> None:
-    notice = _notice(incident, now)
+    notice = incidents.describe_to_operator(runtime, incident, now)
     period = f"{incident.id}-{'ended' if incident.ended_at else 'began'}"
     zone, templates = runtime.settings.timezone, runtime.fallback_templates
     digest = Digest(OPERATOR, period, now, zone, None, now, groups=(), report=())
     channels = (runtime.channels[destination.channel] for destination in runtime.operator)
     forms = Forms({entry.name: entry.render_notice(notice, templates) for entry in channels})
     freeze(runtime, digest, runtime.operator, forms)
-
-
-def _notice(incident: stored_incidents.Incident, now: datetime) -> Notice:
-    heading = f"{incident.subject} {incidents.describe(incident.kind)}"
-    since = f"{incident.since:%Y-%m-%d %H:%M} UTC"
-    lines = f"Since {since}: {incident.error}", "One more message follows when it ends."
-    if incident.ended_at:
-        until = f"{incident.ended_at:%Y-%m-%d %H:%M} UTC"
-        if incident.kind == UNAVAILABLE:
-            lines = f"From {since} until {until}.", incident.error
-        else:
-            heading = f"{incident.subject} has recovered"
-            lines = f"It began {since} and ended {until}.", f"It was: {incident.error}"
-    return Notice(heading, lines, now)

@@ -1,13 +1,15 @@
-"""The incidents of the pipeline: the names under which they are recorded, and their rules."""
+"""The incidents of the pipeline: their names, their rules, and the operator's message."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from datetime import datetime, timedelta
+from urllib.parse import quote
 
 from monitor.channels.retry_policy import rest
+from monitor.digest.wording import format_moment, zone_name
 from monitor.errors import StoreError
-from monitor.model import Delivery, DeliveryState
+from monitor.model import Delivery, DeliveryState, Notice
 from monitor.pipeline.runtime import OPERATOR, Runtime
 from monitor.store.digests import deliveries, suppressions
 from monitor.store.digests import incidents as stored_incidents
@@ -34,7 +36,7 @@ UNAVAILABLE = "unavailable"
 REFUSED = "refused"
 SHARED = "shared"
 UNCLEAR = "unclear"
-GAP = stored_incidents.GAP
+GAP, DOWN = stored_incidents.GAP, stored_incidents.DOWN
 
 
 def describe(kind: str) -> str:
@@ -50,6 +52,95 @@ _DESCRIPTIONS = {
     SHARED: "is used by two configurations",
     UNAVAILABLE: "was unavailable",
 }
+
+
+# The operator's messages by kind, or by subject: the beginning, its meaning for readers, the end.
+_FEWER = "Readers have the papers of the other sources; their digests mention it."
+_LATE = "Readers get their papers late; none is lost."
+_NOTICES = {
+    FAILING: ("{} cannot be read", "Its papers will arrive late.", "{} can be read again"),
+    HELD: ("{} repeats old papers", "Its papers wait until this is settled.", "{} is read again"),
+    GAP: ("papers of {} may be missing", "What it listed then may be in no digest.", ""),
+    "stale": ("{} has offered nothing new", _FEWER, "{} has something new again"),
+    "thin": ("{} has brought fewer papers than usual", _FEWER, "{} is as usual again"),
+    "silent": ("{} has brought no papers", _FEWER, "{} has papers again"),
+    NOT_COMPOSED: ("there is no digest for {}", _LATE, "{} has digests again"),
+    DOWN: ("nothing can be sent by {}", "Digests wait.", "digests are sent by {} again"),
+    NOT_RENDERED: (
+        "{} cannot render a digest",
+        "That digest waits until it is sent with `paper-monitor deliveries retry`.",
+        "{} renders digests again",
+    ),
+    REPLACED: (
+        "your template for {} cannot be used",
+        "Digests look as they do without it.",
+        "your template for {} is in use again",
+    ),
+    REFUSED: ("{} is refused", "This recipient lacks a digest.", "{} is accepted again"),
+    UNCLEAR: (
+        "{}: a digest may not have arrived",
+        "The recipient may lack it until this is settled.",
+        "{}: it is settled whether a digest arrived",
+    ),
+    FAULTY: (
+        "the configuration has a fault",
+        "Digests are sent as configured before.",
+        "the configuration has no fault any more",
+    ),
+    JUMPED: ("the clock has jumped", _LATE, "the clock is right again"),
+    UNAVAILABLE: ("the store was unavailable", "Digests may have been late.", ""),
+    SHARED: (
+        "two configurations use one store",
+        "Readers may get digests of both.",
+        "one configuration uses the store",
+    ),
+    SLACK_ANSWERS: (
+        "choices in Slack are not received",
+        "Whoever rates a paper there sees an error.",
+        "choices in Slack are received again",
+    ),
+    suppressions.UNCONFIRMED: (
+        "no digest is sent until you confirm who gets none",
+        _LATE,
+        "it is confirmed who gets no digests",
+    ),
+}
+_SENDERS = {"smtp": "mail", "slack": "Slack"}
+
+
+def describe_to_operator(
+    runtime: Runtime, incident: stored_incidents.Incident, now: datetime
+) -> Notice:
+    """Return the message about an incident that began or ended: its meaning, and a page."""
+    settings, zone = runtime.settings, runtime.settings.timezone
+    shown, page = _title_and_page(runtime, incident)
+    texts = _NOTICES.get(incident.subject) or _NOTICES.get(incident.kind)
+    began, meaning, ended = texts or (f"{{}} {describe(incident.kind)}", "", "{} has recovered")
+    since = format_moment(incident.since, zone)
+    heading, lines = began, [f"Since {since} ({zone_name(zone)}): {incident.error}", meaning]
+    if incident.ended_at:
+        heading, until = ended or began, format_moment(incident.ended_at, zone)
+        lines = [f"It lasted from {since} until {until} ({zone_name(zone)}).", incident.error]
+        lines += [] if ended else [meaning]
+    elif ended:
+        lines[-1] += f" You will get one more message when {ended.format(shown)}."
+    url = f"{settings.public_url}{page}" if settings.public_url and settings.web else ""
+    heading = f"{heading[:1].upper()}{heading[1:]}".format(shown)
+    return Notice(heading, tuple(filter(None, lines)), now, url, zone)
+
+
+def _title_and_page(runtime: Runtime, incident: stored_incidents.Incident) -> tuple[str, str]:
+    """Return what people call the subject of an incident, and the path of the page about it."""
+    sort, _, name = incident.subject.partition(" ")
+    if sort == "source":
+        label = runtime.labels.get(name)
+        return (label.title if label else "") or name, f"/sources/{quote(name, safe='')}"
+    if sort == "subscription":
+        titles = {entry.name: entry.settings.title for entry in runtime.subscriptions}
+        return titles.get(name) or name, "/status"
+    page = "/deliveries" if incident.kind in (DOWN, REFUSED, UNCLEAR, NOT_RENDERED) else "/status"
+    shown = incident.subject.removeprefix("channel ").removeprefix("template for ")
+    return _SENDERS.get(shown, shown), page
 
 
 # The subjects of incidents, by the names of what they are about.

@@ -95,7 +95,7 @@ def test_subjects_are_unique_for_each_digest() -> None:
 def test_E9_a_notice_names_its_time_and_that_a_program_sent_it() -> None:
     [part] = channel().render_notice(NOTICE, TEMPLATES)
     message = parsed(raw(part))
-    assert message["Subject"] == "arxiv is failing (2026-11-21 08:00 UTC)"
+    assert message["Subject"] == "arxiv is failing (Sat 21 Nov 08:00)"
     assert message["Auto-Submitted"] == "auto-generated"
     assert "since Tuesday" in message.get_body(("plain",)).get_content()
     assert message["List-Id"] != parsed(raw(rendered(digest(subscription="operator"))))["List-Id"]

@@ -179,6 +179,7 @@ def test_C4_templates_quote_their_attributes_and_have_no_scripts(name: str) -> N
             "here",
             "path",
             "feed",
+            "notice.url",
             "one.url",
             "link.url",
         }

@@ -179,7 +179,7 @@ def test_X07_the_operator_hears_of_what_a_person_must_settle_and_of_its_end(
         due.run_after(minutes=20)
     [mail] = smtp.received
     assert mail.recipient == "ops@example.org"
-    assert b"email to ada@example.org is unclear" in mail.content
+    assert b"email to ada@example.org: a digest may not have arrived" in mail.content
     assert b"deliveries resolve 1 sent" in mail.content
     with due.opened() as app:
         [problem] = status(app.runtime).problems
@@ -189,7 +189,7 @@ def test_X07_the_operator_hears_of_what_a_person_must_settle_and_of_its_end(
     now = due.clock.at.isoformat()
     assert due.command("deliveries", "resolve", "1", "sent", "--now", now).status == 0
     due.run()
-    assert "has recovered" in smtp.received[1].content.decode()
+    assert "it is settled whether a digest arrived" in smtp.received[1].content.decode()
     assert due.problems() == ()
     with due.opened() as app:
         [check] = [check for check in check_installation(app) if check.name == "deliveries"]

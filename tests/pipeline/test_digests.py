@@ -56,7 +56,7 @@ def test_D05_a_clock_that_jumps_forward_while_we_run_is_asked_about(
             upkeep(app.runtime)
         [mail] = smtp.received
         assert mail.recipient == "ops@example.org"
-        assert b"Subject: clock has jumped" in mail.content
+        assert b"Subject: The clock has jumped" in mail.content
         assert b"40 days" in mail.content
         with app.runtime.database.reading() as tx:
             assert runs.last_runs(tx)

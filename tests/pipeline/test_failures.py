@@ -88,8 +88,8 @@ def test_a_channel_that_cannot_render_stops_no_other_and_is_retried_by_hand(
     assert len(mails(smtp)) == 1
     assert both.problems() == ()
     assert [subject.partition(" (")[0] for subject in mails(smtp, "ops@example.org")] == [
-        "channel pages cannot render a digest",
-        "channel pages has recovered",
+        "pages cannot render a digest",
+        "pages renders digests again",
     ]
 
 

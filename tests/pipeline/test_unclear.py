@@ -286,7 +286,7 @@ def test_a_success_ends_it_and_all_get_their_mail_in_the_same_round(
     assert sorted(got.values()) == [1] * 9 + [2] * 3
     assert crowd.problems() == ()
     result = [mail.content for mail in smtp.received if mail.recipient == "ops@example.org"]
-    assert sum(b"Subject: smtp is down" in one for one in result) <= 1
+    assert sum(b"Subject: Nothing can be sent by mail" in one for one in result) <= 1
 
 
 def test_after_a_success_the_line_uses_all_its_connections_again(crowd: House, smtp: ScriptedSmtp):

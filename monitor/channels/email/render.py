@@ -12,7 +12,7 @@ from datetime import datetime
 
 from monitor.digest.about import archive_link, stop_link, subject
 from monitor.digest.layout import batches, byte_count, fit
-from monitor.digest.wording import format_count
+from monitor.digest.wording import format_count, format_moment
 from monitor.model import Digest, DigestSection, Json, Notice, Rendered, Templates
 from monitor.signing import KeyRing
 from monitor.text import clean
@@ -61,7 +61,7 @@ def render_digest(
 def render_notice(notice: Notice, templates: Templates) -> tuple[Rendered, ...]:
     text = templates.render("mail/notice.txt.j2", notice=notice)
     html = templates.render("mail/notice.html.j2", notice=notice)
-    title = f"{clean(notice.subject)[:180]} ({notice.at:%Y-%m-%d %H:%M} UTC)"
+    title = f"{clean(notice.subject)[:180]} ({format_moment(notice.at, notice.timezone)})"
     return (Rendered(0, _body(title, text, html, notice.at, "@operator")),)
 
 

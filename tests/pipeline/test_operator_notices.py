@@ -1,0 +1,116 @@
+"""What the operator reads of an incident: a plain subject, its meaning for readers, and a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+import pytest
+
+from monitor.app import App
+from monitor.pipeline import incidents, source_silence
+from monitor.store.digests import suppressions
+from monitor.store.digests.incidents import Incident
+from tests.house import House
+
+NOW = datetime.fromisoformat("2026-11-26T07:00Z")
+LATE = "Readers get their papers late; none is lost."
+
+
+@pytest.fixture
+def app(house: House) -> Iterator[App]:
+    house.settings["timezone"] = "Europe/Berlin"
+    house.settings |= {"public_url": "https://papers.example.org", "web": {}}
+    house.settings["sources"]["page"]["title"] = "Daily page"
+    house.settings["subscriptions"]["lab"]["title"] = "Reading group"
+    with house.opened() as opened:
+        yield opened
+
+
+def incident(subject: str, kind: str, *, hours: int | None = None) -> Incident:
+    """An incident of an hour ago with the error 404, ended after `hours`."""
+    since = NOW - timedelta(hours=1)
+    ended = None if hours is None else since + timedelta(hours=hours)
+    return Incident(1, subject, kind, since, "404", None, ended, None, 1, None)
+
+
+@pytest.mark.parametrize(
+    ("subject", "kind", "began", "meaning", "ended", "path"),
+    [
+        (
+            *("source page", "failing", "Daily page cannot be read"),
+            *("Its papers will arrive late.", "Daily page can be read again", "/sources/page"),
+        ),
+        (
+            *("source a source/that has gone", "held", "a source/that has gone repeats old papers"),
+            *("Its papers wait until this is settled.", "a source/that has gone is read again"),
+            "/sources/a%20source%2Fthat%20has%20gone",
+        ),
+        (
+            *("subscription lab", "not composed", "There is no digest for Reading group", LATE),
+            *("Reading group has digests again", "/status"),
+        ),
+        (
+            *("smtp", "down", "Nothing can be sent by mail", "Digests wait."),
+            *("Digests are sent by mail again", "/deliveries"),
+        ),
+        (
+            *("slack webhook x", "down", "Nothing can be sent by slack webhook x", "Digests wait."),
+            *("Digests are sent by slack webhook x again", "/deliveries"),
+        ),
+        (
+            *("template for pages", "replaced", "Your template for pages cannot be used"),
+            "Digests look as they do without it.",
+            *("Your template for pages is in use again", "/status"),
+        ),
+        (
+            *("email to a@x.org", "refused", "email to a@x.org is refused"),
+            *("This recipient lacks a digest.", "email to a@x.org is accepted again"),
+            "/deliveries",
+        ),
+        (
+            *("answers in Slack", "failing", "Choices in Slack are not received"),
+            "Whoever rates a paper there sees an error.",
+            *("Choices in Slack are received again", "/status"),
+        ),
+        ("smoke", "odd", "smoke is odd", "", "smoke has recovered", "/status"),
+    ],
+)
+def test_a_notice_says_what_happened_what_it_means_and_where_to_look(
+    app: App, subject: str, kind: str, began: str, meaning: str, ended: str, path: str
+) -> None:
+    notice = incidents.describe_to_operator(app.runtime, incident(subject, kind), NOW)
+    over = incidents.describe_to_operator(app.runtime, incident(subject, kind, hours=1), NOW)
+    assert [notice.subject, over.subject] == [began, ended]
+    assert notice.lines[0] == "Since Thu 26 Nov 07:00 (Berlin): 404"
+    assert notice.lines[1].startswith(meaning)
+    assert notice.lines[1].casefold().endswith(f"one more message when {ended}.".casefold())
+    assert over.lines == ("It lasted from Thu 26 Nov 07:00 until Thu 26 Nov 08:00 (Berlin).", "404")
+    assert {notice.url, over.url} == {f"https://papers.example.org{path}"}
+
+
+def test_what_is_known_only_afterwards_is_one_message(app: App) -> None:
+    over = incident("store", incidents.UNAVAILABLE, hours=1)
+    notice = incidents.describe_to_operator(app.runtime, over, NOW)
+    assert notice.subject == "The store was unavailable"
+    assert notice.lines[1:] == ("404", "Digests may have been late.")
+    gap = incidents.describe_to_operator(app.runtime, incident("source page", "gap"), NOW)
+    assert "one more message" not in " ".join(gap.lines), "the end of a gap is not announced"
+
+
+def test_every_kind_has_its_words(app: App) -> None:
+    named = {name: value for name, value in vars(incidents).items() if isinstance(value, str)}
+    kinds = {value for name, value in named.items() if name[0] != "_" and name.isupper()}
+    kinds |= {source_silence.STALE, source_silence.THIN, source_silence.SILENT}
+    kinds |= {suppressions.UNCONFIRMED}
+    kinds -= {incidents.CONFIGURATION, incidents.CLOCK, incidents.STORE, "@operator"}
+    assert len(kinds) == 18
+    for kind in kinds:
+        notice = incidents.describe_to_operator(app.runtime, incident("thing", kind), NOW)
+        assert len(notice.lines) == 2 and "recovered" not in notice.lines[1], kind
+
+
+def test_without_pages_there_is_no_address(house: House) -> None:
+    with house.opened() as app:
+        notice = incidents.describe_to_operator(app.runtime, incident("smtp", "down"), NOW)
+    assert notice.url == ""
