@@ -60,6 +60,14 @@ def test_an_address_says_where_it_stands() -> None:
     assert address.url == "https://github.com/a_b/c"
 
 
+def test_the_folder_of_a_person_has_its_tilde_back() -> None:
+    text = "Project homepage: www.example.edu/ doe/plans.html."
+    [address] = find_addresses(text)
+    assert (address.kind, address.url) == ("project", "https://www.example.edu/~doe/plans.html")
+    assert text[address.start : address.end] == "www.example.edu/ doe/plans.html"
+    assert kinds_of("See our website www.example.edu.") == [("project", "https://www.example.edu")]
+
+
 @pytest.mark.parametrize(
     ("kind", "text"),
     [
@@ -81,6 +89,7 @@ def test_an_address_says_where_it_stands() -> None:
         ("video", "Videos: https://vimeo.com/12"),
         ("other", "We release our models at https://huggingface.co/a/b."),
         ("other", "We keep a list of references at https://github.com/a/b."),
+        ("other", "A curated collection of resources is at https://github.com/a/b."),
         ("other", "It is available at https://aka.ms/planner"),
         ("other", "Code and data are available at https://lab.example.edu/planner."),
     ],

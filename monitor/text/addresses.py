@@ -41,7 +41,7 @@ _ADDRESS = re.compile(
     r"(?P<host>(?:[\w-]{1,63}(?:\.(?:\s(?=(?:com|io|org)\b))?|(?<=-)\s(?=[\w-]{1,63}\.)))"
     r"{1,8}[A-Za-z]{2,24}(?![\w-]))"
     r"(?P<rest>(?::\d{2,5})?(?:[/?#](?:[^\s<>\"“”‘’«»{}|^`\[\]\\，。；）、]|\\[_%#&~$])*)?)"
-    r"(?=(?P<name>(?<=/)\s[\w.-]+(?![\w.:-]))?)",
+    r"(?=(?<=/)\s(?P<name>[\w.-]+(?![\w.:-])(?:/[\w./-]*)?))?",
     re.IGNORECASE,
 )
 _PUNCTUATION = ".,;:!?'*\u2019\u2026"
@@ -126,7 +126,8 @@ _SAYS_PROJECT = re.compile(
 _SAYS_VIDEO = re.compile(r"\bvideos?\b", re.IGNORECASE)
 _SAYS_SUPPLEMENT = re.compile(r"\b(?:supplement\w*|appendi\w+)\b", re.IGNORECASE)
 _SAYS_REFERENCES = re.compile(
-    r"\b(?:references|papers|literature|reading list|bibliography)\b", re.IGNORECASE
+    r"\b(?:references|papers|literature|reading list|bibliography|curated (?:list|collection))\b",
+    re.IGNORECASE,
 )
 
 
@@ -183,17 +184,22 @@ def _address(written: re.Match[str]) -> tuple[int, int, str]:
     """Return where an address begins and ends without what follows it, and its URL."""
     host = re.sub(r"\s", "", written["host"]).lower()
     rest, end = written["rest"], written.end("rest")
-    if written["name"] and _lacks_name(host, rest):
-        rest, end = rest + written["name"].lstrip(), written.end("name")
+    if written["name"] and (more := _continuation(host, rest, written["name"])):
+        rest, end = rest + more, written.start("name") + len(more.lstrip("~"))
     kept = _NEXT_SENTENCE.sub("", _without_end(rest))
     end -= len(rest) - len(kept)
     scheme = (written["scheme"] or "https").lower()
     return written.start(), end, f"{scheme}://{host}{_ESCAPED.sub('', kept)}"
 
 
-def _lacks_name(host: str, rest: str) -> bool:
-    """Whether an address ends after the owner of a repository, where a line was broken."""
-    return rest.endswith("/") and rest.count("/") == 2 and bool(_CODE.fullmatch(host))
+def _continuation(host: str, rest: str, name: str) -> str:
+    """Return what belongs to an address behind a space: a repository's name, or a person's folder.
+
+    A line was broken after the repository's owner; the space before a folder was a `~` of LaTeX.
+    """
+    if rest.count("/") == 2 and rest.endswith("/") and _CODE.fullmatch(host):
+        return name.partition("/")[0]
+    return f"~{name}" if rest == "/" and "/" in name else ""
 
 
 def _without_end(rest: str) -> str:
@@ -237,7 +243,11 @@ def _kind(written: re.Match[str], url: str, lead: str, whole: str) -> str:
     if _NEVER.fullmatch(host) or "." not in host:
         return ""
     by_host = _kind_by_host(host, site)
-    if not by_host and written["bare"] is not None and not (path and _LEADING.search(lead)):
+    if (
+        not by_host
+        and written["bare"] is not None
+        and not ((path or written["host"].lower().startswith("www.")) and _LEADING.search(lead))
+    ):
         return ""
     if by_host in ("code", "data", "video") and not path:
         return ""

@@ -56,6 +56,24 @@ def elements(html: str) -> list[tuple[str, dict[str, str]]]:
 # ── what a digest says ──────────────────────────────────────────────────────────────
 
 
+@pytest.mark.parametrize("full", [25, 0])
+@pytest.mark.parametrize("name", [*PAGES, "slack"])
+def test_code_is_beside_the_title_and_nowhere_else(name: str, full: int) -> None:
+    code = "https://github.com/one/policy"
+    made = digest([news(structs.replace(PAPER, abstract=f"{ABSTRACT} Code: {code}."))])
+    text = whole(made, name, full=full)
+    [*shown] = re.finditer(rf'href="{code}"|<{code}\|', text)
+    assert len(shown) == (2 if name == "slack" else 1)  # in full, and as a line
+    between = text[text.index("https://example.org/abs/1") : shown[0].start()]
+    assert "</p>" not in between and "\n" not in between and "Ada" not in between
+    assert re.search(r"[>|]code<|\|code>", text)
+
+
+def test_the_text_of_a_mail_has_the_address_of_the_code() -> None:
+    made = digest([news(structs.replace(PAPER, abstract="Code: github.com/one/policy."))])
+    assert "\n  code: https://github.com/one/policy\n" in whole(made, "mail/digest.txt.j2")
+
+
 @pytest.mark.parametrize("name", [*DIGESTS, "slack"])
 def test_each_paper_says_who_when_where_and_why(name: str) -> None:
     made = digest([news(), news(topic="wide", score=0.5)])

@@ -105,8 +105,9 @@ def test_the_spans_of_a_title(topic: str, title: str, spans: list[str]) -> None:
 
 def test_names_and_labels_have_words_without_spans() -> None:
     found = why(
-        'author:"Y. Bengio" category:cs.* announce:new venue:neurips',
-        "Untitled",
+        'author:"Y. Bengio" category:cs.* announce:new venue:neurips has:Code has:video',
+        "Untitled. Code: https://github.com/a/b",
+        links={"video": "https://youtu.be/1"},
         authors=("Yoshua Bengio", "Ada"),
         categories=("cs.LG", "stat.ML"),
         announce="new",
@@ -117,6 +118,7 @@ def test_names_and_labels_have_words_without_spans() -> None:
         MatchReason("author", ("Yoshua Bengio",)),
         MatchReason("category", ("cs.LG",)),
         MatchReason("announce", ("new",)),
+        MatchReason("has", ("code", "video")),
     )
 
 

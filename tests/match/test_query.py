@@ -69,6 +69,9 @@ def _leaves(node: object) -> list[object]:
         ('author:"Y Bengio"~2', 7),
         ('category:"cs AI"~2', 9),
         ('="agent policy"~2', 1),
+        ("has:slides", 4),
+        ("has:co*", 4),
+        ("has:other", 4),
     ],
 )
 def test_faults_have_a_position_and_a_hint(topic: str, position: int) -> None:

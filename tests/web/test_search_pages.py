@@ -50,6 +50,19 @@ def test_the_pages_of_a_search_have_each_paper_once(house: House) -> None:
         assert path == "" and len(titles) == len(set(titles)) == 60
 
 
+def test_a_paper_with_code_is_searched_for_and_leads_to_it(house: House) -> None:
+    code = "https://github.com/a/plans"
+    house.ingest(
+        ("Agents", f"They plan in a language. Our code is at {code}."), ("Others", "None.")
+    )
+    with pages(house) as (_, client):
+        answer = client.get("/papers?q=has:code")
+        assert found(answer) == ["Agents code"]
+        assert answer.text.count(f'href="{code}"') == 1
+        assert found(client.get("/papers?q=agents -has:code")) == []
+        assert client.get("/papers/1").text.count(f'href="{code}"') == 1
+
+
 def test_filters_are_kept_and_shown(house: House) -> None:
     many(house, 8)
     with pages(house) as (_, client):
