@@ -208,7 +208,7 @@ def _describe_unread(report: Sequence[SourceReport]) -> str:
     """Name the sources that could not be read, and those with warnings."""
     unread = [r.source for r in report if r.failing_since]
     notes = [f"{join_words(unread)} could not be read"] if unread else []
-    notes += [f"{r.source} {incidents.describe(t.kind)}" for r in report for t in r.troubles]
+    notes += [incidents.describe(t.kind, r.source) for r in report for t in r.troubles]
     return "".join(f"; {note}" for note in notes)
 
 

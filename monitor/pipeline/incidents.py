@@ -39,21 +39,6 @@ UNCLEAR = "unclear"
 GAP, DOWN = stored_incidents.GAP, stored_incidents.DOWN
 
 
-def describe(kind: str) -> str:
-    """Return what is written of a subject: that it is failing, or has a gap."""
-    return _DESCRIPTIONS.get(kind, f"is {kind}")
-
-
-_DESCRIPTIONS = {
-    GAP: "has a gap",
-    JUMPED: "has jumped",
-    NOT_RENDERED: "cannot render a digest",
-    REPLACED: "could not be used",
-    SHARED: "is used by two configurations",
-    UNAVAILABLE: "was unavailable",
-}
-
-
 # The operator's messages by kind, or by subject: the beginning, its meaning for readers, the end.
 _FEWER = "Readers have the papers of the other sources; their digests mention it."
 _LATE = "Readers get their papers late; none is lost."
@@ -108,6 +93,11 @@ _NOTICES = {
 _SENDERS = {"smtp": "mail", "slack": "Slack"}
 
 
+def describe(kind: str, shown: str) -> str:
+    """Return what happened to what is `shown`: `hf cannot be read`."""
+    return _NOTICES.get(kind, (f"{{}} is {kind}",))[0].format(shown)
+
+
 def describe_to_operator(
     runtime: Runtime, incident: stored_incidents.Incident, now: datetime
 ) -> Notice:
@@ -115,7 +105,7 @@ def describe_to_operator(
     settings, zone = runtime.settings, runtime.settings.timezone
     shown, page = _title_and_page(runtime, incident)
     texts = _NOTICES.get(incident.subject) or _NOTICES.get(incident.kind)
-    began, meaning, ended = texts or (f"{{}} {describe(incident.kind)}", "", "{} has recovered")
+    began, meaning, ended = texts or (f"{{}} is {incident.kind}", "", "{} has recovered")
     since = format_moment(incident.since, zone)
     heading, lines = began, [f"Since {since} ({zone_name(zone)}): {incident.error}", meaning]
     if incident.ended_at:

@@ -124,7 +124,7 @@ def test_a_service_whose_store_refuses_logs_two_lines_and_tells_the_operator_onc
         refuses.clear()
         wait(lambda: len(smtp.received) == 2)
     assert loud(logs) == [BEGUN, ENDED]
-    assert b"Subject: store was unavailable" in smtp.received[1].content
+    assert b"Subject: The store was unavailable" in smtp.received[1].content
     assert smtp.received[1].recipient == "ops@example.org"
 
 
