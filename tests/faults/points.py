@@ -148,6 +148,7 @@ TRANSACTIONS = {
     "monitor.pipeline.match._look_back": "topics",
     "monitor.pipeline.match.sync_subscriptions": "subscriptions",
     "monitor.pipeline.match.match": "matches",
+    "monitor.pipeline.match._look_again": "what grew",
     "monitor.pipeline.cleanup.make_searchable": "search index",
     "monitor.pipeline.cleanup._all": "clean-up",
     "monitor.pipeline.cleanup.fill_blocks": "near titles",

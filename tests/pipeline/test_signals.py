@@ -262,6 +262,21 @@ def test_papers_that_came_back_stand_in_one_sentence(house: House) -> None:
     assert house.run_after(BANDITS, FOLDING, days=1) == {"lab": 0}
 
 
+def test_a_paper_in_its_first_list_has_not_come_back(voted: House) -> None:
+    """As papers of a store in which days of lists were not kept yet."""
+    voted.settings["topics"] = AGENTS_ONLY
+    (voted.folder / "one.bib").write_text(
+        f"@article{{a, title={{{AGENTS[0]}}}, abstract={{{AGENTS[1]}}}"
+        f", eprint={{{arxiv_id(AGENTS[0])}}}, archiveprefix={{arXiv}}}}"
+    )
+    voted.settings["sources"]["bib"] = {"kind": "bibtex", "path": "*.bib", "first_run": "deliver"}
+    assert voted.next_morning() == {"lab": 1}
+    vote(voted, (AGENTS, 3), (APART, 3))
+    assert voted.next_morning() == {"lab": 1}
+    assert len(paper_of(voted, AGENTS[0]).listed) == 1
+    assert not voted.digest().returned
+
+
 def test_the_json_of_papers_has_votes_lists_and_ranks(voted: House) -> None:
     for name in "ab":
         vote(voted, (BANDITS, 4), (AGENTS, 12), name=name)

@@ -71,7 +71,7 @@ paper = _table(
     Column("version", Integer),
     Column("withdrawn", Boolean, nullable=False),
     *_optional(purged_at=Instant, type=Text, links=Text, upvotes=Integer),
-    # When a list had it that it was not in before, but for its first record.
+    # When a further list had it, after the first.
     *_optional(precision=Text, listed=Text, relisted_at=Instant),
     _partial("ix_paper_purged", "id", where="purged_at IS NOT NULL"),
     _partial("ix_paper_relisted", "relisted_at", where="relisted_at IS NOT NULL"),

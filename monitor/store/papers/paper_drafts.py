@@ -45,8 +45,8 @@ class Draft:
     """A paper as it will be stored. `kind` and `why` describe the news, None if there is none.
 
     `seen`: this source has shown it before. `wider`: a known paper gains a source or words, so
-    that more topics may match its earlier news. `grown`: it has more votes, `relisted`: it is in
-    more lists than before. `before` is the text that a revision replaced.
+    that more topics may match its earlier news. `grown`: it has more votes or lists; `relisted`:
+    it is in further lists. `before` is the text that a revision replaced.
     """
 
     id: int
@@ -114,7 +114,9 @@ def _apply_record(draft: Draft, decision: Decision) -> None:
         draft.grown |= (draft.paper.upvotes or 0) > (before.upvotes or 0)
         if draft.paper.listed != before.listed:
             known_lists = {listed.key for listed in before.listed}
-            draft.relisted |= any(listed.key not in known_lists for listed in draft.paper.listed)
+            if any(listed.key not in known_lists for listed in draft.paper.listed):
+                draft.grown = True
+                draft.relisted |= bool(before.listed)
     gains_words = any(
         not getattr(known, name) and getattr(draft.paper, name) for name in _MATCHED_FIELDS
     )

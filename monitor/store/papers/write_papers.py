@@ -129,7 +129,7 @@ def _write_growth(tx: Transaction, drafts: Iterable[Draft], now: datetime) -> No
             "lists": len(draft.paper.recent_lists),
         }
         for draft in drafts
-        if draft.grown or draft.relisted
+        if draft.grown
     ]
     insert_or_update(tx, schema.grown, rows)
     if relisted := [draft.id for draft in drafts if draft.relisted]:
