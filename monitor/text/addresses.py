@@ -40,11 +40,11 @@ _ADDRESS = re.compile(
     # A host, also with a space where a line was broken.
     r"(?P<host>(?:[\w-]{1,63}(?:\.(?:\s(?=(?:com|io|org)\b))?|(?<=-)\s(?=[\w-]{1,63}\.)))"
     r"{1,8}[A-Za-z]{2,24}(?![\w-]))"
-    r"(?P<rest>(?::\d{2,5})?(?:[/?#](?:[^\s<>\"“”‘’«»{}|^`\[\]\\，。；）、]|\\[_%#&~$])*)?)"
+    r"(?P<rest>(?::\d{2,5})?(?:[/?#](?:[!#-;=?-Z_a-z~]|\\[_%#&~$])*)?)"
     r"(?=(?<=/)\s(?P<name>[\w.-]+(?![\w.:-])(?:/[\w./-]*)?))?",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
-_PUNCTUATION = ".,;:!?'*\u2019\u2026"
+_PUNCTUATION = ".,;:!?'*"
 _ESCAPED = re.compile(r"\\(?=[_%#&~$])")
 _NEXT_SENTENCE = re.compile(r"\.(?:The|We|Our|This|In|It|Code|Codes|Data|Project)$")
 _PLACEHOLDER = re.compile(
@@ -93,8 +93,9 @@ _OWN = re.compile(
 # Words right before an address that is not of this paper.
 _FOREIGN = re.compile(
     r"\b(?:such as|e\.g\.,?|like|their|his|her|collected from|crawled from|scraped from|based on|"
-    r"built (?:up)?on|evaluat\w+ on|tested on|deployed on|provided by|operated by|using|uses?|used|"
-    r"hosted by|compar\w+ (?:with|to)|challenge|competition|workshop)\b[^.;:]{0,60}$",
+    r"built (?:up)?on|evaluat\w+ on|tested on|deployed on|provided by|operated by|using|uses?|"
+    r"used(?! (?:to|in|for)\b)|hosted by|compar\w+ (?:with|to)|challenge|"
+    r"competition|workshop)\b[^.;:]{0,60}$",
     re.IGNORECASE,
 )
 _OFFERED = re.compile(
