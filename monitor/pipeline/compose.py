@@ -49,6 +49,8 @@ log = structlog.get_logger()
 # A first digest has no period before it: it accounts for what was read in this time.
 FIRST_REPORT = timedelta(days=7)
 
+# The word counts of at most 64 topics wait to be written, about 40 kilobytes each.
+MOST_CHANGED = 64
 # About four kilobytes each; what a digest shows of an abstract is bounded.
 MAX_EXPLAINED = 4_096
 
@@ -159,6 +161,7 @@ def _compose_each(
                 frozen = _freeze(runtime, subscription, digest)
                 done += [] if frozen is None else [frozen]
             on_digest(digest)
+            _save_word_counts(runtime, cache, MOST_CHANGED)
         except StoreBusyError:
             raise
         except Exception as fault:
@@ -173,7 +176,17 @@ def _compose_each(
                 subscriptions.set_next_due(tx, later)
     except StoreError as fault:
         log.warning("next due times not recorded", error=str(fault))
+    _save_word_counts(runtime, cache)
     return done
+
+
+def _save_word_counts(runtime: Runtime, cache: _RunCache, least: int = 1) -> None:
+    """Write the word counts that changed, from a number of topics on; they can be made again."""
+    try:
+        if cache.order and len(cache.order.words.changed) >= least:
+            cache.order.words.save(runtime.database)
+    except StoreError as fault:
+        log.warning("word counts of topics not recorded", error=str(fault))
 
 
 def _record_failure(runtime: Runtime, name: str, fault: Exception, now: datetime) -> None:

@@ -143,7 +143,7 @@ def _ranking(
     matched = cache.words.read(tx, topic.name)
     unrated = [words for id, words in matched.recent.items() if id not in shown]
     judged = _read(tx, shown, cache.papers)
-    return learn(judged, words_of(topic), Matched(matched.frequencies, unrated))
+    return learn(judged, words_of(topic), Matched(matched.factors, unrated))
 
 
 def _read(

@@ -1,39 +1,90 @@
-"""The words of topics with ratings."""
+"""The words of topics with ratings: in how many of the papers that a topic matched each is.
+
+The counts are stored. What a topic matched since is added when a digest is composed, and nothing is
+taken away: a paper that the topic matches no longer, or that is older than the newest 2,000, counts
+until there are too many of them, and then the papers are counted again.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
-from monitor.rank import NO_FREQUENCIES, Features, Frequencies, features_of
-from monitor.store.engine.database import Transaction
+from monitor.rank import (
+    MAX_MATCHED,
+    NO_FREQUENCIES,
+    Features,
+    Weights,
+    features_of,
+    pack,
+    unpack,
+)
+from monitor.store.engine.database import Database, Transaction
 from monitor.store.papers import papers
-from monitor.store.topics import matches
+from monitor.store.topics import matches, word_counts
 
+# Papers counted in one run, about 0.2 ms each; the others are counted in the next ones.
+MAX_COUNTED = 2_500
+# The papers that count too much are at most such a share of those that should.
+_MOST_GONE = 0.25
 # The newest papers of a topic, with which reasons compare.
 RECENT = 40
-# About 40 kilobytes each.
-MOST_TOPICS = 128
+# About a megabyte each.
+MOST_TOPICS = 48
 
 
 class Words(NamedTuple):
-    """The word frequencies of a topic, and the words of the papers that it matched last, by id."""
+    """How words weigh in a topic, and the words of the papers that it matched last, by id."""
 
-    frequencies: Frequencies
+    factors: Weights | None
     recent: dict[int, Features]
 
 
+class _Change(NamedTuple):
+    packed: bytes
+    before: bytes | None
+    added: Collection[int]
+
+
 class TopicWords:
-    """The words of topics as read in one run."""
+    """The words of topics as read in one run, and the counts that are to be written."""
 
     def __init__(self) -> None:
         self._known: dict[str, Words] = {}
+        self.changed: dict[str, _Change] = {}
+        self._left = MAX_COUNTED
 
     def read(self, tx: Transaction, topic: str) -> Words:
-        """Return the words of a topic."""
+        """Return the words of a topic, with what it matched since they were counted."""
         if topic not in self._known:
             if len(self._known) >= MOST_TOPICS:
                 self._known.clear()
-            texts = papers.texts(tx, matches.newest_ids(tx, topic, RECENT))
-            recent = {id: features_of(*text) for id, text in texts.items()}
-            self._known[topic] = Words(NO_FREQUENCIES, recent)
+            self._known[topic] = self._read(tx, topic)
         return self._known[topic]
+
+    def save(self, database: Database) -> None:
+        """Write the counts that changed."""
+        changed, self.changed = self.changed, {}
+        with database.writing() as tx:
+            for topic, change in changed.items():
+                word_counts.write(tx, topic, change.packed, change.before, change.added)
+
+    def _read(self, tx: Transaction, topic: str) -> Words:
+        matched = matches.newest_ids(tx, topic, MAX_MATCHED)
+        before = word_counts.read(tx, topic)
+        counted, frequencies = unpack(before) if before else (set(), NO_FREQUENCIES)
+        gone = len(counted.difference(matched))
+        if gone > _MOST_GONE * len(matched) and self._left >= len(matched):
+            counted, frequencies = set(), NO_FREQUENCIES
+        added = [id for id in matched if id not in counted][: self._left]
+        texts = papers.texts(tx, {*added, *matched[:RECENT]})
+        words = {id: features_of(*texts[id]) for id in matched if id in texts}
+        added = [id for id in added if id in words]
+        if added:
+            self._left -= len(added)
+            frequencies = frequencies.plus([words[id] for id in added])
+            packed = pack(counted.union(added), frequencies)
+            self.changed[topic] = _Change(packed, before, added)
+        return Words(
+            frequencies.factors(), {id: words[id] for id in matched[:RECENT] if id in words}
+        )

@@ -68,20 +68,52 @@ class Frequencies(NamedTuple):
         counts = np.bincount(columns, each, len(places)).astype(np.int64)
         return Frequencies(self.papers + len(papers), places, counts)
 
-    def factors(self, places: Places) -> Weights:
-        """Return by how much words weigh more than by the shipped counts alone."""
-        at = self.places.searchsorted(places)
-        known = self.places.take(at, mode="clip") == places
-        of_table = _in_papers().take(places) * (TABLE_WEIGHT / COUNTED_PAPERS)
-        of_topic = np.where(known, self.counts.take(at, mode="clip"), 0)
-        # By the shipped counts alone a word of all papers weighs nothing; among those of a topic
-        # most papers have its words, and they still count.
-        idf = np.log((1 + self.papers + TABLE_WEIGHT) / (1 + of_topic + of_table)) + 1
-        factors: Numbers = idf / np.maximum(_idf().take(places), 1e-6)
+    def factors(self) -> Weights | None:
+        """Return by how much the word of each place weighs more than by the shipped counts alone.
+
+        None if no paper was counted.
+        """
+        if not self.papers:
+            return None
+        table = _in_papers()
+        factors = self._factors(np.arange(COUNTED_PAPERS + 1), 0).take(table)
+        factors[self.places] = self._factors(table.take(self.places), self.counts)
+        return factors
+
+    def _factors(self, in_table: NDArray[np.integer], in_topic: Places | int) -> Weights:
+        """Return the factors of words by in how many papers they are."""
+        # Most papers of a topic have its words, which still say something.
+        of_table = in_table * (TABLE_WEIGHT / COUNTED_PAPERS)
+        idf = np.log((1 + self.papers + TABLE_WEIGHT) / (1 + in_topic + of_table)) + 1
+        # A word of all papers weighs nothing by the shipped counts, and stays so.
+        alone = np.log((1 + COUNTED_PAPERS) / (1.0 + in_table))
+        factors: Numbers = idf / np.maximum(alone, 1e-6)
         return factors.astype(np.float32)
 
 
 NO_FREQUENCIES = Frequencies(0, np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+def pack(counted: set[int], frequencies: Frequencies) -> bytes:
+    """Pack the ids of papers and their word frequencies; what ascends as differences."""
+    ids = np.sort(np.fromiter(counted, np.int64, len(counted)))
+    parts = (
+        np.array([len(ids)], "<i8"),
+        np.diff(ids, prepend=0).astype("<i8"),
+        np.diff(frequencies.places, prepend=0).astype("<i4"),
+        frequencies.counts.astype("<i4"),
+    )
+    return zlib.compress(b"".join(part.tobytes() for part in parts), 1)
+
+
+def unpack(packed: bytes) -> tuple[set[int], Frequencies]:
+    """Return what `pack` packed."""
+    numbers = zlib.decompress(packed)
+    size = int.from_bytes(numbers[:8], "little")
+    ids = np.frombuffer(numbers, "<i8", size, 8).cumsum()
+    places, counts = np.frombuffer(numbers, "<i4", -1, 8 * (size + 1)).reshape(2, -1)
+    words = Frequencies(size, places.cumsum(dtype=np.int64), counts.astype(np.int64))
+    return set(ids.tolist()), words
 
 
 def features(paper: Paper) -> Features:
@@ -110,21 +142,21 @@ def weigh(places: Iterable[int]) -> Features:
     return Features(words.tobytes())
 
 
-def join(papers: Sequence[Features], frequencies: Frequencies | None = None) -> Rows:
+def join(papers: Sequence[Features], factors: Weights | None = None) -> Rows:
     """Return the words of several papers, one paper after the other.
 
-    With the `frequencies` of a topic they weigh as they do among its papers.
+    With the `factors` of a topic they weigh as they do among its papers.
     """
     words = np.frombuffer(b"".join(papers), WORD)
     sizes = [len(features) // WORD.itemsize for features in papers]
     # Looking up by 32-bit numbers takes NumPy three times as long as by 64-bit.
     places, weights = words["place"].astype(np.int64), np.ascontiguousarray(words["weight"])
     numbers = np.repeat(np.arange(len(papers)), sizes)
-    if frequencies and frequencies.papers:
-        weights = weights * frequencies.factors(places)
+    if factors is not None:
+        weights = weights * factors.take(places)
         lengths = np.sqrt(np.bincount(numbers, weights * weights, len(papers)))
         lengths[lengths == 0] = 1.0
-        weights = weights / lengths.astype(np.float32).take(numbers)
+        weights = weights * (1 / lengths).astype(np.float32).take(numbers)
     return Rows(numbers, places, weights, list(accumulate(sizes)))
 
 

@@ -25,7 +25,6 @@ from monitor.model import Paper, Placed, Verdict
 from monitor.rank.features import (
     NO_FREQUENCIES,
     Features,
-    Frequencies,
     Numbers,
     Places,
     Rows,
@@ -105,12 +104,12 @@ class Why(NamedTuple):
 
 
 class Matched(NamedTuple):
-    """The word frequencies of the papers that a topic matched so far.
+    """How words weigh among the papers that a topic matched so far, by `Frequencies.factors`.
 
     `unrated` are the words of a few without a rating: reasons compare a paper with them.
     """
 
-    frequencies: Frequencies
+    factors: Weights | None
     unrated: Sequence[Features] = ()
 
 
@@ -128,7 +127,7 @@ def learn(
         words = [features(paper) for paper in matched[-MAX_MATCHED:]]
         have_rating = {paper.words or features(paper.paper) for paper in rated}
         unrated = [paper for paper in words if paper not in have_rating]
-        matched = Matched(NO_FREQUENCIES.plus(words), unrated[-COMPARED:])
+        matched = Matched(NO_FREQUENCIES.plus(words).factors(), unrated[-COMPARED:])
     return Ranking([*rated[-MAX_JUDGED:], *unjudged[-MAX_UNJUDGED:]], topic_words, matched)
 
 
@@ -161,7 +160,7 @@ class Ranking:
         self._targets = np.repeat([1.0, -1.0, 1.0], [self.wanted, self._unwanted + unjudged, 1])
         self._fades = _LEXICAL_SHARE / (self.wanted + _LEXICAL_FADES)
         self._topic = weigh(places_of(topic_words))
-        self._frequencies, self._unrated = matched
+        self._factors, self._unrated = matched
         self._products: dict[int, Numbers] = {}
         if self.wanted:
             self._solve()
@@ -207,7 +206,7 @@ class Ranking:
         """Return what the score of a paper is made of, but for the lexical part."""
         if not self.wanted:
             return Why((), (), 0.0, 0.0)
-        words = join([features(paper)], self._frequencies)
+        words = join([features(paper)], self._factors)
         of_words, of_papers = self._shares(words, len(self._a))
         written = written_words(paper.title, paper.abstract)
         papers = map(PaperShare, self.judged, of_papers)
@@ -236,7 +235,7 @@ class Ranking:
         """
         if not self.wanted:
             return None, ()
-        words = join([features(paper)], self._frequencies)
+        words = join([features(paper)], self._factors)
         _, of_papers = self._shares(words, self.wanted)
         best = max(range(self.wanted), key=of_papers.__getitem__)
         products = self._spread(best).take(self._columns_of(words.places)) * words.weights
@@ -276,7 +275,7 @@ class Ranking:
         unjudged = self._words[self._rated :]
         rows, first = self._rows, self._rows.ends[self._rated - 1]
         last = rows.ends[len(self.judged) - 1]
-        words = join(self._unrated, self._frequencies)
+        words = join(self._unrated, self._factors)
         return (
             [*unjudged, *self._unrated],
             np.append(rows.numbers[first:last] - self._rated, words.numbers + len(unjudged)),
@@ -307,7 +306,7 @@ class Ranking:
     def _solve(self) -> None:
         """Solve for `a`; note what each word weighs, and the sum of `a`."""
         self._words = [paper.words or features(paper.paper) for paper in self.judged]
-        self._rows = join([*self._words, self._topic], self._frequencies)
+        self._rows = join([*self._words, self._topic], self._factors)
         self._places, self._columns = np.unique(self._rows.places, return_inverse=True)
         matrix = _products(self._rows, self._columns) + 1.0
         matrix.flat[:: len(matrix) + 1] += 1 / self._row_weights
@@ -327,7 +326,7 @@ class Ranking:
 
     def _f(self, papers: Sequence[Paper]) -> Numbers:
         """Return f(x) of each paper. Words are added in order: no other paper changes a bit."""
-        words = join([features(paper) for paper in papers], self._frequencies)
+        words = join([features(paper) for paper in papers], self._factors)
         shares = self._beta.take(self._columns_of(words.places)) * words.weights
         return np.bincount(words.numbers, shares, len(papers)).astype(np.float64) + self._base
 

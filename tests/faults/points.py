@@ -128,6 +128,7 @@ TRANSACTIONS = {
     "monitor.pipeline.compose._compose_each": "next due",
     "monitor.pipeline.freeze.freeze": "digest",
     "monitor.pipeline.compose._record_failure": "composed badly",
+    "monitor.pipeline.topic_words.TopicWords.save": "word counts",
     "monitor.pipeline.freeze.notify": "operator notified",
     "monitor.pipeline.incidents.note_outage": "outage",
     "monitor.pipeline.freeze.render_again": "rendered again",

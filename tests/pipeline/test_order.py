@@ -7,18 +7,30 @@ import re
 from datetime import timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
 import sqlalchemy as sa
 
 from monitor.commands.explain import explain
 from monitor.config import load
-from monitor.model import SAVED, UNWANTED, WANTED, Digest, Judgement, Placed
+from monitor.model import SAVED, UNWANTED, WANTED, Digest, Judgement, Paper, Placed
+from monitor.pipeline import topic_words
 from monitor.pipeline.compose import rehearse
+from monitor.pipeline.topic_words import TopicWords
+from monitor.rank import (
+    MAX_MATCHED,
+    NO_FREQUENCIES,
+    Frequencies,
+    Judged,
+    features_of,
+    learn,
+    unpack,
+)
 from monitor.store import retention
 from monitor.store.engine import schema
-from monitor.store.papers import papers
+from monitor.store.papers import merge_papers, papers
 from monitor.store.restore import restore
-from monitor.store.topics import judgements
+from monitor.store.topics import judgements, matches, word_counts
 from monitor.text import title_key
 from tests.house import House
 from tests.servers.smtp import ScriptedSmtp
@@ -225,3 +237,161 @@ def test_the_newest_come_first_where_that_is_asked_for(lab: House):
     lab.run()
     lab.next_morning()
     assert titles(lab) == [NEXT[0][0], NEXT[2][0]]
+
+
+# ── how common words are among the papers of a topic ────────────────────────────────
+
+
+def counts(house: House, topic: str = "agents") -> tuple[set[int], Frequencies] | None:
+    with house.opened() as app, app.runtime.database.reading() as tx:
+        packed = word_counts.read(tx, topic)
+    return unpack(packed) if packed else None
+
+
+def counted_again(house: House, topic: str = "agents") -> tuple[set[int], Frequencies]:
+    """The counts as they are made from nothing: of the papers that the topic matches now."""
+    with house.opened() as app, app.runtime.database.reading() as tx:
+        ids = matches.newest_ids(tx, topic, MAX_MATCHED)
+        texts = papers.texts(tx, ids)
+    return set(ids), NO_FREQUENCIES.plus([features_of(*texts[id]) for id in ids])
+
+
+def same(counted: tuple[set[int], Frequencies] | None, other: tuple[set[int], Frequencies]) -> bool:
+    assert counted is not None
+    pairs = zip(counted[1], other[1], strict=True)
+    return counted[0] == other[0] and all(np.array_equal(*pair) for pair in pairs)
+
+
+def test_words_are_counted_for_topics_with_ratings_and_kept_up_to_date(lab: House):
+    lab.settings["topics"]["laundry"] = {"query": "laundry"}
+    lab.settings["subscriptions"]["lab"]["topics"] = ["agents", "laundry"]
+    lab.add("2.txt", *NEXT)
+    lab.next_morning()
+    assert counts(lab) is None
+    answer(lab, ROBOTS[1][0], WANTED)
+    lab.add("3.txt", *OTHERS[:10])
+    lab.next_morning()
+    assert len(counted_again(lab)[0]) == 19
+    assert same(counts(lab), counted_again(lab))
+    lab.add("4.txt", *OTHERS[10:])
+    lab.next_morning()
+    assert len(counted_again(lab)[0]) == 34
+    assert same(counts(lab), counted_again(lab))
+    assert counts(lab, "laundry") is None
+
+
+def test_a_rehearsal_keeps_no_counts(lab: House):
+    answer(lab, ROBOTS[1][0], WANTED)
+    lab.add("2.txt", *NEXT)
+    lab.ingest()
+    composed(lab)
+    assert counts(lab) is None
+
+
+def test_counts_are_made_again_when_papers_are_merged_or_split_or_the_topic_changes(lab: House):
+    answer(lab, ROBOTS[1][0], WANTED)
+    lab.add("2.txt", *OTHERS)
+    lab.next_morning()
+    assert counts(lab) is not None
+    with lab.opened() as app, app.runtime.database.ingesting() as tx:
+        [first], [second] = (papers.by_title_key(tx, title_key(OTHERS[n][0])) for n in (0, 1))
+        merge_papers.merge(tx, [(first.id, second.id, "test")], lab.clock.now())
+    assert counts(lab) is None
+    lab.add("3.txt", *NEXT)
+    lab.next_morning()
+    assert second.id not in counted_again(lab)[0]
+    assert same(counts(lab), counted_again(lab))
+    lab.settings["topics"]["agents"] = {"query": "agent OR agents -market"}
+    lab.next_morning()
+    lab.add("4.txt", ("An agent for snow", "Snow and an agent."))
+    lab.next_morning()
+    assert same(counts(lab), counted_again(lab))
+    del lab.settings["topics"]["agents"]
+    lab.settings["topics"]["robots"] = {"query": "robot"}
+    lab.settings["subscriptions"]["lab"]["topics"] = ["robots"]
+    lab.next_morning()
+    assert counts(lab) is None
+
+
+def test_deleted_texts_stay_counted_until_they_are_a_quarter(lab: House):
+    answer(lab, ROBOTS[1][0], WANTED)
+    lab.add("2.txt", *OTHERS)
+    lab.next_morning()
+    before = counts(lab)
+    assert before
+    with lab.opened() as app, app.runtime.database.ingesting() as tx:
+        later = lab.clock.now() + timedelta(days=365)
+        assert retention.purge(tx, later, None, later, 5) == 5
+    lab.add("3.txt", *NEXT)
+    lab.next_morning()
+    after = counts(lab)
+    assert after
+    assert before[0] < after[0]
+    assert after[1].papers == before[1].papers + len(NEXT)
+    with lab.opened() as app, app.runtime.database.ingesting() as tx:
+        assert retention.purge(tx, later, None, later, 10) == 10
+    lab.add("4.txt", ("An agent for snow", "Snow and an agent."))
+    lab.next_morning()
+    assert same(counts(lab), counted_again(lab))
+
+
+def test_a_run_counts_only_so_many_papers(lab: House, monkeypatch: pytest.MonkeyPatch):
+    """The newest first; the others are counted in the next runs."""
+    monkeypatch.setattr(topic_words, "MAX_COUNTED", 20)
+    answer(lab, ROBOTS[1][0], WANTED)
+    lab.add("2.txt", *OTHERS)
+    lab.next_morning()
+    first, whole = counts(lab), counted_again(lab)
+    assert first
+    assert first[0] == set(sorted(whole[0])[-20:])
+    lab.add("3.txt", *NEXT)
+    lab.next_morning()
+    assert same(counts(lab), counted_again(lab))
+
+
+def test_counts_that_others_changed_meanwhile_are_not_written(lab: House):
+    answer(lab, ROBOTS[1][0], WANTED)
+    lab.add("2.txt", *OTHERS)
+    lab.next_morning()
+    lab.add("3.txt", *NEXT)
+    lab.ingest()
+    with lab.opened() as app:
+        app.once.match()
+        words = TopicWords()
+        with app.runtime.database.reading() as tx:
+            words.read(tx, "agents")
+        with app.runtime.database.ingesting() as tx:
+            [first], [second] = (papers.by_title_key(tx, title_key(OTHERS[n][0])) for n in (0, 1))
+            merge_papers.merge(tx, [(first.id, second.id, "test")], lab.clock.now())
+        words.save(app.runtime.database)
+        with app.runtime.database.reading() as tx:
+            assert word_counts.read(tx, "agents") is None
+            words.read(tx, "agents")
+            never = TopicWords()
+            never.read(tx, "agents")
+        with app.runtime.database.ingesting() as tx:
+            [third] = papers.by_title_key(tx, title_key(OTHERS[2][0]))
+            merge_papers.merge(tx, [(first.id, third.id, "test")], lab.clock.now())
+        never.save(app.runtime.database)  # it counted a paper that is gone
+        with app.runtime.database.reading() as tx:
+            assert word_counts.read(tx, "agents") is None
+
+
+def test_the_words_that_all_papers_of_a_topic_have_do_not_order(lab: House):
+    """The frequencies of the topic are those that a digest is ordered by."""
+    answer(lab, ROBOTS[1][0], WANTED)
+    lab.add("2.txt", *OTHERS)
+    lab.next_morning()
+    lab.add("3.txt", *NEXT)
+    lab.ingest()
+    with lab.opened() as app, app.runtime.database.reading() as tx:
+        rated = papers.by_title_key(tx, title_key(ROBOTS[1][0]))[0].paper
+        ids = judgements.shown(tx, "lab", "agents", 100)
+        shown = [stored.paper for id, stored in papers.load(tx, ids).items()]
+    [group] = composed(lab).groups
+    known = [Paper(title, abstract=text) for title, text in (*ROBOTS, *MARKETS, *OTHERS, *NEXT)]
+    judged = [Judged(paper, "unjudged") for paper in shown if paper.title != rated.title]
+    ranking = learn([*judged, Judged(rated, "wanted")], ["agent"], matched=known)
+    [placed] = [e.placed for e in group.entries if e.paper.title == NEXT[2][0]]
+    [entry] = [entry for entry in group.entries if entry.paper.title == NEXT[2][0]]
+    assert placed.score == pytest.approx(ranking.score(entry.paper, entry.score), abs=1e-5)

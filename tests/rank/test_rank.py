@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.model import Paper
-from monitor.rank import Judged, features, features_of, learn, written_words
+from monitor.rank import Judged, features, features_of, learn, pack, unpack, written_words
 from monitor.rank.features import (
     COMMONEST,
+    NO_FREQUENCIES,
     WORD,
     _in_papers,
     commonest,
@@ -213,6 +214,17 @@ def test_the_last_two_thousand_papers_give_the_frequencies():
     assert learn(marked, [], matched=[*OTHERS, *newest]).score(paper) == score
     assert learn(marked, [], matched=newest[1:]).score(paper) != score
     assert learn(marked, [], matched=[]).score(paper) == learn(marked, []).score(paper)
+
+
+@given(st.lists(papers, max_size=9), st.lists(papers, max_size=9))
+def test_frequencies_that_are_kept_are_those_of_all_papers_at_once(first, more):
+    first, more = [features(one) for one in first], [features(one) for one in more]
+    ids = {3, *range(7, 6 + len(first))}
+    kept, frequencies = unpack(pack(ids, NO_FREQUENCIES.plus(first)))
+    assert kept == ids
+    added, whole = frequencies._replace(papers=len(first)).plus(more), [*first, *more]
+    for part, expected in zip(added, NO_FREQUENCIES.plus(whole), strict=True):
+        assert np.array_equal(part, expected)
 
 
 def test_only_the_newest_judgements_count():

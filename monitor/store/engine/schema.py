@@ -12,7 +12,7 @@ from monitor.store.engine.sql import Id, Instant
 
 # The newest migration. Alembic is not imported for a store with this version, nor for a new one on
 # SQLite, which `create` makes.
-VERSION = "0029"
+VERSION = "0030"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -311,6 +311,13 @@ match = _table(
         ondelete="CASCADE",
     ),
     sqlite_with_rowid=False,
+)
+
+# In how many of the papers that a topic matched each word is, packed; of topics with ratings.
+word_counts = _table(
+    "word_counts",
+    *_keys("topic"),
+    Column("packed", sa.LargeBinary, nullable=False),
 )
 
 # ── subscriptions and digests ───────────────────────────────────────────────────────

@@ -28,7 +28,7 @@ from monitor.store.papers import (
     write_papers,
 )
 from monitor.store.papers.paper_drafts import combine
-from monitor.store.topics import judgements
+from monitor.store.topics import judgements, word_counts
 
 _paper = schema.paper.c
 _change = schema.change.c
@@ -65,6 +65,7 @@ def merge(tx: Transaction, pairs: Iterable[tuple[int, int, str]], now: datetime)
     stored = papers.load(tx, ids)
     kept = {lost: to for lost, to in kept.items() if lost in stored and to in stored}
     into = {id: kept.get(id, id) for id in stored}
+    word_counts.forget_papers(tx, ids)
     renumbered = _unite_news(tx, stored, into)
     _write_paper(tx, stored, into, renumbered, now)
     _move_names(tx, into)
@@ -223,6 +224,7 @@ def split(
     `tx` comes from `Database.ingesting`.
     """
     new_id = write_papers.next_id(tx)
+    word_counts.forget_papers(tx, [paper_id])
     row = tx.execute(sa.select(schema.paper).filter_by(id=paper_id)).one()
     tx.execute(sa.insert(schema.paper), [row._asdict() | {"id": new_id} | _text(parted.paper)])
     tx.execute(sa.update(schema.paper).where(_paper.id == paper_id).values(_text(kept.paper)))

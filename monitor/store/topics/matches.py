@@ -15,7 +15,7 @@ from monitor.store.engine import processes, schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import Earlier, Instant, among, fetch, insert_new, insert_or_update
 from monitor.store.papers import papers, sightings
-from monitor.store.topics import subscriptions
+from monitor.store.topics import subscriptions, word_counts
 
 LATELY = timedelta(days=7)
 # Papers seldom change more often than this within a feed.
@@ -148,6 +148,7 @@ def activate_topics(
             tx.execute(sa.delete(schema.match).where(among(_match.topic, gone)))
         tx.execute(sa.delete(schema.topic).where(among(_topic.name, gone)))
     rows = [_row(topic) | {"in_force_since": now} for topic in changed]
+    word_counts.forget(tx, [*gone, *(row["name"] for row in rows)])
     insert_or_update(tx, schema.topic, rows)
     processes.beat(tx, _TOPICS, datetime.now(UTC))
 
