@@ -266,7 +266,8 @@ def _list_incidents(view: _View) -> Iterator[str]:
         yield f"{incident.subject} {state} since {since}: {incident.error}{retry}"
     for delivery in outbox.list_uncertain(view.tx):
         recipient = f"{delivery.channel} to {delivery.recipient}"
-        what = f"delivery {delivery.id} ({delivery.subscription} {delivery.period}, {recipient})"
+        title = incidents.title_of(view.runtime, delivery.subscription)
+        what = f"delivery {delivery.id} ({title}, {view.time(delivery.created_at)}, {recipient})"
         command = f"paper-monitor deliveries resolve {delivery.id} sent"
         settle = f"`{command}|resend`"
         if is_sent_again(view.tx, view.runtime, delivery, view.now):

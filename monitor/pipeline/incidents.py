@@ -119,6 +119,12 @@ def describe_to_operator(
     return Notice(heading, tuple(filter(None, lines)), now, url, zone)
 
 
+def title_of(runtime: Runtime, subscription: str) -> str:
+    """Return what people call a subscription, or the messages to the operator."""
+    titles = {entry.name: entry.settings.title for entry in runtime.subscriptions}
+    return titles.get(subscription) or subscription.replace(OPERATOR, "notice")
+
+
 def _title_and_page(runtime: Runtime, incident: stored_incidents.Incident) -> tuple[str, str]:
     """Return what people call the subject of an incident, and the path of the page about it."""
     sort, _, name = incident.subject.partition(" ")
@@ -126,8 +132,7 @@ def _title_and_page(runtime: Runtime, incident: stored_incidents.Incident) -> tu
         label = runtime.labels.get(name)
         return (label.title if label else "") or name, f"/sources/{quote(name, safe='')}"
     if sort == "subscription":
-        titles = {entry.name: entry.settings.title for entry in runtime.subscriptions}
-        return titles.get(name) or name, "/status"
+        return title_of(runtime, name), "/status"
     page = "/deliveries" if incident.kind in (DOWN, REFUSED, UNCLEAR, NOT_RENDERED) else "/status"
     shown = incident.subject.removeprefix("channel ").removeprefix("template for ")
     return _SENDERS.get(shown, shown), page
@@ -190,7 +195,8 @@ def open_unclear(tx: Transaction, runtime: Runtime, delivery: Delivery, now: dat
     """Open the incident of a delivery whose fate only a person can find out, but of no notice."""
     if delivery.subscription == OPERATOR or not is_written_to(runtime, delivery):
         return
-    what = f"delivery {delivery.id}, {delivery.subscription} {delivery.period},"
+    planned = format_moment(delivery.created_at, runtime.settings.timezone)
+    what = f"delivery {delivery.id}, {title_of(runtime, delivery.subscription)}, {planned},"
     settle = f"`paper-monitor deliveries resolve {delivery.id} sent|resend`"
     error = f"{what} may or may not have arrived: {settle}"
     stored_incidents.open_incident(

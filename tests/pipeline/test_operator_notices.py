@@ -114,3 +114,9 @@ def test_without_pages_there_is_no_address(house: House) -> None:
     with house.opened() as app:
         notice = incidents.describe_to_operator(app.runtime, incident("smtp", "down"), NOW)
     assert notice.url == ""
+
+
+def test_subscriptions_are_called_by_their_titles(app: App) -> None:
+    names = ("lab", "one that has gone", "@operator")
+    titles = ["Reading group", "one that has gone", "notice"]
+    assert [incidents.title_of(app.runtime, name) for name in names] == titles
