@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from itertools import product
 from pathlib import Path
 
 from pages import photograph_pages
@@ -23,6 +24,8 @@ from slack_page import draw_messages
 HERE = Path(__file__).parent
 # A Monday, so that the digests have a date that does not change from picture to picture.
 BEFORE, NOW = "2026-03-15T07:00+00:00", "2026-03-16T07:00+00:00"
+# Mails of 1, 12, 54 and 400 papers.
+SIZES = ("one", "twelve", "fifty-four", "many")
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
 
 
@@ -49,8 +52,12 @@ def _photograph_digests(browser: Browser, folder: str) -> None:
         photograph(browser, mails["agents"], name, width=700, height=1000, dark=dark)
         photograph(browser, mails["agents"], f"{name}-phone", width=375, height=812, dark=dark)
     photograph(browser, mails["agents"], "mail-end", width=700, height=700, end=True)
-    for name in ("crowded", "topics", "one", "none", "few", "many", "revised"):
+    for name in ("crowded", "topics", "none", "few", "revised"):
         photograph(browser, mails[name], f"mail-{name}", width=700, height=800)
+    for name, dark in product(SIZES, (False, True)):
+        shown = f"mail-{name}{'-dark' if dark else ''}"
+        photograph(browser, mails[name], shown, width=700, height=800, dark=dark)
+        photograph(browser, mails[name], f"{shown}-phone", width=375, height=812, dark=dark)
 
 
 def _set_up(folder: Path) -> None:
