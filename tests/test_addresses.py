@@ -120,6 +120,8 @@ def test_each_address_of_a_sentence_has_its_own_words() -> None:
         "Agents browse sites such as https://news.example.com/today.",
         "Posts were collected from https://forum.example.com/all.",
         "We use a parser (https://github.com/others/parser).",
+        "We fine-tune Llama (https://github.com/others/llama) on plans of agents.",
+        "Experiments on plans from https://plans.github.io are as good.",
         "The first version is https://arxiv.org/abs/2401.00001.",
         "This is https://doi.org/10.1000/12.",
         "They wrote “code is available at https://github.com/others/parser”, and it was not.",

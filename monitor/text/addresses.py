@@ -93,13 +93,20 @@ _OWN = re.compile(
 # Words right before an address that is not of this paper.
 _FOREIGN = re.compile(
     r"\b(?:such as|e\.g\.,?|like|their|his|her|collected from|crawled from|scraped from|based on|"
-    r"built (?:up)?on|evaluat\w+ on|tested on|deployed on|provided by|operated by|using|uses?|"
-    r"used(?! (?:to|in|for)\b)|hosted by|compar\w+ (?:with|to)|challenge|"
+    r"built (?:up)?on|evaluat\w+ on|experiments? (?:on|with)|tested on|deployed on|provided by|"
+    r"operated by|using|uses?|used(?! (?:to|in|for)\b)|hosted by|compar\w+ (?:with|to)|challenge|"
     r"competition|workshop)\b[^.;:]{0,60}$",
     re.IGNORECASE,
 )
 _OFFERED = re.compile(
     r"\b(?:avail\w*|releas\w*|open-?\s?sourc\w*|publi(?:c|sh)\w*|found|our|we|access\w*)\b", re.I
+)
+# A sentence without these that has an address in parentheses explains a name with it.
+_INTRODUCED = re.compile(
+    r"\b(?:avail\w*|releas\w*|open-?\s?sourc\w*|publi(?:c|sh)\w*|found|access\w*|download\w*|"
+    r"present\w*|introduc\w*|propos\w*|develop\w*|provid\w*|shar(?:e|ed|ing)|contribut\w*|code\w*|"
+    r"project|demos?|website|homepage|implement\w*|here|see|visit|videos?|ma[dk]e|bui(?:ld|lt)|creat\w*|new|supplement\w*)\b",
+    re.IGNORECASE,
 )
 _LEADING = re.compile(
     r"(?:\b(?:at|on|from|via|in|under|see|visit|here|link|website|page|webpage|code|demo|video)"
@@ -174,6 +181,8 @@ def find_addresses(text: str) -> tuple[Address, ...]:
     for written in islice(_ADDRESS.finditer(text), _MOST_READ):
         start, end, url = _address(written)
         lead, whole = _words_around(text, start, end, before)
+        if lead.endswith("(") and end + 5 < len(text) and not _INTRODUCED.search(whole):
+            continue
         if kind := _kind(written, url, lead, whole):
             if not _is_quoted(text, start, end):
                 addresses.append(Address(kind, url, start, end))
