@@ -17,6 +17,7 @@ from monitor.store.digests import deliveries, incidents
 from monitor.store.engine import processes, schema
 from monitor.store.topics import judgements
 from tests.house import AGENTS, House
+from tests.servers.smtp import ScriptedSmtp
 from tests.web.conftest import PROXY, TOKEN, links, pages, public_pages
 from tests.web.conftest import SAME_ORIGIN as OWN
 
@@ -300,3 +301,33 @@ def test_who_is_logged_in_answers_on_the_page_of_a_paper_and_finds_what_they_sav
         client.post("/papers/1/rate", data=form | {"verdict": "none"}, headers=ada | OWN)
         with app.runtime.database.reading() as tx:
             assert judgements.listing(tx) == []
+
+
+def test_a_digest_has_its_title_and_date_on_every_page(house: House, smtp: ScriptedSmtp):
+    house.by_mail(smtp.port)
+    house.settings["operator"] = {"email": "ops@example.org"}
+    house.settings["subscriptions"]["lab"] |= {
+        "title": "Reading group",
+        "schedule": "immediately",
+        "timezone": "Asia/Tokyo",
+    }
+    house.add("1.txt", AGENTS)
+    house.run()
+    with house.opened() as app:
+        with app.runtime.database.writing() as tx:
+            incidents.open_incident(tx, "source page", "failing", house.clock.now(), "404")
+        app.once.digest()
+    [mail, notice] = smtp.received
+    assert mail.message["Subject"].endswith(" · 21 Nov 15:00")
+    assert notice.message["Subject"].startswith("page cannot be read (")
+    with pages(house) as (_, client):
+        shown = {
+            path: client.get(path).text
+            for path in ("/", "/digests", "/digests/lab/1", "/papers/1", "/deliveries", "/status")
+        }
+    day = "Saturday 21 November 2026, 15:00"
+    dates = {"/deliveries": '<span class="when">21 Nov 15:00</span>', "/status": "sent today at"}
+    for path, html in shown.items():
+        assert dates.get(path, day) in html, path
+        assert "Reading group" in html and "@operator" not in html, path
+    assert '<th scope="row">Notice, <span class="when">21 Nov' in shown["/deliveries"]
