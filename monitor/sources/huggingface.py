@@ -21,6 +21,7 @@ from monitor.sources.api.windows import ApiOptions, PageRequest, Window
 from monitor.sources.base import list_name
 from monitor.sources.fields.dates import parse_date
 from monitor.sources.fields.identifiers import arxiv_id, keys_of
+from monitor.text import whole_number
 
 PAGE_SIZE = 100
 # As many as a column of the store takes.
@@ -72,10 +73,11 @@ class HuggingFace(ApiSource):
         """Read a list or a page of it; each paper has its rank in the list."""
         reading = super().read(document)
         asked = parse_qs(urlsplit(document.url).query)
-        before = PAGE_SIZE * int(page) if (page := asked.get("p", ["0"])[0]).isdecimal() else 0
+        before = PAGE_SIZE * min(whole_number(asked.get("p", [""])[0]) or 0, self.max_pages)
         listed = ListedDay(None, document=list_name(document))
         if document.url:
-            listed = ListedDay((parse_date(asked.get("date", [""])[0]) or document.at).date())
+            day = parse_date(asked.get("date", [""])[0]) or document.at
+            listed = ListedDay(min(day, document.at).date())
         papers = (
             structs.replace(paper, listed=(structs.replace(listed, rank=before + number),))
             for number, paper in enumerate(reading.papers, start=1)
