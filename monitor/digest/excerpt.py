@@ -433,7 +433,7 @@ _MOST_WORDS, _FEW_WORDS = 35, 8
 
 
 def _shown_sentences(text: str) -> list[Span]:
-    """Return the sentences of a text, but for those that only say where the code is."""
+    """Return the sentences of a text but those that say where the code is, if any others."""
     bounds, addresses, small = sentences(text), find_addresses(text), text.lower()
     glued = [end.end() for end in _GLUED.finditer(text)]
     if glued := [n for n in glued if not any(at.start < n <= at.end for at in addresses)]:
@@ -445,7 +445,7 @@ def _shown_sentences(text: str) -> list[Span]:
         (a, b)
         for a, b in bounds
         if not says_where(text[a:b], any(a <= address.start < b for address in addresses))
-    ]
+    ] or bounds
 
 
 def says_where(sentence: str, has_address: bool) -> bool:

@@ -236,7 +236,11 @@ def test_the_sentence_that_only_says_where_the_code_is_leaves_as_a_whole(
     for words in ("x", "code", "available"):
         text = excerpt(entry_of(abstract.format(where, SAID, GAP), (words,))).text
         assert text in (SAID, GAP, f"{SAID} … {GAP}", f"{SAID} {GAP}")
-    assert excerpt(entry_of(where, ("code",))).text == ""
+
+
+def test_an_abstract_that_only_says_where_the_code_is_is_shown() -> None:
+    for abstract in (*WHERE, f"{WHERE[0]} {WHERE[4]}"):
+        assert excerpt(entry_of(abstract, ("x",))).text == abstract
 
 
 @pytest.mark.parametrize(
