@@ -139,10 +139,9 @@ def _ranking(
 ) -> Ranking:
     silent = judgements.shown(tx, subscription, topic.name, MAX_SHOWN)
     unjudged: dict[int, Verdict] = {id: UNJUDGED for id in silent if id not in verdicts}
-    shown = unjudged | verdicts
     matched = cache.words.read(tx, topic.name)
-    unrated = [words for id, words in matched.recent.items() if id not in shown]
-    judged = _read(tx, shown, cache.papers)
+    unrated = [w for id, w in matched.recent.items() if verdicts.get(id, UNJUDGED) == UNJUDGED]
+    judged = _read(tx, unjudged | verdicts, cache.papers)
     return learn(judged, words_of(topic), Matched(matched.factors, unrated))
 
 

@@ -119,14 +119,14 @@ def learn(
     """Learn a ranking from the newest of judged papers, oldest first, and a topic's words.
 
     Words weigh by the last papers that the topic `matched`, newest last, and reasons compare with
-    those of them that have no rating; without any they weigh by the shipped counts.
+    the unrated ones of them; without any, by the shipped counts and with the unjudged ones.
     """
     rated = [paper for paper in judged if paper.verdict != "unjudged"]
     unjudged = [paper for paper in judged if paper.verdict == "unjudged"]
     if not isinstance(matched, Matched):
         words = [features(paper) for paper in matched[-MAX_MATCHED:]]
-        have_rating = {paper.words or features(paper.paper) for paper in rated}
-        unrated = [paper for paper in words if paper not in have_rating]
+        of_rated = set(map(_words, rated))
+        unrated = [w for w in words or map(_words, unjudged) if w not in of_rated]
         matched = Matched(NO_FREQUENCIES.plus(words).factors(), unrated[-COMPARED:])
     return Ranking([*rated[-MAX_JUDGED:], *unjudged[-MAX_UNJUDGED:]], topic_words, matched)
 
@@ -260,28 +260,20 @@ class Ranking:
 
     def _is_near(self, paper: Features, product: float, row: int) -> bool:
         """Return whether a paper is nearer to a judged one than most unrated ones are."""
-        unrated, numbers, columns, weights = self._others
+        words, columns = self._unrated_words
         if row not in self._products:
-            products = self._spread(row).take(columns) * weights
-            self._products[row] = np.bincount(numbers, products, len(unrated)).astype(np.float64)
-        itself = unrated.count(paper)
+            products = self._spread(row).take(columns) * words.weights
+            near = np.bincount(words.numbers, products, len(self._unrated))
+            self._products[row] = near.astype(np.float64)
+        itself = self._unrated.count(paper)
         nearer = np.count_nonzero(self._products[row] >= product - _ROUNDING) - itself
-        others = len(unrated) - itself
+        others = len(self._unrated) - itself
         return others >= _FEWEST and bool(nearer <= (1 - _FARTHER) * others)
 
     @cached_property
-    def _others(self) -> tuple[list[Features], Places, Places, Weights]:
-        """The unrated papers, and their words as the paper's number, the column, the weight."""
-        unjudged = self._words[self._rated :]
-        rows, first = self._rows, self._rows.ends[self._rated - 1]
-        last = rows.ends[len(self.judged) - 1]
+    def _unrated_words(self) -> tuple[Rows, Places]:
         words = join(self._unrated, self._factors)
-        return (
-            [*unjudged, *self._unrated],
-            np.append(rows.numbers[first:last] - self._rated, words.numbers + len(unjudged)),
-            np.append(self._columns[first:last], self._columns_of(words.places)),
-            np.append(rows.weights[first:last], words.weights),
-        )
+        return words, self._columns_of(words.places)
 
     @cached_property
     def _unsaid(self) -> frozenset[int]:
@@ -305,8 +297,8 @@ class Ranking:
 
     def _solve(self) -> None:
         """Solve for `a`; note what each word weighs, and the sum of `a`."""
-        self._words = [paper.words or features(paper.paper) for paper in self.judged]
-        self._rows = join([*self._words, self._topic], self._factors)
+        judged = [_words(paper) for paper in self.judged]
+        self._rows = join([*judged, self._topic], self._factors)
         self._places, self._columns = np.unique(self._rows.places, return_inverse=True)
         matrix = _products(self._rows, self._columns) + 1.0
         matrix.flat[:: len(matrix) + 1] += 1 / self._row_weights
@@ -355,6 +347,10 @@ class Ranking:
             median=float(scores[~middle] + scores[middle]) / 2,
             lowest_wanted=float(first + share * (second - first)),
         )
+
+
+def _words(judged: Judged) -> Features:
+    return judged.words or features(judged.paper)
 
 
 def _products(rows: Rows, columns: NDArray[np.int64]) -> Numbers:

@@ -183,7 +183,10 @@ def test_papers_shown_and_not_rated_are_compared_with_as_well():
     judged = [Judged(marked, "wanted"), *(Judged(other, "unjudged") for other in OTHERS)]
     assert learn(judged, ["agent"]).reason(paper, shown, 3)[1] == ("axolotl",)
     assert learn(judged[:1], ["agent"]).reason(paper, shown, 3) == (None, ())
-    near = [Judged(Paper("agent axolotl", abstract=word), "unjudged") for word in ("axolotl", "")]
+    near = [
+        Judged(Paper("agent axolotl", abstract=word), "unjudged")
+        for word in ("axolotl", "axolotl axolotl")
+    ]
     assert learn([*judged, *near], ["agent"]).reason(paper, shown, 3) == (None, ())
 
 
