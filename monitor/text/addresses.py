@@ -94,9 +94,13 @@ _OWN = re.compile(
 _FOREIGN = re.compile(
     r"\b(?:such as|e\.g\.,?|like|their|his|her|collected from|crawled from|scraped from|based on|"
     r"built (?:up)?on|evaluat\w+ on|experiments? (?:on|with)|tested on|deployed on|provided by|"
-    r"operated by|using|uses?|used(?! (?:to|in|for)\b)|hosted by|compar\w+ (?:with|to)|challenge|"
-    r"competition|workshop)\b[^.;:]{0,60}$",
+    r"operated by|follow-up of|extension of|extends|using|uses?|used(?! (?:to|in|for)\b)|"
+    r"hosted by|compar\w+ (?:with|to)|challenge|competition|workshop)\b[^.;:]{0,60}$",
     re.IGNORECASE,
+)
+_AFTER_NAMES = re.compile(r"\bet al\b.{0,60}$")
+_REPORTED = re.compile(
+    r"\b(?:the authors of (?!this)|wrote\b|(?:stated|claimed|written) by\b)", re.IGNORECASE
 )
 _OFFERED = re.compile(
     r"\b(?:avail\w*|releas\w*|open-?\s?sourc\w*|publi(?:c|sh)\w*|found|our|we|access\w*)\b", re.I
@@ -181,8 +185,6 @@ def find_addresses(text: str) -> tuple[Address, ...]:
     for written in islice(_ADDRESS.finditer(text), _MOST_READ):
         start, end, url = _address(written)
         lead, whole = _words_around(text, start, end, before)
-        if lead.endswith("(") and end + 5 < len(text) and not _INTRODUCED.search(whole):
-            continue
         if kind := _kind(written, url, lead, whole):
             if not _is_quoted(text, start, end):
                 addresses.append(Address(kind, url, start, end))
@@ -261,7 +263,12 @@ def _kind(written: re.Match[str], url: str, lead: str, whole: str) -> str:
         return ""
     if by_host in ("code", "data", "video") and not path:
         return ""
-    foreign = _FOREIGN.search(lead)
+    in_the_middle = not by_host or written.end() + 5 < len(written.string)
+    if lead.endswith("(") and in_the_middle and not _INTRODUCED.search(whole):
+        return ""
+    if _REPORTED.search(lead):
+        return ""
+    foreign = _FOREIGN.search(lead) or _AFTER_NAMES.search(lead)
     if foreign and not _OFFERED.search(foreign.group()):
         return ""
     if not (by_host or _OWN.search(whole)):
