@@ -223,6 +223,7 @@ def publish(house: House, name: str) -> None:
 def test_what_came_during_a_pause_is_listed_beside_the_first_digest_after_it(
     mailed: House, smtp: ScriptedSmtp
 ):
+    mailed.settings["subscriptions"]["lab"]["at_most"] = 1  # of that list, no page has the rest
     with mailed.opened() as app:
         apply_change(app.runtime, "lab", ADA, SubscriptionChange.WEEK)
     smtp.received.clear()
