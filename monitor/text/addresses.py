@@ -301,14 +301,6 @@ def _kind_by_words(by_host: str, words: str) -> str:
         return by_host
     if _SAYS_PROJECT.search(words):
         return "project"
-    kinds = [
-        kind
-        for kind, pattern in (
-            ("code", _SAYS_ONLY_CODE),
-            ("data", _SAYS_DATA),
-            ("video", _SAYS_VIDEO),
-            ("other", _SAYS_SUPPLEMENT),
-        )
-        if pattern.search(words)
-    ]
-    return kinds[0] if len(kinds) == 1 else "other"
+    says = {"code": _SAYS_ONLY_CODE, "data": _SAYS_DATA, "video": _SAYS_VIDEO}
+    kinds = [kind for kind, pattern in says.items() if pattern.search(words)]
+    return kinds[0] if len(kinds) == 1 and not _SAYS_SUPPLEMENT.search(words) else "other"
