@@ -41,6 +41,7 @@ def shown_title(paper: Paper) -> Paper:
         abstract="",
         authors=_shown_authors(paper.authors),
         venue=_shown(paper.venue),
+        listed=(last,) if (last := paper.last_listed) else (),
     )
 
 

@@ -7,11 +7,25 @@ from datetime import date
 from typing import Any
 from zlib import crc32
 
+import msgspec
 import pytest
+import sqlalchemy as sa
 
 from monitor.model import Digest, Paper
+from monitor.store.engine import schema
+from monitor.store.papers import search
 from monitor.store.topics import matches
-from tests.house import AGENTS, APART, BANDITS, FOLDING, House, all_papers, dump, newest_digest
+from tests.house import (
+    AGENTS,
+    APART,
+    BANDITS,
+    FOLDING,
+    House,
+    all_papers,
+    dump,
+    newest_digest,
+    reading,
+)
 from tests.servers.web import Answer, Asked, MisbehavingServer
 
 AGENTS_ONLY = {"agents": {"query": "language AND agent"}}
@@ -98,6 +112,30 @@ def test_a_file_that_grows_is_one_list(house: House) -> None:
     assert listed.rank == 2
 
 
+def test_a_list_stored_without_its_document_is_the_same_list(house: House) -> None:
+    """As the first version that kept days of lists stored them."""
+    house.run()
+    house.add("today.txt", AGENTS)
+    assert house.next_morning() == {"lab": 1}
+    with house.opened() as app, app.runtime.database.writing() as tx:
+        [stored] = all_papers(tx)
+        old = [msgspec.structs.replace(listed, document="") for listed in stored.paper.listed]
+        listed = msgspec.json.encode(old).decode()
+        tx.execute(sa.update(schema.paper).values(listed=listed))
+    house.add("today.txt", BANDITS, AGENTS)
+    house.next_morning()
+    assert len(paper_of(house, AGENTS[0]).listed) == 1
+    assert not house.digest().returned
+
+
+def test_lists_that_no_longer_count_are_dropped_but_the_first(house: House) -> None:
+    house.run(AGENTS)
+    for number in range(3):
+        house.run_after(AGENTS, other(number), days=20)
+    days = [listed.read for listed in paper_of(house, AGENTS[0]).listed]
+    assert days == [date(2026, 11, 21), date(2026, 12, 31), date(2027, 1, 20)]
+
+
 def test_undated_lists_count_from_when_they_were_read(house: House) -> None:
     for number in range(2):
         text = dump(AGENTS, other(number)).replace("\nMar 12\n", "")
@@ -116,6 +154,16 @@ def test_votes_are_refreshed_and_are_no_news(voted: House) -> None:
     assert (run.known, run.revised, run.new) == (1, 0, 0)
     assert paper_of(voted, AGENTS[0]).upvotes == 12
     assert voted.next_morning() == {"lab": 0}
+
+
+def test_a_paper_is_indexed_again_only_for_new_words(voted: House) -> None:
+    vote(voted, (AGENTS, 3))
+    voted.ingest()
+    for abstract, queued in ((AGENTS[1], []), (f"{AGENTS[1]} And more.", [1])):
+        vote(voted, ((AGENTS[0], abstract), 12))
+        with voted.opened() as app:
+            app.once.ingest()
+            assert reading(app.runtime.database, search.waiting, 9) == queued
 
 
 def test_unchanged_records_are_not_decided_again(
@@ -320,6 +368,19 @@ def test_a_question_is_asked_once_a_reading_and_its_papers_are_new(
     house.run_after(hours=1)
     ranks = [listed.rank for listed in paper_of(house, "Agents Number 1").listed]
     assert ranks == [1, 1]
+
+
+def test_an_answer_comes_back_only_after_it_was_gone(house: House, web: MisbehavingServer) -> None:
+    address = {"url": web.url(""), "allow_private": True}
+    house.settings["sources"] = {"asked": {"kind": "huggingface", "query": "agents"} | address}
+    house.settings["topics"] = {"agents": {"query": "agents"}}
+    target = "/api/papers/search?q=agents"
+    web.answers(target, body=answer(1, 2))
+    house.run()
+    for days, numbers, returned in ((1, (1, 3), 0), (7, (1, 4), 0), (1, (1, 2, 5), 1)):
+        web.answers(target, body=answer(*numbers))
+        house.run_after(days=days)
+        assert len(house.digest().returned) == returned
 
 
 def test_the_daily_papers_are_one_list_a_day(house: House, web: MisbehavingServer) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from msgspec.structs import asdict, replace
@@ -37,6 +37,9 @@ _FILLED_FIELDS = (
 )
 # Fields that topics are matched against: a paper that gains one may match more topics.
 _MATCHED_FIELDS = ("abstract", "authors", "venue", "categories")
+_KEYWORD_FIELDS = ("title", *_MATCHED_FIELDS)
+# A question that was asked within this time before still has its answers.
+_ASKED_AGAIN = timedelta(days=7)
 MAX_LISTS = 100  # the last ones of a paper
 
 
@@ -44,9 +47,10 @@ MAX_LISTS = 100  # the last ones of a paper
 class Draft:
     """A paper as it will be stored. `kind` and `why` describe the news, None if there is none.
 
-    `seen`: this source has shown it before. `wider`: a known paper gains a source or words, so
-    that more topics may match its earlier news. `grown`: it has more votes or lists; `relisted`:
-    it is in further lists. `before` is the text that a revision replaced.
+    `seen`: this source has shown it before. `reworded`: its keywords may have changed. `wider`: a
+    known paper gains a source or words, so that more topics may match its earlier news. `grown`: it
+    has more votes or lists; `relisted`: it came back into lists. `before` is the text that a
+    revision replaced.
     """
 
     id: int
@@ -56,6 +60,7 @@ class Draft:
     revision: int
     is_new: bool = False
     changed: bool = False
+    reworded: bool = False
     kind: ChangeKind | None = None
     why: str = ""
     seen: bool = False
@@ -109,14 +114,19 @@ def _apply_record(draft: Draft, decision: Decision) -> None:
     known = read_better(before)
     is_revision = decision.kind is ChangeKind.REVISED or decision.text_changed_silently
     draft.paper = combine(known, decision.keyed.paper, is_revision=is_revision)
-    draft.changed = draft.changed or draft.paper != before
+    if draft.paper != before:
+        draft.changed = True
+        draft.reworded |= any(
+            getattr(draft.paper, f) != getattr(before, f) for f in _KEYWORD_FIELDS
+        )
     if draft.changed and not draft.is_new and not draft.paper.withdrawn:
         draft.grown |= (draft.paper.upvotes or 0) > (before.upvotes or 0)
         if draft.paper.listed != before.listed:
-            known_lists = {listed.key for listed in before.listed}
-            if any(listed.key not in known_lists for listed in draft.paper.listed):
-                draft.grown = True
-                draft.relisted |= bool(before.listed)
+            further = _further_lists(draft.paper, before)
+            draft.grown |= bool(further)
+            draft.relisted |= bool(before.listed) and any(
+                _comes_back(listed, before) for listed in further
+            )
     gains_words = any(
         not getattr(known, name) and getattr(draft.paper, name) for name in _MATCHED_FIELDS
     )
@@ -130,6 +140,23 @@ def _apply_record(draft: Draft, decision: Decision) -> None:
         if draft.kind is not ChangeKind.WITHDRAWN:
             draft.kind, draft.why = decision.kind, decision.why
         draft.changed = True
+
+
+def _further_lists(paper: Paper, before: Paper) -> list[ListedDay]:
+    """Return the lists that a paper was not in before; older versions named no documents."""
+    known = {listed.key for listed in before.listed}
+    return [
+        listed for listed in paper.listed if known.isdisjoint((listed.key, (*listed.key[:2], "")))
+    ]
+
+
+def _comes_back(listed: ListedDay, before: Paper) -> bool:
+    """Whether a paper had left: a standing question has nearly the same answers on each day."""
+    return bool(listed.document) or not any(
+        other.source == listed.source and listed.day - other.day <= _ASKED_AGAIN
+        for other in before.listed
+        if listed.day and other.day
+    )
 
 
 def read_better(paper: Paper) -> Paper:
@@ -205,13 +232,17 @@ def _signals(paper: Paper, incoming: Paper) -> dict[str, Any]:
     if incoming.listed:
         lists = {listed.key: listed for listed in paper.listed}
         for listed in incoming.listed:
-            known = lists.get(listed.key, listed)
+            # Older versions stored the lists of a day without their documents.
+            nameless = lists.pop((listed.source, listed.day, ""), None)
+            known = replace(nameless or lists.get(listed.key, listed), document=listed.document)
             lists[listed.key] = replace(known, rank=listed.rank or known.rank)
-        ordered = sorted(lists.values(), key=_time_of)[-MAX_LISTS:]
-        if tuple(ordered) != paper.listed:
-            fields["listed"] = tuple(ordered)
+        first, *later = sorted(lists.values(), key=_time_of)
+        recent = replace(paper, listed=tuple(later)).recent_lists
+        ordered = (first, *recent[-MAX_LISTS:])
+        if ordered != paper.listed:
+            fields["listed"] = ordered
     return fields
 
 
 def _time_of(listed: ListedDay) -> tuple[date, str, str]:
-    return listed.day or listed.read or date.min, listed.source, listed.document
+    return listed.counts_from or date.min, listed.source, listed.document

@@ -68,7 +68,7 @@ def apply(
     _write_changes(tx, drafts, now)
     _write_growth(tx, drafts, now)
     _write_earlier_texts(tx, drafts)
-    search.queue(tx, [draft.id for draft in drafts if draft.is_new or draft.changed])
+    search.queue(tx, [draft.id for draft in drafts if draft.is_new or draft.reworded])
     return ids
 
 

@@ -343,12 +343,15 @@ def returned(tx: Transaction, subscription: str, since: datetime) -> list[Stored
     return [paper for paper in stored.values() if not paper.purged]
 
 
-_RETURNED = (
-    sa.select(_paper.id)
-    .join_from(schema.paper, schema.digest_item, _item.paper_id == _paper.id)
-    .where(_paper.relisted_at > sa.bindparam("since"))
-    .where(_item.subscription == sa.bindparam("subscription"))
-)
+def _select_returned() -> sa.Select[Any]:
+    recent = sa.select(_paper.id).where(_paper.relisted_at > sa.bindparam("since"))
+    # SQLite would begin with all items of the subscription.
+    relisted = recent.cte("relisted").prefix_with("MATERIALIZED")
+    items = sa.select(_item.paper_id).where(_item.subscription == sa.bindparam("subscription"))
+    return sa.select(relisted.c.id).where(items.where(_item.paper_id == relisted.c.id).exists())
+
+
+_RETURNED = _select_returned()
 
 
 def waiting(tx: Transaction, subscription: str, now: datetime) -> int:
