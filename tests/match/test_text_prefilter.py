@@ -53,3 +53,7 @@ def test_no_paper_that_meets_a_topic_is_left_out() -> None:
 def test_signs_within_words_do_not_matter() -> None:
     assert may('"10,000 agents"', "10000 agents")
     assert may('"10000 agents"', "10,000 agents")
+
+
+def test_two_words_near_each_other_may_be_the_same() -> None:
+    assert may('"be* behavior"~1', "Learning behaviour")
