@@ -56,4 +56,4 @@ def test_signs_within_words_do_not_matter() -> None:
 
 
 def test_two_words_near_each_other_may_be_the_same() -> None:
-    assert may('"be* behavior"~1', "Learning behaviour")
+    assert build_prefilter(parse_query('"be* behavior"~1').root) is None
