@@ -293,7 +293,8 @@ _MIN_WORDS_LEFT = 4
 
 _NOT_PAPER = rf"(?! (?:present )?{_PAPER}\b)"
 _SUBJECT = (
-    rf"(?=(?:we|i(?!\.)|here|our|(?:in )?{_THIS_PAPER}|the (?:paper|work|article|authors?))\b)"
+    rf"(?=(?:we|i(?!\.)|here|our|(?:in )?{_THIS_PAPER}|the (?:paper|work|article|authors?)"
+    r"|(?:an?|the) [^,.;]{1,90}? (?:is|are|was|were) (?:then |also )?\w+ed)\b)"
 )
 _LINKING = re.compile(
     r"(?:however|therefore|thus|hence|then|moreover|further(?:more)?|additionally|in addition|also"
@@ -305,17 +306,15 @@ _LINKING = re.compile(
     rf"|(?:second|third|last|final)(?:ly)?|meanwhile|and|but|so)(?:, |,? {_SUBJECT})",
     re.IGNORECASE,
 )
-_NO_COMMA = r"[^,.;:?!\"“”()]"
 _OPENING_CLAUSE = re.compile(
-    r"(?:(?:in order )?to|towards?|in (?:light|view|recognition) of|in (?:response|answer|contrast)"
-    r" to|unlike|(?:based?|built|building) (?:up)?on|on (?:the )?basis of|due to|because of|using"
-    r"|(?:motivated|inspired|guided|driven) by|d(?:iffering|ifferent) from|(?:orthogonal|contrary)"
-    r" to|leveraging|following|(?:observ|address|acknowledg|recogni[sz]|consider)ing|for(?= this,)"
-    r"|(?:for|with|given|from|in)(?= (?:this|th[eo]se|that|such) (?:\w+ )?(?:in mind|ends?|views?"
-    r"|reasons?|goals?|aims?|objectives?|ideas?|motivations?|insights?|observations?|findings?"
-    r"|purposes?|challenges?|issues?|problems?|limitations?|gaps?|regard|respect|direction)\b))\b"
-    rf"(?:[^.;:?!\"“”()]{{1,160}}?, {_SUBJECT}|{_NO_COMMA}{{1,80}}?(?<!that)(?<!which)(?<!how) "
-    rf"(?=we |this paper )|{_NO_COMMA}{{1,120}}, (?![^.]{{0,120}}, (?:and|or) ))",
+    r"(?:(?:in order )?to|towards?|in (?:light|view|recognition|response|answer|contrast)|unlike"
+    r"|based?|built|on (?:the )?basis|due|because|motivated|inspired|guided|driven|different"
+    r"|contrary|orthogonal|(?:us|build|leverag|follow|observ|address|recogni[sz]|consider|aim)ing"
+    r"|(?:for|with|given|from|in)(?= (?:this,|(?:this|th[eo]se|that|such) (?:\w+ )?(?:mind|end|view"
+    r"|reason|goal|aim|objective|idea|motivation|insight|observation|finding|purpose|challenge|issue"
+    r"|problem|limitation|gap|regard|respect|direction|context|spirit|light)s?\b)))\b"
+    rf"(?:[^.;:?!\"“”()]{{1,160}}?, {_SUBJECT}"
+    r"|[^,.;:?!\"“”()]{1,80}?(?<!that)(?<!which)(?<!how) (?=we |this paper ))",
     re.IGNORECASE,
 )
 # A clause that says under which conditions a claim holds is part of it.
@@ -345,11 +344,7 @@ _IS_DONE = _at_word(
 )
 _LEANS = _at_word(
     rf"^(?:it|they|th(?:is|ese){_NOT_PAPER}|those|such|its|their|he|she|the (?:former|latter|above"
-    r"|same))\b",
-)
-_EARLIER = _at_word(
-    r"^in (?:(?:our|the|a) )?(?:previous|earlier|prior|companion) \w+",
-    r"^building (?:up)?on our\b",
+    r"|same)|in (?:our )?(?:previous|earlier|prior|companion) \w+)\b",
 )
 _LATER = _at_word(
     r"^we (?:also|then|further|additionally|finally|next|later|believe|hope)\b",
@@ -398,7 +393,7 @@ def standalone_value(sentence: str) -> float:
     if value <= 0:
         return value
     alone = sentence[opening_length(sentence) :]
-    if _EARLIER.match(sentence) or _LEANS.match(alone):
+    if _LEANS.match(alone):
         return value - _BACK_LOSS
     return value - _LATER_LOSS if _LATER.search(alone) else value
 
@@ -413,10 +408,11 @@ _THING = (
     r"|materials?|resources?|scripts?|annotations?|details|information)\b"
 )
 _OPEN = r"(?:available|accessible|released?|open[- ]?sourced?|published|public)\b"
+_SAME_CLAUSE = r"(?:(?! (?:that|which|when|where|if|we|it|only|by|from) )[^.;]){0,160}"
 _SAYS_WHERE = re.compile(
-    rf"(?:(?=[^.;]{{0,160}}?\b{_THING})(?:{_THING}|(?:all|the|our|its|both|these|source|public|full"
-    r"|open|more|additional|supplementary|(?:pre-?)?trained|project|an? (?:\w+ )?video)\b)"
-    r"(?:(?! (?:that|which|when|if|we|it|only|by|from) )[^.;]){0,160}? (?:is|are|will|can|has|have)"
+    rf"(?:(?={_THING}|(?:all|the|our|its|both|these|source|public|full|open|more|additional"
+    r"|supplementary|(?:pre-?)?trained|project|an? (?:\w+ )?video)\b)"
+    rf"{_SAME_CLAUSE}?\b{_THING}{_SAME_CLAUSE}? (?:is|are|will|can|has|have)"
     rf" (?:be |been |made |also |now |all |\w+ly )*(?:{_OPEN}|(?:found|seen|viewed|provided) "
     r"(?:here|online|at|on|in)\b)|(?:to [^,.]{0,80}, )?we (?:will |also |have |\w+ly )*(?:make"
     r"|releas\w+|open[- ]?source|publish|share|provide) (?:(?:all|the|our|source|training|trained"
@@ -427,7 +423,11 @@ _SAYS_WHERE = re.compile(
 _CLAIM = re.compile(
     r"\b(?:we|this (?:paper|work)|i)\b[^.]{0,30}\b(?:propos|present|introduc|develop|describ|design"
     r"|formulat|contribut|buil[dt]|test|evaluat|appl[iy]|show|demonstrat)|outperform|achiev|improv"
-    rf"|(?:demonstrate|show) that|^(?!.*\b(?:{_OPEN}|found|obtained|see|view|visit|at|code|here)\b)"
+    rf"|demonstrate|show that|^(?!.*\b(?:{_OPEN}|found|obtained|see|view|visit|at|code|here)\b)"
+)
+_SAYS_MORE = re.compile(
+    r"\b(?:has(?! (?:\w+ )?been)|costs|allows|contains?|consists|comprises|covers|supports|spans)\b"
+    r"|(?<= )(?:\$\d|(?!(?:19|20)\d\d )\d[\d,.]*[km]? [a-z])"
 )
 _MOST_WORDS, _FEW_WORDS = 35, 8
 
@@ -451,9 +451,11 @@ def _shown_sentences(text: str) -> list[Span]:
 def says_where(sentence: str, has_address: bool) -> bool:
     """Whether a sentence says no more than where the code, the data or a page is."""
     length, sentence = sentence.count(" ") + 1, sentence.lower()
-    if length > _MOST_WORDS:
+    if has_address and length <= _FEW_WORDS:
+        return True
+    if length > _MOST_WORDS or _SAYS_MORE.search(sentence):
         return False
-    if has_address and (length <= _FEW_WORDS or not _CLAIM.search(sentence)):
+    if has_address and not _CLAIM.search(sentence):
         return True
     is_hinted = any(hint in sentence for hint in _HINTS)
     return is_hinted and bool(_SAYS_WHERE.match(sentence, opening_length(sentence)))

@@ -158,9 +158,10 @@ SAID = "We propose Stilt, a planner that keeps robots upright."
         ("To this end, ", "this paper proposes Stilt, a planner for robots."),
         ("Building upon this insight ", "we propose Stilt, a planner for robots."),
         ("Motivated by these falls, ", "a planner for robots on gravel is proposed."),
+        ("In this spirit, ", "we propose Stilt, a planner for robots."),
         ("Therefore, ", "we propose Stilt, a planner for robots."),
-        ("For this reason, ", "mRNA is proposed as a planner for robots."),
-        ("To solve the problem, ", "k-means planning is proposed for robots."),
+        ("Therefore, ", "mRNA is proposed as a planner for robots."),
+        ("However, ", "k-means planning is proposed for robots."),
     ],
 )
 def test_an_opening_that_points_back_is_cut(opening: str, rest: str) -> None:
@@ -178,11 +179,14 @@ def test_an_opening_that_points_back_is_cut(opening: str, rest: str) -> None:
         "Based on these assumptions, we prove that the planner of robots holds.",
         "Using methods such as walking, we propose Stilt, a planner for robots.",
         "In this paper, we propose Stilt, a planner for robots.",
-        "To keep a robot, its feet, and these loads upright, a planner is proposed.",
+        "To keep a robot, its feet, and these loads upright, Stilt is a planner.",
+        "For this purpose a planner can be used, with e.g. the task of crossing gravel.",
+        "Following this planner robots walked upright, with few falls on gravel.",
     ],
 )
 def test_an_opening_that_stands_by_itself_is_kept(sentence: str) -> None:
-    assert excerpt(entry_of(f"{GAP} {sentence}", ("planner",))).text == sentence
+    text = excerpt(entry_of(f"{sentence} {GAP}", ("x",))).text
+    assert text.removesuffix(f" {GAP}") == sentence
 
 
 def test_an_opening_is_kept_where_something_matched_in_it_or_inside_a_quotation() -> None:
@@ -208,7 +212,6 @@ def test_the_second_sentence_may_point_back_to_the_first() -> None:
     [
         "These results show that robots stay upright on gravel of every kind.",
         "This raises the question whether we present robots with too much gravel.",
-        "Building upon our planner, we propose a benchmark of gravel for robots.",
         "In previous work, we proposed a planner for robots on solid ground.",
     ],
 )
@@ -249,10 +252,16 @@ def test_an_abstract_that_only_says_where_the_code_is_is_shown() -> None:
         "We present Stilt (https://example.org/stilt), a planner that keeps robots upright.",
         "We release a new dataset of ten thousand falls of robots.",
         "Most code of planners is not available, which makes robots fall.",
+        "The Stilt can be found at the heart of many models of robots and data of gravel.",
+        "The hardware and software of Stilt is open-source, needs no tools, and costs less.",
+        "The dataset of falls is available at https://example.org/f and has many images.",
+        "The dataset of falls is available at https://example.org/f, with 10,000 images.",
+        "The covariance of robots grows in directions where no information is available.",
     ],
 )
 def test_a_sentence_that_says_more_than_where_the_code_is_stays(sentence: str) -> None:
-    assert excerpt(entry_of(sentence, ("x",))).text == sentence
+    text = excerpt(entry_of(f"{GAP} {sentence}", ("x",))).text
+    assert text.removeprefix(f"{GAP} ") == sentence
 
 
 def test_digests_frozen_before_have_the_excerpts_that_were_sent() -> None:
