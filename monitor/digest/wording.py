@@ -81,10 +81,10 @@ def short_why(entry: DigestPaper) -> str:
 
     These are its other topics, long forms of abbreviations that are not in the text shown, and
     what its topic matched if none of that is in the text shown: `also matches RL · PPO (proximal
-    policy optimization)`.
+    policy optimization)`. Reasons of older digests do not name their abbreviations: they are whole.
     """
-    if not entry.matched:
-        return ""
+    if not entry.matched or not entry.excerpt_rule:
+        return why_line(entry)
     passages = headline(entry), excerpt(entry)
     shown = " ".join(passage.text for passage in passages).casefold()
     long_forms = dict.fromkeys(

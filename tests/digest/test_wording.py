@@ -212,6 +212,8 @@ def test_a_reader_learns_why_a_digest_came() -> None:
         ("monthly 22 08:00", "UTC", "on the 22nd of each month at 08:00 (UTC)"),
         ("monthly 30 08:00", "UTC", "on the 30th of each month, or its last day, at 08:00 (UTC)"),
         ("monthly 31 08:00", "UTC", "on the last day of each month at 08:00 (UTC)"),
+        ("0 8 31 * *", "UTC", "on the 31st of each month that has one at 08:00 (UTC)"),
+        ("0 8 28 * *", "UTC", "on the 28th of each month at 08:00 (UTC)"),
         ("30 9 * * mon-fri", "UTC", "every weekday at 09:30 (UTC)"),
         ("0 18,6 * * *", "UTC", "every day at 06:00 and 18:00 (UTC)"),
         ("0 */4 * * *", "UTC", "by the cron line 0 */4 * * * (UTC)"),
@@ -371,6 +373,14 @@ LONG_FORM = "GNN (Graph neural networks)"
 
 def reason(*matched: TopicWhy, paper: Paper = GNN) -> str:
     return wording.short_why(structs.replace(entry_of(paper), matched=matched))
+
+
+def test_digests_frozen_before_have_the_whole_reason() -> None:
+    frozen = MatchReason("title", ("GNN",), ((2, 5),), (LONG_FORM,))
+    entry = structs.replace(entry_of(GNN), matched=(TopicWhy("graphs", (frozen,)),))
+    assert wording.short_why(entry) == ""
+    before = f"graphs: {LONG_FORM} in the title"
+    assert wording.short_why(structs.replace(entry, excerpt_rule=0)) == before
 
 
 def title_reason(word: str, paper: Paper = GNN, *abbreviations: str) -> MatchReason:
