@@ -216,7 +216,7 @@ def _describe_days(day: str, weekdays: str, last: int | None) -> str:
     if "*" not in (day, weekdays) or not names <= {"*", *WEEKDAYS}:
         return ""
     if day != "*":
-        return _describe_monthday(last or int(day)) if last or day.isdigit() else ""
+        return _describe_monthday(last or int(day), last) if last or day.isdigit() else ""
     if "*" in names or len(names) == len(WEEKDAYS):
         return "every day"
     if names == set(WEEKDAYS[:5]):
@@ -224,12 +224,12 @@ def _describe_days(day: str, weekdays: str, last: int | None) -> str:
     return join_words([day for name, day in zip(WEEKDAYS, _DAYS, strict=True) if name in names])
 
 
-def _describe_monthday(day: int) -> str:
-    if day == 31:
+def _describe_monthday(day: int, last: int | None) -> str:
+    if last == 31:
         return "on the last day of each month"
     ordinal = {1: "st", 2: "nd", 3: "rd"}.get(day % 10 if day // 10 != 1 else 0, "th")
-    month = "each month, or its last day," if day > 28 else "each month"
-    return f"on the {day}{ordinal} of {month}"
+    shorter = ", or its last day," if last else " that has one" if day > 28 else ""
+    return f"on the {day}{ordinal} of each month{shorter}"
 
 
 def stop_link(digest: Digest) -> str:
