@@ -248,7 +248,7 @@ def test_what_is_in_further_lists_has_returned(store: Database) -> None:
     match(store, id)
     freeze(store, digest(unsent(store)))
     assert reading(store, matches.returned, "ada", NOW - DAY) == []
-    ingest(store, known(id, voted(3, day=2)))
+    ingest(store, known(id, voted(3, day=12)))
     assert [stored.id for stored in reading(store, matches.returned, "ada", NOW - DAY)] == [id]
     assert reading(store, matches.returned, "ada", NOW) == []
     assert reading(store, matches.returned, "other", NOW - DAY) == []
