@@ -62,6 +62,12 @@ def test_a_line_break_behind_an_address_hides_no_other() -> None:
     assert [url[-4:] for _, url in kinds_of(text)] == ["m/a/", "/a/b", "/c/d"]
 
 
+@pytest.mark.parametrize("site", ["github.com/foo", "www.example.edu"])
+@pytest.mark.parametrize("prose", ["We also plan.", "plan/act agents plan.", "v1.2 agents plan."])
+def test_prose_behind_an_address_is_no_part_of_it(site: str, prose: str) -> None:
+    assert [url for _, url in kinds_of(f"Code at https://{site}/ {prose}")] == [f"https://{site}/"]
+
+
 def test_an_address_says_where_it_stands() -> None:
     text = "Code (\\url{github.com/a\\_b/c}) is public."
     [address] = find_addresses(text)
