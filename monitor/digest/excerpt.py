@@ -307,13 +307,12 @@ _LINKING = re.compile(
     re.IGNORECASE,
 )
 _OPENING_CLAUSE = re.compile(
-    r"(?:(?:in order )?to|towards?|in (?:light|view|recognition|response|answer|contrast)|unlike"
-    r"|based?|built|on (?:the )?basis|due|because|motivated|inspired|guided|driven|different"
-    r"|contrary|orthogonal|(?:us|build|leverag|follow|observ|address|recogni[sz]|consider|aim)ing"
-    r"|(?:for|with|given|from|in)(?= (?:this,|(?:this|th[eo]se|that|such) (?:\w+ )?(?:mind|end|view"
-    r"|reason|goal|aim|objective|idea|motivation|insight|observation|finding|purpose|challenge|issue"
-    r"|problem|limitation|gap|regard|respect|direction|context|spirit|light)s?\b)))\b"
-    rf"(?:[^.;:?!\"“”()]{{1,160}}?, {_SUBJECT}"
+    r"(?:(?:in order )?to|towards?|in (?:light|view|response|answer|contrast)|unlike|different|due"
+    r"|based?|on (?:the )?basis|because|motivated|inspired|guided|(?:us|build|follow|observ"
+    r"|address|consider|leverag|aim)ing|(?:for|with|given|from|in)(?= (?:this,|(?:this|th[eo]se"
+    r"|that|such) (?:\w+ )?(?:mind|end|view|reason|goal|aim|objective|idea|motivation|insight"
+    r"|purpose|observation|finding|challenge|issue|problem|limitation|gap|regard|direction|context"
+    rf"|spirit|light)s?\b)))\b(?:[^.;:?!\"“”()]{{1,160}}?, {_SUBJECT}"
     r"|[^,.;:?!\"“”()]{1,80}?(?<!that)(?<!which)(?<!how) (?=we |this paper ))",
     re.IGNORECASE,
 )
@@ -451,11 +450,9 @@ def _shown_sentences(text: str) -> list[Span]:
 def says_where(sentence: str, has_address: bool) -> bool:
     """Whether a sentence says no more than where the code, the data or a page is."""
     length, sentence = sentence.count(" ") + 1, sentence.lower()
-    if has_address and length <= _FEW_WORDS:
-        return True
-    if length > _MOST_WORDS or _SAYS_MORE.search(sentence):
+    if length > _MOST_WORDS or (length > _FEW_WORDS and _SAYS_MORE.search(sentence)):
         return False
-    if has_address and not _CLAIM.search(sentence):
+    if has_address and (length <= _FEW_WORDS or not _CLAIM.search(sentence)):
         return True
     is_hinted = any(hint in sentence for hint in _HINTS)
     return is_hinted and bool(_SAYS_WHERE.match(sentence, opening_length(sentence)))
