@@ -26,6 +26,8 @@ HERE = Path(__file__).parent
 BEFORE, NOW = "2026-03-15T07:00+00:00", "2026-03-16T07:00+00:00"
 # Mails of 1, 12, 54 and 400 papers.
 SIZES = ("one", "twelve", "fifty-four", "many")
+# The subscription of the demo whose digest the README shows.
+DEMO = "agents-team"
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
 
 
@@ -34,17 +36,24 @@ def main() -> None:
         chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
         browser = playwright.chromium.launch(executable_path=chromium, args=QUIET)
         _set_up(Path(folder))
+        _photograph_demo(browser, Path(folder))
         _photograph_digests(browser, folder)
         photograph_pages(browser, Path(folder))
         browser.close()
+
+
+def _photograph_demo(browser: Browser, folder: Path) -> None:
+    """Photograph a digest of the demo's last day, whose topics were rated on the days before."""
+    digests = json.loads(_run(folder, "demo", "demo", "--json"))["digests"]
+    page = [Path(digest["path"]) for digest in digests if digest["subscription"] == DEMO][-1]
+    photograph(browser, page, "digest", width=860, height=1000)
+    photograph(browser, page, "digest-phone", width=390, height=844, dark=True)
 
 
 def _photograph_digests(browser: Browser, folder: str) -> None:
     pages, mails = _preview(folder, "page"), _preview(folder, "email")
     slack = _draw_slack(_preview(folder, "slack")["agents"])
     photograph(browser, slack, "slack", width=680, height=1000)
-    photograph(browser, pages["agents"], "digest", width=860, height=1000)
-    photograph(browser, pages["agents"], "digest-phone", width=390, height=844, dark=True)
     second = pages["crowded"].with_name(f"{pages['crowded'].stem}-page-2.html")
     photograph(browser, second, "second-page", width=860, height=700)
     for dark in (False, True):
