@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import re
 import subprocess
 import sys
 import tempfile
@@ -31,7 +30,7 @@ from tests.fleet import Fleet, fleet, paper
 from tests.house import SATURDAY, House
 from tests.patience import wait
 from tests.servers import postgres
-from tests.servers.smtp import Patient, Received, ScriptedSmtp
+from tests.servers.smtp import Patient, ScriptedSmtp
 
 SCHEDULES = {
     "berlin": ("daily 08:00", "Europe/Berlin"),
@@ -46,8 +45,10 @@ NUDGE = timedelta(minutes=1)
 REPLICAS, WORKERS = 2, 3
 # Seconds within which a process is killed after the calendar has moved.
 WITHIN = 1.5
-# The day at the end of a subject, and the time where a day has several digests.
-SUBJECT = re.compile(r".* · (?P<day>\d+ \w+)(?: (?P<time>\d\d:\d\d))?")
+DIGESTS = """
+    SELECT message_id, subscription, period
+    FROM delivery JOIN digest ON digest.id = digest_id
+"""
 
 Digest = tuple[str, str]
 
@@ -103,7 +104,8 @@ class Month:
             self.advance()
             self.come_to_rest()
         assert set(self.fleet.stop()) == {0}
-        arrived = Counter(map(digest_of, self.smtp.received))
+        digest_of = {message: tuple(digest) for message, *digest in self.fleet.ask(DIGESTS)}
+        arrived = Counter(digest_of[str(mail.message["Message-ID"])] for mail in self.smtp.received)
         return Result(
             self.due(), arrived, self.count_announcements(), self.read, self.kills, self.resolved
         )
@@ -198,18 +200,10 @@ class Month:
         titles = [paper(number)[0] for number in range(self.read)]
         counts: Counter[tuple[str, str]] = Counter()
         for mail in self.smtp.received:
-            counts.update((digest_of(mail)[0], title) for title in titles if title in mail.text)
+            # Each subscription has one recipient, of its name.
+            name = mail.recipient.partition("@")[0]
+            counts.update((name, title) for title in titles if title in mail.text)
         return counts
-
-
-def digest_of(mail: Received) -> Digest:
-    """Each subscription has one recipient, of its name."""
-    subject = mail.message["Subject"]
-    found = SUBJECT.fullmatch(str(subject))
-    assert found, subject
-    day = datetime.strptime(f"{found['day']} {SATURDAY.year}", "%d %b %Y").date()
-    period = f"{day}T{found['time']}" if found["time"] else str(day)
-    return mail.recipient.partition("@")[0], period
 
 
 def month(folder: Path, store: str, days: float, seed: int) -> Result:

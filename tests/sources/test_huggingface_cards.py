@@ -95,7 +95,9 @@ def test_each_card_is_one_paper_and_nothing_else_is(path: Path, change) -> None:
         else:  # these show neither
             assert (paper.published, paper.abstract) == (None, "")
         is_of_a_day = path.name.startswith(("daily", "search"))
-        assert [listed.day for listed in paper.listed] == [date(2026, 10, 2)] * is_of_a_day
+        assert [listed.day for listed in paper.listed] == [
+            date(2026, 10, 2) if is_of_a_day else None
+        ]
         assert paper.announced is None
 
 

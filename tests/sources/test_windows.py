@@ -290,7 +290,7 @@ def test_notes_are_asked_for_until_they_are_older_than_the_window(service: Servi
         (OpenReview, {}, "needs `venues:` or `invitations:`"),
         (EuropePmc, {"url": "https://mirror.example.org"}, "needs `query:`"),
         (BioRxiv, {"overlap_days": 0}, "greater than or equal to 1"),
-        (HuggingFace, {"query": "x"}, "Extra inputs"),
+        (HuggingFace, {"queries": "x"}, "Extra inputs"),
         (PubMed, {}, "needs `query:`"),
         (PubMed, {"query": "x", "path": "*.xml"}, "either `query:` or `path:`"),
         (Dblp, {}, "needs `query:`"),
