@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -18,12 +19,12 @@ from monitor.app import load_settings, open_app
 from monitor.cli.options import CONFIG, AsJson, Call, Config, Now, finish, flag, full_command
 from monitor.cli.terminal import console, file_link, open_pages, print_error, reading, show_table
 from monitor.cli.work import Failures, all_sent, reason, runs_ok
-from monitor.clocks import FixedClock, clock_at
+from monitor.clocks import clock_at
 from monitor.commands.ratings import RaterScope, rate
 from monitor.config import load, masked, starter
 from monitor.errors import UsageError
 from monitor.log import set_up_logging
-from monitor.model import Clock, Run
+from monitor.model import Run
 from monitor.pipeline.flow import DigestReport
 from monitor.pipeline.runtime import Runtime
 from monitor.private_files import create_file, make_folder
@@ -38,6 +39,10 @@ RATED = {
     "Learning to Navigate the Web": "up",
     "MobileFlow: A Multimodal LLM For Mobile GUI Agent": "down",
 }
+
+
+# The day on a saved page of papers.
+_DAY = re.compile(r"^Mar \d\d$", re.MULTILINE)
 
 
 def demo(
@@ -83,12 +88,15 @@ def play(
     failed: Failures = {}
     runs, sent = list[Run](), list[DigestReport]()
     today = (now or datetime.now(UTC)).astimezone(ZoneInfo(settings.timezone))
-    days: list[tuple[str, Clock]] = [*zip(dumps, _mornings(today, len(dumps)), strict=True)]
+    days: list[tuple[str, datetime | None]] = [
+        (dump, _morning(today, len(dumps) - number)) for number, dump in enumerate(dumps, 1)
+    ]
     papers = 0
-    for dump, clock in days or [("", clock_at(now))]:
-        if dump:
-            shutil.copyfile(seeds[dump], directory / dump)
-        with open_app(settings, clock) as app:
+    for dump, morning in days or [("", now)]:
+        if dump and morning:
+            page = _DAY.sub(f"{morning:%b} {morning.day}", seeds[dump].read_text("utf-8"), count=1)
+            (directory / dump).write_text(page, encoding="utf-8")
+        with open_app(settings, clock_at(morning)) as app:
             runs += app.once.ingest((), on_progress)
             sent += app.once.digest([*settings.subscriptions], early=True, failed=failed)
             _rate(app.runtime)
@@ -97,12 +105,10 @@ def play(
     return runs, [digest for digest in sent if digest.papers], papers, failed
 
 
-def _mornings(today: datetime, number: int) -> list[FixedClock]:
-    """Return a clock for each of `number` days up to today, at 07:30, today not after now."""
-    last = min(today, today.replace(hour=7, minute=30, second=0, microsecond=0))
-    return [
-        FixedClock((last - timedelta(days=ago)).astimezone(UTC)) for ago in reversed(range(number))
-    ]
+def _morning(today: datetime, ago: int) -> datetime:
+    """Return half past seven `ago` days before today, or now where that is earlier."""
+    half_past_seven = today.replace(hour=7, minute=30, second=0, microsecond=0)
+    return min(today, half_past_seven) - timedelta(days=ago)
 
 
 def _rate(runtime: Runtime) -> None:

@@ -70,7 +70,7 @@ def test_nothing_in_the_demo_is_of_the_future_and_a_topic_is_rated(
         f"2026-11-{day}": len(TEAMS) for day in (18, 19, 20, 21)
     }
     page = Path("pages/agents-team/2026-11-21.html").read_text(encoding="utf-8")
-    assert "Ordered by" in page
+    assert "Ordered by" in page and "listed 21 Nov" in page and "Mar" not in page
 
 
 def test_a_row_is_a_line_however_long_and_markup_in_it_is_text(house: House, say: Say):
