@@ -31,7 +31,7 @@ from monitor.private_files import create_file, make_folder
 from monitor.resources import resource
 from monitor.store.papers.papers import count
 
-# The ratings that the demo gives in the place of a reader.
+# The demo rates these papers as a reader would, so that later digests show a learned order.
 RATED = {
     "WebArena: A Realistic Web Environment for Building Autonomous Agents": "up",
     "WebPilot: A Versatile and Autonomous Multi-Agent System for Web Task Execution with Strategic "
@@ -39,8 +39,6 @@ RATED = {
     "Learning to Navigate the Web": "up",
     "MobileFlow: A Multimodal LLM For Mobile GUI Agent": "down",
 }
-
-
 # The day on a saved page of papers.
 _DAY = re.compile(r"^Mar \d\d$", re.MULTILINE)
 
@@ -99,7 +97,8 @@ def play(
         with open_app(settings, clock_at(morning)) as app:
             runs += app.once.ingest((), on_progress)
             sent += app.once.digest([*settings.subscriptions], early=True, failed=failed)
-            _rate(app.runtime)
+            if dump:
+                _rate(app.runtime)
             with app.runtime.database.reading() as tx:
                 papers = count(tx)
     return runs, [digest for digest in sent if digest.papers], papers, failed
@@ -112,7 +111,7 @@ def _morning(today: datetime, ago: int) -> datetime:
 
 
 def _rate(runtime: Runtime) -> None:
-    """Rate papers as a reader would, so that later digests have a learned order."""
+    """Rate the papers of `RATED` that are stored."""
     for title, verdict in RATED.items():
         with suppress(UsageError):  # not read yet, or the topic was taken out of the file
             rate(runtime, title, verdict, RaterScope("agents-team", "web-and-gui-agents"))

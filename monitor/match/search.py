@@ -198,19 +198,19 @@ def _build(node: Node) -> Prefilter | None:
             return _join(all if needed == len(tests) else any, tests) if needed > 0 else None
         case Words() if node.length > 1:
             return _of_phrase(node)
-        case Near(_, (one, other)) if _are_two(one, other):
-            return _test([one, other], lambda chains: _near(chains[0], chains[1], node.distance))
+        case Near(_, (first, second)) if _are_two(first, second):
+            return _test([first, second], lambda chains: _near(chains[0], chains[1], node.distance))
         case _:
             return None
 
 
-def _are_two(one: Words, other: Words) -> bool:
+def _are_two(first: Words, second: Words) -> bool:
     """Whether both are single words, and no word of a text is both, as in `"be* behavior"~1`."""
-    edges = (*one.edges, *other.edges)
+    edges = (*first.edges, *second.edges)
     begun = tuple(edge.key for edge in edges if edge.prefix)
     whole = [edge.key for edge in edges if not edge.prefix]
     may_be_one = len(begun) > 1 or any(key.startswith(begun) for key in whole)
-    return one.length == other.length == 1 and not may_be_one
+    return first.length == second.length == 1 and not may_be_one
 
 
 def _of_phrase(term: Words) -> Prefilter | None:

@@ -62,7 +62,7 @@ _FARTHER = 0.9
 _FEWEST = 5
 # A word is named if it makes such a share of what the two papers have in common.
 _TELLING = 0.1
-# Products are of 32 bits.
+# Two equal products may differ by this much in float32.
 _ROUNDING = 1e-6
 # With how many unrated papers of its topic a paper is compared.
 COMPARED = 100
@@ -242,14 +242,14 @@ class Ranking:
         if of_papers[best] <= 0 or not self._is_near(features(paper), products.sum(), best):
             return None, ()
         least = _TELLING * products.sum()
-        told = [
+        named = [
             (-product, place)
             for place, product in zip(words.places.tolist(), products.tolist(), strict=True)
             if product > least and place in shown and place not in self._unsaid
         ]
-        if not told:
+        if not named:
             return None, ()
-        return self.judged[best], tuple(shown[place] for _, place in sorted(told)[:most])
+        return self.judged[best], tuple(shown[place] for _, place in sorted(named)[:most])
 
     def _spread(self, row: int) -> Numbers:
         """Return the weights of a judged paper by column."""

@@ -1,6 +1,6 @@
 r"""The addresses in a title or abstract that belong to the paper: its code, data, project page.
 
-They stand in every form that authors and sources give them: `\url{...}`, `[code](...)`, without a
+Authors and sources write them in many forms: `\url{...}`, `[code](...)`, without a
 scheme, glued to a word, with a sentence's full stop, broken over two lines. An address says what
 it is by its host and, where that can be anything, by the words before it in its sentence.
 """
@@ -186,8 +186,7 @@ def find_addresses(text: str) -> tuple[Address, ...]:
         start, end, url = _address(written)
         lead, whole = _words_around(text, start, end, before)
         if kind := _kind(written, url, lead, whole):
-            if not _is_quoted(text, start, end):
-                addresses.append(Address(kind, url, start, end))
+            addresses.append(Address(kind, url, start, end))
             before = end
     return tuple(addresses)
 
@@ -231,16 +230,6 @@ def _words_around(text: str, start: int, end: int, before: int) -> tuple[str, st
         first = sentence_end.end()
     behind = _SENTENCE.split(text[end : end + _LONGEST_LEAD], 1)[0]
     return text[max(first, before) : start], f"{text[first:start]} {behind}"
-
-
-def _is_quoted(text: str, start: int, end: int) -> bool:
-    """Whether an address stands inside a quotation, not alone in quotation marks."""
-    before, after = text[:start].lstrip('" '), text[end:]
-    if before.rstrip()[-1:] in ('"', "“"):
-        return False
-    if before.rfind("“") > before.rfind("”"):
-        return "”" in after
-    return before.count('"') % 2 == 1 and '"' in after
 
 
 def _kind(written: re.Match[str], url: str, lead: str, whole: str) -> str:

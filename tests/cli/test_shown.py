@@ -73,6 +73,17 @@ def test_nothing_in_the_demo_is_of_the_future_and_a_topic_is_rated(
     assert "Ordered by" in page and "listed 21 Nov" in page and "Mar" not in page
 
 
+def test_the_demo_rates_nothing_again_that_was_taken_back(
+    house: House, say: Say, monkeypatch: pytest.MonkeyPatch
+):
+    say("demo", "play", "--now", "2026-11-21T09:00")
+    monkeypatch.chdir(house.folder / "play")
+    title = "Learning to Navigate the Web"
+    assert say("papers", "rate", title, "none").status == 0
+    say("demo", ".", "--now", "2026-11-21T10:00")
+    assert title not in say("papers", "rated").out
+
+
 def test_a_row_is_a_line_however_long_and_markup_in_it_is_text(house: House, say: Say):
     title = "The [bold]Agents[/bold] of [/] Language [link=x]Models[/link]" + " and More" * 15
     house.add(

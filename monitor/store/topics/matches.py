@@ -85,7 +85,7 @@ def news_of(tx: Transaction, paper_ids: Iterable[int], since: datetime) -> list[
 def save_grown(
     tx: Transaction, grown: Iterable[GrownPaper], matches: Iterable[MatchRow], now: datetime
 ) -> None:
-    """Write what matched because it grew; what grew again meanwhile is looked at once more."""
+    """Write what matched because it grew; a row that changed meanwhile stays."""
     _insert(tx, matches, now, grown_at=now)
     done = [{"of": paper.paper_id, "had": paper.votes, "was_in": paper.lists} for paper in grown]
     if done:
@@ -321,8 +321,8 @@ def unsent(
     """Return the matches that a subscription has not been sent, by paper and topic.
 
     They count from the look-back before it got each topic, and from then on where a paper matched
-    because its votes or lists grew. Matches in a digest that reached no
-    recipient are unsent, however old. Several changes of a paper are one piece of news: its matches
+    because its votes or lists grew. Matches in a digest that reached no recipient are unsent,
+    however old. Several changes of a paper are one piece of news: its matches
     carry the newest change with the kind of the first, so that a paper never sent is new. Sending a
     revision also sends the earlier ones. `known` are changes read for other subscriptions.
     """
