@@ -5,8 +5,7 @@
     a      solves (X Xᵀ + 1 + diag(1/w)) a = y, where w is how much each row counts
     f(x) = Σ aᵢ (x·xᵢ) + Σ aᵢ
 
-f is linear in the words and in the judged papers, so that the shares of `Ranking.why` add up to
-it exactly. Nothing that is learned is stored: it is learned again from the ratings.
+Nothing that is learned is stored: it is learned again from the ratings.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from operator import itemgetter
 from typing import NamedTuple
 
 import msgspec
@@ -34,10 +32,7 @@ from monitor.rank.features import (
     join,
     places_of,
     weigh,
-    written_words,
 )
-
-_SHARE = itemgetter(1)
 
 MAX_JUDGED = 300
 MAX_MATCHED = 2_000
@@ -77,30 +72,6 @@ class Judged(msgspec.Struct, frozen=True):
     paper: Paper
     verdict: Verdict
     words: Features | None = None
-
-
-class PaperShare(NamedTuple):
-    """How much a judged paper adds to a score, by the words that it shares."""
-
-    judged: Judged
-    share: float
-
-
-class WordShare(NamedTuple):
-    """How much a word adds to a score; `word` as the paper writes it first."""
-
-    word: str
-    share: float
-
-
-class Why(NamedTuple):
-    """The parts of a score: the shares of papers, topic and base add up to f, as do those
-    of words and base; the largest come first."""
-
-    papers: tuple[PaperShare, ...]
-    words: tuple[WordShare, ...]
-    topic: float
-    base: float
 
 
 class Matched(NamedTuple):
@@ -202,28 +173,6 @@ class Ranking:
             )
         ]
 
-    def why(self, paper: Paper) -> Why:
-        """Return what the score of a paper is made of, but for the lexical part."""
-        if not self.wanted:
-            return Why((), (), 0.0, 0.0)
-        words = join([features(paper)], self._factors)
-        of_words, of_papers = self._shares(words, len(self._a))
-        written = written_words(paper.title, paper.abstract)
-        papers = map(PaperShare, self.judged, of_papers)
-        shares = (
-            WordShare(written[place], share)
-            for place, share in zip(words.places.tolist(), of_words, strict=True)
-            if share
-        )
-        return Why(
-            papers=tuple(
-                sorted((paper for paper in papers if paper.share), key=_SHARE, reverse=True)
-            ),
-            words=tuple(sorted(shares, key=_SHARE, reverse=True)),
-            topic=of_papers[-1],
-            base=self._base,
-        )
-
     def reason(
         self, paper: Paper, shown: Mapping[int, str], most: int
     ) -> tuple[Judged | None, tuple[str, ...]]:
@@ -236,7 +185,7 @@ class Ranking:
         if not self.wanted:
             return None, ()
         words = join([features(paper)], self._factors)
-        _, of_papers = self._shares(words, self.wanted)
+        of_papers = self._shares_of_wanted(words)
         best = max(range(self.wanted), key=of_papers.__getitem__)
         products = self._spread(best).take(self._columns_of(words.places)) * words.weights
         if of_papers[best] <= 0 or not self._is_near(features(paper), products.sum(), best):
@@ -280,20 +229,16 @@ class Ranking:
         """The places of words that say nothing: those of the topic, and common ones."""
         return commonest().union(join([self._topic]).places.tolist())
 
-    def _shares(self, words: Rows, count: int) -> tuple[list[float], list[float]]:
-        """Return what the words of a paper and judged papers add to its score.
-
-        The first `count` of the judged papers, which the topic follows as one more.
-        """
-        at = self._columns_of(words.places)
+    def _shares_of_wanted(self, words: Rows) -> list[float]:
+        """Return how much each wanted paper adds to the score of a paper with these words."""
         weights = np.zeros(len(self._places) + 1)
-        weights[at] = words.weights
+        weights[self._columns_of(words.places)] = words.weights
         weights[-1] = 0.0  # of words that no judged paper has
-        end = self._rows.ends[count - 1]
+        end = self._rows.ends[self.wanted - 1]
         products = weights.take(self._columns[:end]) * self._rows.weights[:end]
-        of_papers = self._a[:count] * np.bincount(self._rows.numbers[:end], products, count)
-        of_words = self._beta.take(at) * words.weights
-        return of_words.tolist(), of_papers.tolist()
+        sums = np.bincount(self._rows.numbers[:end], products, self.wanted)
+        shares: list[float] = (self._a[: self.wanted] * sums).tolist()
+        return shares
 
     def _solve(self) -> None:
         """Solve for `a`; note what each word weighs, and the sum of `a`."""

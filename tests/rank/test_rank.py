@@ -79,18 +79,6 @@ def test_a_score_is_what_the_rule_says(judged, paper, lexical, matched):
         assert score == pytest.approx(expected + 0.09 / (wanted + 0.3) * lexical / 7.5, abs=1e-5)
 
 
-@settings(max_examples=50, deadline=None)
-@given(judgements, papers, st.lists(papers, max_size=9))
-def test_the_shares_add_up_to_the_score(judged, paper, matched):
-    ranking = learn([*judged, about("agent")], ["robot"], matched)
-    why = ranking.why(paper)
-    of_papers = sum(share for _, share in why.papers) + why.topic + why.base
-    of_words = sum(share for _, share in why.words) + why.base
-    assert of_papers == pytest.approx(ranking.score(paper), abs=1e-5)
-    assert of_words == pytest.approx(ranking.score(paper), abs=1e-5)
-    assert all(word.lower() in f"{paper.title} {paper.abstract}" for word, _ in why.words)
-
-
 @settings(max_examples=20, deadline=None)
 @given(judgements, st.lists(papers, min_size=2, max_size=6), st.integers())
 def test_a_score_depends_on_no_other_paper_of_the_day(judged, day, seed):
@@ -270,5 +258,5 @@ def test_papers_in_scripts_without_spaces_are_learned_from():
 
 
 def test_common_words_weigh_less():
-    why = learn([about("propose", "agent")], []).why(Paper("propose agent"))
-    assert [word for word, _ in why.words] == ["agent", "propose"]
+    ranking = learn([about("propose", "agent")], [])
+    assert ranking.score(Paper("agent")) > ranking.score(Paper("propose"))
