@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from functools import cache, partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -32,7 +33,7 @@ from monitor.errors import UsageError
 from monitor.plugins import Kinds
 from monitor.setting_types import SettingsContext, line, resolve_path
 from monitor.sources.base import SourceOptions
-from monitor.sources.files import pattern_fault
+from monitor.sources.files import fixed_folder, pattern_fault
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -244,6 +245,10 @@ class _Validator:
             self.written.warn((*where, "path"), message)
         elif not named.is_file() and (fault := pattern_fault(path)):
             self.written.warn((*where, "path"), f"can match nothing: {fault}")
+        elif not (folder := fixed_folder(named)).is_dir():
+            beside = (each.name for each in islice(folder.parent.glob("*/"), 1_000))
+            near = nearest(folder.name, beside, "create it or correct the path")
+            self.written.warn((*where, "path"), f"there is no folder {folder}{near}")
 
     def _of_kind(self, where: Where, raw: object) -> BaseModel | None:
         """Validate an entry whose kind says what else may stand in it."""

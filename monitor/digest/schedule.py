@@ -99,15 +99,26 @@ def _cron(text: str, line: str, days: str) -> Schedule:
             f"weekdays by number mean different days to different programs (“{days}”); "
             "name them, as in mon-fri or sat,sun"
         )
+    never = f"the cron line “{text}” never comes; check its day and month"
     cron = f"{line} {days if days == '*' else _weekdays(days)}"
     try:
         next(CronSim(cron, _ANY_DAY))
     except CronSimError as error:
         field = str(error).removeprefix("Bad ")
+        if field == "day-of-month" and _has_day(line.split()[2]):  # but not in these months
+            raise ValueError(never) from None
         raise ValueError(f"the {field} of the cron line “{text}” is wrong; {_FORMS}") from None
     except StopIteration:
-        raise ValueError(f"the cron line “{text}” never comes; check its day and month") from None
+        raise ValueError(never) from None
     return Schedule(text, cron, by_date=False)
+
+
+def _has_day(days: str) -> bool:
+    """Whether a month of 31 days has one of the days of a cron line."""
+    try:
+        return bool(CronSim(f"0 0 {days} 1 *", _ANY_DAY))
+    except CronSimError:
+        return False
 
 
 def _weekdays(days: str) -> str:

@@ -42,7 +42,7 @@ def documents_in(pattern: str, dumps: bool = False, follow_links: bool = False) 
     FetchError when that folder, or the one file that the glob names, does not exist, and for a
     pattern that can match nothing.
     """
-    folder = _fixed_folder(Path(pattern))
+    folder = fixed_folder(Path(pattern))
     if not folder.is_dir():
         raise FetchError(f"there is no folder {folder}")
     if Path(pattern).is_file():
@@ -132,7 +132,7 @@ def _find_matches(pattern: Path, folder: Path) -> list[Path]:
     return sorted(path for path in paths if not (path.is_dir() or path.name.startswith(".")))
 
 
-def _fixed_folder(pattern: Path) -> Path:
+def fixed_folder(pattern: Path) -> Path:
     """Return the folder above the first part of a glob that has a wildcard."""
     folder = pattern.parent
     while _has_wildcard(folder):

@@ -21,7 +21,7 @@ def stocked(house: House, say: Say) -> None:
         "harm": "harm",
         "typo": '"kind agnets" OR bandit*',
         "fine": "kind chain -robot",
-        "names": "kind author:nobody category:cs.XX",
+        "names": "kind author:nobody category:cs.RO",
     }
     house.settings["topics"] = {name: {"query": query} for name, query in queries.items()}
     assert say("check").err == ""  # there is no store yet

@@ -164,7 +164,10 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
             "1: smtp: sendmail: takes no username:, password: and oauth:",
         ),
         ("smtp: {lmtp: 'x y', from: a@b.c}", "1: smtp.lmtp: “x y” should be the path of a socket"),
-        ("smtp: {lmtp: 'mx:24', from: a@b.c}", "1: smtp: tls: none would send mail in clear to mx"),
+        (
+            "smtp: {lmtp: 'mx:24', from: a@b.c}",
+            "1: smtp: tls: none would send mail unencrypted to mx",
+        ),
         ("smtp: {host: x, from: Papers p@x.org}", "1: smtp.from: “Papers p@x.org” is not a send"),
         ("smtp: {host: x, from: a@b.c, port: 70000}", "1: smtp.port: should be 65535 or less"),
         ("smtp: {host: x, from: a@b.c, tls: ssl}", "1: smtp.tls: should be starttls, implicit or"),
@@ -203,10 +206,10 @@ def test_faults_in_plain_words(faults: Faults, text: str, fault: str) -> None:
 
 def test_E26_mail_in_clear_is_refused(faults: Faults) -> None:
     (mail,) = faults("smtp: {host: mail.example.org, tls: none, from: a@b.c}")
-    assert "tls: none would send mail in clear to mail.example.org" in mail
+    assert "tls: none would send mail unencrypted to mail.example.org" in mail
     account = "insecure: true, username: u, password: p"
     (password,) = faults(f"smtp: {{host: b.c, tls: none, from: a@b.c, {account}}}")
-    assert "tls: none would send the password in clear" in password
+    assert "tls: none would send the password unencrypted" in password
 
 
 def test_D07_weekdays_by_number_are_refused_with_a_hint(faults: Faults) -> None:

@@ -16,6 +16,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 def test_the_starter_works_as_it_is_with_no_environment(tmp_path: Path) -> None:
     file = tmp_path / "monitor.yaml"
     file.write_text(config.starter(), encoding="utf-8")
+    (tmp_path / "dumps").mkdir()
     settings = config.load(file, {})
 
     assert settings.warnings == ()

@@ -56,6 +56,7 @@ EVERYTHING = """
 
 
 def test_everything_that_design_shows_is_understood(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "dumps").mkdir()
     settings = load(EVERYTHING)
     ada, lab = settings.subscriptions["ada"], settings.subscriptions["lab"]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from monitor.config import load as load_file
@@ -41,21 +43,29 @@ def test_a_habit_is_answered_with_the_line_to_write(
         ("dumps/.*", "can match nothing: "),
         ("dumps/*", ""),
         ("dumps/1.txt", ""),
+        ("dmups/*.txt", "there is no folder {}/dmups; did you mean “dumps”?"),
+        ("x/y/*/*.txt", "there is no folder {}/x/y, create it or correct the path"),
     ],
 )
-def test_a_path_from_which_nothing_is_read_is_doubted(write: Write, path: str, doubt: str) -> None:
+def test_a_path_from_which_nothing_is_read_is_doubted(
+    write: Write, tmp_path: Path, path: str, doubt: str
+) -> None:
     (write("x", "dumps/1.txt").parent / "more").mkdir()
     warnings = load_file(write(f"sources:\n  s:\n    kind: feed\n    path: '{path}'"), {}).warnings
     found = [f"{w.line}: {w.message}" for w in warnings if w.where == "sources.s.path"]
     assert len(found) == bool(doubt)
-    assert all(message.startswith(f"4: {doubt}") for message in found)
+    expected = f"4: {doubt}".format(tmp_path)
+    assert all(message.startswith(expected) for message in found)
 
 
 @pytest.mark.parametrize(
     ("text", "where", "instead"),
     [
         ('topics: {t: {query: "two words"}}', "1: topics.t.query", "write '\"two words\"'"),
-        ("topics: {t: {query: 'a1 and b1'}}", "1: topics.t.query", "'and' is looked for as a word"),
+        ("topics: {t: {query: 'a1 and b1'}}", "1: topics.t.query", "“and” is searched for as a"),
+        ("topics: {t: {query: cs.CLL}}", "1: topics.t.query", "did you mean category:cs.CL?"),
+        ("topics: {t: {any: [AIDS, HIV]}}", "1: topics.t.any", "write =AIDS"),
+        ("topics: {t: {query: 'title:language model'}}", "1: topics.t.query", "title:\"language m"),
         ("sources:", "1: sources", "there are no sources yet"),
         ("channels: {p: {kind: file, path: o}}", "1: channels.p", "not used by any subscription"),
         ("include: people/*.yaml", "1: include", "there is no file “people/*.yaml”"),

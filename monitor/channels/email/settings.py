@@ -162,17 +162,17 @@ class SmtpSettings(Section):
 
     @model_validator(mode="after")
     def _check_encryption(self) -> SmtpSettings:
-        """RFC 8314: nothing in clear beyond this machine, and a password never."""
+        """RFC 8314: nothing unencrypted beyond this machine, and a password never."""
         if bool(self.username) != bool(self.password or self.oauth):
             raise ValueError("username: and password: must be set together; one of them is missing")
         host, _ = self.address
         beyond = not (self.sendmail or host.startswith("/") or is_loopback(host))
         if self.tls == "none" and beyond:
             if self.password or self.oauth:
-                raise ValueError("tls: none would send the password in clear; use starttls")
+                raise ValueError("tls: none would send the password unencrypted; use starttls")
             if not self.insecure:
                 raise ValueError(
-                    f"tls: none would send mail in clear to {host}; "
+                    f"tls: none would send mail unencrypted to {host}; "
                     "use starttls, or set insecure: true to allow it"
                 )
         return self

@@ -9,6 +9,7 @@ Google Scholar: scholar.google.com/intl/en/scholar/help.html (operators).
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -44,7 +45,7 @@ class Rule(NamedTuple):
     in_phrases: bool = False
 
     def fault(self, match: re.Match[str]) -> QueryError:
-        words = [word for word in _PARTS.split(match[0]) if word]
+        words = [word for word in _PARTS.split(match[0].strip("[]")) if word]
         names = {
             "match": match[0].strip(),
             "either": " OR ".join(words),
@@ -87,6 +88,33 @@ def find_warnings(text: str, tokens: Sequence[Token]) -> list[QueryError]:
     return sorted(faults, key=lambda fault: fault.position)
 
 
+def doubt_category(token: Token, field: str) -> QueryError | None:
+    """Return a warning of what looks like a category of arXiv but is none."""
+    name = token.text.strip(QUOTES)
+    looks_like = _AS_CATEGORY if field == "category" else _LIKE_CATEGORY
+    if "." not in name or "*" in name or not looks_like.fullmatch(name):
+        return None
+    known = {category.lower(): category for category in _CATEGORIES}
+    if name.lower() in known:
+        return None
+    nearest = difflib.get_close_matches(name.lower(), known, 1, cutoff=0.75)
+    instead = "its categories are listed at arxiv.org/category_taxonomy"
+    if nearest:
+        instead = f"did you mean category:{known[nearest[0]]}?"
+    return token.fault(f"{name} is not a category of arXiv", instead)
+
+
+def doubt_capitals(token: Token) -> QueryError | None:
+    """Return a warning of an abbreviation that is also a common word, as case does not matter."""
+    word = token.text.strip(QUOTES)
+    if not word.isupper() or word.lower() not in _ALSO_WORDS:
+        return None
+    return token.fault(
+        f"{word} also finds “{word.lower()}”, since case does not matter",
+        f"write ={word} for the abbreviation alone",
+    )
+
+
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     """Compiled for the first topic that needs it, as few do: not at each start."""
@@ -124,6 +152,11 @@ _TYPED = (
         "write - or NOT, as in agent -robot; between quotes it stays a sign",
     ),
     Rule(
+        rf"{FIRST}(?P<at>\+)(?=[{QUOTES}(])",
+        "“+” is not an operator here",
+        "leave it out: without OR, all words must occur",
+    ),
+    Rule(
         rf"(?i){FIRST}(?:https?://\S+|(?:doi:)?10\.\d{{4,9}}/\S+|arxiv:\d\S+)",
         "a topic looks for words, not for an address or a number",
         "paper-monitor explain {match} looks a paper up",
@@ -153,8 +186,8 @@ _ENGINES = (
         in_phrases=True,
     ),
     Rule(
-        rf"(?i){FIRST}(?:TS|TI|AB|AU|SO|AK|KP|ALL|TMSO|PY|DT|LA|WC|SU|OG|AD|FO|DO|UT|DOP|{_FIELDS})"
-        r"(?:=| = )(?=[\w(\"“])",
+        rf"(?i){FIRST}(?:TS|TI|AB|AU|SO|AK|KP|ALL|TMSO|PY|DT|LA|WC|SU|OG|AD|FO|DO|UT|DOP|DE|{_FIELDS})"
+        rf"(?:=| = )(?=[\w(\"“])|{FIRST}(?-i:[A-Z]{{2,4}})=(?=[(\"“])",
         "{match} does not name a field here",
         f"write title: for TI=, author: for AU=, venue: for SO=, nothing for TS=; {_NO_DATES}",
     ),
@@ -174,11 +207,17 @@ _ENGINES = (
         rf"|{FIRST}exp [\w-]+(?: [\w-]+){{0,4}}/{LAST}"
         rf"|(?<=['\"])/(?:exp|mj|de){LAST}|(?<=[\w)*'\"]):{_IN}(?:,{_IN})+{LAST}",
         "{match} is syntax of Ovid or Embase",
-        "write the words alone: they are looked for in the title and the abstract",
+        "write the words alone: they are searched for in the title and the abstract",
+    ),
+    Rule(
+        r"(?i)(?<![^\s(-])(?:year|date|after|before|since|until|published|updated|submitted|pubdate"
+        r"|pubyear|py|dp):(?= ?[^\s)])",
+        "there is no field {match} dates are not searched",
+        f"leave it out: {_NO_DATES}",
     ),
     Rule(
         r"(?i)(?<![^\s(-])(?:ti|abs|ab|au|cat|jr|all|intitle|allintitle|inauthor|intext|tiab|ta|site"
-        r"|filetype|after|before|year|date|co|rn|id|lang):(?= ?[^\s)])",
+        r"|filetype|co|rn|id|lang):(?= ?[^\s)])",
         "there is no field {match}",
         "the fields are title:, abstract:, author:, category:, source:, venue:, announce:, has:",
     ),
@@ -240,16 +279,56 @@ _EXPRESSIONS = (
 
 RULES = (*_TYPED, *_ENGINES, *_OPERATORS, *_EXPRESSIONS)
 
+# Abbreviations of science and offices that are common words in small letters.
+_ALSO = """
+    ace act add age aid aids aim air all ant arc arm art ask bad bar bars base bat best bit bits
+    bold box bus cab cam can cap caps car care cars case cases cast cat cats chain chip chips clean
+    clip coat cod code core cost cow crane crisp cup cut dam dare dart dash date dice dog dot drip
+    ear eat ebb end era eye face fact fair fan fast fat fear fed find fire fish fit flair flame
+    flip fog fun gap gas gate gem get gift gold grace grade grid had hat heat help her hip his hit
+    hop hot ice ink iris jet job joint key lab lamp lap lasso last lead leap led lens life light
+    lime lip list log low map march mars mass mat may mesh met mice mild mind mint mist mix moss
+    net nice node now nut oak odd one orb our out pace pad pain pair pan par pass past pat path
+    pearl pen pet phase pin pip pit pod poem port pot prism rag ram ran rap rat rate rats raw ray
+    red rest rice rim rip road rod root rope rose sad safe sage salt sap sat save saw say scale
+    scan sea see set shape shark she ship sir sit sky slam slim smart snap soap sole spin spot star
+    stars stem step stop sum sun swan swift tag tall tame tan tap task tea team ten test tie tip
+    top trace track trap tree trim trip two unit us use van vast war was wave way we web wet who
+    why win wine wise yes zip
+"""
+_ALSO_WORDS = frozenset(_ALSO.split())
 _SEPARATORS = ",;，；、"
 _PARTS = re.compile(rf"[\s{_SEPARATORS}&|+?$]+")
 _WORD = r"[^\W\d_][^\W_]+"
-_CATEGORY = (
-    r"(?:(?:cs|math|stat|eess|econ|physics|q-bio|q-fin)\.[A-Z]{2}"
-    r"|(?:astro-ph|cond-mat)\.[A-Za-z-]{2,})"
+# arxiv.org/category_taxonomy, without those that have no dot.
+_CATEGORIES = tuple(
+    f"{archive}.{name}"
+    for archive, names in {
+        "astro-ph": "CO EP GA HE IM SR",
+        "cond-mat": "dis-nn mes-hall mtrl-sci other quant-gas soft stat-mech str-el supr-con",
+        "cs": "AI AR CC CE CG CL CR CV CY DB DC DL DM DS ET FL GL GR GT HC IR IT LG LO MA MM MS "
+        "NA NE NI OH OS PF PL RO SC SD SE SI SY",
+        "econ": "EM GN TH",
+        "eess": "AS IV SP SY",
+        "math": "AC AG AP AT CA CO CT CV DG DS FA GM GN GR GT HO IT KT LO MG MP NA NT OA OC PR QA "
+        "RA RT SG SP ST",
+        "nlin": "AO CD CG PS SI",
+        "physics": "acc-ph ao-ph app-ph atm-clus atom-ph bio-ph chem-ph class-ph comp-ph data-an "
+        "ed-ph flu-dyn gen-ph geo-ph hist-ph ins-det med-ph optics plasm-ph pop-ph soc-ph space-ph",
+        "q-bio": "BM CB GN MN NC OT PE QM SC TO",
+        "q-fin": "CP EC GN MF PM PR RM ST TR",
+        "stat": "AP CO ME ML OT TH",
+    }.items()
+    for name in names.split()
 )
+_ARCHIVES = "|".join(sorted({name.partition(".")[0] for name in _CATEGORIES}))
+_CATEGORY = "|".join(map(re.escape, _CATEGORIES))
+# A subject class as arXiv writes them; as a value of category: in any case.
+_LIKE_CATEGORY = re.compile(rf"(?:{_ARCHIVES})\.(?:[A-Z]{{1,4}}|[a-z]+-[a-z]+)")
+_AS_CATEGORY = re.compile(rf"(?i)(?:{_ARCHIVES})\.\S+")
 # Every text that a rule doubts has one of these.
 _DOUBTFUL = re.compile(
-    rf"[{_SEPARATORS}&|+?$.'`‘‚‹「『{{]|\b(?:[Aa]nd|[Oo]r|[Nn]ot|UND|ODER|NICHT|XOR|NEAR|SAME|ADJ)\b"
+    rf"[{_SEPARATORS}&|+?$.'`‘‚‹「『{{[]|\b(?:[Aa]nd|[Oo]r|[Nn]ot|UND|ODER|NICHT|XOR|NEAR|SAME|ADJ)\b"
 )
 _FOREIGN_OPERATORS = (
     ("UND", "write AND to join"),
@@ -264,7 +343,7 @@ _FOREIGN_OPERATORS = (
 )
 DOUBTS = (
     *(
-        Rule(rf"{FIRST}(?:{words})(?=\s+\S)", "'{match}' is looked for as a word here", hint)
+        Rule(rf"{FIRST}(?:{words})(?=\s+\S)", "“{match}” is searched for as a word", hint)
         for words, hint in _FOREIGN_OPERATORS
     ),
     Rule(
@@ -275,13 +354,18 @@ DOUBTS = (
     ),
     Rule(
         rf"{FIRST}(?=[^\s():]*{_WORD}[{_SEPARATORS}|]{_WORD})[^\s():]+",
-        "{match} is looked for as one phrase",
+        "{match} is searched for as one phrase",
         "write ({either}) to find any of the words",
     ),
     Rule(
         rf"{FIRST}(?=\S*[a-z])[^\W\d_]{{3,}}[&+][^\W\d_]{{3,}}{LAST}",
-        "{match} is looked for as one phrase",
+        "{match} is searched for as one phrase",
         "write {both}",
+    ),
+    Rule(
+        rf"{FIRST}\+(?P<of>[^\W\d_][\w-]*){LAST}",
+        "“+” has no meaning here: without OR, all words must occur",
+        "write {of}, and (a OR b) for words of which one is enough",
     ),
     Rule(
         rf"{FIRST}(?:[^\W\d_]\.){{2,}}{LAST}",
@@ -294,14 +378,14 @@ DOUBTS = (
         "write {both}; a plural is found, too, and {both}* finds all that begins so",
     ),
     Rule(
-        rf"(?s)\A(?!.*[Cc]ategory:).*?{FIRST}(?P<at>{_CATEGORY}){LAST}",
-        "{at} is looked for in the title and the abstract",
+        rf"(?s)\A(?!.*[Cc]ategory:).*?{FIRST}(?P<at>(?:{_CATEGORY})){LAST}",
+        "{at} is searched for in the title and the abstract",
         "write category:{at} for the category",
     ),
     Rule(
-        rf"{FIRST}(?:''|['`‘‚‹「『{{])(?P<of>\w[^'`’‘›」』{{}}]*\s[^'`’‘›」』{{}}]*\w)"
-        rf"(?:''|['`’‘›」』}}]){LAST}",
-        "{match} is looked for word by word, not as a phrase",
+        rf"{FIRST}(?!\[[^]]*,)(?:''|['`‘‚‹「『{{[])(?P<of>\w[^'`’‘›」』{{}}[\]]*\s[^'`’‘›」』{{}}[\]]*\w)"
+        rf"(?:''|['`’‘›」』}}\]]){LAST}",
+        "{match} is searched for word by word, not as a phrase",
         'write "{of}" to find the words next to each other',
     ),
 )

@@ -11,14 +11,19 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NoReturn
 
 from monitor.errors import QueryError
-from monitor.match.language.mistakes import find_warnings, refuse_foreign
+from monitor.match.language.mistakes import (
+    doubt_capitals,
+    doubt_category,
+    find_warnings,
+    refuse_foreign,
+)
 from monitor.match.language.synonyms import NO_SYNONYMS, Synonyms, Term
-from monitor.match.language.tokens import Token, tokens
+from monitor.match.language.tokens import QUOTES, Token, tokens
 from monitor.match.language.tree import (
     TEXT_FIELDS,
     Author,
@@ -64,6 +69,7 @@ _INSTEAD = {
     **dict.fromkeys(("!", "-", "–", "—", "−"), "write -robot, with no space, to exclude a word"),
     "=": "write =RAG, with no space, for exactly this form, and title:RAG for a field",
 }
+_NO_WORDS = (*_FOREIGN_SIGNS, "and", "or", "not")
 _EXAMPLES = {"category": "category:cs.*", "source": "source:arxiv", "announce": "announce:new"}
 _HAS = ("code", "data", "project", "video")
 
@@ -116,10 +122,11 @@ def _read(text: str, synonyms: Synonyms, threshold: float) -> Query:
     parser = _Parser(token_list, synonyms)
     root = parser.topic("")
     parser.expect_end()
-    _refuse_too_broad(root)
+    _refuse_too_broad(text, root)
     weights = parser.weights
     _refuse_unreachable(root, weights, threshold)
-    warnings = (*find_warnings(text, token_list), *parser.warnings)
+    capitals = _doubt_capitals(root, token_list)
+    warnings = (*find_warnings(text, token_list), *parser.warnings, *capitals)
     return Query(text, root, warnings, tuple(weights.items()), threshold)
 
 
@@ -128,11 +135,11 @@ def _refuse_unreachable(root: Node, weights: Mapping[Leaf, float], threshold: fl
         raise QueryError(
             f"no paper can reach a threshold of {threshold:g}",
             0,
-            f"all that is looked for weighs {most:g} together",
+            f"all search terms weigh {most:g} together",
         )
 
 
-def _refuse_too_broad(root: Node) -> None:
+def _refuse_too_broad(text: str, root: Node) -> None:
     """Raise `QueryError` when a paper with no word, or with stop words alone, would match."""
     if holds(root, lambda _: False):
         raise QueryError(
@@ -141,11 +148,35 @@ def _refuse_too_broad(root: Node) -> None:
             "add a term that must match, and exclude from that",
         )
     if holds(root, _is_stop_words):
-        raise QueryError(
-            "this topic contains only very common words and would match everything",
-            next(leaf.position for leaf in every_leaf(root) if _is_stop_words(leaf)),
-            "add a word that says what it is about",
-        )
+        common = next(leaf for leaf in every_leaf(root) if _is_stop_words(leaf))
+        raise QueryError(*_too_common(text, root, common))
+
+
+def _too_common(text: str, root: Node, common: Leaf) -> tuple[str, int, str]:
+    """Return the message, position and hint of a topic that a very common word makes too broad."""
+    every = list(every_leaf(root))
+    if len(every) > 1 and all(map(_is_stop_words, every)):
+        message = "this topic contains only very common words and would match everything"
+        return message, common.position, "add a word that says what it is about"
+    token = next(token for token in tokens(text) if token.position == common.position)
+    word = token.text.strip(QUOTES)
+    message = f"“{word}” is too common: with it, the topic would match everything"
+    if word.isupper() and word.isalpha() and len(word) > 1:
+        return message, common.position, f"write ={word} for the abbreviation alone"
+    return message, common.position, "add a word that must occur beside it, or leave it out"
+
+
+def _doubt_capitals(root: Node, token_list: Sequence[Token]) -> Iterator[QueryError]:
+    """Yield warnings of abbreviations that are also words, where one alone makes a paper match."""
+    doubts = [doubt for token in token_list if (doubt := doubt_capitals(token))]
+    for doubt in doubts:
+
+        def is_doubtful(leaf: Leaf, at: int = doubt.position) -> bool:
+            is_plain = isinstance(leaf, Words) and not leaf.exact and leaf.fields != ("venue",)
+            return is_plain and leaf.position == at
+
+        if holds(root, is_doubtful):
+            yield doubt
 
 
 def _is_stop_words(leaf: Leaf) -> bool:
@@ -224,7 +255,7 @@ class _Parser:
         node = negation(self._operand(field))
         if len(self.weights) > weights_before:
             self.warnings.append(
-                token.fault("a weight counts only for what is looked for", "leave it out")
+                token.fault("a weight counts only for search terms", "leave it out")
             )
         self._depth -= 1
         return node
@@ -239,7 +270,23 @@ class _Parser:
                 f"{token.text} cannot be followed by {following.text}",
                 f"exclude the field as a whole: -{token.text}...",
             )
-        return self._operand(field)
+        node = self._operand(field)
+        behind = self._next
+        is_word = following.kind == behind.kind == "word" and following.weight == 1.0
+        if (
+            is_word
+            and field in ("title", "abstract", "venue")
+            and behind.text.lower() not in _NO_WORDS
+        ):
+            first, second = following.text, behind.text
+            self.warnings.append(
+                token.fault(
+                    f"{token.text} is only for {first}; {second} may occur anywhere",
+                    f'write {field}:"{first} {second}" for the phrase, {field}:({first} {second}) '
+                    f"for both words in this field, or {field}:{first} AND {second}",
+                )
+            )
+        return node
 
     def _item(self, token: Token, field: str) -> Node:
         match token.kind:
@@ -257,6 +304,8 @@ class _Parser:
 
     def _leaf(self, token: Token, field: str, *, exact: bool) -> Node:
         node = _parse_leaf(token, field, self._synonyms, exact=exact)
+        if doubt := doubt_category(token, field):
+            self.warnings.append(doubt)
         self._weigh(node, token.weight)
         return node
 
@@ -328,8 +377,11 @@ def _field(token: Token) -> str:
     if name in FIELDS:
         return name
     nearest = next(iter(difflib.get_close_matches(name, FIELDS, 1)), None)
-    hint = f"did you mean {nearest}:?" if nearest else f"the fields are {', '.join(FIELDS)}"
-    raise token.fault(f"there is no field {token.text}", f"{hint}; quote text that has a colon")
+    fields = f"the fields are {', '.join(f'{known}:' for known in FIELDS)}."
+    hint = f"did you mean {nearest}:?" if nearest else fields
+    raise token.fault(
+        f"there is no field {token.text}", f"{hint} To search for the text itself, quote it."
+    )
 
 
 # ── leaves ──────────────────────────────────────────────────────────────────────────
