@@ -74,7 +74,7 @@ def test_wrong_topics_are_parked_and_stop_no_other() -> None:
     assert index.errors.keys() == {("any", "name"), 3}
     error = index.errors[3]
     assert isinstance(error, QueryError)
-    assert (error.position, error.hint[:22]) == (0, "did you mean title:?; ")
+    assert (error.position, error.hint[:23]) == (0, "did you mean title:? To")
     assert [match.topic for match in index.match([Paper("Agents")])] == ["good"]
 
 
