@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import typer
 
@@ -21,19 +21,30 @@ from monitor.cli.read import read_files
 from monitor.cli.terminal import console, reading, show_table
 from monitor.cli.work import runs_json, show_runs
 from monitor.commands import ratings
-from monitor.commands.explain import find_paper
+from monitor.commands.explain import UnknownPaperError, find_paper
 from monitor.commands.export import MAX_PAPERS, Format, export
 from monitor.commands.identity import merge, split
 from monitor.commands.json_output import Answer, papers_json, pick, rated_json
 from monitor.commands.paper_search import FoundPaper, find_all
-from monitor.commands.ratings import VERDICTS, Rated, RaterScope, store_rating, target_topics
+from monitor.commands.ratings import (
+    VERDICTS,
+    Rated,
+    RaterScope,
+    keep_example,
+    rated_examples,
+    store_rating,
+    take_back_example,
+    target_topics,
+    topics_matching,
+)
 from monitor.digest.wording import format_count
 from monitor.errors import UsageError
 from monitor.identity.keys import identifiers
-from monitor.model import Run, UndecidedRecord
+from monitor.model import Judgement, Paper, Run, UndecidedRecord
 from monitor.pipeline.runtime import Runtime
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import undecided
+from monitor.store.topics.examples import Example
 from monitor.text import clean
 
 _REFERENCES = ("paper", "id", "doi", "arxiv", "url", "title")
@@ -174,9 +185,11 @@ def papers_rate(
             rated = ratings.rate(app.runtime, paper or "", verdict or "", scope)
             call.answer(rated_json(rated), _show_rated, rated)
             return
-        count, left_out = rate_file(app.runtime, file, scope)
+        count, kept, left_out = rate_file(app.runtime, file, scope)
     listed = [{"paper": name, "why": why} for name, why in left_out]
-    call.answer({"rated": count, "left_out": listed}, f"{format_count(count, 'paper')} rated.")
+    document = {"rated": count, "examples": kept, "left_out": listed}
+    as_examples = f" {kept:,} not stored: kept as examples until they arrive." if kept else ""
+    call.answer(document, f"{format_count(count, 'paper')} rated.{as_examples}")
     for name, why in () if call.as_json else left_out:
         typer.echo(f"{name}: {why}", err=True)
 
@@ -202,7 +215,10 @@ def papers_rated(
     if not forget:
         with open_to_read(call) as app:
             rated = ratings.rated(app.runtime, scope)
-        call.answer(rated_json(rated), _show_rated, rated)
+            kept = rated_examples(app.runtime, scope)
+        names = "title subscription topic who verdict at how"
+        document = {"examples": [pick(example, names) for example in kept]}
+        call.answer(rated_json(rated) | document, _show_rated, rated, kept)
         return
     with open_configured(call, create=False) as app:
         count = ratings.forget(app.runtime, scope)
@@ -220,36 +236,67 @@ def papers_saved(
         call.answer(papers_json(papers), show_papers, papers)
 
 
-def _show_rated(ratings: tuple[Rated, ...]) -> None:
-    rows = [(r.paper_id, title, r.verdict, r.topic, r.subscription, r.who) for r, title in ratings]
+def _show_rated(ratings: Sequence[Rated], examples: Sequence[Example] = ()) -> None:
+    every: list[tuple[Any, str, Judgement | Example]] = [(r.paper_id, t, r) for r, t in ratings]
+    every += [("not stored", example.title, example) for example in examples]
+    rows = [(id, title, r.verdict, r.topic, r.subscription, r.who) for id, title, r in every]
     show_table(("Id", "Title", "Verdict", "Topic", "Subscription", "Who"), rows)
-    console.print(f"{format_count(len(ratings), 'answer')}.")
+    console.print(f"{format_count(len(rows), 'answer')}.")
 
 
 # The line of a file, or the paper, that was left out, and why.
 LeftOut = tuple[str, str]
-# A line of a file: any of the references may name the paper; the verdict, and the topic or "".
-Row = tuple[tuple[str, ...], str, str]
 
 
-def rate_file(runtime: Runtime, file: Path, scope: RaterScope) -> tuple[int, list[LeftOut]]:
+class Row(NamedTuple):
+    """A line of a file: any of the references may name the paper; a library has the paper."""
+
+    references: tuple[str, ...]
+    verdict: str
+    topic: str = ""
+    paper: Paper | None = None
+
+
+def rate_file(runtime: Runtime, file: Path, scope: RaterScope) -> tuple[int, int, list[LeftOut]]:
     """Store the ratings of a CSV file, or "up" for each paper of a BibTeX library.
 
-    Returns how many were stored, and what was left out. Nothing of a faulty file: UsageError.
+    Returns how many were stored, how many as examples because their paper is not, and what was
+    left out. Nothing of a faulty file: UsageError.
     """
     rows, left_out = _read(file)
-    for topic in {"", *(topic for *_, topic in rows)}:
+    for topic in {"", *(row.topic for row in rows)}:
         target_topics(runtime, replace(scope, topic=topic or scope.topic))
-    stored = 0
-    for references, verdict, topic in rows:
-        own = replace(scope, topic=topic or scope.topic)
+    unknown: list[tuple[Paper, RaterScope]] = []
+    stored = kept = 0
+    for row in rows:
+        own = replace(scope, topic=row.topic or scope.topic)
         try:
             with runtime.database.writing() as tx:
-                store_rating(runtime, tx, _find_stored(tx, references), verdict, own, "file")
+                _rate_row(runtime, tx, row, own)
             stored += 1
         except UsageError as fault:
-            left_out.append((references[-1], str(fault)))
-    return stored, left_out
+            if row.paper and isinstance(fault, UnknownPaperError):
+                unknown.append((row.paper, own))
+            else:
+                left_out.append((row.references[-1], str(fault)))
+    topics = topics_matching(runtime, [paper for paper, _ in unknown])
+    for (paper, own), matching in zip(unknown, topics, strict=True):
+        try:
+            with runtime.database.writing() as tx:
+                keep_example(runtime, tx, paper, matching, own)
+            kept += 1
+        except UsageError as fault:
+            left_out.append((paper.title, str(fault)))
+    return stored, kept, left_out
+
+
+def _rate_row(runtime: Runtime, tx: Transaction, row: Row, scope: RaterScope) -> None:
+    try:
+        store_rating(runtime, tx, _find_stored(tx, row.references), row.verdict, scope, "file")
+    except UnknownPaperError:
+        of_example = (take_back_example(tx, name, scope) for name in row.references)
+        if row.verdict != "none" or not any(of_example):
+            raise
 
 
 def _find_stored(tx: Transaction, references: Sequence[str]) -> int:
@@ -275,7 +322,7 @@ def _read(file: Path) -> tuple[list[Row], list[LeftOut]]:
     rows: list[Row] = []
     for paper in reading.papers:
         keys = [f"{scheme}:{value}" for scheme, value in identifiers(paper)]
-        rows.append(((*keys, paper.title), "up", ""))
+        rows.append(Row((*keys, paper.title), "up", paper=paper))
     return rows, [(part.where, part.why) for part in reading.rejected]
 
 
@@ -305,7 +352,7 @@ def _row(where: str, row: dict[str, str]) -> Row:
     verdict = row.get("verdict", "") or "up"
     if verdict.lower() not in VERDICTS:
         raise UsageError(f"{where}: the verdict “{verdict}” should be {_listed([*VERDICTS])}")
-    return references, verdict.lower(), row.get("topic", "")
+    return Row(references, verdict.lower(), row.get("topic", ""))
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from os.path import relpath
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import typer
@@ -16,12 +17,23 @@ import yaml
 from rich.text import Text
 
 from monitor.app import load_settings, open_app
-from monitor.cli.options import CONFIG, AsJson, Call, Config, Now, finish, flag, full_command
+from monitor.cli.options import (
+    CONFIG,
+    AsJson,
+    Call,
+    Config,
+    Now,
+    finish,
+    flag,
+    full_command,
+    option,
+)
 from monitor.cli.terminal import console, file_link, open_pages, print_error, reading, show_table
 from monitor.cli.work import Failures, all_sent, reason, runs_ok
 from monitor.clocks import clock_at
 from monitor.commands.ratings import RaterScope, rate
 from monitor.config import load, masked, starter
+from monitor.digest.wording import format_count
 from monitor.errors import UsageError
 from monitor.log import set_up_logging
 from monitor.model import Run
@@ -29,6 +41,8 @@ from monitor.pipeline.flow import DigestReport
 from monitor.pipeline.runtime import Runtime
 from monitor.private_files import create_file, make_folder
 from monitor.resources import resource
+from monitor.sources.feed.opml import read_opml
+from monitor.sources.xml_records import XmlError
 from monitor.store.papers.papers import count
 
 # The demo rates these papers as a reader would, so that later digests show a learned order.
@@ -146,15 +160,49 @@ def _show(
         console.print("or run `paper-monitor serve` there and open the address that it prints.")
 
 
-def init(directory: Path = typer.Argument(Path(), metavar="DIR"), as_json: AsJson = False) -> None:
+def init(
+    directory: Path = typer.Argument(Path(), metavar="DIR"),
+    opml: Path | None = option(
+        "--opml", "FILE", "Add the feeds of this file, which feed readers export.", default=None
+    ),
+    as_json: AsJson = False,
+) -> None:
     target = directory / "monitor.yaml"
     if target.exists():
         raise UsageError(f"{target} already exists", "it is left unchanged; choose another folder")
+    sources = _read_opml(opml) if opml else {}
     make_folder(directory / "dumps")
     with create_file(target) as file:
-        file.write(starter().encode())
-    wrote = f"Wrote {target}. Put a dump into {directory / 'dumps'}/ and then:"
-    Call(as_json=as_json).answer({"path": str(target)}, f"{wrote}\n  {full_command('run', target)}")
+        file.write(_with_sources(starter(), sources).encode())
+    put = f"Put a dump into {directory / 'dumps'}/ and then:"
+    wrote = f"Wrote {target}, with {format_count(len(sources), 'feed')}. Then:"
+    document = {"path": str(target)} | ({"sources": list(sources)} if opml else {})
+    said = wrote if opml else f"Wrote {target}. {put}"
+    Call(as_json=as_json).answer(document, f"{said}\n  {full_command('run', target)}")
+
+
+def _read_opml(file: Path) -> dict[str, dict[str, Any]]:
+    """Return the sources that a file of feeds lists. Raises UsageError."""
+    try:
+        sources = read_opml(file.read_bytes())
+    except OSError as fault:
+        raise UsageError(f"cannot read {file}: {fault.strerror}") from fault
+    except XmlError as fault:
+        raise UsageError(f"{file} is not OPML: {fault}") from fault
+    if not sources:
+        raise UsageError(f"{file} lists no feeds", "export the list of your feeds as OPML")
+    return sources
+
+
+def _with_sources(text: str, sources: Mapping[str, Mapping[str, Any]]) -> str:
+    """Add sources to a configuration, one line each, after the heading of its sources."""
+    start, heading, rest = text.partition("\nsources:\n")
+    lines = (
+        yaml.safe_dump(source, default_flow_style=True, width=10_000, sort_keys=False)
+        for source in sources.values()
+    )
+    added = "".join(f"  {name}: {line}" for name, line in zip(sources, lines, strict=True))
+    return f"{start}{heading}{added}{rest}"
 
 
 def config(config: Config = CONFIG, as_json: AsJson = False) -> None:

@@ -79,6 +79,10 @@ class Explanation:
     rulings: tuple[Ruling, ...]
 
 
+class UnknownPaperError(UsageError):
+    """No stored paper has this name."""
+
+
 def explain(runtime: Runtime, reference: str) -> Explanation:
     """Explain the paper with this id, identifier, link or title. Raises UsageError."""
     with runtime.database.reading() as tx:
@@ -137,7 +141,7 @@ def find_paper(tx: Transaction, reference: str) -> StoredPaper:
     """Return the paper with this id, identifier, link or title. Raises UsageError."""
     candidates = _candidates(tx, reference)
     if not candidates:
-        raise UsageError(
+        raise UnknownPaperError(
             f"no paper found for {reference!r}",
             "use an id shown by `paper-monitor papers`, an identifier, a link or a title",
         )

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from monitor.commands.explain import find_paper
+from monitor.commands.explain import UnknownPaperError, find_paper, identifiers_in
 from monitor.commands.paper_search import FoundPaper, load_found
 from monitor.errors import UsageError
-from monitor.model import SAVED, UNWANTED, WANTED, Judgement
+from monitor.identity.keys import LINK, identifiers
+from monitor.match import build_index
+from monitor.model import SAVED, UNWANTED, WANTED, Judgement, Paper
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import digests
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import merge_papers, papers
-from monitor.store.topics import judgements
+from monitor.store.topics import examples, judgements
+from monitor.store.topics.examples import TITLE, Example
+from monitor.text import title_key
 
 # The words for ratings on the command line, in files and on pages.
 VERDICTS = {"up": WANTED, "down": UNWANTED, "save": SAVED, "none": ""}
@@ -44,7 +48,12 @@ def rate(
 ) -> tuple[Rated, ...]:
     """Store an answer, or take one back; return the answers to the paper. Raises UsageError."""
     with runtime.database.writing() as tx:
-        paper = find_paper(tx, reference)
+        try:
+            paper = find_paper(tx, reference)
+        except UnknownPaperError:
+            if verdict == "none" and take_back_example(tx, reference, scope):
+                return ()
+            raise
         name = store_rating(runtime, tx, paper.id, verdict, scope, how)
         return tuple(
             (rating, paper.paper.title)
@@ -71,7 +80,7 @@ def store_rating(
             target_topics(runtime, scope)
         judgements.take_back(tx, withdrawn)
         return withdrawn[0].subscription if withdrawn else scope.subscription
-    name, topics = _find_targets(runtime, tx, paper_id, scope)
+    name, topics = _find_targets(runtime, judgements.topics_of(tx, paper_id), scope)
     now = runtime.clock.now()
     answers = [
         Judgement(name, topic, paper_id, scope.who, VERDICTS[verdict], now, how) for topic in topics
@@ -81,6 +90,38 @@ def store_rating(
     judgements.take_back(tx, [r for r in other if (r.verdict == SAVED) == (verdict == "save")])
     judgements.judge(tx, answers)
     return name
+
+
+def keep_example(
+    runtime: Runtime, tx: Transaction, paper: Paper, matching: Collection[str], scope: RaterScope
+) -> None:
+    """Store that a paper which is not stored is wanted, in the topics `matching` it.
+
+    Raises UsageError where it is not clear for which subscription.
+    """
+    by_name = {s.name: [t for t in s.topics if t in matching] for s in runtime.subscriptions}
+    name, topics = _find_targets(runtime, by_name, scope)
+    keys = {key for key in identifiers(paper) if key[0] != LINK}
+    keys.add((TITLE, title_key(paper.title)))
+    now = runtime.clock.now()
+    for topic in topics:
+        example = Example(name, topic, scope.who, WANTED, now, "file", paper.title, paper.abstract)
+        examples.keep(tx, example, keys)
+
+
+def take_back_example(tx: Transaction, reference: str, scope: RaterScope) -> int:
+    """Delete the examples with this identifier or title; return how many there were."""
+    keys = [*identifiers_in(reference), (TITLE, title_key(reference))]
+    return examples.forget(tx, keys, scope.subscription, scope.topic, scope.who)
+
+
+def topics_matching(runtime: Runtime, papers: Sequence[Paper]) -> list[set[str]]:
+    """Return the topics that each of some papers matches, whatever sources they ask for."""
+    matching: list[set[str]] = [set() for _ in papers]
+    index = build_index(runtime.topics)
+    for at, number in zip(*(column.tolist() for column in index.pairs(papers)), strict=True):
+        matching[at].add(str(index.name(number)))
+    return matching
 
 
 def _refuse_several(names: Collection[str], which: str) -> None:
@@ -98,6 +139,13 @@ def rated(runtime: Runtime, scope: RaterScope) -> tuple[Rated, ...]:
     if not ratings:
         target_topics(runtime, scope)
     return tuple((rating, stored[rating.paper_id].paper.title) for rating in reversed(ratings))
+
+
+def rated_examples(runtime: Runtime, scope: RaterScope) -> tuple[Example, ...]:
+    """Return the ratings of papers that are not stored, newest first."""
+    with runtime.database.reading() as tx:
+        listed = examples.listing(tx, scope.subscription)
+    return tuple(e for e in reversed(listed) if scope.topic in ("", e.topic))
 
 
 def answers_of(runtime: Runtime, paper_id: int, who: str) -> dict[str, list[str]]:
@@ -133,10 +181,12 @@ def saved(runtime: Runtime, subscription: str = "", who: str = "") -> tuple[Foun
 
 
 def _find_targets(
-    runtime: Runtime, tx: Transaction, paper_id: int, scope: RaterScope
+    runtime: Runtime, matching: Mapping[str, Sequence[str]], scope: RaterScope
 ) -> tuple[str, Sequence[str]]:
-    """Return the subscription and the topics that an answer is for. Raises UsageError."""
-    matching = judgements.topics_of(tx, paper_id)
+    """Return the subscription and the topics that an answer is for. Raises UsageError.
+
+    `matching` has the topics that match the paper, by subscription.
+    """
     targets = {}
     for name, topics in target_topics(runtime, scope).items():
         matched = [topic for topic in matching.get(name, ()) if topic in topics]

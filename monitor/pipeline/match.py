@@ -17,7 +17,7 @@ from monitor.store.digests import outbox, suppressions
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import sightings
 from monitor.store.papers.write_papers import matched_since, reopen
-from monitor.store.topics import matches, subscriptions
+from monitor.store.topics import examples, matches, subscriptions
 
 log = structlog.get_logger()
 
@@ -103,6 +103,7 @@ def sync_subscriptions(runtime: Runtime) -> None:
         activated = runtime.activation_hash, subscriptions.changed_at(tx)
         outbox.suppress_missing(tx, runtime.recipients, now)
         suppressions.withhold(tx, now)
+        examples.settle(tx)
         if stored_incidents.open_incidents(tx):
             living = incidents.subjects(runtime)
             if shared_store.find_rivals_now(tx):

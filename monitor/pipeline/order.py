@@ -44,7 +44,8 @@ from monitor.rank import (
 )
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import papers as stored_papers
-from monitor.store.topics import judgements
+from monitor.store.topics import examples, judgements
+from monitor.store.topics.examples import Example
 
 LEARNED, NEWEST, TRENDING = "learned", "newest", "trending"
 MAX_WORDS = 3
@@ -102,6 +103,18 @@ class OrderCache:
         # None where the text was purged.
         self.papers: dict[int, tuple[Paper, Features] | None] = {}
         self.words = TopicWords()
+        # The subscriptions with examples, once they were read.
+        self.with_examples: frozenset[str] | None = None
+
+    def examples(self, tx: Transaction, subscription: str) -> dict[str, list[Example]]:
+        """Return the examples of a subscription by topic, oldest first."""
+        if self.with_examples is None:
+            self.with_examples = examples.subscriptions(tx)
+        by_topic: dict[str, list[Example]] = {}
+        if subscription in self.with_examples:
+            for example in examples.listing(tx, subscription):
+                by_topic.setdefault(example.topic, []).append(example)
+        return by_topic
 
 
 def order_of(
@@ -115,15 +128,19 @@ def order_of(
     if subscription.settings.order != LEARNED:
         return None
     answers = judgements.verdicts(tx, subscription.name)
+    by_topic = cache.examples(tx, subscription.name)
     rankings: dict[str, Ranking] = {}
-    marked: set[int] = set()
-    for topic in topics if answers else ():
+    marked: set[int | str] = set()
+    for topic in topics if answers or by_topic else ():
         verdicts = answers.get(topic.name, {})
-        if topic.name in subscription.topics and WANTED in verdicts.values():
-            ranking = _ranking(tx, subscription.name, topic, verdicts, cache)
+        taught = by_topic.get(topic.name, [])
+        wanted = WANTED in verdicts.values() or any(e.verdict == WANTED for e in taught)
+        if topic.name in subscription.topics and wanted:
+            ranking = _ranking(tx, subscription.name, topic, verdicts, taught, cache)
             if ranking.wanted:
                 rankings[topic.name] = ranking
-                answered = [
+                answered: list[int | str] = [example.title for example in taught]
+                answered += [
                     id for id in verdicts if verdicts[id] != UNJUDGED and cache.papers.get(id)
                 ]
                 marked.update(answered[-MAX_JUDGED:])
@@ -135,13 +152,15 @@ def _ranking(
     subscription: str,
     topic: Topic,
     verdicts: dict[int, Verdict],
+    taught: Sequence[Example],
     cache: OrderCache,
 ) -> Ranking:
     silent = judgements.shown(tx, subscription, topic.name, MAX_SHOWN)
     unjudged: dict[int, Verdict] = {id: UNJUDGED for id in silent if id not in verdicts}
     matched = cache.words.read(tx, topic.name)
     unrated = [w for id, w in matched.recent.items() if verdicts.get(id, UNJUDGED) == UNJUDGED]
-    judged = _read(tx, unjudged | verdicts, cache.papers)
+    judged = [Judged(Paper(e.title), e.verdict, features_of(e.title, e.abstract)) for e in taught]
+    judged += _read(tx, unjudged | verdicts, cache.papers)
     return learn(judged, words_of(topic), Matched(matched.factors, unrated))
 
 

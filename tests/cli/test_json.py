@@ -58,7 +58,7 @@ EVERY = [
     ("papers", 0, {"papers": STORED}),
     ("papers doubtful", 0, keys("doubtful joins unjudged")),
     ("papers undecided", 0, keys("undecided runs")),
-    ("papers rated", 0, {"rated": ...}),
+    ("papers rated", 0, {"rated": ..., "examples": ...}),
     ("papers saved", 0, {"papers": ...}),
     (
         "topics try agents",

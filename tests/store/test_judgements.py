@@ -10,7 +10,8 @@ from monitor.store.engine import schema
 from monitor.store.engine.database import Database
 from monitor.store.papers import merge_papers
 from monitor.store.papers import papers as stored_papers
-from monitor.store.topics import judgements
+from monitor.store.topics import examples, judgements
+from monitor.store.topics.examples import Example
 from tests.store.scenes import (
     DAY,
     HOUR,
@@ -19,8 +20,10 @@ from tests.store.scenes import (
     arxiv,
     digest,
     freeze,
+    ingest,
     ingesting,
     match,
+    new,
     reading,
     subscribe,
     unsent,
@@ -114,3 +117,39 @@ def test_what_was_shown_in_full_is_known_by_topic_also_after_a_merge(store: Data
     assert reading(store, judgements.topics_of, one) == {"lab": ["t"]}
     ingesting(store, merge_papers.merge, [(one, other, "the same")], NOW)
     assert ingesting(store, judgements.shown, "lab", "t", 10) == [one]
+
+
+def keep(store: Database, title: str, *keys: tuple[str, str], name: str = "lab") -> None:
+    example = Example(name, "t", "ada", WANTED, NOW, "file", title, "")
+    writing(store, examples.keep, example, [*keys, (examples.TITLE, title.casefold())])
+
+
+def test_an_example_becomes_the_rating_of_the_paper_that_arrives(store: Database) -> None:
+    subscribe(store, "lab")
+    keep(store, "Roses", ("arxiv", "1"))
+    keep(store, "Tulips")
+    keep(store, "Lilies", ("arxiv", "7"))
+    keep(store, "Roses again", ("arxiv", "1"))  # is the first one
+    assert [e.title for e in reading(store, examples.listing)] == [
+        "Tulips",
+        "Lilies",
+        "Roses again",
+    ]
+    writing(store, examples.settle)
+    assert verdicts(store) == {}
+    by_id, by_title, twin, rated = ingest(
+        store,
+        *map(new, (arxiv("1", "Roses, revised"), arxiv("2", "TULIPS"), arxiv("3"), arxiv("7"))),
+    )
+    answer(store, rated, UNWANTED)
+    writing(store, examples.settle)
+    assert verdicts(store) == {by_id: WANTED, by_title: WANTED, rated: UNWANTED}
+    assert reading(store, examples.listing) == []
+    ingest(store, new(arxiv("4", "Twins")), new(arxiv("5", "Twins")))
+    keep(store, "Twins")
+    keep(store, "Peonies", name="other")
+    writing(store, examples.settle)
+    assert twin not in verdicts(store)
+    assert [e.title for e in reading(store, examples.listing, "lab")] == ["Twins"]
+    subscribe(store, "other")
+    assert reading(store, examples.subscriptions) == {"other"}

@@ -12,7 +12,7 @@ from monitor.store.engine.sql import Id, Instant
 
 # The newest migration. Alembic is not imported for a store with this version, nor for a new one on
 # SQLite, which `create` makes.
-VERSION = "0030"
+VERSION = "0031"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -457,3 +457,21 @@ def _answers(name: str, *more: Column[str]) -> Table:
 # Readers' answers to the papers of a topic, "wanted" or "unwanted", and the papers they saved.
 judgement = _answers("judgement", Column("verdict", Text, nullable=False))
 saved_paper = _answers("saved_paper")
+
+# Rated papers that are not stored: they teach the order until they arrive, and nothing else reads
+# them. Their names are identifiers and the key of the title (scheme "title").
+example = _table(
+    "example",
+    Column("id", Id, primary_key=True),
+    *_required(subscription=Text, topic=Text, who=Text, verdict=Text, at=Instant, how=Text),
+    *_required(title=Text, abstract=Text),
+    Index("ix_example_subscription", "subscription"),
+)
+example_key = _table(
+    "example_key",
+    *_keys("scheme", "value"),
+    Column(
+        "example_id", Id, ForeignKey("example.id", ondelete="CASCADE"), primary_key=True, index=True
+    ),
+    sqlite_with_rowid=False,
+)

@@ -40,9 +40,9 @@ def take_back(tx: Transaction, answers: Iterable[Judgement]) -> None:
 
 
 def forget(tx: Transaction, subscription: str, topic: str | None = None) -> int:
-    """Delete all answers to the papers of a subscription, or of one of its topics."""
+    """Delete all answers and examples of a subscription, or of one of its topics."""
     wanted = {"subscription": subscription} | ({} if topic is None else {"topic": topic})
-    tables = schema.judgement, schema.saved_paper
+    tables = schema.judgement, schema.saved_paper, schema.example
     return sum(tx.execute(sa.delete(table).filter_by(**wanted)).rowcount for table in tables)
 
 

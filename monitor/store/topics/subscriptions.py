@@ -57,7 +57,8 @@ def sync_subscriptions(
     if gone:
         removed = sa.update(schema.subscription).where(among(_subscription.name, gone))
         tx.execute(removed.values(removed_at=now))
-        for table in (schema.subscription_topic, schema.judgement, schema.saved_paper):
+        answers = schema.judgement, schema.saved_paper, schema.example
+        for table in (schema.subscription_topic, *answers):
             tx.execute(sa.delete(table).where(among(table.c.subscription, gone)))
     times = {"first_seen_at": now, "in_force_since": now, "removed_at": None}
     changed = [

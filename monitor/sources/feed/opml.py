@@ -1,0 +1,46 @@
+"""The feeds of an OPML file, which feed readers export, as sources of `monitor.yaml`."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from monitor.sources.xml_records import records
+
+# The feeds of arXiv, whose kind fills in the days that they leave out.
+_ARXIV = re.compile(r"https?://(?:rss|export)\.arxiv\.org/(?:rss|atom)/([\w.+-]+)", re.IGNORECASE)
+MAX_NAME_CHARS = 40
+
+
+def read_opml(content: bytes) -> dict[str, dict[str, Any]]:
+    """Return the settings of a source for each feed, by a name made of its title.
+
+    A feed that is listed twice is one source. Raises XmlError.
+    """
+    sources: dict[str, dict[str, Any]] = {}
+    for outline in records(content, (), heads={"outline"}, roots={"opml"}):
+        attributes = {name.lower(): value.strip() for name, value in outline.attrib.items()}
+        url = attributes.get("xmlurl", "")
+        if not url.lower().startswith(("http://", "https://")):
+            continue
+        source: dict[str, Any] = {"kind": "feed", "url": url.replace("${", "$${")}
+        if arxiv := _ARXIV.fullmatch(unquote(url)):
+            source = {"kind": "arxiv", "categories": arxiv[1].split("+")}
+        if source not in sources.values():
+            title = attributes.get("title") or attributes.get("text", "")
+            sources[_new_name(title, url, sources)] = source
+    return sources
+
+
+def _new_name(title: str, url: str, taken: dict[str, dict[str, Any]]) -> str:
+    """Return a name in small ASCII letters that is not taken yet."""
+    name = _plain(title) or _plain(urlsplit(url).netloc) or "feed"
+    numbered = (f"{name}-{number}" for number in range(2, len(taken) + 3))
+    return name if name not in taken else next(n for n in numbered if n not in taken)
+
+
+def _plain(text: str) -> str:
+    letters = unicodedata.normalize("NFKD", text[:1000]).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", letters)[:MAX_NAME_CHARS].strip("-")
