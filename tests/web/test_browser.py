@@ -7,19 +7,15 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from monitor.app import App
 from monitor.signing import KeyRing
 from tests.house import House
 from tests.web.conftest import closed_pages, one_time_token, page_of, pages, suppressed
-from tests.web.test_pages import PAGES
 
 KEY = "a key of this installation"
 STOP = "/u/" + KeyRing((KEY,)).sign("stop", "lab", "ada@example.org")
-WITHIN = ("/digests/lab/2026-11-21", "/papers/1", "/topics/agents", "/sources/page")
-EVERY_PAGE = (*PAGES, *WITHIN, "/papers?q=(agent", "/login", "/nothing", STOP)
 
 
 @pytest.fixture
@@ -88,28 +84,6 @@ def test_a_reader_stops_pauses_and_resumes(page: Page, site: tuple[App, httpx.Cl
         page.get_by_role("button", name=button).click()
         expect(page.get_by_role("status")).to_contain_text(words)
         assert len(suppressed(site[0])) == count
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [375, 1600])
-def test_no_page_is_too_wide_or_shuts_anybody_out(
-    browser: Browser, site: tuple[App, httpx.Client], width: int, scheme: str
-):
-    asked: list[str] = []
-    options = {"viewport": {"width": width, "height": 800}, "color_scheme": scheme}
-    # axe brings its own script
-    with page_of(browser, site[1], bypass_csp=True, **options) as page:
-        page.on("request", lambda request: asked.append(request.url))
-        for path in EVERY_PAGE:
-            page.goto(path)
-            assert page.evaluate("document.documentElement.scrollWidth") <= width, path
-            serious = [
-                (violation["id"], [node["html"] for node in violation["nodes"]])
-                for violation in Axe().run(page).response["violations"]
-                if violation["impact"] in ("serious", "critical")
-            ]
-            assert serious == [], path
-    assert {httpx.URL(url).netloc for url in asked} == {site[1].base_url.netloc}
 
 
 def test_the_skip_link_is_the_first_that_the_keyboard_reaches(page: Page):

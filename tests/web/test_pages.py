@@ -121,8 +121,7 @@ def test_a_fault_of_a_query_is_shown_under_it_with_its_place(asked: httpx.Client
     for path in ("/papers", "/try"):
         shown = asked.get(path, params={"q": "(agent OR"})
         assert shown.status_code == 200
-        assert "(agent OR\n" in shown.text
-        assert re.search(r"\n +\^", shown.text)
+        assert "<p>OR is followed by nothing</p>\n<pre>(agent <mark>O</mark>R</pre>" in shown.text
 
 
 def test_a_tried_topic_can_be_copied_and_says_what_no_paper_has(asked: httpx.Client):

@@ -10,7 +10,6 @@ from starlette.responses import Response
 
 from monitor.commands.paper_search import PapersPage, find_page
 from monitor.commands.shown_papers import show_papers
-from monitor.config.messages import pointed
 from monitor.errors import QueryError, TooWideError, UsageError
 from monitor.match import parse_query
 from monitor.model import ChangeKind, DigestPaper, PaperFilter
@@ -79,7 +78,8 @@ def _midnight(text: str, zone: str, days: int = 0) -> datetime | None:
 def search_papers(visit: Visit) -> Response:
     """Search in the language of topics, newest first, page by page."""
     runtime, search, cursor = visit.runtime, SearchForm.of(visit), visit.number("after")
-    fault, status = "", 200
+    fault: str | QueryError = ""
+    status = 200
     page = PapersPage(())
     entries: list[DigestPaper] = []
     try:
@@ -88,7 +88,7 @@ def search_papers(visit: Visit) -> Response:
         with runtime.database.reading() as tx:
             entries = show_papers(runtime, tx, page.papers, parsed)
     except QueryError as error:
-        fault = pointed(search.q, error)
+        fault = error
         status = 400 if isinstance(error, TooWideError) else 200
     except UsageError as error:
         fault = f"{error.message}; {error.hint}"

@@ -18,7 +18,6 @@ from monitor.commands.topic_trial import (
     too_wide,
     try_topic,
 )
-from monitor.config.messages import pointed
 from monitor.errors import QueryError, TooWideError
 from monitor.match import parse_query, parse_topic
 from monitor.model import DigestPaper, Topic
@@ -64,8 +63,7 @@ def one_topic(visit: Visit) -> Response:
     try:
         parsed = parse_topic(topic)
     except QueryError as error:
-        fault = pointed(topic.query, error)
-        return visit.show("topic", topic=topic, heading=heading, fault=fault)
+        return visit.show("topic", topic=topic, heading=heading, fault=error)
     parts = count_parts(runtime, name)
     with runtime.database.reading() as tx:
         entries = show_papers(runtime, tx, matches.newest_papers(tx, name, NEWEST), parsed)
@@ -88,7 +86,8 @@ def one_topic(visit: Visit) -> Response:
 def try_query(visit: Visit) -> Response:
     """Show what a query would have found, and the lines that make a topic of it."""
     runtime, query = visit.runtime, visit.parameter("q")
-    fault, status, trial = "", 200, None
+    fault: str | QueryError = ""
+    status, trial = 200, None
     entries: list[DigestPaper] = []
     if len(query) > LONGEST:
         fault = f"A query has at most {LONGEST:,} characters here."
@@ -99,7 +98,7 @@ def try_query(visit: Visit) -> Response:
             with runtime.database.reading() as tx:
                 entries = show_papers(runtime, tx, load_page(tx, trial.newest), parsed)
         except QueryError as error:
-            fault = pointed(query, error)
+            fault = error
             status = 400 if isinstance(error, TooWideError) else 200
     return visit.show(
         "try_results" if visit.parameter("part") == "results" else "try",

@@ -1,0 +1,153 @@
+"""Every page in a browser: nothing is too wide, cut off, too small to hit or shuts anybody out.
+
+The pages are those of the routes, so that a new one is looked at, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from urllib.parse import urlencode
+
+import pytest
+import sqlalchemy as sa
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, Route, expect
+
+from monitor.model import DeliveryState
+from monitor.store.engine import schema
+from tests.house import House
+from tests.web.attack import ADA, ADDRESSES, BOB, FORMS, MORE_ADDRESSES, Site, served
+from tests.web.conftest import closed_pages, page_of
+
+HERE = "http://papers.test"
+WIDTHS, SCHEMES = (320, 375, 1280), ("light", "dark")
+FAULT = urlencode(
+    {"q": '(agent OR robot) AND title:"reinforcement learning" AND NOT (benchmark OR'}
+)
+# Further addresses: what is wrong with a form, an address or a token.
+WRONG = ("/nothing", f"/papers?{FAULT}", f"/try?{FAULT}", "/papers?since=x", "/?after=x")
+REASON = "550 5.1.1 <bob@example.org>: Recipient-address-rejected: the-mailbox-does-not-exist"
+# A mail has the landmarks of the program that shows it.
+IN_MAILS = ("landmark-one-main", "region")
+AXE = {"resultTypes": ["violations"], "rules": {"target-size": {"enabled": True}}}
+# Text of which something is hidden at the side, but for what scrolls and what is hidden on purpose.
+CUT = """() => [...document.querySelectorAll("body *")].filter(element => {
+    const box = element.getBoundingClientRect(), style = getComputedStyle(element);
+    const isHidden = element.closest(".hidden, .skip, svg, thead, input, select") || !box.width;
+    const clips = ["hidden", "clip"].includes(style.overflowX);
+    return !isHidden && (box.right > innerWidth + 1 && !element.closest(".scroll")
+        || clips && element.scrollWidth > element.clientWidth + 1);
+}).map(element => element.outerHTML.slice(0, 200))"""
+UNNAMED = """() => [...document.querySelectorAll(".scroll td")].filter(cell => {
+    const head = cell.closest("table").tHead.rows[0].cells[cell.cellIndex];
+    const isAction = head.querySelector(".hidden");
+    return !isAction && cell.dataset.label !== head.textContent;
+}).map(cell => cell.outerHTML.slice(0, 200))"""
+SCROLLING = """() => [...document.querySelectorAll("body *")].filter(
+    element => element.scrollWidth > element.clientWidth + 1 && element.clientWidth
+        && ["auto", "scroll"].includes(getComputedStyle(element).overflowX)
+).map(element => element.outerHTML.slice(0, 200))"""
+
+
+@pytest.fixture(scope="module")
+def troubled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Pages with a delivery of each state, a long reason, and a recipient who gets nothing."""
+    with served(tmp_path_factory.mktemp("troubled"), is_public=True) as site:
+        delivery = schema.delivery
+        with site.app.runtime.database.writing() as tx:
+            failed = delivery.c.state.in_([DeliveryState.FAILED, DeliveryState.UNKNOWN])
+            tx.execute(sa.update(delivery).where(failed).values(error=REASON))
+        operator, own_page = site.visitors()[-1], site.kinds()[0]
+        for form in FORMS:
+            if form.route in ("/deliveries/suppress", "/papers/{id}/rate"):
+                assert site.send(form, operator, own_page).status == 303
+        yield site
+
+
+@contextmanager
+def opened_by(browser: Browser, site: Site, headers: Mapping[str, str]) -> Iterator[Page]:
+    """Open a browser whose requests have headers that no browser sends, those of a proxy."""
+
+    def answer(route: Route) -> None:
+        assert route.request.url.startswith(f"{HERE}/")
+        target = route.request.url.removeprefix(HERE)
+        if not headers and "/static/pages.js" in target:  # it presses the button that logs in
+            return route.abort()
+        site.close()  # a connection that was idle while axe worked is closed by now
+        reply = site.ask("GET", target, headers)
+        kept = {"content-type": reply.headers["content-type"]}
+        route.fulfill(status=reply.status, headers=kept, body=reply.text)
+        return None
+
+    with page_of(browser, base_url=HERE, bypass_csp=True) as page:
+        page.route("**/*", answer)
+        yield page
+
+
+def pages_for(site: Site, headers: Mapping[str, str]) -> list[str]:
+    """Return the addresses of each route and each wrong one, where a page answers them."""
+    addresses = [address for _, address in (*ADDRESSES.values(), *MORE_ADDRESSES)]
+    return [
+        address
+        for address in map(site.fill, (*addresses, *WRONG))
+        if site.ask("GET", address, headers).headers.get("content-type", "")[:9] == "text/html"
+    ]
+
+
+def complaints(page: Page, path: str) -> list[str]:
+    """Return what is wrong with a page at each width, in light and in dark."""
+    page.goto(path)
+    wrong = [f"column without name: {cell}" for cell in page.evaluate(UNNAMED)]
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 800})
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)
+            for violation in Axe().run(page, options=AXE).response["violations"]:
+                elements = [node["html"][:200] for node in violation["nodes"]]
+                if not ("as=mail" in path and violation["id"] in IN_MAILS):
+                    wrong.append(f"{width} {scheme} {violation['id']}: {elements}")
+        if page.evaluate("document.documentElement.scrollWidth") > width:
+            wrong.append(f"{width} too wide")
+        wrong += [f"{width} cut: {element}" for element in page.evaluate(CUT)]
+        if width < 600:
+            wrong += [f"{width} scrolls: {element}" for element in page.evaluate(SCROLLING)]
+    return wrong
+
+
+def all_complaints(
+    browser: Browser, site: Site, headers: Mapping[str, str]
+) -> dict[str, list[str]]:
+    paths = pages_for(site, headers)
+    assert len(paths) > len(WRONG)
+    with opened_by(browser, site, headers) as page:
+        return {path: wrong for path in paths if (wrong := complaints(page, path))}
+
+
+@pytest.mark.parametrize("user", [ADA, BOB, ""], ids=["operator", "reader", "nobody"])
+def test_no_page_shuts_anybody_out(browser: Browser, troubled: Site, user: str):
+    headers = troubled.proxied(user) if user else {}
+    assert all_complaints(browser, troubled, headers) == {}
+
+
+def test_nor_does_one_of_an_empty_installation(browser: Browser, house: House):
+    house.settings |= {"sources": {}, "topics": {}, "channels": {}, "subscriptions": {}}
+    with closed_pages(house) as (app, client):
+        port = client.base_url.port or 0
+        own = f"http://127.0.0.1:{port}"
+        with closing(Site(app, port, own, f"127.0.0.1:{port}", "", {})) as site:
+            assert all_complaints(browser, site, site.log_in()) == {}
+
+
+@pytest.mark.parametrize("width", [320, 375])
+def test_a_phone_shows_first_why_a_delivery_failed(browser: Browser, troubled: Site, width: int):
+    with opened_by(browser, troubled, troubled.proxied(ADA)) as page:
+        page.set_viewport_size({"width": width, "height": 800})
+        page.goto("/deliveries?state=failed")
+        [card] = page.locator("tbody tr", has_text="550 5.1.1").all()
+        reason, outside = card.locator(".reason"), card.bounding_box()
+        expect(reason).to_contain_text(REASON)
+        first = reason.bounding_box()
+        others = [cell.bounding_box() for cell in card.locator("th, td:not(.reason)").all()]
+        assert outside and first and outside["x"] + outside["width"] <= width
+        assert all(first["y"] + first["height"] <= other["y"] for other in others if other)
