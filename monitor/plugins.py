@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -25,24 +25,35 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Kinds(Generic[T]):
-    """The kinds of a source or channel; `complete` refuses a class that lacks something."""
+    """The kinds of a source or channel; `complete` refuses a class that lacks something.
+
+    `synonyms` are other words for a kind; `others` says what to do where there is none.
+    """
 
     what: str
     built_in: Mapping[str, str]
+    synonyms: Mapping[str, str]
+    others: str
     complete: Callable[[str, type[Any]], type[T]]
 
     def names(self) -> dict[str, str]:
         """Return every kind with its `module:Class`; those that are built in take precedence."""
         return _entry_points(f"monitor.{self.what}s", tuple(sys.path)) | dict(self.built_in)
 
+    def hint(self, word: str, more: Iterable[str] = ()) -> str:
+        """Say which kind, or which of `more` names, an unknown word probably means."""
+        names, kind = sorted({*self.names(), *more}), word.casefold()
+        if meant := self.synonyms.get(kind, kind if kind in names else ""):
+            return f"write {meant}"
+        if near := difflib.get_close_matches(kind, names, n=1):
+            return f"did you mean “{near[0]}”?"
+        return f"there are: {', '.join(names)}{self.others}"
+
     def load(self, kind: str) -> type[T]:
         """Import the class of a kind; UsageError for an unknown, broken or incomplete one."""
         kinds = self.built_in if kind in self.built_in else self.names()
         if kind not in kinds:
-            near = difflib.get_close_matches(kind, kinds, n=1)
-            choices = f"there are: {', '.join(sorted(kinds))}"
-            hint = f"did you mean “{near[0]}”?" if near else choices
-            raise UsageError(f"“{kind}” is not a kind of {self.what}", hint)
+            raise UsageError(f"“{kind}” is not a kind of {self.what}", self.hint(kind))
         module, _, name = kinds[kind].partition(":")
         try:
             loaded: type[Any] = getattr(import_module(module), name)
@@ -81,6 +92,8 @@ SOURCES: Kinds[Source] = Kinds(
         "ris": "monitor.sources.ris:Ris",
         "jsonl": "monitor.sources.jsonl.source:Jsonl",
     },
+    {"rss": "feed", "atom": "feed", "rdf": "feed", "hf": "huggingface", "bib": "bibtex"},
+    "",
     lambda _, loaded: loaded,
 )
 CHANNELS: Kinds[Channel] = Kinds(
@@ -90,5 +103,7 @@ CHANNELS: Kinds[Channel] = Kinds(
         "slack": "monitor.channels.slack.channel:Slack",
         "file": "monitor.channels.file:Pages",
     },
+    {"mail": "email", "smtp": "email", "html": "file", "page": "file"},
+    "; any other is a plug-in of some 40 lines: see Adding a channel, docs/contributing.md",
     complete,
 )

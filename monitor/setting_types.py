@@ -166,6 +166,10 @@ def _not_empty(values: Sized) -> Sized:
 
 def _address(text: str) -> str:
     local, at, domain = text.partition("@")
+    several = [part for part in re.split(r"[,;\s]+", text) if part]
+    if len(several) > 1 and all(part.count("@") == 1 for part in several):
+        written = f"[{', '.join(several)}]"
+        raise ValueError(f"“{text}” should be one address; write several as a list, {written}")
     if re.search(r"\s", text) or _CONTROL.search(text):
         raise ValueError(f"“{text}” should be an address alone, without a name or spaces")
     if "," in text or ";" in text or text.count("@") > 1:

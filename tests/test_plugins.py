@@ -170,6 +170,6 @@ def test_the_command_line_refuses_an_incomplete_channel_by_name(
     file.write_text(f"{store}channels: {{p: {{kind: pigeon, path: loft}}}}\n")
     for name, expected, shown in (("check", 2, ""), ("status", 0, "Deliveries: none yet")):
         status, answer, errors = ran("-m", "monitor", name, place=tmp_path, env=installed)
-        assert "the channel kind “pigeon” has no send (it is diaries:Pigeon" in errors
+        assert "the channel kind “pigeon” has no send; it is diaries:Pigeon" in errors
         assert "Traceback" not in answer + errors
         assert status == expected and shown in answer

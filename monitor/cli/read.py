@@ -81,7 +81,7 @@ def _source(name: str, config: Path, now: datetime | None) -> Source:
         return source_class(kind, _options(source_class, preset), None, clock.now)
     sources = load_settings(config).sources if config.exists() else {}
     if name not in sources:
-        hint = f"there are: {', '.join(sorted({*kinds, *sources}))}"
+        hint = plugins.SOURCES.hint(name, sources)
         raise UsageError(f"{name!r} is neither a kind of source nor a source in {config}", hint)
     source = sources[name]
     return plugins.SOURCES.load(source.kind)(name, source.options, None, clock.now)

@@ -43,8 +43,6 @@ ActiveQueries = Callable[[str], Mapping[str, str]]
 # The lists that a topic may have instead of a query.
 LISTS = ("any", "all", "none", "authors", "categories")
 
-_TOPIC_EXAMPLE = ", as in topics: {agents: {query: agent}}"
-_KINDS_OF_FEEDS = ("rss", "atom", "rdf")
 
 # A folder is read more often than a server.
 EVERY_PATH = timedelta(minutes=1)
@@ -52,6 +50,17 @@ EVERY_URL = timedelta(hours=1)
 
 # In place of options with faults, so that the settings beside them are validated all the same.
 _NO_OPTIONS = SourceOptions.model_construct()
+
+# YAML's words for a switch, such as `web: on`: every value is still text.
+_ON, _OFF = ("on", "true", "yes"), ("off", "false", "no")
+# Names of sections in other programs, and ours.
+_SECTIONS_ELSEWHERE = {"email": "smtp", "mail": "smtp", "mailer": "smtp", "feeds": "sources"}
+_SMTP = ("smtp", *(name for name, ours in _SECTIONS_ELSEWHERE.items() if ours == "smtp"))
+_EXAMPLES = {
+    "topics": ", as in topics: {agents: {query: agent}}",
+    "web": ", as in web: {listen: 127.0.0.1:8080}, or on",
+    "smtp": ", as in smtp: {host: smtp.example.org, from: papers@example.org}",
+}
 
 # A subscription's own `email:` is a channel of this name.
 _OWN_CHANNEL = "email"
@@ -157,14 +166,14 @@ class _Validator:
         if name in NAMED:
             return self._entries(name, raw)
         if name == "web":
-            if raw is False or raw == "off":
+            if raw in _OFF:
                 return None
-            raw = {} if raw in (None, True, "on") else raw
+            raw = {} if raw is None or raw in _ON else raw
         return None if raw is None else self._settings(SECTIONS[name], (name,), raw)
 
     def _entries(self, section: str, raw: object) -> dict[str, BaseModel]:
         if raw is not None and not isinstance(raw, dict):
-            example = _TOPIC_EXAMPLE if section == "topics" else ""
+            example = _EXAMPLES.get(section, "")
             self.written.fault((section,), f"should be names with their settings{example}")
         build: Callable[[Where, object], BaseModel | None] = {
             "topics": self._topic,
@@ -282,9 +291,7 @@ class _Validator:
         try:
             model: type[BaseModel] = kinds.load(kind).Options
         except UsageError as error:
-            is_feed = kind.lower() in _KINDS_OF_FEEDS
-            problem = f"{error.message}; write feed" if is_feed else str(error)
-            self.written.fault((*where, "kind"), problem)
+            self.written.fault((*where, "kind"), f"{error.message}; {error.hint}")
             return None
         names = _setting_names(model)
         self.refuse_unknown(where, raw, [*common, *names])
@@ -306,7 +313,7 @@ class _Validator:
         self, model: type[M], where: Where, raw: object, name: str | int | None = None
     ) -> M | None:
         if not isinstance(raw, dict):
-            example = _TOPIC_EXAMPLE if where[0] == "topics" else ""
+            example = _EXAMPLES.get(str(where[0]), "")
             self.written.fault(where, f"should be settings (name: value){example}")
             return None
         names = _setting_names(model)
@@ -317,7 +324,8 @@ class _Validator:
     def refuse_unknown(self, where: Where, raw: Iterable[str], names: Collection[str]) -> None:
         for name in raw:
             if name not in names:
-                near = nearest(name, names)
+                ours = _SECTIONS_ELSEWHERE.get(name) if names is TOP_LEVEL else None
+                near = f"; write {ours}:" if ours else nearest(name, names)
                 self.written.fault((*where, name), f"“{name}” is not a setting here{near}")
 
     def _validate(self, model: type[M], where: Where, raw: Mapping[str, Any]) -> M | None:
@@ -344,7 +352,7 @@ class _Validator:
                 sources=self.names["sources"],
                 topics=self.names["topics"],
                 channels=self.names["channels"],
-                smtp=bool(self.values.get("smtp")),
+                smtp=any(self.values.get(name) for name in _SMTP),
                 slack=bool(self.values.get("slack")),
                 public_url=bool(self.values.get("public_url")),
             )

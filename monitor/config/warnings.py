@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from ipaddress import ip_network
 
+from pydantic import BaseModel
+
 from monitor.channels.slack import BASE_URL
-from monitor.config.files import Written
+from monitor.config.files import Written, dotted
 from monitor.config.messages import pointed
 from monitor.config.settings import Settings, TopicSettings, query_warnings, topics_of
+from monitor.config.yaml_positions import Path as Where
+from monitor.setting_types import Secret
 
 # Words without an operator, such as the minus of `agent -robot`.
 _WORDS_ALONE = re.compile(r"\w[\w-]*(?: +\w[\w-]*)+")
@@ -30,6 +35,37 @@ def doubt(settings: Settings, written: Written) -> None:
     _doubt_use(settings, written)
     _doubt_servers(settings, written)
     _doubt_pages(settings, written)
+    _doubt_secrets(settings, written)
+
+
+def _doubt_secrets(settings: Settings, written: Written) -> None:
+    """A secret in the file goes wherever the file goes: into a repository, a mail, a backup."""
+    for section in ("secret_key", "sources", "channels", "smtp", "slack", "web"):
+        for where in _secrets(getattr(settings, section), (section,)):
+            if not any(where[:depth] in written.put_in for depth in range(1, len(where) + 1)):
+                name = re.sub(r"\W", "_", dotted(where)).upper()
+                written.warn(
+                    where,
+                    f'is in plain text here; write "${{{name}}}", and set the environment variable '
+                    f"{name} or {name}_FILE",
+                )
+
+
+def _secrets(value: object, where: Where) -> Iterator[Where]:
+    """Yield where the secrets of some settings stand; `options` are beside the others."""
+    match value:
+        case Secret():
+            yield where
+        case BaseModel():
+            for name in type(value).model_fields:
+                inner = where if name == "options" else (*where, name)
+                yield from _secrets(getattr(value, name), inner)
+        case Mapping():
+            for name, entry in value.items():
+                yield from _secrets(entry, (*where, name))
+        case tuple():
+            for index, entry in enumerate(value):
+                yield from _secrets(entry, (*where, index))
 
 
 def _doubt_pages(settings: Settings, written: Written) -> None:

@@ -28,6 +28,17 @@ _FORMS = (
     "or a cron line such as 30 9 * * mon-fri"
 )
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
+# Spoken schedules, and how ours are written.
+_SPOKEN = (
+    (r"\b(mon|tue|wed|thu|fri|sat|sun)(?:s|sday|nesday|rs|rsday|urday|day)?s?\b", r"\1"),
+    (r"\b(?:every )?(?:week|work|business )days?\b", "weekdays"),
+    (r"\bweek-?ends?\b", "sat+sun"),
+    (r"\b(?:every|each) (?:day|morning)\b", "daily"),
+    (r" ?(?:\band\b|&|\+|, ) ?", "+"),
+    (r"(?<![\d:])(\d\d?) ?(?:am|h)?$", r"\1:00"),
+    (r"\b(?:every|each|on|at)\b", ""),
+    (r"\b(\d):", r"0\1:"),
+)
 _NUMBERED = re.compile(r"(?<!#)\d")
 _ANY_DAY = datetime(2024, 1, 1)
 
@@ -61,6 +72,30 @@ class Slot(msgspec.Struct, frozen=True):
 
 def parse_schedule(text: str) -> Schedule:
     """Parse one of the forms of `schedule:`; ValueError explains the fault, with a hint."""
+    try:
+        return _parse(text)
+    except ValueError:
+        if meant := _nearest_form(text):
+            raise ValueError(f"“{text}” is not a schedule; write {meant}") from None
+        raise
+
+
+def _nearest_form(text: str) -> str:
+    """Return the schedule that was probably meant, as in `mon 08:00` for `Mondays at 8`; or ""."""
+    form = " ".join(text.lower().split())
+    for spoken, word in _SPOKEN:
+        form = re.sub(spoken, word, form)
+    form = " ".join(form.split())
+    for guess in (form, f"daily {form}", f"{form} 08:00"):
+        try:
+            schedule = _parse(guess)
+        except ValueError:
+            continue
+        return guess if schedule.by_date else ""
+    return ""
+
+
+def _parse(text: str) -> Schedule:
     words = text.lower().split()
     match words:
         case ["immediately"]:

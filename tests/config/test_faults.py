@@ -24,8 +24,8 @@ def test_all_faults_are_reported_at_once(faults: Faults) -> None:
           ada: {topics: mral, email: ada, schedule: sometimes, max: many, quiet: skpi}
     """) == [
         "2: timezone: “Europe/Berln” is not a time zone; did you mean “Europe/Berlin”?",
-        "4: sources.page.kind: “huggingface-pag” is not a kind of source "
-        "(did you mean “huggingface-page”?)",
+        "4: sources.page.kind: “huggingface-pag” is not a kind of source"
+        "; did you mean “huggingface-page”?",
         "6: topics.marl.querry: “querry” is not a setting here; did you mean “query”?",
         "6: topics.marl.since: “7” is not a duration; write 30m, 6h, 1d or 7d",
         "6: topics.marl.query: is missing",

@@ -10,6 +10,7 @@ from monitor.config import load as load_file
 from tests.config.conftest import Faults, Load, Write
 
 URL = "url: 'https://example.org/feed'"
+MAIL = "smtp: {host: localhost, from: a@b.c}\nsubscriptions: {s: {topics: '*', "
 SLACK = "slack: {token: xoxb-1}\nchannels:\n"
 
 
@@ -21,6 +22,13 @@ SLACK = "slack: {token: xoxb-1}\nchannels:\n"
         ("timezone: '-05:00'", "1: timezone", "write a city of yours, as in Europe/Berlin"),
         (SLACK + "  c: {kind: slack, channel: #lab}\n", "3: (file)", "# begins a comment"),
         ("topics: agent", "1: topics", "as in topics: {agents: {query: agent}}"),
+        ("web: 8080", "1: web", "as in web: {listen: 127.0.0.1:8080}, or on"),
+        ("email: {host: m.org, from: a@b.c}", "1: email", "is not a setting here; write smtp:"),
+        (SLACK + "  c: {kind: discord}", "3: channels.c.kind", "email, file, slack; any other"),
+        (SLACK + "  c: {kind: Mail}", "3: channels.c.kind", "kind of channel; write email"),
+        (MAIL + "email: 'a@b, c@d'}}", "2: subscriptions.s.email", "as a list, [a@b, c@d]"),
+        (MAIL + "email: [a@b c@d]}}", "2: subscriptions.s.email", "as a list, [a@b, c@d]"),
+        (MAIL + "schedule: monday 08:00}}", "2: subscriptions.s.schedule", "write mon 08:00"),
         ("topics: {t: it's agents}", "1: topics.t", "as in topics: {agents: {query: agent}}"),
     ],
 )  # fmt: skip
@@ -95,7 +103,8 @@ def test_a_bot_and_what_stands_in_for_slack_have_their_tokens(write: Write) -> N
         "slack: {token: xoxe.xoxb-1}",
         "slack: {token: xapp-1, base_url: 'http://127.0.0.1:9/'}",
     ):
-        assert [one for one in load_file(write(text), {}).warnings if "slack" in one.where] == []
+        warnings = load_file(write(text), {}).warnings
+        assert not [doubt for doubt in warnings if "token of a bot" in doubt.message]
 
 
 def test_a_source_that_is_not_configured_is_doubted(load: Load) -> None:
@@ -108,3 +117,40 @@ def test_a_source_that_is_not_configured_is_doubted(load: Load) -> None:
     [doubt] = [one for one in found.warnings if "no source" in one.message]
     assert (doubt.line, doubt.where) == (3, "topics.a.query")
     assert doubt.message == 'no source is named “nature”; for a journal write venue:"nature"'
+
+
+@pytest.mark.parametrize("word", ["on", "true", "yes", None])
+def test_web_is_switched_as_yaml_switches(load: Load, word: str | None) -> None:
+    assert load(f"web: {word or ''}").web == load("web: {}").web
+    assert load("web: false").web is load("web: off").web is load("web: no").web is None
+
+
+def test_a_section_of_another_name_is_one_fault(faults: Faults) -> None:
+    """Each address needs an SMTP server, which is there under a wrong name."""
+    result = faults("email: {host: m.org}\nchannels: {a: {kind: email, to: a@b.c}}")
+    assert result == ["1: email: “email” is not a setting here; write smtp:"]
+
+
+SECRETS = """
+secret_key: KEY
+smtp: {host: m.org, from: a@b.c, username: u, password: KEY}
+web: {token: KEY}
+channels: {hook: {kind: slack, webhook: URL}}
+"""
+
+
+def test_a_secret_in_plain_text_is_a_warning_with_the_line_to_write(load: Load) -> None:
+    key, url = "hush" * 5, "https://hush.example.org/hook"
+    found = load(SECRETS.replace("KEY", key).replace("URL", url)).warnings
+    plain = {doubt.where: doubt.message for doubt in found if "in plain text" in doubt.message}
+    assert plain.keys() == {"secret_key", "smtp.password", "web.token", "channels.hook.webhook"}
+    assert 'write "${SMTP_PASSWORD}", and set the environment' in plain["smtp.password"]
+    assert "hush" not in "".join(plain.values())
+
+
+def test_a_secret_of_the_environment_is_no_warning(write: Write) -> None:
+    text = SECRETS.replace("web: {token: KEY}", "").replace("KEY", '"${KEY}"')
+    file = write(text.replace("URL", '"${URL}"'))
+    environment = {"KEY": "hush" * 5, "URL": "https://hush.example.org/hook"}
+    found = load_file(file, environment | {"PAPER_MONITOR_TOKEN": "hush" * 5}).warnings
+    assert not [doubt for doubt in found if "plain text" in doubt.message]
