@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from msgspec import structs
 
 from monitor.digest.draft import Draft
-from monitor.digest.excerpt import EXCERPT_RULE, LONG_TITLE, sentences
+from monitor.digest.excerpt import LONG_TITLE, sentences
 from monitor.digest.shown import formulas_of, readable_title, shown, shown_title
 from monitor.model import (
     ChangeKind,
@@ -48,10 +48,10 @@ def explain_papers(
         explained = _explain(listed, source, explain, other_titles.get(listed.paper_id, ()))
         if not in_full:
             return structs.replace(explained, paper=listed.paper)
-        revised = None
-        if listed.kind is ChangeKind.REVISED:
-            revised = describe_revision(earlier.get(listed.paper_id), source)
-        return structs.replace(explained, revised=revised, excerpt_rule=EXCERPT_RULE)
+        if listed.kind is not ChangeKind.REVISED:
+            return explained
+        revised = describe_revision(earlier.get(listed.paper_id), source)
+        return structs.replace(explained, revised=revised)
 
     return tuple(replace(group, entries=tuple(map(entry, group.entries))) for group in draft.groups)
 

@@ -184,7 +184,10 @@ def order_reason(entry: DigestPaper) -> str:
 def byline(entry: DigestPaper, zone: str) -> str:
     """Return what is known of a paper listed by title: authors, its own date, lists and votes."""
     paper = entry.paper
-    parts = shorten_authors(paper.authors), _paper_date(paper, zone), signals(entry)
+    authors = shorten_authors(paper.authors)
+    if not entry.excerpt_rule:  # of an older digest
+        return " · ".join(filter(None, [authors, place(entry, zone)]))
+    parts = authors, _paper_date(paper, zone), signals(entry)
     return " · ".join(filter(None, parts))
 
 

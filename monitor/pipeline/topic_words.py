@@ -40,18 +40,13 @@ class Words(NamedTuple):
     recent: dict[int, Features]
 
 
-class _Change(NamedTuple):
-    packed: bytes
-    before: bytes | None
-    added: Collection[int]
-
-
 class TopicWords:
     """The words of topics as read in one run, and the counts that are to be written."""
 
     def __init__(self) -> None:
         self._known: dict[str, Words] = {}
-        self.changed: dict[str, _Change] = {}
+        # The counts, those before, and the papers that were added.
+        self.changed: dict[str, tuple[bytes, bytes | None, Collection[int]]] = {}
         self._left = MAX_COUNTED
 
     def read(self, tx: Transaction, topic: str) -> Words:
@@ -67,7 +62,7 @@ class TopicWords:
         changed, self.changed = self.changed, {}
         with database.writing() as tx:
             for topic, change in changed.items():
-                word_counts.write(tx, topic, change.packed, change.before, change.added)
+                word_counts.write(tx, topic, *change)
 
     def _read(self, tx: Transaction, topic: str) -> Words:
         matched = matches.newest_ids(tx, topic, MAX_MATCHED)
@@ -83,8 +78,6 @@ class TopicWords:
         if added:
             self._left -= len(added)
             frequencies = frequencies.plus([words[id] for id in added])
-            packed = pack(counted.union(added), frequencies)
-            self.changed[topic] = _Change(packed, before, added)
-        return Words(
-            frequencies.factors(), {id: words[id] for id in matched[:RECENT] if id in words}
-        )
+            self.changed[topic] = pack(counted.union(added), frequencies), before, added
+        recent = {id: words[id] for id in matched[:RECENT] if id in words}
+        return Words(frequencies.factors(), recent)

@@ -51,6 +51,11 @@ _PLACEHOLDER = re.compile(
     r"/x{3,}\b|/organization/project|/your|/username\b|/\.\.\.", re.IGNORECASE
 )
 
+
+def _words(words: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
+
+
 _CODE = re.compile(
     r"(?:gist\.)?github\.com|gitlab\..*|.*\.gitlab\.com|bitbucket\.(?:org|com)|codeberg\.org|gitee\.com|"
     r"git\..*|.*\.sr\.ht|(?:.*\.)?sourceforge\.(?:net|io)|anonymous\.4open\.science|"
@@ -70,6 +75,8 @@ _PROJECT = re.compile(
 _VIDEO = re.compile(
     r"(?:m\.)?youtube\.com|youtu\.be|(?:player\.)?vimeo\.com|(?:.*\.)?bilibili\.com"
 )
+# By the first part of a path on Hugging Face and ModelScope.
+_HUBS = {"datasets": "data", "spaces": "project", "studios": "project", "": ""}
 # Other papers, identifiers, licences, shops: never a paper's own.
 _NEVER = re.compile(
     r"(?:.*\.)?(?:arxiv|doi|openreview|aclanthology|aclweb|wikipedia|wikidata|orcid|semanticscholar|"
@@ -83,12 +90,12 @@ _DATA_DOI = re.compile(
     r"/10\.(?:5281/zenodo|6084/m9\.figshare|5061/dryad|17605/osf|7910/dvn)", re.I
 )
 
-_OWN = re.compile(
-    r"\b(?:avail\w*|releas\w*|open-?\s?sourc\w*|publi(?:c|sh)\w*|provid\w*|found|seen?|visit|watch\w*|"
-    r"access\w*|download\w*|host\w*|shar(?:e|ed|ing)|our|we|code\w*|source|project|website|webpage|"
-    r"homepage|page|link\w*|demos?|videos?|implement\w*|data|datasets?|repository|supplement\w*|"
-    r"appendi\w+|made|here|refer|github|url|web|obtained|reproduc\w*|online|checkpoints?)\b",
-    re.IGNORECASE,
+_OWN = _words(
+    r"avail\w*|releas\w*|open-?\s?sourc\w*|publi(?:c|sh)\w*|provid\w*|found|seen?|visit|"
+    r"watch\w*|access\w*|download\w*|host\w*|shar(?:e|ed|ing)|our|we|code\w*|source|project|"
+    r"website|webpage|homepage|page|link\w*|demos?|videos?|implement\w*|data|datasets?|"
+    r"repository|supplement\w*|appendi\w+|made|here|refer|github|url|web|obtained|reproduc\w*|"
+    r"online|checkpoints?"
 )
 # Words right before an address that is not of this paper.
 _FOREIGN = re.compile(
@@ -102,15 +109,13 @@ _AFTER_NAMES = re.compile(r"\bet al\b.{0,60}$")
 _REPORTED = re.compile(
     r"\b(?:the authors of (?!this)|wrote\b|(?:stated|claimed|written) by\b)", re.IGNORECASE
 )
-_OFFERED = re.compile(
-    r"\b(?:avail\w*|releas\w*|open-?\s?sourc\w*|publi(?:c|sh)\w*|found|our|we|access\w*)\b", re.I
-)
+_OFFERED = _words(r"avail\w*|releas\w*|open-?\s?sourc\w*|publi(?:c|sh)\w*|found|our|we|access\w*")
 # A sentence without these that has an address in parentheses explains a name with it.
-_INTRODUCED = re.compile(
-    r"\b(?:avail\w*|releas\w*|open-?\s?sourc\w*|publi(?:c|sh)\w*|found|access\w*|download\w*|"
-    r"present\w*|introduc\w*|propos\w*|develop\w*|provid\w*|shar(?:e|ed|ing)|contribut\w*|code\w*|"
-    r"project|demos?|website|homepage|implement\w*|here|see|visit|videos?|ma[dk]e|bui(?:ld|lt)|creat\w*|new|supplement\w*)\b",
-    re.IGNORECASE,
+_INTRODUCED = _words(
+    r"avail\w*|releas\w*|open-?\s?sourc\w*|publi(?:c|sh)\w*|found|access\w*|download\w*|"
+    r"present\w*|introduc\w*|propos\w*|develop\w*|provid\w*|shar(?:e|ed|ing)|contribut\w*|"
+    r"code\w*|project|demos?|website|homepage|implement\w*|here|see|visit|videos?|ma[dk]e|"
+    r"bui(?:ld|lt)|creat\w*|new|supplement\w*"
 )
 _LEADING = re.compile(
     r"(?:\b(?:at|on|from|via|in|under|see|visit|here|link|website|page|webpage|code|demo|video)"
@@ -118,28 +123,20 @@ _LEADING = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"[.!?]\s")
-_SAYS_CODE = re.compile(
-    r"\b(?:cod(?:e|es|ebases?|ing)|source|implement\w*|software|toolkits?|tools?|librar(?:y|ies)|packages?|"
-    r"framework|scripts?|open-?sourced?|repository|plugin|simulator|programs?|models?|"
-    r"checkpoints?|weights|suite|reproduc\w*)\b",
-    re.IGNORECASE,
+_SAYS_CODE = _words(
+    r"cod(?:e|es|ebases?|ing)|source|implement\w*|software|toolkits?|tools?|librar(?:y|ies)|"
+    r"packages?|framework|scripts?|open-?sourced?|repository|plugin|simulator|programs?|"
+    r"models?|checkpoints?|weights|suite|reproduc\w*"
 )
-_SAYS_ONLY_CODE = re.compile(
-    r"\b(?:cod(?:e|es|ebases?)|implement\w*|software|toolkits?|librar(?:y|ies)|packages?|scripts?)\b",
-    re.IGNORECASE,
+_SAYS_ONLY_CODE = _words(
+    r"cod(?:e|es|ebases?)|implement\w*|software|toolkits?|librar(?:y|ies)|packages?|scripts?"
 )
-_SAYS_DATA = re.compile(
-    r"\b(?:data\s?-?sets?|data|corp(?:us|ora)|annotations|recordings|sketches)\b", re.IGNORECASE
-)
-_SAYS_PROJECT = re.compile(
-    r"\b(?:project|(?:web|home)[ -]?(?:page|site)s?|demos?|demonstrations?)\b",
-    re.IGNORECASE,
-)
-_SAYS_VIDEO = re.compile(r"\bvideos?\b", re.IGNORECASE)
-_SAYS_SUPPLEMENT = re.compile(r"\b(?:supplement\w*|appendi\w+)\b", re.IGNORECASE)
-_SAYS_REFERENCES = re.compile(
-    r"\b(?:references|papers|literature|reading list|bibliography|curated (?:list|collection))\b",
-    re.IGNORECASE,
+_SAYS_DATA = _words(r"data\s?-?sets?|data|corp(?:us|ora)|annotations|recordings|sketches")
+_SAYS_PROJECT = _words(r"project|(?:web|home)[ -]?(?:page|site)s?|demos?|demonstrations?")
+_SAYS_VIDEO = _words(r"videos?")
+_SAYS_SUPPLEMENT = _words(r"supplement\w*|appendi\w+")
+_SAYS_REFERENCES = _words(
+    r"references|papers|literature|reading list|bibliography|curated (?:list|collection)"
 )
 
 
@@ -266,11 +263,8 @@ def _kind(written: re.Match[str], url: str, lead: str, whole: str) -> str:
 
 
 def _kind_by_host(host: str, site: str) -> str:
-    if host in ("huggingface.co", "hf.co"):
-        first = site.split("/")[1]
-        return {"datasets": "data", "spaces": "project", "": ""}.get(first, "other")
-    if host == "modelscope.cn":
-        return {"datasets": "data", "studios": "project"}.get(site.split("/")[1], "other")
+    if host in ("huggingface.co", "hf.co", "modelscope.cn"):
+        return _HUBS.get(site.split("/")[1], "other")
     kinds = (("code", _CODE), ("data", _DATA), ("project", _PROJECT), ("video", _VIDEO))
     return next((kind for kind, pattern in kinds if pattern.fullmatch(host)), "")
 
