@@ -15,21 +15,9 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from monitor.commands.query_bounds import most_read, refuse_too_many_words, too_many_papers
-from monitor.match import (
-    Query,
-    TopicIndex,
-    build_prefilter,
-    parse_query,
-    search_expression,
-)
+from monitor.match import Query, TopicIndex, build_prefilter, parse_query, search_expression
 from monitor.match.language.tree import Label, every_leaf
-from monitor.model import (
-    ChangeKind,
-    Paper,
-    PaperFilter,
-    Sighting,
-    StoredPaper,
-)
+from monitor.model import ChangeKind, Paper, PaperFilter, Sighting, StoredPaper
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import merge_papers, papers, sightings
 from monitor.store.papers import search as search_index

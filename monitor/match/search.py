@@ -12,17 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, combinations
 from math import comb
 
-from monitor.match.language.tree import (
-    AtLeast,
-    Author,
-    Edge,
-    Label,
-    Near,
-    Node,
-    Not,
-    Number,
-    Words,
-)
+from monitor.match.language.tree import AtLeast, Author, Edge, Label, Near, Node, Not, Number, Words
 from monitor.match.meaning.evaluate import fold_label
 from monitor.match.meaning.idf import STOP_WORDS
 from monitor.match.meaning.names import spellings

@@ -10,15 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from monitor.rank import (
-    MAX_MATCHED,
-    NO_FREQUENCIES,
-    Features,
-    Weights,
-    features_of,
-    pack,
-    unpack,
-)
+from monitor.rank import MAX_MATCHED, NO_FREQUENCIES, Features, Weights, features_of, pack, unpack
 from monitor.store.engine.database import Database, Transaction
 from monitor.store.papers import papers
 from monitor.store.topics import matches, word_counts

@@ -10,12 +10,7 @@ from typing import BinaryIO
 
 from xxhash import xxh3_128
 
-from monitor.sources.fields.encoding import (
-    CompressionError,
-    decompress,
-    encoding_of,
-    is_null,
-)
+from monitor.sources.fields.encoding import CompressionError, decompress, encoding_of, is_null
 
 PIECE_BYTES = 128 * 1024  # fits into caches, and allocators reuse it
 # Lists of papers pack 3 to 30 times; a higher ratio is an attempt to fill the disk.

@@ -9,15 +9,7 @@ from typing import Any
 
 from msgspec.structs import asdict, replace
 
-from monitor.model import (
-    ChangeKind,
-    Decision,
-    EarlierText,
-    Effect,
-    ListedDay,
-    Paper,
-    StoredPaper,
-)
+from monitor.model import ChangeKind, Decision, EarlierText, Effect, ListedDay, Paper, StoredPaper
 from monitor.text import without_next_fields, without_placeholder
 
 # Fields that any source may fill if they are empty. Only a revision changes what is there.

@@ -11,13 +11,7 @@ from monitor.model import ChangeKind, Decision, EarlierText, IncomingPaper
 from monitor.store.digests.packed import pack, unpack
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.sql import (
-    among,
-    index_value,
-    insert_all,
-    insert_new,
-    insert_or_update,
-)
+from monitor.store.engine.sql import among, index_value, insert_all, insert_new, insert_or_update
 from monitor.store.papers import paper_index, search, sightings
 from monitor.store.papers.paper_drafts import Draft, fold
 from monitor.store.papers.papers import columns, load
