@@ -397,6 +397,8 @@ def standalone_value(sentence: str) -> float:
     return value - _LATER_LOSS if _LATER.search(alone) else value
 
 
+# A sentence that begins without a space after the one before it.
+_GLUED = re.compile(r"\.(?<=[a-z][a-z)\]]\.)(?=[A-Z][a-z]+ )")
 # A text with none of these, and no address, says nowhere where the code is.
 _HINTS = ("http", "availab", "open-sourc", "public", "releas", "can be found")
 _THING = (
@@ -432,6 +434,10 @@ _MOST_WORDS, _FEW_WORDS = 35, 8
 def _shown_sentences(text: str) -> list[Span]:
     """Return the sentences of a text but those that say where the code is, if any others."""
     bounds, addresses, small = sentences(text), find_addresses(text), text.lower()
+    glued = [end.end() for end in _GLUED.finditer(text)]
+    if glued := [n for n in glued if not any(at.start < n <= at.end for at in addresses)]:
+        cuts = [[a, *[n for n in glued if a < n < b], b] for a, b in bounds]
+        bounds = [span for cut in cuts for span in pairwise(cut)]
     if not addresses and not any(hint in small for hint in _HINTS):
         return bounds
     return [

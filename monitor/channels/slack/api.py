@@ -43,11 +43,7 @@ class _NoRedirects(HTTPRedirectHandler):
 
 
 def send_request(
-    url: str,
-    token: str = "",
-    *,
-    body: Json | None = None,
-    form: Json | None = None,
+    url: str, token: str = "", *, body: Json | None = None, form: Json | None = None
 ) -> Answer | Outcome:
     """Post JSON or a form; without an answer, return what that means. A refusal is an answer.
 
