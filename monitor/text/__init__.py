@@ -17,6 +17,7 @@ from monitor.text.lattice import plain as plain
 from monitor.text.lattice import sign_pattern as sign_pattern
 from monitor.text.lattice import words as words
 from monitor.text.lattice import words_of_piece as words_of_piece
+from monitor.text.lattice import words_to_find as words_to_find
 from monitor.text.lattice import written_between as written_between
 from monitor.text.person_names import CYRILLIC as CYRILLIC
 from monitor.text.person_names import PARTICLES as PARTICLES

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from monitor.text.folding import MAX_TEXT_LENGTH, Folded, fold, folded_text, is_plain
 from monitor.text.plurals import form_of
+from monitor.text.symbols import SIGN, join_signs, signed_words
 
 _SPACELESS = (
     "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30fa\u30fc-\u30ff"
@@ -47,6 +48,9 @@ def sign_pattern() -> re.Pattern[str]:
     return re.compile(f"[{_SPACELESS}]")
 
 
+_SIGNS = frozenset("+-^*\u2217\u22c6")
+# Of `M-of-N` nothing is joined: a word that links a letter to others is a word of its own.
+_LINKS = frozenset(("by", "from", "in", "of", "or", "out", "per", "to"))
 _LONGEST_JOIN = 4
 # Longer than any name of a chemical: in a chain of more parts no parts are joined.
 _LONGEST_CHAIN = 100
@@ -58,7 +62,8 @@ class Word(NamedTuple):
     `form` is what the word is compared by: its singular in American spelling. `word` is the
     folded word as it was written, and `span` its (start, end) characters in the original text.
     Positions count the parts of words; an edge longer than one is several parts joined over
-    their hyphens.
+    their hyphens. Ions and names with a star have an edge beside that of the bare word, with ""
+    as `word`.
     """
 
     form: str
@@ -70,7 +75,18 @@ class Word(NamedTuple):
 
 def words(text: str) -> tuple[Word, ...]:
     """Return the word lattice of `text`, in the order of positions, single parts first."""
-    return _lattice(fold(text[:MAX_TEXT_LENGTH]))
+    return _lattice(fold(join_signs(text[:MAX_TEXT_LENGTH])))
+
+
+def words_to_find(text: str) -> tuple[Word, ...]:
+    """Return the word lattice of what is looked for, in which no ion is a bare word, too."""
+    lattice = words(text)
+    signed = [word for word in lattice if not word.word]
+    return tuple(
+        word
+        for word in lattice
+        if word in signed or not any(s.start < word.end and word.start < s.end for s in signed)
+    )
 
 
 def _lattice(folded: Folded) -> tuple[Word, ...]:
@@ -84,21 +100,25 @@ def _lattice(folded: Folded) -> tuple[Word, ...]:
             word = text[start:end].replace(",", "")
             span = starts[start], ends[end - 1]
             edges.append(Word(form_of(word), word, position, position + 1, span))
-            position += 1
-            continue
-        places = [part.span() for part in single.finditer(text, start, end)]
-        parts = [text[begin:stop].replace(",", "") for begin, stop in places]
-        for first, last in _runs(parts):
-            word = "".join(parts[first:last])
-            span = starts[places[first][0]], ends[places[last - 1][1] - 1]
-            edges.append(Word(form_of(word), word, position + first, position + last, span))
+            places, parts = [(start, end)], [word]
+        else:
+            places = [part.span() for part in single.finditer(text, start, end)]
+            parts = [text[begin:stop].replace(",", "") for begin, stop in places]
+            for first, last in _runs(parts):
+                word = "".join(parts[first:last])
+                span = starts[places[first][0]], ends[places[last - 1][1] - 1]
+                edges.append(Word(form_of(word), word, position + first, position + last, span))
+        if text[end : end + 1] in _SIGNS and (sign := SIGN.match(text, end)):
+            for first, form in signed_words(parts, sign):
+                span = starts[places[first][0]], ends[sign.end() - 1]
+                edges.append(Word(form, "", position + first, position + len(parts), span))
         position += len(parts)
     return tuple(edges)
 
 
 # All of ASCII that a chain of words may have inside it; everything else in ASCII parts words.
 _WITHIN_CHAINS = frozenset(
-    b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-'_^.,+#"
+    b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-'_^.,+#*"
 )
 _GAPS = bytes(code if code > 127 or code in _WITHIN_CHAINS else 32 for code in range(256))
 
@@ -109,7 +129,7 @@ def cut(text: str) -> bytes:
     The words of its pieces between spaces (`words_of_piece`), one piece after another, are the
     `words` of the text. A piece of a plain text (`is_plain`) keeps its capitals.
     """
-    return _cut(folded_text(text[:MAX_TEXT_LENGTH]))
+    return _cut(folded_text(join_signs(text[:MAX_TEXT_LENGTH])))
 
 
 def _cut(folded: str) -> bytes:
@@ -127,7 +147,7 @@ _FALLS_AWAY = b"-'_^.,+#"
 
 def letters(text: str) -> bytes:
     """Return a text folded, as UTF-8, with the parts of words run together and the rest spaces."""
-    folded = folded_text(text[:MAX_TEXT_LENGTH]).encode("utf-8", "surrogatepass")
+    folded = folded_text(join_signs(text[:MAX_TEXT_LENGTH])).encode("utf-8", "surrogatepass")
     return folded.translate(_LETTERS_ALONE, _FALLS_AWAY)
 
 
@@ -148,7 +168,7 @@ def written_between(text: str, begin: tuple[int, int], end: tuple[int, int]) -> 
 
 @lru_cache(8)
 def _placed_pieces(text: str) -> tuple[Folded, list[int]]:
-    folded = fold(text[:MAX_TEXT_LENGTH])
+    folded = fold(join_signs(text[:MAX_TEXT_LENGTH]))
     parted = _cut(folded.text).decode("utf-8", "surrogatepass")
     return folded, [piece.start() for piece in re.finditer("[^ ]+", parted)]
 
@@ -156,14 +176,19 @@ def _placed_pieces(text: str) -> tuple[Folded, list[int]]:
 def _runs(parts: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield which neighbouring parts make a word: each alone, then those that may be joined.
 
-    Two numbers are never joined: 3-5 is not 35.
+    Two numbers are never joined: 3-5 is not 35. Nor is a letter with a linking word.
     """
     count = len(parts)
     for i in range(count):
         yield i, i + 1
     if count == 1 or count > _LONGEST_CHAIN:
         return
-    parted = [a[-1].isdigit() and b[0].isdigit() for a, b in pairwise(parts)]
+    parted = [
+        (a[-1].isdigit() and b[0].isdigit())
+        or (len(a) == 1 and b in _LINKS)
+        or (a in _LINKS and len(b) == 1)
+        for a, b in pairwise(parts)
+    ]
     for first in range(count - 1):
         for last in range(first + 2, min(first + _LONGEST_JOIN, count) + 1):
             if any(parted[first : last - 1]):

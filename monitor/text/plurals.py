@@ -7,6 +7,7 @@ from functools import lru_cache
 from itertools import takewhile
 
 from monitor.text.spelling import american, spellings
+from monitor.text.symbols import greek_names, is_signed, latin_name, unsigned
 from monitor.text.tables import pairs, word_set
 
 _IRREGULAR = pairs(
@@ -111,11 +112,19 @@ def _irregular_plurals(noun: str) -> Iterator[str]:
                 yield noun[:first] + plural
 
 
+# Adjectives that are used for the noun: behavioural and behavior, with all that ends so.
+_ADJECTIVE, _NOUN = "behavioral", "behavior"
+
+
 # A day of 10,000 papers has some 47,000 words, and three readers ask for each. About 10 MB.
 @lru_cache(65_536)
 def form_of(word: str) -> str:
-    """Return what a folded word is compared by: its singular, in American spelling."""
-    return american(singular(word))
+    """Return what a folded word is compared by: its singular, in American spelling.
+
+    The Greek letters of a name are Latin ones in its form (`latin_name`).
+    """
+    form = latin_name(american(singular(word)))
+    return form.removesuffix(_ADJECTIVE) + _NOUN if form.endswith(_ADJECTIVE) else form
 
 
 def ways_to_write(form: str) -> tuple[str, ...]:
@@ -123,12 +132,23 @@ def ways_to_write(form: str) -> tuple[str, ...]:
 
     Each word of this form, or its singular, is among them.
     """
-    return tuple(way for noun in spellings(form) for way in (noun, *_irregular_plurals(noun)))
+    if is_signed(form):
+        return (form, *unsigned(form))
+    return tuple(way for noun in _nouns(form) for way in (noun, *_irregular_plurals(noun)))
+
+
+def _nouns(form: str) -> tuple[str, ...]:
+    """Return the singulars of this form in every spelling; () for too many."""
+    nouns = spellings(form)
+    adjectives = [f"{noun}al" for noun in nouns] if form.endswith(_NOUN) else ()
+    return (*nouns, *adjectives, *greek_names(form)) if nouns else ()
 
 
 def beginnings(form: str) -> tuple[str, ...]:
-    """Return prefixes of which each word of this form has one; () for too many."""
-    return tuple(dict.fromkeys(_beginning(noun) for noun in spellings(form)))
+    """Return prefixes of which each word of this form has one; () for none known or too many."""
+    if is_signed(form):
+        return ()  # Ca(2+) may have two pieces
+    return tuple(dict.fromkeys(_beginning(noun) for noun in _nouns(form)))
 
 
 def _beginning(noun: str) -> str:

@@ -31,13 +31,21 @@ _VOCABULARY = r"""
     β-VAE $\beta$-VAE beta VAE GPT-4 4 the of C++ C 深度 度 Schr\"odinger Schrödinger in-formation
     GNN GNNs graph neural networks
 """
+# Names with Greek letters, ions and stars, and what is near them and something else.
+_SIGNED = r"""
+    NF-κB NFkB NF-kappaB nf kB TNF-α TNFa TNF alpha IL-1β IL-1b IL-1α PKCε PKCη PKCe ERα era
+    Ca2+ Ca²⁺ Ca^{2+} CA2 Ca K+ K⁺ SO₄²⁻ Na⁺ Na PM2.5 PM₂.₅ MOF M-of-N behavioural
+"""
+SIGNED = tuple(_SIGNED.split())
 WORDS = tuple(_VOCABULARY.split())
-NAMES = ("Bengio", "Y. Bengio", "Yoshua Bengio", "Bengio, Y.", "Xiao-Ming Wang", "Wang Xiaoming")
+NAMES = ("Bengio", "Y. Bengio", "Yoshua Bengio", "Bengio, Y.", "Xiao-Ming Wang", "Wang Xiaoming",
+         "Müller, A.", "Anna Mueller", "Muller")  # fmt: skip
 CATEGORIES = ("cs.LG", "cs.AI", "stat.ML", "Machine Learning")
 SOURCES = ("arxiv", "daily-page")
 ANNOUNCED = ("new", "cross")
 _TEXT_ONLY = r"""
     retrieval-augmented generation retrieval augmented LLM LLMs llm large language model models
+    C*-algebra $C^\ast$-algebra RRT* A∗ A* Ca(2+) $\mathrm{Ca}^{2+}$ Na(+) $\mathbb{Z}_m$of GNN*
     GPT GPT-4 state-of-the-art SOTA sota U-Net unet 3.5 10,000 3-5 e.g. agents, (agent) agent.
     $G$-NN GN{}N “agent” agent—policy GNN's \textbf{GNN} <b>RAG</b> &beta; naïve naive
 """
@@ -48,8 +56,8 @@ _SPELLINGS = r"""
     neuro-behavioral fibre-optic \oe{}strogen check cheque prise prize submatrices matrix
 """
 SPELLINGS = tuple(_SPELLINGS.split())
-TEXT = (*WORDS, *_TEXT_ONLY.split(), *SPELLINGS)
-_TOPIC_WORDS = (*WORDS, *SPELLINGS)
+TEXT = (*WORDS, *_TEXT_ONLY.split(), *SPELLINGS, *SIGNED)
+_TOPIC_WORDS = (*WORDS, *SPELLINGS, *SIGNED, r"C\*-algebra", r"A\*", r"RRT\*", "algebra")
 ADDRESSES = ("https://github.com/a/b", "zenodo.org/records/12", "lab.example.edu")
 DEFINED = (
     "graph neural networks (GNNs)",
@@ -68,6 +76,9 @@ DEFINED = (
     "colour centre modelling (CCM)",
     "behavior analysis (BA)",
     "Behaviour Analyses (BA)",
+    "calcium (Ca2+)",
+    "A* planning (A*P)",
+    "TNFalpha agent (TNF-α)",
 )
 _STARRED = (
     "ag*",
@@ -80,6 +91,8 @@ _STARRED = (
     "gnn*",
     "behavio*",
     "optimis*",
+    "rrt*",
+    "tnf*",
 )
 _EXACT = (
     "=RAG",
@@ -91,6 +104,9 @@ _EXACT = (
     "=SOTA",
     '="state of"',
     "=behaviour",
+    "=Ca2+",
+    r"=A\*",
+    "=TNFa",
 )
 _PHRASES = (
     '"graph neural network agent"',
@@ -104,6 +120,9 @@ _PHRASES = (
     '"behaviour analysis"',
     '"color center modeling"',
     '"multi-center"',
+    r'"C\*-algebra agent"',
+    '"Ca(2+)"',
+    '"NF-κB agent"',
 )
 
 
@@ -138,7 +157,16 @@ def _leaf(random: Random) -> str:
         case 0:
             return f'author:"{random.choice(NAMES)}"'
         case 1:
-            return random.choice(("author:wang", "author:beng*", "source:arxiv", "source:dai*"))
+            return random.choice(
+                (
+                    "author:wang",
+                    "author:müller",
+                    "author:muel*",
+                    "author:beng*",
+                    "source:arxiv",
+                    "source:dai*",
+                )
+            )
         case 2:
             return f'category:"{random.choice(CATEGORIES)}"'
         case 3:
@@ -161,7 +189,19 @@ def _text_leaf(random: Random) -> str:
             return random.choice(_PHRASES)
         case 3:
             near = random.sample(
-                ("agent", "policy", "multi-agent", "rag", "be*", "GNN", "to", "behavior"), 2
+                (
+                    "agent",
+                    "policy",
+                    "multi-agent",
+                    "rag",
+                    "be*",
+                    "GNN",
+                    "to",
+                    "behavior",
+                    "Ca2+",
+                    r"A\*",
+                ),
+                2,
             )
             return f'"{" ".join(near)}"~{random.randint(0, 4)}'
         case 4:

@@ -13,11 +13,11 @@ import numpy as np
 from monitor.match.index.arrays import Numbers, ranges
 from monitor.match.index.phrases import Phrases
 from monitor.match.index.texts import Edge, Lattices, Pieces, Vocabulary
-from monitor.match.language.synonyms import term
+from monitor.match.language.synonyms import bare_term
 from monitor.match.language.tree import Words
 from monitor.match.meaning.evaluate import View
 from monitor.match.meaning.occurrences import Lattice, same_letters
-from monitor.text import is_plain, words_of_piece, written_between
+from monitor.text import Word, is_plain, words_of_piece, written_between
 
 
 class Expanded(NamedTuple):
@@ -128,7 +128,7 @@ def _places(
 
 def _find(written: str, text: str, start: int) -> set[tuple[int, int]]:
     """Return where a text has some words, in any of their readings; it begins at `start`."""
-    hits = Lattice(text).find(Words((), *term(written)))
+    hits = Lattice(text).find(Words((), *bare_term(written)))
     return {(start + hit.start, start + hit.end) for hit in hits}
 
 
@@ -183,12 +183,16 @@ def _written(text: str, pieces: Pieces, before: int, place: Sequence[int]) -> st
     piece, base = pieces.at(first)
     if end == start + 1 and (bare := piece.strip(b".,")).isalnum() and is_plain(text):
         return bare.decode()
-    words = words_of_piece(piece)
+    words = _bare_words(piece)
     begin = min(w.span[0] for w in words if base + w.start == start)
     if last != first:
         piece, base = pieces.at(last)
-        words = words_of_piece(piece)
+        words = _bare_words(piece)
     stop = max(w.span[1] for w in words if base + w.end == end)
     if last == first and is_plain(text):
         return piece[begin:stop].decode()
     return written_between(text, (first - before, begin), (last - before, stop))
+
+
+def _bare_words(piece: bytes) -> list[Word]:
+    return [word for word in words_of_piece(piece) if word.word]

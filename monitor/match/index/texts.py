@@ -231,7 +231,8 @@ class Vocabulary(dict[bytes, int]):
             lattice = sorted(words(text), key=lambda word: (word.start, word.end))
             edges = self.number_words(lattice)
             length = max((word.end for word in lattice), default=0)
-            readings = readings_of(edges[: len(lattice)], length)
+            bare = [edge for edge, word in zip(edges, lattice, strict=False) if word.word]
+            readings = readings_of(bare, length)
             numbered = NumberedText(tuple(edges), length, readings)
             self._numbered_texts[text] = numbered
         return numbered

@@ -48,7 +48,7 @@ from monitor.match.meaning.evaluate import fold_label, total_weight
 from monitor.match.meaning.idf import STOP_WORDS
 from monitor.match.meaning.names import spellings
 from monitor.model import Topic
-from monitor.text import MAX_DIGITS, words
+from monitor.text import MAX_DIGITS, words, words_to_find
 
 _FOREIGN_SIGNS = {
     "&": ("“&” is read as AND: all of these words must occur", "AND"),
@@ -58,6 +58,7 @@ NUMBERS = ("votes", "lists")
 _LABELS = ("category", "source", "announce", "has")
 FIELDS = ("title", "abstract", "author", "venue", *_LABELS, *NUMBERS)
 _COMPARISON = re.compile(r"(?P<sign>>=?|<=?|=)(?P<number>\d{1,9})")
+_ESCAPED_STAR = re.compile(r"(?<=\w)\\\*")
 MAX_DEPTH = 40
 MAX_LENGTH = 20_000
 MAX_NEAR_WORDS = 10
@@ -401,9 +402,7 @@ def _parse_leaf(token: Token, field: str, synonyms: Synonyms, *, exact: bool) ->
         return _number(token, field, f"={written}" if exact else written)
     if token.distance is not None:
         return _near(token, fields, written, exact=exact)
-    prefix = written.endswith("*")
-    text = written.removesuffix("*")
-    _check_star(token, text, prefix)
+    text, prefix = _read_star(token, written)
     if exact and (prefix or field not in ("", "title", "abstract", "venue")):
         raise token.fault("= works only with a whole word", "as in =RAG or title:=RAG")
     if field in _LABELS:
@@ -417,6 +416,14 @@ def _parse_leaf(token: Token, field: str, synonyms: Synonyms, *, exact: bool) ->
     return disjunction([Words(fields, *variant, "", token.position) for variant in variants])
 
 
+def _read_star(token: Token, written: str) -> tuple[str, bool]:
+    """Return a text without the star that ends a beginning, and whether it had one."""
+    prefix = written.endswith("*") and not written.endswith("\\*")
+    text = written.removesuffix("*") if prefix else written
+    _check_star(token, text, prefix)
+    return _ESCAPED_STAR.sub("*", text), prefix
+
+
 def _check_star(token: Token, text: str, prefix: bool) -> None:
     if not text.strip() and prefix:
         raise token.fault("* alone would find everything", "write letters before it")
@@ -424,7 +431,8 @@ def _check_star(token: Token, text: str, prefix: bool) -> None:
     if "*" in text and not re.search(r"\\\S*\*", text):
         raise token.fault(
             "* is allowed only at the end of a word",
-            "as in agent*; write other forms out, as in (woman OR women)",
+            r'as in agent*; a star in a name is written with \, as in "C\*-algebra"; '
+            "write other forms out, as in (woman OR women)",
             inside,
         )
     if prefix and text[-1].isspace():
@@ -468,7 +476,7 @@ def _author(token: Token, text: str, prefix: bool) -> Author:
 
 
 def _term(token: Token, text: str, prefix: bool) -> Term:
-    lattice = () if text in _INSTEAD else words(text)
+    lattice = () if text in _INSTEAD else words_to_find(text)
     if not lattice:
         hint = _INSTEAD.get(token.text, "a topic needs letters or numbers")
         raise token.fault(f"there is no word in {token.text}", hint)
@@ -476,7 +484,8 @@ def _term(token: Token, text: str, prefix: bool) -> Term:
     last = max((word for word in lattice if word.end == length), key=lambda word: word.start)
     starred = prefix and last.word.isascii()
     if starred and len(last.word) < 2:
-        raise token.fault("* needs two letters or more before it", "write a longer beginning")
+        hint = rf"write a longer beginning, or {text}\* if the star is part of a name"
+        raise token.fault("* needs two letters or more before it", hint)
     edges = {
         Edge(word.word, word.start, word.end, True)
         if starred and word.end == length
@@ -497,9 +506,7 @@ def _near(token: Token, fields: tuple[str, ...], written: str, *, exact: bool) -
     near_words: list[Words] = []
     for match in re.finditer(r"\S+", written):
         part = token._replace(text=match.group(), position=token.position + 1 + match.start())
-        prefix = part.text.endswith("*")
-        text = part.text.removesuffix("*")
-        _check_star(part, text, prefix)
+        text, prefix = _read_star(part, part.text)
         if words(text):
             near_words.append(Words(fields, *_term(part, text, prefix), "", part.position))
     if not 2 <= len(near_words) <= MAX_NEAR_WORDS or len(set(near_words)) < len(near_words):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from monitor.match.language.tree import Edge
-from monitor.text import words
+from monitor.text import Word, words, words_to_find
 
 # A phrase of many synonyms has ever more ways to be written: these are the first.
 MAX_WAYS = 32
@@ -20,8 +20,16 @@ class Term(NamedTuple):
 
 
 def term(text: str) -> Term:
-    """Return the lattice of a text; without edges where it has no word."""
-    lattice = words(text)
+    """Return the lattice of what is looked for; without edges where it has no word."""
+    return _term_of(words_to_find(text))
+
+
+def bare_term(text: str) -> Term:
+    """Return the lattice of a text without the signs of ions and stars."""
+    return _term_of([word for word in words(text) if word.word])
+
+
+def _term_of(lattice: Sequence[Word]) -> Term:
     edges = {Edge(word.form, word.start, word.end) for word in lattice}
     ordered = sorted(edges, key=lambda edge: (edge.start, edge.end))
     return Term(tuple(ordered), max((word.end for word in lattice), default=0))

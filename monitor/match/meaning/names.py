@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import chain, product
 
 import msgspec
 
@@ -12,6 +14,13 @@ from monitor.text import plain
 
 _SUFFIXES = frozenset({"jr", "sr", "ii", "iii", "iv"})
 _HYPHEN = re.compile(r"(?<=\w)[-\u2010\u2011'’](?=\w)")
+# Folding makes Müller muller; who has no such letters writes Mueller.
+_WRITTEN_OUT = str.maketrans(
+    {"ä": "ae", "ö": "oe", "ø": "oe", "ü": "ue", "å": "aa"}
+    | {"Ä": "AE", "Ö": "OE", "Ø": "OE", "Ü": "UE", "Å": "AA"}
+)
+_OUT = re.compile("(?<=[aou])e|(?<=a)a")
+_MOST_WRITTEN_OUT = 3
 
 
 class PersonName(msgspec.Struct, frozen=True):
@@ -27,9 +36,23 @@ class PersonName(msgspec.Struct, frozen=True):
 
 @lru_cache(4_096)
 def spellings(written: str) -> tuple[PersonName, ...]:
-    """Return the name as written, and with its hyphens taken out (Xiao-Ming, Xiaoming)."""
-    names = map(_parse, dict.fromkeys((written, _HYPHEN.sub("", written))))
+    """Return the name as written, without hyphens (Xiaoming), and without umlauts (Mueller)."""
+    hyphened = written, _HYPHEN.sub("", written)
+    out = (unicodedata.normalize("NFC", name).translate(_WRITTEN_OUT) for name in hyphened)
+    names = map(_parse, dict.fromkeys((*hyphened, *out)))
     return tuple(dict.fromkeys(name for name in names if name is not None))
+
+
+def folded_spellings(word: str) -> tuple[str, ...]:
+    """Return a folded word of a name, and what folding may have made of it: mueller, muller."""
+    parts = _OUT.split(word)
+    letters = _OUT.findall(word)
+    if not 0 < len(letters) <= _MOST_WRITTEN_OUT:
+        return (word,)
+    chosen = product(*((letter, "") for letter in letters))
+    return tuple(
+        "".join(chain.from_iterable(zip(parts, (*out, ""), strict=True))) for out in chosen
+    )
 
 
 def _parse(written: str) -> PersonName | None:

@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from itertools import accumulate, chain, count
 from typing import NamedTuple
 
-from monitor.match.language.synonyms import term
+from monitor.match.language.synonyms import bare_term
 from monitor.match.language.tree import Edge, Near, Words
 from monitor.text import MAX_TEXT_LENGTH, Word, words
 
@@ -278,7 +278,7 @@ _words_of = lru_cache(1_024)(words)
 
 @lru_cache(1_024)
 def _term(written: str) -> Words:
-    return Words((), *term(written))
+    return Words((), *bare_term(written))
 
 
 def same_letters(written: str, short: str) -> bool:

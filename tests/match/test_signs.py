@@ -1,0 +1,108 @@
+"""Greek letters in names, ions, stars and decimals: all writings match, and other words do not."""
+
+from __future__ import annotations
+
+import pytest
+
+from monitor.match import TopicIndex, parse_query, search_expression
+from monitor.match.meaning.evaluate import View, matches_topic
+from monitor.model import Paper
+from monitor.text import plain, title_key
+from tests.match.test_keywords import has
+
+# A topic, the texts that it finds, and those that it does not, parted by bars.
+FOUND = [
+    ("NF-κB", "NF-kB|NF-kappaB|NFκB|NFkB|NF-$\\kappa$B", "NF|NF-B|kB|NF-lB"),
+    ("NF-kB", "NF-κB|NF-kappaB|NFkappaB|NF kB", "NF|kB"),
+    ("IL-1β", "IL-1b|IL1B|IL-1beta", "IL-1α|IL-1a|IL-1|IL-18"),
+    ("TNFa", "TNF-α|TNFα|TNF-alpha", "TNF-β|TNF|TNF a"),
+    ("TNF-α", "TNFa|TNF-a|TNF alpha", "TNFb"),
+    ("IκBα", "IkBa|IkappaBalpha", "IKK"),
+    ("PKCε", "PKCe|PKCepsilon", "PKCη|PKC"),
+    ("era", "The era", "ERα"),
+    ("data", "Data", "DATα"),
+    ("B-cell", "B cell", "β-cell"),
+    ("β-cell", "beta cell", "B cell"),
+    ("Ab", "An Ab", "Aβ"),
+    ("Aβ42", "Ab42|Abeta42", "A42"),
+    ("mM", "mM", "μM"),
+    ("type-B", "Type B", "type-β"),
+    (
+        "Ca2+",
+        "Ca²⁺|Ca^{2+}|$\\mathrm{Ca}^{2+}$|Ca(2+)|Ca2+-dependent|Ca<sup>2+</sup>|Ca 2+ waves",
+        "CA2|Ca2|Ca|Mg2+|Ca3+|Ca 2",
+    ),
+    ("Ca²⁺", "Ca2+|Ca(2+)", "CA2"),
+    ('"Ca(2+)"', "Ca2+|Ca²⁺", "CA2"),
+    ("CA2", "CA2|Ca2+", "CA1"),
+    ("Na+", "Na⁺ channels|Na(+)|Na+/K+", "NA"),
+    ("K+", "K⁺ channels|K(+)|Na+/K+", "K means"),
+    ("Cl-", "Cl⁻ channels|Cl(-)|Cl(−)|Cl^- x", "CL|Cl-free"),
+    ("SO42-", "SO₄²⁻|SO$_4^{2-}$|SO4(2-)", "SO4|SO42"),
+    ("Fe3+", "Fe³⁺|Fe(3+)|Fe 3+ and", "Fe2+|Fe²⁺|Fe 3"),
+    ("in3", "In3", "In 3+ years"),
+    ("CD4+", "CD4+ T cells|CD4 T cells", "CD8+"),
+    ("PM2.5", "PM₂.₅|PM<sub>2.5</sub>|PM$_{2.5}$", "PM25|PM10|PM 25"),
+    (
+        r'"C\*-algebra"',
+        "C*-algebras|$C^*$-algebras|$C^{\\ast}$-algebra|C∗-algebra",
+        "C algebra|C-algebra",
+    ),
+    ('"C algebra"', "C algebra|C*-algebra", "An algebra"),
+    (r"A\*", "A* search|A$^*$|Weighted A*|A⋆", "A search|Ab"),
+    (r"RRT\*", "RRT*-Connect|RRT∗", "RRT|RRTs"),
+    (r"=A\*", "A* search", "a* search"),
+    (r'"A\* search"~1', "A* for search|Search with A*", "A search"),
+    ("rrt*", "RRT|RRT*|RRTs", "RT*"),
+    ("MOF", "A MOF|MOFs", r"M-of-N|$\mathbb{Z}_m$of order"),
+    ("behavior", "Behavioural study|behavioral|behaviours", "behaviorism|behaviorist"),
+    ("neurobehavioral", "neuro-behaviour|neurobehavioural", "behaviour"),
+    ("C++", "C++", "C"),
+]
+
+
+@pytest.mark.parametrize(("topic", "texts", "others"), FOUND)
+def test_all_writings_of_a_name_match_and_other_words_do_not(
+    topic: str, texts: str, others: str
+) -> None:
+    index, query = TopicIndex({"topic": topic}), parse_query(topic)
+    for text, expected in [(t, True) for t in texts.split("|")] + [
+        (t, False) for t in others.split("|")
+    ]:
+        paper = Paper("Untitled", abstract=f"About {text}.")
+        assert matches_topic(query, View(paper)) == expected, text
+        assert bool(list(index.match([paper]))) == expected, text
+
+
+@pytest.mark.parametrize(
+    ("topic", "keywords"),
+    [
+        ("Ca2+", "ca 2"),  # Ca(2+)
+        ("Ca2+", "ca 2+ ca2+"),  # Ca²⁺
+        ("SO42-", "so 4 so4 2"),  # SO₄²⁻
+        (r"A\* search", "a search"),
+        ("TNFa", "tnf alpha tnfalpha"),
+        ("NF-kB", "nf kappab nfkappab"),
+        ("behavior", "behavioural behavioral"),
+        ("author:mueller", "author:muller"),
+        ("author:muel*", "author:muller"),
+    ],
+)
+def test_papers_that_an_older_version_indexed_are_found(topic: str, keywords: str) -> None:
+    assert has(keywords.split(), search_expression(parse_query(topic).root))
+
+
+def test_keys_in_the_store_stay_as_they_were() -> None:
+    keys = {
+        "PM₂.₅ and Ca²⁺": "pm2 5andca2+",
+        "TNF-α in C$^*$-algebras": "tnfalphaincalgebras",
+        r"$\mathbb{Z}_m$of Ca(2+), M-of-N": "zmofca2+mofn",
+    }
+    assert {title: title_key(title) for title in keys} == keys
+    assert plain("PM₂.₅, Ca(2+), NF-κB, $x$of") == "pm 2 5 ca 2+ nf kappab xof"
+
+
+def test_a_star_inside_a_word_says_how_it_is_written() -> None:
+    for topic in ('"C*-algebra"', "A*"):
+        error = TopicIndex({"topic": topic}).errors["topic"]
+        assert r"\*" in error.hint
