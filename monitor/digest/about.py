@@ -12,6 +12,7 @@ from monitor.digest.schedule import WEEKDAYS, parse_schedule
 from monitor.digest.wording import (
     format_count,
     format_moment,
+    format_ordinal,
     short_date,
     shorten_text,
     since,
@@ -227,9 +228,8 @@ def _describe_days(day: str, weekdays: str, last: int | None) -> str:
 def _describe_monthday(day: int, last: int | None) -> str:
     if last == 31:
         return "on the last day of each month"
-    ordinal = {1: "st", 2: "nd", 3: "rd"}.get(day % 10 if day // 10 != 1 else 0, "th")
     shorter = ", or its last day," if last else " that has one" if day > 28 else ""
-    return f"on the {day}{ordinal} of each month{shorter}"
+    return f"on the {format_ordinal(day)} of each month{shorter}"
 
 
 def stop_link(digest: Digest) -> str:

@@ -330,6 +330,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "opening": about.opening,
     "own_links": links.own_links,
     "order_reason": wording.order_reason,
+    "ordinal": wording.format_ordinal,
     "place": wording.place,
     "short_why": wording.short_why,
     "reading": wording.reading,

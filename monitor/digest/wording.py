@@ -273,6 +273,12 @@ def _date(at: datetime, zone: str) -> str:
     return f"{local.day} {local:%b %Y}"
 
 
+def format_ordinal(number: int) -> str:
+    """Return a number as an ordinal: 1st, 22nd, 113th."""
+    is_teen = number % 100 // 10 == 1
+    return f"{number:,}" + ({1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th"), "th")[is_teen]
+
+
 def format_count(count: int, noun: str) -> str:
     """`1 paper`, `1,204 papers`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

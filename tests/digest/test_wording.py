@@ -33,6 +33,12 @@ def test_authors_are_shortened(authors: tuple[str, ...], text: str) -> None:
     assert wording.shorten_authors(authors) == text
 
 
+def test_ordinals() -> None:
+    numbers = 1, 2, 3, 4, 11, 13, 21, 112, 1_123
+    written = "1st 2nd 3rd 4th 11th 13th 21st 112th 1,123rd"
+    assert " ".join(map(wording.format_ordinal, numbers)) == written
+
+
 UNDATED = {"published": None, "keys": {}}
 LISTED = (ListedDay(date(2025, 3, 14), "page", year_guessed=True),)
 

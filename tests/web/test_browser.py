@@ -74,12 +74,12 @@ def test_a_topic_is_tried_while_it_is_typed(page: Page):
 
 def test_a_reader_stops_pauses_and_resumes(page: Page, site: tuple[App, httpx.Client]):
     page.goto(STOP)
-    expect(page.get_by_role("status")).to_contain_text("You get these digests")
+    expect(page.get_by_role("status")).to_contain_text("You are subscribed")
     for button, words, count in (
-        ("Pause for a week", "You get none until", 1),
-        ("Get them again", "You get these digests", 0),
-        ("Unsubscribe", "You no longer get these digests", 1),
-        ("Get them again", "You get these digests", 0),
+        ("Pause for a week", "Paused until", 1),
+        ("Resume", "You are subscribed", 0),
+        ("Unsubscribe", "You are no longer subscribed", 1),
+        ("Resume", "You are subscribed", 0),
     ):
         page.get_by_role("button", name=button).click()
         expect(page.get_by_role("status")).to_contain_text(words)

@@ -72,7 +72,7 @@ def one_topic(visit: Visit) -> Response:
         topic=topic,
         heading=heading,
         fault="",
-        plot=plot_days(count_of_topic(runtime, name), "News for it on each day"),
+        plot=plot_days(count_of_topic(runtime, name), "Matches per day"),
         entries=entries,
         subscribers=[s.name for s in visit.subscriptions if name in s.topics],
         parts=parts,
