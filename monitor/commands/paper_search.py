@@ -30,6 +30,8 @@ PAGE_OF_RESULTS = 20
 # Bounds of a page: the papers whose texts it reads, and the ids that it asks the index for.
 MOST_LOOKED_AT = 500
 MOST_NAMED = 60_000
+# Of papers that a filter alone wants: their texts are not read.
+MOST_COUNTED = 10_000
 # Most searches fill a page from the first batch.
 _FIRST_BATCH, _LONGEST_BATCH = 40, 500
 _LOADED_AT_ONCE = 200
@@ -50,12 +52,15 @@ class PapersPage:
     """A page of papers, newest first.
 
     `cursor` is the `below` of the next page, None after the last paper. `is_cut` says that the page
-    ended before it was full: there may be more further back.
+    ended before it was full: there may be more further back. `count` is how many papers there are
+    on this and the next pages, if it was asked for; with `has_more`, at least that many.
     """
 
     papers: tuple[StoredPaper, ...]
     cursor: int | None = None
     is_cut: bool = False
+    count: int | None = None
+    has_more: bool = False
 
 
 def find_page(
@@ -64,6 +69,8 @@ def find_page(
     wanted: PaperFilter = EVERY,
     below: int | None = None,
     limit: int = PAGE_OF_RESULTS,
+    *,
+    counted: bool = False,
 ) -> PapersPage:
     """Return the newest papers with ids below a cursor that a query matches and a filter wants.
 
@@ -75,17 +82,43 @@ def find_page(
     if matcher:
         most = min(most, most_read(matcher.query))
     at_once = MOST_LOOKED_AT if wanted == EVERY else _NAMED_AT_ONCE
+    first = MOST_LOOKED_AT if matcher and counted else _FIRST_NAMED
+    end, is_cut = 0, False
     with runtime.database.reading() as tx:
         if matcher:
             refuse_too_many_words(tx, matcher.query)
-        for at, named, ids in batches(tx, matcher, wanted, below, at_once):
+        for at, named, ids in batches(tx, matcher, wanted, below, at_once, first):
             shown += matcher.match(tx, ids) if matcher else load_page(tx, ids)
-            if len(shown) > limit:
-                return PapersPage(tuple(shown[:limit]), shown[limit - 1].id)
             looked_at += len(ids)
-            if looked_at >= most or named >= MOST_NAMED:
-                return PapersPage(tuple(shown), at, is_cut=True)
-    return PapersPage(tuple(shown))
+            if len(shown) > limit and not (matcher and counted):
+                break
+            is_cut = looked_at >= most or named >= MOST_NAMED
+            if is_cut:
+                end = at
+                break
+        count, has_more = len(shown), is_cut
+        if counted and not matcher:
+            count, has_more = _count(tx, wanted, below)
+    is_full = len(shown) > limit
+    return PapersPage(
+        tuple(shown[:limit]),
+        shown[limit - 1].id if is_full else end if is_cut else None,
+        is_cut and not is_full,
+        count if counted else None,
+        has_more,
+    )
+
+
+def _count(tx: Transaction, wanted: PaperFilter, below: int | None) -> tuple[int, bool]:
+    """Count papers that a filter wants, and return whether there may be more: no text is read."""
+    if wanted == EVERY and below is None:
+        return papers.count(tx), False
+    count = 0
+    for _, named, ids in batches(tx, None, wanted, below, MOST_COUNTED):
+        count += len(ids)
+        if count >= MOST_COUNTED or named >= MOST_NAMED:
+            return count, True
+    return count, False
 
 
 def find_all(
@@ -137,15 +170,16 @@ def batches(
     wanted: PaperFilter = EVERY,
     below: int | None = None,
     at_once: int = _NAMED_AT_ONCE,
+    first_named: int = _FIRST_NAMED,
 ) -> Iterator[tuple[int, int, list[int]]]:
     """Yield wanted papers in ever longer batches, newest first: those that the index names.
 
     With each come the id down to which nothing was left out, and how many ids were named so far.
-    The index is queried again for each `at_once` ids.
+    The index is queried for `first_named` ids, and again for each `at_once` ids.
     """
     first, end = search_index.id_bounds(tx, wanted)
     at = end if below is None else min(end, below)
-    size, named, most = _FIRST_BATCH, 0, _FIRST_NAMED
+    size, named, most = _FIRST_BATCH, 0, first_named
     has_index = bool(wanted.topic) or wanted.kind not in (None, ChangeKind.NEW)
     for number in count():
         if matcher and matcher.expression:

@@ -135,6 +135,9 @@ def test_pages_have_what_a_plain_reading_finds(runtime: Runtime, name: str, word
     assert turned(runtime, word, wanted, 4) == plain
     index(runtime.database)
     assert turned(runtime, word, wanted, 7) == plain
+    for limit in (3, PAPERS):
+        page = find_page(runtime, word, wanted, limit=limit, counted=True)
+        assert (page.count, page.has_more) == (len(plain), False)
     assert [one.stored.id for one in find_all(runtime, word, wanted, most=5)] == plain[:5]
 
 
@@ -147,6 +150,20 @@ def test_a_page_that_would_take_long_ends_before(
     page = find_page(of(store), "zebra", limit=50)
     assert page.is_cut and page.cursor is not None and page.cursor > 1
     assert turned(of(store), "zebra", PaperFilter(), 50) == expected(store, "zebra", PaperFilter())
+
+
+@pytest.mark.parametrize("word", ["", "zebra"])
+def test_a_count_that_would_take_long_ends_before(
+    store: Database, word: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = PaperFilter(source="dump")
+    plain = expected(store, word, wanted)
+    for name in ("MOST_LOOKED_AT", "MOST_COUNTED", "_FIRST_NAMED", "_FIRST_BATCH"):
+        monkeypatch.setattr(paper_search, name, 6)
+    page = find_page(of(store), word, wanted, limit=2, counted=True)
+    assert page.has_more and page.count is not None and 2 < page.count < len(plain)
+    assert [one.id for one in page.papers] == plain[:2] and page.cursor == plain[1]
+    assert find_page(of(store), word, wanted, limit=2).count is None
 
 
 def test_a_page_that_has_a_new_paper_behind_it_repeats_none(store: Database) -> None:

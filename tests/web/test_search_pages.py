@@ -12,6 +12,7 @@ from structlog.testing import capture_logs
 
 from monitor.identity import keys
 from monitor.store.engine import schema
+from monitor.web.pages import search
 from tests.house import AGENTS, BANDITS, House
 from tests.web.conftest import links, pages
 
@@ -75,6 +76,50 @@ def test_filters_are_kept_and_shown(house: House) -> None:
         assert "No stored paper matches this" in client.get("/papers?source=none").text
         assert "is not a day" in client.get("/papers?since=tomorrow").text
         assert "is not a kind of news" in client.get("/papers?kind=older").text
+
+
+def test_the_number_of_results_is_shown_on_the_first_page(house: House) -> None:
+    many(house, 25)
+    house.add("3.txt", BANDITS)
+    house.run()
+    with pages(house) as (_, client):
+
+        def counts(path: str) -> list[str]:
+            return re.findall("<h2[^>]*>([^<]*papers?|Results)</h2>", client.get(path).text)
+
+        assert counts("/papers") == ["26 papers"]
+        assert counts("/papers?q=language agents") == ["25 papers"]
+        assert counts("/papers?q=bandit*") == ["1 paper"]
+        assert counts("/papers?q=zebra") == []
+        [older] = [one for one in links(client.get("/papers?q=agents").text) if "after=" in one]
+        assert counts(older) == ["Results"]
+
+
+@pytest.mark.parametrize("most", [200, 1])
+def test_topics_are_chosen_by_their_titles(
+    house: House, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """Where there are too many topics for a list, by a title that is typed."""
+    monkeypatch.setattr(search, "MOST_LISTED", most)
+    house.settings["topics"]["agents"]["title"] = "Agents of language"
+    for name in ("old", "older"):
+        house.settings["topics"][name] = {"query": "zebra", "title": "Others"}
+    many(house, 2)
+    house.ingest(BANDITS)
+    with pages(house) as (_, client):
+        shown = client.get("/papers?topic=agents").text
+        if most > 1:
+            assert '<option value="agents" selected>Agents of language</option>' in shown
+            assert '<option value="older">Others (older)</option>' in shown
+        else:
+            assert '<input name="topic" value="agents"' in shown
+        for title in ("agents", "agents OF language"):
+            assert len(found(client.get("/papers", params={"topic": title}))) == 2
+        assert "2 topics are titled “others”; write a name: old, older" in (
+            client.get("/papers?topic=others").text
+        )
+        assert "there is no topic “none”" in client.get("/papers?topic=none").text
+        assert client.get("/papers.csv?topic=none").status_code == 400
 
 
 def test_a_day_is_that_of_the_viewer(house: House) -> None:

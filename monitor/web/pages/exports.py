@@ -32,7 +32,7 @@ def export_search(ending: str, visit: Visit) -> Response:
     """Return the newest papers that a search finds."""
     search = SearchForm.of(visit)
     try:
-        chosen = search.filter(visit.zone)
+        chosen = search.filter(visit)
     except UsageError as error:
         return visit.show_problem(400, error.message, error.hint)
     papers = find_all(visit.runtime, search.q, chosen, most=MAX_PAPERS, bounded=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
@@ -19,6 +20,8 @@ from monitor.web.site import MOST_LISTED, SEARCHES, Visit, with_query
 
 # The kinds of news that the form offers: not that of papers seen too late to be news.
 KINDS = (ChangeKind.NEW, ChangeKind.REVISED, ChangeKind.WITHDRAWN)
+# Names in the hint at a title that several topics have.
+MOST_NAMES = 5
 
 routes = Routes()
 
@@ -47,13 +50,14 @@ class SearchForm:
     def is_filtered(self) -> bool:
         return any((self.source, self.topic, self.kind, self.since, self.until))
 
-    def filter(self, zone: str) -> PaperFilter:
-        """Return the filter, with the days of a zone. Raises UsageError for what is no day."""
+    def filter(self, visit: Visit) -> PaperFilter:
+        """Return the filter, with the viewer's days. Raises UsageError for what it cannot be."""
+        zone = visit.zone
         if self.kind and self.kind not in KINDS:
             raise UsageError(f"“{self.kind}” is not a kind of news", f"use {', '.join(KINDS)}")
         return PaperFilter(
             source=self.source,
-            topic=self.topic,
+            topic=_topic_name(visit, self.topic),
             kind=ChangeKind(self.kind) if self.kind else None,
             since=_midnight(self.since, zone),
             until=_midnight(self.until, zone, days=1),
@@ -62,6 +66,30 @@ class SearchForm:
     def path(self, path: str, after: int | None = None) -> str:
         """Return the address of a page with these fields, from a cursor on."""
         return with_query(path, asdict(replace(self, after=str(after or ""))))
+
+
+def _topic_name(visit: Visit, text: str) -> str:
+    """Return the name of the topic with a name or a title. Raises UsageError without one."""
+    sections = visit.runtime.sections
+    if not text or text in sections:
+        return text
+    same = [name for name, rule in sections.items() if rule.title.casefold() == text.casefold()]
+    if len(same) > 1:
+        names = ", ".join(same[:MOST_NAMES])
+        raise UsageError(f"{len(same)} topics are titled “{text}”", f"write a name: {names}")
+    if not same:
+        raise UsageError(f"there is no topic “{text}”", "the page Topics lists them")
+    return same[0]
+
+
+def _listed_topics(visit: Visit) -> dict[str, str] | None:
+    """Return titles of topics by name, None for too many; of equal ones, with the name."""
+    topics = visit.runtime.topics
+    if len(topics) > MOST_LISTED:
+        return None
+    titles = {topic.name: visit.runtime.sections[topic.name].title for topic in topics}
+    times = Counter(titles.values())
+    return {name: t if times[t] == 1 else f"{t} ({name})" for name, t in titles.items()}
 
 
 def _midnight(text: str, zone: str, days: int = 0) -> datetime | None:
@@ -84,7 +112,8 @@ def search_papers(visit: Visit) -> Response:
     entries: list[DigestPaper] = []
     try:
         parsed = parse_query(search.q, runtime.synonyms) if search.q else None
-        page = find_page(runtime, search.q, search.filter(visit.zone), cursor)
+        counted = cursor is None
+        page = find_page(runtime, search.q, search.filter(visit), cursor, counted=counted)
         with runtime.database.reading() as tx:
             entries = show_papers(runtime, tx, page.papers, parsed)
     except QueryError as error:
@@ -99,6 +128,6 @@ def search_papers(visit: Visit) -> Response:
         entries=entries,
         page=page,
         fault=fault,
-        topics=[topic.name for topic in runtime.topics[: MOST_LISTED + 1]],
+        topics=_listed_topics(visit),
         kinds=KINDS,
     )
