@@ -164,6 +164,18 @@ def admit(rules: AccessRules, asked: Asked, proof: Proof = Proof.NONE) -> Viewer
     return Refusal(403, "This page is for the operators of this installation.")
 
 
+def may_compress(rules: AccessRules, asked: Asked) -> bool:
+    """Return whether the length of an answer may depend on how often its texts repeat.
+
+    Another site must not have a browser ask for pages that show its guesses beside a secret, such
+    as the address of a feed: an answer is shorter where the guess repeats the secret (BREACH).
+    """
+    site = asked.headers.get("sec-fetch-site")
+    if site is None:  # a program, or an old browser
+        return "cookie" not in asked.headers and rules.user_header not in asked.headers
+    return site in ("same-origin", "none")
+
+
 def client_address(rules: AccessRules, asked: Asked) -> str:
     """Return the address of a visitor, as the last trusted proxy on the way reports it.
 

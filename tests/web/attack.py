@@ -81,6 +81,7 @@ ADDRESSES: dict[str, tuple[int, str]] = {
     "/api/v1/deliveries": (OPERATOR, "/api/v1/deliveries"),
     "/api/v1/suppressions": (OPERATOR, "/api/v1/suppressions"),
     "/static/{name}": (ANYONE, "/static/style.css"),
+    "/robots.txt": (ANYONE, "/robots.txt"),
 }
 # Further addresses of these routes.
 MORE_ADDRESSES: tuple[tuple[int, str], ...] = (

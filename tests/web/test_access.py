@@ -14,6 +14,7 @@ from monitor.web.access import (
     Viewer,
     admit,
     client_address,
+    may_compress,
     network_of,
     refuse_way,
 )
@@ -111,3 +112,18 @@ def test_a_form_of_another_site_is_refused(headers: dict[str, str], expected: in
 )
 def test_addresses_that_one_visitor_may_have_count_together(address: str, same: str, other: str):
     assert network_of(address) == network_of(same) != network_of(other)
+
+
+def test_an_answer_that_another_site_may_have_asked_for_is_not_compressed():
+    for headers, is_compressed in (
+        ({"sec_fetch_site": "same-origin", "cookie": "a=b"}, True),
+        ({"sec_fetch_site": "none", "cookie": "a=b"}, True),
+        ({"sec_fetch_site": "cross-site"}, False),
+        ({"sec_fetch_site": "same-site"}, False),
+        ({"sec_fetch_site": "none, cross-site"}, False),
+        ({"authorization": "Bearer a"}, True),
+        ({"cookie": "a=b"}, False),
+        ({"remote_user": "bob@example.org"}, False),
+        ({}, True),
+    ):
+        assert may_compress(PROXY, asked(**headers)) is is_compressed, headers

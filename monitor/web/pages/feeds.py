@@ -105,4 +105,6 @@ def _answer(
     }
     answer = Response(content, media_type=_TYPE, headers=headers)
     is_known = StaticFiles().is_not_modified(answer.headers, visit.headers)
+    # Weak, since the answer may be compressed (RFC 9110, 8.8.3.3); Starlette knows strong ones.
+    answer.headers["etag"] = f"W/{answer.headers['etag']}"
     return NotModifiedResponse(answer.headers) if is_known else answer

@@ -1,10 +1,10 @@
-"""`/` and `/status`: the state of the service now; `/static/`: the style of all pages."""
+"""`/` and `/status`: the state of the service now; `/static/`, `/robots.txt`: without a login."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 
 from monitor.commands.status import SourceStatus, status
 from monitor.store.digests import digests
@@ -62,3 +62,9 @@ def show_asset(visit: Visit) -> Response:
         return Response("not found", 404)
     headers = {"cache-control": "public, max-age=86400"}
     return Response(asset_content(name), media_type=ASSETS[name][0], headers=headers)
+
+
+@routes.page("/robots.txt", Role.NOBODY, has_token=True)
+def refuse_robots(visit: Visit) -> Response:
+    """Ask robots to read nothing (RFC 9309)."""
+    return PlainTextResponse("User-agent: *\nDisallow: /\n")
