@@ -181,7 +181,8 @@ def because(digest: Digest) -> str:
         return ""
     named = [_short(topic) for topic in about.topics[:_NAMED_TOPICS]]
     topics = join_words(with_more(named, len(about.topics)))
-    title = f"“{_short(about.title)}”: " if about.title else ""
+    title = _short(about.title)
+    title = f"“{title}”: " if title and [title] != named else ""
     when = describe_schedule(about.schedule, digest.timezone)
     return f"You get this because you are subscribed to {title}{topics}. It is sent {when}."
 

@@ -201,6 +201,10 @@ def test_a_reader_learns_why_a_digest_came() -> None:
         "You get this because you are subscribed to “Agents”: a, b, c, d and 3 more topics. "
         "It is sent every day at 08:00 (Tokyo)."
     )
+    alike = AboutSubscription("Agents", ("Agents",), "daily 08:00")
+    assert about.because(digest([], about=alike)).startswith(
+        "You get this because you are subscribed to Agents. "
+    )
     assert about.because(digest([])) == "", "an older digest does not know"
 
 
