@@ -23,8 +23,11 @@ from tests.channels.samples import digest, entry
 from tests.house import SATURDAY, newest_digest
 from tests.patience import PATIENCE
 
-WIDTHS = (375, 700)
+WIDTHS = (320, 375, 700)
 SCHEMES = ("light", "dark")
+AXE = {"resultTypes": ["violations"], "rules": {"target-size": {"enabled": True}}}
+# A mail has the landmarks of the program that shows it.
+IN_MAILS = ("landmark-one-main", "region")
 TAGS = "all => all.map(one => one.tagName)"
 
 
@@ -88,17 +91,17 @@ def lightness(view: Page, element: str, colour: str) -> float:
 
 @pytest.mark.parametrize("what", ["page", "second page", "mail", "index"])
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_axe_finds_nothing_serious(view: Page, shown: dict[str, Path], what: str, scheme: str):
+def test_axe_finds_nothing(view: Page, shown: dict[str, Path], what: str, scheme: str):
     view.emulate_media(color_scheme=scheme)
     view.goto(shown[what].as_uri())
-    found = Axe().run(view).response["violations"]
-    serious = [
+    found = Axe().run(view, options=AXE).response["violations"]
+    wrong = [
         (one["id"], node["target"], node.get("failureSummary"))
         for one in found
-        if one["impact"] in ("serious", "critical")
+        if not (what == "mail" and one["id"] in IN_MAILS)
         for node in one["nodes"]
     ]
-    assert serious == []
+    assert wrong == []
 
 
 @pytest.mark.parametrize("what", ["page", "mail"])

@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 from monitor.model import DeliveryState
 from monitor.store.engine import schema
 from tests.house import House
+from tests.test_looks import AXE, IN_MAILS
 from tests.web.attack import ADA, ADDRESSES, BOB, FORMS, MORE_ADDRESSES, Site, served
 from tests.web.conftest import closed_pages, page_of
 
@@ -28,9 +29,6 @@ FAULT = urlencode(
 # Further addresses: what is wrong with a form, an address or a token.
 WRONG = ("/nothing", f"/papers?{FAULT}", f"/try?{FAULT}", "/papers?since=x", "/?after=x")
 REASON = "550 5.1.1 <bob@example.org>: Recipient-address-rejected: the-mailbox-does-not-exist"
-# A mail has the landmarks of the program that shows it.
-IN_MAILS = ("landmark-one-main", "region")
-AXE = {"resultTypes": ["violations"], "rules": {"target-size": {"enabled": True}}}
 # Text of which something is hidden at the side, but for what scrolls and what is hidden on purpose.
 CUT = """() => [...document.querySelectorAll("body *")].filter(element => {
     const box = element.getBoundingClientRect(), style = getComputedStyle(element);
@@ -39,6 +37,12 @@ CUT = """() => [...document.querySelectorAll("body *")].filter(element => {
     return !isHidden && (box.right > innerWidth + 1 && !element.closest(".scroll")
         || clips && element.scrollWidth > element.clientWidth + 1);
 }).map(element => element.outerHTML.slice(0, 200))"""
+SMALL = """() => [...document.querySelectorAll(
+    "button, input:not([type=hidden]), select, summary, nav a, th a, header a:not(.skip)"
+)].filter(target => {
+    const box = target.getBoundingClientRect();
+    return box.width && box.height < 24;
+}).map(target => target.outerHTML.slice(0, 200))"""
 UNNAMED = """() => [...document.querySelectorAll(".scroll td")].filter(cell => {
     const head = cell.closest("table").tHead.rows[0].cells[cell.cellIndex];
     const isAction = head.querySelector(".hidden");
@@ -110,6 +114,7 @@ def complaints(page: Page, path: str) -> list[str]:
         if page.evaluate("document.documentElement.scrollWidth") > width:
             wrong.append(f"{width} too wide")
         wrong += [f"{width} cut: {element}" for element in page.evaluate(CUT)]
+        wrong += [f"{width} small: {element}" for element in page.evaluate(SMALL)]
         if width < 600:
             wrong += [f"{width} scrolls: {element}" for element in page.evaluate(SCROLLING)]
     return wrong
