@@ -169,6 +169,29 @@ def forget(runtime: Runtime, scope: RaterScope) -> int:
     return count
 
 
+def saves(runtime: Runtime, who: str = "") -> dict[int, list[Judgement]]:
+    """Return who saved each paper for what and when, with `who` of one person, newest first.
+
+    Of one person and subscription, only the last save: each topic of it has one.
+    """
+    by_paper: dict[int, list[Judgement]] = {}
+    with runtime.database.reading() as tx:
+        for rating in reversed(judgements.listing(tx)):
+            if rating.verdict == SAVED and (not who or is_of(rating, who)):
+                shown = by_paper.setdefault(rating.paper_id, [])
+                key = rating.subscription, rating.who
+                if key not in {(other.subscription, other.who) for other in shown}:
+                    shown.append(rating)
+    return by_paper
+
+
+def remove_saved(runtime: Runtime, paper_id: int, scope: RaterScope) -> None:
+    """Delete that a person saved a paper for a subscription; their other answers stay."""
+    with runtime.database.writing() as tx:
+        own = [r for r in judgements.of_paper(tx, paper_id) if is_of(r, scope.who)]
+        judgements.take_back(tx, [r for r in own if r.verdict == SAVED and scope.has(r)])
+
+
 def saved(runtime: Runtime, subscription: str = "", who: str = "") -> tuple[FoundPaper, ...]:
     """Return saved papers, with `who` of one person, the last saved first. Raises as `rated`."""
     with runtime.database.reading() as tx:

@@ -16,7 +16,7 @@ from monitor.store.engine import schema
 from monitor.web.pages import exports
 from tests.house import AGENTS, BANDITS, FOLDING, House
 from tests.servers.smtp import ScriptedSmtp
-from tests.web.conftest import PROXY, TOKEN, links, pages, public_pages
+from tests.web.conftest import PROXY, PUBLIC, TOKEN, links, pages, public_pages
 from tests.web.test_reader_links import parsed
 
 OPERATOR = {"Authorization": f"Bearer {TOKEN}"}
@@ -110,6 +110,37 @@ def test_W03_a_token_opens_the_feed_that_it_names_and_no_other(lived: House) -> 
         reader = {"Remote-User": "stranger@example.org"}
         assert client.get("/feed/lab.atom", headers=reader).status_code == 404
         assert client.get("/feed/topic/bandits.atom", headers=reader).status_code == 200
+
+
+def test_the_feed_of_a_search(lived: House) -> None:
+    lived.settings["topics"]["agents"]["title"] = "Agents of language"
+    with public_pages(lived, **PROXY) as (_, client):
+        page = "/papers?q=exploration+OR+agent&source=page&kind=new&since=2026-11-21"
+        path = feed_of(client, page, OPERATOR)
+        assert titles(client.get(path)) == titles(client.get(path, headers=OPERATOR))
+        assert set(titles(client.get(path))) == {AGENTS[0], BANDITS[0]}
+        read = feedparser.parse(client.get(path).content).feed
+        assert read.title == "exploration OR agent · page · new"
+        assert [link.href for link in read.links] == [
+            f"{PUBLIC}{path}",
+            f"{PUBLIC}/papers?q=exploration+OR+agent&source=page&kind=new",
+        ]
+        known = {"If-None-Match": client.get(path).headers["etag"]}
+        assert client.get(path, headers=known).status_code == 304
+        for other in (
+            path.replace("q=exploration", "q=folding"),
+            path.replace("&kind=new", ""),
+            f"{path}&topic=agents",
+            path.partition("&token")[0],
+            f"/feed/papers/saved.atom?token={path.partition('token=')[2]}",
+        ):
+            assert client.get(other).status_code == 403, other
+        of_topic = feed_of(client, "/papers?topic=agents", OPERATOR)
+        assert feedparser.parse(client.get(of_topic).content).feed.title == "Agents of language"
+        assert feed_of(client, "/papers?q=zebra", OPERATOR)
+        assert "/feed/" not in client.get("/papers?q=(agent", headers=OPERATOR).text
+        unknown = "/feed/papers/search.atom?topic=none"
+        assert client.get(unknown, headers=OPERATOR).status_code == 404
 
 
 @pytest.mark.parametrize("ending", ["bib", "ris", "csv", "json"])

@@ -1,12 +1,12 @@
-"""`/feed/`: the papers of a subscription or a topic as Atom.
+"""`/feed/`: the papers of a subscription, a topic, a search, or those that were saved, as Atom.
 
 Feed readers cannot log in: with `public_url`, a token in the address opens one feed and no other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from datetime import UTC, timedelta
+from collections.abc import Collection, Sequence
+from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from hashlib import sha256
 
@@ -15,6 +15,7 @@ from starlette.staticfiles import NotModifiedResponse, StaticFiles
 
 from monitor.commands.shown_papers import search_site
 from monitor.commands.topic_trial import find_topic
+from monitor.model import StoredPaper
 from monitor.store.papers import sightings
 from monitor.store.topics import matches
 from monitor.web.access import Role
@@ -23,23 +24,27 @@ from monitor.web.routes import Routes
 from monitor.web.site import PAGES, Visit, path_to, with_query
 
 PURPOSE = "feed"
-SUBSCRIPTION, TOPIC = "subscription", "topic"
+SUBSCRIPTION, TOPIC, SEARCH, SAVED = "subscription", "topic", "search", "saved"
+# Where the feeds are whose name is no part of their path.
+_PATHS = {SEARCH: "/feed/papers/search.atom", SAVED: "/feed/papers/saved.atom"}
 LATELY = timedelta(days=30)
 NEWEST = 50
 _TYPE = "application/atom+xml; charset=utf-8"
 
 routes = Routes()
 
+News = Sequence[tuple[StoredPaper, datetime]]
+
 
 @routes.page("/feed/topic/{name}.atom", Role.NOBODY, PAGES)
 def topic_feed(visit: Visit) -> Response:
     """Return what was news for a topic."""
     runtime, name = visit.runtime, visit.path_params["name"]
-    is_allowed = visit.viewer.is_known or _has_token(visit, TOPIC, name)
+    is_allowed = visit.viewer.is_known or signed_names(visit) == (TOPIC, name)
     if not is_allowed or not find_topic(runtime, name):
-        return _refuse(visit)
+        return refuse_feed(visit)
     title, page = runtime.sections[name].title, path_to("topics", name)
-    return _answer(visit, title, (TOPIC, name), [name], page)
+    return show_feed(visit, title, (TOPIC, name), _newest_news(visit, [name]), page)
 
 
 @routes.page("/feed/{name}.atom", Role.NOBODY, PAGES)
@@ -48,45 +53,60 @@ def subscription_feed(visit: Visit) -> Response:
     name, is_known = visit.path_params["name"], visit.viewer.is_known
     seen = {s.name for s in visit.subscriptions} if is_known else set()
     topics = {s.name: s.topics for s in visit.runtime.subscriptions}
-    if name not in topics or not (name in seen or _has_token(visit, SUBSCRIPTION, name)):
-        return _refuse(visit)
-    title = visit.site.titles.get(name, name)
-    return _answer(visit, title, (SUBSCRIPTION, name), topics[name], "/digests")
+    is_allowed = name in seen or signed_names(visit) == (SUBSCRIPTION, name)
+    if name not in topics or not is_allowed:
+        return refuse_feed(visit)
+    title, news = visit.site.titles.get(name, name), _newest_news(visit, topics[name])
+    return show_feed(visit, title, (SUBSCRIPTION, name), news, "/digests")
 
 
-def feed_path(visit: Visit, kind: str, name: str) -> str:
+def feed_path(visit: Visit, kind: str, name: str, /, **query: str) -> str:
     """Return where a feed is read, with its token: feed readers cannot log in."""
-    path = path_to("feed", TOPIC, name) if kind == TOPIC else path_to("feed", name)
+    named = path_to("feed", TOPIC, name) if kind == TOPIC else path_to("feed", name)
     token = visit.runtime.keys.sign(PURPOSE, kind, name)
-    return with_query(f"{path}.atom", {"token": token})
+    return with_query(_PATHS.get(kind, f"{named}.atom"), query | {"token": token})
 
 
-def _has_token(visit: Visit, kind: str, name: str) -> bool:
-    return visit.runtime.keys.read(PURPOSE, visit.parameter("token")) == (kind, name)
+def hashed(content: str | bytes) -> str:
+    encoded = content.encode() if isinstance(content, str) else content
+    return sha256(encoded).hexdigest()[:32]
 
 
-def _refuse(visit: Visit) -> Response:
+def signed_names(visit: Visit) -> tuple[str, str]:
+    """Return the kind and name of the feed that the token of an address opens, "" without one."""
+    names = visit.runtime.keys.read(PURPOSE, visit.parameter("token"))
+    return (names[0], names[1]) if names and len(names) == 2 else ("", "")
+
+
+def refuse_feed(visit: Visit) -> Response:
     """Refuse a feed: one that is not there and one that is not allowed look alike."""
     status = 404 if visit.viewer.is_known else 403
-    message = "There is no such feed, or its address was cut off: copy it whole."
+    message = "There is no such feed, or its address was cut off: copy the whole address."
     return visit.show_problem(status, message)
 
 
-def _answer(
-    visit: Visit, title: str, name: tuple[str, str], topics: Collection[str], page: str
+def _newest_news(visit: Visit, topics: Collection[str]) -> News:
+    with visit.runtime.database.reading() as tx:
+        return matches.newest_news(tx, topics, visit.runtime.clock.now() - LATELY, NEWEST)
+
+
+def show_feed(
+    visit: Visit, title: str, name: tuple[str, str], news: News, page: str, /, **query: str
 ) -> Response:
+    """Return papers as a feed of a kind and name; `query` is what its address has to say."""
     site = visit.site
     base, now = site.rules.url or str(visit.base_url).rstrip("/"), site.runtime.clock.now()
     with site.runtime.database.reading() as tx:
-        news = matches.newest_news(tx, topics, now - LATELY, NEWEST)
         sources = sightings.sources(tx, [stored.id for stored, _ in news])
     long_ago = (now - LATELY).replace(hour=0, minute=0, second=0, microsecond=0)
     updated = max((at for _, at in news), default=long_ago)
+    kind, own_name = name
     feed = Feed(
         title=title,
-        name="/".join(name),
+        # Of a person or a search, ids have no more than a hash.
+        name=f"{kind}/{hashed(own_name) if kind in _PATHS else own_name}",
         host=site.rules.host or "localhost",
-        address=f"{base}{feed_path(visit, *name)}",
+        address=f"{base}{feed_path(visit, *name, **query)}",
         page=f"{base}{page}",
         updated=updated,
         papers=tuple(
@@ -100,7 +120,7 @@ def _answer(
     headers = {
         "cache-control": "private, no-cache",
         # A silent correction of a text changes the ETag, and not the date.
-        "etag": f'"{sha256(content).hexdigest()[:32]}"',
+        "etag": f'"{hashed(content)}"',
         "last-modified": format_datetime(updated.astimezone(UTC), usegmt=True),
     }
     answer = Response(content, media_type=_TYPE, headers=headers)

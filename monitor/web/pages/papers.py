@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from starlette.responses import Response
 
 from monitor.commands.explain import explain, find_paper
 from monitor.commands.identity import merge, split
-from monitor.commands.ratings import VERDICTS, RaterScope, answers_of, rate, saved
+from monitor.commands.paper_search import load_page
+from monitor.commands.ratings import (
+    VERDICTS,
+    RaterScope,
+    answers_of,
+    rate,
+    remove_saved,
+    saved,
+    saves,
+)
 from monitor.commands.shown_papers import describe_revisions, show_paper, show_papers
 from monitor.errors import UsageError
 from monitor.store.papers import write_papers
+from monitor.text import whole_number
 from monitor.web.access import Role
 from monitor.web.pages.exports import stream
+from monitor.web.pages.feeds import (
+    NEWEST,
+    SAVED,
+    feed_path,
+    refuse_feed,
+    show_feed,
+    signed_names,
+)
 from monitor.web.routes import Form, Routes
-from monitor.web.site import Visit, go, path_to
+from monitor.web.site import PAGES, Visit, go, path_to, with_query
 
-# Subscriptions with buttons of their own on the page of a paper; of others one is chosen.
+# Subscriptions with buttons of their own on the page of a paper (of others one is chosen), and
+# saves of a paper in the list.
 APART = 5
 # Saved papers on a page.
 PAGE = 20
@@ -84,10 +105,44 @@ def rate_paper(visit: Visit, fields: Form) -> Response:
 @routes.page("/saved", Role.READER)
 def saved_papers(visit: Visit) -> Response:
     """List the papers that the viewer saved; an operator sees those of all."""
-    papers = visit.slice(saved(visit.runtime, who=_author(visit)), PAGE)
+    runtime, who = visit.runtime, _author(visit)
+    by_paper = saves(runtime, who)
+    papers = visit.slice([*by_paper], PAGE)
+    with runtime.database.reading() as tx:
+        entries = show_papers(runtime, tx, load_page(tx, papers.shown))
+    return visit.show(
+        "saved",
+        entries=entries,
+        papers=papers,
+        saves=by_paper,
+        shown_saves=APART,
+        after=visit.number("after") or "",
+        feed=feed_path(visit, SAVED, who.casefold()),
+    )
+
+
+@routes.form("/saved/remove", Role.READER)
+def remove_from_saved(visit: Visit, fields: Form) -> Response:
+    """Remove a paper from those that the viewer saved, or an operator from anybody's."""
+    who = _author(visit) or fields.get("who") or visit.viewer.name
+    paper, after = whole_number(fields.get("paper", "")), whole_number(fields.get("after", ""))
+    if paper is None:
+        raise UsageError("no paper was chosen", "use the button of a paper")
+    remove_saved(visit.runtime, paper, RaterScope(fields.get("subscription", ""), who=who))
+    return go(with_query("/saved", {"after": after or ""}))
+
+
+@routes.page("/feed/papers/saved.atom", Role.NOBODY, PAGES)
+def saved_feed(visit: Visit) -> Response:
+    """Return the papers that the person in the token saved, or the viewer; "" stands for all."""
+    names = signed_names(visit)
+    if not (names[0] == SAVED or visit.viewer.is_known):
+        return refuse_feed(visit)
+    who = names[1] if names[0] == SAVED else _author(visit).casefold()
+    by_paper = dict(islice(saves(visit.runtime, who).items(), NEWEST))
     with visit.runtime.database.reading() as tx:
-        entries = show_papers(visit.runtime, tx, [paper.stored for paper in papers.shown])
-    return visit.show("saved", entries=entries, papers=papers)
+        news = [(stored, by_paper[stored.id][0].at) for stored in load_page(tx, by_paper)]
+    return show_feed(visit, "Saved papers", (SAVED, who), news, "/saved")
 
 
 @routes.page("/saved.bib", Role.READER)

@@ -15,6 +15,15 @@ from monitor.errors import QueryError, TooWideError, UsageError
 from monitor.match import parse_query
 from monitor.model import ChangeKind, DigestPaper, PaperFilter
 from monitor.web.access import Role
+from monitor.web.pages.feeds import (
+    NEWEST,
+    SEARCH,
+    feed_path,
+    hashed,
+    refuse_feed,
+    show_feed,
+    signed_names,
+)
 from monitor.web.routes import Routes
 from monitor.web.site import MOST_LISTED, SEARCHES, Visit, with_query
 
@@ -102,6 +111,29 @@ def _midnight(text: str, zone: str, days: int = 0) -> datetime | None:
         raise UsageError(f"“{text}” is not a day", "write it as 2026-11-21") from None
 
 
+def _feed_fields(search: SearchForm) -> dict[str, str]:
+    """Return what the address of a search's feed has to say: days end, and feeds go on."""
+    fields = asdict(replace(search, since="", until="", after=""))
+    return {name: value for name, value in fields.items() if value}
+
+
+@routes.page("/feed/papers/search.atom", Role.NOBODY, SEARCHES)
+def search_feed(visit: Visit) -> Response:
+    """Return the newest papers that a search finds, by the time when they were first seen."""
+    search = replace(SearchForm.of(visit), since="", until="")
+    fields = _feed_fields(search)
+    name = hashed(with_query("", fields))
+    if not (visit.viewer.is_known or signed_names(visit) == (SEARCH, name)):
+        return refuse_feed(visit)
+    wanted = search.filter(visit)
+    papers = find_page(visit.runtime, search.q, wanted, limit=NEWEST).papers
+    source = visit.site.source_titles.get(search.source, search.source)
+    topic = visit.runtime.sections[wanted.topic].title if wanted.topic else ""
+    title = " · ".join(filter(None, (search.q, topic, source, search.kind))) or "All papers"
+    news = [(stored, stored.first_seen) for stored in papers]
+    return show_feed(visit, title, (SEARCH, name), news, search.path("/papers"), **fields)
+
+
 @routes.page("/papers", Role.READER, SEARCHES)
 def search_papers(visit: Visit) -> Response:
     """Search in the language of topics, newest first, page by page."""
@@ -110,6 +142,7 @@ def search_papers(visit: Visit) -> Response:
     status = 200
     page = PapersPage(())
     entries: list[DigestPaper] = []
+    fields = _feed_fields(search)
     try:
         parsed = parse_query(search.q, runtime.synonyms) if search.q else None
         counted = cursor is None
@@ -127,6 +160,7 @@ def search_papers(visit: Visit) -> Response:
         search=search,
         entries=entries,
         page=page,
+        feed=feed_path(visit, SEARCH, hashed(with_query("", fields)), **fields),
         fault=fault,
         topics=_listed_topics(visit),
         kinds=KINDS,
