@@ -13,8 +13,16 @@ from monitor.cli.opening import open_or_empty, pointing
 from monitor.cli.options import Call, argument, option
 from monitor.cli.terminal import console, list_words, stderr, with_sign
 from monitor.commands.json_output import trial_json
-from monitor.commands.topic_trial import Sample, Trial, find_topic, read_query, try_topic
+from monitor.commands.topic_trial import (
+    Sample,
+    Trial,
+    find_topic,
+    quote_yaml,
+    read_query,
+    try_topic,
+)
 from monitor.digest.wording import format_count
+from monitor.match.suggestions import Suggestion
 
 
 def topics_try(
@@ -54,8 +62,22 @@ def _show(query: str, trial: Trial) -> None:
         )
         _show_samples("Gained:", other.gained_sample)
         _show_samples("Lost:", other.lost_sample)
+    _show_suggestions(trial.suggestions)
     for warning in trial.warnings:
         stderr.print(with_sign("!", "bold yellow", warning))
+
+
+def _show_suggestions(suggestions: Sequence[Suggestion]) -> None:
+    if suggestions:
+        console.print(
+            "\nMay be missing (papers that each would add, of the newest "
+            f"{suggestions[0].looked_at:,} with such words):\n"
+        )
+    for each in suggestions:
+        console.print(
+            f"  {escape(each.term)} → [bold]{escape(each.alternative)}[/] +{each.papers:,}"
+        )
+        console.print(Text(f"    query: {quote_yaml(each.query)}", "dim"), soft_wrap=True)
 
 
 def _show_samples(heading: str, samples: Sequence[Sample]) -> None:

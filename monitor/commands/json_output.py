@@ -70,6 +70,7 @@ def trial_json(trial: Trial) -> Answer:
         ],
         "sample": _samples(trial.sample),
         "warnings": list(trial.warnings),
+        "suggestions": [suggestion._asdict() for suggestion in trial.suggestions],
     }
     if trial.compare:
         answer["compare"] = pick(trial.compare, "query papers gained lost") | {

@@ -212,15 +212,15 @@ class QueryMatcher:
     def __init__(self, query: Query) -> None:
         self.query = query
         self.expression = search_expression(query.root)
-        self._may = build_prefilter(query.root)
+        self.may = build_prefilter(query.root)
         self.index = TopicIndex({"": query})
         fields = {leaf.field for leaf in every_leaf(query.root) if isinstance(leaf, Label)}
-        self._needs_sightings = not fields.isdisjoint(("source", "announce"))
+        self.needs_sightings = not fields.isdisjoint(("source", "announce"))
 
     def match(self, tx: Transaction, ids: Iterable[int]) -> list[StoredPaper]:
         """Return those of the papers that match, in the order of `ids`."""
-        page = load_page(tx, ids, self._may)
-        texts, sources = as_matched(tx, page, with_sightings=self._needs_sightings)
+        page = load_page(tx, ids, self.may)
+        texts, sources = as_matched(tx, page, with_sightings=self.needs_sightings)
         return [page[hit.position] for hit in self.index.match(texts, sources=sources)]
 
 

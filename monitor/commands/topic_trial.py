@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from heapq import nlargest
@@ -14,6 +16,7 @@ from msgspec import structs
 
 from monitor.commands.paper_search import QueryMatcher, as_matched, batches, load_page
 from monitor.commands.query_bounds import most_read, most_scored, refuse_too_many_words
+from monitor.errors import QueryError
 from monitor.match import (
     Query,
     QueryPart,
@@ -22,7 +25,10 @@ from monitor.match import (
     parse_query,
     parse_topic,
     split_parts,
+    suggest,
 )
+from monitor.match.language.tree import disjunction
+from monitor.match.suggestions import Suggestion
 from monitor.model import DayCount, MatchReason, Paper, Topic, fill_days
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import papers, search
@@ -38,6 +44,11 @@ MATCHING, MATCHING_ON_PAGE = 5_000, 1_000
 NAMED, NAMED_ON_PAGE = 50_000, 20_000
 # The best of at most 500 matches are shown: a score takes longer than a match.
 SCORED = 500
+# How many papers suggestions are counted among, the newest that have the words; and in how many of
+# the newest, and of the newest matches, definitions and forms are looked for.
+COUNTED, COUNTED_ON_PAGE = 4_000, 400
+READ, READ_ON_PAGE = 2_000, 500
+SUGGESTED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +78,7 @@ class Trial:
     per_day: Mapping[date, int]
     sample: tuple[Sample, ...]
     warnings: tuple[str, ...]
+    suggestions: tuple[Suggestion, ...] = ()
     compare: Comparison | None = None
     newest: tuple[int, ...] = ()
 
@@ -88,10 +100,14 @@ def try_topic(
 
     Raises QueryError, with `bounded` also for a query that is too wide for pages.
     """
-    if isinstance(query, str):
-        parsed = parse_query(query, runtime.synonyms, threshold)
-    else:
-        parsed = parse_topic(structs.replace(query, threshold=threshold or query.threshold))
+
+    def parse(text: str) -> Query:
+        if isinstance(query, str):
+            return parse_query(text, runtime.synonyms, threshold)
+        points = threshold or query.threshold
+        return parse_topic(structs.replace(query, query=text, threshold=points))
+
+    parsed = parse(query if isinstance(query, str) else query.query)
     with runtime.database.reading() as tx:
         matching, named, scored = MATCHING, NAMED, SCORED
         if bounded:
@@ -99,22 +115,36 @@ def try_topic(
             matching, named = MATCHING_ON_PAGE, min(NAMED_ON_PAGE, most_read(parsed))
             scored = min(SCORED, most_scored(parsed))
         matched = _find_matches(tx, QueryMatcher(parsed), matching, named)
+        newest = [*papers.texts(tx, search.newest(tx, None, None, SPELLING_PAPERS)).values()]
+        read, counted = (READ_ON_PAGE, COUNTED_ON_PAGE) if bounded else (READ, COUNTED)
+        examples = papers.texts(tx, islice(matched.days, read))
+        suggested = []
+        for each in suggest(parsed, newest[:read], [*examples.values()]):
+            with suppress(QueryError):
+                suggested.append((each, parse(each.query)))
         theirs = _find_matches(tx, QueryMatcher(beside), matching, named) if beside else None
         return Trial(
             papers=matched.papers,
             share=matched.share,
             per_day=Counter(matched.days.values()),
             sample=_best(tx, matched, matched.days, scored),
-            warnings=tuple(_warnings(tx, query, parsed, matched)),
+            warnings=tuple(_warnings(query, parsed, matched, newest)),
+            suggestions=_suggestions(tx, parsed, suggested, min(counted, named)),
             compare=_comparison(tx, beside, matched, theirs) if beside and theirs else None,
             newest=tuple(islice(matched.days, NEWEST)),
         )
 
 
 def _warnings(
-    tx: Transaction, query: str | Topic, parsed: Query, matched: TrialMatches
+    query: str | Topic,
+    parsed: Query,
+    matched: TrialMatches,
+    texts: Sequence[tuple[str, str]],
 ) -> Iterator[str]:
-    """Yield warnings of what is probably not intended in a query, and of the trial's own bounds."""
+    """Yield warnings of what is probably not intended in a query, and of the trial's own bounds.
+
+    `texts` are those of the newest papers.
+    """
     if not isinstance(query, str):
         yield (
             f"“{query.name}” is a topic name, so its query was tested: {query.query} "
@@ -123,8 +153,7 @@ def _warnings(
     yield from map(str, parsed.warnings)
     if not matched.total:
         yield "the store is empty; run `paper-monitor run` to read the sources"
-    ids = search.newest(tx, None, None, SPELLING_PAPERS)
-    newest = [Paper(title, abstract=abstract) for title, abstract in papers.texts(tx, ids).values()]
+    newest = [Paper(title, abstract=abstract) for title, abstract in texts]
     for words in find_unseen_words({query: parsed}, newest).values() if newest else ():
         yield no_paper_has(words, len(newest))
     if wide := too_wide(matched.papers, matched.total):
@@ -134,6 +163,13 @@ def _warnings(
             f"only the newest {matched.looked_at:,} papers were searched: "
             "the count and the share are estimated from them"
         )
+
+
+def quote_yaml(query: str) -> str:
+    """Return a query as YAML writes it."""
+    # YAML 1.2, 7.3: single quotes leave double ones alone, but hold printable text only.
+    single = "'" + query.replace("'", "''") + "'"
+    return single if query.isprintable() else json.dumps(query)
 
 
 def too_wide(matching: int, papers: int) -> str:
@@ -207,6 +243,29 @@ def _best(
     return tuple(
         Sample(candidates[at].title, index.why("", candidates[at], sources[at])) for at in best
     )
+
+
+def _suggestions(
+    tx: Transaction, query: Query, suggested: Sequence[tuple[Suggestion, Query]], counted: int
+) -> tuple[Suggestion, ...]:
+    """Return the suggestions that add papers, those that add most first."""
+    changed = {changed.root: (each, changed) for each, changed in reversed(suggested)}
+    changed.pop(query.root, None)
+    if not changed:
+        return ()
+    matcher = QueryMatcher(Query("", disjunction([*changed])))
+    ids = search.newest(tx, matcher.expression, None, counted)
+    page = load_page(tx, ids, matcher.may)
+    texts, sources = as_matched(tx, page, with_sightings=matcher.needs_sightings)
+    queries: dict[Hashable, Query] = {root: parsed for root, (_, parsed) in changed.items()}
+    index = TopicIndex(queries | {query.root: query})
+    counts = Counter(index.name(number) for number in index.pairs(texts, sources)[1].tolist())
+    added = [
+        each._replace(papers=counts[root] - counts[query.root], looked_at=len(ids))
+        for root, (each, _) in changed.items()
+        if counts[root] > counts[query.root]
+    ]
+    return tuple(sorted(added, key=lambda each: -each.papers)[:SUGGESTED])
 
 
 def _comparison(

@@ -40,6 +40,7 @@ _SPOKEN = (
     (r"\b(\d):", r"0\1:"),
 )
 _NUMBERED = re.compile(r"(?<!#)\d")
+_END_OF_MONTH = re.compile("3[01](?:[,-]3[01])*")  # a day that other months have
 _ANY_DAY = datetime(2024, 1, 1)
 
 
@@ -140,20 +141,12 @@ def _cron(text: str, line: str, days: str) -> Schedule:
         next(CronSim(cron, _ANY_DAY))
     except CronSimError as error:
         field = str(error).removeprefix("Bad ")
-        if field == "day-of-month" and _has_day(line.split()[2]):  # but not in these months
+        if field == "day-of-month" and _END_OF_MONTH.fullmatch(line.split()[2]):
             raise ValueError(never) from None
         raise ValueError(f"the {field} of the cron line “{text}” is wrong; {_FORMS}") from None
     except StopIteration:
         raise ValueError(never) from None
     return Schedule(text, cron, by_date=False)
-
-
-def _has_day(days: str) -> bool:
-    """Whether a month of 31 days has one of the days of a cron line."""
-    try:
-        return bool(CronSim(f"0 0 {days} 1 *", _ANY_DAY))
-    except CronSimError:
-        return False
 
 
 def _weekdays(days: str) -> str:

@@ -14,3 +14,4 @@ from monitor.match.parts import split_parts as split_parts
 from monitor.match.search import build_prefilter as build_prefilter
 from monitor.match.search import paper_keywords as paper_keywords
 from monitor.match.search import search_expression as search_expression
+from monitor.match.suggestions import suggest as suggest

@@ -64,7 +64,9 @@ EVERY = [
         "topics try agents",
         0,
         keys(
-            "papers share warnings", per_day=[keys("day papers")], sample=[keys("title", why=WHY)]
+            "papers share warnings suggestions",
+            per_day=[keys("day papers")],
+            sample=[keys("title", why=WHY)],
         ),
     ),
     (

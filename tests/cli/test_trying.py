@@ -90,3 +90,50 @@ def test_a_search_in_a_shell_is_not_bounded(
     assert len(say("papers", query, "--json").json["papers"]) == 3
     assert say("topics", "try", query, "--json").json["papers"] == 3
     assert say("papers", query, "--format", "csv").status == 0
+
+
+def test_a_trial_suggests_what_a_topic_misses(house: House, say: Say) -> None:
+    house.ingest(
+        ("An LLM agent", "It plans."),
+        ("Large language models (LLMs) plan", "Their training."),
+        ("A large language model plans", "It is trained."),
+        ("Large language models at work", "A language model of size."),
+    )
+    result = say("topics", "try", "title:LLM^2 -robot", "--json").json
+    assert result["papers"] == 2
+    assert result["suggestions"] == [
+        {
+            "kind": "pair",
+            "term": "LLM",
+            "alternative": '"large language model"',
+            "query": 'title:(LLM OR "large language model")^2 -robot',
+            "papers": 2,
+            "looked_at": 4,
+        }
+    ]
+    shown = say("topics", "try", "title:LLM").out
+    assert 'LLM → "large language model" +2' in shown
+    assert "query: 'title:(LLM OR \"large language model\")'" in shown
+    changed = result["suggestions"][0]["query"]
+    again = say("topics", "try", changed, "--json").json
+    assert (again["papers"], again["suggestions"]) == (4, [])
+
+
+def test_what_synonyms_already_find_is_not_suggested(house: House, say: Say) -> None:
+    house.settings["synonyms"] = {"LLM": "large language model"}
+    house.settings["topics"] = {"t": {"query": "LLM", "threshold": 1}}
+    house.ingest(("An LLM", "Plans."), ("Large language models", "Data set and dataset."))
+    for query in ("LLM", "t"):
+        result = say("topics", "try", query, "--json").json
+        assert (result["papers"], result["suggestions"]) == (2, [])
+
+
+def test_suggestions_are_counted_among_the_newest(
+    house: House, say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.ingest(*((f"A data set of kind {n}", "A dataset.") for n in range(30)), AGENTS)
+    house.ingest(*((f"The dataset of sort {n}", "Of data.") for n in range(30)))
+    monkeypatch.setattr(topic_trial, "COUNTED", 40)
+    [suggestion] = say("topics", "try", '"data set"', "--json").json["suggestions"]
+    assert (suggestion["alternative"], suggestion["papers"]) == ("dataset", 30)
+    assert suggestion["looked_at"] == 40

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from string import ascii_lowercase
 from typing import NamedTuple
@@ -82,37 +82,21 @@ def find_warnings(text: str, tokens: Sequence[Token]) -> list[QueryError]:
     # A comma between the options of `2 of (a, b)` means what it says.
     commas = {token.position for token in tokens if token.kind == "comma"}
     outside = "".join("(" if at in commas else sign for at, sign in enumerate(outside))
-    faults = [
+    return [
         rule.fault(match) for rule in DOUBTS for match in _compiled(rule.pattern).finditer(outside)
     ]
-    return sorted(faults, key=lambda fault: fault.position)
 
 
-def doubt_category(token: Token, field: str) -> QueryError | None:
-    """Return a warning of what looks like a category of arXiv but is none."""
+def doubt_category(token: Token, field: str) -> Iterator[QueryError]:
+    """Yield a warning of what looks like a category of arXiv but is none."""
     name = token.text.strip(QUOTES)
-    looks_like = _AS_CATEGORY if field == "category" else _LIKE_CATEGORY
-    if "." not in name or "*" in name or not looks_like.fullmatch(name):
-        return None
+    category = name.partition(".")[0].lower() in _BY_ARCHIVE and field == "category"
     known = {category.lower(): category for category in _CATEGORIES}
-    if name.lower() in known:
-        return None
-    nearest = difflib.get_close_matches(name.lower(), known, 1, cutoff=0.75)
-    instead = "its categories are listed at arxiv.org/category_taxonomy"
-    if nearest:
-        instead = f"did you mean category:{known[nearest[0]]}?"
-    return token.fault(f"{name} is not a category of arXiv", instead)
-
-
-def doubt_capitals(token: Token) -> QueryError | None:
-    """Return a warning of an abbreviation that is also a common word, as case does not matter."""
-    word = token.text.strip(QUOTES)
-    if not word.isupper() or word.lower() not in _ALSO_WORDS:
-        return None
-    return token.fault(
-        f"{word} also finds “{word.lower()}”, since case does not matter",
-        f"write ={word} for the abbreviation alone",
-    )
+    if (category or _LIKE_CATEGORY.fullmatch(name)) and name.lower() not in known:
+        close = difflib.get_close_matches(name.lower(), known, 1, cutoff=0.75)
+        instead = "its categories are listed at arxiv.org/category_taxonomy"
+        hint = f"did you mean category:{known[close[0]]}?" if close else instead
+        yield token.fault(f"{name} is not a category of arXiv", hint)
 
 
 @cache
@@ -281,51 +265,36 @@ RULES = (*_TYPED, *_ENGINES, *_OPERATORS, *_EXPRESSIONS)
 
 # Abbreviations of science and offices that are common words in small letters.
 _ALSO = """
-    ace act add age aid aids aim air all ant arc arm art ask bad bar bars base bat best bit bits
-    bold box bus cab cam can cap caps car care cars case cases cast cat cats chain chip chips clean
-    clip coat cod code core cost cow crane crisp cup cut dam dare dart dash date dice dog dot drip
-    ear eat ebb end era eye face fact fair fan fast fat fear fed find fire fish fit flair flame
-    flip fog fun gap gas gate gem get gift gold grace grade grid had hat heat help her hip his hit
-    hop hot ice ink iris jet job joint key lab lamp lap lasso last lead leap led lens life light
-    lime lip list log low map march mars mass mat may mesh met mice mild mind mint mist mix moss
-    net nice node now nut oak odd one orb our out pace pad pain pair pan par pass past pat path
-    pearl pen pet phase pin pip pit pod poem port pot prism rag ram ran rap rat rate rats raw ray
-    red rest rice rim rip road rod root rope rose sad safe sage salt sap sat save saw say scale
-    scan sea see set shape shark she ship sir sit sky slam slim smart snap soap sole spin spot star
-    stars stem step stop sum sun swan swift tag tall tame tan tap task tea team ten test tie tip
-    top trace track trap tree trim trip two unit us use van vast war was wave way we web wet who
-    why win wine wise yes zip
+    ace act add age aid aids aim air all ant arc arm art bad bar base bat best bit bold box bus cab
+    can cap car care cars case cast cat cats chain chip clean cod code core cost crisp cup cut dam
+    dare dart dash dice dog dot drip ear end era eye face fact fair fan fast fat find fire fish fit
+    flair flame flip fun gap gas gate gem get gift gold grace grid had hat heat help hip hit hop
+    hot ice ink iris jet job key lab lamp lap lasso last lead led life light lime lip list log low
+    map march mars mass mat may mesh met mice mind mint mix moss net nice node now one orb our out
+    pace pad pain pair pan par past pat path pen pet pin pit pod poem port pot prism rag ram ran
+    rap rat rate raw ray red rest rice rip road rod rope sad safe sage salt sap sat saw scale scan
+    sea see set shape she sir sit sky slam smart snap soap sole spin spot star stars stem step sum
+    sun swift tag tap task tea ten test tip top trace track trap tree trim trip two unit us use van
+    vast war was wave way we web who why win wise yes zip
 """
-_ALSO_WORDS = frozenset(_ALSO.split())
+ALSO_WORDS = frozenset(_ALSO.split())
 _SEPARATORS = ",;，；、"
 _PARTS = re.compile(rf"[\s{_SEPARATORS}&|+?$]+")
 _WORD = r"[^\W\d_][^\W_]+"
 # arxiv.org/category_taxonomy, without those that have no dot.
-_CATEGORIES = tuple(
-    f"{archive}.{name}"
-    for archive, names in {
-        "astro-ph": "CO EP GA HE IM SR",
-        "cond-mat": "dis-nn mes-hall mtrl-sci other quant-gas soft stat-mech str-el supr-con",
-        "cs": "AI AR CC CE CG CL CR CV CY DB DC DL DM DS ET FL GL GR GT HC IR IT LG LO MA MM MS "
-        "NA NE NI OH OS PF PL RO SC SD SE SI SY",
-        "econ": "EM GN TH",
-        "eess": "AS IV SP SY",
-        "math": "AC AG AP AT CA CO CT CV DG DS FA GM GN GR GT HO IT KT LO MG MP NA NT OA OC PR QA "
-        "RA RT SG SP ST",
-        "nlin": "AO CD CG PS SI",
-        "physics": "acc-ph ao-ph app-ph atm-clus atom-ph bio-ph chem-ph class-ph comp-ph data-an "
-        "ed-ph flu-dyn gen-ph geo-ph hist-ph ins-det med-ph optics plasm-ph pop-ph soc-ph space-ph",
-        "q-bio": "BM CB GN MN NC OT PE QM SC TO",
-        "q-fin": "CP EC GN MF PM PR RM ST TR",
-        "stat": "AP CO ME ML OT TH",
-    }.items()
-    for name in names.split()
-)
-_ARCHIVES = "|".join(sorted({name.partition(".")[0] for name in _CATEGORIES}))
+_TAXONOMY = """
+    astro-ph CO EP GA HE IM SR; cond-mat dis-nn mes-hall mtrl-sci other quant-gas soft stat-mech
+    str-el supr-con; cs AI AR CC CE CG CL CR CV CY DB DC DL DM DS ET FL GL GR GT HC IR IT LG LO MA
+    MM MS NA NE NI OH OS PF PL RO SC SD SE SI SY; econ EM GN TH; eess AS IV SP SY; math AC AG AP AT
+    CA CO CT CV DG DS FA GM GN GR GT HO IT KT LO MG MP NA NT OA OC PR QA RA RT SG SP ST; nlin AO CD
+    CG PS SI; physics acc-ph ao-ph app-ph atm-clus atom-ph bio-ph chem-ph class-ph comp-ph data-an
+    ed-ph flu-dyn gen-ph geo-ph hist-ph ins-det med-ph optics plasm-ph pop-ph soc-ph space-ph;
+    q-bio BM CB GN MN NC OT PE QM SC TO; q-fin CP EC GN MF PM PR RM ST TR; stat AP CO ME ML OT TH
+"""
+_BY_ARCHIVE = {archive: names for archive, *names in map(str.split, _TAXONOMY.split(";"))}
+_CATEGORIES = [f"{archive}.{name}" for archive, names in _BY_ARCHIVE.items() for name in names]
 _CATEGORY = "|".join(map(re.escape, _CATEGORIES))
-# A subject class as arXiv writes them; as a value of category: in any case.
-_LIKE_CATEGORY = re.compile(rf"(?:{_ARCHIVES})\.(?:[A-Z]{{1,4}}|[a-z]+-[a-z]+)")
-_AS_CATEGORY = re.compile(rf"(?i)(?:{_ARCHIVES})\.\S+")
+_LIKE_CATEGORY = re.compile(rf"(?:{'|'.join(_BY_ARCHIVE)})\.[A-Z]{{1,4}}")
 # Every text that a rule doubts has one of these.
 _DOUBTFUL = re.compile(
     rf"[{_SEPARATORS}&|+?$.'`‘‚‹「『{{[]|\b(?:[Aa]nd|[Oo]r|[Nn]ot|UND|ODER|NICHT|XOR|NEAR|SAME|ADJ)\b"

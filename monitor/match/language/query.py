@@ -12,12 +12,12 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NoReturn
 
 from monitor.errors import QueryError
 from monitor.match.language.mistakes import (
-    doubt_capitals,
+    ALSO_WORDS,
     doubt_category,
     find_warnings,
     refuse_foreign,
@@ -127,7 +127,8 @@ def _read(text: str, synonyms: Synonyms, threshold: float) -> Query:
     weights = parser.weights
     _refuse_unreachable(root, weights, threshold)
     capitals = _doubt_capitals(root, token_list)
-    warnings = (*find_warnings(text, token_list), *parser.warnings, *capitals)
+    doubts = (*find_warnings(text, token_list), *parser.warnings, *capitals)
+    warnings = tuple(sorted(doubts, key=lambda doubt: doubt.position))
     return Query(text, root, warnings, tuple(weights.items()), threshold)
 
 
@@ -150,34 +151,33 @@ def _refuse_too_broad(text: str, root: Node) -> None:
         )
     if holds(root, _is_stop_words):
         common = next(leaf for leaf in every_leaf(root) if _is_stop_words(leaf))
-        raise QueryError(*_too_common(text, root, common))
+        raise _too_common(text, root, common)
 
 
-def _too_common(text: str, root: Node, common: Leaf) -> tuple[str, int, str]:
-    """Return the message, position and hint of a topic that a very common word makes too broad."""
+def _too_common(text: str, root: Node, common: Leaf) -> QueryError:
     every = list(every_leaf(root))
     if len(every) > 1 and all(map(_is_stop_words, every)):
         message = "this topic contains only very common words and would match everything"
-        return message, common.position, "add a word that says what it is about"
+        return QueryError(message, common.position, "add a word that says what it is about")
     token = next(token for token in tokens(text) if token.position == common.position)
     word = token.text.strip(QUOTES)
-    message = f"“{word}” is too common: with it, the topic would match everything"
-    if word.isupper() and word.isalpha() and len(word) > 1:
-        return message, common.position, f"write ={word} for the abbreviation alone"
-    return message, common.position, "add a word that must occur beside it, or leave it out"
+    add = "add a word that must occur beside it, or leave it out"
+    hint = f"write ={word} for the abbreviation" if word.isupper() and len(word) > 1 else add
+    return token.fault(f"“{word}” is too common: with it, the topic would match everything", hint)
 
 
 def _doubt_capitals(root: Node, token_list: Sequence[Token]) -> Iterator[QueryError]:
     """Yield warnings of abbreviations that are also words, where one alone makes a paper match."""
-    doubts = [doubt for token in token_list if (doubt := doubt_capitals(token))]
-    for doubt in doubts:
+    for token in token_list:
+        word = token.text.strip(QUOTES)
+        if word.isupper() and word.lower() in ALSO_WORDS and holds(root, partial(_is_at, token)):
+            message = f"{word} also finds “{word.lower()}”, since case does not matter"
+            yield token.fault(message, f"write ={word} for the abbreviation alone")
 
-        def is_doubtful(leaf: Leaf, at: int = doubt.position) -> bool:
-            is_plain = isinstance(leaf, Words) and not leaf.exact and leaf.fields != ("venue",)
-            return is_plain and leaf.position == at
 
-        if holds(root, is_doubtful):
-            yield doubt
+def _is_at(token: Token, leaf: Leaf) -> bool:
+    is_plain = isinstance(leaf, Words) and not leaf.exact and leaf.fields != ("venue",)
+    return is_plain and leaf.position == token.position
 
 
 def _is_stop_words(leaf: Leaf) -> bool:
@@ -272,21 +272,13 @@ class _Parser:
                 f"exclude the field as a whole: -{token.text}...",
             )
         node = self._operand(field)
-        behind = self._next
-        is_word = following.kind == behind.kind == "word" and following.weight == 1.0
-        if (
-            is_word
-            and field in ("title", "abstract", "venue")
-            and behind.text.lower() not in _NO_WORDS
-        ):
-            first, second = following.text, behind.text
-            self.warnings.append(
-                token.fault(
-                    f"{token.text} is only for {first}; {second} may occur anywhere",
-                    f'write {field}:"{first} {second}" for the phrase, {field}:({first} {second}) '
-                    f"for both words in this field, or {field}:{first} AND {second}",
-                )
-            )
+        first, second = following.text, self._next.text
+        is_word = following.kind == self._next.kind == "word" and following.weight == 1.0
+        if is_word and field in (*TEXT_FIELDS, "venue") and second.lower() not in _NO_WORDS:
+            message = f"{token.text} is only for {first}; {second} may occur anywhere"
+            hint = f'write {field}:"{first} {second}" for the phrase, {field}:({first} {second}) '
+            hint += f"for both words in this field, or {field}:{first} AND {second}"
+            self.warnings.append(token.fault(message, hint))
         return node
 
     def _item(self, token: Token, field: str) -> Node:
@@ -305,8 +297,8 @@ class _Parser:
 
     def _leaf(self, token: Token, field: str, *, exact: bool) -> Node:
         node = _parse_leaf(token, field, self._synonyms, exact=exact)
-        if doubt := doubt_category(token, field):
-            self.warnings.append(doubt)
+        if "." in token.text and "*" not in token.text:
+            self.warnings += doubt_category(token, field)
         self._weigh(node, token.weight)
         return node
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 
@@ -15,6 +14,7 @@ from monitor.commands.topic_trial import (
     NEWEST,
     count_parts,
     find_topic,
+    quote_yaml,
     too_wide,
     try_topic,
 )
@@ -123,7 +123,4 @@ def topic_yaml(query: str, topics: Iterable[Topic]) -> str:
     taken, name, number = {topic.name for topic in topics}, stem, 2
     while name in taken:
         name, number = f"{stem}-{number}", number + 1
-    # YAML 1.2, 7.3: single quotes leave double ones alone, but hold printable text only.
-    single = "'" + query.replace("'", "''") + "'"
-    quoted = single if query.isprintable() else json.dumps(query)
-    return f"topics:\n  {name}:\n    query: {quoted}\n"
+    return f"topics:\n  {name}:\n    query: {quote_yaml(query)}\n"
