@@ -19,6 +19,7 @@ from monitor.match.meaning.names import folded_spellings, spellings
 from monitor.match.meaning.occurrences import find_definitions
 from monitor.model import Keyword, Keywords, Paper, SearchExpr
 from monitor.text import beginnings, cut, form_of, letters, ways_to_write, words_of_piece
+from monitor.text.symbols import look_alike
 
 # ── keywords ────────────────────────────────────────────────────────────────────────
 
@@ -76,7 +77,7 @@ def _of_piece(piece: bytes) -> str:
     if piece.isalnum() and len(piece) <= _SHORT:  # one word of ASCII
         word = piece.decode()
         form = form_of(word)
-        return word if word == form else f"{word} {form}"
+        return word if word == form else f"{word} {form} {look_alike(word)}".rstrip()
     forms = {form for word in words_of_piece(piece) for form in (word.form, word.word) if form}
     return " ".join(map(_key, forms))
 

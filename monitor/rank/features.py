@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from monitor.match.meaning.idf import STOP_WORDS
 from monitor.model import Paper
-from monitor.text import Word, cut, form_of, sign_pattern, words, words_of_piece
+from monitor.text import cut, form_of, sign_pattern, words, words_of_piece
 
 PLACES = 1 << 18
 # How many papers the shipped counts are from, and how many they count as beside a topic's own.
@@ -172,13 +172,9 @@ def _places_of_piece(piece: bytes) -> tuple[int, ...]:
     if piece.isalnum():
         forms = [form_of(piece.decode())]
     else:
-        forms = [word.form for word in words_of_piece(piece) if _is_single(word)]
+        parts = (w for w in words_of_piece(piece) if w.word and w.end - w.start == 1)
+        forms = [word.form for word in parts]
     return tuple(place_of(form) for form in forms if counts_as_word(form))
-
-
-def _is_single(word: Word) -> bool:
-    """Whether a word is no compound, and not an ion beside its bare word."""
-    return word.end - word.start == 1 and bool(word.word)
 
 
 def counts_as_word(form: str) -> bool:
@@ -199,7 +195,7 @@ def written_words(*texts: str) -> dict[int, str]:
     written: dict[int, str] = {}
     for text in texts:
         for word in words(text):
-            if _is_single(word) and counts_as_word(word.form):
+            if word.word and word.end - word.start == 1 and counts_as_word(word.form):
                 written.setdefault(place_of(word.form), text[slice(*word.span)])
     return written
 

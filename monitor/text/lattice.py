@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from monitor.text.folding import MAX_TEXT_LENGTH, Folded, fold, folded_text, is_plain
 from monitor.text.plurals import form_of
-from monitor.text.symbols import SIGN, join_signs, signed_words
+from monitor.text.symbols import SIGN, is_signed, join_signs, look_alike, signed_words
 
 _SPACELESS = (
     "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30fa\u30fc-\u30ff"
@@ -29,7 +29,7 @@ def _patterns(letter: str, spaceless: str) -> tuple[re.Pattern[str], re.Pattern[
         rf"{letter}+(?:(?<=\d)(?:\.(?=\d)|,(?=\d{{3}}(?!\d))){letter}+)*"
         r"(?:(?<=\b\w)(?:\+\+|[+#](?!\w)))?"
     )
-    chain = rf"({spaceless}{word})(?:[-'_^]{{1,3}}{word})*"
+    chain = rf"({spaceless}{word})(?:[-'_^]{{1,3}}{word})*(?P<sign>{SIGN})?"
     return re.compile(chain), re.compile(rf"{spaceless}{word}")
 
 
@@ -48,7 +48,6 @@ def sign_pattern() -> re.Pattern[str]:
     return re.compile(f"[{_SPACELESS}]")
 
 
-_SIGNS = frozenset("+-^*\u2217\u22c6")
 # Of `M-of-N` nothing is joined: a word that links a letter to others is a word of its own.
 _LINKS = frozenset(("by", "from", "in", "of", "or", "out", "per", "to"))
 _LONGEST_JOIN = 4
@@ -62,8 +61,8 @@ class Word(NamedTuple):
     `form` is what the word is compared by: its singular in American spelling. `word` is the
     folded word as it was written, and `span` its (start, end) characters in the original text.
     Positions count the parts of words; an edge longer than one is several parts joined over
-    their hyphens. Ions and names with a star have an edge beside that of the bare word, with ""
-    as `word`.
+    their hyphens. Ions, names with a star and look-alikes of Greek letters have an edge beside
+    that of the bare word, with "" as `word`.
     """
 
     form: str
@@ -81,7 +80,7 @@ def words(text: str) -> tuple[Word, ...]:
 def words_to_find(text: str) -> tuple[Word, ...]:
     """Return the word lattice of what is looked for, in which no ion is a bare word, too."""
     lattice = words(text)
-    signed = [word for word in lattice if not word.word]
+    signed = [word for word in lattice if not word.word and is_signed(word.form)]
     return tuple(
         word
         for word in lattice
@@ -99,18 +98,24 @@ def _lattice(folded: Folded) -> tuple[Word, ...]:
         if end == chain.end(1):
             word = text[start:end].replace(",", "")
             span = starts[start], ends[end - 1]
-            edges.append(Word(form_of(word), word, position, position + 1, span))
-            places, parts = [(start, end)], [word]
-        else:
-            places = [part.span() for part in single.finditer(text, start, end)]
-            parts = [text[begin:stop].replace(",", "") for begin, stop in places]
-            for first, last in _runs(parts):
-                word = "".join(parts[first:last])
-                span = starts[places[first][0]], ends[places[last - 1][1] - 1]
-                edges.append(Word(form_of(word), word, position + first, position + last, span))
-        if text[end : end + 1] in _SIGNS and (sign := SIGN.match(text, end)):
-            for first, form in signed_words(parts, sign):
-                span = starts[places[first][0]], ends[sign.end() - 1]
+            form = form_of(word)
+            edges.append(Word(form, word, position, position + 1, span))
+            if form != word and (alike := look_alike(word)):
+                edges.append(Word(alike, "", position, position + 1, span))
+            position += 1
+            continue
+        places = [part.span() for part in single.finditer(text, start, end)]
+        parts = [text[begin:stop].replace(",", "") for begin, stop in places]
+        for first, last in _runs(parts):
+            word = "".join(parts[first:last])
+            span = starts[places[first][0]], ends[places[last - 1][1] - 1]
+            form = form_of(word)
+            edges.append(Word(form, word, position + first, position + last, span))
+            if form != word and (alike := look_alike(word)):
+                edges.append(Word(alike, "", position + first, position + last, span))
+        if sign := chain["sign"]:
+            for first, form in signed_words(parts, sign[-1]):
+                span = starts[places[first][0]], ends[end - 1]
                 edges.append(Word(form, "", position + first, position + len(parts), span))
         position += len(parts)
     return tuple(edges)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from itertools import combinations
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import chain, combinations
 
 from monitor.text.tables import pairs, word_set
 
@@ -15,49 +16,54 @@ _LATIN = pairs(
     "alpha: a, beta: b, gamma: g, delta: d, epsilon: e, zeta: z, eta: h, theta: t, iota: i, "
     "kappa: k, lambda: l, mu: m, nu: n, xi: x, pi: p, rho: r, sigma: s, chi: c, omega: o"
 )
-_GREEK_OF = {latin: greek for greek, latin in _LATIN.items()}
-# These are parts of many words, so that they count only behind three consonants, at the end.
-_SHORT_NAMES = "eta|mu|nu|xi|pi|rho|chi"
-_LONG_NAMES = "|".join(name for name in _LATIN if name not in _SHORT_NAMES.split("|"))
+# A letter may look like another Latin one.
+_ALIKE = _LATIN | pairs("gamma: y, mu: u, nu: v, omega: w")
+# These are parts of many words, so that they count only at the end.
+_SHORT = "eta|mu|nu|xi|pi|rho|chi"
+_LONG = "|".join(name for name in _LATIN if name not in _SHORT.split("|"))
 # Names of genes and proteins are unlike words: a letter, then consonants and digits.
-_CODE = r"[a-z][b-df-hj-np-tv-xz0-9]{2,}|[a-z]\d"
-_OTHER_CODES = r"a(?=beta\d)|camk(?:ii)?|cebp|i(?=kappab)|nf|ppar|ror"
-_NAME = re.compile(
-    rf"(?P<code>{_CODE}|{_OTHER_CODES})(?P<rest>(?:{_LONG_NAMES})[a-z0-9]*)"
-    rf"|(?P<short_code>{_CODE})(?P<short_rest>(?:{_SHORT_NAMES})\d*)"
+_CODE = (
+    r"[a-z][b-df-hj-np-tv-xz0-9]{2,}?|[a-z]\d|a(?=beta\d)|camk(?:ii)?|cebp|i(?=kappab)|nf|ppar|ror"
 )
-_LETTER = re.compile(f"{_LONG_NAMES}|{_SHORT_NAMES}")
-_LEAST, _MOST = 4, 8  # characters of a name; with fewer, ERα would be era, and μM mM
-_LONGEST_REST = 4
+_NAME = re.compile(rf"(?P<code>{_CODE})(?P<rest>(?:{_LONG})[a-z0-9]*|(?:{_SHORT})\d*)")
+_LETTER = re.compile(f"{_LONG}|{_SHORT}")
+_LEAST, _MOST, _LONGEST_REST = 4, 8, 4  # with fewer letters, ERα would be era, and μM mM
 
 
-def latin_name(word: str) -> str:
+def latin_name(word: str, letters: Mapping[str, str] = _LATIN) -> str:
     """Return a folded name with Latin letters for its Greek ones; any other word as it is."""
     match = _NAME.fullmatch(word)
     if not match:
         return word
-    code = match["code"] or match["short_code"]
-    rest = _LETTER.sub(lambda name: _LATIN[name[0]], match["rest"] or match["short_rest"])
-    fits = len(rest) <= _LONGEST_REST and _LEAST <= len(code + rest) <= _MOST
-    return code + rest if fits else word
+    name = match["code"] + _LETTER.sub(lambda greek: letters[greek[0]], match["rest"])
+    fits = _LEAST <= len(name) <= _MOST and len(name) - len(match["code"]) <= _LONGEST_REST
+    return name if fits else word
+
+
+@lru_cache(4_096)
+def look_alike(word: str) -> str:
+    """Return a name with letters that look like its Greek ones; "" if those are in its form."""
+    alike = latin_name(word, _ALIKE)
+    return alike if alike != latin_name(word) else ""
 
 
 def greek_names(name: str) -> Iterator[str]:
-    """Yield the folded words other than `name` that have this `latin_name`."""
+    """Yield the folded words with Greek letters of which this is the form or a look-alike."""
     if not _LEAST <= len(name) <= _MOST:
         return
-    at = [n for n in range(1, len(name)) if name[n] in _GREEK_OF][-_LONGEST_REST:]
-    for count in (1, 2):
-        for chosen in combinations(at, count):
-            letters = (_GREEK_OF[a] if n in chosen else a for n, a in enumerate(name))
-            if latin_name(greek := "".join(letters)) == name:
-                yield greek
+    for letters in (_LATIN, _ALIKE):
+        greek = {latin: each for each, latin in letters.items()}
+        at = [n for n in range(1, len(name)) if name[n] in greek][-_LONGEST_REST:]
+        for chosen in chain(combinations(at, 1), combinations(at, 2)):
+            word = "".join(greek[a] if n in chosen else a for n, a in enumerate(name))
+            if latin_name(word, letters) == name:
+                yield word
 
 
 # ── ions, and names with a star ─────────────────────────────────────────────────────
 
 STAR = "\u2217"  # with which the forms of A* and RRT* end: a* is a beginning
-SIGN = re.compile(rf"\^?(?:(?P<star>[*{STAR}\u22c6])|(?P<charge>[+-]))(?!\w)")
+SIGN = rf"\^?[-+*{STAR}\u22c6](?!\w)"
 # By charge: CD4+ is a kind of cell, and cadmium has no more than two.
 _CATIONS = {
     "": "ag cs cu h h3o k li na nh4 rb tl",
@@ -82,13 +88,13 @@ _IONS = frozenset(
 )
 
 
-def signed_words(parts: list[str], sign: re.Match[str]) -> Iterator[tuple[int, str]]:
+def signed_words(parts: list[str], sign: str) -> Iterator[tuple[int, str]]:
     """Yield the form that the parts of a word have with the sign behind, from a part on."""
-    if sign["star"]:
+    if sign not in "+-":
         yield len(parts) - 1, parts[-1] + STAR
         return
     for first in range(max(0, len(parts) - 3), len(parts)):
-        form = "".join(parts[first:]) + sign["charge"]
+        form = "".join(parts[first:]) + sign
         if form in _IONS:
             yield first, form
 
@@ -106,21 +112,17 @@ def unsigned(form: str) -> tuple[str, ...]:
 
 # ── signs that texts write apart ────────────────────────────────────────────────────
 
-# `Ca 2+`, but not "In 3+ years".
-_SPACED = "|".join(
-    rf"{name.title()}[ \u00a0\u2009]{charge}"
-    for charge, names in _CATIONS.items()
-    for name in names.split()
-    if charge and len(name) == 2 and name not in ("as", "be", "in", "re")
-)
 _CHARGED = re.compile(
-    r"(?<![^\W\d_])(?:(?P<name>(?:[A-Z][a-z]?\d?){1,3})\((?P<charge>[1-7]?[+\-\u2212\u2013])\)"
-    rf"|(?P<spaced>{_SPACED})\+(?![\w+]))"
+    r"(?<![^\W\d_])(?P<name>[A-Z][A-Za-z0-9]{0,5})"
+    r"(?:\((?P<charge>[1-7]?[+\-\u2212\u2013])\)|[ \u00a0\u2009](?P<apart>[2-7]\+)(?![\w+]))"
 )
+_WORDS = word_set("As Be In Re")  # "In 3+ years"
 # One of these is in each text that has a charge apart.
 _CHARGES = ("+)", *(f" {number}+" for number in range(2, 8)), *(f"\u00a0{n}+" for n in (2, 3)))
-_LINKING = word_set("a and are as at by for from has in is it of on or the to we where with")
+_LINKING = word_set("and are as at by for from has in is it of on or the to we where with")
 _AFTER_MATHS = re.compile(rf"\$(?=(?:{'|'.join(sorted(_LINKING))})\b)")
+_KAPPA_B = re.compile(r"(?<=NF.kappa) B\b")
+_ESZETT = re.compile("(?<=[A-Z0-9])ß(?![a-z])|(?<=[A-Z0-9]-)ß(?![a-z])")  # IL-1ß
 _STAR_COMMAND = re.compile(r"\\(?:ast|star)(?![A-Za-z])")
 _LOW_DIGITS = "".join(map(chr, range(0x2080, 0x208A)))
 _LOW_DECIMALS = re.compile(rf"(?<=[{_LOW_DIGITS}]\.)[{_LOW_DIGITS}]+")
@@ -134,20 +136,25 @@ def join_signs(text: str) -> str:
     """
     if "-)" in text or ("+" in text and any(map(text.__contains__, _CHARGES))):
         text = _CHARGED.sub(_raise_charge, text)
+    if "kappa B" in text:
+        text = _KAPPA_B.sub("-B", text)
     if "$" in text:
         text = _AFTER_MATHS.sub(" ", text)
-        if "\\ast" in text or "\\star" in text:
-            text = _STAR_COMMAND.sub(lambda command: "*".ljust(len(command[0])), text)
+        text = _STAR_COMMAND.sub(lambda command: "*".ljust(len(command[0])), text)
     if text.isascii():
         return text
     if "\u2212)" in text:
         text = _CHARGED.sub(_raise_charge, text)
+    if "ß" in text:
+        text = _ESZETT.sub("β", text)
     if any(map(text.__contains__, _LOW_DIGITS)):
         text = _LOW_DECIMALS.sub(lambda digits: digits[0].translate(_PLAIN_DIGITS), text)
     return text
 
 
 def _raise_charge(match: re.Match[str]) -> str:
-    if match["spaced"]:
-        return f"{match['spaced'][:-2]}^{match['spaced'][-1]}+"
-    return f"{match['name']}^{match['charge']} "
+    name, charge = match["name"], match["charge"] or match["apart"]
+    is_ion = f"{name.lower()}{charge[:-1]}{'+' if charge[-1] == '+' else '-'}" in _IONS
+    if not is_ion or (match["apart"] and name in _WORDS):
+        return match[0]
+    return f"{name}^{charge}".ljust(len(match[0]))

@@ -34,7 +34,8 @@ _VOCABULARY = r"""
 # Names with Greek letters, ions and stars, and what is near them and something else.
 _SIGNED = r"""
     NF-κB NFkB NF-kappaB nf kB TNF-α TNFa TNF alpha IL-1β IL-1b IL-1α PKCε PKCη PKCe ERα era
-    Ca2+ Ca²⁺ Ca^{2+} CA2 Ca K+ K⁺ SO₄²⁻ Na⁺ Na PM2.5 PM₂.₅ MOF M-of-N behavioural
+    IFN-γ IFNγ IFNy IFN-g Ca2+ Ca²⁺ Ca^{2+} CA2 Ca K+ K⁺ SO₄²⁻ Na⁺ Na PM2.5 PM₂.₅ MOF M-of-N
+    behavioural
 """
 SIGNED = tuple(_SIGNED.split())
 WORDS = tuple(_VOCABULARY.split())

@@ -17,7 +17,7 @@ from monitor.match.language.synonyms import bare_term
 from monitor.match.language.tree import Words
 from monitor.match.meaning.evaluate import View
 from monitor.match.meaning.occurrences import Lattice, same_letters
-from monitor.text import Word, is_plain, words_of_piece, written_between
+from monitor.text import is_plain, words_of_piece, written_between
 
 
 class Expanded(NamedTuple):
@@ -183,16 +183,12 @@ def _written(text: str, pieces: Pieces, before: int, place: Sequence[int]) -> st
     piece, base = pieces.at(first)
     if end == start + 1 and (bare := piece.strip(b".,")).isalnum() and is_plain(text):
         return bare.decode()
-    words = _bare_words(piece)
+    words = [word for word in words_of_piece(piece) if word.word]
     begin = min(w.span[0] for w in words if base + w.start == start)
     if last != first:
         piece, base = pieces.at(last)
-        words = _bare_words(piece)
+        words = [word for word in words_of_piece(piece) if word.word]
     stop = max(w.span[1] for w in words if base + w.end == end)
     if last == first and is_plain(text):
         return piece[begin:stop].decode()
     return written_between(text, (first - before, begin), (last - before, stop))
-
-
-def _bare_words(piece: bytes) -> list[Word]:
-    return [word for word in words_of_piece(piece) if word.word]

@@ -14,6 +14,7 @@ import numpy as np
 
 from monitor.match.index.arrays import Numbers, ranges
 from monitor.text import Word, cut, form_of, words, words_of_piece
+from monitor.text.symbols import look_alike
 
 # About a hundred bytes each. Longer pieces than this are read again each time.
 MAX_PIECES = 400_000
@@ -176,7 +177,7 @@ class Vocabulary(dict[bytes, int]):
         if not piece.isalnum():
             return 0
         word = piece.decode()
-        has_more = self._prefix_lengths and self._beginnings(word)
+        has_more = look_alike(word) or (self._prefix_lengths and self._beginnings(word))
         return 0 if has_more else self._number(form_of(word))
 
     def _number(self, form: str) -> int:

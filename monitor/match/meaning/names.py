@@ -6,7 +6,6 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import chain, product
 
 import msgspec
 
@@ -20,7 +19,6 @@ _WRITTEN_OUT = str.maketrans(
     | {"Ä": "AE", "Ö": "OE", "Ø": "OE", "Ü": "UE", "Å": "AA"}
 )
 _OUT = re.compile("(?<=[aou])e|(?<=a)a")
-_MOST_WRITTEN_OUT = 3
 
 
 class PersonName(msgspec.Struct, frozen=True):
@@ -37,22 +35,18 @@ class PersonName(msgspec.Struct, frozen=True):
 @lru_cache(4_096)
 def spellings(written: str) -> tuple[PersonName, ...]:
     """Return the name as written, without hyphens (Xiaoming), and without umlauts (Mueller)."""
-    hyphened = written, _HYPHEN.sub("", written)
-    out = (unicodedata.normalize("NFC", name).translate(_WRITTEN_OUT) for name in hyphened)
-    names = map(_parse, dict.fromkeys((*hyphened, *out)))
+    ways = [written, _HYPHEN.sub("", written)]
+    if not written.isascii():
+        ways += [unicodedata.normalize("NFC", way).translate(_WRITTEN_OUT) for way in ways]
+    names = map(_parse, dict.fromkeys(ways))
     return tuple(dict.fromkeys(name for name in names if name is not None))
 
 
 def folded_spellings(word: str) -> tuple[str, ...]:
     """Return a folded word of a name, and what folding may have made of it: mueller, muller."""
-    parts = _OUT.split(word)
-    letters = _OUT.findall(word)
-    if not 0 < len(letters) <= _MOST_WRITTEN_OUT:
-        return (word,)
-    chosen = product(*((letter, "") for letter in letters))
-    return tuple(
-        "".join(chain.from_iterable(zip(parts, (*out, ""), strict=True))) for out in chosen
-    )
+    letters = [match.span() for match in _OUT.finditer(word)]
+    shorter = (word[:start] + word[end:] for start, end in letters)
+    return tuple(dict.fromkeys((word, *shorter, _OUT.sub("", word))))
 
 
 def _parse(written: str) -> PersonName | None:
