@@ -47,6 +47,7 @@ COMMANDS = {
     },
     "Ask": {
         "status": "Show the state of everything, and why a digest was not sent.",
+        "subscriptions": "Show who gets what and when, and how many papers wait.",
         "explain": "Show where a paper came from, what it matched and where it was sent.",
         "preview": "Show a past or the next digest in the form of a channel. Sends nothing.",
         "read": "Read files as a source of this kind would. Stores nothing.",
@@ -60,6 +61,7 @@ COMMANDS = {
         "papers doubtful": "List merges that the current rules would reject.",
         "papers undecided": "List records that an error kept from being stored.",
         "templates preview": "Show digests of the sample papers in each form. Sends nothing.",
+        "topics list": "List the topics, and how many subscriptions have each.",
         "topics try": "Show which stored papers a query or topic would have matched.",
     },
     "Operate": {
@@ -94,7 +96,7 @@ GROUPS = {
         "search",
     ),
     "templates": ("See what your templates make of the sample papers.", ""),
-    "topics": ("Test a topic on the stored papers before using it.", ""),
+    "topics": ("List topics, and test one on the stored papers before using it.", "list"),
     "deliveries": ("List, retry and resolve deliveries.", "list"),
     "suppressions": (
         "List, add and lift suppressions: recipients who are sent nothing more.",

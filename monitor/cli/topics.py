@@ -1,4 +1,4 @@
-"""A topic tried on the stored papers."""
+"""Topics: listed, and tried on the stored papers."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
-from monitor.cli.opening import open_or_empty, pointing
+from monitor.cli.opening import open_or_empty, open_to_read, pointing
 from monitor.cli.options import Call, argument, option
-from monitor.cli.terminal import console, list_words, stderr, with_sign
-from monitor.commands.json_output import trial_json
+from monitor.cli.terminal import console, list_words, show_table, stderr, with_sign
+from monitor.commands.json_output import topics_json, trial_json
+from monitor.commands.subscriptions import TopicReport, report_topics
 from monitor.commands.topic_trial import (
     Sample,
     Trial,
@@ -23,6 +24,17 @@ from monitor.commands.topic_trial import (
 )
 from monitor.digest.wording import format_count
 from monitor.match.suggestions import Suggestion
+
+
+def topics_list(call: Call) -> None:
+    with open_to_read(call) as app:
+        listed = list(report_topics(app.runtime, app.runtime.topics))
+    call.answer(topics_json(listed), _show_list, listed)
+
+
+def _show_list(listed: Sequence[TopicReport]) -> None:
+    rows = [(t.name, t.query, t.subscriptions, t.papers_7_days) for t in listed]
+    show_table(("Topic", "Query", "Subscriptions", "Last 7 days"), rows, "There are no topics yet.")
 
 
 def topics_try(

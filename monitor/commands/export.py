@@ -248,6 +248,11 @@ def _csv_line(cells: Iterable[object]) -> str:
     return text.getvalue()
 
 
+def csv_table(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """Return a table as CSV; no cell is taken for a formula."""
+    return "".join(map(_csv_line, (columns, *rows)))
+
+
 def _json(records: Iterable[FoundPaper]) -> Iterator[str]:
     yield '{"papers": ['
     for number, record in enumerate(records):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # JSON is made of values that exist: the modules that make th
     from monitor.commands.paper_search import FoundPaper
     from monitor.commands.ratings import Rated
     from monitor.commands.status import Status
+    from monitor.commands.subscriptions import SubscriptionReport, TopicReport
     from monitor.commands.topic_trial import Sample, Trial
 
 Answer = dict[str, Any]
@@ -59,6 +60,21 @@ def deliveries_json(deliveries: Iterable[Delivery]) -> Answer:
 def suppressions_json(suppressions: Sequence[Suppression]) -> Answer:
     """Return the suppressions; a `subscription` of "" means all."""
     return {"suppressions": plain(suppressions)}
+
+
+def subscriptions_json(reports: Iterable[SubscriptionReport]) -> Answer:
+    names = "name title topics recipients channels schedule timezone next waiting stopped"
+    return {
+        "subscriptions": [
+            pick(known, f"{names} paused_until troubles")
+            | {"last": plain(known.last.composed_at) if known.last else None}
+            for known in reports
+        ]
+    }
+
+
+def topics_json(reports: Iterable[TopicReport]) -> Answer:
+    return {"topics": [plain(topic) for topic in reports]}
 
 
 def trial_json(trial: Trial) -> Answer:

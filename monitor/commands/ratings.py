@@ -148,6 +148,15 @@ def rated_examples(runtime: Runtime, scope: RaterScope) -> tuple[Example, ...]:
     return tuple(e for e in reversed(listed) if scope.topic in ("", e.topic))
 
 
+def rated_by(runtime: Runtime, who: str, most: int) -> tuple[int, tuple[Rated, ...]]:
+    """Return how many answers a person gave, saved papers included, and the newest ones."""
+    with runtime.database.reading() as tx:
+        answers = judgements.of_person(tx, who)
+        newest = answers[: -most - 1 : -1]
+        stored = papers.load(tx, {rating.paper_id for rating in newest})
+    return len(answers), tuple((a, stored[a.paper_id].paper.title) for a in newest)
+
+
 def answers_of(runtime: Runtime, paper_id: int, who: str) -> dict[str, list[str]]:
     """Return the ratings of a paper by one person, by subscription."""
     verdicts: dict[str, list[str]] = {}

@@ -13,7 +13,7 @@ import msgspec
 from monitor.channels import retry_policy
 from monitor.commands.heartbeat import ALIVE, SERVICE
 from monitor.digest.about import join_words
-from monitor.digest.schedule import latest_due, next_due
+from monitor.digest.schedule import Slot, latest_due, next_due
 from monitor.digest.wording import format_count, short_date
 from monitor.errors import StoreError
 from monitor.model import Delivery, DeliveryState, SourceReport, SourceWarning
@@ -110,6 +110,18 @@ def status(runtime: Runtime, *, probe: bool = True, zone: str = "") -> Status:
     )
 
 
+def status_of(runtime: Runtime, name: str, zone: str = "") -> SubscriptionStatus:
+    """Return the state of one subscription. Raises UsageError for a name that is not configured."""
+    [subscription] = runtime.subscriptions_named([name])
+    with runtime.database.reading() as tx:
+        states, open_incidents = (
+            subscriptions.states(tx, [name]),
+            stored_incidents.open_incidents(tx),
+        )
+        view = _View(tx, runtime, runtime.clock.now(), zone, states, open_incidents)
+        return _subscription(view, subscription)
+
+
 def _sources(view: _View) -> Iterator[SourceStatus]:
     last_runs = {run.source: run for run in runs.last_runs(view.tx)}
     kept = undecided.counts(view.tx)
@@ -132,7 +144,7 @@ def _sources(view: _View) -> Iterator[SourceStatus]:
 def _subscription(view: _View, subscription: Subscription) -> SubscriptionStatus:
     state = view.states.get(subscription.name)
     last = digests.latest_report(view.tx, subscription.name)
-    due = _next_slot(subscription, state, view.now)
+    due = next_slot(subscription, state, view.now)
     return SubscriptionStatus(
         name=subscription.name,
         timezone=subscription.settings.timezone,
@@ -152,7 +164,7 @@ def _why(
 ) -> str:
     """Return a sentence on what was sent last, or why nothing was."""
     zone = view.zone_of(subscription)
-    if _is_paused(subscription, view.now):
+    if is_paused(subscription, view.now):
         return f"paused until {subscription.settings.pause_until}"
     if last is None:
         when = f"is due {_local(due, zone)}" if due else "is sent with the first match"
@@ -235,9 +247,8 @@ def _stored_problems(view: _View) -> Iterator[str]:
     """Yield what the store shows to be wrong: incidents, a silent service, late digests."""
     yield from _list_incidents(view)
     last_beat = processes.last_beat(view.tx, SERVICE)
-    # By the real clock, as heartbeats are.
-    is_silent = last_beat is None or datetime.now(UTC) - last_beat > ALIVE
-    if last_beat and is_silent:
+    late = late_after(last_beat)
+    if last_beat and late == LATE:
         yield f"the service has given no sign of life since {view.time(last_beat)}"
     since = matches.unmatched_since(view.tx)
     if since is not None and since < view.now - LATE_FOR_SERVICE:
@@ -248,7 +259,6 @@ def _stored_problems(view: _View) -> Iterator[str]:
                 f"source {name} has had {format_count(count, 'record')} that could not be decided"
                 f" since {view.time(at)}; `paper-monitor papers undecided` lists them"
             )
-    late = LATE if is_silent else LATE_FOR_SERVICE
     for subscription in view.runtime.subscriptions:
         yield from _find_overdue(view, subscription, view.now - late)
 
@@ -278,18 +288,34 @@ def _list_incidents(view: _View) -> Iterator[str]:
 def _find_overdue(view: _View, subscription: Subscription, before: datetime) -> Iterator[str]:
     """Yield digests that were due before a time, and papers that wait for `immediately` so long."""
     name, state = subscription.name, view.states.get(subscription.name)
-    if state is None or _is_paused(subscription, view.now):
+    if state is None or is_paused(subscription, view.now):
         return
     if subscription.schedule.immediately:
         since = matches.waits_since(view.tx, name, view.now)
         if since is not None and since < before:
             yield f"papers have been waiting for {name} since {view.time(since)}"
         return
-    after = max(state.first_seen, state.last_due_at or state.in_force_since)
-    slot = latest_due(subscription.schedule, subscription.settings.timezone, after, before)
+    slot = overdue_slot(subscription, state, before)
     if slot is not None:
         due = _local(slot.due_at, view.zone_of(subscription))
         yield f"the digest of {name} was due {due} and has not been composed"
+
+
+def overdue_slot(
+    subscription: Subscription, state: SubscriptionState, before: datetime
+) -> Slot | None:
+    """Return the last slot before a time for which no digest was composed."""
+    after = max(state.first_seen, state.last_due_at or state.in_force_since)
+    return latest_due(subscription.schedule, subscription.settings.timezone, after, before)
+
+
+def late_after(last_beat: datetime | None) -> timedelta:
+    """Return how long after its due time a digest is late: less while a service is alive.
+
+    `last_beat` is by the real clock.
+    """
+    is_silent = last_beat is None or datetime.now(UTC) - last_beat > ALIVE
+    return LATE if is_silent else LATE_FOR_SERVICE
 
 
 def _present_problems(runtime: Runtime, probe: bool) -> Iterator[str]:
@@ -346,15 +372,15 @@ def upcoming(runtime: Runtime, names: Sequence[str] = ()) -> list[tuple[str, str
             if not (count := matches.waiting(tx, name, now)):
                 continue
             papers = f"{format_count(count, 'paper')} {'waits' if count == 1 else 'wait'}"
-            due = _next_slot(subscription, states.get(name), now)
+            due = next_slot(subscription, states.get(name), now)
             until = f" for {_local(due, settings.timezone)}" if due else ""
-            if is_paused := _is_paused(subscription, now):
+            if paused := is_paused(subscription, now):
                 until = f"; paused until {settings.pause_until}"
-            listed.append((name, f"{name}: {papers}{until}.", is_paused))
+            listed.append((name, f"{name}: {papers}{until}.", paused))
     return listed
 
 
-def _next_slot(
+def next_slot(
     subscription: Subscription, state: SubscriptionState | None, now: datetime
 ) -> datetime | None:
     """Return when the next digest is due, None for `immediately`."""
@@ -364,7 +390,7 @@ def _next_slot(
     return next_due(subscription.schedule, subscription.settings.timezone, max(last, now)).due_at
 
 
-def _is_paused(subscription: Subscription, now: datetime) -> bool:
+def is_paused(subscription: Subscription, now: datetime) -> bool:
     return now <= subscription.pause_end
 
 

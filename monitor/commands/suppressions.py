@@ -43,7 +43,7 @@ def suppress(
         suppressions.suppress(tx, recipient, subscription, now, until=until, how="operator")
 
 
-LINK, ONE_CLICK = "link", "one-click"
+LINK, ONE_CLICK, PAGE = "link", "one-click", "page"
 
 
 class SubscriptionChange(StrEnum):

@@ -61,11 +61,15 @@ class Viewer:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The reason why a request is refused, shown to the visitor; with `login` they may log in."""
+    """The reason why a request is refused, shown to the visitor; with `login` they may log in.
+
+    `viewer` is who asks, if they are known but may not do this.
+    """
 
     status: int
     message: str
     login: bool = False
+    viewer: Viewer = field(default_factory=lambda: Viewer(Role.NOBODY))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +165,8 @@ def admit(rules: AccessRules, asked: Asked, proof: Proof = Proof.NONE) -> Viewer
         return viewer
     if not viewer.is_known:
         return _ask_to_log_in(rules, asked)
-    return Refusal(403, "This page is for the operators of this installation.")
+    message = "This page is for the operators of this installation."
+    return Refusal(403, message, viewer=viewer)
 
 
 def may_compress(rules: AccessRules, asked: Asked) -> bool:

@@ -108,6 +108,7 @@ async def _refuse(visit: Visit, asked: Asked) -> Refusal | None:
     proof = await _prove(visit, asked) if takes_proof else Proof.NONE
     admitted = proof if isinstance(proof, Refusal) else admit(rules, asked, proof)
     if isinstance(admitted, Refusal):
+        visit.state.viewer = admitted.viewer
         return admitted
     visit.state.viewer = admitted
     return None

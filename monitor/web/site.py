@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from monitor.commands.slack_answers import SlackAnswers
+from monitor.commands.subscriptions import subscriptions_of
 from monitor.commands.web_login import Logins
 from monitor.config import Settings, WebSettings
 from monitor.config.settings import valid_zone
@@ -158,9 +159,7 @@ class Visit(Request):
         """The subscriptions that the viewer may see: an operator all, a reader their own."""
         if self.viewer.is_operator:
             return self.runtime.subscriptions
-        address = self.viewer.address.strip().lower()
-        own = {name for name, _, to in self.runtime.recipients if to.lower() == address}
-        return tuple(s for s in self.runtime.subscriptions if s.name in own)
+        return tuple(subscriptions_of(self.runtime, self.viewer.address))
 
     def require_subscription(self, name: str) -> str:
         """Return a name of a subscription that the viewer may see, or refuse with 404."""
@@ -227,6 +226,11 @@ class Visit(Request):
 def go(path: str) -> Response:
     """Send the browser on to another page after a form was handled."""
     return RedirectResponse(path, 303)
+
+
+def own_path(path: str) -> str:
+    """Return a path of these pages, "/" for that of another site, such as //example.org."""
+    return path if path.startswith("/") and path[1:2] not in ("/", "\\") else "/"
 
 
 def with_query(path: str, query: Mapping[str, Any]) -> str:

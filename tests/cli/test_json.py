@@ -61,6 +61,19 @@ EVERY = [
     ("papers rated", 0, {"rated": ..., "examples": ...}),
     ("papers saved", 0, {"papers": ...}),
     (
+        f"subscriptions --now {SUNDAY}",
+        0,
+        {
+            "subscriptions": [
+                keys(
+                    "name title topics recipients channels schedule timezone next last waiting"
+                    " stopped paused_until troubles"
+                )
+            ]
+        },
+    ),
+    ("topics list", 0, {"topics": [keys("name title query subscriptions papers_7_days")]}),
+    (
         "topics try agents",
         0,
         keys(

@@ -16,7 +16,6 @@ WRONG = [
     ("frobnicate", "No such command 'frobnicate'"),
     ("status --frobnicate", "No such option"),
     ("topics try", "Missing argument 'QUERY'"),
-    ("topics", "Missing command"),
     ("explain", "Missing argument 'PAPER'"),
     ("read", "Missing argument 'KIND'"),
     ("ingest nowhere", "no source is named 'nowhere' (there are: page)"),

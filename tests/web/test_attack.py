@@ -77,7 +77,8 @@ def test_each_form_changes_something_when_it_comes_from_the_right_page(site: Sit
     """Without this, a form that is refused could have changed nothing anyway."""
     operator, own_page = site.visitors()[-1], site.kinds()[0]
     for form in FORMS:
-        if form.least > operator.role or form.route == "/zone":  # which sets a cookie alone
+        # The zone is a cookie alone; an operator by cookie has no address, and so no digests.
+        if form.least > operator.role or form.route in ("/zone", "/me"):
             continue
         before = rows(site.app)
         reply = site.send(form, operator, own_page)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -98,11 +98,34 @@ def listing(
     states: Collection[DeliveryState] | None = None,
     limit: int | None = None,
     before: int | None = None,
+    conditions: Sequence[sa.ColumnElement[bool]] = (),
 ) -> list[Delivery]:
     """Return the newest deliveries in some states, newest first, without their bodies."""
     in_state = sa.true() if states is None else _delivery.state.in_(states)
     is_older = sa.true() if before is None else _delivery.id < before
-    return select(tx, in_state, is_older, limit=limit)
+    return select(tx, in_state, is_older, *conditions, limit=limit)
+
+
+def conditions_for(
+    recipient: str = "", subscription: str = "", channel: str = ""
+) -> list[sa.ColumnElement[bool]]:
+    """Return the conditions of a filter by recipient, subscription and channel; "" is any."""
+    conditions: list[sa.ColumnElement[bool]] = []
+    if recipient:  # SQLite lowers ASCII alone: hence the second comparison
+        lowered = sa.func.lower(_delivery.recipient) == recipient.lower()
+        conditions.append(sa.or_(lowered, _delivery.recipient == recipient))
+    if subscription:
+        of_subscription = sa.select(_digest.id).where(_digest.subscription == subscription)
+        conditions.append(_delivery.digest_id.in_(of_subscription))
+    if channel:
+        conditions.append(_delivery.channel == channel)
+    return conditions
+
+
+def unfinished_of(tx: Transaction, digest_ids: Collection[int]) -> list[Delivery]:
+    """Return the deliveries of some digests that failed or are tried again."""
+    tried = (DeliveryState.FAILED, DeliveryState.RETRY)
+    return select(tx, among(_delivery.digest_id, digest_ids), _delivery.state.in_(tried))
 
 
 def open_on(tx: Transaction, channels: Collection[str]) -> list[int]:
@@ -119,9 +142,12 @@ def has_reached(tx: Transaction, subscription: str, period: str, prefix: str) ->
     return tx.scalar(there.limit(1)) is not None
 
 
-def counts(tx: Transaction) -> dict[DeliveryState, int]:
+def counts(
+    tx: Transaction, conditions: Sequence[sa.ColumnElement[bool]] = ()
+) -> dict[DeliveryState, int]:
     """Return how many deliveries are in each state, without the states that have none."""
-    rows = tx.execute(sa.select(_delivery.state, sa.func.count()).group_by(_delivery.state))
+    counted = sa.select(_delivery.state, sa.func.count()).where(*conditions)
+    rows = tx.execute(counted.group_by(_delivery.state))
     return {DeliveryState(state): number for state, number in rows}
 
 

@@ -116,6 +116,19 @@ def newest(
     return fetch(tx, query.order_by(_digest.id.desc()).limit(limit), Listed)
 
 
+def latest(tx: Transaction, subscriptions: Collection[str]) -> dict[str, Listed]:
+    """Return the newest digest with papers of each subscription that had one."""
+    name = schema.subscription.c.name
+    sent = sa.select(_digest.id).where(_digest.papers > 0, _digest.superseded_at.is_(None))
+    newest = sent.order_by(_digest.due_at.desc(), _digest.id.desc()).limit(1)
+    own = newest.where(_digest.subscription == name).correlate(schema.subscription)
+    ids = sa.select(own.scalar_subquery()).where(among(name, subscriptions))
+    return {
+        digest.subscription: digest
+        for digest in fetch(tx, _LISTED.where(_digest.id.in_(ids)), Listed)
+    }
+
+
 def neighbours(
     tx: Transaction, subscription: str, period: str
 ) -> tuple[Listed | None, Listed | None]:

@@ -49,7 +49,7 @@ def suppress(
     """Send a recipient nothing of a subscription (or of `ALL`), until a time or permanently.
 
     A later suppression of the same recipient and subscription replaces an earlier one. What waits
-    is withheld at once. `how` is "operator", "link" or "one-click".
+    is withheld at once. `how` is "operator", "link", "one-click" or "page".
     """
     key = {"address": address_of(recipient), "subscription": subscription}
     row = key | {"recipient": recipient.strip(), "since": now, "until": until, "how": how}

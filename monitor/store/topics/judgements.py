@@ -58,12 +58,22 @@ def of_paper(tx: Transaction, paper_id: int) -> list[Judgement]:
     return fetch(tx, _answers(paper_id=paper_id), Judgement)
 
 
-def _answers(**wanted: Any) -> sa.CompoundSelect[Any]:
-    """Select all answers, or those with some values, oldest first."""
+def of_person(tx: Transaction, who: str) -> list[Judgement]:
+    """Return all answers of a person, oldest first; case does not matter."""
+    return fetch(tx, _answers(who), Judgement)
+
+
+def _answers(by: str = "", **wanted: Any) -> sa.CompoundSelect[Any]:
+    """Select all answers, or those of a person or with some values, oldest first."""
     names = (*_KEY, "at", "how")
     rated = sa.select(*(_judgement[name] for name in names), _judgement.verdict)
     is_saved = sa.literal(SAVED).label("verdict")
     saved = sa.select(*(schema.saved_paper.c[name] for name in names), is_saved)
+    if by:
+        rated, saved = (
+            query.where(sa.or_(sa.func.lower(who) == by.lower(), who == by))
+            for query, who in ((rated, _judgement.who), (saved, schema.saved_paper.c.who))
+        )
     every = sa.union_all(rated.filter_by(**wanted), saved.filter_by(**wanted))
     return every.order_by("at", "paper_id", "topic", "who", "verdict")
 

@@ -360,6 +360,12 @@ def waiting(tx: Transaction, subscription: str, now: datetime) -> int:
     return tx.scalar(papers, {"subscription": subscription, "now": now}) or 0
 
 
+def newest_waiting(tx: Transaction, subscription: str, now: datetime, limit: int) -> list[int]:
+    """Return the newest papers that are unsent, newest first."""
+    ids = _unsent(_change.paper_id).distinct().order_by(_change.paper_id.desc()).limit(limit)
+    return list(tx.scalars(ids, {"subscription": subscription, "now": now}))
+
+
 def waits_since(tx: Transaction, subscription: str, now: datetime) -> datetime | None:
     """Return the time of the oldest match that is in no digest, None if there is none."""
     oldest = _unsent(sa.func.min(_match.matched_at), fresh=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from starlette.responses import Response
 
 from monitor.commands.suppressions import suppress as stop
@@ -11,7 +13,7 @@ from monitor.pipeline.settle_deliveries import resolve
 from monitor.store.digests import deliveries, outbox, suppressions
 from monitor.web.access import Role
 from monitor.web.routes import Form, Routes
-from monitor.web.site import MOST_LISTED, Visit, go
+from monitor.web.site import MOST_LISTED, Visit, go, own_path, with_query
 
 # Rows of each table that make a page of less than 100 KB.
 UNKNOWN, PAGE, SUPPRESSED = 40, 80, 60
@@ -23,21 +25,27 @@ routes = Routes()
 def all_deliveries(visit: Visit) -> Response:
     """List the newest deliveries, those that need a person first, and the suppressions.
 
-    With `state` only the deliveries in that state are listed; `before` is the cursor of their page,
-    `after` how many suppressions come before those shown.
+    They are filtered by `state`, `person`, `subscription` and `channel`; `before` is the cursor of
+    their page, `after` how many suppressions come before those shown.
     """
     runtime = visit.runtime
     state = next((s for s in DeliveryState if s == visit.parameter("state")), None)
     before = visit.number("before")
+    chosen = {name: visit.parameter(name) for name in ("person", "subscription", "channel")}
+    conditions = deliveries.conditions_for(*chosen.values())
     with runtime.database.reading() as tx:
-        counts = deliveries.counts(tx)
-        unknown = outbox.list_uncertain(tx)
-        newest = deliveries.listing(tx, [state] if state else None, PAGE + 1, before)
+        counts = deliveries.counts(tx, conditions)
+        unknown = [] if conditions else outbox.list_uncertain(tx)
+        states = [state] if state else None
+        newest = deliveries.listing(tx, states, PAGE + 1, before, conditions)
         suppressed = suppressions.listing(tx, runtime.clock.now())
     return visit.show(
         "deliveries",
         counts=counts,
         state=state,
+        chosen=chosen,
+        channels=[*runtime.channels],
+        filtered=partial(with_query, "/deliveries"),
         unknown=unknown[:UNKNOWN],
         unknown_count=len(unknown),
         newest=newest[:PAGE],
@@ -76,7 +84,7 @@ def suppress(visit: Visit, fields: Form) -> Response:
         raise UsageError("nobody was named", "give an address, or a recipient of a channel")
     subscription = fields.get("subscription", "").strip()
     stop(visit.runtime, recipient, subscription, force="force" in fields)
-    return go("/deliveries")
+    return go(own_path(fields.get("next", "/deliveries")))
 
 
 @routes.form("/deliveries/lift", Role.OPERATOR)
@@ -84,4 +92,4 @@ def lift(visit: Visit, fields: Form) -> Response:
     """Resume the digests of a recipient."""
     with visit.runtime.database.writing() as tx:
         suppressions.lift(tx, fields.get("recipient", ""), fields.get("subscription", ""))
-    return go("/deliveries")
+    return go(own_path(fields.get("next", "/deliveries")))

@@ -13,7 +13,7 @@ from monitor.errors import UsageError
 from monitor.web.access import Role
 from monitor.web.guesses import TRY_LATER
 from monitor.web.routes import Form, PageRoute, Routes, handle_form
-from monitor.web.site import SESSION, ZONE, Visit, go
+from monitor.web.site import SESSION, ZONE, Visit, go, own_path
 
 YEAR = 365 * 86_400
 
@@ -26,7 +26,7 @@ def show_login(visit: Visit) -> Response:
     """Ask for a token, or for a click where the address has one: looking changes nothing."""
     onward = visit.query_params.get("next", "/")
     if visit.viewer.is_known:
-        return go(_own_path(onward))
+        return go(own_path(onward))
     if not visit.site.rules.takes_logins:
         return visit.show_problem(404, "The proxy in front of these pages logs people in.")
     return _ask(visit, onward, visit.query_params.get("token", ""))
@@ -52,7 +52,7 @@ def _begin_session(visit: Visit, fields: Form) -> Response:
         return _ask(visit, onward, wrong=True)
     site.guesses.was_right(visit.visitor_address)
     log.info("logged in", address=visit.visitor_address)
-    answer = go(_own_path(onward))
+    answer = go(own_path(onward))
     visit.set_cookie(answer, SESSION, cookie, int(SESSION_LASTS.total_seconds()))
     return answer
 
@@ -76,7 +76,7 @@ def log_out(visit: Visit, fields: Form) -> Response:
 @routes.form("/zone", Role.READER)
 def choose_zone(visit: Visit, fields: Form) -> Response:
     """Show times in another zone from now on, or in the server's."""
-    answer = go(_own_path(fields.get("next", "/")))
+    answer = go(own_path(fields.get("next", "/")))
     chosen = fields.get("zone", "").strip()
     if not chosen:
         visit.forget_cookie(answer, ZONE)
@@ -87,8 +87,3 @@ def choose_zone(visit: Visit, fields: Form) -> Response:
         raise UsageError(str(error), "write a name such as Europe/Berlin") from None
     visit.set_cookie(answer, ZONE, chosen, YEAR)
     return answer
-
-
-def _own_path(path: str) -> str:
-    """Return a path of these pages: never that of another site, such as //example.org."""
-    return path if path.startswith("/") and path[1:2] not in ("/", "\\") else "/"

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from monitor.commands.history import count_of_topic
 from monitor.commands.paper_search import load_page
 from monitor.commands.shown_papers import show_papers
+from monitor.commands.subscriptions import report_topics
 from monitor.commands.topic_trial import (
     NEWEST,
     count_parts,
@@ -39,15 +40,12 @@ routes = Routes()
 @routes.page("/topics", Role.READER, PAGES)
 def all_topics(visit: Visit) -> Response:
     """List the topics, page by page, with how many papers each matched lately."""
-    runtime = visit.runtime
-    with runtime.database.reading() as tx:
-        counts = matches.recent_counts(tx, runtime.clock.now())
+    runtime, topics = visit.runtime, visit.slice(visit.runtime.topics, LISTED)
     faults = runtime.active.errors(runtime.topics)
     return visit.show(
         "topics",
-        topics=visit.slice(runtime.topics, LISTED),
-        sections=runtime.sections,
-        counts=counts,
+        topics=topics,
+        reports=report_topics(runtime, topics.shown),
         faults={name: fault.message for name, fault in faults.items()},
     )
 

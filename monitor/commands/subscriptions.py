@@ -1,0 +1,209 @@
+"""Who gets what: subscriptions with their recipients, and the topics that they have."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from enum import StrEnum
+
+import msgspec
+
+from monitor.commands.heartbeat import SERVICE
+from monitor.commands.status import is_paused, late_after, next_slot, overdue_slot
+from monitor.config.messages import nearest
+from monitor.errors import UsageError
+from monitor.model import Suppression, Topic
+from monitor.pipeline.runtime import Runtime, Subscription
+from monitor.store.digests import deliveries, digests, outbox, suppressions
+from monitor.store.digests.digests import Listed
+from monitor.store.digests.suppressions import address_of
+from monitor.store.engine import processes
+from monitor.store.engine.database import Transaction
+from monitor.store.topics import matches, subscriptions
+
+
+class Trouble(StrEnum):
+    """The reasons why a recipient may miss a digest, as the filter of the page names them."""
+
+    FAILED = "failed delivery"
+    UNCERTAIN = "uncertain delivery"
+    LATE = "late digest"
+    PAUSED = "paused"
+    STOPPED = "stopped recipient"
+
+
+class SubscriptionReport(msgspec.Struct, frozen=True):
+    """Who gets what and when; `next` is None for `immediately`, `last` before the first digest.
+
+    `stopped` are the suppressions of its recipients; `waiting` counts papers for the next digest.
+    """
+
+    name: str
+    title: str
+    topics: tuple[str, ...]
+    recipients: tuple[str, ...]
+    channels: tuple[str, ...]
+    schedule: str
+    timezone: str
+    next: datetime | None
+    last: Listed | None
+    waiting: int
+    stopped: tuple[Suppression, ...]
+    paused_until: date | None
+    troubles: tuple[Trouble, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionFilter:
+    """A search in the list of subscriptions; `q` is part of a name, title or recipient."""
+
+    q: str = ""
+    topic: str = ""
+    channel: str = ""
+    trouble: str = ""
+
+    def select(self, known: Sequence[Subscription]) -> list[Subscription]:
+        """Return the subscriptions that match, whatever their trouble is."""
+        return [subscription for subscription in known if self._matches(subscription)]
+
+    def _matches(self, known: Subscription) -> bool:
+        q = self.q.casefold()
+        texts = (known.name, known.settings.title, *recipients_of(known))
+        return (
+            self.topic in ("", *known.topics)
+            and self.channel in ("", *(destination.channel for destination in known.destinations))
+            and (not q or any(q in text.casefold() for text in texts))
+        )
+
+
+def recipients_of(subscription: Subscription) -> tuple[str, ...]:
+    """Return the recipients on all channels, each once."""
+    return tuple(dict.fromkeys(to for d in subscription.destinations for to in d.recipients))
+
+
+def subscriptions_of(runtime: Runtime, recipient: str) -> list[Subscription]:
+    """Return the subscriptions of which a recipient gets the digests; case does not matter."""
+    address = address_of(recipient)
+    return [
+        subscription
+        for subscription in runtime.subscriptions
+        if address in map(address_of, recipients_of(subscription))
+    ]
+
+
+def find_subscriptions(runtime: Runtime, reference: str) -> Sequence[Subscription]:
+    """Return the subscription of this name, else those of this recipient, all for "".
+
+    Raises UsageError with the nearest name or recipient.
+    """
+    known = runtime.subscriptions
+    named = [subscription for subscription in known if reference in ("", subscription.name)]
+    selected = named or subscriptions_of(runtime, reference)
+    if not selected and reference:
+        names = [subscription.name for subscription in known]
+        names += [to for subscription in known for to in recipients_of(subscription)]
+        near = nearest(reference, dict.fromkeys(names), "`paper-monitor subscriptions` lists them")
+        raise UsageError(f"no subscription and no recipient is named {reference!r}{near}")
+    return selected
+
+
+def report(
+    runtime: Runtime, selected: Sequence[Subscription], trouble: str = ""
+) -> list[SubscriptionReport]:
+    """Return the state of subscriptions, but for what waits: see `count_waiting`.
+
+    With `trouble`, those that have it; "any" for one of them.
+    """
+    now = runtime.clock.now()
+    with runtime.database.reading() as tx:
+        names = [subscription.name for subscription in selected]
+        states = subscriptions.states(tx, names)
+        last = digests.latest(tx, names)
+        stopped = _stopped_by_address(suppressions.listing(tx, now))
+        unsettled = _unsettled(tx, last)
+        late_before = now - late_after(processes.last_beat(tx, SERVICE))
+    reports = []
+    for subscription in selected:
+        name, settings = subscription.name, subscription.settings
+        state, recipients = states.get(name), recipients_of(subscription)
+        own = [row for to in recipients for row in stopped.get(address_of(to), ())]
+        about = tuple(row for row in own if row.subscription in (suppressions.ALL, name))
+        paused = is_paused(subscription, now)
+        late = not paused and state and not subscription.schedule.immediately
+        troubles = set(unsettled.get(name, ()))
+        if late and state and overdue_slot(subscription, state, late_before):
+            troubles.add(Trouble.LATE)
+        troubles |= {Trouble.PAUSED} if paused else set()
+        troubles |= {Trouble.PAUSED if row.until else Trouble.STOPPED for row in about}
+        if trouble in ("", *troubles) or (trouble == "any" and troubles):
+            reports.append(
+                SubscriptionReport(
+                    name=name,
+                    title=settings.title or name,
+                    topics=subscription.topics,
+                    recipients=recipients,
+                    channels=tuple(d.channel for d in subscription.destinations),
+                    schedule=settings.schedule,
+                    timezone=settings.timezone,
+                    next=next_slot(subscription, state, now),
+                    last=last.get(name),
+                    waiting=0,
+                    stopped=about,
+                    paused_until=settings.pause_until if paused else None,
+                    troubles=tuple(kind for kind in Trouble if kind in troubles),
+                )
+            )
+    return reports
+
+
+def count_waiting(
+    runtime: Runtime, reports: Sequence[SubscriptionReport]
+) -> list[SubscriptionReport]:
+    """Return reports with how many papers wait for each; that takes a query for each."""
+    now = runtime.clock.now()
+    with runtime.database.reading() as tx:
+        return [
+            msgspec.structs.replace(known, waiting=matches.waiting(tx, known.name, now))
+            for known in reports
+        ]
+
+
+def _stopped_by_address(rows: Sequence[Suppression]) -> Mapping[str, list[Suppression]]:
+    by_address: dict[str, list[Suppression]] = defaultdict(list)
+    for row in rows:
+        by_address[address_of(row.recipient)].append(row)
+    return by_address
+
+
+def _unsettled(tx: Transaction, last: Mapping[str, Listed]) -> Mapping[str, set[Trouble]]:
+    """Return which subscriptions have deliveries that failed lately, or may not have arrived."""
+    unsettled: dict[str, set[Trouble]] = defaultdict(set)
+    for delivery in deliveries.unfinished_of(tx, {digest.id for digest in last.values()}):
+        unsettled[delivery.subscription].add(Trouble.FAILED)
+    for delivery in outbox.list_uncertain(tx):
+        unsettled[delivery.subscription].add(Trouble.UNCERTAIN)
+    return unsettled
+
+
+class TopicReport(msgspec.Struct, frozen=True):
+    """A topic, how many subscriptions have it, and the papers of the last 7 days it matched."""
+
+    name: str
+    title: str
+    query: str
+    subscriptions: int
+    papers_7_days: int
+
+
+def report_topics(runtime: Runtime, topics: Sequence[Topic]) -> Iterator[TopicReport]:
+    with runtime.database.reading() as tx:
+        counts = matches.recent_counts(tx, runtime.clock.now())
+    subscribed = Counter(topic for known in runtime.subscriptions for topic in known.topics)
+    sections = runtime.sections
+    for topic in topics:
+        title = sections[topic.name].title if topic.name in sections else topic.name
+        yield TopicReport(
+            topic.name, title, topic.query, subscribed[topic.name], counts.get(topic.name, 0)
+        )

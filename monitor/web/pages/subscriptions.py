@@ -1,0 +1,182 @@
+"""`/subscriptions`: who gets what; `/people/ADDRESS` and `/me`: all that one recipient gets."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import partial
+
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from monitor.commands.export import csv_table
+from monitor.commands.ratings import rated_by
+from monitor.commands.status import status_of
+from monitor.commands.subscriptions import (
+    SubscriptionFilter,
+    SubscriptionReport,
+    Trouble,
+    count_waiting,
+    report,
+    subscriptions_of,
+)
+from monitor.commands.suppressions import PAGE, SubscriptionChange, apply_change, reader_status
+from monitor.digest.about import describe_schedule
+from monitor.errors import UsageError
+from monitor.store.digests import deliveries, digests, suppressions
+from monitor.store.digests.suppressions import ALL, address_of
+from monitor.store.papers import papers
+from monitor.store.topics import judgements, matches
+from monitor.web.access import Role
+from monitor.web.routes import Form, Routes
+from monitor.web.site import MOST_LISTED, Visit, go, path_to, with_query
+
+# Rows of a page: subscriptions, recipients, those of one person, and what is newest.
+LISTED, RECIPIENTS, OWN, NEWEST = 50, 100, 25, 10
+
+routes = Routes()
+
+
+@routes.page("/subscriptions", Role.OPERATOR)
+def all_subscriptions(visit: Visit) -> Response:
+    """List the subscriptions that a search and filters leave; an address leads to its person."""
+    chosen = _filter(visit)
+    if "@" in chosen.q and chosen == SubscriptionFilter(q=chosen.q):
+        known = {address_of(to) for _, _, to in visit.runtime.recipients}
+        if address_of(chosen.q) in known:
+            return go(path_to("people", chosen.q))
+    page = visit.slice(_selected(visit, chosen), LISTED)
+    return visit.show(
+        "subscriptions",
+        page=page,
+        reports=count_waiting(visit.runtime, page.shown),
+        chosen=chosen,
+        filtered=partial(with_query, "/subscriptions", asdict(chosen)),
+        topics=[topic.name for topic in visit.runtime.topics[: MOST_LISTED + 1]],
+        channels=[*visit.runtime.channels],
+        troubles=["any", *Trouble],
+        export=with_query("/subscriptions.csv", asdict(chosen)),
+        sent=describe_schedule,
+    )
+
+
+def _filter(visit: Visit) -> SubscriptionFilter:
+    return SubscriptionFilter(*map(visit.parameter, ("q", "topic", "channel", "trouble")))
+
+
+def _selected(visit: Visit, chosen: SubscriptionFilter) -> list[SubscriptionReport]:
+    runtime = visit.runtime
+    return report(runtime, chosen.select(runtime.subscriptions), chosen.trouble)
+
+
+COLUMNS = (
+    *("subscription", "title", "recipient", "topics", "schedule", "timezone"),
+    *("next", "last", "stopped", "until"),
+)
+
+
+@routes.page("/subscriptions.csv", Role.OPERATOR)
+def export_subscriptions(visit: Visit) -> Response:
+    """Return the same subscriptions for a spreadsheet, with a line for each recipient."""
+    rows = []
+    for known in _selected(visit, _filter(visit)):
+        for recipient in known.recipients:
+            address = address_of(recipient)
+            own = [row for row in known.stopped if address_of(row.recipient) == address]
+            until = max((row.until for row in own if row.until), default=None)
+            is_stopped = any(row.until is None for row in own)
+            state = "permanently" if is_stopped else "paused" if own else ""
+            last = known.last.composed_at if known.last else None
+            names = (known.name, known.title, recipient, " ".join(known.topics))
+            when = (known.schedule, known.timezone, known.next, last, state, until)
+            rows.append([cell or "" for cell in (*names, *when)])
+    headers = {"content-disposition": 'attachment; filename="subscriptions.csv"'}
+    media_type = "text/csv; charset=utf-8"
+    return Response(csv_table(COLUMNS, rows), headers=headers, media_type=media_type)
+
+
+@routes.page("/subscriptions/{name}", Role.OPERATOR)
+def one_subscription(visit: Visit) -> Response:
+    """Show who gets a subscription and what, its next and last digests, and what waits."""
+    runtime, now = visit.runtime, visit.runtime.clock.now()
+    name = visit.require_subscription(visit.path_params["name"])
+    [known] = report(runtime, runtime.subscriptions_named([name]))
+    state = status_of(runtime, name, visit.zone)
+    with runtime.database.reading() as tx:
+        newest = digests.newest(tx, [name], NEWEST)
+        ids = matches.newest_waiting(tx, name, now, NEWEST)
+        stored = papers.load(tx, ids)
+        ratings = len(judgements.listing(tx, name))
+    return visit.show(
+        "subscription",
+        known=known,
+        state=state,
+        sent=describe_schedule(known.schedule, known.timezone),
+        recipients=visit.slice(known.recipients, RECIPIENTS),
+        stopped={address_of(row.recipient): row for row in known.stopped},
+        address_of=address_of,
+        sections=runtime.sections,
+        newest=newest,
+        waiting=[stored[id] for id in ids if id in stored],
+        ratings=ratings,
+    )
+
+
+@routes.page("/people/{address:path}", Role.OPERATOR)
+def one_person(visit: Visit) -> Response:
+    """Show an operator all that a recipient gets and was sent, and what was stopped."""
+    return _show_person(visit, visit.path_params["address"])
+
+
+@routes.page("/me", Role.READER)
+def own_page(visit: Visit) -> Response:
+    """Show readers what they get and why; an operator without an address gets no digests."""
+    if not visit.viewer.address:
+        return go("/subscriptions")
+    return _show_person(visit, visit.viewer.address, is_own=True)
+
+
+@routes.form("/me", Role.READER)
+def change_own(visit: Visit, fields: Form) -> Response:
+    """Stop, pause or resume a subscription for the reader who asks."""
+    name, wish = fields.get("subscription", ""), fields.get("wish", "")
+    address = address_of(visit.viewer.address)
+    if not address:
+        return go("/subscriptions")
+    own = {to for of, _, to in visit.runtime.recipients if of == name and address_of(to) == address}
+    if not own:
+        raise HTTPException(404, f"You do not get a subscription “{name}”.")
+    if wish not in list(SubscriptionChange):
+        raise UsageError("nothing was chosen", "choose one of the buttons")
+    for recipient in own:
+        apply_change(visit.runtime, name, recipient, SubscriptionChange(wish), PAGE)
+    return go("/me")
+
+
+def _show_person(visit: Visit, address: str, *, is_own: bool = False) -> Response:
+    runtime = visit.runtime
+    page = visit.slice(subscriptions_of(runtime, address), OWN)
+    reports = count_waiting(runtime, report(runtime, page.shown))
+    with runtime.database.reading() as tx:
+        sent = deliveries.listing(
+            tx, limit=NEWEST, conditions=deliveries.conditions_for(recipient=address)
+        )
+        stopped = suppressions.listing(tx, runtime.clock.now(), address)
+    if not (is_own or page.count or sent or stopped):
+        raise HTTPException(404, f"Nothing is sent to “{address}”.")
+    count, ratings = rated_by(runtime, address, NEWEST)
+    named = {known.name for known in reports}
+    return visit.show(
+        "person",
+        recipient=address,
+        is_own=is_own,
+        page=page,
+        reports=[(known, reader_status(runtime, known.name, address)) for known in reports],
+        sent=describe_schedule,
+        deliveries=sent,
+        stopped_all=[row for row in stopped if row.subscription == ALL],
+        stopped_others=[row for row in stopped if row.subscription not in (ALL, *named)],
+        sections=runtime.sections,
+        rating_count=count,
+        ratings=ratings,
+        filtered=partial(with_query, "/deliveries"),
+    )

@@ -1,0 +1,160 @@
+"""Who gets what, as pages: for operators all of it, for readers what is theirs."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import unquote
+
+import httpx
+import pytest
+
+from monitor.app import App
+from tests.house import AGENTS, BANDITS, House
+from tests.servers.smtp import ScriptedSmtp
+from tests.web.conftest import PROXY, SAME_ORIGIN, links, public_pages, suppressed
+
+ADA, BOB, OP = "ada@example.org", "bob@example.org", "op@example.org"
+
+
+def by(address: str) -> dict[str, str]:
+    return {"Remote-User": address}
+
+
+def text_of(answer: httpx.Response) -> str:
+    return re.sub(r"\s+", " ", re.sub("<[^>]*>", " ", answer.text))
+
+
+@pytest.fixture
+def shared(house: House, smtp: ScriptedSmtp) -> Iterator[tuple[App, httpx.Client]]:
+    """Two subscriptions of Ada, one of them also Bob's; both got a digest, and a paper waits."""
+    house.by_mail(smtp.port, ADA, BOB)
+    lab = house.settings["subscriptions"]["lab"] | {"title": "Reading group"}
+    own = {"topics": ["agents"], "email": [ADA.upper()], "schedule": "mon+thu 07:00"}
+    house.settings["subscriptions"] = {"lab": lab, "own": own}
+    house.run(AGENTS, BANDITS)
+    house.run_after((AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent."), days=1)
+    with public_pages(house, **PROXY, operators=[OP]) as served:
+        yield served
+
+
+def test_an_operator_sees_all_that_one_person_gets_two_clicks_away(shared: Any):
+    _, client = shared
+    first = client.get("/", headers=by(OP))
+    assert "/subscriptions" in links(first.text)
+    answer = client.get("/subscriptions", params={"q": "Ada@Example.org"}, headers=by(OP))
+    assert unquote(answer.headers["location"]).lower() == f"/people/{ADA}"
+    shown = text_of(client.get(answer.headers["location"], headers=by(OP)))
+    assert "Reading group" in shown
+    assert "Mondays and Thursdays at 07:00 (UTC)" in shown
+    assert "Next digest:" in shown
+    assert "22 Nov 06:00 sent" in shown
+    assert client.get("/people/eve@example.org", headers=by(OP)).status_code == 404
+
+
+def test_subscriptions_are_found_by_name_title_recipient_topic_channel_and_trouble(shared: Any):
+    _, client = shared
+    form = {"recipient": BOB, "subscription": "lab", "next": "/subscriptions/lab"}
+    stopped = client.post("/deliveries/suppress", data=form, headers=by(OP) | SAME_ORIGIN)
+    assert stopped.headers["location"] == "/subscriptions/lab"
+    for query, names in {
+        "": {"lab", "own"},
+        "q=reading": {"lab"},
+        "q=BOB": {"lab"},
+        "q=ada": {"lab", "own"},
+        "topic=agents": {"lab", "own"},
+        "topic=other": set(),
+        "channel=email": {"lab", "own"},
+        "channel=pages": set(),
+        "trouble=any": {"lab"},
+        "trouble=stopped+recipient": {"lab"},
+        "trouble=late+digest": set(),
+        "q=%22%3E%3Cscript%3E": set(),
+    }.items():
+        answer = client.get(f"/subscriptions?{query}", headers=by(OP))
+        listed = set(re.findall(r'href="/subscriptions/(\w+)"', answer.text))
+        assert listed == names, query
+        assert "<script>" not in answer.text
+        lines = client.get(f"/subscriptions.csv?{query}", headers=by(OP)).text.splitlines()
+        assert {row["subscription"] for row in csv.DictReader(lines)} == names, query
+    rows = csv.DictReader(client.get("/subscriptions.csv", headers=by(OP)).text.splitlines())
+    [row] = [row for row in rows if row["recipient"] == BOB]
+    assert (row["stopped"], row["topics"]) == ("permanently", "agents")
+    shown = text_of(client.get("/subscriptions/lab", headers=by(OP)))
+    assert "by an operator Resume" in shown
+    assert "every day at 08:00 (UTC)" in shown
+
+
+def test_deliveries_are_filtered_by_person_subscription_channel_and_state(shared: Any):
+    _, client = shared
+    for query, recipients in {
+        f"person={BOB.upper()}": {BOB},
+        "subscription=lab": {ADA, BOB},
+        "subscription=own&person=bob@example.org": set(),
+        "channel=pages": set(),
+        "channel=email&state=sent": {ADA, BOB},
+        "channel=email&state=failed": set(),
+    }.items():
+        shown = client.get(f"/deliveries?{query}", headers=by(OP)).text
+        table = shown.partition("<tbody>")[2].partition("</tbody>")[0]
+        links_to = re.findall(r'<td[^>]*><a href="/people/([^"]*)"', table)
+        assert set(map(unquote, links_to)) == recipients, query
+
+
+def test_readers_see_what_they_get_and_nothing_of_others(shared: Any):
+    _, client = shared
+    shown = client.get("/me", headers=by(BOB))
+    assert "Reading group" in shown.text and "You are subscribed." in shown.text
+    assert "Next digest:" in shown.text
+    for secret in (ADA, ADA.upper(), "own"):
+        assert secret not in text_of(shown)
+    for path in ("/subscriptions", "/subscriptions.csv", "/subscriptions/lab", f"/people/{BOB}"):
+        refused = client.get(path, headers=by(BOB))
+        assert refused.status_code == 403
+        assert "You may see" in refused.text
+        assert {"/me", "/digests", "/papers", "/topics"} <= {*links(refused.text)}
+        assert "/deliveries" not in links(refused.text)
+        assert ADA not in refused.text
+    assert "You are not a recipient" in client.get("/me", headers=by("eve@example.org")).text
+
+
+def test_readers_pause_resume_and_unsubscribe_on_their_own_page(shared: Any):
+    app, client = shared
+    headers = by("Ada@example.org") | SAME_ORIGIN
+
+    def wish(name: str, of: str = "own") -> httpx.Response:
+        return client.post("/me", data={"subscription": of, "wish": name}, headers=headers)
+
+    assert wish("week").headers["location"] == "/me"
+    [row] = suppressed(app)
+    assert (row.subscription, row.how, row.until is None) == ("own", "page", False)
+    shown = client.get("/me", headers=headers).text
+    assert "Papers from the pause will be in the next digest." in shown
+    assert shown.count(">Resume<") == 1 and shown.count(">Unsubscribe<") == 2
+    wish("resume")
+    assert suppressed(app) == []
+    wish("stop", "lab")
+    assert [(row.recipient, row.subscription) for row in suppressed(app)] == [(ADA, "lab")]
+    assert wish("anything").status_code == 409
+    assert wish("stop", "nope").status_code == 404
+    form = {"subscription": "own", "wish": "stop"}
+    assert client.post("/me", data=form, headers=by(BOB) | SAME_ORIGIN).status_code == 404
+    foreign = client.post("/me", data=form | {"subscription": "lab"}, headers=by(BOB))
+    assert foreign.status_code == 403
+    assert len(suppressed(app)) == 1
+
+
+def test_what_an_operator_stopped_a_reader_cannot_resume(shared: Any):
+    app, client = shared
+    form = {"recipient": BOB, "next": "//evil.example"}
+    stopped = client.post("/deliveries/suppress", data=form, headers=by(OP) | SAME_ORIGIN)
+    assert stopped.headers["location"] == "/"
+    shown = client.get("/me", headers=by(BOB)).text
+    assert "An operator has set this." in shown
+    assert ">Resume<" not in shown
+    resume = {"subscription": "lab", "wish": "resume"}
+    client.post("/me", data=resume, headers=by(BOB) | SAME_ORIGIN)
+    assert len(suppressed(app)) == 1
+    assert ">Resume<" in client.get(f"/people/{BOB}", headers=by(OP)).text
