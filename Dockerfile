@@ -24,6 +24,12 @@ RUN pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /wheels 
     && find /opt/paper-monitor -name '*.py' -exec touch --date 2000-01-01 {} +
 
 FROM ${BASE}
+ARG COMMIT=""
+LABEL org.opencontainers.image.title="Paper Monitor" \
+    org.opencontainers.image.description="Digests of new research papers that match your topics" \
+    org.opencontainers.image.licenses="MIT AND LGPL-3.0-only AND MPL-2.0" \
+    org.opencontainers.image.version="0.2.0" \
+    org.opencontainers.image.revision="${COMMIT}"
 COPY --from=build /opt/paper-monitor /opt/paper-monitor
 # Any user may run it: /data is open to whichever one the container is given.
 RUN useradd --uid 10001 --user-group --no-create-home --home-dir /data \
@@ -32,6 +38,7 @@ RUN useradd --uid 10001 --user-group --no-create-home --home-dir /data \
 ENV PATH=/opt/paper-monitor/bin:$PATH \
     HOME=/data \
     PYTHONUNBUFFERED=1 \
+    PAPER_MONITOR_COMMIT=${COMMIT} \
     PAPER_MONITOR_CONFIG=/data/monitor.yaml
 # What a run imports is compiled, of Python, too, which comes without: each health check would
 # compile it anew, since nobody can write here. All of it would be a quarter of the image.

@@ -15,7 +15,7 @@ UPGRADE ?=
 LOCK := $(BIN)/uv pip compile $(UPGRADE) --quiet --no-header --universal --python-version 3.11 \
     --generate-hashes --no-emit-index-url --no-emit-find-links
 
-.PHONY: demo test lowest check format bench duel faults zones fuzz fuzz-records month night limits same samples seeds picture clean lock sbom audit image
+.PHONY: demo test lowest check format bench duel faults zones fuzz fuzz-records month night limits same samples seeds picture clean lock sbom audit image walk
 
 demo: $(VENV)/.installed          ## the four sample dumps as digests in ./demo
 	$(BIN)/paper-monitor demo demo
@@ -98,7 +98,10 @@ audit: $(VENV)/.releasing         ## known vulnerabilities of what the image con
 
 image: $(VENV)/.releasing         ## the Dockerfile checked by hadolint, and built
 	$(BIN)/hadolint Dockerfile
-	docker build --tag paper-monitor .
+	docker build --build-arg COMMIT=$$(git rev-parse HEAD) --tag paper-monitor .
+
+walk: $(VENV)/.releasing          ## README, Getting started and the recipes word for word, without the Internet
+	$(BIN)/python -m tests.walk
 
 clean:                            ## remove what the other targets made
 	rm -rf $(VENV) $(LOWEST) demo .pytest_cache .mypy_cache .ruff_cache

@@ -13,6 +13,7 @@ import sys
 from importlib import import_module
 from importlib.metadata import version
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -180,8 +181,23 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"paper-monitor {version('paper-monitor')}")
+        commit = _commit()
+        of = f" (commit {commit[:12]})" if commit else ""
+        typer.echo(f"paper-monitor {version('paper-monitor')}{of}")
         raise typer.Exit
+
+
+def _commit() -> str:
+    """Return the commit that the image was built from, or that is checked out; "" elsewhere."""
+    git = Path(__file__).parents[2] / ".git"
+    try:
+        if git.is_file():  # of a further worktree
+            git = Path(git.read_text().removeprefix("gitdir: ").strip())
+        head = (git / "HEAD").read_text().strip()
+        shared = git / (git / "commondir").read_text().strip() if git.name != ".git" else git
+        return (shared / head[5:]).read_text().strip() if head.startswith("ref: ") else head
+    except (OSError, UnicodeDecodeError):
+        return os.environ.get("PAPER_MONITOR_COMMIT", "")
 
 
 @app.callback(help=DESCRIPTION)

@@ -15,14 +15,22 @@ Schema = dict[str, Any]
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-def schema() -> Schema:
-    """Return the schema of the file with the kinds that are built in; other kinds pass."""
+def schema(descriptions: Mapping[tuple[str, str], str] | None = None) -> Schema:
+    """Return the schema of the file with the kinds that are built in; other kinds pass.
+
+    `descriptions` say what a setting means, by its section and name.
+    """
     texts = {"type": "array", "items": {"type": "string"}}
     properties = {
         **_object(General)["properties"],
         "include": {"anyOf": [{"type": "string"}, texts]},
         **{name: _section(name) for name in SECTIONS},
     }
+    for (section, name), text in (descriptions or {}).items():
+        if section:
+            _describe(properties[section], name, text)
+        elif name in properties:
+            properties[name] |= {"description": text}
     return {
         "$schema": _DIALECT,
         "title": "Paper Monitor: monitor.yaml",
@@ -30,6 +38,18 @@ def schema() -> Schema:
         "additionalProperties": False,
         "properties": properties,
     }
+
+
+def _describe(part: Any, name: str, text: str) -> None:
+    """Describe each setting of this name in a part of the schema."""
+    if isinstance(part, list):
+        for item in part:
+            _describe(item, name, text)
+    elif isinstance(part, dict):
+        if name in part.get("properties", {}):
+            part["properties"][name] = part["properties"][name] | {"description": text}
+        for key, value in part.items():
+            _describe(value, name, text)
 
 
 def _section(name: str) -> Schema:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from monitor import config
+from monitor.config.__main__ import described_schema
 from monitor.resources import resource
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -47,7 +50,22 @@ def _is_setting(line: str) -> bool:
 
 def test_the_schema_of_the_docs_is_the_one_in_force() -> None:
     """`python -m monitor.config > docs/monitor.schema.json` makes it anew."""
-    assert json.loads((DOCS / "monitor.schema.json").read_text("utf-8")) == config.schema()
+    assert json.loads((DOCS / "monitor.schema.json").read_text("utf-8")) == described_schema()
+
+
+def test_every_setting_is_described_where_editors_show_it() -> None:
+    assert list(_undescribed(described_schema(), "")) == []
+
+
+def _undescribed(part: Any, where: str) -> Iterator[str]:
+    if isinstance(part, list):
+        for item in part:
+            yield from _undescribed(item, where)
+    elif isinstance(part, dict):
+        properties = part.get("properties", {})
+        yield from (f"{where}.{name}" for name in properties if not properties[name].get("description"))
+        for name, value in part.items():
+            yield from _undescribed(value, f"{where}.{name}")
 
 
 def test_the_schema_takes_the_files_we_ship() -> None:

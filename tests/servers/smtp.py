@@ -106,6 +106,7 @@ class ScriptedSmtp:
     implicit_tls: bool = False
     messages_per_connection: int | None = None
     path: str = ""  # of a socket, in place of a port
+    address: tuple[str, int] = ("127.0.0.1", 0)
     accepts: Callable[[str], bool] = bool  # an access token
     always: dict[str, Action] = field(default_factory=dict)
     script: Mapping[str, deque[Action]] = field(default_factory=lambda: defaultdict(deque))
@@ -123,7 +124,7 @@ class ScriptedSmtp:
             self._listener.bind(self.path)
             self._listener.listen()
         else:
-            self._listener = socket.create_server(("127.0.0.1", 0))
+            self._listener = socket.create_server(self.address)
             self.port = int(self._listener.getsockname()[1])
         self._open: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
