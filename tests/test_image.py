@@ -148,10 +148,14 @@ def test_what_is_compiled_stays_so():
 def test_the_base_may_be_pinned_and_no_secret_is_in_the_files():
     bases = [rest.split()[0] for name, rest in instructions() if name == "FROM"]
     assert bases == ["${BASE}"] * 2
-    [argument] = [rest for name, rest in instructions() if name == "ARG"]
+    argument, commit = (rest for name, rest in instructions() if name == "ARG")
+    assert commit == 'COMMIT=""'
     assert argument.startswith("BASE=")
     default = argument.removeprefix("BASE=")
-    assert ONE["build"]["args"] == {"BASE": f"${{PAPER_MONITOR_BASE:-{default}}}"}
+    assert ONE["build"]["args"] == {
+        "BASE": f"${{PAPER_MONITOR_BASE:-{default}}}",
+        "COMMIT": "${COMMIT:-}",
+    }
     for name in ONE["environment"]:
         assert re.fullmatch(r"[A-Z_]+", name), f"{name}: only the name, its value is the user's"
 

@@ -33,7 +33,9 @@ def descriptions(text: str) -> Iterator[tuple[tuple[str, str], str]]:
         elif not cells:
             column = -1
         elif column < 0:
-            columns = [at for at, cell in enumerate(cells) if re.match(r"setting( of `.*`)?$", cell)]
+            columns = [
+                at for at, cell in enumerate(cells) if re.match(r"setting( of `.*`)?$", cell)
+            ]
             column = columns[0] if columns else len(cells)
         elif column < len(cells):
             plain = re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", cells[-1]).replace("`", "")

@@ -48,7 +48,7 @@ def _describe(part: Any, name: str, text: str) -> None:
     elif isinstance(part, dict):
         if name in part.get("properties", {}):
             part["properties"][name] = part["properties"][name] | {"description": text}
-        for key, value in part.items():
+        for value in part.values():
             _describe(value, name, text)
 
 

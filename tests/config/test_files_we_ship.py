@@ -63,7 +63,9 @@ def _undescribed(part: Any, where: str) -> Iterator[str]:
             yield from _undescribed(item, where)
     elif isinstance(part, dict):
         properties = part.get("properties", {})
-        yield from (f"{where}.{name}" for name in properties if not properties[name].get("description"))
+        yield from (
+            f"{where}.{name}" for name in properties if not properties[name].get("description")
+        )
         for name, value in part.items():
             yield from _undescribed(value, f"{where}.{name}")
 
