@@ -31,15 +31,33 @@ PICTURES = {
     "pages-topic": ("/topics/planning", 900, 800, True),
     "pages-phone": ("/digests/agents/2026-03-16", 375, 812, True),
 }
+# The same installation after its mail server has been away for two days.
+IN_TROUBLE = {
+    "pages-deliveries-phone": ("/deliveries", 375, 812, False),
+}
 
 
 def photograph_pages(browser: Browser, folder: Path) -> None:
     """Let an installation run for four weeks, serve its pages, and take pictures of them."""
     home = folder / "month"
     home.mkdir()
-    with _served(home) as address:
+    listen = _free_address()
+    _live(home, listen)
+    _photograph(browser, home, listen, PICTURES, END)
+    _lose_mail_server(home)
+    _photograph(browser, home, listen, IN_TROUBLE, END + timedelta(days=2))
+
+
+def _photograph(
+    browser: Browser,
+    home: Path,
+    listen: str,
+    pictures: dict[str, tuple[str, int, int, bool]],
+    now: datetime,
+) -> None:
+    with _served(home, listen, now) as address:
         session = _log_in(browser, home)
-        for name, (path, width, height, dark) in PICTURES.items():
+        for name, (path, width, height, dark) in pictures.items():
             view = browser.new_page(
                 viewport={"width": width, "height": height},
                 color_scheme="dark" if dark else "light",
@@ -64,13 +82,15 @@ def _log_in(browser: Browser, home: Path) -> StorageState:
     return session
 
 
-@contextmanager
-def _served(home: Path) -> Iterator[str]:
+def _free_address() -> str:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        listen = f"127.0.0.1:{probe.getsockname()[1]}"
-    _live(home, listen)
-    command = [*_command("web"), "--now", END.isoformat()]
+        return f"127.0.0.1:{probe.getsockname()[1]}"
+
+
+@contextmanager
+def _served(home: Path, listen: str, now: datetime) -> Iterator[str]:
+    command = [*_command("web"), "--now", now.isoformat()]
     pages = subprocess.Popen(command, cwd=home, stderr=subprocess.PIPE, text=True)
     assert pages.stderr
     try:
@@ -113,6 +133,22 @@ def _live(home: Path, listen: str) -> None:
         subprocess.run(
             [*_command("run"), "--now", now.isoformat()], check=True, cwd=home, capture_output=True
         )
+
+
+def _lose_mail_server(home: Path) -> None:
+    """Send the digests of two days through a mail server that nobody runs."""
+    settings = yaml.safe_load((home / "monitor.yaml").read_text(encoding="utf-8"))
+    settings["smtp"] = {"host": "127.0.0.1", "port": 9, "tls": "none", "from": "papers@example.org"}
+    settings["subscriptions"]["agents"] |= {
+        "channels": [],
+        "email": ["ada@example.org", "bo@example.org"],
+        "quiet": "send",
+    }
+    (home / "monitor.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+    for hours in range(24, 49, 6):
+        now = END + timedelta(hours=hours)
+        # Its status is not 0: mails could not be sent.
+        subprocess.run([*_command("run"), "--now", now.isoformat()], cwd=home, capture_output=True)
 
 
 def _sample_papers() -> list[dict[str, object]]:

@@ -16,7 +16,7 @@ from monitor.store.engine import schema
 from monitor.web.pages import exports
 from tests.house import AGENTS, BANDITS, FOLDING, House
 from tests.servers.smtp import ScriptedSmtp
-from tests.web.conftest import PROXY, PUBLIC, TOKEN, links, pages, public_pages
+from tests.web.conftest import PROXY, PUBLIC, SAME_ORIGIN, TOKEN, links, pages, public_pages
 from tests.web.test_reader_links import parsed
 
 OPERATOR = {"Authorization": f"Bearer {TOKEN}"}
@@ -179,19 +179,22 @@ def test_an_export_ends_after_so_many_papers(house: House, monkeypatch: pytest.M
         assert len(client.get("/papers.json").json()["papers"]) == 2
 
 
+@pytest.mark.parametrize("encoding", ["gzip", "identity"])
 def test_an_export_that_fails_in_the_middle_is_cut_off_and_logged_once(
-    lived: House, caplog: pytest.LogCaptureFixture
+    lived: House, caplog: pytest.LogCaptureFixture, encoding: str
 ) -> None:
+    headers = {"Accept-Encoding": encoding} | SAME_ORIGIN
     received: list[str] = []
     with pages(lived) as (app, client), capture_logs() as logs:
         with app.runtime.database.writing() as tx:
             damaged = sa.update(schema.paper).where(schema.paper.c.id == 1)
             tx.execute(damaged.values(authors=5))
         [digest] = {one for one in links(client.get("/digests").text) if "/lab/" in one}
-        with client.stream("GET", f"{digest}.csv") as answer:
+        with client.stream("GET", f"{digest}.csv", headers=headers) as answer:
             with pytest.raises(httpx.RemoteProtocolError, match="incomplete"):
                 received.extend(answer.iter_text())
             assert answer.status_code == 200
+            assert answer.headers.get("content-encoding", "identity") == encoding
         assert "".join(received).startswith("id,title,")
         assert client.get("/digests").status_code == 200
     failures = [(one["event"], one["path"]) for one in logs if one["log_level"] == "error"]
