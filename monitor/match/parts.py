@@ -132,7 +132,7 @@ def _unseen_units(
         for unit in alternatives[0]
         if unit not in seen
     )
-    written = _as_written(query.text)
+    written = _as_written(query.text.replace(r"\*", "*"))
     yield from dict.fromkeys(written.get(_key(unit)) or _key(unit) for unit in missing)
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from monitor.match import TopicIndex, parse_query, search_expression
+from monitor.match.language.lists import lists_query
 from monitor.match.meaning.evaluate import View, matches_topic
+from monitor.match.parts import find_unseen_words
 from monitor.model import Paper
+from monitor.rank.features import places_of
 from monitor.text import plain, title_key
 from tests.match.test_keywords import has
 
@@ -114,3 +117,19 @@ def test_a_star_inside_a_word_says_how_it_is_written() -> None:
     for topic in ('"C*-algebra"', "A*"):
         error = TopicIndex({"topic": topic}).errors["topic"]
         assert r"\*" in error.hint
+
+
+def test_words_that_no_paper_has_are_shown_as_the_topic_writes_them() -> None:
+    topics = {"topic": parse_query(r'"A\* search" Ca2+ IFN-γ')}
+    unseen = find_unseen_words(topics, [Paper("A search for CA2")])
+    assert unseen == {"topic": ["A*", "Ca2+", "IFN-γ"]}
+
+
+def test_a_star_of_a_name_in_a_list() -> None:
+    query = parse_query(lists_query([r"C\*-algebra", "lattice"]))
+    assert matches_topic(query, View(Paper("On C*-algebras")))
+    assert not matches_topic(query, View(Paper("On algebras")))
+
+
+def test_a_word_counts_once_for_the_order_whatever_its_sign() -> None:
+    assert places_of(["Ca2+ and GNN*, PPARγ"]) == places_of(["Ca2 and GNN, PPARg"])

@@ -423,8 +423,8 @@ def _check_star(token: Token, text: str, prefix: bool) -> None:
     if "*" in text and not re.search(r"\\\S*\*", text):
         raise token.fault(
             "* is allowed only at the end of a word",
-            r'as in agent*; a star in a name is written with \, as in "C\*-algebra"; '
-            "write other forms out, as in (woman OR women)",
+            "as in agent*; write other forms out, as in (woman OR women); "
+            r'if the star is part of a name, write \*, as in "C\*-algebra"',
             inside,
         )
     if prefix and text[-1].isspace():
