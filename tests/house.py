@@ -112,7 +112,7 @@ class House:
 
     def problems(self) -> tuple[str, ...]:
         with self.opened() as app:
-            return status(app.runtime).problems
+            return tuple(problem.text for problem in status(app.runtime).problems)
 
     def digest(self, name: str = "lab") -> Digest:
         """Return the last digest of a subscription."""

@@ -12,10 +12,10 @@ from monitor.cli.opening import open_configured, open_to_read
 from monitor.cli.options import Call, finish
 from monitor.cli.terminal import print_error, show_table
 from monitor.commands.json_output import deliveries_json
+from monitor.commands.remedies import retry_delivery
 from monitor.model import Delivery, DeliveryState
-from monitor.pipeline.freeze import render_again
 from monitor.pipeline.settle_deliveries import resolve
-from monitor.store.digests import deliveries, outbox
+from monitor.store.digests import deliveries
 
 ID = typer.Argument(metavar="ID", min=1, max=2**63 - 1, help="The id that `deliveries` shows.")
 
@@ -28,9 +28,7 @@ def deliveries_list(call: Call) -> None:
 
 def deliveries_retry(call: Call, id_: int = ID) -> None:
     with open_configured(call, create=False) as app:
-        if not render_again(app.runtime, id_):
-            with app.runtime.database.writing() as tx:
-                outbox.retry(tx, id_, app.runtime.clock.now())
+        retry_delivery(app.runtime, id_)
         app.once.deliver()
         _report(call, app, id_)
 

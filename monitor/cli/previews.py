@@ -30,11 +30,12 @@ from monitor.cli.terminal import console, open_pages, print_error, show_table
 from monitor.cli.work import page_of, show_rehearsals
 from monitor.clocks import clock_at
 from monitor.commands.json_output import pick
+from monitor.commands.remedies import notice_of_test
 from monitor.commands.shown_papers import past_digest
 from monitor.config import load
 from monitor.errors import MonitorError
 from monitor.log import set_up_logging
-from monitor.model import Delivery, DeliveryState, Digest, Notice, Rendered
+from monitor.model import Delivery, DeliveryState, Digest, Rendered
 from monitor.pipeline.compose import rehearse
 from monitor.pipeline.flow import DigestReport
 from monitor.pipeline.runtime import Runtime
@@ -208,8 +209,7 @@ def _show_tests(runtime: Runtime, tests: Sequence[Delivery]) -> None:
 def send_tests(runtime: Runtime, names: Sequence[str] = ()) -> list[Delivery]:
     """Send a test to each recipient of the named subscriptions, or of all, unless suppressed."""
     now = runtime.clock.now()
-    lines = ("This is a test. Digests will reach you this way.",)
-    notice = Notice("A test message from Paper Monitor", lines, now)
+    notice = notice_of_test(now)
     tests = []
     for subscription in runtime.subscriptions_named(names):
         with runtime.database.reading() as tx:

@@ -42,6 +42,6 @@ def _show_status(report: Status) -> None:
         recipients = format_count(report.suppressions, "recipient")
         console.print(f"Suppressed: {recipients} (`paper-monitor suppressions`)")
     for problem in report.problems:
-        console.print(with_sign("✗", "bold red", problem))
+        console.print(with_sign("✗", "bold red", problem.text))
     if report.ok:
         console.print("[green]✓[/] No problems found.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 
@@ -64,12 +65,20 @@ class SourceHistory:
     undecided: tuple[UndecidedRecord, ...]
 
 
+def _once_each(faulty: Sequence[Run]) -> tuple[Run, ...]:
+    """Keep the newest run of each document and error: a bad file fails each minute."""
+    newest: dict[tuple[str | None, str, int], Run] = {}
+    for run in faulty:
+        newest.setdefault((run.document, run.error, run.rejected), run)
+    return tuple(newest.values())
+
+
 def source_history(runtime: Runtime, source: str) -> SourceHistory:
     since = runtime.clock.now() - RECENT
     with runtime.database.reading() as tx:
         return SourceHistory(
             runs=tuple(runs.latest(tx, source, RUNS)),
-            faulty=tuple(runs.latest(tx, source, RUNS, only_faulty_since=since)),
+            faulty=_once_each(runs.latest(tx, source, RUNS, only_faulty_since=since)),
             incidents=tuple(stored_incidents.of_subject(tx, incidents.source(source), since)),
             undecided=tuple(undecided.listing(tx, UNDECIDED, source)),
         )

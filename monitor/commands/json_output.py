@@ -46,7 +46,7 @@ def plain(value: Any) -> Any:
 
 def status_json(report: Status) -> Answer:
     """Return the state of everything; `suppressions` only if there are any."""
-    answer: Answer = plain(report)
+    answer: Answer = plain(report) | {"problems": [problem.text for problem in report.problems]}
     if not report.suppressions:
         del answer["suppressions"]
     return answer

@@ -57,12 +57,28 @@ class SubscriptionStatus(msgspec.Struct, frozen=True):
     why: str
 
 
+class Problem(msgspec.Struct, frozen=True):
+    """A problem: as a sentence of commands, and as pages show it.
+
+    There `details` are a line each, and the `button` posts to `action`. `page` is a path, "" where
+    no page is about the subject.
+    """
+
+    text: str
+    heading: str
+    details: tuple[str, ...] = ()
+    remedy: str = ""
+    page: str = ""
+    button: str = ""
+    action: str = ""
+
+
 class Status(msgspec.Struct, frozen=True):
     ok: bool
     sources: tuple[SourceStatus, ...]
     subscriptions: tuple[SubscriptionStatus, ...]
     deliveries: dict[str, int]
-    problems: tuple[str, ...]
+    problems: tuple[Problem, ...]
     suppressions: int
 
 
@@ -80,6 +96,10 @@ class _View:
     def time(self, at: datetime) -> str:
         zone = self.zone or "UTC"
         return f"{at.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M} {zone}"
+
+    def title(self, source: str) -> str:
+        label = self.runtime.labels.get(source)
+        return (label.title if label else "") or source
 
     def zone_of(self, subscription: Subscription) -> str:
         return self.zone or subscription.settings.timezone
@@ -241,30 +261,50 @@ _LASTING = {
     incidents.SHARED: "has been used by two configurations",
     incidents.UNAVAILABLE: "was unavailable",
 }
+# Of the failed deliveries, the newest that are looked at for those that an incident is about.
+_FAILED = 500
 
 
-def _stored_problems(view: _View) -> Iterator[str]:
+def _problem(text: str, remedy: str = "", page: str = "") -> Problem:
+    """Return a problem whose sentence is its heading, too."""
+    return Problem(text, f"{text[:1].upper()}{text[1:]}", remedy=remedy, page=page)
+
+
+def _stored_problems(view: _View) -> Iterator[Problem]:
     """Yield what the store shows to be wrong: incidents, a silent service, late digests."""
     yield from _list_incidents(view)
     last_beat = processes.last_beat(view.tx, SERVICE)
     late = late_after(last_beat)
     if last_beat and late == LATE:
-        yield f"the service has given no sign of life since {view.time(last_beat)}"
+        yield _problem(
+            f"the service has given no sign of life since {view.time(last_beat)}",
+            remedy="Start `paper-monitor serve` again; its log says why it ended.",
+        )
     since = matches.unmatched_since(view.tx)
     if since is not None and since < view.now - LATE_FOR_SERVICE:
-        yield f"papers have been waiting to be matched since {view.time(since)}"
+        yield _problem(
+            f"papers have been waiting to be matched since {view.time(since)}",
+            remedy="The service matches them; its log says what keeps it.",
+        )
     for name, (count, at) in undecided.counts(view.tx).items():
         if name in view.runtime.sources:
-            yield (
-                f"source {name} has had {format_count(count, 'record')} that could not be decided"
-                f" since {view.time(at)}; `paper-monitor papers undecided` lists them"
+            has_had = f"has had {format_count(count, 'record')} that could not be decided"
+            listed = "`paper-monitor papers undecided` lists them"
+            yield Problem(
+                f"source {name} {has_had} since {view.time(at)}; {listed}",
+                f"{view.title(name)} {has_had}",
+                remedy=f"Since {view.time(at)}. They are tried again after an upgrade.",
+                page=incidents.page_of("source", name),
             )
     for subscription in view.runtime.subscriptions:
         yield from _find_overdue(view, subscription, view.now - late)
 
 
-def _list_incidents(view: _View) -> Iterator[str]:
+def _list_incidents(view: _View) -> Iterator[Problem]:
     """Yield the open incidents and the uncertain deliveries."""
+    failed: list[Delivery] = []
+    if any(incident.kind in incidents.OF_DELIVERIES for incident in view.incidents):
+        failed = deliveries.listing(view.tx, [DeliveryState.FAILED], _FAILED)
     for incident in view.incidents:
         if incident.kind == incidents.UNCLEAR:
             continue  # each uncertain delivery is listed below
@@ -273,32 +313,60 @@ def _list_incidents(view: _View) -> Iterator[str]:
         )
         state = _LASTING.get(incident.kind, f"has been {incident.kind}")
         since = view.time(incident.since)
-        yield f"{incident.subject} {state} since {since}: {incident.error}{retry}"
+        error = "; ".join(incident.error.splitlines())
+        shown, page = incidents.title_and_page(view.runtime, incident)
+        remedy, button, action = incidents.remedy(view.runtime, incident, failed)
+        if incident.kind == incidents.FAILING and incidents.is_folder(view.runtime, incident):
+            shown = f"files of {shown}"
+        heading = incidents.describe(incident.kind, shown)
+        yield Problem(
+            f"{incident.subject} {state} since {since}: {error}{retry}",
+            f"{heading[:1].upper()}{heading[1:]}",
+            tuple(incident.error.splitlines()),
+            f"Since {since}{retry}. {remedy}",
+            page,
+            button,
+            action,
+        )
     for delivery in outbox.list_uncertain(view.tx):
         recipient = f"{delivery.channel} to {delivery.recipient}"
         title = incidents.title_of(view.runtime, delivery.subscription)
         what = f"delivery {delivery.id} ({title}, {view.time(delivery.created_at)}, {recipient})"
         command = f"paper-monitor deliveries resolve {delivery.id} sent"
         settle = f"`{command}|resend`"
+        remedy = "Ask the recipient whether it arrived."
         if is_sent_again(view.tx, view.runtime, delivery, view.now):
             settle = f"it will be sent again automatically, unless you run `{command}`"
-        yield f"{what} may or may not have arrived: {settle}"
+            remedy = "It will be sent again automatically, unless you say that it arrived."
+        yield Problem(
+            f"{what} may or may not have arrived: {settle}",
+            f"{title} may or may not have arrived",
+            (f"By {recipient}, {view.time(delivery.created_at)}.",),
+            remedy,
+            "/deliveries",
+            action=f"/deliveries/{delivery.id}/settle",
+        )
 
 
-def _find_overdue(view: _View, subscription: Subscription, before: datetime) -> Iterator[str]:
+def _find_overdue(view: _View, subscription: Subscription, before: datetime) -> Iterator[Problem]:
     """Yield digests that were due before a time, and papers that wait for `immediately` so long."""
     name, state = subscription.name, view.states.get(subscription.name)
     if state is None or is_paused(subscription, view.now):
         return
+    shown = {
+        "remedy": "Without a service, `paper-monitor run` composes it; a service's log says why "
+        "it did not.",
+        "page": incidents.page_of("subscription", name),
+    }
     if subscription.schedule.immediately:
         since = matches.waits_since(view.tx, name, view.now)
         if since is not None and since < before:
-            yield f"papers have been waiting for {name} since {view.time(since)}"
+            yield _problem(f"papers have been waiting for {name} since {view.time(since)}", **shown)
         return
     slot = overdue_slot(subscription, state, before)
     if slot is not None:
         due = _local(slot.due_at, view.zone_of(subscription))
-        yield f"the digest of {name} was due {due} and has not been composed"
+        yield _problem(f"the digest of {name} was due {due} and has not been composed", **shown)
 
 
 def overdue_slot(
@@ -318,23 +386,30 @@ def late_after(last_beat: datetime | None) -> timedelta:
     return LATE if is_silent else LATE_FOR_SERVICE
 
 
-def _present_problems(runtime: Runtime, probe: bool) -> Iterator[str]:
+def _present_problems(runtime: Runtime, probe: bool) -> Iterator[Problem]:
     """Yield what is wrong outside the store's records; with `probe` the store is written to."""
     for name, fault in runtime.active.errors(runtime.topics).items():
-        yield f"topic {name} is parked: {fault.message}"
-    yield from (f"template {fault}" for fault in template_faults(runtime))
+        yield Problem(
+            f"topic {name} is parked: {fault.message}",
+            f"Topic {name} is parked",
+            (fault.message,),
+            "It matches nothing until its query is corrected in the configuration.",
+            incidents.page_of("topic", name),
+        )
+    for text in template_faults(runtime):
+        yield _problem(f"template {text}", remedy="Correct the template.")
     if not probe:
         return
     try:
         runtime.database.probe()
     except StoreError as fault:
-        yield f"the store cannot be written: {fault}"
+        yield _problem(f"the store cannot be written: {fault}")
         return
     path = runtime.database.path
     free = disk_usage(path.parent).free if path else NEARLY_FULL
     if free < NEARLY_FULL:
         shown = f"{free / MB:.1f} MB free beside the store"
-        yield f"the disk is nearly full: {shown}; free some space"
+        yield _problem(f"the disk is nearly full: {shown}; free some space")
 
 
 def template_faults(runtime: Runtime) -> Iterator[str]:

@@ -24,7 +24,7 @@ from monitor.pipeline.deliver import are_open, deliver, deliver_group
 from monitor.pipeline.freeze import notify
 from monitor.pipeline.ingest import ingest, is_due, retry_all
 from monitor.pipeline.match import match, sync_subscriptions
-from monitor.pipeline.runtime import OPERATOR, Runtime
+from monitor.pipeline.runtime import NO_SUBSCRIPTION, Runtime
 from monitor.store.digests import deliveries, digests
 from monitor.store.digests.incidents import DOWN, open_incidents
 
@@ -225,7 +225,7 @@ class Once:
                     tuple(deliveries.of_digest(tx, id)),
                 )
                 for id in ids
-                if listed[id].subscription != OPERATOR
+                if not listed[id].subscription.startswith(NO_SUBSCRIPTION)
             ]
 
     def deliver(self) -> list[Delivery]:

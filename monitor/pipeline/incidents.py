@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from urllib.parse import quote
@@ -10,8 +11,8 @@ from monitor.channels.retry_policy import rest
 from monitor.digest.wording import format_moment, zone_name
 from monitor.errors import StoreError
 from monitor.model import Delivery, DeliveryState, Notice
-from monitor.pipeline.runtime import OPERATOR, Runtime
-from monitor.store.digests import deliveries, suppressions
+from monitor.pipeline.runtime import NO_SUBSCRIPTION, OPERATOR, Runtime
+from monitor.store.digests import deliveries, outbox, suppressions
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine.database import Transaction
 
@@ -90,6 +91,27 @@ _NOTICES = {
         "it is confirmed who gets no digests",
     ),
 }
+# The incidents for which a failed delivery is to blame.
+OF_DELIVERIES = frozenset({REFUSED, NOT_RENDERED})
+# Remedies of incidents whose error does not name one.
+_REMEDIES = {
+    FAILING: "It is read again at its usual times. If it has moved, correct its address in the "
+    "configuration.",
+    GAP: "Nothing brings back what it no longer lists. A shorter `every` prevents the next gap.",
+    "stale": "Look at its own site: if there are papers, its address or format may have changed.",
+    "thin": "Look at its own site: if there are more papers, its format may have changed.",
+    "silent": "Look at its own site: if there are papers, its address or format may have changed.",
+    NOT_COMPOSED: "It is tried again automatically; the log has more about the error.",
+    DOWN: "`paper-monitor doctor` finds what is wrong: the address, the password or the server.",
+    NOT_RENDERED: "The digest waits. When the cause is removed, try again.",
+    REPLACED: "Correct the template; `paper-monitor check` names the line.",
+    REFUSED: "Correct the address in the configuration, or try again if it exists.",
+    FAULTY: "Correct the configuration; `paper-monitor check` names each fault and its line.",
+    JUMPED: "Set the clock of the machine, or restart the service if it shows the correct time.",
+    SHARED: "Stop one of the two, or give it a store of its own.",
+    SLACK_ANSWERS: "`paper-monitor doctor` finds out whether the tokens of Slack are valid.",
+}
+_OF_FOLDER = "Repair these files, or move them out of the folder. It is looked at every minute."
 _SENDERS = {"smtp": "mail", "slack": "Slack"}
 
 
@@ -103,14 +125,15 @@ def describe_to_operator(
 ) -> Notice:
     """Return the message about an incident that began or ended: its meaning, and a page."""
     settings, zone = runtime.settings, runtime.settings.timezone
-    shown, page = _title_and_page(runtime, incident)
+    shown, page = title_and_page(runtime, incident)
     texts = _NOTICES.get(incident.subject) or _NOTICES.get(incident.kind)
     began, meaning, ended = texts or (f"{{}} is {incident.kind}", "", "{} has recovered")
-    since = format_moment(incident.since, zone)
-    heading, lines = began, [f"Since {since} ({zone_name(zone)}): {incident.error}", meaning]
+    since, errors = format_moment(incident.since, zone), incident.error.splitlines() or [""]
+    heading, lines = began, [f"Since {since} ({zone_name(zone)}): {errors[0]}", *errors[1:]]
+    lines.append(meaning)
     if incident.ended_at:
         heading, until = ended or began, format_moment(incident.ended_at, zone)
-        lines = [f"It lasted from {since} until {until} ({zone_name(zone)}).", incident.error]
+        lines = [f"It lasted from {since} until {until} ({zone_name(zone)}).", *errors]
         lines += [] if ended else [meaning]
     elif ended:
         lines[-1] += f" You will get one more message when {ended.format(shown)}."
@@ -122,20 +145,58 @@ def describe_to_operator(
 def title_of(runtime: Runtime, subscription: str) -> str:
     """Return what people call a subscription, or the messages to the operator."""
     titles = {entry.name: entry.settings.title for entry in runtime.subscriptions}
-    return titles.get(subscription) or subscription.replace(OPERATOR, "notice")
+    name = subscription.removeprefix(outbox.TEST)
+    title = titles.get(name) or subscription.replace(OPERATOR, "notice")
+    return title if name == subscription else f"test to {title}"
 
 
-def _title_and_page(runtime: Runtime, incident: stored_incidents.Incident) -> tuple[str, str]:
+def title_and_page(runtime: Runtime, incident: stored_incidents.Incident) -> tuple[str, str]:
     """Return what people call the subject of an incident, and the path of the page about it."""
     sort, _, name = incident.subject.partition(" ")
     if sort == "source":
         label = runtime.labels.get(name)
-        return (label.title if label else "") or name, f"/sources/{quote(name, safe='')}"
+        return (label.title if label else "") or name, page_of("source", name)
     if sort == "subscription":
-        return title_of(runtime, name), "/status"
-    page = "/deliveries" if incident.kind in (DOWN, REFUSED, UNCLEAR, NOT_RENDERED) else "/status"
+        return title_of(runtime, name), page_of("subscription", name)
+    states = {DOWN: "retry", REFUSED: "failed", NOT_RENDERED: "failed", UNCLEAR: "unknown"}
+    state = states.get(incident.kind)
     shown = incident.subject.removeprefix("channel ").removeprefix("template for ")
-    return _SENDERS.get(shown, shown), page
+    return _SENDERS.get(shown, shown), f"/deliveries?state={state}" if state else "/"
+
+
+def is_folder(runtime: Runtime, incident: stored_incidents.Incident) -> bool:
+    """Say whether an incident is about a source of files."""
+    configured = runtime.sources.get(incident.subject.removeprefix("source "))
+    return configured is not None and configured.is_folder
+
+
+def page_of(sort: str, name: str) -> str:
+    """Return the path of the page about a source, topic, subscription or channel."""
+    return f"/{sort}s/{quote(name, safe='')}"
+
+
+def remedy(
+    runtime: Runtime, incident: stored_incidents.Incident, failed: Sequence[Delivery]
+) -> tuple[str, str, str]:
+    """Return what an operator does about an incident, a button, and the path that it posts to.
+
+    `failed` are deliveries among which that of the incident is looked for.
+    """
+    sort, _, name = incident.subject.partition(" ")
+    text = _REMEDIES.get(incident.kind, "")
+    if sort == "source" and name in runtime.sources:
+        if incident.kind == FAILING and is_folder(runtime, incident):
+            text = _OF_FOLDER
+        return text, "Read now", f"{page_of('source', name)}/read"
+    if incident.kind == DOWN:
+        return text, "Try again", f"{page_of('channel', incident.subject)}/retry"
+    for delivery in failed if incident.kind in OF_DELIVERIES else ():
+        if incident.subject in (
+            recipient(delivery.channel, delivery.recipient),
+            channel(delivery.channel),
+        ):
+            return text, "Try again", f"/deliveries/{delivery.id}/retry"
+    return text, "", ""
 
 
 # The subjects of incidents, by the names of what they are about.
@@ -193,7 +254,7 @@ def add_failure(
 
 def open_unclear(tx: Transaction, runtime: Runtime, delivery: Delivery, now: datetime) -> None:
     """Open the incident of a delivery whose fate only a person can find out, but of no notice."""
-    if delivery.subscription == OPERATOR or not is_written_to(runtime, delivery):
+    if delivery.subscription.startswith(NO_SUBSCRIPTION) or not is_written_to(runtime, delivery):
         return
     planned = format_moment(delivery.created_at, runtime.settings.timezone)
     what = f"delivery {delivery.id}, {title_of(runtime, delivery.subscription)}, {planned},"

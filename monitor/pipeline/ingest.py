@@ -81,8 +81,16 @@ def is_time_to_read(
     """
     if _waits(state, now):
         return False
+    if is_asked_for(state, last):
+        return True
     pause = max(every, min(state.lifetime, LONGEST))
     return last is None or not last <= now < last + pause
+
+
+def is_asked_for(state: SourceState, last: datetime | None) -> bool:
+    """Say whether an operator asked for a reading that has not begun since."""
+    at = state.waits_until if state.waits_for == reading_state.READ_NOW else None
+    return at is not None and (last is None or last < at)
 
 
 def _waits(state: SourceState, now: datetime) -> bool:

@@ -33,6 +33,8 @@ from monitor.store.engine.locks import Lock
 from monitor.store.engine.processes import Origin, origin_of
 from monitor.store.topics.subscriptions import Subscribed
 
+# Names of configured subscriptions do not begin so: notices to the operator, and tests.
+NO_SUBSCRIPTION = "@"
 OPERATOR = "@operator"
 
 

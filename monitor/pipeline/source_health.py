@@ -23,6 +23,8 @@ log = structlog.get_logger()
 GAP_STANDS = timedelta(days=7)
 # An interval that is so much longer than the usual one is an outage.
 OUTAGE = 1.5
+# Files of a folder that are named as bad; there may be thousands.
+FAILED_LISTED = 8
 USUAL = 0.9
 
 
@@ -34,20 +36,30 @@ def judge(runtime: Runtime, configured: ConfiguredSource, done: Sequence[Run]) -
     half copied, is part of it.
     """
     whole = any(run.outcome is RunOutcome.OK for run in done) and not runtime.stopping.is_set()
-    failed = [run.error for run in done if run.outcome is RunOutcome.FAILED]
-    held = [error for error in failed if error.startswith(incidents.HELD)]
-    errors = [error for error in failed if error not in held]
+    failed = [run for run in done if run.outcome is RunOutcome.FAILED]
+    held = [run.error for run in failed if run.error.startswith(incidents.HELD)]
+    errors = _describe_failures(configured, [run for run in failed if run.error not in held])
     now, subject = runtime.clock.now(), incidents.source(configured.name)
     with runtime.database.writing() as tx:
         if whole:
             runs.finish_first_reading(tx, configured.name, now)
         for kind, errors_of_kind in ((incidents.FAILING, errors), (incidents.HELD, held)):
             if errors_of_kind:
-                stored_incidents.add_failure(tx, subject, kind, now, errors_of_kind[0])
+                text = "\n".join(errors_of_kind)
+                stored_incidents.add_failure(tx, subject, kind, now, text)
             elif whole or kind == incidents.FAILING:
                 _log_end(configured.name, stored_incidents.end_incident(tx, subject, kind, now))
         stored_incidents.close_gaps(tx, subject, now - GAP_STANDS, now)
         _judge_silence(tx, configured, [run.started for run in done], now)
+
+
+def _describe_failures(configured: ConfiguredSource, failed: Sequence[Run]) -> list[str]:
+    """Return the error of each document that failed; of many files, of the first ones."""
+    if not configured.is_folder:
+        return [run.error for run in failed[:1]]
+    errors = [f"{run.document}: {run.error}" if run.document else run.error for run in failed]
+    more = len(errors) - FAILED_LISTED
+    return [*errors[:FAILED_LISTED], f"and {more:,} more"] if more > 0 else errors
 
 
 def _log_end(source: str, ended: stored_incidents.Incident | None) -> None:

@@ -398,7 +398,7 @@ def _log_run(run: Run, seconds: float, previous_error: str) -> None:
     """Log a run: a failure as a warning, one that only repeats itself as information."""
     failed = run.outcome in (RunOutcome.FAILED, RunOutcome.PARTIAL)
     log.log(
-        logging.WARNING if failed and run.error != previous_error else logging.INFO,
+        logging.WARNING if failed and run.error not in previous_error else logging.INFO,
         "source read",
         source=run.source,
         document=run.document,

@@ -260,12 +260,14 @@ def test_a_token_that_slack_refuses_is_a_problem_in_status(
     lab.settings["slack"]["app_token"] = "xapp-revoked"
     with lab.opened() as app:
         with listening(app.settings.slack, app.runtime):
-            wait(lambda: any("answers in Slack" in one for one in status(app.runtime).problems))
-        [problem] = [one for one in status(app.runtime).problems if "Slack" in one]
+            wait(
+                lambda: any("answers in Slack" in one.text for one in status(app.runtime).problems)
+            )
+        [problem] = [one.text for one in status(app.runtime).problems if "Slack" in one.text]
         assert "invalid_auth" in problem
     lab.settings["slack"]["app_token"] = APP_TOKEN
     with lab.opened() as app, listening(app.settings.slack, app.runtime):
-        wait(lambda: not any("Slack" in one for one in status(app.runtime).problems))
+        wait(lambda: not any("Slack" in one.text for one in status(app.runtime).problems))
 
 
 # ── signed requests ─────────────────────────────────────────────────────────────────

@@ -88,7 +88,7 @@ def test_a_store_that_cannot_be_written_is_a_problem(due: House, monkeypatch: py
         result = status(app.runtime)
         monkeypatch.undo()
     problem = "the store cannot be written: monitor.db cannot grow: the disk is full"
-    assert (result.ok, result.problems) == (False, (problem,))
+    assert (result.ok, [one.text for one in result.problems]) == (False, [problem])
 
 
 def test_why_says_when_a_digest_is_tried_again_in_the_zone_of_its_row(

@@ -182,7 +182,7 @@ def test_X07_the_operator_hears_of_what_a_person_must_settle_and_of_its_end(
     assert b"email to ada@example.org: a digest may not have arrived" in mail.content
     assert b"deliveries resolve 1 sent" in mail.content
     with due.opened() as app:
-        [problem] = status(app.runtime).problems
+        [problem] = [one.text for one in status(app.runtime).problems]
         [check] = [check for check in check_installation(app) if check.name == "deliveries"]
     assert "deliveries resolve 1 sent|resend`" in problem
     assert not check.ok and "1 uncertain" in check.message
@@ -260,7 +260,7 @@ def test_X10_X11_a_digest_that_cannot_be_composed_stops_no_other_and_rests(
             house.clock.move(minutes=1)
         assert [(at - tried[0]) / timedelta(minutes=1) for at in tried] == [0, 5, 15]
         assert len(list(house.folder.glob("pages/office/*.html"))) == 1
-        assert "subscription lab has not been composed" in status(app.runtime).problems[0]
+        assert "subscription lab has not been composed" in status(app.runtime).problems[0].text
         monkeypatch.undo()
         app.once.digest()  # a person asks, and need not wait
         assert len(list(house.folder.glob("pages/lab/*.html"))) == 1

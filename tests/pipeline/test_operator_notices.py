@@ -48,32 +48,32 @@ def incident(subject: str, kind: str, *, hours: int | None = None) -> Incident:
         ),
         (
             *("subscription lab", "not composed", "There is no digest for Reading group", LATE),
-            *("Reading group has digests again", "/status"),
+            *("Reading group has digests again", "/subscriptions/lab"),
         ),
         (
             *("smtp", "down", "Nothing can be sent by mail", "Digests wait."),
-            *("Digests are sent by mail again", "/deliveries"),
+            *("Digests are sent by mail again", "/deliveries?state=retry"),
         ),
         (
             *("slack webhook x", "down", "Nothing can be sent by slack webhook x", "Digests wait."),
-            *("Digests are sent by slack webhook x again", "/deliveries"),
+            *("Digests are sent by slack webhook x again", "/deliveries?state=retry"),
         ),
         (
             *("template for pages", "replaced", "Your template for pages cannot be used"),
             "Digests look as they do without it.",
-            *("Your template for pages is in use again", "/status"),
+            *("Your template for pages is in use again", "/"),
         ),
         (
             *("email to a@x.org", "refused", "email to a@x.org is refused"),
             *("This recipient lacks a digest.", "email to a@x.org is accepted again"),
-            "/deliveries",
+            "/deliveries?state=failed",
         ),
         (
             *("answers in Slack", "failing", "Choices in Slack are not received"),
             "Whoever rates a paper there sees an error.",
-            *("Choices in Slack are received again", "/status"),
+            *("Choices in Slack are received again", "/"),
         ),
-        ("smoke", "odd", "smoke is odd", "", "smoke has recovered", "/status"),
+        ("smoke", "odd", "smoke is odd", "", "smoke has recovered", "/"),
     ],
 )
 def test_a_notice_says_what_happened_what_it_means_and_where_to_look(
@@ -103,7 +103,7 @@ def test_every_kind_has_its_words(app: App) -> None:
     kinds = {value for name, value in named.items() if name[0] != "_" and name.isupper()}
     kinds |= {source_silence.STALE, source_silence.THIN, source_silence.SILENT}
     kinds |= {suppressions.UNCONFIRMED}
-    kinds -= {incidents.CONFIGURATION, incidents.CLOCK, incidents.STORE, "@operator"}
+    kinds -= {incidents.CONFIGURATION, incidents.CLOCK, incidents.STORE, "@operator", "@"}
     assert len(kinds) == 18
     for kind in kinds:
         notice = incidents.describe_to_operator(app.runtime, incident("thing", kind), NOW)

@@ -56,7 +56,7 @@ def test_a_changed_file_is_taken_up_and_a_faulty_one_is_not(house: House):
         assert service.serving.wait(PATIENCE)
         house.config.write_text("topics: [", encoding="utf-8")
         wait(lambda: status(app.runtime).problems)
-        assert "configuration has been faulty" in status(app.runtime).problems[0]
+        assert "configuration has been faulty" in status(app.runtime).problems[0].text
         house.settings["topics"]["agents"] = {"query": "agents"}
         house.write()
         wait(lambda: len(list(house.folder.glob("pages/lab/*.html"))) == 1)

@@ -24,6 +24,7 @@ import sqlalchemy as sa
 
 from monitor.app import App
 from monitor.model import DeliveryState
+from monitor.pipeline import incidents
 from monitor.signing import KeyRing
 from monitor.store.engine import schema
 from tests.faults import docs
@@ -124,9 +125,12 @@ class Form:
 
 DOWN = {"verdict": "down"}
 FORMS = (
+    Form("/channels/{name}/retry", OPERATOR, "/channels/smtp/retry", {}),
     Form("/deliveries/{id}/settle", OPERATOR, "/deliveries/{unknown}/settle", {"fate": "sent"}),
     Form("/deliveries/{id}/retry", OPERATOR, "/deliveries/{failed}/retry", {}),
     Form("/deliveries/suppress", OPERATOR, "/deliveries/suppress", {"recipient": BOB}),
+    Form("/sources/{name}/read", OPERATOR, "/sources/page/read", {}),
+    Form("/subscriptions/{name}/test", OPERATOR, "/subscriptions/lab/test", {}),
     Form("/deliveries/lift", OPERATOR, "/deliveries/lift", {"recipient": BOB}),
     Form("/papers/{id}/rate", READER, "/papers/1/rate", DOWN | {"subscription": "lab"}),
     Form("/papers/{id}/merge", OPERATOR, "/papers/2/merge", {"other": "3"}),
@@ -367,6 +371,8 @@ def _examples(app: App) -> dict[str, str]:
         ids = list(tx.scalars(sa.select(delivery.id).order_by(delivery.id)))
         for id_, state in zip(ids, (DeliveryState.UNKNOWN, DeliveryState.FAILED), strict=False):
             tx.execute(sa.update(schema.delivery).where(delivery.id == id_).values(state=state))
+        now = app.runtime.clock.now()
+        incidents.add_failure(tx, app.runtime, "smtp", incidents.DOWN, now, "421 later")
         period = tx.scalars(sa.select(schema.digest.c.period)).first()
         sighting = schema.sighting.c
         record = tx.scalars(sa.select(sighting.raw_id).where(sighting.paper_id == 3)).first()

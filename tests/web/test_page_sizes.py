@@ -104,7 +104,7 @@ def test_no_page_grows_with_the_number_of_subscriptions_sources_and_topics(lived
         assert len(listed) == len(set(listed)) == 601
         for path in ("/", "/digests", "/papers/1", "/deliveries"):
             assert len(client.get(path).content) < LIMIT, path
-        assert "All 301 sources" in client.get("/").text
+        assert "All 301 sources" in client.get("/status").text
 
 
 def test_deliveries_and_suppressions_are_listed_page_by_page(lived: House) -> None:

@@ -137,6 +137,12 @@ def set_next_try(tx: Transaction, subject: str, kind: str, at: datetime) -> None
     tx.execute(sa.update(schema.incident).where(*_open(subject, kind)).values(next_try_at=at))
 
 
+def end_rest(tx: Transaction, subject: str, now: datetime) -> None:
+    """Let an outage group that is down be tried now."""
+    rests = sa.update(schema.incident).where(*_open(subject, DOWN), _incident.next_try_at > now)
+    tx.execute(rests.values(next_try_at=now))
+
+
 def resting(tx: Transaction, kind: str, now: datetime, config_hash: str = "") -> set[str]:
     """Return the subjects of a kind that rest until a time, or until another `config_hash`."""
     waiting = _incident.ended_at.is_(None), _incident.next_try_at > now

@@ -17,6 +17,9 @@ from monitor.store.engine import schema
 from monitor.store.engine.database import Database, Transaction
 from monitor.store.engine.sql import fetch_one, index_value, insert_or_update
 
+# In `waits_for`: an operator asked at `waits_until` for a reading before its time.
+READ_NOW = "read now"
+
 
 @dataclass(frozen=True, slots=True)
 class SourceState:

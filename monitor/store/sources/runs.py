@@ -160,7 +160,7 @@ def _report(source: str, total: Any, wrong: Sequence[incidents.Incident]) -> Sou
         new=total.new if total else 0,
         last_read=total.last_read if total else None,
         failing_since=failing.since if failing else None,
-        error=failing.error if failing else "",
+        error="; ".join(failing.error.splitlines()) if failing else "",
         troubles=tuple(SourceWarning(other.kind, other.since, other.error) for other in others),
     )
 

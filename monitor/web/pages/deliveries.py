@@ -6,6 +6,7 @@ from functools import partial
 
 from starlette.responses import Response
 
+from monitor.commands import remedies
 from monitor.commands.suppressions import suppress as stop
 from monitor.errors import UsageError
 from monitor.model import DeliveryState
@@ -70,9 +71,21 @@ def settle(visit: Visit, fields: Form) -> Response:
 @routes.form("/deliveries/{id}/retry", Role.OPERATOR)
 def send_again(visit: Visit, fields: Form) -> Response:
     """Have a failed, waiting or suppressed delivery sent at the next opportunity."""
-    delivery = visit.path_number("id")
-    with visit.runtime.database.writing() as tx:
-        outbox.retry(tx, delivery, visit.runtime.clock.now())
+    remedies.retry_delivery(visit.runtime, visit.path_number("id"))
+    return go("/deliveries")
+
+
+@routes.form("/channels/{name}/retry", Role.OPERATOR)
+def retry_group(visit: Visit, fields: Form) -> Response:
+    """Have the deliveries of an outage group tried now, and not when its rest ends."""
+    remedies.retry_group(visit.runtime, visit.path_params["name"])
+    return go("/deliveries?state=retry")
+
+
+@routes.form("/subscriptions/{name}/test", Role.OPERATOR)
+def send_test(visit: Visit, fields: Form) -> Response:
+    """Plan a test to each recipient of a subscription."""
+    remedies.plan_tests(visit.runtime, visit.require_subscription(visit.path_params["name"]))
     return go("/deliveries")
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from monitor.commands import remedies
 from monitor.commands.history import count_of_source, source_history
 from monitor.commands.status import status
+from monitor.pipeline.ingest import is_asked_for
 from monitor.setting_types import duration
-from monitor.store.sources import runs
+from monitor.store.sources import reading_state, runs
 from monitor.web.access import Role
 from monitor.web.plots import plot_days
-from monitor.web.routes import Routes
-from monitor.web.site import PAGES, Visit
+from monitor.web.routes import Form, Routes
+from monitor.web.site import PAGES, Visit, go, path_to
 
 # Sources on a page: each may have an error.
 PAGE = 120
@@ -27,6 +29,16 @@ def all_sources(visit: Visit) -> Response:
     return visit.show("sources", sources=visit.slice(report.sources, PAGE))
 
 
+@routes.form("/sources/{name}/read", Role.OPERATOR)
+def read(visit: Visit, fields: Form) -> Response:
+    """Have a source read at the next tick of the service."""
+    name = visit.path_params["name"]
+    if name not in visit.runtime.sources:
+        raise HTTPException(404, f"There is no source “{name}”.")
+    remedies.read_now(visit.runtime, name)
+    return go(path_to("sources", name))
+
+
 @routes.page("/sources/{name}", Role.OPERATOR, PAGES)
 def one_source(visit: Visit) -> Response:
     """Show what a source brought on each day, its runs, gaps, rejected records and errors."""
@@ -38,6 +50,7 @@ def one_source(visit: Visit) -> Response:
     history = source_history(runtime, name)
     with runtime.database.reading() as tx:
         last = runs.last_start(tx, name)
+        state = reading_state.source_state(tx, name, source.address)
     return visit.show(
         "source",
         source_name=name,
@@ -46,5 +59,6 @@ def one_source(visit: Visit) -> Response:
         history=history,
         plot=plot_days(count_of_source(runtime, name), "New papers a day", axis=f"day ({days_in})"),
         every=duration(source.settings.every),
+        is_asked_for=is_asked_for(state, last),
         next_run=last + source.settings.every if last else None,
     )

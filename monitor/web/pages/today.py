@@ -1,18 +1,22 @@
-"""`/` and `/status`: the state of the service now; `/static/`, `/robots.txt`: without a login."""
+"""`/` and `/status`: today, and the operator's tables; `/static/`, `/robots.txt`: for anyone."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from starlette.responses import PlainTextResponse, Response
 
+from monitor.commands.shown_papers import show_papers
 from monitor.commands.status import SourceStatus, status
 from monitor.store.digests import digests
+from monitor.store.topics import matches
 from monitor.web.access import Role
 from monitor.web.routes import Routes
 from monitor.web.site import ASSETS, PAGES, Visit, asset_content
 
-NEWEST = 12
+NEWEST, NEXT, PAPERS = 6, 10, 12
+DAY = timedelta(days=1)
 # Of a long list that another page has in full, and of one that has its pages here.
 LISTED, PAGE = 50, 100
 
@@ -21,15 +25,23 @@ routes = Routes()
 
 @routes.page("/", Role.READER, PAGES)
 def today(visit: Visit) -> Response:
-    """Show what came in, what was sent, what is due when, trouble, and the newest digests."""
-    with visit.runtime.database.reading() as tx:
+    """Show the problems, the papers of the last day, the next digests, and the newest ones."""
+    runtime, now = visit.runtime, visit.runtime.clock.now()
+    topics = {topic for subscription in visit.subscriptions for topic in subscription.topics}
+    with runtime.database.reading() as tx:
         newest = digests.newest(tx, [s.name for s in visit.subscriptions], NEWEST)
+        news = matches.newest_news(tx, topics, now - DAY, PAPERS + 1)
+        papers = show_papers(runtime, tx, [stored for stored, _ in news[:PAPERS]])
     is_operator = visit.viewer.is_operator
-    report = status(visit.runtime, probe=False, zone=visit.zone) if is_operator else None
+    report = status(runtime, probe=False, zone=visit.zone) if is_operator else None
     return visit.show(
         "today",
         report=report,
-        sources=_with_trouble_first(report.sources) if report else (),
+        papers=papers,
+        has_more=len(news) > PAPERS,
+        upcoming=sorted(report.subscriptions, key=lambda s: s.next_due or now)[:NEXT]
+        if report
+        else (),
         listed=LISTED,
         newest=newest,
     )

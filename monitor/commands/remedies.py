@@ -1,0 +1,88 @@
+"""Requests to the service about a problem: read now, try again, send a test.
+
+Each only notes in the store what is due; the service does it at its next tick, and without one
+the next `paper-monitor run`.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from monitor.errors import UsageError
+from monitor.model import Digest, Notice
+from monitor.pipeline import freeze
+from monitor.pipeline.runtime import Destination, Runtime
+from monitor.store.digests import deliveries, outbox
+from monitor.store.digests import incidents as stored_incidents
+from monitor.store.digests.suppressions import address_of, suppressed_addresses
+from monitor.store.sources import reading_state
+
+
+def read_now(runtime: Runtime, name: str) -> None:
+    """Let a source be read before its time. Raises UsageError where its server asked to wait."""
+    address, now = runtime.sources[name].address, runtime.clock.now()
+    with runtime.database.writing() as tx:
+        state = reading_state.source_state(tx, name, address)
+        if state.waits_until and state.waits_until > now:
+            raise UsageError(
+                "Its server asked not to be asked again yet.",
+                f"It is read from {state.waits_until:%Y-%m-%d %H:%M} UTC on: {state.waits_for}",
+            )
+        reading_state.must_wait(tx, name, address, now, reading_state.READ_NOW)
+
+
+def retry_delivery(runtime: Runtime, delivery_id: int) -> None:
+    """Let a delivery be sent now, in an outage group that rests, too; render what has no text.
+
+    Raises UsageError if that might send it twice.
+    """
+    now = runtime.clock.now()
+    is_rendered = freeze.render_again(runtime, delivery_id)
+    with runtime.database.writing() as tx:
+        if not is_rendered:
+            outbox.retry(tx, delivery_id, now)
+        channel = runtime.channels.get(deliveries.get(tx, delivery_id).channel)
+        if channel:
+            stored_incidents.end_rest(tx, channel.outage_group, now)
+
+
+def retry_group(runtime: Runtime, group: str) -> None:
+    """Let the deliveries of an outage group be tried now rather than when its rest ends."""
+    with runtime.database.writing() as tx:
+        stored_incidents.end_rest(tx, group, runtime.clock.now())
+
+
+def notice_of_test(now: datetime) -> Notice:
+    lines = ("This is a test. Digests will reach you this way.",)
+    return Notice("A test message from Paper Monitor", lines, now)
+
+
+def plan_tests(runtime: Runtime, name: str) -> int:
+    """Plan a test to each recipient of a subscription that is not suppressed; return how many.
+
+    Raises UsageError for an unknown name, and where there is no recipient.
+    """
+    [subscription] = runtime.subscriptions_named([name])
+    now = runtime.clock.now()
+    with runtime.database.reading() as tx:
+        suppressed = suppressed_addresses(tx, name, now)
+    wanted = [
+        Destination(
+            destination.channel,
+            tuple(to for to in destination.recipients if address_of(to) not in suppressed),
+        )
+        for destination in subscription.destinations
+    ]
+    count = sum(len(destination.recipients) for destination in wanted)
+    if not count:
+        raise UsageError("Nobody would get this test: all its recipients are stopped.")
+    zone, templates = runtime.settings.timezone, runtime.fallback_templates
+    period = f"{now:%Y-%m-%dT%H:%M:%S}"
+    digest = Digest(f"{outbox.TEST}{name}", period, now, zone, None, now, groups=(), report=())
+    channels = [runtime.channels[destination.channel] for destination in wanted]
+    notice = notice_of_test(now)
+    forms = freeze.Forms({entry.name: entry.render_notice(notice, templates) for entry in channels})
+    freeze.freeze(runtime, digest, wanted, forms)
+    for channel in channels:
+        retry_group(runtime, channel.outage_group)
+    return count
