@@ -7,9 +7,12 @@ command or step cannot continue.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+
+NEAREST_NAMES = 3
 
 
 class MonitorError(Exception):
@@ -45,6 +48,13 @@ class ConfigError(MonitorError):
 
 class UsageError(MonitorError):
     """A name, number or time on the command line is invalid."""
+
+
+def unknown_name(what: str, name: str, names: Collection[str]) -> UsageError:
+    """Return the error of a name that no `what` has: its hint are the nearest three, or all."""
+    near = difflib.get_close_matches(name, names, n=NEAREST_NAMES, cutoff=0)
+    count = f"the nearest of {len(names):,}" if len(names) > NEAREST_NAMES else "there are"
+    return UsageError(f"no {what} is named {name!r}", f"{count}: {', '.join(near) or 'none'}")
 
 
 class QueryError(MonitorError):

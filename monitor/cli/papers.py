@@ -192,6 +192,7 @@ def papers_rate(
     call.answer(document, f"{format_count(count, 'paper')} rated.{as_examples}")
     for name, why in () if call.as_json else left_out:
         typer.echo(f"{name}: {why}", err=True)
+    finish(bool(count or kept))
 
 
 def papers_save(

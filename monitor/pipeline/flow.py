@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import structlog
 
-from monitor.errors import StoreBusyError, StoreError, UsageError
+from monitor.errors import StoreBusyError, StoreError, unknown_name
 from monitor.model import Delivery, FirstRun, Run, RunOutcome
 from monitor.pipeline.cleanup import make_searchable, upkeep
 from monitor.pipeline.compose import compose, find_chunks
@@ -153,8 +153,7 @@ class Once:
         sources = self.runtime.sources
         for name in names:
             if name not in sources:
-                hint = f"there are: {', '.join(sources) or 'none'}"
-                raise UsageError(f"no source is named {name!r}", hint)
+                raise unknown_name("source", name, sources)
         return self._each(
             names or [*sources], lambda name: ingest(self.runtime, name, on_progress, accept)
         )

@@ -21,7 +21,7 @@ from monitor.channels.email.settings import SmtpSettings
 from monitor.clocks import clock_ahead
 from monitor.config.settings import Settings, SourceSettings, SubscriptionSettings
 from monitor.digest.schedule import Schedule
-from monitor.errors import QueryError, UsageError
+from monitor.errors import QueryError, unknown_name
 from monitor.match import TopicIndex
 from monitor.match.language.synonyms import Synonyms
 from monitor.model import Clock, FirstRun, SectionRule, SourceLabel, Templates, Topic
@@ -257,6 +257,5 @@ class Runtime:
         by_name = {subscription.name: subscription for subscription in self.subscriptions}
         for name in names:
             if name not in by_name:
-                hint = f"there are: {', '.join(by_name)}"
-                raise UsageError(f"no subscription is named {name!r}", hint)
+                raise unknown_name("subscription", name, by_name)
         return [by_name[name] for name in by_name if not names or name in set(names)]

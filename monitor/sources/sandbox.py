@@ -31,7 +31,7 @@ from msgspec import structs
 from monitor.errors import DocumentError
 from monitor.model import CONCERN, CORRECTION, RETRACTION, Document, Paper, Reading, Rejected
 from monitor.sources.base import Source
-from monitor.sources.fields.encoding import drop_nulls
+from monitor.sources.fields.encoding import binary_format, drop_nulls
 from monitor.text import without_placeholder, without_withdrawal
 
 MAX_BYTES_HERE = 32 * 1024
@@ -63,6 +63,8 @@ def read(source: Source, document: Document, seconds: float = SECONDS) -> Readin
     nulls: tuple[Rejected, ...] = ()
     if len(document.content) > source.max_bytes:
         raise DocumentError(f"the document is larger than {source.max_bytes:,} bytes")
+    if format_ := binary_format(document.content):
+        raise DocumentError(f"the document is {format_}")
     if not source.reads_dumps():
         content, nulls = drop_nulls(document.content)
         document = replace(document, content=content) if nulls else document

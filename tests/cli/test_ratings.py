@@ -97,6 +97,16 @@ def test_of_a_faulty_table_nothing_is_stored(lab: House, say: Say, table: str, s
     assert verdicts(say) == []
 
 
+def test_a_file_of_which_nothing_can_be_used_fails(lab: House, say: Say) -> None:
+    for name, text in (
+        ("unknown.csv", "title\nA paper that nobody has stored\n"),
+        ("empty.csv", "title\n"),
+    ):
+        (lab.folder / name).write_text(text)
+        answer = say("papers", "rate", "--file", str(lab.folder / name))
+        assert (answer.status, answer.out) == (1, "0 papers rated.\n")
+
+
 def test_tables_of_spreadsheets_are_read(lab: House, say: Say) -> None:
     file = lab.folder / "table.csv"
     file.write_text(f"\ufeffTitle;Verdict\r\n{TITLE};UP\r\n;\r\n\r\n", encoding="utf-8")

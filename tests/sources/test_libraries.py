@@ -141,9 +141,9 @@ def test_a_broken_record_costs_itself_only(title: str, numbers: list[str]) -> No
         (Dblp, b'{"result": {"status": {"@code": "500", "text": "Oh no"}}}', "error: 500 Oh no"),
         (Dblp, b'<result><status code="503"/><hits total="0"/></result>', "error: 503"),
         (Dblp, b"{}", "not a response of dblp's search"),
-        (Crossref, b"<html><body>502</body></html>", "HTML or XML, not JSON"),
+        (Crossref, b"<html><body>502</body></html>", "is a web page (HTML), not JSON"),
         (Crossref, b"Rate exceeded.", "the JSON cannot be read"),
-        (HuggingFacePage, b"<!DOCTYPE html><p>no", "HTML or XML, not the text of a page"),
+        (HuggingFacePage, b"<!DOCTYPE html><p>no", "web page (HTML), not the text of a page"),
     ],
 )
 def test_F01_F06_what_is_no_list_of_records(kind: type[Source], content: bytes, error: str) -> None:

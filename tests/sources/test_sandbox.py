@@ -12,12 +12,19 @@ import pytest
 from monitor.errors import DocumentError
 from monitor.model import Document
 from monitor.sources import sandbox
+from monitor.sources.base import Source, failure
+from monitor.sources.bibtex import BibTex
+from monitor.sources.feed.source import Feed
+from monitor.sources.huggingface_page.source import HuggingFacePage
+from monitor.sources.jsonl.source import Jsonl
+from monitor.sources.pubmed import PubMed
 from monitor.sources.ris import Ris
 from tests.patience import PATIENCE
 from tests.sources.conftest import Service
 from tests.sources.greedy import DeadlyApi, Greedy
 from tests.sources.scenario import NOW, opened
 
+EVERY_FORM = (BibTex, Feed, HuggingFacePage, Jsonl, PubMed)
 FILL = b" " * (sandbox.MAX_BYTES_HERE + 1)
 
 
@@ -38,6 +45,47 @@ def test_small_documents_are_read_here_and_large_ones_are_not() -> None:
     here = f"read by {os.getpid()}"
     assert sandbox.read(opened(Greedy), Document("x", b"", NOW)).papers[0].title == here
     assert ask(b"") != here
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "name"),
+    [
+        *[(kind, b"PK\x03\x04\x14" + b"\0" * 99, "ZIP archive: unpack") for kind in EVERY_FORM],
+        *[(kind, b"\x89PNG\r\n\x1a\n" + b"\0" * 99, "a picture (PNG)") for kind in EVERY_FORM],
+        (HuggingFacePage, b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj", "a PDF"),
+        (
+            HuggingFacePage,
+            b'\n[\n {"title": "Sand"}]',
+            "JSON, not the text of a page; the kind jsonl",
+        ),
+        (
+            HuggingFacePage,
+            b"<html><body>Papers</body></html>",
+            "a web page (HTML), not the text of",
+        ),
+        (
+            HuggingFacePage,
+            b"From: <Saved by Blink>\nSubject: Papers",
+            "a web page (MHTML), not the",
+        ),
+        (
+            Ris,
+            b"<?xml version='1.0'?>\n<rss><channel/></rss>",
+            "a feed, not RIS; the kind feed reads",
+        ),
+        (BibTex, b"\x1f\x8b\x08\0\0\0\0\0\0\x03", "a compressed file, not BibTeX"),
+    ],
+)
+def test_a_file_of_another_format_is_called_by_its_name(
+    kind: type[Source], content: bytes, name: str
+) -> None:
+    """Nothing else is said of it: its NUL bytes are not in the place of text."""
+    try:
+        reading = sandbox.read(opened(kind), Document("x", content, NOW))
+    except DocumentError as fault:
+        reading = failure(str(fault))
+    assert reading.error.startswith("the document is ") and name in reading.error
+    assert (reading.papers, reading.rejected) == ((), ())
 
 
 def test_F06_nothing_of_a_document_is_held_when_the_next_comes() -> None:

@@ -262,7 +262,7 @@ folder = Path(sys.argv[2])
 store = open_store(f"sqlite:///{folder / 'data' / 'monitor.db'}")
 owner = hold_owner(store)
 arrive(store, "1")
-store.backup(folder / "backups" / "monitor.db")
+store.backup(folder / "monitor.backup")
 for path in sorted(folder.rglob("*")):
     print(path.relative_to(folder), oct(path.stat().st_mode & 0o777))
 """
@@ -271,8 +271,8 @@ for path in sorted(folder.rglob("*")):
 @pytest.mark.parametrize("umask", ["000", "022", "077"])
 def test_what_is_new_can_be_read_by_its_owner_alone(tmp_path: Path, umask: str) -> None:
     modes = dict(line.split() for line in run(MAKES, umask, str(tmp_path)).splitlines())
-    folders = {"data", "data/monitor.db.owners", "backups"}
-    files = {f"data/monitor.db{end}" for end in ("", "-wal", "-shm")} | {"backups/monitor.db"}
+    folders = {"data", "data/monitor.db.owners"}
+    files = {f"data/monitor.db{end}" for end in ("", "-wal", "-shm")} | {"monitor.backup"}
     assert {modes[name] for name in folders} == {"0o700"}
     assert files < set(modes)
     assert {mode for name, mode in modes.items() if name not in folders} == {"0o600"}
@@ -424,6 +424,7 @@ def test_K11_a_store_that_is_held_for_long_is_busy_and_loses_nothing(
 def test_a_backup_is_a_whole_store_while_others_write(sqlite: Database, tmp_path: Path) -> None:
     arrive(sqlite, "1", "2")
     target = tmp_path / "backups" / "monitor.db"
+    target.parent.mkdir()
     with sqlite.writing() as tx:
         processes.beat(tx, "not yet committed", NOW)
         sqlite.backup(target)
@@ -440,9 +441,11 @@ def test_a_backup_is_a_whole_store_while_others_write(sqlite: Database, tmp_path
 
 
 def test_a_backup_that_cannot_be_written_leaves_nothing(sqlite: Database, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(StoreError, match="cannot be written"):
-        sqlite.backup(tmp_path / "file" / "monitor.db")
+    (tmp_path / "backups").mkdir()
+    for wrong, why in (("bakups/monitor.db", "there is no folder"), ("backups", "is a folder")):
+        with pytest.raises(StoreError, match=why):
+            sqlite.backup(tmp_path / wrong)
+    assert not (tmp_path / "bakups").exists()
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))

@@ -24,7 +24,27 @@ _MARKS = (
 )
 SAMPLE = 100_000
 _FOREIGN = re.compile(r"[^\x00-\x7f\ufffd]")
-_MARKUP = re.compile(r"\s*<(?:!doctype|html\b|\?xml|rss\b|feed\b)", re.IGNORECASE)
+# First bytes of files that no kind of source reads; a .docx is a ZIP archive, too.
+_SIGNATURES = (
+    (b"PK\x03\x04", "a ZIP archive: unpack it first"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive: unpack it first"),
+    (b"%PDF-", "a PDF"),
+    (b"\x89PNG\r\n", "a picture (PNG)"),
+    (b"\xff\xd8\xff", "a picture (JPEG)"),
+    (b"GIF8", "a picture (GIF)"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a file of Microsoft Office"),
+    (b"SQLite format 3\0", "an SQLite database"),
+)
+_FORMATS = (
+    (re.compile(r"\s*<(?:!doctype html|html)\b", re.IGNORECASE), "a web page (HTML)"),
+    (re.compile(r"From: <Saved by "), "a web page (MHTML)"),
+    (re.compile(r"(?:\s*<\?xml[^>]{0,200}\?>)?\s*<(?:rss|feed|rdf:RDF)\b"), "a feed"),
+    (re.compile(r"\s*<(?:!doctype|\?xml)", re.IGNORECASE), "XML"),
+    (re.compile(r'\s*(?:\[\s*)?\{\s*"'), "JSON"),
+    (re.compile(r"\x1f"), "a compressed file"),
+)
+# The kind of source for a format of another kind's file.
+_KIND_OF_FORMAT = {"a feed": "feed", "JSON": "jsonl"}
 _NULLS = re.compile(r"\0{16,}")  # a crash leaves them between good records
 _SHOWN = bytes(code for code in range(256) if code >= 32 or 9 <= code <= 13)
 
@@ -95,6 +115,11 @@ def is_xml_character(code: int) -> bool:
     )
 
 
+def binary_format(content: bytes) -> str:
+    """Return what a document is by its first bytes, if no kind of source can read it, or ""."""
+    return next((name for first, name in _SIGNATURES if content.startswith(first)), "")
+
+
 def find_fault(text: str, expected: str, sample: int = 0) -> str:
     """Return why a decoded document is no text in the format `expected`, or "".
 
@@ -102,9 +127,14 @@ def find_fault(text: str, expected: str, sample: int = 0) -> str:
     """
     if not text.strip().strip("\0"):
         return "the document is empty"
-    if len(text) > sample and looks_binary(text[:SAMPLE]):
+    format_ = next((name for first, name in _FORMATS if first.match(text)), "")
+    if not format_ and len(text) > sample and looks_binary(text[:SAMPLE]):
         return "the document is not text"
-    return f"the document is HTML or XML, not {expected}" if _MARKUP.match(text) else ""
+    if not format_ or format_ in expected:
+        return ""
+    kind = _KIND_OF_FORMAT.get(format_)
+    remedy = f"; the kind {kind} reads such files" if kind else ""
+    return f"the document is {format_}, not {expected}{remedy}"
 
 
 MIN_RUN = 16  # fewer are stray characters of a text

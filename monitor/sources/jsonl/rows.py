@@ -23,6 +23,7 @@ from monitor.sources.fields.encoding import (
     ENDS_IN_THE_MIDDLE,
     MIN_RUN,
     RUN,
+    binary_format,
     decode_line,
     describe_nulls,
     find_fault,
@@ -298,8 +299,8 @@ def detect_form(head: bytes, titles: Sequence[str]) -> Form:
     """
     text = decode_line(head)
     lines = [line for line in RUN.sub(b"\n", head).split(b"\n", 20) if line.strip()]
-    if head.startswith(b"PK\x03\x04"):
-        return _no_form("the document is a ZIP archive: unpack it first")
+    if format_ := binary_format(head):
+        return _no_form(f"the document is {format_}")
     fault = find_fault(_PADDING.sub("", text), "JSON and no table")
     if fault or not lines:
         return _no_form(fault or "the document is empty")

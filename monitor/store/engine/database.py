@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from monitor.errors import StoreBusyError, StoreError, ValueRefusedError
 from monitor.http.addresses import mask_url
-from monitor.private_files import create_file, make_folder
+from monitor.private_files import create_file
 from monitor.store.engine import schema
 from monitor.store.engine.connect import connect_sqlite, engine, growth_fault, parse_url
 from monitor.store.engine.sql import insert_or_update
@@ -152,9 +152,12 @@ class Database:
             raise StoreError("a PostgreSQL store is backed up with its own tools", "use pg_dump")
         if path.resolve() == self.path.resolve():
             raise StoreError(f"{path} is the store itself", "name another file for its backup")
+        if path.is_dir():
+            raise StoreError(f"{path} is a folder", f"name a file in it, as in {path}/papers.db")
+        if not path.parent.is_dir():
+            raise StoreError(f"there is no folder {path.parent}", "create it, or correct its name")
         partial = path.with_name(f"{path.name}.unfinished")
         try:
-            make_folder(path.parent)
             partial.unlink(missing_ok=True)
             create_file(partial).close()  # VACUUM keeps the mode of an empty file
             with self.explaining(), closing(connect_sqlite(self.path)) as connection:
