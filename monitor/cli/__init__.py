@@ -108,7 +108,24 @@ GROUPS = {
 }
 
 
-class LazyCommand(TyperCommand):
+class PlainHelp(TyperCommand):
+    """A command whose help names parameters, and not the types of the program."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _without_types(super().get_params(ctx))
+
+
+def _without_types(params: list[Any]) -> list[Any]:
+    """Return parameters of which help shows no type, such as `<str>`, beside their names."""
+    for param in params:
+        if param.param_type_name == "argument":
+            param.display_type_rich = lambda **_: None
+        elif param.is_flag and param.metavar is None:
+            param.metavar = ""
+    return params
+
+
+class LazyCommand(PlainHelp):
     """A command as its group lists it; `load` imports the module of its function."""
 
     def __init__(self, path: str, summary: str, panel: str | None) -> None:
@@ -122,7 +139,7 @@ class LazyCommand(TyperCommand):
         module = import_module(f"monitor.cli.{next(own, self.path.partition(' ')[0])}")
         function = getattr(module, self.path.replace(" ", "_").replace("-", "_"))
         single = typer.Typer(add_completion=False, rich_markup_mode="rich")
-        single.command(self.name)(with_common_options(function))
+        single.command(self.name, cls=PlainHelp)(with_common_options(function))
         command = typer.main.get_command(single)
         command.help = self.help
         return command
@@ -132,6 +149,9 @@ class LazyGroup(TyperGroup):
     """A group that loads the command that is called; without a name of one it calls `default`."""
 
     default = ""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _without_types(super().get_params(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         word = args[0] if args else "-"

@@ -9,7 +9,7 @@ import typer
 
 from monitor.app import App
 from monitor.cli.opening import open_configured, open_to_read
-from monitor.cli.options import Call, finish
+from monitor.cli.options import Call, finish, number, word
 from monitor.cli.terminal import print_error, show_table
 from monitor.commands.json_output import deliveries_json
 from monitor.commands.remedies import retry_delivery
@@ -17,7 +17,7 @@ from monitor.model import Delivery, DeliveryState
 from monitor.pipeline.settle_deliveries import resolve
 from monitor.store.digests import deliveries
 
-ID = typer.Argument(metavar="ID", min=1, max=2**63 - 1, help="The id that `deliveries` shows.")
+ID = typer.Argument(metavar="ID", parser=number("ID"), help="The id that `deliveries` shows.")
 
 
 def deliveries_list(call: Call) -> None:
@@ -37,7 +37,8 @@ def deliveries_resolve(
     call: Call,
     id_: int = ID,
     fate: Literal["sent", "resend"] = typer.Argument(
-        help="`sent` if it arrived, `resend` to send it again."
+        **word("an answer", ("sent", "resend")),
+        help="`sent` if it arrived, `resend` to send it again.",
     ),
 ) -> None:
     with open_configured(call, create=False) as app:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from inspect import Signature, signature
@@ -30,6 +30,39 @@ def option(name: str, metavar: str, summary: str, default: Any = "") -> Any:
 
 def argument(metavar: str, summary: str | None = None, default: Any = ...) -> Any:
     return typer.Argument(default, metavar=metavar, show_default=False, help=summary)
+
+
+def number(name: str, kind: type[int] | type[float] = int, least: int = 1) -> Callable[[str], Any]:
+    """Return a parser for the value of `name`, a number; it raises UsageError."""
+    words = "a whole number" if kind is int else "a number"
+
+    def parse(text: str) -> float:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = least - 1
+        if not least <= value < 10**18:
+            raise UsageError(f"{name} needs {words} from {least}, not {text!r}")
+        return value
+
+    return parse
+
+
+def word(
+    what: str, words: Sequence[str], others: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Return the settings of a parameter that is one of some words, or raises UsageError.
+
+    `others` has hints for words of other programs.
+    """
+
+    def parse(text: str) -> str:
+        if text in words:
+            return text
+        hint = (others or {}).get(text.lower()) or f"there are: {', '.join(words)}"
+        raise UsageError(f"{text!r} is not {what}", hint)
+
+    return {"metavar": "|".join(words), "parser": parse}
 
 
 # Schedules are worked out for some years around the current time.

@@ -16,13 +16,13 @@ from typing import Any, Literal, NamedTuple
 import typer
 
 from monitor.cli.opening import open_configured, open_to_read, pointing
-from monitor.cli.options import PAPER, Call, argument, finish, flag, option
+from monitor.cli.options import PAPER, Call, argument, finish, flag, number, option, word
 from monitor.cli.read import read_files
 from monitor.cli.terminal import console, reading, show_table
 from monitor.cli.work import runs_json, show_runs
 from monitor.commands import ratings
 from monitor.commands.explain import UnknownPaperError, find_paper
-from monitor.commands.export import MAX_PAPERS, Format, export
+from monitor.commands.export import FORMATS, MAX_PAPERS, Format, export
 from monitor.commands.identity import merge, split
 from monitor.commands.json_output import Answer, papers_json, pick, rated_json
 from monitor.commands.paper_search import FoundPaper, find_all
@@ -51,7 +51,13 @@ _REFERENCES = ("paper", "id", "doi", "arxiv", "url", "title")
 _DELIMITERS = ",;\t"
 # Papers that a table shows without `--limit`.
 TABLE_LIMIT = 50
-FORMAT = typer.Option(None, "--format", show_default=False, help="Write them for other programs.")
+FORMAT = typer.Option(
+    None,
+    "--format",
+    **word("a format", FORMATS, {"endnote": "EndNote imports ris"}),
+    show_default=False,
+    help="Write them for other programs.",
+)
 OF_SUBSCRIPTION = option("--subscription", "NAME", "Only for this subscription.")
 OF_TOPIC = option("--topic", "NAME", "Only for this topic.")
 
@@ -63,8 +69,7 @@ def papers_search(
         None,
         "--limit",
         metavar="N",
-        min=1,
-        max=10**18,
+        parser=number("--limit"),
         help="Maximum number of papers (default: 50; all with --json; 10,000 with --format).",
     ),
     format_: Format | None = FORMAT,
@@ -166,8 +171,11 @@ def _show_undecided(records: Sequence[UndecidedRecord], runs: Sequence[Run]) -> 
 def papers_rate(
     call: Call,
     paper: str | None = argument("PAPER", PAPER, default=None),
-    verdict: Literal["up", "down", "none"] | None = argument(
-        "VERDICT", "`up` for more like it, `down` for less, `none` takes it back.", default=None
+    verdict: Literal["up", "down", "none"] | None = typer.Argument(
+        None,
+        **(word("a verdict", ("up", "down", "none")) | {"metavar": "VERDICT"}),
+        show_default=False,
+        help="`up` for more like it, `down` for less, `none` takes it back.",
     ),
     file: Path | None = option(
         "--file", "FILE", "Rate the papers of a CSV or BibTeX file.", default=None

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import typer
 from msgspec import structs
@@ -25,7 +25,7 @@ from monitor.channels.file import FileOptions, Pages, page_name
 from monitor.channels.slack.api import Bot
 from monitor.channels.slack.channel import Slack
 from monitor.cli.opening import open_configured, open_or_empty
-from monitor.cli.options import Call, argument, finish, flag, option
+from monitor.cli.options import Call, argument, finish, flag, option, word
 from monitor.cli.terminal import console, open_pages, print_error, show_table
 from monitor.cli.work import page_of, show_rehearsals
 from monitor.clocks import clock_at
@@ -49,7 +49,12 @@ def preview(
     call: Call,
     subscription: str = argument("SUBSCRIPTION", default=""),
     period: str = option("--period", "PERIOD", "A past digest instead of the next one."),
-    channel: Form = typer.Option("page", "--channel", help="The form in which to write it."),
+    channel: Form = typer.Option(
+        "page",
+        "--channel",
+        **word("a form", get_args(Form)),
+        help="The form in which to write it.",
+    ),
     browser: bool = flag("--open/--no-open", "Open the page in a browser.", default=True),
 ) -> None:
     with open_configured(call, create=False) as app:

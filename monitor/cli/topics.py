@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from monitor.cli.opening import open_or_empty, open_to_read, pointing
-from monitor.cli.options import Call, argument, option
+from monitor.cli.options import Call, argument, number, option
 from monitor.cli.terminal import console, list_words, show_table, stderr, with_sign
 from monitor.commands.json_output import topics_json, trial_json
 from monitor.commands.subscriptions import TopicReport, report_topics
@@ -44,7 +44,11 @@ def topics_try(
         "--compare", "OTHER", "Another query or topic name to compare with.", default=None
     ),
     threshold: float = typer.Option(
-        0, "--threshold", metavar="POINTS", min=0, help="Minimum total weight of the matched terms."
+        0,
+        "--threshold",
+        metavar="POINTS",
+        parser=number("--threshold", float, 0),
+        help="Minimum total weight of the matched terms.",
     ),
 ) -> None:
     with open_or_empty(call) as app:

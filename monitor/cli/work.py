@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import typer
 from rich.markup import escape
 from rich.text import Text
 
 from monitor.cli.opening import open_configured
-from monitor.cli.options import Call, argument, finish, flag, full_command
+from monitor.cli.options import Call, argument, finish, flag, full_command, word
 from monitor.cli.terminal import console, file_link, print_error, reading, show_table
 from monitor.commands.json_output import Answer, pick
 from monitor.commands.status import upcoming
@@ -29,6 +29,7 @@ GOOD_STATES = (
     DeliveryState.HANDING_OFF,
 )
 
+Order = Literal["learned", "words", "newest", "trending"]
 # The subscriptions whose digests could not be composed, each with the error.
 Failures = dict[str, Exception]
 
@@ -56,8 +57,12 @@ def digest(
     names: list[str] | None = argument("SUBSCRIPTION", default=None),
     early: bool = flag("--early", "Send the next digest of the named subscriptions now."),
     dry_run: bool = flag("--dry-run", "Write the digests as pages; send and store nothing."),
-    order: Literal["learned", "words", "newest", "trending"] | None = typer.Option(
-        None, "--order", show_default=False, help="Another order, with --dry-run only."
+    order: Order | None = typer.Option(
+        None,
+        "--order",
+        **word("an order", get_args(Order)),
+        show_default=False,
+        help="Another order, with --dry-run only.",
     ),
 ) -> None:
     if early and not names:
