@@ -101,17 +101,20 @@ def _heading(group: DigestSection, longest: int) -> str:
 
 def what_was_read(digest: Digest) -> str:
     """Return in one sentence what was read for a digest, and when."""
-    read = [source.last_read for source in digest.report if source.last_read]
+    ever = [(source.last_read, source) for source in digest.report if source.last_read]
+    start = digest.covers_from
+    read = [(at, source) for at, source in ever if start is None or at > start]
     if not read:
-        return "No source has been read yet."
-    papers = format_count(sum(source.seen for source in digest.report), "paper")
-    new = sum(source.new for source in digest.report)
-    names = [_title(source) for source in digest.report]
+        return f"No source has been read{since(digest) if ever else ' yet'}."
+    papers = format_count(sum(source.seen for _, source in read), "paper")
+    new = sum(source.new for _, source in read)
+    names = [_title(source) for _, source in read]
     many = len(names) > _NAMED_SOURCES
     sources = format_count(len(names), "source") if many else join_words(names)
+    last = format_moment(max(at for at, _ in read), digest.timezone)
     return (
         f"Read: {papers} from {sources}{since(digest)}, {new:,} new; "
-        f"last on {format_moment(max(read), digest.timezone)} ({zone_name(digest.timezone)})."
+        f"last on {last} ({zone_name(digest.timezone)})."
     )
 
 

@@ -43,6 +43,10 @@ UNDATED = {"published": None, "keys": {}}
 LISTED = (ListedDay(date(2025, 3, 14), "page", year_guessed=True),)
 
 
+# It fails since before the digest that came before this one.
+UNREAD = SourceReport("down", 0, 0, NOW - timedelta(days=9), NOW - timedelta(days=8), "HTTP 503")
+
+
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
@@ -136,6 +140,12 @@ def test_a_digest_is_called_by_its_title_or_by_how_many_papers_it_has() -> None:
             {"report": REPORT * 4, "covers_from": None},
             "Read: 1,192 papers from 4 sources, 916 new; last on Sat 21 Nov 07:00 (Tokyo).",
         ),
+        (
+            {"report": [*REPORT, UNREAD, SourceReport("new", 0, 0, None)]},
+            "Read: 298 papers from daily-page since Thu 19 Nov 08:00, 229 new; "
+            "last on Sat 21 Nov 07:00 (Tokyo).",
+        ),
+        ({"report": [UNREAD]}, "No source has been read since Thu 19 Nov 08:00."),
     ],
 )
 def test_one_sentence_says_what_was_read(changes: dict[str, object], text: str) -> None:
