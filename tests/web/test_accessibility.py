@@ -57,7 +57,10 @@ SCROLLING = """() => [...document.querySelectorAll("body *")].filter(
 @pytest.fixture(scope="module")
 def troubled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Pages with a delivery of each state, a long reason, and a recipient who gets nothing."""
-    with served(tmp_path_factory.mktemp("troubled"), is_public=True) as site:
+    folder = tmp_path_factory.mktemp("troubled")
+    with served(folder, is_public=True) as site:
+        (folder / f"dumps/{'a-file-that-is-no-page-' * 4}.txt").write_bytes(b"%PDF-1.7")
+        site.app.once.ingest()
         delivery = schema.delivery
         with site.app.runtime.database.writing() as tx:
             failed = delivery.c.state.in_([DeliveryState.FAILED, DeliveryState.UNKNOWN])
@@ -102,6 +105,7 @@ def pages_for(site: Site, headers: Mapping[str, str]) -> list[str]:
 def complaints(page: Page, path: str) -> list[str]:
     """Return what is wrong with a page at each width, in light and in dark."""
     page.goto(path)
+    page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
     wrong = [f"column without name: {cell}" for cell in page.evaluate(UNNAMED)]
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 800})
