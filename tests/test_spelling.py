@@ -15,7 +15,7 @@ ONE_WORD = """
     analyse:analyze analysers:analyzers electrolysed:electrolyzed hydrolysate:hydrolyzate
     behaviour:behavior behavioural:behavioral neurobehavioural:neurobehavioral tumours:tumors
     behavior:behavioural neurobehavior:neurobehavioural nfkappab:nfkb il1beta:il1b tnfalpha:tnfa
-    ifngamma:ifng ikappabalpha:ikba ppargamma:pparg cd3zeta:cd3z gstpi:gstp pkceta:pkch
+    ifngamma:ifng ikappabalpha:ikba ppargamma:pparg cd3zeta:cd3z gstpi:gstp
     neighbourhoods:neighborhoods colourless:colorless intratumoural:intratumoral vapour:vapor
     modelling:modeling modelled:modeled labelled:labeled mislabelling:mislabeling
     signalling:signaling travelling:traveling panellists:panelists marvellous:marvelous
@@ -50,7 +50,7 @@ TWO_WORDS = """
     laboratory:labour academic:academ policy:police general:generative
     behavior:behaviorism behavioral:behaviorist eralpha:era datalpha:data betacell:bcell abeta:ab
     mum:mm il1alpha:il1beta il1beta:il1 tnfalpha:tnfb pkcepsilon:pkceta typebeta:typeb
-    alphabet:ab tibetan:tibn microbiota:microbi inspire:inspre pi:p theta:beta
+    alphabet:ab tibetan:tibn microbiota:microbi inspire:inspre pi:p theta:beta otheta:oth
 """
 
 

@@ -48,8 +48,8 @@ def sign_pattern() -> re.Pattern[str]:
     return re.compile(f"[{_SPACELESS}]")
 
 
-# Of `M-of-N` nothing is joined: a word that links a letter to others is a word of its own.
-_LINKS = frozenset(("by", "from", "in", "of", "or", "out", "per", "to"))
+_LINKS = "by|from|in|of|or|out|per|to"
+_LINKED_LETTERS = re.compile(rf"(?:[a-z]-)+(?:{_LINKS})(?:-[a-z])*|(?:{_LINKS})(?:-[a-z])+")
 _LONGEST_JOIN = 4
 # Longer than any name of a chemical: in a chain of more parts no parts are joined.
 _LONGEST_CHAIN = 100
@@ -181,24 +181,20 @@ def _placed_pieces(text: str) -> tuple[Folded, list[int]]:
 def _runs(parts: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield which neighbouring parts make a word: each alone, then those that may be joined.
 
-    Two numbers are never joined: 3-5 is not 35. Nor is a letter with a linking word.
+    Two numbers are never joined: 3-5 is not 35. Nor are letters with linking words: M-of-N.
     """
     count = len(parts)
     for i in range(count):
         yield i, i + 1
     if count == 1 or count > _LONGEST_CHAIN:
         return
-    parted = [
-        (a[-1].isdigit() and b[0].isdigit())
-        or (len(a) == 1 and b in _LINKS)
-        or (a in _LINKS and len(b) == 1)
-        for a, b in pairwise(parts)
-    ]
+    parted = [a[-1].isdigit() and b[0].isdigit() for a, b in pairwise(parts)]
     for first in range(count - 1):
         for last in range(first + 2, min(first + _LONGEST_JOIN, count) + 1):
             if any(parted[first : last - 1]):
                 break
-            yield first, last
+            if not _LINKED_LETTERS.fullmatch("-".join(parts[first:last])):
+                yield first, last
 
 
 def plain(text: str) -> str:

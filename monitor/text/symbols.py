@@ -13,13 +13,13 @@ from monitor.text.tables import pairs, word_set
 
 # No two letters have the same Latin one, or PKCε would be PKCη.
 _LATIN = pairs(
-    "alpha: a, beta: b, gamma: g, delta: d, epsilon: e, zeta: z, eta: h, theta: t, iota: i, "
+    "alpha: a, beta: b, gamma: g, delta: d, epsilon: e, zeta: z, theta: t, iota: i, "
     "kappa: k, lambda: l, mu: m, nu: n, xi: x, pi: p, rho: r, sigma: s, chi: c, omega: o"
 )
 # A letter may look like another Latin one.
 _ALIKE = _LATIN | pairs("gamma: y, mu: u, nu: v, omega: w")
 # These are parts of many words, so that they count only at the end.
-_SHORT = "eta|mu|nu|xi|pi|rho|chi"
+_SHORT = "mu|nu|xi|pi|rho|chi"
 _LONG = "|".join(name for name in _LATIN if name not in _SHORT.split("|"))
 # Names of genes and proteins are unlike words: a letter, then consonants and digits.
 _CODE = (
