@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
@@ -91,6 +91,16 @@ def subscriptions_of(runtime: Runtime, recipient: str) -> list[Subscription]:
         for subscription in runtime.subscriptions
         if address in map(address_of, recipients_of(subscription))
     ]
+
+
+def narrow(subscription: Subscription, recipient: str) -> Subscription:
+    """Return a subscription as one recipient may see it: without the others."""
+    address, destinations = address_of(recipient), []
+    for destination in subscription.destinations:
+        own = tuple(to for to in destination.recipients if address_of(to) == address)
+        if own:
+            destinations.append(msgspec.structs.replace(destination, recipients=own))
+    return msgspec.structs.replace(subscription, destinations=tuple(destinations))
 
 
 def find_subscriptions(runtime: Runtime, reference: str) -> Sequence[Subscription]:
@@ -197,10 +207,14 @@ class TopicReport(msgspec.Struct, frozen=True):
     papers_7_days: int
 
 
-def report_topics(runtime: Runtime, topics: Sequence[Topic]) -> Iterator[TopicReport]:
+def report_topics(
+    runtime: Runtime, topics: Sequence[Topic], known: Iterable[Subscription] | None = None
+) -> Iterator[TopicReport]:
+    """Yield what topics matched, and how many of the `known` subscriptions have each."""
     with runtime.database.reading() as tx:
         counts = matches.recent_counts(tx, runtime.clock.now())
-    subscribed = Counter(topic for known in runtime.subscriptions for topic in known.topics)
+    counted = runtime.subscriptions if known is None else known
+    subscribed = Counter(topic for subscription in counted for topic in subscription.topics)
     sections = runtime.sections
     for topic in topics:
         title = sections[topic.name].title if topic.name in sections else topic.name

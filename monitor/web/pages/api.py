@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from urllib.parse import parse_qs
 
+from msgspec import structs
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -17,80 +19,177 @@ from monitor.channels.slack.socket_mode import is_signed
 from monitor.commands.explain import explain
 from monitor.commands.heartbeat import vital_signs
 from monitor.commands.json_output import (
+    Answer,
     deliveries_json,
     explanation_json,
     papers_json,
+    pick,
+    plain,
     rated_json,
     status_json,
+    subscriptions_json,
     suppressions_json,
+    topics_json,
     trial_json,
 )
 from monitor.commands.metrics import CONTENT_TYPE, metrics
 from monitor.commands.paper_search import find_all
 from monitor.commands.ratings import RaterScope, rated, saved
 from monitor.commands.status import status
+from monitor.commands.subscriptions import (
+    count_waiting,
+    find_subscriptions,
+    narrow,
+    report,
+    report_topics,
+)
 from monitor.commands.topic_trial import find_topic, try_topic
 from monitor.store.digests import deliveries, digests, suppressions
+from monitor.store.digests.suppressions import address_of
 from monitor.store.sources import runs
 from monitor.web.access import Role
 from monitor.web.routes import PageRoute, Routes
-from monitor.web.site import PAGES, SEARCHES, Visit
+from monitor.web.site import API, PAGES, SEARCHES, Visit
 
+VERSION = f"{API}v1/"
 MOST, USUAL = 10_000, 1_000
+# A digest has as many deliveries as recipients.
+MOST_DIGESTS, USUAL_DIGESTS = 200, 50
 # Slack sends the whole message with what was chosen in it.
 MAX_SLACK_BYTES = 1024 * 1024
 
 routes = Routes()
 
 
-@routes.page("/api/v1/papers", Role.READER, SEARCHES)
-def get_papers(visit: Visit) -> Response:
-    """Return the papers that `q` finds, newest first; `limit` is 1,000 when it is not given."""
-    limit = min(visit.number("limit") or USUAL, MOST)
+# A description of each address, by its path.
+_ABOUT: dict[str, str] = {}
+
+
+def _answers(
+    path: str, role: Role, about: str, thread: str = ""
+) -> Callable[[Callable[[Visit], Answer]], Callable[[Visit], Answer]]:
+    """Add an address with the JSON that a function returns."""
+
+    def add(work: Callable[[Visit], Answer]) -> Callable[[Visit], Answer]:
+        _ABOUT[f"{VERSION}{path}"] = about
+        routes.page(f"{VERSION}{path}", role, thread)(lambda visit: JSONResponse(work(visit)))
+        return work
+
+    return add
+
+
+@_answers("", Role.READER, "these addresses")
+def get_index(visit: Visit) -> Answer:
+    """List the addresses that the viewer may ask."""
+    allowed = {route.path for route in routes if route.role <= visit.viewer.role}
+    addresses = [{"path": path, "about": _ABOUT[path]} for path in _ABOUT if path in allowed]
+    return {"addresses": addresses}
+
+
+@_answers("papers", Role.READER, "the newest papers that ?q= matches; &limit=1000", SEARCHES)
+def get_papers(visit: Visit) -> Answer:
     query = visit.query_params.get("q", "")
-    return JSONResponse(papers_json(find_all(visit.runtime, query, most=limit, bounded=True)))
+    return papers_json(find_all(visit.runtime, query, most=_limit(visit), bounded=True))
 
 
-@routes.page("/api/v1/papers/rated", Role.OPERATOR)
-def get_rated(visit: Visit) -> Response:
+@_answers("papers/rated", Role.OPERATOR, "all ratings; ?subscription=NAME")
+def get_rated(visit: Visit) -> Answer:
     scope = RaterScope(visit.query_params.get("subscription", ""))
-    return JSONResponse(rated_json(rated(visit.runtime, scope)))
+    return rated_json(rated(visit.runtime, scope))
 
 
-@routes.page("/api/v1/papers/saved", Role.OPERATOR)
-def get_saved(visit: Visit) -> Response:
-    subscription = visit.query_params.get("subscription", "")
-    return JSONResponse(papers_json(saved(visit.runtime, subscription)))
+@_answers("papers/saved", Role.READER, "the papers that you saved, an operator all; ?subscription=")
+def get_saved(visit: Visit) -> Answer:
+    name, viewer = visit.query_params.get("subscription", ""), visit.viewer
+    if name and not viewer.is_operator:
+        visit.require_subscription(name)
+    return papers_json(saved(visit.runtime, name, "" if viewer.is_operator else viewer.address))
 
 
-@routes.page("/api/v1/explain/{id}", Role.OPERATOR)
-def get_paper(visit: Visit) -> Response:
-    return JSONResponse(explanation_json(explain(visit.runtime, visit.path_params["id"])))
+@_answers("explain/{id}", Role.OPERATOR, "where a paper came from, and what became of it")
+def get_paper(visit: Visit) -> Answer:
+    return explanation_json(explain(visit.runtime, visit.path_params["id"]))
 
 
-@routes.page("/api/v1/topics/try", Role.OPERATOR, SEARCHES)
-def get_trial(visit: Visit) -> Response:
+@_answers("topics/try", Role.OPERATOR, "what the query or topic ?q= matches", SEARCHES)
+def get_trial(visit: Visit) -> Answer:
     runtime, query = visit.runtime, visit.query_params.get("q", "")
-    trial = try_topic(runtime, find_topic(runtime, query) or query, bounded=True)
-    return JSONResponse(trial_json(trial))
+    return trial_json(try_topic(runtime, find_topic(runtime, query) or query, bounded=True))
 
 
-@routes.page("/api/v1/status", Role.OPERATOR)
-def get_status(visit: Visit) -> Response:
-    return JSONResponse(status_json(status(visit.runtime, probe=False)))
+@_answers("topics", Role.READER, "topics and what they matched; ?limit=1000, after=COUNT", PAGES)
+def get_topics(visit: Visit) -> Answer:
+    """Return topics; a reader's `subscriptions` count their own."""
+    topics = visit.slice(visit.runtime.topics, _limit(visit)).shown
+    return topics_json(report_topics(visit.runtime, topics, visit.subscriptions))
 
 
-@routes.page("/api/v1/deliveries", Role.OPERATOR)
-def get_deliveries(visit: Visit) -> Response:
+@_answers(
+    "subscriptions",
+    Role.READER,
+    "who gets what, when, and what waits; ?who=NAME or ADDRESS, limit=1000, after=COUNT",
+    PAGES,
+)
+def get_subscriptions(visit: Visit) -> Answer:
+    """Return subscriptions; a reader's are their own, with no other recipient."""
+    runtime, who = visit.runtime, visit.query_params.get("who", "")
+    allowed, address = visit.subscriptions, address_of(visit.viewer.address)
+    if visit.viewer.is_operator:
+        allowed = tuple(find_subscriptions(runtime, who))
+    elif who and address_of(who) != address:
+        name = visit.require_subscription(who)
+        allowed = tuple(known for known in allowed if known.name == name)
+    selected = visit.slice(allowed, _limit(visit)).shown
+    if visit.viewer.is_operator:
+        return subscriptions_json(count_waiting(runtime, report(runtime, selected)))
+    own = count_waiting(runtime, report(runtime, [narrow(known, address) for known in selected]))
+    # Deliveries that failed may be those of other recipients.
+    return subscriptions_json(structs.replace(known, troubles=()) for known in own)
+
+
+@_answers("digests", Role.READER, "digests, newest first; ?subscription=, limit=50, before=ID")
+def get_digests(visit: Visit) -> Answer:
+    """Return digests with their deliveries: a reader those of their own address."""
+    name, address = visit.query_params.get("subscription", ""), visit.viewer.address.lower()
+    names = [visit.require_subscription(name)] if name else [s.name for s in visit.subscriptions]
+    limit = min(visit.number("limit") or USUAL_DIGESTS, MOST_DIGESTS)
+    answers = []
     with visit.runtime.database.reading() as tx:
-        return JSONResponse(deliveries_json(deliveries.listing(tx, limit=MOST)))
+        for digest in digests.newest(tx, names, limit, visit.number("before")):
+            sent = [
+                pick(delivery, "channel recipient state error")
+                for delivery in deliveries.of_digest(tx, digest.id)
+                if visit.viewer.is_operator or delivery.recipient.lower() == address
+            ]
+            answers.append(pick(digest, "id subscription period papers") | {"deliveries": sent})
+    return {"digests": answers}
 
 
-@routes.page("/api/v1/suppressions", Role.OPERATOR)
-def get_suppressions(visit: Visit) -> Response:
+@_answers("sources", Role.OPERATOR, "sources, when each was read, and their problems", PAGES)
+def get_sources(visit: Visit) -> Answer:
+    return {"sources": plain(status(visit.runtime, probe=False).sources)}
+
+
+@_answers("status", Role.OPERATOR, "the state of everything, and why nothing came")
+def get_status(visit: Visit) -> Answer:
+    return status_json(status(visit.runtime, probe=False))
+
+
+@_answers("deliveries", Role.OPERATOR, "the newest 10,000 deliveries")
+def get_deliveries(visit: Visit) -> Answer:
+    with visit.runtime.database.reading() as tx:
+        return deliveries_json(deliveries.listing(tx, limit=MOST))
+
+
+@_answers("suppressions", Role.OPERATOR, "who gets nothing, since when and until when")
+def get_suppressions(visit: Visit) -> Answer:
     now = visit.runtime.clock.now()
     with visit.runtime.database.reading() as tx:
-        return JSONResponse(suppressions_json(suppressions.listing(tx, now)))
+        return suppressions_json(suppressions.listing(tx, now))
+
+
+def _limit(visit: Visit) -> int:
+    return min(visit.number("limit") or USUAL, MOST)
 
 
 @routes.page("/metrics", Role.OPERATOR, PAGES)
