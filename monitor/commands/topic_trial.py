@@ -27,8 +27,8 @@ from monitor.match import (
     split_parts,
     suggest,
 )
-from monitor.match.language.tree import disjunction
-from monitor.match.suggestions import Suggestion
+from monitor.match.language.tree import every_leaf
+from monitor.match.suggestions import Suggestion, widen
 from monitor.model import DayCount, MatchReason, Paper, Topic, fill_days
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import papers, search
@@ -246,26 +246,30 @@ def _best(
 
 
 def _suggestions(
-    tx: Transaction, query: Query, suggested: Sequence[tuple[Suggestion, Query]], counted: int
+    tx: Transaction, query: Query, changes: Sequence[tuple[Suggestion, Query]], counted: int
 ) -> tuple[Suggestion, ...]:
     """Return the suggestions that add papers, those that add most first."""
-    changed = {changed.root: (each, changed) for each, changed in reversed(suggested)}
-    changed.pop(query.root, None)
-    if not changed:
+    own = set(every_leaf(query.root))
+    leaves = [(each, set(every_leaf(changed.root)) - own) for each, changed in changes]
+    if not any(added for _, added in leaves):
         return ()
-    matcher = QueryMatcher(Query("", disjunction([*changed])))
+    matcher = QueryMatcher(Query("", widen(query.root, leaves)))
     ids = search.newest(tx, matcher.expression, None, counted)
     page = load_page(tx, ids, matcher.may)
     texts, sources = as_matched(tx, page, with_sightings=matcher.needs_sightings)
-    queries: dict[Hashable, Query] = {root: parsed for root, (_, parsed) in changed.items()}
+    by_root = {changed.root: each for each, changed in reversed(changes)}
+    queries: dict[Hashable, Query] = {changed.root: changed for _, changed in changes}
     index = TopicIndex(queries | {query.root: query})
     counts = Counter(index.name(number) for number in index.pairs(texts, sources)[1].tolist())
-    added = [
+    added = (
         each._replace(papers=counts[root] - counts[query.root], looked_at=len(ids))
-        for root, (each, _) in changed.items()
-        if counts[root] > counts[query.root]
-    ]
-    return tuple(sorted(added, key=lambda each: -each.papers)[:SUGGESTED])
+        for root, each in by_root.items()
+    )
+    return tuple(
+        sorted((each for each in added if each.papers > 0), key=lambda each: -each.papers)[
+            :SUGGESTED
+        ]
+    )
 
 
 def _comparison(

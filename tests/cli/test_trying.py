@@ -107,6 +107,7 @@ def test_a_trial_suggests_what_a_topic_misses(house: House, say: Say) -> None:
             "term": "LLM",
             "alternative": '"large language model"',
             "query": 'title:(LLM OR "large language model")^2 -robot',
+            "position": 6,
             "papers": 2,
             "looked_at": 4,
         }

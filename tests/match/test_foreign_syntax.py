@@ -99,7 +99,7 @@ DOUBTED = [
     ("llm -robot +agent", 11, "“+” has no meaning here", "write agent"),
     ("title:language model", 0, "title: is only for language; model may", 'title:"language model"'),
     ("cs.CLL", 0, "cs.CLL is not a category of arXiv", "category:cs.CL"),
-    ("category:cs.cll", 9, "cs.cll is not a category of arXiv", "category:cs.CL"),
+    ("agent -category:q-bio.NCC", 16, "q-bio.NCC is not a category of arXiv", "category:q-bio.NC"),
     ("AIDS", 0, "AIDS also finds “aids”", "=AIDS"),
     ("CAR", 0, "CAR also finds “car”", "=CAR"),
     ("WHO", 0, "WHO also finds “who”", "=WHO"),

@@ -6,8 +6,10 @@ import time
 
 import pytest
 
-from monitor.match import parse_query, suggest
-from monitor.match.suggestions import Text
+from monitor.match import Query, TopicIndex, parse_query, suggest
+from monitor.match.language.tree import every_leaf
+from monitor.match.suggestions import Text, widen
+from monitor.model import Paper
 
 DEFINED: Text = ("Agents", "We use multi-armed bandit problems (MABs). A MAB has arms.")
 OPEN: Text = (
@@ -58,6 +60,23 @@ def test_a_topic_is_completed(query: str, changed: str, kind: str) -> None:
 )  # fmt: skip
 def test_what_is_not_searched_for_as_a_word_is_left_alone(query: str) -> None:
     assert suggested(query, DEFINED, OPEN, FORMS) == {}
+
+
+def test_the_widened_tree_matches_what_each_changed_query_does() -> None:
+    query = parse_query('(large language model OR title:"time series") 1 of (train, MAB) -robot')
+    changed = {each: parse_query(each.query) for each in suggest(query, [DEFINED, OPEN, FORMS], ())}
+    leaves = [(each, tuple(every_leaf(parsed.root))) for each, parsed in changed.items()]
+    index = TopicIndex(
+        {"": Query("", widen(query.root, leaves)), **{c.query: c.query for c in changed}}
+    )
+    papers = [
+        Paper(a, abstract=b)
+        for a in ("LLM", "A timeseries", "Robots, LLMs")
+        for b in ("Training.", "They train.", "Multi-armed bandit problems.", "No more.")
+    ]
+    hits = [(match.topic, match.position) for match in index.match(papers)]
+    assert len({topic for topic, _ in hits}) > 2
+    assert all(("", position) in hits for _, position in hits)
 
 
 def test_an_abbreviation_that_is_also_a_word_is_suggested_exactly() -> None:

@@ -9,9 +9,8 @@ Google Scholar: scholar.google.com/intl/en/scholar/help.html (operators).
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from string import ascii_lowercase
 from typing import NamedTuple
@@ -85,18 +84,6 @@ def find_warnings(text: str, tokens: Sequence[Token]) -> list[QueryError]:
     return [
         rule.fault(match) for rule in DOUBTS for match in _compiled(rule.pattern).finditer(outside)
     ]
-
-
-def doubt_category(token: Token, field: str) -> Iterator[QueryError]:
-    """Yield a warning of what looks like a category of arXiv but is none."""
-    name = token.text.strip(QUOTES)
-    category = name.partition(".")[0].lower() in _BY_ARCHIVE and field == "category"
-    known = {category.lower(): category for category in _CATEGORIES}
-    if (category or _LIKE_CATEGORY.fullmatch(name)) and name.lower() not in known:
-        close = difflib.get_close_matches(name.lower(), known, 1, cutoff=0.75)
-        instead = "its categories are listed at arxiv.org/category_taxonomy"
-        hint = f"did you mean category:{known[close[0]]}?" if close else instead
-        yield token.fault(f"{name} is not a category of arXiv", hint)
 
 
 @cache
@@ -265,39 +252,26 @@ RULES = (*_TYPED, *_ENGINES, *_OPERATORS, *_EXPRESSIONS)
 
 # Abbreviations of science and offices that are common words in small letters.
 _ALSO = """
-    ace act add age aid aids aim air all ant arc arm art bad bar base bat best bit bold box bus cab
-    can cap car care cars case cast cat cats chain chip clean cod code core cost crisp cup cut dam
-    dare dart dash dice dog dot drip ear end era eye face fact fair fan fast fat find fire fish fit
-    flair flame flip fun gap gas gate gem get gift gold grace grid had hat heat help hip hit hop
-    hot ice ink iris jet job key lab lamp lap lasso last lead led life light lime lip list log low
-    map march mars mass mat may mesh met mice mind mint mix moss net nice node now one orb our out
-    pace pad pain pair pan par past pat path pen pet pin pit pod poem port pot prism rag ram ran
-    rap rat rate raw ray red rest rice rip road rod rope sad safe sage salt sap sat saw scale scan
-    sea see set shape she sir sit sky slam smart snap soap sole spin spot star stars stem step sum
-    sun swift tag tap task tea ten test tip top trace track trap tree trim trip two unit us use van
-    vast war was wave way we web who why win wise yes zip
+    ace act add age aids aim air all ant arc arm art bad bar base bat best bit bold bus can cap car
+    cars case cast cat chain chip clean code core cost crisp cut dam dart dash dice dog dot ear end
+    era eye face fact fair fan fast fat fire fish fit flair flame fun gap gas gate gem get gold
+    grace grid has heat help hip hit hop hot ice iris job key lab lamp lap lasso last lead led life
+    light lime list log low map march mars mass mat mesh met mice mind mint mix moss net nice node
+    now one our out pace pad pain pan pat path pen pet pin pod poem pot prism rag ram ran rap rat
+    raw ray red rice rod rope safe sage salt sap sat scale sea see set shape she ship sit slam smart
+    soap spin spot star stem step sum sun tag tap task tea ten test tip top track trap tree trim
+    trip two us use van war was wave we web who why win wise yes zip
 """
 ALSO_WORDS = frozenset(_ALSO.split())
 _SEPARATORS = ",;，；、"
 _PARTS = re.compile(rf"[\s{_SEPARATORS}&|+?$]+")
 _WORD = r"[^\W\d_][^\W_]+"
-# arxiv.org/category_taxonomy, without those that have no dot.
-_TAXONOMY = """
-    astro-ph CO EP GA HE IM SR; cond-mat dis-nn mes-hall mtrl-sci other quant-gas soft stat-mech
-    str-el supr-con; cs AI AR CC CE CG CL CR CV CY DB DC DL DM DS ET FL GL GR GT HC IR IT LG LO MA
-    MM MS NA NE NI OH OS PF PL RO SC SD SE SI SY; econ EM GN TH; eess AS IV SP SY; math AC AG AP AT
-    CA CO CT CV DG DS FA GM GN GR GT HO IT KT LO MG MP NA NT OA OC PR QA RA RT SG SP ST; nlin AO CD
-    CG PS SI; physics acc-ph ao-ph app-ph atm-clus atom-ph bio-ph chem-ph class-ph comp-ph data-an
-    ed-ph flu-dyn gen-ph geo-ph hist-ph ins-det med-ph optics plasm-ph pop-ph soc-ph space-ph;
-    q-bio BM CB GN MN NC OT PE QM SC TO; q-fin CP EC GN MF PM PR RM ST TR; stat AP CO ME ML OT TH
-"""
-_BY_ARCHIVE = {archive: names for archive, *names in map(str.split, _TAXONOMY.split(";"))}
-_CATEGORIES = [f"{archive}.{name}" for archive, names in _BY_ARCHIVE.items() for name in names]
-_CATEGORY = "|".join(map(re.escape, _CATEGORIES))
-_LIKE_CATEGORY = re.compile(rf"(?:{'|'.join(_BY_ARCHIVE)})\.[A-Z]{{1,4}}")
+_ARCHIVE = r"(?:astro-ph|cs|econ|eess|math|nlin|q-bio|q-fin|stat)\."
+_CATEGORY = rf"(?:{_ARCHIVE}[A-Z]{{2}}|(?:cond-mat|physics)\.[a-z-]{{5,}})"
 # Every text that a rule doubts has one of these.
 _DOUBTFUL = re.compile(
-    rf"[{_SEPARATORS}&|+?$.'`‘‚‹「『{{[]|\b(?:[Aa]nd|[Oo]r|[Nn]ot|UND|ODER|NICHT|XOR|NEAR|SAME|ADJ)\b"
+    rf"[{_SEPARATORS}&|+?$.'`‘‚‹「『{{[]|\b(?:title|abstract|venue):\w"
+    r"|\b(?:[Aa]nd|[Oo]r|[Nn]ot|UND|ODER|NICHT|XOR|NEAR|SAME|ADJ)\b"
 )
 _FOREIGN_OPERATORS = (
     ("UND", "write AND to join"),
@@ -347,9 +321,21 @@ DOUBTS = (
         "write {both}; a plural is found, too, and {both}* finds all that begins so",
     ),
     Rule(
-        rf"(?s)\A(?!.*[Cc]ategory:).*?{FIRST}(?P<at>(?:{_CATEGORY})){LAST}",
+        rf"(?s)\A(?!.*[Cc]ategory:).*?{FIRST}(?P<at>{_CATEGORY}){LAST}",
         "{at} is searched for in the title and the abstract",
         "write category:{at} for the category",
+    ),
+    Rule(
+        rf"(?<![^\s(:-])(?P<near>{_ARCHIVE}[A-Z]{{2}})[A-Z]+{LAST}",
+        "{match} is not a category of arXiv",
+        "did you mean category:{near}?",
+    ),
+    Rule(
+        rf"(?<![^\s(-])(?P<field>title|abstract|venue):(?P<of>\w[\w-]*)\s+"
+        rf"(?!(?:[Aa]nd|[Oo]r|[Nn]ot|[Oo]f|AND|OR|NOT|OF)\s)(?P<next>\w[\w-]*){LAST}(?!\s+[Oo][Ff]\s)",
+        "{field}: is only for {of}; {next} may occur anywhere",
+        'write {field}:"{of} {next}" for the phrase, {field}:({of} {next}) for both words in this '
+        "field, or {field}:{of} AND {next}",
     ),
     Rule(
         rf"{FIRST}(?!\[[^]]*,)(?:''|['`‘‚‹「『{{[])(?P<of>\w[^'`’‘›」』{{}}[\]]*\s[^'`’‘›」』{{}}[\]]*\w)"

@@ -18,7 +18,6 @@ from typing import NoReturn
 from monitor.errors import QueryError
 from monitor.match.language.mistakes import (
     ALSO_WORDS,
-    doubt_category,
     find_warnings,
     refuse_foreign,
 )
@@ -70,7 +69,6 @@ _INSTEAD = {
     **dict.fromkeys(("!", "-", "–", "—", "−"), "write -robot, with no space, to exclude a word"),
     "=": "write =RAG, with no space, for exactly this form, and title:RAG for a field",
 }
-_NO_WORDS = (*_FOREIGN_SIGNS, "and", "or", "not")
 _EXAMPLES = {"category": "category:cs.*", "source": "source:arxiv", "announce": "announce:new"}
 _HAS = ("code", "data", "project", "video")
 
@@ -271,15 +269,7 @@ class _Parser:
                 f"{token.text} cannot be followed by {following.text}",
                 f"exclude the field as a whole: -{token.text}...",
             )
-        node = self._operand(field)
-        first, second = following.text, self._next.text
-        is_word = following.kind == self._next.kind == "word" and following.weight == 1.0
-        if is_word and field in (*TEXT_FIELDS, "venue") and second.lower() not in _NO_WORDS:
-            message = f"{token.text} is only for {first}; {second} may occur anywhere"
-            hint = f'write {field}:"{first} {second}" for the phrase, {field}:({first} {second}) '
-            hint += f"for both words in this field, or {field}:{first} AND {second}"
-            self.warnings.append(token.fault(message, hint))
-        return node
+        return self._operand(field)
 
     def _item(self, token: Token, field: str) -> Node:
         match token.kind:
@@ -297,8 +287,6 @@ class _Parser:
 
     def _leaf(self, token: Token, field: str, *, exact: bool) -> Node:
         node = _parse_leaf(token, field, self._synonyms, exact=exact)
-        if "." in token.text and "*" not in token.text:
-            self.warnings += doubt_category(token, field)
         self._weigh(node, token.weight)
         return node
 
