@@ -106,7 +106,7 @@ def suggest(query: Query, newest: Sequence[Text], matching: Sequence[Text]) -> l
 
 
 def widen(node: Node, changes: Sequence[tuple[Suggestion, Collection[Leaf]]]) -> Node:
-    """Return a tree that matches all that changed queries do, by the leaves that each has anew."""
+    """Return a tree that matches all that changed queries do, by the leaves that each adds."""
     if isinstance(node, AtLeast):
         return AtLeast(node.count, tuple(widen(child, changes) for child in node.children))
     if not isinstance(node, Words):
@@ -203,8 +203,8 @@ def _compounds(windows: Iterable[_Window], texts: Sequence[Sequence[str]]) -> It
     parted: Counter[tuple[str, str]] = Counter()
     for text in texts:
         parted.update(pair for pair in pairwise(text) if "".join(pair).removesuffix("s") in closed)
-    for (one, two), _ in parted.most_common():
-        if min(len(one), len(two)) > 2:
+    for (one, two), count in parted.most_common():
+        if count > 1 and min(len(one), len(two)) > 2:  # once may be a word cut in two
             two = two.removesuffix("s")
             yield from (("compound", window, f"{one} {two}") for window in closed[one + two])
 
