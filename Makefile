@@ -15,13 +15,22 @@ UPGRADE ?=
 LOCK := $(BIN)/uv pip compile $(UPGRADE) --quiet --no-header --universal --python-version 3.11 \
     --generate-hashes --no-emit-index-url --no-emit-find-links
 
-.PHONY: demo test lowest check format bench duel faults zones fuzz fuzz-records month night limits same samples seeds picture clean lock sbom audit image walk
+.PHONY: demo test lowest check format bench duel faults zones fuzz fuzz-records month night limits same samples seeds picture clean lock sbom audit image walk pythons
 
 demo: $(VENV)/.installed          ## the four sample dumps as digests in ./demo
 	$(BIN)/paper-monitor demo demo
 
 test: $(VENV)/.developing         ## all tests
 	$(BIN)/python -m pytest --numprocesses auto
+
+# Those that are installed, with what most differs between versions; the image has 3.11.
+pythons:                          ## tests with Python 3.12 and 3.13
+	for version in 3.12 3.13; do \
+	    python$$version --version || { echo "Python $$version IS NOT TESTED: it is not installed"; continue; }; \
+	    python$$version -m venv .venv-$$version && .venv-$$version/bin/pip install --quiet --editable '.[dev]' \
+	    && .venv-$$version/bin/python -m pytest --numprocesses auto tests/store tests/sources tests/match tests/config \
+	        tests/cli tests/channels --ignore tests/channels/test_limits.py || exit 1; \
+	done
 
 # Without the slowest ones, which say nothing of libraries: each page in a browser, many digests.
 lowest: $(LOWEST)/.developing     ## tests with the lowest versions that pyproject.toml allows
@@ -104,7 +113,7 @@ walk: $(VENV)/.releasing          ## README, Getting started and the recipes wor
 	$(BIN)/python -m tests.walk
 
 clean:                            ## remove what the other targets made
-	rm -rf $(VENV) $(LOWEST) demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(LOWEST) .venv-3.1? demo .pytest_cache .mypy_cache .ruff_cache
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

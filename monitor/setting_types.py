@@ -266,10 +266,16 @@ OneOrMore = Annotated[
     AfterValidator(_distinct),
     WithJsonSchema(_TEXT_OR_TEXTS),
 ]
+
+
+def _shown_mode(mode: int) -> str:
+    return f"{mode:04o}"  # not str.format, whose signature Pydantic cannot read in Python 3.13
+
+
 Mode = Annotated[
     int,
     BeforeValidator(_mode),
-    PlainSerializer("{:04o}".format, return_type=str),
+    PlainSerializer(_shown_mode, return_type=str),
     WithJsonSchema({"type": "string", "pattern": "^0?6[0246][0246]$"}),
 ]
 

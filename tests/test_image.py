@@ -57,14 +57,16 @@ def ignored(path: str) -> bool:
 
 ONE = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]["paper-monitor"]
 MANY: dict[str, Any] = yaml.safe_load((ROOT / "compose.scale.yaml").read_text())["services"]
-OURS = [ONE, MANY["serve"], MANY["worker"]]
+OURS = [ONE, MANY["serve"], MANY["worker"], MANY["web"]]
 
 
 def is_command(words: list[str]) -> bool:
     """Whether the command line knows these words: a command, its subcommands, its options."""
     command: Any = whole()
     for word in words:
-        options = {name for param in command.params for name in param.opts}
+        options = {
+            name for param in command.params for name in (*param.opts, *param.secondary_opts)
+        }
         if word.startswith("--"):
             if word not in options:
                 return False
@@ -242,13 +244,20 @@ def test_a_large_dump_has_room_where_the_store_is_a_server(name: str):
 
 def test_many_machines_are_replicas_workers_and_the_database_that_they_wait_for():
     services = MANY
-    assert services.keys() == {"serve", "worker", "db"}
+    assert services.keys() == {"serve", "worker", "web", "db"}
     for name, replicas in (("serve", 2), ("worker", 3)):
         assert is_command(services[name]["command"])
-        assert services[name]["command"] == [name]
+        assert services[name]["command"][0] == name
         assert services[name]["deploy"]["replicas"] >= replicas
         assert services[name]["depends_on"] == {"db": {"condition": "service_healthy"}}
         assert services[name]["environment"]["SMTP_PASSWORD"] is None  # its value is the user's
+    # A port cannot be published by two replicas.
+    assert services["serve"]["command"][1:] == ["--no-pages"]
+    assert services["web"]["ports"] == ONE["ports"]
+    pages = [name for name in ONE["environment"] if name.startswith(("PAPER_MONITOR_", "WEB_"))]
+    assert {name: services["web"]["environment"][name] for name in pages} == {
+        name: ONE["environment"][name] for name in pages
+    }
     assert "pg_isready" in services["db"]["healthcheck"]["test"]
     assert services["db"]["environment"]["POSTGRES_PASSWORD"].startswith("${DB_PASSWORD:?")
 
