@@ -35,7 +35,7 @@ def suppress(
     with runtime.database.writing() as tx:
         if not (force or address in recipients or deliveries.has_recipient(tx, address)):
             of = f"of the subscription {subscription}" if subscription else "of any subscription"
-            near = nearest(address, recipients.values(), "`paper-monitor config` lists them")
+            near = nearest(address, recipients.values(), "the configuration has them")
             raise UsageError(
                 f"{recipient!r} is not a recipient {of}{near}",
                 "--force, or the box on the page, stops an address that is yet to come",

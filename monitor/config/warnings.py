@@ -72,6 +72,12 @@ def _doubt_pages(settings: Settings, written: Written) -> None:
     web = settings.web
     proxies = map(ip_network, web.trusted_proxies if web else ())
     is_local = any(proxy.overlaps(own) for proxy in proxies for own in _LOOPBACK)
+    if settings.public_url and web and not (web.token or web.user_header):
+        written.warn(
+            ("public_url",),
+            "leads to pages on which nobody can log in, except by `paper-monitor web login`; set "
+            "web.token, as in web: {token: ${WEB_TOKEN}}",
+        )
     if web and web.user_header and not web.proxy_secret and is_local:
         written.warn(
             ("web", "trusted_proxies"),

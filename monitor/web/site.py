@@ -220,7 +220,32 @@ class Visit(Request):
         """Return a page that explains why a request failed; programs get JSON."""
         if self.path.startswith(API):
             return JSONResponse({"error": f"{message} ({hint})" if hint else message}, status)
+        message, hint = as_sentence(message), as_sentence(_for_pages(hint))
         return self.show("problem", status, code=status, message=message, hint=hint)
+
+
+# The remedies on pages for those that commands name.
+_REMEDIES = {
+    "--force": "Tick “not configured yet” to stop an address that is yet to come.",
+    "deliveries resolve": "On the page Deliveries, choose whether it arrived.",
+    "suppressions lift": "On the page Deliveries, press Resume beside the recipient.",
+    "`deliveries`": "The page Deliveries lists them.",
+    "--topic": "Choose one of the topics.",
+}
+
+
+def _for_pages(hint: str) -> str:
+    """Return a hint in the words of pages, "" where only a command has the remedy."""
+    for command, remedy in _REMEDIES.items():
+        if command in hint:
+            return remedy
+    return "" if "--" in hint or "`" in hint else hint
+
+
+def as_sentence(text: str) -> str:
+    """Return an error of a command as a sentence: with a capital and a full stop."""
+    text = f"{text[:1].upper()}{text[1:]}"
+    return text if not text or text[-1] in ".!?)”" else f"{text}."
 
 
 def go(path: str) -> Response:

@@ -154,3 +154,15 @@ def test_a_secret_of_the_environment_is_no_warning(write: Write) -> None:
     environment = {"KEY": "hush" * 5, "URL": "https://hush.example.org/hook"}
     found = load_file(file, environment | {"PAPER_MONITOR_TOKEN": "hush" * 5}).warnings
     assert not [doubt for doubt in found if "plain text" in doubt.message]
+
+
+@pytest.mark.parametrize(
+    ("web", "is_warned"),
+    [("", True), ("web: {token: a-password-that-is-long}", False), ("web: off", False)],
+)
+def test_public_pages_on_which_nobody_can_log_in_are_a_warning(
+    load: Load, web: str, is_warned: bool
+) -> None:
+    settings = load(f"public_url: https://papers.example.org\n{web}\n")
+    warned = [fault.message for fault in settings.warnings if fault.where == "public_url"]
+    assert [("web.token" in message) for message in warned] == [True] * is_warned

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from datetime import datetime
 
@@ -198,3 +199,38 @@ def test_a_reader_sees_the_papers_of_the_day_and_no_problems(troubled: House) ->
     with closed_pages(troubled, **PROXY) as (_, client):
         text = client.get("/", headers=headers).text
     assert "Together Again" in text and "cannot be read" not in text
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "message", "hint"),
+    [
+        ("/deliveries/99/retry", {}, "There is no delivery 99.", "The page Deliveries lists them."),
+        ("/deliveries/1/retry", {}, "Delivery 1 is sent and is not tried again.", ""),
+        (
+            "/deliveries/suppress",
+            {"recipient": "nobody@example.org"},
+            "is not a recipient",
+            "Tick “not configured yet” to stop an address that is yet to come.",
+        ),
+        ("/zone", {"zone": "Atlantis"}, "", "Write a name such as Europe/Berlin."),
+    ],
+)
+def test_errors_of_forms_are_sentences_of_the_page(
+    asked: httpx.Client, path: str, fields: dict[str, str], message: str, hint: str
+) -> None:
+    answer = asked.post(path, data=fields, headers=SAME_ORIGIN)
+    assert answer.status_code == 409
+    text = html.unescape(answer.text)
+    assert message in text and hint in text
+    assert "--" not in text.replace("<!--", "") and "paper-monitor" not in text
+
+
+def test_the_login_page_says_what_this_is_and_where_the_token_was_set(lived: House) -> None:
+    with closed_pages(lived) as (_, client):
+        text = client.get("/login").text
+        assert "sends digests" in text and "No token was set" in text
+        assert "paper-monitor web login" in text and "WEB_TOKEN" in text
+    with closed_pages(lived, token="an operator's own token") as (_, client):
+        text = client.get("/login").text
+        assert "<code>web.token</code>" in text and "<code>WEB_TOKEN</code>" in text
+        assert "web login" not in text
