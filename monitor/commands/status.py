@@ -130,6 +130,12 @@ def status(runtime: Runtime, *, probe: bool = True, zone: str = "") -> Status:
     )
 
 
+def sources_status(runtime: Runtime) -> tuple[SourceStatus, ...]:
+    """Return the state of the sources alone."""
+    with runtime.database.reading() as tx:
+        return tuple(_sources(_View(tx, runtime, runtime.clock.now(), "", {}, ())))
+
+
 def status_of(runtime: Runtime, name: str, zone: str = "") -> SubscriptionStatus:
     """Return the state of one subscription. Raises UsageError for a name that is not configured."""
     [subscription] = runtime.subscriptions_named([name])

@@ -24,16 +24,22 @@ _digest = schema.digest.c
 _item = schema.digest_item.c
 
 
+# Built once: pages read the digests of hundreds of subscriptions.
+_ID_OF_PERIOD = sa.select(_digest.id).where(
+    _digest.subscription == sa.bindparam("subscription"), _digest.period == sa.bindparam("period")
+)
+_STORED = sa.select(_digest.content, _digest.packed).where(_digest.id == sa.bindparam("id"))
+
+
 def of_period(tx: Transaction, subscription: str, period: str) -> Digest | None:
     """Return the digest of a subscription for a period."""
-    of_period = sa.select(_digest.id).filter_by(subscription=subscription, period=period)
-    return get(tx, tx.scalar(of_period) or 0)
+    wanted = {"subscription": subscription, "period": period}
+    return get(tx, tx.scalar(_ID_OF_PERIOD, wanted) or 0)
 
 
 def get(tx: Transaction, digest_id: int) -> Digest | None:
     """Return a digest as it was frozen, or with its papers as they are now: see `remove_texts`."""
-    stored = sa.select(_digest.content, _digest.packed).where(_digest.id == digest_id)
-    row = tx.execute(stored).one_or_none()
+    row = tx.execute(_STORED, {"id": digest_id}).one_or_none()
     if row is None:
         return None
     digest = _content(row, Digest)
@@ -154,13 +160,19 @@ class _Report(msgspec.Struct):
     report: tuple[SourceReport, ...]
 
 
+_LATEST = (
+    _LISTED.add_columns(_digest.content, _digest.packed)
+    .where(_digest.subscription == sa.bindparam("subscription"))
+    .order_by(_digest.due_at.desc(), _digest.id.desc())
+    .limit(1)
+)
+
+
 def latest_report(
     tx: Transaction, subscription: str
 ) -> tuple[Listed, tuple[SourceReport, ...]] | None:
     """Return the newest digest of a subscription, and what was read for it."""
-    frozen = _LISTED.add_columns(_digest.content, _digest.packed)
-    newest = frozen.order_by(_digest.due_at.desc(), _digest.id.desc()).limit(1)
-    row = tx.execute(newest.filter_by(subscription=subscription)).one_or_none()
+    row = tx.execute(_LATEST, {"subscription": subscription}).one_or_none()
     if row is None:
         return None
     content = _content(row, _Report)

@@ -356,8 +356,7 @@ _RETURNED = _select_returned()
 
 def waiting(tx: Transaction, subscription: str, now: datetime) -> int:
     """Return how many papers are unsent."""
-    papers = _unsent(sa.func.count(_change.paper_id.distinct()))
-    return tx.scalar(papers, {"subscription": subscription, "now": now}) or 0
+    return tx.scalar(_WAITING, {"subscription": subscription, "now": now}) or 0
 
 
 def newest_waiting(tx: Transaction, subscription: str, now: datetime, limit: int) -> list[int]:
@@ -408,6 +407,7 @@ def _active_topics() -> sa.CTE:
 _UNSENT = _unsent(
     _change.paper_id, _change.revision, _change.kind, _change.at, _match.topic, _match.score
 ).order_by(_change.paper_id, _change.revision, _match.topic)
+_WAITING = _unsent(sa.func.count(_change.paper_id.distinct()))
 _FRESH = _unsent(_change.paper_id, fresh=True).limit(1)
 
 

@@ -19,6 +19,7 @@ from monitor.commands.ratings import (
     saves,
 )
 from monitor.commands.shown_papers import describe_revisions, show_paper, show_papers
+from monitor.commands.subscriptions import subscriptions_of
 from monitor.errors import UsageError
 from monitor.store.papers import write_papers
 from monitor.text import whole_number
@@ -35,9 +36,8 @@ from monitor.web.pages.feeds import (
 from monitor.web.routes import Form, Routes
 from monitor.web.site import PAGES, Visit, go, path_to, with_query
 
-# Subscriptions with buttons of their own on the page of a paper (of others one is chosen), and
-# saves of a paper in the list.
-APART = 5
+# Saves of a paper in the list.
+SHOWN_SAVES = 5
 # Saved papers on a page.
 PAGE = 20
 
@@ -57,6 +57,7 @@ def one_paper(visit: Visit) -> Response:
     answers = answers_of(runtime, known.id, visit.viewer.name)
     shown = {s.name: bool(topics.keys() & s.topics) for s in visit.subscriptions}
     asked = [name for name, is_matching in shown.items() if is_matching or name in answers]
+    own = {s.name for s in subscriptions_of(runtime, visit.viewer.address)}
     return visit.show(
         "one_paper",
         known=known,
@@ -64,8 +65,7 @@ def one_paper(visit: Visit) -> Response:
         revisions=describe_revisions(texts, stored),
         answers=answers,
         matching={name for name, is_matching in shown.items() if is_matching},
-        asked=sorted(asked, key=lambda name: name not in answers),
-        apart=APART,
+        asked=sorted(asked, key=lambda name: (name not in own, name not in answers)),
         digests=[sent for sent in known.digests if sent.subscription in shown],
     )
 
@@ -115,7 +115,7 @@ def saved_papers(visit: Visit) -> Response:
         entries=entries,
         papers=papers,
         saves=by_paper,
-        shown_saves=APART,
+        shown_saves=SHOWN_SAVES,
         after=visit.number("after") or "",
         feed=feed_path(visit, SAVED, who.casefold()),
     )

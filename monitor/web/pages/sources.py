@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from monitor.commands import remedies
 from monitor.commands.history import count_of_source, source_history
-from monitor.commands.status import status
+from monitor.commands.status import sources_status
 from monitor.pipeline.ingest import is_asked_for
 from monitor.setting_types import duration
 from monitor.store.sources import reading_state, runs
@@ -25,8 +25,7 @@ routes = Routes()
 @routes.page("/sources", Role.OPERATOR, PAGES)
 def all_sources(visit: Visit) -> Response:
     """List the sources with their last run and what is wrong."""
-    report = status(visit.runtime, probe=False, zone=visit.zone)
-    return visit.show("sources", sources=visit.slice(report.sources, PAGE))
+    return visit.show("sources", sources=visit.slice(sources_status(visit.runtime), PAGE))
 
 
 @routes.form("/sources/{name}/read", Role.OPERATOR)
