@@ -105,17 +105,25 @@ class _View:
         return self.zone or subscription.settings.timezone
 
 
-def status(runtime: Runtime, *, probe: bool = True, zone: str = "") -> Status:
+def status(
+    runtime: Runtime,
+    *,
+    probe: bool = True,
+    zone: str = "",
+    selected: Sequence[Subscription] | None = None,
+) -> Status:
     """Return what was recorded, and what is wrong now; with `probe` the store is written to.
 
-    Times in sentences are in `zone`; without one in that of the subscription or in UTC.
+    Times in sentences are in `zone`; without one in that of the subscription or in UTC. Of the
+    subscriptions, `selected` are reported, or all: each takes some queries.
     """
     now = runtime.clock.now()
+    reported = runtime.subscriptions if selected is None else selected
     with runtime.database.reading() as tx:
         states, open_incidents = subscriptions.states(tx), stored_incidents.open_incidents(tx)
         view = _View(tx, runtime, now, zone, states, open_incidents)
         sources = tuple(_sources(view))
-        reports = tuple(_subscription(view, known) for known in runtime.subscriptions)
+        reports = tuple(_subscription(view, known) for known in reported)
         counts = deliveries.counts(tx)
         suppressed = len(suppressions.listing(tx, now))
         problems = list(_stored_problems(view))
@@ -128,6 +136,15 @@ def status(runtime: Runtime, *, probe: bool = True, zone: str = "") -> Status:
         problems=tuple(problems),
         suppressions=suppressed,
     )
+
+
+def soonest(runtime: Runtime, count: int) -> list[Subscription]:
+    """Return the subscriptions that are due next, first those of `immediately`."""
+    now = runtime.clock.now()
+    with runtime.database.reading() as tx:
+        states = subscriptions.states(tx)
+    due = {s.name: next_slot(s, states.get(s.name), now) or now for s in runtime.subscriptions}
+    return sorted(runtime.subscriptions, key=lambda known: due[known.name])[:count]
 
 
 def sources_status(runtime: Runtime) -> tuple[SourceStatus, ...]:

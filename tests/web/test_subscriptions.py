@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import csv
 import re
+import time
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 
 import httpx
 import pytest
+import yaml
 
 from monitor.app import App
 from tests.house import AGENTS, BANDITS, House
 from tests.servers.smtp import ScriptedSmtp
-from tests.web.conftest import PROXY, SAME_ORIGIN, links, public_pages, suppressed
+from tests.web.conftest import PROXY, SAME_ORIGIN, links, pages, public_pages, suppressed
+from tests.web.test_page_sizes import LIMIT
 
+# Seconds of a page.
+QUICK = 0.2
 ADA, BOB, OP = "ada@example.org", "bob@example.org", "op@example.org"
 
 
@@ -158,3 +163,36 @@ def test_what_an_operator_stopped_a_reader_cannot_resume(shared: Any):
     client.post("/me", data=resume, headers=by(BOB) | SAME_ORIGIN)
     assert len(suppressed(app)) == 1
     assert ">Resume<" in client.get(f"/people/{BOB}", headers=by(OP)).text
+
+
+def test_every_page_of_a_library_with_300_patrons_is_short_and_quick(
+    house: House, smtp: ScriptedSmtp
+):
+    """The time is that of processors, since other work on the machine is not the pages' own."""
+    house.by_mail(smtp.port, ADA)
+    house.settings["include"] = ["patrons/*.yaml"]
+    (house.folder / "patrons").mkdir()
+    for number in range(300):
+        name = f"patron-{number}"
+        patron = {"topics": ["*"], "email": [f"{name}@example.org"], "title": f"Patron {number}"}
+        file = house.folder / "patrons" / f"{name}.yaml"
+        file.write_text(yaml.safe_dump({"subscriptions": {name: patron}}))
+    house.make_due(AGENTS, BANDITS)
+    house.run()
+    with pages(house) as (_, client):
+        one = "/people/patron-77@example.org"
+        paths = "/ /status /subscriptions /subscriptions.csv /subscriptions/patron-77 /deliveries"
+        paths += " /topics /topics/agents /papers /papers/1 /digests /sources /saved"
+        for path in (*paths.split(), one, "/subscriptions?trouble=any&q=patron"):
+            times = []
+            for _ in range(5):
+                start = time.process_time()
+                answer = client.get(path)
+                times.append(time.process_time() - start)
+            assert answer.status_code == 200, path
+            assert len(answer.content) < LIMIT, path
+            assert min(times) < QUICK, path
+        assert "/subscriptions" in links(client.get("/").text)
+        found = client.get("/subscriptions", params={"q": "patron-77@"}).text
+        assert one in map(unquote, links(found))
+        assert "Patron 77" in client.get(one).text

@@ -8,7 +8,7 @@ from datetime import timedelta
 from starlette.responses import PlainTextResponse, Response
 
 from monitor.commands.shown_papers import show_papers
-from monitor.commands.status import SourceStatus, status
+from monitor.commands.status import SourceStatus, soonest, status
 from monitor.store.digests import digests
 from monitor.store.topics import matches
 from monitor.web.access import Role
@@ -33,15 +33,17 @@ def today(visit: Visit) -> Response:
         news = matches.newest_news(tx, topics, now - DAY, PAPERS + 1)
         papers = show_papers(runtime, tx, [stored for stored, _ in news[:PAPERS]])
     is_operator = visit.viewer.is_operator
-    report = status(runtime, probe=False, zone=visit.zone) if is_operator else None
+    upcoming = soonest(runtime, NEXT) if is_operator else ()
+    report = (
+        status(runtime, probe=False, zone=visit.zone, selected=upcoming) if is_operator else None
+    )
     return visit.show(
         "today",
         report=report,
         papers=papers,
         has_more=len(news) > PAPERS,
-        upcoming=sorted(report.subscriptions, key=lambda s: s.next_due or now)[:NEXT]
-        if report
-        else (),
+        upcoming=report.subscriptions if report else (),
+        subscriptions=visit.subscriptions,
         listed=LISTED,
         newest=newest,
     )
@@ -56,13 +58,14 @@ def _with_trouble_first(sources: Sequence[SourceStatus]) -> Sequence[SourceStatu
 
 @routes.page("/status", Role.OPERATOR, PAGES)
 def show_status(visit: Visit) -> Response:
-    report = status(visit.runtime, probe=False, zone=visit.zone)
+    page = visit.slice(visit.runtime.subscriptions, PAGE)
+    report = status(visit.runtime, probe=False, zone=visit.zone, selected=page.shown)
     return visit.show(
         "status",
         report=report,
         sources=_with_trouble_first(report.sources),
         listed=LISTED,
-        subscriptions=visit.slice(report.subscriptions, PAGE),
+        subscriptions=page,
     )
 
 
