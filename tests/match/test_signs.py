@@ -50,7 +50,7 @@ FOUND = [
     ("Cl-", "Cl⁻ channels|Cl(-)|Cl(−)|Cl^- x", "CL|Cl-free"),
     ("SO42-", "SO₄²⁻|SO$_4^{2-}$|SO4(2-)", "SO4|SO42"),
     ("Fe3+", "Fe³⁺|Fe(3+)|Fe 3+ and", "Fe2+|Fe²⁺|Fe 3"),
-    ("in3", "In3", "In 3+ years"),
+    ("In3+", "In³⁺|In(3+)", "In 3+ years"),
     ("CD4+", "CD4+ T cells|CD4 T cells", "CD8+"),
     ("PM2.5", "PM₂.₅|PM<sub>2.5</sub>|PM$_{2.5}$", "PM25|PM10|PM 25"),
     (
@@ -139,3 +139,20 @@ def test_a_star_of_a_name_in_a_list() -> None:
 
 def test_a_word_counts_once_for_the_order_whatever_its_sign() -> None:
     assert places_of(["Ca2+ and GNN*, PPARγ"]) == places_of(["Ca2 and GNN, PPARg"])
+
+
+@pytest.mark.parametrize(
+    ("asked", "author", "expected"),
+    [
+        ("Mueller", "Müller, A.", True),
+        ("Müller", "Anna Mueller", True),
+        ("Sørensen", "Soerensen, B.", True),
+        ("Mueller", "Mu\u0308ller, A.", True),
+        ('"Michal Novak"', "Michael Novak", False),
+        ("Bor", "Boer, C.", False),
+    ],
+)
+def test_umlauts_may_be_written_out(asked: str, author: str, expected: bool) -> None:
+    paper, query = Paper("Untitled", authors=(author,)), parse_query(f"author:{asked}")
+    assert matches_topic(query, View(paper)) == expected
+    assert bool(list(TopicIndex({"topic": query}).match([paper]))) == expected
