@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import socket
+import socketserver
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import yaml
@@ -31,8 +34,10 @@ PICTURES = {
     "pages-topic": ("/topics/planning", 900, 800, True),
     "pages-phone": ("/digests/agents/2026-03-16", 375, 812, True),
 }
-# The same installation after its mail server has been away for two days.
+# The same installation after two days without its mail server, with a feed that has moved and bad
+# files in a folder.
 IN_TROUBLE = {
+    "pages-problems": ("/", 900, 860, False),
     "pages-deliveries-phone": ("/deliveries", 375, 812, False),
 }
 
@@ -44,7 +49,10 @@ def photograph_pages(browser: Browser, folder: Path) -> None:
     listen = _free_address()
     _live(home, listen)
     _photograph(browser, home, listen, PICTURES, END)
-    _lose_mail_server(home)
+    with socketserver.TCPServer(("127.0.0.1", 0), _Moved) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        _bring_trouble(home, server.server_address[1])
+        server.shutdown()
     _photograph(browser, home, listen, IN_TROUBLE, END + timedelta(days=2))
 
 
@@ -135,9 +143,29 @@ def _live(home: Path, listen: str) -> None:
         )
 
 
-def _lose_mail_server(home: Path) -> None:
-    """Send the digests of two days through a mail server that nobody runs."""
+class _Moved(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_error(404)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+BAD_FILES = {
+    "archive.jsonl": b"PK\x03\x04",
+    "notes.jsonl": b"To read:\nthe paper on planning\n",
+    "page.jsonl": b"<!doctype html><title>Papers</title>",
+    "photo.jsonl": b"\x89PNG\r\n\x1a\n\x00",
+}
+
+
+def _bring_trouble(home: Path, port: int) -> None:
+    """Send the digests of two days through a mail server that nobody runs, and read what fails."""
     settings = yaml.safe_load((home / "monitor.yaml").read_text(encoding="utf-8"))
+    feed = {"kind": "feed", "url": f"http://127.0.0.1:{port}/feed.xml", "allow_private": True}
+    settings["sources"]["journal"] = feed | {"title": "Journal of Planning"}
+    for name, content in BAD_FILES.items():
+        (home / "dumps" / name).write_bytes(content)
     settings["smtp"] = {"host": "127.0.0.1", "port": 9, "tls": "none", "from": "papers@example.org"}
     settings["subscriptions"]["agents"] |= {
         "channels": [],
