@@ -130,7 +130,7 @@ class Form:
     is_signed: bool = False
 
 
-DOWN = {"verdict": "down"}
+DOWN, SAVE = {"verdict": "down"}, {"verdict": "save"}
 FORMS = (
     Form("/channels/{name}/retry", OPERATOR, "/channels/smtp/retry", {}),
     Form("/deliveries/{id}/settle", OPERATOR, "/deliveries/{unknown}/settle", {"fate": "sent"}),
@@ -139,7 +139,7 @@ FORMS = (
     Form("/sources/{name}/read", OPERATOR, "/sources/page/read", {}),
     Form("/subscriptions/{name}/test", OPERATOR, "/subscriptions/lab/test", {}),
     Form("/deliveries/lift", OPERATOR, "/deliveries/lift", {"recipient": BOB}),
-    Form("/papers/{id}/rate", READER, "/papers/1/rate", DOWN | {"subscription": "lab"}),
+    Form("/papers/{id}/rate", READER, "/papers/1/rate", SAVE | {"subscription": "lab"}),
     Form("/papers/{id}/merge", OPERATOR, "/papers/2/merge", {"other": "3"}),
     Form("/papers/{id}/split", OPERATOR, "/papers/2/split", {"record": "{record}"}),
     Form("/saved/remove", READER, "/saved/remove", {"paper": "1", "subscription": "lab"}),
@@ -148,8 +148,8 @@ FORMS = (
     Form("/u/{token}", NEVER, "/u/{rate}", {"wish": "stop"}, is_signed=True),
     Form(LINK, ANYONE, "/r/{rate}/1/less", DOWN, is_signed=True),
     Form(LINK, NEVER, "/r/{stop}/1/less", DOWN, is_signed=True),
-    Form(LINK, ANYONE, "/r/{rate}/1/save", {"verdict": "save"}, is_signed=True),
-    Form(LINK, NEVER, "/r/{stop}/1/save", {"verdict": "save"}, is_signed=True),
+    Form(LINK, ANYONE, "/r/{rate}/1/save", SAVE, is_signed=True),
+    Form(LINK, NEVER, "/r/{stop}/1/save", SAVE, is_signed=True),
     Form(ONE_LINK, ANYONE, "/r/{rate}/1", {"verdict": "up"}, is_signed=True),
     Form(ONE_LINK, NEVER, "/r/{stop}/1", DOWN, is_signed=True),
     Form("/slack/actions", NEVER, "/slack/actions", {"payload": "{}"}, is_signed=True),
