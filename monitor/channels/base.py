@@ -91,6 +91,10 @@ class Channel(ABC):
         """Return who gets a digest here; each has a delivery of its own."""
         return (self.name,)
 
+    def leaves_papers(self, digest: Digest) -> bool:
+        """Return whether messages leave papers of a digest to the archive, for its `at_most`."""
+        return False
+
     def render_notice(self, notice: Notice, templates: Templates) -> tuple[Rendered, ...]:
         """Return a notice to the operator as parts; by default its subject and text."""
         text = templates.render("mail/notice.txt.j2", notice=notice)

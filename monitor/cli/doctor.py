@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -75,7 +75,7 @@ def check_installation(app: App) -> list[Check]:
         address = Database(app.settings.store)
         checks.append(Check("store", True, f"there is no store yet at {address}: {CREATED_BY}"))
     templates = [Check("templates", False, fault) for fault in template_faults(runtime)]
-    channels = [check for item in runtime.channels.items() for check in _check_channel(*item)]
+    channels = _check_channels(runtime.channels)
     checks += [_permissions(files), *templates, *channels, *_slack_answers(app.settings.slack)]
     return [*checks, *_senders(runtime), *_sources_read(runtime)]
 
@@ -90,14 +90,23 @@ def _slack_answers(slack: SlackSettings | None) -> list[Check]:
     return [Check("slack answers", not fault, fault or "Socket Mode can connect")]
 
 
-def _check_channel(name: str, channel: Channel) -> list[Check]:
-    steps = channel.steps()
-    fault = next((step.problem for step in steps if step.problem), "") if steps else channel.check()
-    checks = [
-        Check(f"channel {name}: {step.name}", not step.problem, step.problem or "ok")
-        for step in steps
-    ]
-    return [*checks, Check(f"channel {name}", not fault, fault or "reachable; nothing was sent")]
+def _check_channels(channels: Mapping[str, Channel]) -> Iterator[Check]:
+    """Check each channel: by its steps, of which a failure is said once for each server."""
+    failed: dict[str, str] = {}
+    for name, channel in channels.items():
+        group = channel.outage_group or name
+        if first := failed.get(group):
+            yield Check(f"channel {name}", False, f"uses the server of channel {first}")
+            continue
+        steps = channel.steps()
+        for step in steps:
+            message = step.problem or "ok"
+            yield Check(f"channel {name}: {step.name}", not step.problem, message)
+        if any(step.problem for step in steps):
+            failed[group] = name
+            continue
+        fault = "" if steps else channel.check()
+        yield Check(f"channel {name}", not fault, fault or "reachable; nothing was sent")
 
 
 def _permissions(files: Sequence[Path]) -> Check:

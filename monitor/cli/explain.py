@@ -59,8 +59,20 @@ def _facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
 
 def _news(explanation: Explanation) -> Iterator[tuple[str, str]]:
     if not explanation.news_at:
-        yield "News", "none: from a first reading (see first_run), or withdrawn before it was seen"
+        yield "News", f"none: {_why_silent(explanation)}"
     elif not explanation.changes:
         yield "News", f"{at(explanation.news_at)}; the details were removed (see retention)"
     for change in explanation.changes:
         yield "News", f"{change.kind}, {at(change.at)}" + (f": {change.why}" if change.why else "")
+
+
+def _why_silent(explanation: Explanation) -> str:
+    """Say why a paper was stored without being news."""
+    if explanation.paper.withdrawn:
+        return "withdrawn before it was seen"
+    first = min(explanation.sources, key=lambda seen: seen.first_seen, default=None)
+    if first is None:
+        return "stored silently"
+    if any(seen.source != first.source for seen in explanation.sources):
+        return f"already known from {first.source}, {at(first.first_seen)}"
+    return f"from the first reading of {first.source} (see first_run), or accepted with --silently"

@@ -151,7 +151,8 @@ def _write_mail(runtime: Runtime, folder: Path, digest: Digest) -> DigestReport:
 
 def _write_slack(runtime: Runtime, folder: Path, digest: Digest) -> DigestReport:
     """Write the messages of a digest as Slack gets them."""
-    slack = Slack("slack", "#preview", Bot("not used", ""))
+    menus = runtime.settings.takes_slack_answers
+    slack = Slack("slack", "#preview", Bot("not used", ""), menus=menus)
     parts = slack.render(digest, runtime.templates)
     stem = _stem(folder, digest)
     file = stem.with_name(f"{stem.name}.json")

@@ -12,7 +12,7 @@ from monitor.identity.keys import identifiers
 from monitor.match import build_index
 from monitor.model import Digest, MatchReason, Paper, Sighting, StoredPaper
 from monitor.pipeline.runtime import Runtime
-from monitor.store.digests import digests
+from monitor.store.digests import deliveries, digests
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import identity_rulings, merge_papers, papers
 from monitor.store.papers.papers import ChangeRow
@@ -89,7 +89,7 @@ def explain(runtime: Runtime, reference: str) -> Explanation:
         stored = find_paper(tx, reference)
         origin = papers.origin(tx, stored)
         matched = matches.of_paper(tx, stored.id)
-        sent = [_sent(tx, stored.id, *row) for row in digests.of_paper(tx, stored.id)]
+        sent = [_sent(tx, runtime, stored.id, *row) for row in digests.of_paper(tx, stored.id)]
         joined = merge_papers.into(tx, stored.id)
         names = identity_rulings.names_of(tx, [stored.id])[stored.id]
         rulings = identity_rulings.of_names(tx, names)
@@ -115,7 +115,12 @@ def explain(runtime: Runtime, reference: str) -> Explanation:
 
 
 def _sent(
-    tx: Transaction, paper_id: int, subscription: str, period: str, revision: int
+    tx: Transaction,
+    runtime: Runtime,
+    paper_id: int,
+    subscription: str,
+    period: str,
+    revision: int,
 ) -> SentDigest:
     digest = digests.of_period(tx, subscription, period)
     sent = SentDigest(
@@ -124,14 +129,21 @@ def _sent(
     for group in digest.groups if digest else ():
         for place, entry in enumerate(group.entries, 1):
             if entry.paper_id == paper_id:
-                left = _is_left_to_archive(digest, paper_id)
+                left = _is_left_to_archive(tx, runtime, digest, paper_id)
                 reason = order_reason(entry)
                 return replace(sent, place=place, reason=reason, left_to_archive=left)
     return sent
 
 
-def _is_left_to_archive(digest: Digest | None, paper_id: int) -> bool:
+def _is_left_to_archive(
+    tx: Transaction, runtime: Runtime, digest: Digest | None, paper_id: int
+) -> bool:
+    """Whether a message of a digest has not shown a paper; pages show all."""
     if digest is None or not digest.at_most:
+        return False
+    names = deliveries.channels_of(tx, digest.subscription, digest.period)
+    sent_by = map(runtime.channels.get, names)
+    if not any(channel is None or channel.leaves_papers(digest) for channel in sent_by):
         return False
     rest = left_out(digest, shorten(digest, digest.full, digest.titles, digest.at_most))
     return any(entry.paper_id == paper_id for group in rest for entry in group.entries)

@@ -84,6 +84,20 @@ def test_the_domain_that_mail_is_from_is_looked_at_where_the_dns_answers(
     assert sender_dns.is_somebodys(LAB) and not any(map(sender_dns.is_somebodys, unused))
 
 
+def test_a_failure_is_said_once_for_the_channels_of_a_server(
+    house: House, smtp: ScriptedSmtp
+) -> None:
+    house.by_mail(smtp.port)
+    house.settings["channels"]["team"] = {"kind": "email", "to": "team@example.org"}
+    house.settings["subscriptions"]["lab"]["channels"] = ["team"]
+    smtp.always["greeting"] = "421 4.3.0 closed for repairs"
+    checks = examined(house)
+    wrong = {name: check.message for name, check in checks.items() if not check.ok}
+    [first, second] = wrong.values()
+    assert "closed for repairs" in first
+    assert second.startswith("uses the server of channel ")
+
+
 def test_doctor_and_status_say_that_a_disk_is_nearly_full(
     on_sqlite: None, house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -243,6 +243,16 @@ def test_papers_beyond_at_most_are_delivered_and_left_to_the_archive(
     assert house.next_morning() == {"lab": 0}, "it was news once"
 
 
+def test_nothing_is_left_to_the_archive_by_a_page(house: House):
+    house.settings["subscriptions"]["lab"]["at_most"] = 1
+    house.make_due(AGENTS, APART)
+    assert house.run() == {"lab": 2}
+    last = entries(house.digest())[1].paper_id
+    with house.opened() as app:
+        assert not explain(app.runtime, str(last)).digests[0].left_to_archive
+    assert "archive" not in house.command("explain", str(last)).out
+
+
 def test_without_max_each_topic_that_matched_has_a_paper_in_full(house: House):
     lab = house.settings["subscriptions"]["lab"]
     words = ["amber", "basil", "cobalt", "dahlia", "ember", "falcon", "garnet"]

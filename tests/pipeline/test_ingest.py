@@ -13,7 +13,7 @@ from monitor.pipeline.ingest import ingest
 from monitor.store.engine import locks
 from monitor.store.papers import papers, write_papers
 from monitor.store.sources import runs
-from tests.house import AGENTS, BANDITS, FOLDING, House
+from tests.house import AGENTS, BANDITS, FOLDING, House, dump
 
 
 def counts(result: list[Run]) -> list[tuple[str | None, str, int, int, int]]:
@@ -144,3 +144,18 @@ def test_a_source_that_tells_of_a_paper_while_it_is_matched_is_heard(mirrored: H
 
         monkeypatch.setattr(matching, "find", meanwhile)
         assert app.once.match() == 1
+
+
+def test_explain_names_the_source_that_had_a_paper_before(house: House):
+    """The first reading of a library is silent, and so is its paper in every later source."""
+    sources = house.settings["sources"]
+    sources["page"]["first_run"] = "baseline"
+    house.run(AGENTS)
+    alone = " ".join(house.command("explain", "1").out.split())
+    assert "News none: from the first reading of page (see first_run)" in alone
+    (house.folder / "again").mkdir()
+    (house.folder / "again" / "1.txt").write_text(dump(AGENTS), encoding="utf-8")
+    sources["again"] = {"kind": "huggingface-page", "path": "again/*.txt"}
+    house.run()
+    both = " ".join(house.command("explain", "1").out.split())
+    assert "News none: already known from page, 2026-11-2" in both and "first_run" not in both

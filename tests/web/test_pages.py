@@ -162,6 +162,20 @@ def test_an_unknown_delivery_is_settled_once(lived: House):
             assert deliveries.get(tx, delivery.id).state is DeliveryState.SENT
 
 
+@pytest.mark.parametrize(
+    ("state", "is_shown"), [(DeliveryState.UNKNOWN, False), (DeliveryState.RETRY, True)]
+)
+def test_an_unknown_delivery_that_is_not_sent_again_has_no_next_attempt(
+    lived: House, state: DeliveryState, is_shown: bool
+):
+    """Its channel, pages, is only asked about it then."""
+    with pages(lived) as (app, client):
+        at = app.runtime.clock.now() + timedelta(minutes=5)
+        with app.runtime.database.writing() as tx:
+            tx.execute(sa.update(schema.delivery).values(state=state, next_attempt_at=at))
+        assert ("next attempt" in client.get("/deliveries").text) is is_shown
+
+
 def test_a_suppression_is_added_and_lifted(lived: House):
     with pages(lived) as (_, client):
         form = {"recipient": "bob@example.org", "subscription": "lab"}

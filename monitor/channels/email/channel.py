@@ -139,6 +139,9 @@ class Mail(Channel):
     def check(self) -> str:
         return self._server.check()
 
+    def leaves_papers(self, digest: Digest) -> bool:
+        return bool(digest.at_most)
+
     def steps(self) -> tuple[Step, ...]:
         return self._server.steps()
 

@@ -15,6 +15,7 @@ from pydantic import ValidationInfo, model_validator
 from monitor.channels.base import TAKEN_OVER, Channel, ChannelOptions, Shared
 from monitor.channels.slack import blocks
 from monitor.channels.slack.api import Bot, TooLongError, Webhook
+from monitor.digest.about import archive_link
 from monitor.model import (
     Delivery,
     DeliveryState,
@@ -95,6 +96,9 @@ class Slack(Channel):
     def reconcile(self, delivery: Delivery) -> Outcome | None:
         """Look for the delivery's id in the channel's history. A webhook cannot look."""
         return self._bot.find(delivery) if self._bot else None
+
+    def leaves_papers(self, digest: Digest) -> bool:
+        return bool(archive_link(digest))
 
     def check(self) -> str:
         """Ask whose token it is. A webhook says nothing before something is posted to it."""

@@ -148,8 +148,14 @@ def _refuse_too_broad(text: str, root: Node) -> None:
             "add a term that must match, and exclude from that",
         )
     if holds(root, _is_stop_words):
-        common = next(leaf for leaf in every_leaf(root) if _is_stop_words(leaf))
-        raise _too_common(text, root, common)
+        common = [leaf for leaf in every_leaf(root) if _is_stop_words(leaf)]
+        if number := next((leaf for leaf in common if isinstance(leaf, Number)), None):
+            raise QueryError(
+                f"nearly every paper that has {number.field} would match, since they begin low",
+                number.position,
+                "add a word that must occur beside it, or write as in votes:>10",
+            )
+        raise _too_common(text, root, common[0])
 
 
 def _too_common(text: str, root: Node, common: Leaf) -> QueryError:

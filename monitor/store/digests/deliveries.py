@@ -93,6 +93,12 @@ def of_digest(tx: Transaction, digest_id: int) -> list[Delivery]:
     return [_to_delivery(row) for row in tx.execute(_OF_DIGEST, {"digest_id": digest_id})]
 
 
+def channels_of(tx: Transaction, subscription: str, period: str) -> set[str]:
+    """Return the channels by which a digest is or was sent."""
+    is_of = (schema.digest.c.subscription == subscription, schema.digest.c.period == period)
+    return set(tx.scalars(sa.select(_delivery.channel).join(schema.digest).where(*is_of)))
+
+
 def listing(
     tx: Transaction,
     states: Collection[DeliveryState] | None = None,

@@ -7,6 +7,7 @@ from functools import partial
 from starlette.responses import Response
 
 from monitor.commands import remedies
+from monitor.commands.status import is_sent_again
 from monitor.commands.suppressions import suppress as stop
 from monitor.errors import UsageError
 from monitor.model import DeliveryState
@@ -39,7 +40,15 @@ def all_deliveries(visit: Visit) -> Response:
         unknown = [] if conditions else outbox.list_uncertain(tx)
         states = [state] if state else None
         newest = deliveries.listing(tx, states, PAGE + 1, before, conditions)
-        suppressed = suppressions.listing(tx, runtime.clock.now())
+        now = runtime.clock.now()
+        # An unknown one has a time at which its channel is asked about it, which sends nothing.
+        tried_again = {
+            delivery.id
+            for delivery in newest
+            if delivery.state is not DeliveryState.UNKNOWN
+            or is_sent_again(tx, runtime, delivery, now)
+        }
+        suppressed = suppressions.listing(tx, now)
     return visit.show(
         "deliveries",
         counts=counts,
@@ -50,6 +59,7 @@ def all_deliveries(visit: Visit) -> Response:
         unknown=unknown[:UNKNOWN],
         unknown_count=len(unknown),
         newest=newest[:PAGE],
+        tried_again=tried_again,
         older=newest[PAGE - 1].id if len(newest) > PAGE else None,
         suppressed=visit.slice(suppressed, SUPPRESSED),
         retried=(DeliveryState.FAILED, DeliveryState.RETRY, DeliveryState.SUPPRESSED),
