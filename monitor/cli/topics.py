@@ -85,14 +85,11 @@ def _show(query: str, trial: Trial) -> None:
 
 def _show_suggestions(suggestions: Sequence[Suggestion]) -> None:
     if suggestions:
-        console.print(
-            "\nMay be missing (papers that each would add, of the newest "
-            f"{suggestions[0].looked_at:,} with such words):\n"
-        )
+        among = f"of the newest {suggestions[0].looked_at:,} with such words"
+        console.print(f"\nMay be missing (papers that each would add, {among}):\n")
     for each in suggestions:
-        console.print(
-            f"  {escape(each.term)} → [bold]{escape(each.alternative)}[/] +{each.papers:,}"
-        )
+        terms = f"{escape(each.term)} → [bold]{escape(each.alternative)}[/]"
+        console.print(f"  {terms} +{each.papers:,}")
         console.print(Text(f"    query: {quote_yaml(each.query)}", "dim"), soft_wrap=True)
 
 

@@ -28,7 +28,7 @@ from monitor.match import (
     suggest,
 )
 from monitor.match.language.tree import every_leaf
-from monitor.match.suggestions import Suggestion, widen
+from monitor.match.suggestions import Suggestion, Text, widen
 from monitor.model import DayCount, MatchReason, Paper, Topic, fill_days
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import papers, search
@@ -136,15 +136,9 @@ def try_topic(
 
 
 def _warnings(
-    query: str | Topic,
-    parsed: Query,
-    matched: TrialMatches,
-    texts: Sequence[tuple[str, str]],
+    query: str | Topic, parsed: Query, matched: TrialMatches, newest: Sequence[Text]
 ) -> Iterator[str]:
-    """Yield warnings of what is probably not intended in a query, and of the trial's own bounds.
-
-    `texts` are those of the newest papers.
-    """
+    """Yield warnings of what is probably not intended in a query, and of the trial's own bounds."""
     if not isinstance(query, str):
         yield (
             f"“{query.name}” is a topic name, so its query was tested: {query.query} "
@@ -153,8 +147,8 @@ def _warnings(
     yield from map(str, parsed.warnings)
     if not matched.total:
         yield "the store is empty; run `paper-monitor run` to read the sources"
-    newest = [Paper(title, abstract=abstract) for title, abstract in texts]
-    for words in find_unseen_words({query: parsed}, newest).values() if newest else ():
+    texts = [Paper(title, abstract=abstract) for title, abstract in newest]
+    for words in find_unseen_words({query: parsed}, texts).values() if texts else ():
         yield no_paper_has(words, len(newest))
     if wide := too_wide(matched.papers, matched.total):
         yield wide
@@ -261,15 +255,13 @@ def _suggestions(
     queries: dict[Hashable, Query] = {changed.root: changed for _, changed in changes}
     index = TopicIndex(queries | {query.root: query})
     counts = Counter(index.name(number) for number in index.pairs(texts, sources)[1].tolist())
+    matched = counts[query.root]
     added = (
-        each._replace(papers=counts[root] - counts[query.root], looked_at=len(ids))
+        each._replace(papers=counts[root] - matched, looked_at=len(ids))
         for root, each in by_root.items()
+        if counts[root] > matched
     )
-    return tuple(
-        sorted((each for each in added if each.papers > 0), key=lambda each: -each.papers)[
-            :SUGGESTED
-        ]
-    )
+    return tuple(sorted(added, key=lambda each: -each.papers)[:SUGGESTED])
 
 
 def _comparison(

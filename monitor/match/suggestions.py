@@ -63,8 +63,8 @@ _WORD = re.compile("[a-z]+")
 _PLAIN = re.compile(r"\w[\w-]*")
 _UNQUOTABLE = re.compile(rf"[{QUOTES}\\$*()\n]")
 
-
 Text = tuple[str, str]  # a title and an abstract
+_Change = tuple[str, "_Window", str]  # the kind, and the words to put in place of the window's
 
 
 class Suggestion(NamedTuple):
@@ -88,9 +88,6 @@ class _Window(NamedTuple):
     rest: tuple[str, str] = ("", "")
 
 
-_Change = tuple[str, _Window, str]  # the kind, and the words to put in place of the window's
-
-
 def suggest(query: Query, newest: Sequence[Text], matching: Sequence[Text]) -> list[Suggestion]:
     """Return changed queries, the surest first.
 
@@ -111,12 +108,9 @@ def widen(node: Node, changes: Sequence[tuple[Suggestion, Collection[Leaf]]]) ->
         return AtLeast(node.count, tuple(widen(child, changes) for child in node.children))
     if not isinstance(node, Words):
         return node
-    others = chain.from_iterable(
-        leaves
-        for each, leaves in changes
-        if each.position <= node.position < each.position + len(each.term)
-    )
-    return disjunction(list(dict.fromkeys([node, *others])))
+    at = node.position
+    near = (added for each, added in changes if 0 <= at - each.position < len(each.term))
+    return disjunction(list(dict.fromkeys([node, *chain.from_iterable(near)])))
 
 
 def _windows(query: Query) -> Iterator[_Window]:

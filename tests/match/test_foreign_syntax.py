@@ -171,7 +171,21 @@ def test_what_is_foreign_alone_may_be_ours_beside_other_words() -> None:
 
 
 @pytest.mark.parametrize(
-    "pasted", ["cancer[ti] ", "a NEAR/5 b ", "a.*b ", "[", "(", "{a AND ", "'a ", "a, ", "x" * 9]
+    "pasted",
+    [
+        "cancer[ti] ",
+        "a NEAR/5 b ",
+        "a.*b ",
+        "[",
+        "[a ",
+        "+a ",
+        "title:a ",
+        "(",
+        "{a AND ",
+        "'a ",
+        "a, ",
+        "x" * 9,
+    ],
 )
 def test_hostile_topics_take_linear_time(pasted: str) -> None:
     took = []

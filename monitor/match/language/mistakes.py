@@ -338,7 +338,7 @@ DOUBTS = (
         "field, or {field}:{of} AND {next}",
     ),
     Rule(
-        rf"{FIRST}(?!\[[^]]*,)(?:''|['`‘‚‹「『{{[])(?P<of>\w[^'`’‘›」』{{}}[\]]*\s[^'`’‘›」』{{}}[\]]*\w)"
+        rf"{FIRST}(?!\[[^][]*,)(?:''|['`‘‚‹「『{{[])(?P<of>\w[^'`’‘›」』{{}}[\]]*\s[^'`’‘›」』{{}}[\]]*\w)"
         rf"(?:''|['`’‘›」』}}\]]){LAST}",
         "{match} is searched for word by word, not as a phrase",
         'write "{of}" to find the words next to each other',

@@ -16,11 +16,7 @@ from functools import lru_cache, partial
 from typing import NoReturn
 
 from monitor.errors import QueryError
-from monitor.match.language.mistakes import (
-    ALSO_WORDS,
-    find_warnings,
-    refuse_foreign,
-)
+from monitor.match.language.mistakes import ALSO_WORDS, find_warnings, refuse_foreign
 from monitor.match.language.synonyms import NO_SYNONYMS, Synonyms, Term
 from monitor.match.language.tokens import QUOTES, Token, tokens
 from monitor.match.language.tree import (
