@@ -8,6 +8,7 @@ import re
 import httpx
 import pytest
 import sqlalchemy as sa
+from msgspec import structs
 
 from monitor.channels.email.render import VIEW
 from monitor.commands.ratings import RaterScope, rate
@@ -15,6 +16,7 @@ from monitor.model import DeliveryState
 from monitor.signing import KeyRing
 from monitor.store.digests import suppressions
 from monitor.store.engine import schema
+from monitor.store.topics import judgements
 from tests.house import House
 from tests.web.conftest import SAME_ORIGIN, pages, public_pages
 
@@ -133,9 +135,15 @@ def test_saved_papers_are_listed_page_by_page(large: House) -> None:
     with pages(large) as (app, client):
         for number in range(1, 46):
             rate(app.runtime, str(number), "save", RaterScope("lab"))
+        with app.runtime.database.writing() as tx:
+            saves = judgements.listing(tx)
+            for n in range(9):
+                others = (structs.replace(save, who=f"reader-{n}@example.org") for save in saves)
+                judgements.judge(tx, others)
         shown = read_pages(client, "/saved", "Later papers")
         assert len(shown) == 3
         assert len(set(numbers(shown))) == 45
+        assert shown[0].count(">Remove<") == 20 * 3 and "And 7 more." in shown[0]
 
 
 def test_a_paper_of_many_subscriptions_has_one_row_of_buttons_and_a_menu(lived: House) -> None:

@@ -115,10 +115,13 @@ def test_topics_are_chosen_by_their_titles(
             assert '<input name="topic" value="agents"' in shown
         for title in ("agents", "agents OF language"):
             assert len(found(client.get("/papers", params={"topic": title}))) == 2
-        assert "2 topics are titled “others”; write a name: old, older" in (
+        assert "2 topics are titled “others”: write one of the names old, older." in (
             client.get("/papers?topic=others").text
         )
-        assert "there is no topic “none”" in client.get("/papers?topic=none").text
+        assert (
+            "There is no topic “none”: the page Topics lists them."
+            in client.get("/papers?topic=none").text
+        )
         assert client.get("/papers.csv?topic=none").status_code == 400
 
 
@@ -164,14 +167,14 @@ def test_an_incident_that_is_over_is_in_the_history_of_a_source(house: House) ->
     house.settings["sources"]["page"]["path"] = "nowhere/*.txt"
     house.ingest()
     with pages(house) as (_, client):
-        assert "failing since" in client.get("/sources/page").text
+        assert "Failing since" in client.get("/sources/page").text
     house.settings["sources"]["page"]["path"] = path
     house.add("1.txt", AGENTS)
     house.clock.move(days=1)
     house.ingest()
     with pages(house) as (_, client):
         shown = client.get("/sources/page").text
-        assert "failing since" not in shown and "failing from" in shown
+        assert "Failing since" not in shown and "failing from" in shown
         assert "there is no folder" in shown
         house.clock.move(days=31)
         assert "failing from" not in client.get("/sources/page").text

@@ -36,10 +36,8 @@ from monitor.web.pages.feeds import (
 from monitor.web.routes import Form, Routes
 from monitor.web.site import PAGES, Visit, go, path_to, with_query
 
-# Saves of a paper in the list.
-SHOWN_SAVES = 5
-# Saved papers on a page.
-PAGE = 20
+# Saved papers on a page, and for each of them the last times that it was saved.
+PAGE, SHOWN_SAVES = 20, 3
 
 routes = Routes()
 

@@ -85,7 +85,9 @@ def _topic_name(visit: Visit, text: str) -> str:
     same = [name for name, rule in sections.items() if rule.title.casefold() == text.casefold()]
     if len(same) > 1:
         names = ", ".join(same[:MOST_NAMES])
-        raise UsageError(f"{len(same)} topics are titled “{text}”", f"write a name: {names}")
+        raise UsageError(
+            f"{len(same)} topics are titled “{text}”", f"write one of the names {names}"
+        )
     if not same:
         raise UsageError(f"there is no topic “{text}”", "the page Topics lists them")
     return same[0]
@@ -153,7 +155,7 @@ def search_papers(visit: Visit) -> Response:
         fault = error
         status = 400 if isinstance(error, TooWideError) else 200
     except UsageError as error:
-        fault = f"{error.message}; {error.hint}"
+        fault = f"{error.message[:1].upper()}{error.message[1:]}: {error.hint}."
     return visit.show(
         "papers",
         status,
