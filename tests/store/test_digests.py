@@ -495,3 +495,36 @@ def test_a_superseded_digest_is_not_rendered_any_more(store: Database):
     pages = [Rendered(0, {"html": "page"})]
     planned = [Planned("pages", "/pages", 0, "<9@papers.example>")]
     assert writing(store, freeze_digest.add_text, one, pages, planned, NOW) == 0
+
+
+def test_pages_find_digests_and_deliveries_by_subscription_recipient_and_channel(store: Database):
+    watch(store, "t")
+    subscribe(store, "ada", "bob")
+    match(store, *arrive(store, "2401.00001", "2401.00002"))
+    [first, *_] = news = unsent(store)
+    assert reading(store, matches.newest_waiting, "ada", NOW, 1) == [news[-1].change.stored.id]
+    freeze(store, digest([first]), recipients=["Ada@example.org", "eve@example.org"])
+    later = digest(unsent(store), "2026-03-03", due=NOW + DAY)
+    freeze(store, later, recipients=["Ada@example.org"], channel="team")
+    freeze(store, digest(unsent(store, "bob"), name="bob"), recipients=["bob@example.org"])
+    newest = reading(store, digests.latest, ["ada", "bob", "nobody"])
+    assert {name: d.period for name, d in newest.items()} == {
+        "ada": "2026-03-03",
+        "bob": "2026-03-02",
+    }
+    for wanted, periods in (
+        ({"recipient": "ADA@example.org"}, ["2026-03-03", "2026-03-02"]),
+        ({"recipient": "ada@example.org", "channel": "email"}, ["2026-03-02"]),
+        ({"subscription": "bob"}, ["2026-03-02"]),
+        ({"subscription": "bob", "recipient": "eve@example.org"}, []),
+    ):
+        conditions = deliveries.conditions_for(**wanted)
+        listed = reading(store, deliveries.listing, conditions=conditions)
+        assert [delivery.period for delivery in listed] == periods
+        counts = reading(store, deliveries.counts, conditions)
+        assert sum(counts.values()) == len(periods)
+    assert reading(store, deliveries.unfinished_of, [newest["ada"].id]) == []
+    with store.writing() as tx:
+        tx.execute(sa.update(schema.delivery).values(state=DeliveryState.FAILED))
+    [failed] = reading(store, deliveries.unfinished_of, [newest["ada"].id])
+    assert failed.period == "2026-03-03"

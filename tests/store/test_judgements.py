@@ -153,3 +153,14 @@ def test_an_example_becomes_the_rating_of_the_paper_that_arrives(store: Database
     assert [e.title for e in reading(store, examples.listing, "lab")] == ["Twins"]
     subscribe(store, "other")
     assert reading(store, examples.subscriptions) == {"other"}
+
+
+def test_the_answers_of_a_person_are_found_in_any_case(store: Database):
+    watch(store, "t")
+    subscribe(store, "lab")
+    first, second = arrive(store, "2401.00001", "2401.00002")
+    answer(store, first, WANTED, "Ada@example.org")
+    answer(store, second, SAVED, "ADA@example.org", NOW + HOUR)
+    answer(store, second, UNWANTED, "eve@example.org")
+    own = reading(store, judgements.of_person, "ada@example.org")
+    assert [(a.paper_id, a.verdict) for a in own] == [(first, WANTED), (second, SAVED)]
