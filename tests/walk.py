@@ -153,7 +153,8 @@ class Walk:
                 self.left_out.append(f"{line}: {why}")
                 return
         if re.match(r"\S*paper-monitor serve\b", line):
-            self.run(f"timeout --preserve-status --signal=TERM 8 {line}", line)
+            # In the foreground it sends one signal alone: a second one ends the service at once.
+            self.run(f"timeout --foreground --preserve-status --signal=TERM 8 {line}", line)
         else:
             self.run(line)
 
