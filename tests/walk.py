@@ -33,7 +33,7 @@ from tests.servers.slack import TOKEN, SlackServer
 from tests.servers.smtp import ScriptedSmtp
 
 ROOT = Path(__file__).parents[1]
-PAGES = tuple(os.environ.get("PAGES", "README.md docs/getting-started.md docs/recipes.md").split())
+PAGES = ("README.md", "docs/getting-started.md", "docs/recipes.md")
 # One that is not private: sources refuse private addresses. Caddy's is that of its recipe.
 ADDRESS, CADDY = "11.0.0.1", "172.30.57.2"
 HOSTS = (
