@@ -22,9 +22,9 @@ def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
         settings = load(config)
         warnings = settings.warnings
         if settings.templates:
-            from monitor.digest.render import JinjaTemplates
+            from monitor.commands.sample_digest import template_faults
 
-            faults = tuple(JinjaTemplates(settings.templates).faults())
+            faults = tuple(template_faults(settings.templates))
         if not _is_missing(settings.store):
             from monitor.commands.topic_width import topic_warnings
 

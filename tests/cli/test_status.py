@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
+from monitor.resources import resource
 from tests.cli.conftest import SUNDAY, Say
 from tests.house import AGENTS, House
 from tests.servers.smtp import ScriptedSmtp
@@ -215,6 +217,20 @@ def test_check_and_doctor_refuse_templates_that_cannot_be_used(house: House, say
     assert [one["ok"] for one in checks] == [False, False]
     house.ingest()
     assert "Expected an expression" in say("status").out
+
+
+def test_check_renders_templates_with_a_sample_digest(house: House, say: Say):
+    own = house.folder / "own"
+    (own / "mail").mkdir(parents=True)
+    house.settings["templates"] = "own"
+    (own / "mail" / "paper.html.j2").write_text("<h3>\n{{ entry.nothing }}</h3>")
+    [fault] = say("check", "--json").json["faults"]
+    assert (fault["file"], fault["line"]) == (str(own / "mail" / "paper.html.j2"), 2)
+    assert "fails with a sample digest: " in fault["message"] and "nothing" in fault["message"]
+    shutil.rmtree(own / "mail")
+    shutil.copytree(resource("templates") / "mail", own / "mail")
+    (own / "mail" / "footer.html.j2").write_text("{{ digest|was_read }}")
+    assert say("check").status == 0, "one that lacks what is new works"
 
 
 def test_a_digest_that_fails_is_named_and_makes_the_status_1(

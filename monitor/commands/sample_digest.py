@@ -1,0 +1,73 @@
+"""A sample digest, with which users' templates are tried before a real one needs them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from monitor.channels.email.render import render_digest as render_mail
+from monitor.channels.file import FileOptions, Pages
+from monitor.channels.slack.blocks import render_digest as render_slack
+from monitor.digest.render import JinjaTemplates
+from monitor.errors import Fault, TemplateError
+from monitor.model import ChangeKind, Digest, DigestPaper, DigestSection, Paper, SourceReport
+
+AT = datetime(2026, 11, 21, 8, tzinfo=UTC)
+_PLACE = re.compile(r"(.+):(\d+): (.*)", re.DOTALL)
+
+
+def sample_digest(papers: int = 3) -> Digest:
+    """Return a digest of new, revised and withdrawn papers, with a source that fails."""
+    kinds = (ChangeKind.NEW, ChangeKind.REVISED, ChangeKind.WITHDRAWN)
+    entries = tuple(
+        DigestPaper(
+            paper_id=number,
+            revision=1,
+            kind=kinds[number % 3],
+            paper=Paper(
+                f"Agents that plan {number}",
+                "Agents plan $x^2$ steps. They reach their goal.",
+                ("Ada Lovelace", "Bo Diddley"),
+                "https://example.org/paper",
+            ),
+            first_seen=AT,
+            sources=("feed",),
+            score=1.0,
+            matched=(),
+        )
+        for number in range(papers)
+    )
+    sections = (DigestSection("agents", entries),) if entries else ()
+    start = AT - timedelta(days=1)
+    report = (SourceReport("feed", 9, 3, AT), SourceReport("down", 0, 0, None, start, "HTTP 503"))
+    return Digest("lab", "2026-11-21", AT, "UTC", start, AT, sections, report)
+
+
+def template_faults(folder: Path) -> Iterator[Fault]:
+    """Yield the faults of users' templates: of each file, or else of the digests that they make."""
+    templates = JinjaTemplates(folder)
+    faults = templates.faults()
+    yield from faults
+    if faults:
+        return
+    pages = Pages("pages", FileOptions(path=folder), templates)
+    forms: tuple[Callable[[Digest, JinjaTemplates], object], ...] = (
+        render_mail,
+        render_slack,
+        pages.render,
+    )
+    full = replace(sample_digest(), full=1, titles=1)
+    problems = dict[str, None]()
+    for render in forms:
+        for digest in (full, sample_digest(0)):
+            try:
+                render(digest, templates)
+            except TemplateError as fault:
+                problems[str(fault)] = None
+    for problem in problems:
+        place = _PLACE.fullmatch(problem)
+        file, line, message = place.groups() if place else (str(folder), "1", problem)
+        yield Fault(file, int(line), "templates", f"fails with a sample digest: {message}")
