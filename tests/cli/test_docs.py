@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
-from monitor.cli import GROUPS
+from monitor.cli import GROUPS, app
 from tests.cli.conftest import whole
 from tests.cli.test_json import EVERY
 
@@ -73,3 +74,9 @@ def keys_in(shape: Any) -> Iterator[str]:
 def test_what_holds_for_all_is_documented() -> None:
     words = "--config --json --now --help --version --install-completion PAPER_MONITOR_CONFIG"
     assert [word for word in words.split() if word not in GENERAL] == []
+
+
+def test_help_names_no_types_of_the_program() -> None:
+    for name in ("papers search", "deliveries resolve", "topics try"):
+        answer = CliRunner().invoke(app, [*name.split(), "--help"])
+        assert answer.exit_code == 0 and "<" not in answer.output

@@ -27,6 +27,15 @@ def test_a_digest_is_written_as_mail_and_as_slack_messages(lived: House, say: Sa
     assert all(message["text"] and message["blocks"] for message in messages)
 
 
+def test_slack_messages_have_the_menus_that_are_sent(lived: House, say: Say) -> None:
+    lived.ingest(("Agents of Language", "A language that agents may speak."))
+    for slack, menus in (({"token": "xoxb-1"}, False), ({"app_token": "xapp-1"}, True)):
+        lived.settings["slack"] = {"token": "xoxb-1"} | slack
+        lived.write()
+        [shown] = say("preview", "lab", "--channel", "slack", "--json").json["digests"]
+        assert ("action_id" in Path(shown["path"]).read_text("utf-8")) is menus
+
+
 def test_templates_are_shown_with_the_sample_papers(lived: House, say: Say) -> None:
     folder = lived.folder / "own"
     (folder / "mail").mkdir(parents=True)
