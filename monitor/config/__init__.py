@@ -6,7 +6,6 @@ settings            what may be set (web_settings: the pages)
 validate            Written to Settings, with all faults (messages: how a fault is worded)
 warnings            valid, but probably not intended
 redact              the configuration, with secrets masked
-schema              the settings for editors, as JSON Schema
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from pathlib import Path
 
 from monitor.config.files import read, watch
 from monitor.config.redact import masked
-from monitor.config.schema import schema
 from monitor.config.settings import (
     Settings,
     SubscriptionSettings,
@@ -37,7 +35,6 @@ __all__ = [
     "load",
     "load_for_reading",
     "masked",
-    "schema",
     "starter",
     "store_url",
     "synonyms_of",
