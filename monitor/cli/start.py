@@ -184,7 +184,7 @@ def init(
 def _read_opml(file: Path) -> dict[str, dict[str, Any]]:
     """Return the sources that a file of feeds lists. Raises UsageError."""
     try:
-        sources = read_opml(file.read_bytes())
+        sources = read_opml(file.read_bytes(), yaml.safe_load(starter())["sources"])
     except OSError as fault:
         raise UsageError(f"cannot read {file}: {fault.strerror}") from fault
     except XmlError as fault:

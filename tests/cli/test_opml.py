@@ -17,6 +17,8 @@ OPML = """<?xml version="1.0"?><opml version="2.0"><head><title>Feeds</title></h
 <outline text="twice" xmlUrl="https://example.org/a"/></outline>
 <outline text="arXiv" xmlUrl="https://rss.arxiv.org/rss/cs.CL+stat.ML"/>
 <outline text="" xmlUrl="http://example.org/c"/><outline text="" xmlUrl="http://example.org/d"/>
+<outline text="" xmlUrl="https://ada:secret@example.com"/><outline xmlUrl="https://[::1/f"/>
+<outline text="Daily Page" xmlUrl="http://example.org/e"/>
 <outline text="mail" xmlUrl="file:///etc/passwd"/></body></opml>"""
 
 
@@ -25,6 +27,7 @@ def test_feeds_become_sources_of_a_configuration_that_works(house: House, say: S
     file.write_text(OPML)
     answer = say("init", "moved", "--opml", str(file), "--json").json
     names = ["nature-muller-x", "journals-of-home", "arxiv", "example-org", "example-org-2"]
+    names += ["example-com", "1", "daily-page-2"]
     assert answer["sources"] == names
     settings = load(Path(answer["path"]), dict(os.environ))
     assert [*settings.sources] == [*names, "daily-page"]

@@ -158,6 +158,8 @@ def test_a_test_goes_to_the_recipients_of_a_subscription(
         sent = len(smtp.received)
         app.once.digest()  # which puts the configuration in force
         assert listed(app)[0].state is DeliveryState.SENT
+        person = client.get("/people/ada@example.org").text
+        assert "<li>Test to Reading group, " in person and "@test" not in person
         assert "A test message" in str(smtp.received[sent].message["Subject"])
         assert client.get("/digests?subscription=lab").text.count("1 paper") == 1
         stop = {"recipient": "ada@example.org", "subscription": "lab"}

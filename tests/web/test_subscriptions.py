@@ -39,6 +39,7 @@ def shared(house: House, smtp: ScriptedSmtp) -> Iterator[tuple[App, httpx.Client
     lab = house.settings["subscriptions"]["lab"] | {"title": "Reading group"}
     own = {"topics": ["agents"], "email": [ADA.upper()], "schedule": "mon+thu 07:00"}
     house.settings["subscriptions"] = {"lab": lab, "own": own}
+    house.settings["operator"] = {"email": ADA}
     house.run(AGENTS, BANDITS)
     house.run_after((AGENTS[0] + " and Apart", BANDITS[1] + " With a language agent."), days=1)
     with public_pages(house, **PROXY, operators=[OP]) as served:
@@ -144,6 +145,7 @@ def test_readers_pause_resume_and_unsubscribe_on_their_own_page(shared: Any):
     assert [(row.recipient, row.subscription) for row in suppressed(app)] == [(ADA, "lab")]
     assert wish("anything").status_code == 409
     assert wish("stop", "nope").status_code == 404
+    assert wish("stop", "@operator").status_code == 404  # notices are no subscription
     form = {"subscription": "own", "wish": "stop"}
     assert client.post("/me", data=form, headers=by(BOB) | SAME_ORIGIN).status_code == 404
     foreign = client.post("/me", data=form | {"subscription": "lab"}, headers=by(BOB))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Collection
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from monitor.sources.xml_records import records
 
@@ -14,10 +15,10 @@ _ARXIV = re.compile(r"https?://(?:rss|export)\.arxiv\.org/(?:rss|atom)/([\w.+-]+
 MAX_NAME_CHARS = 40
 
 
-def read_opml(content: bytes) -> dict[str, dict[str, Any]]:
+def read_opml(content: bytes, taken: Collection[str] = ()) -> dict[str, dict[str, Any]]:
     """Return the settings of a source for each feed, by a name made of its title.
 
-    A feed that is listed twice is one source. Raises XmlError.
+    None has a name of `taken`. A feed that is listed twice is one source. Raises XmlError.
     """
     sources: dict[str, dict[str, Any]] = {}
     for outline in records(content, (), heads={"outline"}, roots={"opml"}):
@@ -30,13 +31,14 @@ def read_opml(content: bytes) -> dict[str, dict[str, Any]]:
             source = {"kind": "arxiv", "categories": arxiv[1].split("+")}
         if source not in sources.values():
             title = attributes.get("title") or attributes.get("text", "")
-            sources[_new_name(title, url, sources)] = source
+            sources[_new_name(title, url, {*sources, *taken})] = source
     return sources
 
 
-def _new_name(title: str, url: str, taken: dict[str, dict[str, Any]]) -> str:
+def _new_name(title: str, url: str, taken: Collection[str]) -> str:
     """Return a name in small ASCII letters that is not taken yet."""
-    name = _plain(title) or _plain(urlsplit(url).netloc) or "feed"
+    host = url.split("/")[2].rpartition("@")[2]  # without a password
+    name = _plain(title) or _plain(host) or "feed"
     numbered = (f"{name}-{number}" for number in range(2, len(taken) + 3))
     return name if name not in taken else next(n for n in numbered if n not in taken)
 

@@ -16,6 +16,7 @@ from monitor.commands.subscriptions import (
     SubscriptionReport,
     Trouble,
     count_waiting,
+    recipients_of,
     report,
     subscriptions_of,
 )
@@ -142,7 +143,12 @@ def change_own(visit: Visit, fields: Form) -> Response:
     address = address_of(visit.viewer.address)
     if not address:
         return go("/subscriptions")
-    own = {to for of, _, to in visit.runtime.recipients if of == name and address_of(to) == address}
+    own = [
+        to
+        for subscription in subscriptions_of(visit.runtime, address)
+        for to in recipients_of(subscription)
+        if subscription.name == name and address_of(to) == address
+    ]
     if not own:
         raise HTTPException(404, f"You do not get a subscription “{name}”.")
     if wish not in list(SubscriptionChange):
