@@ -38,6 +38,8 @@ PICTURES = {
 # files in a folder.
 IN_TROUBLE = {
     "pages-problems": ("/", 900, 860, False),
+    "pages-subscriptions": ("/subscriptions", 900, 560, False),
+    "pages-person": ("/people/ada@example.org", 900, 700, False),
     "pages-deliveries-phone": ("/deliveries", 375, 812, False),
 }
 
