@@ -201,7 +201,6 @@ def _sources(settings: Settings, client: HttpClient, clock: Clock) -> dict[str, 
 def _channels(
     settings: Settings, templates: Templates, tokens: Tokens | None, keys: KeyRing, stack: ExitStack
 ) -> dict[str, Channel]:
-    """Return all channels by name."""
     links = ReaderLinks(settings.public_url, keys) if settings.public_url else None
     smtp = settings.smtp
     server: Sendmail | SmtpServer | None = None

@@ -246,7 +246,6 @@ def _page(written: Written) -> Page:
 
 
 def _fill(written: Written, where: Where, value: Value) -> Any:
-    """Put the variables into every text below a value."""
     if isinstance(value, dict):
         return {k: _fill(written, (*where, k), v) for k, v in value.items()}
     if isinstance(value, list):

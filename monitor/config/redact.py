@@ -50,7 +50,6 @@ def _plain(settings: Any) -> Any:
 
 
 def _put(shown: Any, where: tuple[str | int, ...], text: str) -> None:
-    """Lay a text over the value at a place, but never over a mask."""
     with suppress(KeyError, IndexError, TypeError):
         for part in where[:-1]:
             shown = shown[part]

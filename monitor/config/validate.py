@@ -344,7 +344,6 @@ class _Validator:
             return None
 
     def _context(self, where: Where) -> SettingsContext:
-        """Return the context of settings in one file: its folder, and the names in all files."""
         file = self.written.place(where).file
         if file not in self._contexts:
             self._contexts[file] = SettingsContext(
@@ -360,7 +359,6 @@ class _Validator:
 
 
 def _nested_model(model: type[BaseModel], path: Where) -> type[BaseModel]:
-    """Return the model of the settings at `path` of another, one without fields if unknown."""
     for part in path:
         field = model.model_fields.get(str(part))
         types = (field.annotation, *get_args(field.annotation)) if field else ()

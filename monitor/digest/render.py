@@ -353,7 +353,6 @@ _FILTERS: dict[str, Callable[..., Any]] = {
 
 
 def _with_location(name: str, error: Exception) -> TemplateError:
-    """Return the error with the template and line it arose in."""
     if isinstance(error, TemplateNotFound):
         return TemplateError(f"{name}: there is no template “{error.name}”")
     if isinstance(error, TemplateSyntaxError):

@@ -143,7 +143,6 @@ def _key(unit: Words) -> str:
 
 
 def _as_written(text: str) -> Mapping[str, str]:
-    """Return the words of a topic by their keys."""
     written: dict[str, str] = {}
     for word in words(text):
         start, end = word.span

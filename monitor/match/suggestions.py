@@ -28,25 +28,17 @@ from monitor.match.meaning.idf import STOP_WORDS
 from monitor.match.meaning.occurrences import find_definitions
 from monitor.text import form_of
 
-# Names of one thing, parted by a slash.
+# Names of one thing that papers seldom define, parted by a slash.
 _PAIRS = """
     LLM / large language model; NLP / natural language processing; ML / machine learning; AI /
-    artificial intelligence; RL / reinforcement learning; GNN / graph neural network; ViT / vision
-    transformer; HCI / human-computer interaction; UAV / drone; IoT / internet of things; E. coli /
-    Escherichia coli; S. aureus / Staphylococcus aureus; C. elegans / Caenorhabditis elegans;
-    Drosophila / fruit fly; yeast / Saccharomyces cerevisiae; type 1 / type I; type 2 / type II;
-    phase 1 / phase I; phase 2 / phase II; phase 3 / phase III; T2D / type 2 diabetes; HbA1c /
-    glycated hemoglobin / A1C; ECG / EKG / electrocardiogram; EEG / electroencephalography; MRI /
-    magnetic resonance imaging; CT / computed tomography; PCR / polymerase chain reaction; COPD /
-    chronic obstructive pulmonary disease; HIV / human immunodeficiency virus; COVID-19 /
-    SARS-CoV-2; TB / tuberculosis; flu / influenza; heart attack / myocardial infarction; high blood
-    pressure / hypertension; stroke / cerebrovascular accident; RCT / randomized controlled trial;
-    mRNA / messenger RNA; scRNA-seq / single-cell RNA sequencing; GWAS / genome-wide association
-    study; SNP / single nucleotide polymorphism; IL-6 / interleukin-6; TNF / tumor necrosis factor;
-    vitamin C / ascorbic acid; NMR / nuclear magnetic resonance; XRD / X-ray diffraction; SEM /
-    scanning electron microscopy; DFT / density functional theory; MOF / metal-organic framework;
-    CO2 / carbon dioxide; PV / photovoltaic; QCD / quantum chromodynamics; CMB / cosmic microwave
-    background
+    artificial intelligence; RL / reinforcement learning; UAV / drone; E. coli / Escherichia coli;
+    S. aureus / Staphylococcus aureus; C. elegans / Caenorhabditis elegans; Drosophila / fruit fly;
+    yeast / Saccharomyces cerevisiae; type 1 / type I; type 2 / type II; phase 1 / phase I; phase 2
+    / phase II; phase 3 / phase III; T2D / type 2 diabetes; HbA1c / glycated hemoglobin / A1C; ECG /
+    EKG / electrocardiogram; MRI / magnetic resonance imaging; CT / computed tomography; HIV / human
+    immunodeficiency virus; COVID-19 / SARS-CoV-2; TB / tuberculosis; flu / influenza; heart attack
+    / myocardial infarction; high blood pressure / hypertension; stroke / cerebrovascular accident;
+    vitamin C / ascorbic acid; CO2 / carbon dioxide
 """
 # Endings of forms of one word; what is left of both is equal: quantiz(e), quantiz(ation).
 _ENDINGS = (

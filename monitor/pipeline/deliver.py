@@ -163,7 +163,6 @@ class Round:
             raise
 
     def _let_go(self) -> None:
-        """Let go of what was claimed ahead and not begun."""
         left = [delivery.id for delivery in self._claimed]
         if left:
             with self.runtime.database.writing() as tx:
@@ -195,7 +194,6 @@ class Round:
         return self.runtime.not_before.get((self.group, channel), 0.0) - time.monotonic()
 
     def _take_turn(self) -> float:
-        """Take the next turn of the group, and return the seconds until it comes."""
         server = self.runtime.mail_server(self.group)
         if server is None or not server.per_minute:
             return 0.0
@@ -315,7 +313,6 @@ class Round:
             self._wrong.add(self.group)
 
     def _open_outage(self, tx: Transaction, error: str, now: datetime) -> None:
-        """Record that the group is down, and when it is tried again."""
         config_hash = self.runtime.config_hash
         incidents.add_failure(tx, self.runtime, self.group, DOWN, now, error, config_hash)
 

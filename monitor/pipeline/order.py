@@ -207,7 +207,6 @@ def _by_signals(listed: Sequence[tuple[DigestPaper, Change]]) -> list[DigestPape
 
 
 def _signals(paper: Paper) -> tuple[int, int, float]:
-    """Return the votes, lists and best rank of a paper: the more, the greater."""
     lists = paper.recent_lists
     rank = min((listed.rank for listed in lists if listed.rank), default=inf)
     return -1 if paper.upvotes is None else paper.upvotes, len(lists), -rank

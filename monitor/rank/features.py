@@ -81,7 +81,6 @@ class Frequencies(NamedTuple):
         return factors
 
     def _factors(self, in_table: NDArray[np.integer], in_topic: Places | int) -> Weights:
-        """Return the factors of words by in how many papers they are."""
         # Most papers of a topic have its words, which still say something.
         of_table = in_table * (TABLE_WEIGHT / COUNTED_PAPERS)
         idf = np.log((1 + self.papers + TABLE_WEIGHT) / (1 + in_topic + of_table)) + 1
@@ -202,7 +201,6 @@ def written_words(*texts: str) -> dict[int, str]:
 
 @cache
 def _idf() -> Numbers:
-    """Return the idf of each place."""
     return np.log((1 + COUNTED_PAPERS) / (1.0 + _in_papers()))
 
 

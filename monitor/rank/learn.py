@@ -201,7 +201,6 @@ class Ranking:
         return self.judged[best], tuple(shown[place] for _, place in sorted(named)[:most])
 
     def _spread(self, row: int) -> Numbers:
-        """Return the weights of a judged paper by column."""
         weights = np.zeros(len(self._places) + 1)
         words = slice(self._rows.ends[row - 1] if row else 0, self._rows.ends[row])
         weights[self._columns[words]] = self._rows.weights[words]

@@ -87,7 +87,6 @@ class PagesProcess:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Close the input of a process, and wait for its end."""
     try:
         process.communicate(timeout=ENDS_WITHIN)
     except subprocess.TimeoutExpired:

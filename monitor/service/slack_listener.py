@@ -69,7 +69,6 @@ def _listen(slack: SlackSettings, runtime: Runtime, stopping: threading.Event) -
 
 
 def _record(runtime: Runtime, error: str) -> None:
-    """Begin or renew the incident of an error, and end it where there is none."""
     subject, kind, now = incidents.SLACK_ANSWERS, incidents.FAILING, runtime.clock.now()
     with suppress(StoreError), runtime.database.writing() as tx:
         if error:

@@ -132,7 +132,6 @@ def _value(parts: Sequence[str], strings: Mapping[str, str]) -> str:
 
 
 def _text(fields: Fields, *names: str) -> str:
-    """Return the text of the first of several fields that has one."""
     texts = (text(unlatex(fields[name])) for name in names if fields.get(name))
     return next(filter(None, texts), "")
 

@@ -107,7 +107,6 @@ def _paths(field: str) -> tuple[str, str]:
 
 
 def _first_date(record: Record, *names: str) -> datetime | None:
-    """Return the first date that a paper may have."""
     dates = (date_in(record.at(name).value) for name in names)
     moments = (at for at in dates if isinstance(at, datetime))
     return next((at for at in moments if within_reason(at, record.now)), None)

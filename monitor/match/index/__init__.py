@@ -210,7 +210,6 @@ class TopicIndex:
     def _match_batch(
         self, views: Sequence[View], *, scored: bool = False
     ) -> tuple[Numbers, Numbers, Numbers]:
-        """Return the pairs (paper, topic) of a batch, and their scores."""
         with self._lock:
             self._fill_engine()
             at, topics, scores = self._engine.match(views, scored=scored)

@@ -264,7 +264,6 @@ class Leaves:
         return matching
 
     def _match_name(self, field: str, written: str) -> tuple[int, ...]:
-        """Return the leaves that match an author or another value."""
         if field == "author":
             names = spellings(written)
             words = {word for name in names for word in name.words}
@@ -383,7 +382,6 @@ class Engine:
     def _matching(
         self, present: PresentLeaves, count: int
     ) -> Iterator[tuple[_Group, Numbers, Numbers]]:
-        """Yield groups, each with papers and the rows of topics that they match."""
         width = present.rows.shape[1]
         every = np.full(width, 0xFFFFFFFFFFFFFFFF, np.uint64)
         if count % 64:
@@ -405,7 +403,6 @@ class Engine:
         present: PresentLeaves,
         counts: Counts,
     ) -> Numbers:
-        """Return how well papers match the topics in these rows of a group."""
         scores = np.empty(len(papers))
         leaves_of, rarities = group.columns[1], np.asarray(self._leaves.rarities)
         block = max(1, _CELLS_PER_BLOCK // leaves_of.shape[1])
@@ -421,7 +418,6 @@ class Engine:
     def _above_threshold(
         self, papers: Numbers, topics: Numbers, views: Sequence[View]
     ) -> Numbers | slice:
-        """Return which papers' points reach the threshold of the topic."""
         if not self._with_threshold:
             return slice(None)
         kept = np.ones(len(papers), bool)

@@ -91,7 +91,6 @@ def evaluate(shape: Tree, row: Callable[[int], Any]) -> Any:
 
 
 def _at_least(count: int, rows: Sequence[Any]) -> Any:
-    """Return the papers that are in at least `count` of `rows`."""
     reached = [rows[0] ^ rows[0]] * count
     for row in rows:
         for already in range(count - 1, 0, -1):

@@ -99,7 +99,6 @@ class Vocabulary(dict[bytes, int]):
         self._forget()
 
     def _forget(self) -> None:
-        """Forget what was only read in texts."""
         self.clear()
         # Pieces of up to 16 letters, as two numbers, and their codes: most have a slot alone.
         self._slots = np.zeros((1 << SLOT_BITS, 3), np.uint64)
@@ -187,7 +186,6 @@ class Vocabulary(dict[bytes, int]):
         return number
 
     def _beginnings(self, word: str) -> list[int]:
-        """Return the numbers of the beginnings that topics ask for and the word has."""
         lengths = (length for length in self._prefix_lengths if length <= len(word))
         return [n for length in lengths if (n := self._asked.get(f"{word[:length]}*"))]
 

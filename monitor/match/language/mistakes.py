@@ -252,15 +252,12 @@ RULES = (*_TYPED, *_ENGINES, *_OPERATORS, *_EXPRESSIONS)
 
 # Abbreviations of science and offices that are common words in small letters.
 _ALSO = """
-    ace act add age aids aim air all ant arc arm art bad bar base bat best bit bold bus can cap car
-    cars case cast cat chain chip clean code core cost crisp cut dam dart dash dice dog dot ear end
-    era eye face fact fair fan fast fat fire fish fit flair flame fun gap gas gate gem get gold
-    grace grid has heat help hip hit hop hot ice iris job key lab lamp lap lasso last lead led life
-    light lime list log low map march mars mass mat mesh met mice mind mint mix moss net nice node
-    now one our out pace pad pain pan pat path pen pet pin pod poem pot prism rag ram ran rap rat
-    raw ray red rice rod rope safe sage salt sap sat scale sea see set shape she ship sit slam smart
-    soap spin spot star stem step sum sun tag tap task tea ten test tip top track trap tree trim
-    trip two us use van war was wave we web who why win wise yes zip
+    ace add age aids aim ant arc arm art bat bold bus can cap car cars case cast cat chain chip
+    core cost crisp dam dart dash dot ear era eye face fact fair fast fat fish fit flair flame gap
+    gas gate gem grace grid heat hip hit hot ice iris lab lamp lap lasso lead light lime list map
+    mars mass mat mesh met mice mind mint mix moss net nice now one our pace pan pat path pet pin
+    pod prism rag ram rat rod sage salt sap sat sea set she ship slam smart soap spin spot star stem
+    step sum tag task tip track trap trim us use was wave we who wise
 """
 ALSO_WORDS = frozenset(_ALSO.split())
 _SEPARATORS = ",;，；、"

@@ -233,7 +233,6 @@ class _Parser:
         return conjunction(parts)
 
     def _at_lone_sign(self) -> bool:
-        """Whether the next token is a lone `&` or `|`, followed by a term."""
         behind = self._tokens[self._at + 1].kind if self._next.text in _FOREIGN_SIGNS else "end"
         return behind not in ("AND", "OR", "close", "comma", "end")
 
@@ -293,7 +292,6 @@ class _Parser:
         return node
 
     def _weigh(self, node: Node, weight: float) -> None:
-        """Multiply the weights of the leaves of a word or group."""
         if weight != 1.0:
             for leaf in set(leaves(node)):
                 self.weights[leaf] = self.weights.get(leaf, 1.0) * weight
@@ -337,7 +335,6 @@ class _Parser:
             )
 
     def _refuse_missing_operand(self, token: Token) -> NoReturn:
-        """Raise an error that explains what is missing in front of `token`."""
         before = self._tokens[self._at - 1] if self._at else None
         if before is not None and before.kind == "open" and token.kind == "close":
             raise before.fault("the parentheses are empty", "put words into them")

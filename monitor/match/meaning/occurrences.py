@@ -286,7 +286,6 @@ def same_letters(written: str, short: str) -> bool:
 
 
 def _place_over(meaning: Sequence[Word], hit: Occurrence, inner: Iterator[int]) -> Iterator[Word]:
-    """Yield the words of a meaning at the place of an occurrence."""
     length = max((word.end for word in meaning), default=0)
     at = {0: hit.start, length: hit.end}
     for word in meaning:

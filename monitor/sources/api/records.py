@@ -149,7 +149,6 @@ class ApiSource(WindowSource):
 
 
 def _error_words(value: object, depth: int = 0) -> str:
-    """Return the text of an error; "" for none."""
     if isinstance(value, str):
         words = markup.text(value[:1000])[:200]
         return "" if _NO_ERROR.match(words) else words

@@ -229,8 +229,6 @@ class WindowSource(Source):
 
 @dataclass(slots=True)
 class _Walk:
-    """A walk through windows, targets and pages."""
-
     source: WindowSource
     state: Mapping[str, str]  # of the windows that are read
     request: PageRequest = field(init=False)

@@ -140,7 +140,6 @@ def _entry(item: Mapping[str, Any]) -> Entry:
 
 
 def _text(item: Mapping[str, Any], names: tuple[str, ...]) -> str:
-    """The first of several fields that is not empty."""
     return next(filter(None, (_to_text(item.get(name)) for name in names)), "")
 
 

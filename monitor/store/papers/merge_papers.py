@@ -185,7 +185,6 @@ def _combine(kept: StoredPaper, lost: StoredPaper) -> StoredPaper:
 
 
 def _move_names(tx: Transaction, into: Mapping[int, int]) -> None:
-    """Move all keys, title keys, blocks and sightings to the kept papers."""
     lost = {id: kept for id, kept in into.items() if id != kept}
     for table in (schema.paper_key, schema.joined):
         for id, kept in lost.items():

@@ -98,7 +98,6 @@ def fold(
 
 
 def _apply_record(draft: Draft, decision: Decision) -> None:
-    """Apply another record of a paper to its draft."""
     is_news = decision.kind is not None and decision.news
     if draft.purged and not is_news:
         return
