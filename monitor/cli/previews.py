@@ -30,7 +30,7 @@ from monitor.cli.terminal import console, open_pages, print_error, show_table
 from monitor.cli.work import page_of, show_rehearsals
 from monitor.clocks import clock_at
 from monitor.commands.json_output import pick
-from monitor.commands.remedies import notice_of_test
+from monitor.commands.remedies import notice_of_test, reached
 from monitor.commands.shown_papers import past_digest
 from monitor.config import load
 from monitor.errors import MonitorError
@@ -40,7 +40,6 @@ from monitor.pipeline.compose import rehearse
 from monitor.pipeline.flow import DigestReport
 from monitor.pipeline.runtime import Runtime
 from monitor.resources import resource
-from monitor.store.digests.suppressions import address_of, suppressed_addresses
 
 Form = Literal["page", "email", "slack"]
 
@@ -214,18 +213,13 @@ def _show_tests(runtime: Runtime, tests: Sequence[Delivery]) -> None:
 
 def send_tests(runtime: Runtime, names: Sequence[str] = ()) -> list[Delivery]:
     """Send a test to each recipient of the named subscriptions, or of all, unless suppressed."""
-    now = runtime.clock.now()
-    notice = notice_of_test(now)
+    notice = notice_of_test(runtime.clock.now())
     tests = []
     for subscription in runtime.subscriptions_named(names):
-        with runtime.database.reading() as tx:
-            suppressed = suppressed_addresses(tx, subscription.name, now)
-        for destination in subscription.destinations:
+        for destination in reached(runtime, subscription):
             channel = runtime.channels[destination.channel]
             part = channel.render_notice(notice, runtime.templates)[0]
             for recipient in destination.recipients:
-                if address_of(recipient) in suppressed:
-                    continue
                 test = _delivery(
                     subscription.name, "test", channel, part, recipient, runtime.sender
                 )

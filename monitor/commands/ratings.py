@@ -178,14 +178,14 @@ def forget(runtime: Runtime, scope: RaterScope) -> int:
     return count
 
 
-def saves(runtime: Runtime, who: str = "") -> dict[int, list[Judgement]]:
+def saves(runtime: Runtime, who: str = "", subscription: str = "") -> dict[int, list[Judgement]]:
     """Return who saved each paper for what and when, with `who` of one person, newest first.
 
     Of one person and subscription, only the last save: each topic of it has one.
     """
     by_paper: dict[int, list[Judgement]] = {}
     with runtime.database.reading() as tx:
-        for rating in reversed(judgements.listing(tx)):
+        for rating in reversed(judgements.listing(tx, subscription or None)):
             if rating.verdict == SAVED and (not who or is_of(rating, who)):
                 shown = by_paper.setdefault(rating.paper_id, [])
                 key = rating.subscription, rating.who
@@ -203,13 +203,11 @@ def remove_saved(runtime: Runtime, paper_id: int, scope: RaterScope) -> None:
 
 def saved(runtime: Runtime, subscription: str = "", who: str = "") -> tuple[FoundPaper, ...]:
     """Return saved papers, with `who` of one person, the last saved first. Raises as `rated`."""
-    with runtime.database.reading() as tx:
-        ratings = judgements.listing(tx, subscription or None)
-        kept = [r for r in ratings if r.verdict == SAVED and (not who or is_of(r, who))]
-        stored = load_found(tx, list(dict.fromkeys(rating.paper_id for rating in reversed(kept))))
-    if not kept:
+    by_paper = saves(runtime, who, subscription)
+    if not by_paper:
         target_topics(runtime, RaterScope(subscription))
-    return tuple(stored)
+    with runtime.database.reading() as tx:
+        return tuple(load_found(tx, [*by_paper]))
 
 
 def _find_targets(

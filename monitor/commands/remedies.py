@@ -11,7 +11,7 @@ from datetime import datetime
 from monitor.errors import UsageError
 from monitor.model import Digest, Notice
 from monitor.pipeline import freeze
-from monitor.pipeline.runtime import Destination, Runtime
+from monitor.pipeline.runtime import Destination, Runtime, Subscription
 from monitor.store.digests import deliveries, outbox
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.digests.suppressions import address_of, suppressed_addresses
@@ -57,22 +57,23 @@ def notice_of_test(now: datetime) -> Notice:
     return Notice("A test message from Paper Monitor", lines, now)
 
 
+def reached(runtime: Runtime, subscription: Subscription) -> list[Destination]:
+    """Return the destinations of a subscription without the recipients that are suppressed."""
+    with runtime.database.reading() as tx:
+        suppressed = suppressed_addresses(tx, subscription.name, runtime.clock.now())
+    return [
+        Destination(d.channel, tuple(to for to in d.recipients if address_of(to) not in suppressed))
+        for d in subscription.destinations
+    ]
+
+
 def plan_tests(runtime: Runtime, name: str) -> int:
     """Plan a test to each recipient of a subscription that is not suppressed; return how many.
 
     Raises UsageError for an unknown name, and where there is no recipient.
     """
     [subscription] = runtime.subscriptions_named([name])
-    now = runtime.clock.now()
-    with runtime.database.reading() as tx:
-        suppressed = suppressed_addresses(tx, name, now)
-    wanted = [
-        Destination(
-            destination.channel,
-            tuple(to for to in destination.recipients if address_of(to) not in suppressed),
-        )
-        for destination in subscription.destinations
-    ]
+    now, wanted = runtime.clock.now(), reached(runtime, subscription)
     count = sum(len(destination.recipients) for destination in wanted)
     if not count:
         raise UsageError("Nobody would get this test: all its recipients are stopped.")

@@ -105,6 +105,13 @@ class _View:
         return self.zone or subscription.settings.timezone
 
 
+def _view(
+    tx: Transaction, runtime: Runtime, zone: str, names: Sequence[str] | None = None
+) -> _View:
+    states, open_incidents = subscriptions.states(tx, names), stored_incidents.open_incidents(tx)
+    return _View(tx, runtime, runtime.clock.now(), zone, states, open_incidents)
+
+
 def status(
     runtime: Runtime,
     *,
@@ -117,15 +124,13 @@ def status(
     Times in sentences are in `zone`; without one in that of the subscription or in UTC. Of the
     subscriptions, `selected` are reported, or all: each takes some queries.
     """
-    now = runtime.clock.now()
     reported = runtime.subscriptions if selected is None else selected
     with runtime.database.reading() as tx:
-        states, open_incidents = subscriptions.states(tx), stored_incidents.open_incidents(tx)
-        view = _View(tx, runtime, now, zone, states, open_incidents)
+        view = _view(tx, runtime, zone)
         sources = tuple(_sources(view))
         reports = tuple(_subscription(view, known) for known in reported)
         counts = deliveries.counts(tx)
-        suppressed = len(suppressions.listing(tx, now))
+        suppressed = len(suppressions.listing(tx, view.now))
         problems = list(_stored_problems(view))
     problems += _present_problems(runtime, probe)
     return Status(
@@ -157,12 +162,7 @@ def status_of(runtime: Runtime, name: str, zone: str = "") -> SubscriptionStatus
     """Return the state of one subscription. Raises UsageError for a name that is not configured."""
     [subscription] = runtime.subscriptions_named([name])
     with runtime.database.reading() as tx:
-        states, open_incidents = (
-            subscriptions.states(tx, [name]),
-            stored_incidents.open_incidents(tx),
-        )
-        view = _View(tx, runtime, runtime.clock.now(), zone, states, open_incidents)
-        return _subscription(view, subscription)
+        return _subscription(_view(tx, runtime, zone, [name]), subscription)
 
 
 def _sources(view: _View) -> Iterator[SourceStatus]:

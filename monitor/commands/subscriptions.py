@@ -66,16 +66,14 @@ class SubscriptionFilter:
 
     def select(self, known: Sequence[Subscription]) -> list[Subscription]:
         """Return the subscriptions that match, whatever their trouble is."""
-        return [subscription for subscription in known if self._matches(subscription)]
-
-    def _matches(self, known: Subscription) -> bool:
         q = self.q.casefold()
-        texts = (known.name, known.settings.title, *recipients_of(known))
-        return (
-            self.topic in ("", *known.topics)
-            and self.channel in ("", *(destination.channel for destination in known.destinations))
-            and (not q or any(q in text.casefold() for text in texts))
-        )
+        return [
+            s
+            for s in known
+            if self.topic in ("", *s.topics)
+            and self.channel in ("", *(destination.channel for destination in s.destinations))
+            and any(q in t.casefold() for t in (s.name, s.settings.title, *recipients_of(s)))
+        ]
 
 
 def recipients_of(subscription: Subscription) -> tuple[str, ...]:
@@ -131,7 +129,9 @@ def report(
         names = [subscription.name for subscription in selected]
         states = subscriptions.states(tx, names)
         last = digests.latest(tx, names)
-        stopped = _stopped_by_address(suppressions.listing(tx, now))
+        stopped: dict[str, list[Suppression]] = defaultdict(list)
+        for row in suppressions.listing(tx, now):
+            stopped[address_of(row.recipient)].append(row)
         unsettled = _unsettled(tx, last)
         late_before = now - late_after(processes.last_beat(tx, SERVICE))
     reports = []
@@ -178,13 +178,6 @@ def count_waiting(
             msgspec.structs.replace(known, waiting=matches.waiting(tx, known.name, now))
             for known in reports
         ]
-
-
-def _stopped_by_address(rows: Sequence[Suppression]) -> Mapping[str, list[Suppression]]:
-    by_address: dict[str, list[Suppression]] = defaultdict(list)
-    for row in rows:
-        by_address[address_of(row.recipient)].append(row)
-    return by_address
 
 
 def _unsettled(tx: Transaction, last: Mapping[str, Listed]) -> Mapping[str, set[Trouble]]:

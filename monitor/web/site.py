@@ -235,11 +235,11 @@ _REMEDIES = {
 
 
 def _for_pages(hint: str) -> str:
-    """Return a hint in the words of pages, "" where only a command has the remedy."""
+    """Return a hint in the words of pages, without the clauses that only name a command."""
     for command, remedy in _REMEDIES.items():
         if command in hint:
             return remedy
-    return "" if "--" in hint or "`" in hint else hint
+    return "; ".join(part for part in hint.split("; ") if not ("--" in part or "`" in part))
 
 
 def as_sentence(text: str) -> str:

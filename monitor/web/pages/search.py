@@ -25,7 +25,7 @@ from monitor.web.pages.feeds import (
     signed_names,
 )
 from monitor.web.routes import Routes
-from monitor.web.site import MOST_LISTED, SEARCHES, Visit, with_query
+from monitor.web.site import MOST_LISTED, SEARCHES, Visit, as_sentence, with_query
 
 # The kinds of news that the form offers: not that of papers seen too late to be news.
 KINDS = (ChangeKind.NEW, ChangeKind.REVISED, ChangeKind.WITHDRAWN)
@@ -155,7 +155,7 @@ def search_papers(visit: Visit) -> Response:
         fault = error
         status = 400 if isinstance(error, TooWideError) else 200
     except UsageError as error:
-        fault = f"{error.message[:1].upper()}{error.message[1:]}: {error.hint}."
+        fault = as_sentence(f"{error.message}: {error.hint}")
     return visit.show(
         "papers",
         status,
