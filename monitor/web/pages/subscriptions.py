@@ -56,6 +56,7 @@ def all_subscriptions(visit: Visit) -> Response:
         channels=[*visit.runtime.channels],
         troubles=["any", *Trouble],
         export=with_query("/subscriptions.csv", asdict(chosen)),
+        sections=visit.runtime.sections,
         sent=describe_schedule,
     )
 
