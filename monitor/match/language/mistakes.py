@@ -261,6 +261,7 @@ _ALSO = """
 """
 ALSO_WORDS = frozenset(_ALSO.split())
 _SEPARATORS = ",;，；、"
+_ENDS = r"'`‘’‚‹›「」『』{}[\]"  # where a phrase in foreign quotes ends
 _PARTS = re.compile(rf"[\s{_SEPARATORS}&|+?$]+")
 _WORD = r"[^\W\d_][^\W_]+"
 _ARCHIVE = r"(?:astro-ph|cs|econ|eess|math|nlin|q-bio|q-fin|stat)\."
@@ -335,7 +336,7 @@ DOUBTS = (
         "field, or {field}:{of} AND {next}",
     ),
     Rule(
-        rf"{FIRST}(?!\[[^][]*,)(?:''|['`‘‚‹「『{{[])(?P<of>\w[^'`’‘›」』{{}}[\]]*\s[^'`’‘›」』{{}}[\]]*\w)"
+        rf"{FIRST}(?!\[[^][]*,)(?:''|['`‘‚‹「『{{[])(?P<of>\w[^\s{_ENDS}]*+\s[^{_ENDS}]*+(?<=\w))"
         rf"(?:''|['`’‘›」』}}\]]){LAST}",
         "{match} is searched for word by word, not as a phrase",
         'write "{of}" to find the words next to each other',

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
+from itertools import chain
 from typing import NoReturn
 
 from monitor.errors import QueryError
@@ -21,12 +23,14 @@ from monitor.match.language.synonyms import NO_SYNONYMS, Synonyms, Term
 from monitor.match.language.tokens import QUOTES, Token, tokens
 from monitor.match.language.tree import (
     TEXT_FIELDS,
+    AtLeast,
     Author,
     Edge,
     Label,
     Leaf,
     Near,
     Node,
+    Not,
     Number,
     Query,
     Words,
@@ -168,16 +172,28 @@ def _too_common(text: str, root: Node, common: Leaf) -> QueryError:
 
 def _doubt_capitals(root: Node, token_list: Sequence[Token]) -> Iterator[QueryError]:
     """Yield warnings of abbreviations that are also words, where one alone makes a paper match."""
+    _, enough = _find_enough(root)
     for token in token_list:
         word = token.text.strip(QUOTES)
-        if word.isupper() and word.lower() in ALSO_WORDS and holds(root, partial(_is_at, token)):
+        if token.position in enough and word.isupper() and word.lower() in ALSO_WORDS:
             message = f"{word} also finds “{word.lower()}”, since case does not matter"
             yield token.fault(message, f"write ={word} for the abbreviation alone")
 
 
-def _is_at(token: Token, leaf: Leaf) -> bool:
-    is_plain = isinstance(leaf, Words) and not leaf.exact and leaf.fields != ("venue",)
-    return is_plain and leaf.position == token.position
+def _find_enough(node: Node) -> tuple[bool, set[int]]:
+    """Return whether a tree is true without any word, else where words are that alone suffice."""
+    match node:
+        case AtLeast(count, children):
+            parts = [_find_enough(child) for child in children]
+            missing = count - sum(is_true for is_true, _ in parts)
+            times = Counter(chain.from_iterable(positions for _, positions in parts))
+            return missing <= 0, {at for at, number in times.items() if number >= missing > 0}
+        case Not():
+            return True, set()
+        case Words() if not node.exact and node.fields != ("venue",):
+            return False, {node.position}
+        case _:
+            return False, set()
 
 
 def _is_stop_words(leaf: Leaf) -> bool:
