@@ -13,34 +13,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from monitor.config.files import read, watch
-from monitor.config.redact import masked
-from monitor.config.settings import (
-    Settings,
-    SubscriptionSettings,
-    TopicSettings,
-    synonyms_of,
-    topics_of,
-)
+from monitor.config.files import read
+from monitor.config.files import watch as watch
+from monitor.config.redact import masked as masked
+from monitor.config.settings import Settings as Settings
+from monitor.config.settings import SubscriptionSettings as SubscriptionSettings
+from monitor.config.settings import TopicSettings as TopicSettings
+from monitor.config.settings import synonyms_of as synonyms_of
+from monitor.config.settings import topics_of as topics_of
 from monitor.config.validate import ActiveQueries, build, store_of
-from monitor.config.web_settings import WebSettings
+from monitor.config.web_settings import WebSettings as WebSettings
 from monitor.errors import ConfigError, Fault
 from monitor.resources import resource
-
-__all__ = [
-    "Settings",
-    "SubscriptionSettings",
-    "TopicSettings",
-    "WebSettings",
-    "load",
-    "load_for_reading",
-    "masked",
-    "starter",
-    "store_url",
-    "synonyms_of",
-    "topics_of",
-    "watch",
-]
 
 
 def load(

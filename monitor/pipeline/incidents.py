@@ -191,10 +191,8 @@ def remedy(
     if incident.kind == DOWN:
         return text, "Try again", f"{page_of('channel', incident.subject)}/retry"
     for delivery in failed if incident.kind in OF_DELIVERIES else ():
-        if incident.subject in (
-            recipient(delivery.channel, delivery.recipient),
-            channel(delivery.channel),
-        ):
+        to = recipient(delivery.channel, delivery.recipient)
+        if incident.subject in (to, channel(delivery.channel)):
             return text, "Try again", f"/deliveries/{delivery.id}/retry"
     return text, "", ""
 

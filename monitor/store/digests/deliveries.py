@@ -95,7 +95,7 @@ def of_digest(tx: Transaction, digest_id: int) -> list[Delivery]:
 
 def channels_of(tx: Transaction, subscription: str, period: str) -> set[str]:
     """Return the channels by which a digest is or was sent."""
-    is_of = (schema.digest.c.subscription == subscription, schema.digest.c.period == period)
+    is_of = (_digest.subscription == subscription, _digest.period == period)
     return set(tx.scalars(sa.select(_delivery.channel).join(schema.digest).where(*is_of)))
 
 

@@ -129,10 +129,8 @@ def latest(tx: Transaction, subscriptions: Collection[str]) -> dict[str, Listed]
     newest = sent.order_by(_digest.due_at.desc(), _digest.id.desc()).limit(1)
     own = newest.where(_digest.subscription == name).correlate(schema.subscription)
     ids = sa.select(own.scalar_subquery()).where(among(name, subscriptions))
-    return {
-        digest.subscription: digest
-        for digest in fetch(tx, _LISTED.where(_digest.id.in_(ids)), Listed)
-    }
+    listed = fetch(tx, _LISTED.where(_digest.id.in_(ids)), Listed)
+    return {digest.subscription: digest for digest in listed}
 
 
 def neighbours(

@@ -43,9 +43,8 @@ def keep(tx: Transaction, example: Example, keys: Iterable[tuple[str, str]]) -> 
     """Store an example with its names; one of the same person and topic is replaced."""
     names = {(scheme, index_value(value)) for scheme, value in keys}
     forget(tx, names, example.subscription, example.topic, example.who)
-    values = {
-        name: value for name, value in msgspec.structs.asdict(example).items() if name != "id"
-    }
+    values = msgspec.structs.asdict(example)
+    del values["id"]
     id = tx.scalar(sa.insert(schema.example).returning(_example.id), values)
     rows = [{"scheme": scheme, "value": value, "example_id": id} for scheme, value in names]
     tx.execute(sa.insert(schema.example_key), rows)
