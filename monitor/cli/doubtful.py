@@ -116,7 +116,6 @@ def find_doubtful(runtime: Runtime) -> tuple[list[Doubtful], int, int]:
 
 
 def _is_ruled_same(tx: Transaction, paper_id: int, doubt: Doubt) -> bool:
-    """Return whether the operator ruled that the records are of this paper."""
     ours = set(_names(doubt))
     theirs = identity_rulings.names_of(tx, [paper_id])[paper_id] - ours
     return identity_rulings.of_records(tx, ours, theirs) == identity_rulings.SAME

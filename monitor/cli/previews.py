@@ -149,7 +149,6 @@ def _write_mail(runtime: Runtime, folder: Path, digest: Digest) -> DigestReport:
 
 
 def _write_slack(runtime: Runtime, folder: Path, digest: Digest) -> DigestReport:
-    """Write the messages of a digest as Slack gets them."""
     menus = runtime.settings.takes_slack_answers
     slack = Slack("slack", "#preview", Bot("not used", ""), menus=menus)
     parts = slack.render(digest, runtime.templates)

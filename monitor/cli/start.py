@@ -125,7 +125,6 @@ def _morning(today: datetime, ago: int) -> datetime:
 
 
 def _rate(runtime: Runtime) -> None:
-    """Rate the papers of `RATED` that are stored."""
     for title, verdict in RATED.items():
         with suppress(UsageError):  # not read yet, or the topic was taken out of the file
             rate(runtime, title, verdict, RaterScope("agents-team", "web-and-gui-agents"))

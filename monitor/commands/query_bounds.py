@@ -102,6 +102,5 @@ def _prefixes(expression: SearchExpr | None) -> set[Keyword]:
 
 
 def _beginning_with(words: list[str], prefix: str) -> list[str]:
-    """Return those of sorted words that begin so."""
     first = bisect_left(words, prefix)
     return words[first : bisect_left(words, prefix + "\U0010ffff")]

@@ -135,10 +135,15 @@ def rated(runtime: Runtime, scope: RaterScope) -> tuple[Rated, ...]:
     with runtime.database.reading() as tx:
         listed = judgements.listing(tx, scope.subscription or None)
         ratings = [rating for rating in listed if scope.has(rating)]
-        stored = papers.load(tx, {rating.paper_id for rating in ratings})
+        titled = _with_titles(tx, ratings[::-1])
     if not ratings:
         target_topics(runtime, scope)
-    return tuple((rating, stored[rating.paper_id].paper.title) for rating in reversed(ratings))
+    return titled
+
+
+def _with_titles(tx: Transaction, ratings: Sequence[Judgement]) -> tuple[Rated, ...]:
+    stored = papers.load(tx, {rating.paper_id for rating in ratings})
+    return tuple((rating, stored[rating.paper_id].paper.title) for rating in ratings)
 
 
 def rated_examples(runtime: Runtime, scope: RaterScope) -> tuple[Example, ...]:
@@ -152,13 +157,10 @@ def rated_by(runtime: Runtime, who: str, most: int) -> tuple[int, tuple[Rated, .
     """Return how many answers a person gave, saved papers included, and the newest ones."""
     with runtime.database.reading() as tx:
         answers = judgements.of_person(tx, who)
-        newest = answers[: -most - 1 : -1]
-        stored = papers.load(tx, {rating.paper_id for rating in newest})
-    return len(answers), tuple((a, stored[a.paper_id].paper.title) for a in newest)
+        return len(answers), _with_titles(tx, answers[: -most - 1 : -1])
 
 
 def answers_of(runtime: Runtime, paper_id: int, who: str) -> dict[str, list[str]]:
-    """Return the ratings of a paper by one person, by subscription."""
     verdicts: dict[str, list[str]] = {}
     with runtime.database.reading() as tx:
         for rating in judgements.of_paper(tx, paper_id):

@@ -47,7 +47,6 @@ def retry_delivery(runtime: Runtime, delivery_id: int) -> None:
 
 
 def retry_group(runtime: Runtime, group: str) -> None:
-    """Let the deliveries of an outage group be tried now rather than when its rest ends."""
     with runtime.database.writing() as tx:
         stored_incidents.end_rest(tx, group, runtime.clock.now())
 

@@ -153,7 +153,6 @@ def soonest(runtime: Runtime, count: int) -> list[Subscription]:
 
 
 def sources_status(runtime: Runtime) -> tuple[SourceStatus, ...]:
-    """Return the state of the sources alone."""
     with runtime.database.reading() as tx:
         return tuple(_sources(_View(tx, runtime, runtime.clock.now(), "", {}, ())))
 
@@ -324,7 +323,6 @@ def _stored_problems(view: _View) -> Iterator[Problem]:
 
 
 def _list_incidents(view: _View) -> Iterator[Problem]:
-    """Yield the open incidents and the uncertain deliveries."""
     failed: list[Delivery] = []
     if any(incident.kind in incidents.OF_DELIVERIES for incident in view.incidents):
         failed = deliveries.listing(view.tx, [DeliveryState.FAILED], _FAILED)

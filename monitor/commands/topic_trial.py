@@ -160,7 +160,6 @@ def _warnings(
 
 
 def quote_yaml(query: str) -> str:
-    """Return a query as YAML writes it."""
     # YAML 1.2, 7.3: single quotes leave double ones alone, but hold printable text only.
     single = "'" + query.replace("'", "''") + "'"
     return single if query.isprintable() else json.dumps(query)

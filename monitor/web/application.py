@@ -32,7 +32,6 @@ EXPECTED_ERRORS = (HTTPException, UsageError, QueryError, ClientDisconnect)
 
 
 def make_application(site: Site) -> Starlette:
-    """Return the ASGI application of a site."""
     application = Starlette(
         routes=ROUTES,
         middleware=[Middleware(Guard)],

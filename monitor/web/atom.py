@@ -48,7 +48,6 @@ class Feed:
 
 
 def write_feed(feed: Feed) -> bytes:
-    """Return the feed as XML in UTF-8."""
     root = Element("feed", {"xmlns": _ATOM})
     _text(root, "id", _tag(feed, f"feed/{feed.name}"))
     _text(root, "title", feed.title)

@@ -158,7 +158,6 @@ def _failed(visit: Visit, error: Exception) -> Response:
 
 
 def _add_headers(visit: Visit, route: PageRoute | None, headers: MutableHeaders) -> None:
-    """Add the headers that an answer has besides its own."""
     headers.setdefault("content-security-policy", POLICY)
     # A token in an address goes nowhere else.
     has_token = route is not None and route.has_token

@@ -139,7 +139,6 @@ def _summary(days: Sequence[DayCount]) -> str:
 
 
 def _legend(days: Sequence[DayCount]) -> str:
-    """Return the meanings of the marks that are there."""
     meanings = [
         ("band: usual", any(day.usual for day in days)),
         ("dot: far fewer than usual", any(day.is_thin for day in days)),

@@ -52,8 +52,6 @@ class PageRoute(Route):
 
 
 class Routes(list[PageRoute]):
-    """The routes of one part of the pages."""
-
     def page(
         self, path: str, role: Role, thread: str = "", *, has_token: bool = False
     ) -> Callable[[Page], Page]:
@@ -75,8 +73,6 @@ class Routes(list[PageRoute]):
     def form(
         self, path: str, role: Role, *, has_token: bool = False
     ) -> Callable[[FormHandler], FormHandler]:
-        """Add the handler of a form."""
-
         def add(handler: FormHandler) -> FormHandler:
             answer = partial(handle_form, handler)
             self.append(PageRoute(path, answer, role, "POST", has_token=has_token))

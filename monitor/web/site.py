@@ -89,8 +89,6 @@ class Slice(Generic[T]):
 
 
 class Visit(Request):
-    """A request for a page, with the site and the viewer."""
-
     @property
     def site(self) -> Site:
         return cast("Site", self.app.state.site)

@@ -80,7 +80,6 @@ def _answers(
 
 @_answers("", Role.READER, "these addresses")
 def get_index(visit: Visit) -> Answer:
-    """List the addresses that the viewer may ask."""
     allowed = {route.path for route in routes if route.role <= visit.viewer.role}
     addresses = [{"path": path, "about": _ABOUT[path]} for path in _ABOUT if path in allowed]
     return {"addresses": addresses}
@@ -194,7 +193,6 @@ def _limit(visit: Visit) -> int:
 
 @routes.page("/metrics", Role.OPERATOR, PAGES)
 def show_metrics(visit: Visit) -> Response:
-    """Return all metrics in Prometheus' text format."""
     return Response(metrics(visit.runtime), headers={"content-type": CONTENT_TYPE})
 
 
@@ -206,16 +204,11 @@ def health(visit: Visit) -> Response:
     """
     checks = vital_signs(visit.runtime.database)
     ok = all(check.ok for check in checks)
-    answer: dict[str, object] = {
-        "ok": ok,
-        "checks": [{"name": c.name, "ok": c.ok, "message": c.message} for c in checks],
-    }
-    if ok:
-        answer |= _ages(visit)
-    return JSONResponse(answer, 200 if ok else 503)
+    answer = {"ok": ok, "checks": [pick(check, "name ok message") for check in checks]}
+    return JSONResponse(answer | (_ages(visit) if ok else {}), 200 if ok else 503)
 
 
-def _ages(visit: Visit) -> dict[str, object]:
+def _ages(visit: Visit) -> Answer:
     """Return the age in seconds of each source's last good run, and of the oldest late digest."""
     now = datetime.now(UTC)
     with visit.runtime.database.reading() as tx:

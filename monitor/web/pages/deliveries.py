@@ -73,28 +73,24 @@ def settle(visit: Visit, fields: Form) -> Response:
     fate = fields.get("fate")
     if fate not in ("sent", "resend"):
         raise UsageError("nothing was chosen", "choose “it arrived” or “send it again”")
-    delivery = visit.path_number("id")
-    resolve(visit.runtime, delivery, "sent" if fate == "sent" else "resend")
+    resolve(visit.runtime, visit.path_number("id"), "sent" if fate == "sent" else "resend")
     return go("/deliveries")
 
 
 @routes.form("/deliveries/{id}/retry", Role.OPERATOR)
 def send_again(visit: Visit, fields: Form) -> Response:
-    """Have a failed, waiting or suppressed delivery sent at the next opportunity."""
     remedies.retry_delivery(visit.runtime, visit.path_number("id"))
     return go("/deliveries")
 
 
 @routes.form("/channels/{name}/retry", Role.OPERATOR)
 def retry_group(visit: Visit, fields: Form) -> Response:
-    """Have the deliveries of an outage group tried now, and not when its rest ends."""
     remedies.retry_group(visit.runtime, visit.path_params["name"])
     return go("/deliveries?state=retry")
 
 
 @routes.form("/subscriptions/{name}/test", Role.OPERATOR)
 def send_test(visit: Visit, fields: Form) -> Response:
-    """Plan a test to each recipient of a subscription."""
     remedies.plan_tests(visit.runtime, visit.require_subscription(visit.path_params["name"]))
     return go("/deliveries")
 

@@ -29,7 +29,6 @@ routes = Routes()
 
 @routes.page("/digests", Role.READER)
 def archive(visit: Visit) -> Response:
-    """List the digests, newest first."""
     names = [s.name for s in visit.subscriptions]
     chosen, before = visit.parameter("subscription"), visit.number("before")
     shown = [chosen] if chosen in names else names

@@ -29,7 +29,6 @@ routes = Routes()
 
 
 def export_search(ending: str, visit: Visit) -> Response:
-    """Return the newest papers that a search finds."""
     search = SearchForm.of(visit)
     try:
         chosen = search.filter(visit)
@@ -40,7 +39,6 @@ def export_search(ending: str, visit: Visit) -> Response:
 
 
 def export_digest(ending: str, visit: Visit) -> Response:
-    """Return the papers of a digest, in its order."""
     groups = digest_of(visit).groups
     ids = list(dict.fromkeys(entry.paper_id for group in groups for entry in group.entries))
     return stream(load_each(visit.runtime, ids[:MAX_PAPERS]), ending, "digest")

@@ -38,7 +38,6 @@ News = Sequence[tuple[StoredPaper, datetime]]
 
 @routes.page("/feed/topic/{name}.atom", Role.NOBODY, PAGES)
 def topic_feed(visit: Visit) -> Response:
-    """Return what was news for a topic."""
     runtime, name = visit.runtime, visit.path_params["name"]
     is_allowed = visit.viewer.is_known or signed_names(visit) == (TOPIC, name)
     if not is_allowed or not find_topic(runtime, name):
@@ -49,7 +48,6 @@ def topic_feed(visit: Visit) -> Response:
 
 @routes.page("/feed/{name}.atom", Role.NOBODY, PAGES)
 def subscription_feed(visit: Visit) -> Response:
-    """Return what was news for the topics of a subscription."""
     name, is_known = visit.path_params["name"], visit.viewer.is_known
     seen = {s.name for s in visit.subscriptions} if is_known else set()
     topics = {s.name: s.topics for s in visit.runtime.subscriptions}

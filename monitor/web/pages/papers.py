@@ -145,7 +145,6 @@ def saved_feed(visit: Visit) -> Response:
 
 @routes.page("/saved.bib", Role.READER)
 def export_saved(visit: Visit) -> Response:
-    """Return the saved papers for a reference manager."""
     return stream(iter(saved(visit.runtime, who=_author(visit))), "bib", "saved")
 
 

@@ -52,7 +52,6 @@ class SearchForm:
 
     @classmethod
     def of(cls, visit: Visit) -> SearchForm:
-        """Return the search that an address holds."""
         return cls(**{name: visit.parameter(name) for name in cls.__slots__})
 
     @property

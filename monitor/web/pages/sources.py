@@ -24,7 +24,6 @@ routes = Routes()
 
 @routes.page("/sources", Role.OPERATOR, PAGES)
 def all_sources(visit: Visit) -> Response:
-    """List the sources with their last run and what is wrong."""
     return visit.show("sources", sources=visit.slice(sources_status(visit.runtime), PAGE))
 
 

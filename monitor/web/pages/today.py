@@ -32,11 +32,9 @@ def today(visit: Visit) -> Response:
         newest = digests.newest(tx, [s.name for s in visit.subscriptions], NEWEST)
         news = matches.newest_news(tx, topics, now - DAY, PAPERS + 1)
         papers = show_papers(runtime, tx, [stored for stored, _ in news[:PAPERS]])
-    is_operator = visit.viewer.is_operator
-    upcoming = soonest(runtime, NEXT) if is_operator else ()
-    report = (
-        status(runtime, probe=False, zone=visit.zone, selected=upcoming) if is_operator else None
-    )
+    report = None
+    if visit.viewer.is_operator:
+        report = status(runtime, probe=False, zone=visit.zone, selected=soonest(runtime, NEXT))
     return visit.show(
         "today",
         report=report,
@@ -71,7 +69,6 @@ def show_status(visit: Visit) -> Response:
 
 @routes.page("/static/{name}", Role.NOBODY, has_token=True)
 def show_asset(visit: Visit) -> Response:
-    """Return the style, the script or the icon of all pages."""
     name = visit.path_params["name"]
     if name not in ASSETS:
         return Response("not found", 404)
