@@ -242,7 +242,8 @@ def _for_pages(hint: str) -> str:
 
 def as_sentence(text: str) -> str:
     """Return an error of a command as a sentence: with a capital and a full stop."""
-    text = f"{text[:1].upper()}{text[1:]}"
+    if "=" not in text.partition(" ")[0]:  # a parameter has a name in small letters
+        text = f"{text[:1].upper()}{text[1:]}"
     return text if not text or text[-1] in ".!?)”" else f"{text}."
 
 

@@ -158,7 +158,7 @@ class Days:
                 rows = deliveries.listing(tx)
         unknown = [one.id for one in rows if one.state is DeliveryState.UNKNOWN]
         open_still = [one.id for one in rows if one.state in OPEN and one.handed_off_at]
-        listed = "\n".join(result.problems)
+        listed = "\n".join(problem.text for problem in result.problems)
         missing = (f"delivery {id} (" not in listed for id in (*unknown, *open_still))
         self.unlisted += sum(missing) + (result.ok and bool(unknown))
         return unknown
