@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from monitor import errors, plugins
+from monitor.config import schema
 from monitor.model import ChangeKind, DeliveryState, FirstRun, RunOutcome
-from tests.config.schema import schema
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"

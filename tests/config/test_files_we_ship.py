@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from monitor import config
+from monitor.config.__main__ import described_schema
 from monitor.resources import resource
-from tests.config.schema import described_schema, schema
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -49,7 +49,7 @@ def _is_setting(line: str) -> bool:
 
 
 def test_the_schema_of_the_docs_is_the_one_in_force() -> None:
-    """`python -m tests.config.schema > docs/monitor.schema.json` makes it anew."""
+    """`python -m monitor.config > docs/monitor.schema.json` makes it anew."""
     assert json.loads((DOCS / "monitor.schema.json").read_text("utf-8")) == described_schema()
 
 
@@ -73,7 +73,7 @@ def _undescribed(part: Any, where: str) -> Iterator[str]:
 def test_the_schema_takes_the_files_we_ship() -> None:
     jsonschema = pytest.importorskip("jsonschema")
     yaml = pytest.importorskip("yaml")
-    check = jsonschema.Draft202012Validator(schema())
+    check = jsonschema.Draft202012Validator(config.schema())
 
     check.validate(yaml.safe_load(config.starter()))
     check.validate(yaml.safe_load((resource("seeds") / "monitor.yaml").read_text("utf-8")))

@@ -1,16 +1,8 @@
-"""The JSON Schema of monitor.yaml, for editors that complete and check while one types.
-
-`python -m tests.config.schema > docs/monitor.schema.json` writes it. Settings are described as in
-the tables of docs/configuration.md and of docs/operations.md.
-"""
+"""The JSON Schema of monitor.yaml, for editors that complete and check while one types."""
 
 from __future__ import annotations
 
-import json
-import re
-import sys
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel
@@ -20,15 +12,6 @@ from monitor.plugins import Kinds
 
 Schema = dict[str, Any]
 
-DOCS = Path(__file__).parents[2] / "docs"
-# The section of monitor.yaml that a heading is about.
-HEADINGS = {
-    "The top of the file": "",
-    "Mail": "smtp",
-    "Pages": "web",
-    "Trying again": "retry",
-    "Clean-up": "retention",
-}
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -122,37 +105,3 @@ def _inline(value: Any, definitions: Mapping[str, Any]) -> Any:
         definition = definitions[value["$ref"].rpartition("/")[2]]
         value = definition | {key: other for key, other in value.items() if key != "$ref"}
     return {key: _inline(item, definitions) for key, item in value.items() if key != "title"}
-
-
-def descriptions(text: str) -> Iterator[tuple[tuple[str, str], str]]:
-    """Yield what the tables of a page say of settings, by section and name."""
-    section, column = "", -1
-    for line in text.splitlines():
-        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-        if line.startswith("## "):
-            section = HEADINGS.get(line[3:], line[3:].lower())
-        elif not cells:
-            column = -1
-        elif column < 0:
-            columns = [
-                at for at, cell in enumerate(cells) if re.match(r"setting( of `.*`)?$", cell)
-            ]
-            column = columns[0] if columns else len(cells)
-        elif column < len(cells):
-            plain = re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", cells[-1]).replace("`", "")
-            for name in re.findall(r"`(\w+)`", cells[column]):
-                yield (section, name), plain[:1].upper() + plain[1:]
-
-
-def described_schema() -> Schema:
-    """Return the schema with the descriptions of the documentation."""
-    known: dict[tuple[str, str], str] = {}
-    for name in ("configuration.md", "operations.md"):
-        for setting, meaning in descriptions((DOCS / name).read_text(encoding="utf-8")):
-            before = f"{known[setting]}. " if setting in known else ""
-            known[setting] = before + meaning
-    return schema(known)
-
-
-if __name__ == "__main__":
-    sys.stdout.write(json.dumps(described_schema(), indent=2, ensure_ascii=False) + "\n")
