@@ -1,7 +1,7 @@
 """`python -m monitor.config` writes the JSON Schema of monitor.yaml to stdout.
 
-Settings are described as in the tables of docs/configuration.md and of docs/operations.md, so it
-needs a checkout.
+In a checkout, settings are described as in the tables of docs/configuration.md and of
+docs/operations.md.
 """
 
 import json
@@ -46,8 +46,9 @@ def descriptions(text: str) -> Iterator[tuple[tuple[str, str], str]]:
 def described_schema() -> dict[str, object]:
     """Return the schema with the descriptions of the documentation."""
     known: dict[tuple[str, str], str] = {}
-    for name in ("configuration.md", "operations.md"):
-        for setting, meaning in descriptions((DOCS / name).read_text(encoding="utf-8")):
+    pages = (DOCS / "configuration.md", DOCS / "operations.md")
+    for page in pages if DOCS.is_dir() else ():
+        for setting, meaning in descriptions(page.read_text(encoding="utf-8")):
             before = f"{known[setting]}. " if setting in known else ""
             known[setting] = before + meaning
     return schema(known)

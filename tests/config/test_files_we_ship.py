@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from monitor import config
+from monitor.config import schema
 from monitor.config.__main__ import described_schema
 from monitor.resources import resource
 
@@ -68,6 +69,13 @@ def _undescribed(part: Any, where: str) -> Iterator[str]:
         )
         for name, value in part.items():
             yield from _undescribed(value, f"{where}.{name}")
+
+
+def test_the_schema_is_also_made_outside_a_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("monitor.config.__main__.DOCS", tmp_path / "docs")
+    assert described_schema()["properties"].keys() == schema()["properties"].keys()
 
 
 def test_the_schema_takes_the_files_we_ship() -> None:
