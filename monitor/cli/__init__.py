@@ -116,7 +116,7 @@ class PlainHelp(TyperCommand):
 
 
 def _without_types(params: list[Any]) -> list[Any]:
-    """Return parameters of which help shows no type, such as `<str>`, beside their names."""
+    """Keep types such as `<str>` out of the help of parameters."""
     for param in params:
         if param.param_type_name == "argument":
             param.display_type_rich = lambda **_: None

@@ -91,7 +91,7 @@ def _slack_answers(slack: SlackSettings | None) -> list[Check]:
 
 
 def _check_channels(channels: Mapping[str, Channel]) -> Iterator[Check]:
-    """Check each channel: by its steps, of which a failure is said once for each server."""
+    """Check each channel by its steps; report a server that fails once."""
     failed: dict[str, str] = {}
     for name, channel in channels.items():
         group = channel.outage_group or name

@@ -176,8 +176,8 @@ def init(
     put = f"Put a dump into {directory / 'dumps'}/ and then:"
     wrote = f"Wrote {target}, with {format_count(len(sources), 'feed')}. Then:"
     document = {"path": str(target)} | ({"sources": list(sources)} if opml else {})
-    said = wrote if opml else f"Wrote {target}. {put}"
-    Call(as_json=as_json).answer(document, f"{said}\n  {full_command('run', target)}")
+    summary = wrote if opml else f"Wrote {target}. {put}"
+    Call(as_json=as_json).answer(document, f"{summary}\n  {full_command('run', target)}")
 
 
 def _read_opml(file: Path) -> dict[str, dict[str, Any]]:

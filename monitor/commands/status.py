@@ -58,10 +58,10 @@ class SubscriptionStatus(msgspec.Struct, frozen=True):
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """A problem: as a sentence of commands, and as pages show it.
+    """A problem: `text` is what commands print, the other fields are for pages.
 
-    There `details` are a line each, and the `button` posts to `action`. `page` is a path, "" where
-    no page is about the subject.
+    Each of `details` is a line. The `button` posts to `action`. `page` is the path of the page
+    about the subject, or "".
     """
 
     text: str

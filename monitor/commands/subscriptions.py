@@ -82,7 +82,7 @@ def recipients_of(subscription: Subscription) -> tuple[str, ...]:
 
 
 def subscriptions_of(runtime: Runtime, recipient: str) -> list[Subscription]:
-    """Return the subscriptions of which a recipient gets the digests; case does not matter."""
+    """Return the subscriptions that are sent to a recipient, in upper or lower case."""
     address = address_of(recipient)
     return [
         subscription
@@ -141,9 +141,9 @@ def report(
         own = [row for to in recipients for row in stopped.get(address_of(to), ())]
         about = tuple(row for row in own if row.subscription in (suppressions.ALL, name))
         paused = is_paused(subscription, now)
-        late = not paused and state and not subscription.schedule.immediately
+        has_slots = not (paused or subscription.schedule.immediately)
         troubles = set(unsettled.get(name, ()))
-        if late and state and overdue_slot(subscription, state, late_before):
+        if has_slots and state and overdue_slot(subscription, state, late_before):
             troubles.add(Trouble.LATE)
         troubles |= {Trouble.PAUSED} if paused else set()
         troubles |= {Trouble.PAUSED if row.until else Trouble.STOPPED for row in about}

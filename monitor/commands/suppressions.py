@@ -85,6 +85,16 @@ def reader_status(runtime: Runtime, subscription: str, recipient: str) -> Reader
     return ReaderStatus(subscription, recipient, lasting)
 
 
+def _may_suppress(before: ReaderStatus, change: SubscriptionChange) -> bool:
+    """Whether a reader may stop or pause: a permanent stop ends only by resuming.
+
+    An operator's pause gives way to a stop (RFC 8058: unsubscribing always works), not to a pause.
+    """
+    if change is SubscriptionChange.RESUME or (before.suppression and not before.until):
+        return False
+    return not before.suppression or before.may_resume or change is SubscriptionChange.STOP
+
+
 def apply_change(
     runtime: Runtime, subscription: str, recipient: str, change: SubscriptionChange, how: str = LINK
 ) -> ReaderStatus:
@@ -97,8 +107,7 @@ def apply_change(
                 suppressions.lift(tx, recipient, subscription)
             else:  # a pause that ends early: what it withheld is listed in the next digest
                 suppressions.end_pause(tx, recipient, subscription, now)
-    # A permanent stop ends only by resuming.
-    elif change is not SubscriptionChange.RESUME and (not before.suppression or before.until):
+    elif _may_suppress(before, change):
         until = now + _PAUSES[change] if change in _PAUSES else None
         with runtime.database.writing() as tx:
             suppressions.suppress(tx, recipient, subscription, now, until=until, how=how)

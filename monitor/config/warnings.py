@@ -76,7 +76,7 @@ def _doubt_pages(settings: Settings, written: Written) -> None:
         written.warn(
             ("public_url",),
             "leads to pages on which nobody can log in, except by `paper-monitor web login`; set "
-            "web.token, as in web: {token: ${WEB_TOKEN}}",
+            'web.token, as in web: {token: "${WEB_TOKEN}"}',
         )
     if web and web.user_header and not web.proxy_secret and is_local:
         written.warn(

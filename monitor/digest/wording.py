@@ -275,8 +275,8 @@ def _date(at: datetime, zone: str) -> str:
 
 def format_ordinal(number: int) -> str:
     """Return a number as an ordinal: 1st, 22nd, 113th."""
-    is_teen = number % 100 // 10 == 1
-    return f"{number:,}" + ({1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th"), "th")[is_teen]
+    last = number % 10 if number % 100 not in (11, 12, 13) else 0
+    return f"{number:,}" + {1: "st", 2: "nd", 3: "rd"}.get(last, "th")
 
 
 def format_count(count: int, noun: str) -> str:

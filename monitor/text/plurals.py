@@ -145,7 +145,7 @@ def _nouns(form: str) -> tuple[str, ...]:
 
 
 def beginnings(form: str) -> tuple[str, ...]:
-    """Return prefixes of which each word of this form has one; () for none known or too many."""
+    """Return prefixes: each word of this form has one of them. () if unknown or too many."""
     if is_signed(form):
         return ()  # Ca(2+) may have two pieces
     return tuple(dict.fromkeys(_beginning(noun) for noun in _nouns(form)))

@@ -48,7 +48,7 @@ def look_alike(word: str) -> str:
 
 
 def greek_names(name: str) -> Iterator[str]:
-    """Yield the folded words with Greek letters of which this is the form or a look-alike."""
+    """Yield the folded words with Greek letters that have this form or look like it."""
     if not _LEAST <= len(name) <= _MOST:
         return
     for letters in (_LATIN, _ALIKE):

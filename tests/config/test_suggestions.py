@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from monitor.config import load as load_file
 from tests.config.conftest import Faults, Load, Write
@@ -166,3 +167,6 @@ def test_public_pages_on_which_nobody_can_log_in_are_a_warning(
     settings = load(f"public_url: https://papers.example.org\n{web}\n")
     warned = [fault.message for fault in settings.warnings if fault.where == "public_url"]
     assert [("web.token" in message) for message in warned] == [True] * is_warned
+    for message in warned:  # what it tells to write is YAML
+        example = yaml.safe_load(message.partition("as in ")[2])
+        assert example == {"web": {"token": "${WEB_TOKEN}"}}

@@ -6,6 +6,7 @@ import email
 import email.policy
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from email.message import EmailMessage
 from typing import Any
 
@@ -214,6 +215,19 @@ def test_a_reader_cannot_undo_what_the_operator_has_set(mailed: House):
             suppressions.suppress(tx, ADA, "lab", runtime.clock.now(), how="operator")
         assert apply_change(runtime, "lab", ADA, SubscriptionChange.RESUME).suppression
         assert apply_change(runtime, "lab", ADA, SubscriptionChange.WEEK).until is None
+
+
+def test_a_reader_may_stop_what_the_operator_paused_but_not_shorten_the_pause(mailed: House):
+    with mailed.opened() as app:
+        runtime = app.runtime
+        now = runtime.clock.now()
+        end = now + timedelta(days=90)
+        with runtime.database.writing() as tx:
+            suppressions.suppress(tx, ADA, "lab", now, until=end, how="operator")
+        for change in (SubscriptionChange.WEEK, SubscriptionChange.RESUME):
+            assert apply_change(runtime, "lab", ADA, change).until == end
+        stopped = apply_change(runtime, "lab", ADA, SubscriptionChange.STOP)
+        assert stopped.suppression and stopped.until is None
 
 
 def publish(house: House, name: str) -> None:

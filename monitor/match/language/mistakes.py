@@ -306,7 +306,7 @@ DOUBTS = (
     Rule(
         rf"{FIRST}\+(?P<of>[^\W\d_][\w-]*){LAST}",
         "“+” has no meaning here: without OR, all words must occur",
-        "write {of}, and (a OR b) for words of which one is enough",
+        "write {of}; for either of two words, write (a OR b)",
     ),
     Rule(
         rf"{FIRST}(?:[^\W\d_]\.){{2,}}{LAST}",

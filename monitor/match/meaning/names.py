@@ -13,7 +13,7 @@ from monitor.text import plain
 
 _SUFFIXES = frozenset({"jr", "sr", "ii", "iii", "iv"})
 _HYPHEN = re.compile(r"(?<=\w)[-\u2010\u2011'’](?=\w)")
-# Folding makes Müller muller; who has no such letters writes Mueller.
+# Folding turns Müller into muller; without umlauts it is spelled Mueller.
 _WRITTEN_OUT = str.maketrans(
     {"ä": "ae", "ö": "oe", "ø": "oe", "ü": "ue", "å": "aa"}
     | {"Ä": "AE", "Ö": "OE", "Ø": "OE", "Ü": "UE", "Å": "AA"}

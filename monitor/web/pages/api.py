@@ -149,7 +149,7 @@ def get_subscriptions(visit: Visit) -> Answer:
 @_answers("digests", Role.READER, "digests, newest first; ?subscription=, limit=50, before=ID")
 def get_digests(visit: Visit) -> Answer:
     """Return digests with their deliveries: a reader those of their own address."""
-    name, address = visit.query_params.get("subscription", ""), visit.viewer.address.lower()
+    name, address = visit.query_params.get("subscription", ""), address_of(visit.viewer.address)
     names = [visit.require_subscription(name)] if name else [s.name for s in visit.subscriptions]
     limit = min(visit.number("limit") or USUAL_DIGESTS, MOST_DIGESTS)
     answers = []
@@ -158,7 +158,7 @@ def get_digests(visit: Visit) -> Answer:
             sent = [
                 pick(delivery, "channel recipient state error")
                 for delivery in deliveries.of_digest(tx, digest.id)
-                if visit.viewer.is_operator or delivery.recipient.lower() == address
+                if visit.viewer.is_operator or address_of(delivery.recipient) == address
             ]
             answers.append(pick(digest, "id subscription period papers") | {"deliveries": sent})
     return {"digests": answers}
