@@ -40,7 +40,7 @@ from monitor.errors import Fault, QueryError
 from monitor.match import Synonyms, parse_query
 from monitor.match.language.lists import field_query, item_query, lists_query
 from monitor.match.language.synonyms import NO_SYNONYMS, term
-from monitor.model import ChangeKind, FirstRun, Topic
+from monitor.model import ChangeKind, FirstRun, Role, Topic
 from monitor.plugins import CHANNELS, SOURCES, Kinds
 from monitor.setting_types import (
     SOME,
@@ -144,6 +144,7 @@ class SourceSettings(Section):
     name: str
     kind: Line
     every: Duration
+    role: Role = Role.NEWS
     first_run: FirstRun | None = None
     title: Title = ""
     options: SkipValidation[SerializeAsAny[SourceOptions]] = Field(repr=False)

@@ -231,8 +231,12 @@ def record_hash(paper: Paper) -> int:
         parts += tuple(map(_list_of, paper.listed))
     if paper.upvotes is not None:
         parts += (f"votes {paper.upvotes}",)
-    written = "\0".join(parts).encode("utf-8", "surrogatepass")
-    return xxh3_64_intdigest(written) >> 1
+    return hash_of_text("\0".join(parts))
+
+
+def hash_of_text(text: str) -> int:
+    """Return a hash of 63 bits, the same in every process and release."""
+    return xxh3_64_intdigest(text.encode("utf-8", "surrogatepass")) >> 1
 
 
 def _list_of(listed: ListedDay) -> str:

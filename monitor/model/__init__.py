@@ -66,6 +66,7 @@ from monitor.model.sources import DumpReading as DumpReading
 from monitor.model.sources import FirstRun as FirstRun
 from monitor.model.sources import Reading as Reading
 from monitor.model.sources import Rejected as Rejected
+from monitor.model.sources import Role as Role
 from monitor.model.sources import Run as Run
 from monitor.model.sources import RunOutcome as RunOutcome
 from monitor.model.sources import SourceDay as SourceDay

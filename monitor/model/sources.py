@@ -156,6 +156,14 @@ class SourceDay(msgspec.Struct, frozen=True):
     fresh: int = 0
 
 
+class Role(StrEnum):
+    """The purpose of a source: news, a library of papers people have, or a list for look-up."""
+
+    NEWS = "news"
+    LIBRARY = "library"
+    REFERENCE = "reference"
+
+
 class FirstRun(StrEnum):
     """How the papers of the first reading of a source are treated."""
 

@@ -24,6 +24,7 @@ from monitor.model import (
     DumpReading,
     FirstRun,
     Reading,
+    Role,
     Run,
     RunOutcome,
 )
@@ -38,7 +39,7 @@ from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine import locks
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import undecided
-from monitor.store.sources import reading_state, runs
+from monitor.store.sources import collections, reading_state, runs
 from monitor.store.sources.reading_state import DumpState, SourceState
 
 log = structlog.get_logger()
@@ -182,13 +183,19 @@ class _Pass:
     def _documents(self, validators: Mapping[str, str]) -> Iterator[Run]:
         try:
             self.recorder.start()
+            names = set()
             for document in self.configured.source.find(validators):
+                names.add(document.name)
                 run = self._document(document)
                 if run:
                     yield run
                 if self.runtime.stopping.is_set():
                     return
                 self.recorder.start()
+            if names and self.configured.role is not Role.NEWS:
+                with self.runtime.database.writing() as tx:
+                    now = self.runtime.clock.now()
+                    collections.leave_documents(tx, self.configured.name, names, now)
         except StoreError:
             raise
         except WaitError as fault:
@@ -225,6 +232,9 @@ class _Pass:
         name, content_hash = self.configured.name, hashlib.sha256(document.content).hexdigest()
         with self.runtime.database.reading() as tx:
             offset, finished = reading_state.of_document(tx, name, content_hash) or (0, False)
+            if self.configured.role is not Role.NEWS:
+                # A library is what its file says now, also where an earlier file said the same.
+                offset, finished = 0, collections.content(tx, name, document.name) == content_hash
         if finished:
             if not (self.reread and document.url):
                 self.recorder.validators = document.validators
@@ -239,13 +249,16 @@ class _Pass:
             reading_state.set_document(tx, name, content_hash, document.name, end, ended, now)
 
         read = replace(document, complete=document.complete and reading.complete)
-        return self._store(read, _Papers(reading, offset), progress)
+        return self._store(read, _Papers(reading, offset), progress, content=content_hash)
 
     def _read_dump(self, dump: Dump) -> Run | None:
         """Read a dump from where an earlier reading of it, or of its beginning, ended."""
         name = self.configured.name
         with self.runtime.database.reading() as tx:
             states = reading_state.dump_states(tx, name)
+            content = f"{dump.size} {dump.modified}" if dump.modified else ""
+            if self.configured.role is not Role.NEWS:
+                states = [] if collections.content(tx, name, dump.name) != content else states
         if any(state.is_read(dump) for state in states):
             return None
 
@@ -254,7 +267,7 @@ class _Pass:
 
         cursors = [state.cursor for state in states if state.cursor.offset]
         with closing(self.configured.source.begin(dump, cursors)) as reading:
-            return self._store(dump, reading, progress, states)
+            return self._store(dump, reading, progress, states, content)
 
     def _store(
         self,
@@ -262,6 +275,7 @@ class _Pass:
         reading: DumpReading | _Papers,
         progress: Progress,
         states: Sequence[DumpState] = (),
+        content: str = "",
     ) -> Run | None:
         """Store what is read of a document, and end its run.
 
@@ -286,6 +300,12 @@ class _Pass:
 
         def end(tx: Transaction, now: datetime) -> None:
             progress(cursor, ended, tx, now)
+            if whole and cursor.offset and self.configured.role is not Role.NEWS:
+                # Nothing leaves because a file is empty for a moment.
+                at_once = self.configured.role is Role.REFERENCE
+                collections.end_reading(
+                    tx, self.configured.name, document.name, content, now, at_once=at_once
+                )
             if whole:
                 address = self.configured.address
                 reading_state.read_whole(tx, self.configured.name, address, now, document.lifetime)
@@ -318,6 +338,9 @@ class _Pass:
                 if isinstance(document, Dump):
                     papers = tuple(map(sandbox.normalise, papers))
                 cursor = chunk.cursor
+                if is_first and self.configured.role is not Role.NEWS:
+                    with self.runtime.database.ingesting() as tx:
+                        collections.begin_reading(tx, self.configured.name, document.name)
                 self.recorder.store(
                     papers,
                     document.name,

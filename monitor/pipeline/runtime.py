@@ -24,7 +24,7 @@ from monitor.digest.schedule import Schedule
 from monitor.errors import QueryError, unknown_name
 from monitor.match import TopicIndex
 from monitor.match.language.synonyms import Synonyms
-from monitor.model import Clock, FirstRun, SectionRule, SourceLabel, Templates, Topic
+from monitor.model import Clock, FirstRun, Role, SectionRule, SourceLabel, Templates, Topic
 from monitor.signing import KeyRing
 from monitor.sources.base import Source
 from monitor.sources.calendar import Calendar
@@ -47,6 +47,10 @@ class ConfiguredSource(msgspec.Struct, frozen=True):
     @property
     def name(self) -> str:
         return self.settings.name
+
+    @property
+    def role(self) -> Role:
+        return self.settings.role
 
     @property
     def is_folder(self) -> bool:

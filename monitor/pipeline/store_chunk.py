@@ -27,6 +27,7 @@ from monitor.model import (
     IncomingPaper,
     Paper,
     Rejected,
+    Role,
     Run,
     RunOutcome,
     UndecidedRecord,
@@ -43,7 +44,7 @@ from monitor.store.papers import (
     undecided,
     write_papers,
 )
-from monitor.store.sources import runs
+from monitor.store.sources import collections, runs
 
 log = structlog.get_logger()
 
@@ -168,6 +169,7 @@ class Chunk:
     """Records of one document, in order, to be stored `now`.
 
     With `last_read`, when a feed was read before, it is judged whether they replay old papers.
+    Those of a library or a reference list are kept apart from papers.
     """
 
     source: str
@@ -176,11 +178,15 @@ class Chunk:
     now: datetime
     document: str = ""
     last_read: datetime | None = None
+    role: Role = Role.NEWS
 
 
 def store_chunk(tx: Transaction, chunk: Chunk) -> StoredChunk:
     """Decide on a chunk and store it. `tx` is one of `Database.ingesting`."""
     source, papers, now = chunk.source, chunk.papers, chunk.now
+    if chunk.role is not Role.NEWS:
+        collections.save(tx, source, chunk.document, papers)
+        return StoredChunk(unchanged=len(papers))
     decisions, stored, unchanged_names = decide(tx, source, papers, chunk.circumstances)
     suspicion = NO_SUSPICION
     if chunk.last_read is not None:
@@ -312,7 +318,8 @@ class RunRecorder:
         if hold_replayed:
             with self.runtime.database.reading() as tx:
                 last_read = runs.last_read(tx, name)
-        chunk = Chunk(name, papers, circumstances, now, document, last_read)
+        role = self.configured.role
+        chunk = Chunk(name, papers, circumstances, now, document, last_read, role)
         try:
             stored = self._commit(store_together, chunk, progress)
         except DecidingError as fault:

@@ -12,7 +12,7 @@ from monitor.store.engine.sql import Id, Instant
 
 # The newest migration. Alembic is not imported for a store with this version, nor for a new one on
 # SQLite, which `create` makes.
-VERSION = "0031"
+VERSION = "0032"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -472,6 +472,37 @@ example_key = _table(
     *_keys("scheme", "value"),
     Column(
         "example_id", Id, ForeignKey("example.id", ondelete="CASCADE"), primary_key=True, index=True
+    ),
+    sqlite_with_rowid=False,
+)
+
+# ── libraries and reference lists ───────────────────────────────────────────────────
+
+# A document of such a source. `content` is what was last read to its end, `reading` a count.
+collection = _table(
+    "collection",
+    Column("id", Id, primary_key=True),
+    *_required(source=Text, document=Text, content=Text, reading=Integer),
+    sa.UniqueConstraint("source", "document", name="uq_collection_source"),
+)
+
+# A work that such a document lists: `name` is a hash of the source's own id of the record,
+# `reading` the last one that had it, `packed` the record. The ingest assigns ids.
+collection_entry = _table(
+    "collection_entry",
+    Column("id", Id, primary_key=True, autoincrement=False),
+    Column("collection_id", Id, ForeignKey("collection.id", ondelete="CASCADE"), nullable=False),
+    *_required(name=BigInteger, record_hash=BigInteger, reading=Integer, packed=sa.LargeBinary),
+    Column("missing_since", Instant),
+    Index("ix_collection_entry_name", "collection_id", "name", unique=True),
+)
+
+# Hashes of the identifiers and the title of an entry, and its blocks: candidates, never proof.
+collection_key = _table(
+    "collection_key",
+    *(
+        Column(name, Id, primary_key=True, autoincrement=False)
+        for name in ("key", "collection_id", "entry_id")
     ),
     sqlite_with_rowid=False,
 )

@@ -75,10 +75,10 @@ def _near(tx: Transaction, unproven: Sequence[tuple[Ways, IncomingPaper]]) -> No
     blocks = {block for _, record in unnamed for block in record.blocks}
     by_block = paper_index.of_blocks(tx, blocks)
     for matched_by, record in unnamed:
-        _note(matched_by, _nearest(record.blocks, by_block), "block")
+        _note(matched_by, nearest(record.blocks, by_block), "block")
 
 
-def _nearest(blocks: Iterable[int], by_block: Mapping[int, Sequence[int]]) -> Iterable[int]:
+def nearest(blocks: Iterable[int], by_block: Mapping[int, Sequence[int]]) -> Iterable[int]:
     """Return the papers that share most blocks, first those with rare ones, then the newest."""
     shared: dict[int, int] = {}
     for block in blocks:
