@@ -224,7 +224,6 @@ PURE = (
     "rank/*",
     "signing.py",
     "text/*",
-    "web/atom.py",
     "web/access.py",
     "web/plots.py",
 )

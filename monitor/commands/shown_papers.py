@@ -77,16 +77,10 @@ def _entry(runtime: Runtime, stored: StoredPaper, sources: tuple[str, ...]) -> D
             label.title or name for name, label in zip(sources, labels, strict=True)
         ),
         formulas=formulas_of(stored.paper.title, stored.paper.abstract),
-        search=search_site(runtime, sources),
+        search=next(filter(None, (label.search for label in labels)), runtime.settings.search),
         excerpt_rule=EXCERPT_RULE,
         lists=len(stored.paper.recent_lists),
     )
-
-
-def search_site(runtime: Runtime, sources: Iterable[str]) -> str:
-    """Return the name of the site where a paper of these sources is searched for."""
-    labels = (runtime.labels[name] for name in sources if name in runtime.labels)
-    return next((label.search for label in labels if label.search), runtime.settings.search)
 
 
 def describe_revisions(

@@ -2,7 +2,7 @@
 
 All output that is not our own markup is escaped, also that of macros and `{% set %}` blocks:
 
-    *.html.j2   HTML (and css-inline for what lies in mail/)
+    *.html.j2   HTML (and css-inline for what lies in mail/); *.xml.j2 is escaped alike
     *.txt.j2    plain text
     slack/*.j2  Slack's mrkdwn, where `&`, `<` and `>` are escaped and nothing else
 """
@@ -162,7 +162,7 @@ class JinjaTemplates:
         return Fault(str((self._user_dir or Path()) / name), line, "templates", message)
 
     def _environment_of(self, name: str) -> _Sandbox:
-        if name.endswith(".html.j2"):
+        if name.endswith((".html.j2", ".xml.j2")):
             return self._html
         return self._slack if name.startswith("slack/") else self._text
 

@@ -7,7 +7,7 @@ import unicodedata
 
 _UNWANTED = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
-    "\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+    "\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f]"
 )
 
 

@@ -13,13 +13,11 @@ from hashlib import sha256
 from starlette.responses import Response
 from starlette.staticfiles import NotModifiedResponse, StaticFiles
 
-from monitor.commands.shown_papers import search_site
+from monitor.commands.shown_papers import show_papers
 from monitor.commands.topic_trial import find_topic
 from monitor.model import StoredPaper
-from monitor.store.papers import sightings
 from monitor.store.topics import matches
 from monitor.web.access import Role
-from monitor.web.atom import Feed, FeedPaper, write_feed
 from monitor.web.routes import Routes
 from monitor.web.site import PAGES, Visit, path_to, with_query
 
@@ -65,9 +63,8 @@ def feed_path(visit: Visit, kind: str, name: str, /, **query: str) -> str:
     return with_query(_PATHS.get(kind, f"{named}.atom"), query | {"token": token})
 
 
-def hashed(content: str | bytes) -> str:
-    encoded = content.encode() if isinstance(content, str) else content
-    return sha256(encoded).hexdigest()[:32]
+def hashed(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:32]
 
 
 def signed_names(visit: Visit) -> tuple[str, str]:
@@ -92,29 +89,24 @@ def show_feed(
     visit: Visit, title: str, name: tuple[str, str], news: News, page: str, /, **query: str
 ) -> Response:
     """Return papers as a feed of a kind and name; `query` is what its address has to say."""
-    site = visit.site
+    site, (kind, own_name) = visit.site, name
     base, now = site.rules.url or str(visit.base_url).rstrip("/"), site.runtime.clock.now()
     with site.runtime.database.reading() as tx:
-        sources = sightings.sources(tx, [stored.id for stored, _ in news])
+        entries = show_papers(site.runtime, tx, [stored for stored, _ in news])
     long_ago = (now - LATELY).replace(hour=0, minute=0, second=0, microsecond=0)
-    updated = max((at for _, at in news), default=long_ago)
-    kind, own_name = name
-    feed = Feed(
+    moments = [at for _, at in news]
+    updated = max(moments, default=long_ago)
+    content = site.runtime.fallback_templates.render(
+        "pages/feed.xml.j2",
         title=title,
-        # Of a person or a search, ids have no more than a hash.
-        name=f"{kind}/{hashed(own_name) if kind in _PATHS else own_name}",
+        # Ids stay the same for ever; of a person or a search, they have no more than a hash.
+        id=f"{kind}/{hashed(own_name) if kind in _PATHS else own_name}",
         host=site.rules.host or "localhost",
         address=f"{base}{feed_path(visit, *name, **query)}",
         page=f"{base}{page}",
         updated=updated,
-        papers=tuple(
-            FeedPaper(
-                stored.id, stored.paper, at, search_site(site.runtime, sources.get(stored.id, ()))
-            )
-            for stored, at in news
-        ),
+        entries=list(zip(entries, moments, strict=True)),
     )
-    content = write_feed(feed)
     headers = {
         "cache-control": "private, no-cache",
         # A silent correction of a text changes the ETag, and not the date.
