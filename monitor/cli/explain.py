@@ -12,6 +12,7 @@ from monitor.cli.terminal import at, console, facts, list_words
 from monitor.commands.explain import Explanation
 from monitor.commands.explain import explain as explain_paper
 from monitor.commands.json_output import explanation_json
+from monitor.digest.wording import format_ordinal
 
 
 def explain(call: Call, paper: str = argument("PAPER", PAPER)) -> None:
@@ -51,7 +52,7 @@ def _facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
     if not explanation.digests:
         yield "Digests", "not in any digest yet"
     for digest in explanation.digests:
-        number = f", number {digest.place} in its topic" if digest.place else ""
+        number = f", {format_ordinal(digest.place)} in its topic" if digest.place else ""
         reason = f": {digest.reason}" if digest.reason else ""
         left = ", left to the archive" if digest.left_to_archive else ""
         yield "Digest", f"{digest.subscription}, {digest.period}{number}{left}{reason}"

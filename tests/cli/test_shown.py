@@ -133,7 +133,7 @@ def test_explain_tells_the_whole_story(lived: House, say: Say):
     result = rows(say("explain", "Teaching language agents to plan together").out)
     assert result[0] == ["Teaching Language Agents to Plan Together"]
     assert [row[0] for row in result[1:]] == ["Paper", "Source", "News", "Topic", "Digest"]
-    assert result[-1] == ["Digest", "lab, 2026-11-21, number 1 in its topic"]
+    assert result[-1] == ["Digest", "lab, 2026-11-21, 1st in its topic"]
 
 
 def test_what_waits_is_listed_with_its_time_and_how_to_send_it_now(house: House, say: Say):

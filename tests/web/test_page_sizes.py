@@ -97,11 +97,11 @@ def test_no_page_grows_with_the_number_of_subscriptions_sources_and_topics(lived
     page = lived.settings["sources"]["page"]
     lived.settings["sources"] |= {f"folder-{n}": page | {"title": "F" * 60} for n in range(300)}
     with pages(lived) as (_, client):
-        shown = read_pages(client, "/status", "Later subscriptions")
+        shown = read_pages(client, "/status", "Next subscriptions")
         assert set(re.findall(r">(reader-\d+)<", "".join(shown))) == readers.keys()
-        shown = read_pages(client, "/sources", "Later sources")
+        shown = read_pages(client, "/sources", "Next sources")
         assert len(set(re.findall(r'href="/sources/(folder-\d+)"', "".join(shown)))) == 300
-        shown = read_pages(client, "/topics", "Later topics")
+        shown = read_pages(client, "/topics", "Next topics")
         listed = re.findall(r'href="/topics/([^"?]+)"', "".join(shown))
         assert len(listed) == len(set(listed)) == 601
         for path in ("/", "/digests", "/papers/1", "/deliveries"):
@@ -126,7 +126,7 @@ def test_deliveries_and_suppressions_are_listed_page_by_page(lived: House) -> No
         tables = [one.partition("<h2>Failed</h2>")[2].partition("<h2>")[0] for one in failed]
         listed = re.findall(r"<td[^>]*><a [^>]*>(reader-\d+)@", "".join(tables))
         assert sorted(listed) == sorted(f"reader-{n}" for n in range(0, 400, 2))
-        stopped = read_pages(client, "/deliveries", "Later recipients")
+        stopped = read_pages(client, "/deliveries", "Next recipients")
         assert len(set(re.findall(r"gone-(\d+)@", "".join(stopped)))) == 150
         assert "The newest 40 are here" in client.get("/deliveries").text
 
@@ -140,7 +140,7 @@ def test_saved_papers_are_listed_page_by_page(large: House) -> None:
             for n in range(9):
                 others = (structs.replace(save, who=f"reader-{n}@example.org") for save in saves)
                 judgements.judge(tx, others)
-        shown = read_pages(client, "/saved", "Later papers")
+        shown = read_pages(client, "/saved", "Next papers")
         assert len(shown) == 3
         assert len(set(numbers(shown))) == 45
         assert shown[0].count(">Remove<") == 20 * 3 and "And 7 more." in shown[0]
