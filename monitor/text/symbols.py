@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from itertools import chain, combinations
 
 from monitor.text.tables import pairs, word_set
@@ -40,11 +39,10 @@ def latin_name(word: str, letters: Mapping[str, str] = _LATIN) -> str:
     return name if fits else word
 
 
-@lru_cache(4_096)
 def look_alike(word: str) -> str:
     """Return a name with letters that look like its Greek ones; "" if those are in its form."""
     alike = latin_name(word, _ALIKE)
-    return alike if alike != latin_name(word) else ""
+    return alike if alike != word and alike != latin_name(word) else ""
 
 
 def greek_names(name: str) -> Iterator[str]:
@@ -134,9 +132,12 @@ def join_signs(text: str) -> str:
 
     Ca(2+) and `Ca 2+` become `Ca^2+`, PM₂.₅ `PM₂.5`; `$x$of`, which lacks a space, `$x of`.
     """
-    if "-)" in text or ("+" in text and any(map(text.__contains__, _CHARGES))):
+    # One letter is found ten times as fast as two.
+    if "+" in text:
+        text = text.replace("CD2+", "CD2 ")  # cells that have CD2; cadmium is Cd2+
+    if ("(" in text and "-)" in text) or ("+" in text and any(map(text.__contains__, _CHARGES))):
         text = _CHARGED.sub(_raise_charge, text)
-    if "kappa B" in text:
+    if "B" in text and "kappa B" in text:
         text = _KAPPA_B.sub("-B", text)
     if "$" in text:
         text = _AFTER_MATHS.sub(" ", text)

@@ -52,6 +52,8 @@ FOUND = [
     ("Fe3+", "Fe³⁺|Fe(3+)|Fe 3+ and", "Fe2+|Fe²⁺|Fe 3"),
     ("In3+", "In³⁺|In(3+)", "In 3+ years"),
     ("CD4+", "CD4+ T cells|CD4 T cells", "CD8+"),
+    ("CD2+", "CD2+ T cells|CD2 T cells|CD2+CD58+", "CD8+"),
+    ("Cd2+", "Cd2+|Cd(2+)|Cd²⁺", "CD2+ T cells|CD2"),
     ("PM2.5", "PM₂.₅|PM<sub>2.5</sub>|PM$_{2.5}$", "PM25|PM10|PM 25"),
     (
         r'"C\*-algebra"',

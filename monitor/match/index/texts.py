@@ -176,8 +176,10 @@ class Vocabulary(dict[bytes, int]):
         if not piece.isalnum():
             return 0
         word = piece.decode()
-        has_more = look_alike(word) or (self._prefix_lengths and self._beginnings(word))
-        return 0 if has_more else self._number(form_of(word))
+        form = form_of(word)
+        if (form != word and look_alike(word)) or (self._prefix_lengths and self._beginnings(word)):
+            return 0
+        return self._number(form)
 
     def _number(self, form: str) -> int:
         number = self._asked.get(form) or self._read.get(form)
