@@ -8,11 +8,12 @@ command or step cannot continue.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
 NEAREST_NAMES = 3
+_LISTED = 12
 
 
 class MonitorError(Exception):
@@ -55,6 +56,16 @@ def unknown_name(what: str, name: str, names: Collection[str]) -> UsageError:
     near = difflib.get_close_matches(name, names, n=NEAREST_NAMES, cutoff=0)
     count = f"the nearest of {len(names):,}" if len(names) > NEAREST_NAMES else "there are"
     return UsageError(f"no {what} is named {name!r}", f"{count}: {', '.join(near) or 'none'}")
+
+
+def nearest(word: str, words: Iterable[str], otherwise: str = "") -> str:
+    """Return “; did you mean x?”, or else what there is to choose from."""
+    choices = {choice.casefold(): choice for choice in words}
+    if close := difflib.get_close_matches(word.casefold(), choices, n=1):
+        return f"; did you mean “{choices[close[0]]}”?"
+    if otherwise:
+        return f", {otherwise}"
+    return f"; there are: {', '.join(choices.values())}" if 0 < len(choices) <= _LISTED else ""
 
 
 class QueryError(MonitorError):

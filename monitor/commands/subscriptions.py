@@ -12,8 +12,7 @@ import msgspec
 
 from monitor.commands.heartbeat import SERVICE
 from monitor.commands.status import is_paused, late_after, next_slot, overdue_slot
-from monitor.config.messages import nearest
-from monitor.errors import UsageError
+from monitor.errors import UsageError, nearest
 from monitor.model import Suppression, Topic
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.store.digests import deliveries, digests, outbox, suppressions

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from monitor.config.messages import nearest
-from monitor.errors import UsageError
+from monitor.errors import UsageError, nearest
 from monitor.model import Suppression
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import deliveries, suppressions

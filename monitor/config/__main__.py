@@ -7,6 +7,7 @@ docs/operations.md.
 import json
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,8 +24,8 @@ HEADINGS = {
 }
 
 
-def descriptions(text: str) -> Iterator[tuple[tuple[str, str], str]]:
-    """Yield what the tables of a page say of settings, by section and name."""
+def descriptions(text: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the section and name of each setting in the tables of a page, and what they say."""
     section, column = "", -1
     for line in text.splitlines():
         cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
@@ -33,24 +34,22 @@ def descriptions(text: str) -> Iterator[tuple[tuple[str, str], str]]:
         elif not cells:
             column = -1
         elif column < 0:
-            columns = [
-                at for at, cell in enumerate(cells) if re.match(r"setting( of `.*`)?$", cell)
-            ]
-            column = columns[0] if columns else len(cells)
+            columns = (at for at, cell in enumerate(cells) if re.match("setting( of|$)", cell))
+            column = next(columns, len(cells))
         elif column < len(cells):
             plain = re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", cells[-1]).replace("`", "")
             for name in re.findall(r"`(\w+)`", cells[column]):
-                yield (section, name), plain[:1].upper() + plain[1:]
+                yield section, name, plain[:1].upper() + plain[1:]
 
 
 def described_schema() -> dict[str, object]:
     """Return the schema with the descriptions of the documentation."""
-    known: dict[tuple[str, str], str] = {}
+    known: dict[str, dict[str, str]] = defaultdict(dict)
     pages = (DOCS / "configuration.md", DOCS / "operations.md")
     for page in pages if DOCS.is_dir() else ():
-        for setting, meaning in descriptions(page.read_text(encoding="utf-8")):
-            before = f"{known[setting]}. " if setting in known else ""
-            known[setting] = before + meaning
+        for section, name, meaning in descriptions(page.read_text(encoding="utf-8")):
+            before = f"{known[section][name]}. " if name in known[section] else ""
+            known[section][name] = before + meaning
     return schema(known)
 
 

@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from pydantic_core import ErrorDetails
 
 from monitor.errors import QueryError
 
 _EXCERPT = 60
-_LISTED = 12
-
-
-def nearest(word: str, words: Iterable[str], otherwise: str = "") -> str:
-    """Return “; did you mean x?”, or else what there is to choose from."""
-    choices = {choice.casefold(): choice for choice in words}
-    close = difflib.get_close_matches(word.casefold(), choices, n=1, cutoff=0.6)
-    if close:
-        return f"; did you mean “{choices[close[0]]}”?"
-    if otherwise:
-        return f", {otherwise}"
-    if 0 < len(choices) <= _LISTED:
-        return f"; there are: {', '.join(choices.values())}"
-    return ""
 
 
 def sentence(error: ErrorDetails) -> str:

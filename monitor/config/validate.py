@@ -15,7 +15,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from monitor.config.files import Written
-from monitor.config.messages import WrongQueryError, nearest, sentence
+from monitor.config.messages import WrongQueryError, sentence
 from monitor.config.settings import (
     EVERY_TOPIC,
     KINDS,
@@ -29,7 +29,7 @@ from monitor.config.settings import (
 )
 from monitor.config.warnings import doubt
 from monitor.config.yaml_positions import Path as Where
-from monitor.errors import UsageError
+from monitor.errors import UsageError, nearest
 from monitor.plugins import Kinds
 from monitor.setting_types import SettingsContext, line, resolve_path
 from monitor.sources.base import SourceOptions

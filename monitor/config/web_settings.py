@@ -12,7 +12,6 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
-    ValidationInfo,
     WithJsonSchema,
     model_validator,
 )
@@ -39,10 +38,6 @@ _SHORTEST_TOKEN = 16
 UNIX_SOCKET = "unix:"
 # `sun_path` has 108 bytes on Linux, and a zero at its end.
 _MAX_SOCKET_PATH_BYTES = 107
-
-
-def _listen(text: str, info: ValidationInfo) -> str:
-    return _address(text, context_of(info))
 
 
 def _address(text: str, context: SettingsContext) -> str:
@@ -124,7 +119,9 @@ class WebSettings(Section):
     X-Proxy-Secret where that is set; `operators` are those who may change something.
     """
 
-    listen: Annotated[str, AfterValidator(_listen)] = "127.0.0.1:8080"
+    listen: Annotated[str, AfterValidator(lambda text, info: _address(text, context_of(info)))] = (
+        "127.0.0.1:8080"
+    )
     token: StrongSecret | None = Field(None, repr=False)
     user_header: Annotated[str, AfterValidator(_header)] | None = None
     operators: OneOrMore[Address] = ()

@@ -9,10 +9,9 @@ All output that is not our own markup is escaped, also that of macros and `{% se
 
 from __future__ import annotations
 
-import difflib
 import re
 import traceback
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache, partial
 from operator import attrgetter
 from pathlib import Path
@@ -38,7 +37,7 @@ from monitor.digest import about, links, wording
 from monitor.digest.excerpt import Passage, Span, excerpt, headline, whole_abstract
 from monitor.digest.links import Link
 from monitor.digest.wording import Found, escape_mrkdwn
-from monitor.errors import Fault, TemplateError
+from monitor.errors import Fault, TemplateError, nearest
 from monitor.model import (
     AboutSubscription,
     Digest,
@@ -129,7 +128,7 @@ class JinjaTemplates:
                 for target, line, is_optional in self._compile(name):
                     named.add(target)
                     if not is_optional and target.removeprefix("shipped/") not in shipped | own:
-                        problem = f"there is no template “{target}”{_nearest(target, shipped)}"
+                        problem = f"there is no template “{target}”{nearest(target, shipped)}"
                         faults.append(self._fault(name, line, problem))
             except TemplateSyntaxError as error:
                 problem = error.message or "cannot be compiled"
@@ -137,7 +136,7 @@ class JinjaTemplates:
             except (OSError, UnicodeDecodeError) as error:
                 faults.append(self._fault(name, 1, f"cannot be read: {error}"))
         faults += [
-            self._fault(name, 1, f"no template has this name{_nearest(name, shipped)}")
+            self._fault(name, 1, f"no template has this name{nearest(name, shipped)}")
             for name in sorted(own - shipped - named)
         ]
         return faults
@@ -175,11 +174,6 @@ def _templates_in(folder: Path) -> Iterator[str]:
         meant = name.endswith(".j2") or name.startswith(("mail/", "slack/", "web/"))
         if path.is_file() and not hidden and meant and not name.endswith(("~", ".md")):
             yield name
-
-
-def _nearest(name: str, names: Collection[str]) -> str:
-    nearest = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    return f"; did you mean “{nearest[0]}”?" if nearest else ""
 
 
 def slack_link(text: str | Passage, url: str) -> Markup:
