@@ -7,7 +7,6 @@ import ssl
 import urllib.request
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import httpcore
 import httpx
@@ -97,9 +96,6 @@ class _Stream(httpcore.NetworkStream):
     ) -> httpcore.NetworkStream:
         left = self._watch.left(timeout)
         return _Stream(self._stream.start_tls(ssl_context, server_hostname, left), self._watch)
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._stream.get_extra_info(info)
 
 
 def proxy_for(url: httpx.URL) -> httpx.Proxy | None:

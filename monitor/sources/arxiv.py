@@ -19,7 +19,7 @@ from monitor.sources.api.windows import WEEK, ApiOptions, Outline, PageRequest, 
 from monitor.sources.base import Found, Source
 from monitor.sources.calendar import Calendar, american_holidays
 from monitor.sources.feed.source import Feed
-from monitor.sources.fields.dates import end_of_month, parse_date, parse_written_day
+from monitor.sources.fields.dates import end_of_month, parse_date
 from monitor.sources.oai.source import Oai, OaiOptions
 
 FEEDS = "https://rss.arxiv.org"
@@ -178,7 +178,7 @@ class _FeedOfToday:
     def load(self) -> Document | None:
         document = self.page.load()
         if document is None:
-            self.day = _day(self.state)
+            self.day = _day(self.state.get("day", ""))
             return None
         self.day = feed_day(document.content)
         if self.day is None or self.has_gap():
@@ -199,7 +199,7 @@ def is_gap(state: Mapping[str, str], day: date | None, now: datetime) -> bool:
     until = parse_date(state.get("until", ""))
     if until is None:
         return True
-    last = _day(state)
+    last = _day(state.get("day", ""))
     if day and last and publishes_between(last, day):
         return True
     fresh = day is not None and not publishes_between(day, now.astimezone(UTC).date())
@@ -212,9 +212,9 @@ def publishes_between(after: date, before: date) -> bool:
 
 
 def feed_day(content: bytes) -> date | None:
-    """Return the day of a feed, as arXiv counts days (midnight in its own zone)."""
-    date_text = _FEED_DAY.search(content)
-    return parse_written_day(date_text[1].decode(errors="replace")) if date_text else None
+    """Return the day of a feed: its date is midnight at arXiv, which is no other day in UTC."""
+    written = _FEED_DAY.search(content)
+    return _day(written[1].decode(errors="replace")) if written else None
 
 
 def sets(categories: Sequence[str]) -> tuple[str, ...]:
@@ -238,6 +238,6 @@ def _limit_announced(paper: Paper) -> Paper:
     return structs.replace(paper, announced=min(paper.announced, end))
 
 
-def _day(state: Mapping[str, str]) -> date | None:
-    at = parse_date(state.get("day", ""))
+def _day(written: str) -> date | None:
+    at = parse_date(written)
     return at.date() if at else None

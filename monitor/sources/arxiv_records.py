@@ -16,7 +16,8 @@ from monitor.model import Paper
 from monitor.sources.api.values import MAX_NAMES, NoPaperError, Record, arxiv_link, terms
 from monitor.sources.fields.dates import parse_date, within_reason
 from monitor.sources.fields.identifiers import arxiv_id, identifiers
-from monitor.sources.fields.names import authors, without_affiliations
+from monitor.sources.fields.markup import text
+from monitor.sources.fields.names import split_names, without_affiliations
 from monitor.sources.fields.publication_types import says_withdrawn
 from monitor.sources.oai import dublin_core, envelope
 from monitor.sources.oai.envelope import deleted_paper, every, local
@@ -51,7 +52,8 @@ def paper_of_fields(record: Record) -> Paper:
         raise NoPaperError("record has no arXiv id")
     abstract = record.plain("abstract")
     names = [accents(_INITIAL.sub(".", name)) for name in record.names("authors_parsed")]
-    names = names or authors([accents(without_affiliations(record.text("authors")))])
+    written = text(accents(without_affiliations(record.text("authors"))))
+    names = names or split_names([written])
     versions = sorted(_versions(record), key=lambda version: version[0])
     number, updated, is_empty = versions[-1] if versions else (version, None, False)
     published = versions[0][1] if versions else parse_date(record.text("created"))

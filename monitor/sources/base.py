@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, ClassVar
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import model_validator
 
 from monitor.errors import FetchError
 from monitor.http import MAX_BYTES
@@ -27,6 +27,7 @@ from monitor.model import (
     Reading,
     Rejected,
 )
+from monitor.setting_types import Section
 from monitor.sources.calendar import Calendar
 from monitor.sources.files import Found as Found
 from monitor.sources.files import documents_in as documents_in
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 MAX_DUMP_BYTES = 32 * 1024 * 1024 * 1024  # fetched; a local file may have any size
 
 
-class SourceOptions(BaseModel):
+class SourceOptions(Section):
     """Settings of a source that every kind has: where its documents are.
 
     `path` is a glob (`**` for folders in folders), each file one document; `follow_links` reads
@@ -49,7 +50,6 @@ class SourceOptions(BaseModel):
     service's address needs neither (`needs_address` is False): `url` replaces that address.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     needs_address: ClassVar[bool] = True
 
     url: str | None = None

@@ -55,7 +55,7 @@ class HuggingFace(ApiSource):
         name = fields.text("id")
         if not name:
             raise NoPaperError("record has no id")
-        arxiv = arxiv_id(name)
+        arxiv, votes = arxiv_id(name), fields.number("upvotes")
         links = {"code": fields.link("githubRepo"), "project": fields.link("projectPage")}
         return Paper(
             title=title,
@@ -66,7 +66,7 @@ class HuggingFace(ApiSource):
             keys=keys_of((("arxiv", arxiv),)),
             raw_id=plain_text(name),
             links={name: link for name, link in links.items() if link},
-            upvotes=_votes(fields),
+            upvotes=None if votes is None else min(votes, MOST_UPVOTES),
         )
 
     def read(self, document: Document) -> Reading:
@@ -107,8 +107,3 @@ class HuggingFace(ApiSource):
             return self.address_of("/api/papers/search", {"q": self.options.query})
         parameters = {"date": request.window.days[1], "limit": PAGE_SIZE, "p": request.cursor}
         return self.address_of("/api/daily_papers", parameters)
-
-
-def _votes(fields: Record) -> int | None:
-    votes = fields.number("upvotes")
-    return None if votes is None else max(0, min(votes, MOST_UPVOTES))

@@ -16,7 +16,8 @@ from monitor.model import Paper, Reading
 from monitor.sources.feed.source import Feed
 from monitor.sources.fields.dates import parse_date
 from monitor.sources.fields.identifiers import identifiers, values_of
-from monitor.sources.fields.names import authors
+from monitor.sources.fields.markup import text
+from monitor.sources.fields.names import split_names
 from tests.sources import scenario
 
 read = partial(scenario.read, Feed)
@@ -180,7 +181,7 @@ def test_the_heading_of_a_whole_page_is_left_out(content: str, abstract: str) ->
     ],
 )  # fmt: skip
 def test_author_fields_are_parted_into_names(value: list[str], names: list[str]) -> None:
-    assert list(authors(value)) == names
+    assert split_names(map(text, value)) == names
 
 
 @pytest.mark.parametrize(

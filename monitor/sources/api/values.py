@@ -18,8 +18,8 @@ from monitor.sources.fields import MAX_CATEGORIES, MAX_ENTRY, markup
 from monitor.sources.fields.dates import long_over, parse_date, partial_date, within_print_era
 from monitor.sources.fields.identifiers import Keys, values_of
 from monitor.sources.fields.links import first_link
-from monitor.sources.fields.names import authors
-from monitor.text import SUFFIX, clean
+from monitor.sources.fields.names import split_names
+from monitor.text import SUFFIX, clean, whole_number
 
 MAX_NAMES = 10_000
 NO_TITLE = "record has no title"
@@ -99,8 +99,7 @@ class Record:
 
     def number(self, path: str = "") -> int | None:
         """Return a whole number, also one written as text."""
-        word = get_text(self.value, path)
-        return int(word) if word.isascii() and word.isdigit() and len(word) < 19 else None
+        return whole_number(get_text(self.value, path))
 
     def plain(self, *paths: str) -> str:
         """Return the first text that has words, without mark-up."""
@@ -298,7 +297,8 @@ def _names_in_text(text: str) -> Iterator[str]:
     if len(parts) > 1 and all(part.count(",") == 1 for part in parts):
         yield from map(given_name_first, parts)
     else:
-        yield from map(given_name_first, authors([_SCOPUS_ID.sub("", text).replace("|", ";")]))
+        text = markup.text(_SCOPUS_ID.sub("", text).replace("|", ";"))
+        yield from map(given_name_first, split_names([text]))
 
 
 def _names_in_object(person: Mapping[str, Any], depth: int) -> Iterator[str]:

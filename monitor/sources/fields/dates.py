@@ -41,14 +41,6 @@ def parse_date(text: str) -> datetime | None:
     return None
 
 
-def parse_written_day(text: str) -> date | None:
-    """Return the day of an RFC 5322 date in its own zone, as it is written."""
-    try:
-        return parsedate_to_datetime(text).date()
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
-
-
 def parse_any_date(text: str) -> datetime | None:
     """Read a date as a standard or as people write it; None where it names no month."""
     return parse_date(text) or partial_date(text[:100])[1]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from monitor.sources.fields.markup import text
 from monitor.text import PARTICLES, SUFFIX
 
 _NOT_SHOWN = re.compile(r",?\s*\bet al\.?(?=\W|$)|\(\d+ additional authors not shown\)", re.I)
@@ -20,11 +19,6 @@ _FAMILY_NAME = re.compile(rf"(?:(?i:{'|'.join(sorted(PARTICLES))})\s+)*[^\W\d_][
 MAX_NESTED = 4  # parentheses
 _AFFILIATION = re.compile(r"\s*\([^()]*\)")
 _INITIAL = re.compile(r"(?:^|[\s.-])[^\W\d_]\.?(?=$|[\s.-])")
-
-
-def authors(names: Iterable[str]) -> list[str]:
-    """Return single names in order, from fields that may have mark-up in them."""
-    return split_names(map(text, names))
 
 
 def split_names(names: Iterable[str]) -> list[str]:

@@ -27,6 +27,7 @@ from typing import Annotated, BinaryIO
 from pydantic import BeforeValidator, Field, field_validator
 
 from monitor.model import Document, Dump, DumpChunk, DumpCursor, FirstRun, Paper, Reading, Rejected
+from monitor.setting_types import one_or_more
 from monitor.sources import files
 from monitor.sources.api.records import ApiSource
 from monitor.sources.api.values import NoPaperError, Record
@@ -67,7 +68,7 @@ PRESETS = ("arxiv-snapshot", *sorted({*_SERVICES, *_FIELDS}))
 
 Names = Annotated[
     tuple[str, ...],
-    BeforeValidator(lambda names: (names,) if isinstance(names, str) else names),
+    BeforeValidator(one_or_more),
     Field(min_length=1, max_length=20),
 ]
 

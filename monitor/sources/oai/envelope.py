@@ -130,13 +130,8 @@ class Envelope:
 
 def deleted_paper(record: Record, keys: Mapping[str, str], url: str = "") -> Paper:
     """Return a deleted record as a withdrawn paper; its identifier is all that is left of it."""
-    return Paper(
-        title=record.identifier,
-        url=url,
-        keys=keys,
-        withdrawn=True,
-        raw_id=record.identifier,
-    )
+    name = record.identifier
+    return Paper(name, url=url, keys=keys, withdrawn=True, raw_id=name)
 
 
 def _check_size(element: Element) -> None:
