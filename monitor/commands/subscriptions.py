@@ -13,10 +13,9 @@ import msgspec
 from monitor.commands.heartbeat import SERVICE
 from monitor.commands.status import is_paused, late_after, next_slot, overdue_slot
 from monitor.errors import UsageError, nearest
-from monitor.model import Suppression, Topic
+from monitor.model import ListedDigest, Suppression, Topic
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.store.digests import deliveries, digests, outbox, suppressions
-from monitor.store.digests.digests import Listed
 from monitor.store.digests.suppressions import address_of
 from monitor.store.engine import processes
 from monitor.store.engine.database import Transaction
@@ -47,7 +46,7 @@ class SubscriptionReport(msgspec.Struct, frozen=True):
     schedule: str
     timezone: str
     next: datetime | None
-    last: Listed | None
+    last: ListedDigest | None
     waiting: int
     stopped: tuple[Suppression, ...]
     paused_until: date | None
@@ -179,7 +178,7 @@ def count_waiting(
         ]
 
 
-def _unsettled(tx: Transaction, last: Mapping[str, Listed]) -> Mapping[str, set[Trouble]]:
+def _unsettled(tx: Transaction, last: Mapping[str, ListedDigest]) -> Mapping[str, set[Trouble]]:
     """Return which subscriptions have deliveries that failed lately, or may not have arrived."""
     unsettled: dict[str, set[Trouble]] = defaultdict(set)
     for delivery in deliveries.unfinished_of(tx, {digest.id for digest in last.values()}):

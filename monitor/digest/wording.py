@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Iterator, Sequence
+import textwrap
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
-from typing import Protocol
 from unicodedata import east_asian_width
 from zoneinfo import ZoneInfo
 
@@ -15,6 +15,7 @@ from monitor.digest.excerpt import excerpt, headline
 from monitor.model import (
     Digest,
     DigestPaper,
+    ListedDigest,
     MatchReason,
     Paper,
     SourceReport,
@@ -216,23 +217,13 @@ def _listed(entry: DigestPaper) -> str:
 # ── dates and counts ────────────────────────────────────────────────────────────────
 
 
-class Composed(Protocol):
-    """A digest, or what a list knows of it."""
-
-    @property
-    def period(self) -> str: ...
-
-    @property
-    def composed_at(self) -> datetime: ...
-
-
-def full_date(digest: Composed, zone: str) -> str:
+def full_date(digest: Digest | ListedDigest, zone: str) -> str:
     """`Thursday 26 November 2026`; with `, 14:05` where `short_date` has a time."""
     day, time = format_day(digest.composed_at, zone), _time(digest, zone)
     return f"{day}, {time}" if time else day
 
 
-def short_date(digest: Composed, zone: str) -> str:
+def short_date(digest: Digest | ListedDigest, zone: str) -> str:
     """`26 Nov`, the day a digest was composed; `26 Nov 14:05` unless that day names its period.
 
     So each of several digests of a subscription on a day has another date.
@@ -241,7 +232,7 @@ def short_date(digest: Composed, zone: str) -> str:
     return f"{local.day} {local:%b} {_time(digest, zone)}".rstrip()
 
 
-def _time(digest: Composed, zone: str) -> str:
+def _time(digest: Digest | ListedDigest, zone: str) -> str:
     local = digest.composed_at.astimezone(ZoneInfo(zone))
     return "" if digest.period == f"{local:%Y-%m-%d}" else f"{local:%H:%M}"
 
@@ -362,31 +353,11 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
 
     Wide letters take two columns; a word longer than a line is broken; no-break spaces hold.
     """
-    room = width - len(indent)
-    if text and text[0] != " " and _columns(text) <= room:  # as most titles
-        return [indent + text]
-    lines, line, used = [], "", 0
-    for word in _break_words(text.split(" "), room):
-        length = _columns(word)
-        if line and used + 1 + length > room:
-            lines.append(indent + line)
-            line, used = "", 0
-        line, used = (f"{line} {word}", used + 1 + length) if line else (word, length)
-    return [*lines, indent + line] if line else lines
-
-
-def _break_words(words: Iterable[str], room: int) -> Iterator[str]:
-    """Yield words, those longer than a line in pieces."""
-    for word in words:
-        rest = word
-        while _columns(rest) > room:
-            end = next(i for i in range(room, 0, -1) if _columns(rest[:i]) <= room)
-            yield rest[:end]
-            rest = rest[end:]
-        yield rest
-
-
-def _columns(text: str) -> int:
-    if text.isascii() or max(text) < "\u1100":  # the first wide letter
-        return len(text)
-    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
+    if text.isascii() and len(indent) + len(text) <= width:  # as most titles
+        return [indent + text] if text else []
+    # textwrap counts characters: a filler stands before each wide letter.
+    filled = "".join(f"\0{c}" if east_asian_width(c) in "WF" else c for c in text)
+    lines = textwrap.wrap(
+        filled, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+    )
+    return [line.replace("\0", "") for line in lines]

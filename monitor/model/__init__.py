@@ -22,6 +22,7 @@ from monitor.model.digests import Digest as Digest
 from monitor.model.digests import DigestPaper as DigestPaper
 from monitor.model.digests import DigestSection as DigestSection
 from monitor.model.digests import Formula as Formula
+from monitor.model.digests import ListedDigest as ListedDigest
 from monitor.model.digests import Notice as Notice
 from monitor.model.digests import OtherTitle as OtherTitle
 from monitor.model.digests import Placed as Placed

@@ -265,6 +265,18 @@ def _descending(entry: DigestPaper) -> float:
     return -entry.standing
 
 
+class ListedDigest(msgspec.Struct, frozen=True):
+    """A digest as the archive lists it."""
+
+    id: int
+    subscription: str
+    period: str
+    due_at: datetime
+    composed_at: datetime
+    papers: int
+    superseded: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Notice:
     """A message to the operator: an incident that began or ended, and a page about it, if any."""

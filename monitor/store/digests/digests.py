@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
-from datetime import datetime
 from typing import Any, TypeVar
 
 import msgspec
 import sqlalchemy as sa
 from msgspec import structs
 
-from monitor.model import Digest, DigestPaper, Paper, SourceReport
+from monitor.model import Digest, DigestPaper, ListedDigest, Paper, SourceReport
 from monitor.store.digests.deliveries import WAITING
 from monitor.store.digests.packed import pack, unpack
 from monitor.store.engine import schema
@@ -84,18 +83,6 @@ def _map_papers(digest: Digest, change: Callable[[DigestPaper], DigestPaper]) ->
     return replace(digest, groups=tuple(groups))
 
 
-class Listed(msgspec.Struct, frozen=True):
-    """A digest as the archive lists it."""
-
-    id: int
-    subscription: str
-    period: str
-    due_at: datetime
-    composed_at: datetime
-    papers: int
-    superseded: bool
-
-
 _LISTED = sa.select(
     _digest.id,
     _digest.subscription,
@@ -107,49 +94,49 @@ _LISTED = sa.select(
 )
 
 
-def headings(tx: Transaction, ids: Iterable[int]) -> dict[int, Listed]:
+def headings(tx: Transaction, ids: Iterable[int]) -> dict[int, ListedDigest]:
     """Return digests by id, without their content."""
     query = _LISTED.where(among(_digest.id, ids))
-    return {digest.id: digest for digest in fetch(tx, query, Listed)}
+    return {digest.id: digest for digest in fetch(tx, query, ListedDigest)}
 
 
 def newest(
     tx: Transaction, subscriptions: Collection[str], limit: int, before: int | None = None
-) -> list[Listed]:
+) -> list[ListedDigest]:
     """Return the newest digests of subscriptions, newest first; from below the id `before`."""
     is_older = sa.true() if before is None else _digest.id < before
     query = _LISTED.where(among(_digest.subscription, subscriptions), is_older)
-    return fetch(tx, query.order_by(_digest.id.desc()).limit(limit), Listed)
+    return fetch(tx, query.order_by(_digest.id.desc()).limit(limit), ListedDigest)
 
 
-def latest(tx: Transaction, subscriptions: Collection[str]) -> dict[str, Listed]:
+def latest(tx: Transaction, subscriptions: Collection[str]) -> dict[str, ListedDigest]:
     """Return the newest digest with papers of each subscription that had one."""
     name = schema.subscription.c.name
     sent = sa.select(_digest.id).where(_digest.papers > 0, _digest.superseded_at.is_(None))
     newest = sent.order_by(_digest.due_at.desc(), _digest.id.desc()).limit(1)
     own = newest.where(_digest.subscription == name).correlate(schema.subscription)
     ids = sa.select(own.scalar_subquery()).where(among(name, subscriptions))
-    listed = fetch(tx, _LISTED.where(_digest.id.in_(ids)), Listed)
+    listed = fetch(tx, _LISTED.where(_digest.id.in_(ids)), ListedDigest)
     return {digest.subscription: digest for digest in listed}
 
 
 def neighbours(
     tx: Transaction, subscription: str, period: str
-) -> tuple[Listed | None, Listed | None]:
+) -> tuple[ListedDigest | None, ListedDigest | None]:
     """Return the digests of a subscription just before and after one."""
     own = sa.select(_digest.id).filter_by(subscription=subscription, period=period)
     id_ = own.scalar_subquery()
     same = _LISTED.filter_by(subscription=subscription).limit(1)
     older = same.where(_digest.id < id_).order_by(_digest.id.desc())
     newer = same.where(_digest.id > id_).order_by(_digest.id)
-    return fetch_one(tx, older, Listed), fetch_one(tx, newer, Listed)
+    return fetch_one(tx, older, ListedDigest), fetch_one(tx, newer, ListedDigest)
 
 
-def oldest_open(tx: Transaction) -> Listed | None:
+def oldest_open(tx: Transaction) -> ListedDigest | None:
     """Return the digest that was due first of those with a delivery that is not over."""
     waiting = sa.select(schema.delivery.c.digest_id).where(schema.delivery.c.state.in_(WAITING))
     query = _LISTED.where(_digest.id.in_(waiting)).order_by(_digest.due_at).limit(1)
-    return fetch_one(tx, query, Listed)
+    return fetch_one(tx, query, ListedDigest)
 
 
 class _Report(msgspec.Struct):
@@ -168,13 +155,13 @@ _LATEST = (
 
 def latest_report(
     tx: Transaction, subscription: str
-) -> tuple[Listed, tuple[SourceReport, ...]] | None:
+) -> tuple[ListedDigest, tuple[SourceReport, ...]] | None:
     """Return the newest digest of a subscription, and what was read for it."""
     row = tx.execute(_LATEST, {"subscription": subscription}).one_or_none()
     if row is None:
         return None
     content = _content(row, _Report)
-    return msgspec.convert(row, Listed, from_attributes=True), content.report
+    return msgspec.convert(row, ListedDigest, from_attributes=True), content.report
 
 
 def count(tx: Transaction, subscription: str) -> int:
