@@ -13,7 +13,6 @@ import pytest
 import sqlalchemy as sa
 from structlog.testing import capture_logs
 
-from monitor.commands.history import source_history
 from monitor.config.settings import RetentionSettings
 from monitor.diff import Verdict, same_work
 from monitor.identity import keys, resolve
@@ -162,16 +161,6 @@ def test_a_retried_record_is_news_and_no_reading_of_its_source(poisoned: House) 
             assert stored_runs.last_start(tx, "page") == last.started
             assert stored_runs.last_read(tx, "page") == last.finished
     assert poisoned.next_morning() == {"lab": 1}
-
-
-@poison(keys, "fingerprint")
-def test_the_page_of_the_source_shows_what_is_undecided(poisoned: House) -> None:
-    poisoned.add("a.txt", AGENTS, BROKEN)
-    poisoned.ingest()
-    with poisoned.opened() as app:
-        history = source_history(app.runtime, "page")
-    assert [one.document for one in history.undecided] == ["a.txt"]
-    assert history.faulty[0].rejected == 1
 
 
 def dumped(house: House, *records: dict[str, Any], name: str = "a.jsonl") -> None:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import timedelta
+
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from monitor.commands import remedies
-from monitor.commands.history import count_of_source, source_history
+from monitor.commands.history import count_of_source
 from monitor.commands.status import sources_status
+from monitor.model import Run
+from monitor.pipeline import incidents
 from monitor.pipeline.ingest import is_asked_for
 from monitor.setting_types import duration
+from monitor.store.digests import incidents as stored_incidents
+from monitor.store.papers import undecided
 from monitor.store.sources import reading_state, runs
 from monitor.web.access import Role
 from monitor.web.plots import plot_days
@@ -18,6 +25,8 @@ from monitor.web.site import PAGES, Visit, go, path_to
 
 # Sources on a page: each may have an error.
 PAGE = 120
+# Of one source: the days of its incidents and faulty runs, the newest runs, and undecided records.
+RECENT, RUNS, UNDECIDED = timedelta(days=30), 50, 20
 
 routes = Routes()
 
@@ -45,8 +54,12 @@ def one_source(visit: Visit) -> Response:
         raise HTTPException(404, f"There is no source “{name}”.")
     source = runtime.sources[name]
     days_in = source.calendar.zone if source.calendar else "UTC"
-    history = source_history(runtime, name)
+    since = runtime.clock.now() - RECENT
     with runtime.database.reading() as tx:
+        newest = runs.latest(tx, name, RUNS)
+        faulty = runs.latest(tx, name, RUNS, only_faulty_since=since)
+        noted = stored_incidents.of_subject(tx, incidents.source(name), since)
+        records = undecided.listing(tx, UNDECIDED, name)
         last = runs.last_start(tx, name)
         state = reading_state.source_state(tx, name, source.address)
     return visit.show(
@@ -54,9 +67,20 @@ def one_source(visit: Visit) -> Response:
         source_name=name,
         heading=visit.site.source_titles.get(name, name),
         source=source,
-        history=history,
+        runs=newest,
+        faulty=_once_each(faulty),
+        incidents=noted,
+        undecided=records,
         plot=plot_days(count_of_source(runtime, name), "New papers a day", axis=f"day ({days_in})"),
         every=duration(source.settings.every),
         is_asked_for=is_asked_for(state, last),
         next_run=last + source.settings.every if last else None,
     )
+
+
+def _once_each(faulty: Sequence[Run]) -> list[Run]:
+    """Keep the newest run of each document and error: a bad file fails each minute."""
+    newest: dict[tuple[str | None, str, int], Run] = {}
+    for run in faulty:
+        newest.setdefault((run.document, run.error, run.rejected), run)
+    return list(newest.values())
