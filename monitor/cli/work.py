@@ -13,8 +13,10 @@ from rich.text import Text
 from monitor.cli.opening import open_configured
 from monitor.cli.options import Call, argument, finish, flag, full_command, word
 from monitor.cli.terminal import console, file_link, print_error, reading, show_table
+from monitor.commands import subscriptions
 from monitor.commands.json_output import Answer, pick
-from monitor.commands.status import upcoming
+from monitor.commands.status import local_time
+from monitor.digest.wording import format_count
 from monitor.errors import UsageError
 from monitor.model import DeliveryState, FirstRun, Run, RunOutcome
 from monitor.pipeline.cleanup import upkeep
@@ -29,6 +31,8 @@ GOOD_STATES = (
     DeliveryState.HANDING_OFF,
 )
 
+# Subscriptions of which it is said what waits; each takes a query.
+MAX_UPCOMING = 100
 Order = Literal["learned", "words", "newest", "trending"]
 # The subscriptions whose digests could not be composed, each with the error.
 Failures = dict[str, Exception]
@@ -159,11 +163,19 @@ def _show_digests(
     if sent:
         show(sent)
     elif not failed:
-        waiting = upcoming(runtime, names)
+        looked_at = runtime.subscriptions_named(names)[:MAX_UPCOMING]
+        reports = subscriptions.report(runtime, looked_at)
+        waiting = [s for s in subscriptions.count_waiting(runtime, reports) if s.waiting]
         console.print(f"Nothing is due{'' if waiting else ', and no papers are waiting'}.")
-        for name, sentence, is_paused in waiting:
-            early = full_command(f"digest --early {shlex.quote(name)}", call.config)
-            console.print(escape(sentence if is_paused else f"{sentence} Send now: {early}"))
+        for known in waiting:
+            wait = "waits" if known.waiting == 1 else "wait"
+            text = f"{known.name}: {format_count(known.waiting, 'paper')} {wait}"
+            if known.paused_until:
+                console.print(escape(f"{text}; paused until {known.paused_until}."))
+                continue
+            due = f" for {local_time(known.next, known.timezone)}" if known.next else ""
+            early = full_command(f"digest --early {shlex.quote(known.name)}", call.config)
+            console.print(escape(f"{text}{due}. Send now: {early}"))
     for name, fault in failed.items():
         print_error(f"{name} failed", reason(fault))
 

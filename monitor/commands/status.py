@@ -16,7 +16,7 @@ from monitor.digest.about import join_words
 from monitor.digest.schedule import Slot, latest_due, next_due
 from monitor.digest.wording import format_count, short_date
 from monitor.errors import StoreError
-from monitor.model import Delivery, DeliveryState, SourceReport, SourceWarning
+from monitor.model import Delivery, DeliveryState, ListedDigest, SourceReport, SourceWarning
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.pipeline.settle_deliveries import is_handed_off_again
@@ -201,7 +201,7 @@ def _subscription(view: _View, subscription: Subscription) -> SubscriptionStatus
 def _why(
     view: _View,
     subscription: Subscription,
-    last: tuple[digests.Listed, tuple[SourceReport, ...]] | None,
+    last: tuple[ListedDigest, tuple[SourceReport, ...]] | None,
     due: datetime | None,
 ) -> str:
     """Return a sentence on what was sent last, or why nothing was."""
@@ -209,7 +209,7 @@ def _why(
     if is_paused(subscription, view.now):
         return f"paused until {subscription.settings.pause_until}"
     if last is None:
-        when = f"is due {_local(due, zone)}" if due else "is sent with the first match"
+        when = f"is due {local_time(due, zone)}" if due else "is sent with the first match"
         return f"no digest yet: the first {when}"
     digest, reports = last
     when, date = _describe_day(digest.composed_at, view.now, zone), short_date(digest, zone)
@@ -386,7 +386,7 @@ def _find_overdue(view: _View, subscription: Subscription, before: datetime) -> 
         return
     slot = overdue_slot(subscription, state, before)
     if slot is not None:
-        due = _local(slot.due_at, view.zone_of(subscription))
+        due = local_time(slot.due_at, view.zone_of(subscription))
         yield _problem(f"the digest of {name} was due {due} and has not been composed", **shown)
 
 
@@ -449,33 +449,6 @@ def is_sent_again(tx: Transaction, runtime: Runtime, delivery: Delivery, now: da
     return not held and is_handed_off_again(tx, runtime, delivery, now)
 
 
-# Subscriptions that are listed; each takes a query.
-MAX_UPCOMING = 100
-
-
-def upcoming(runtime: Runtime, names: Sequence[str] = ()) -> list[tuple[str, str, bool]]:
-    """Return the named subscriptions that papers wait for, or of the first 100 of all.
-
-    With each come how many wait and until when, and whether it is paused. Raises UsageError.
-    """
-    now = runtime.clock.now()
-    wanted = runtime.subscriptions_named(names)[:MAX_UPCOMING]
-    listed = []
-    with runtime.database.reading() as tx:
-        states = subscriptions.states(tx, [subscription.name for subscription in wanted])
-        for subscription in wanted:
-            name, settings = subscription.name, subscription.settings
-            if not (count := matches.waiting(tx, name, now)):
-                continue
-            papers = f"{format_count(count, 'paper')} {'waits' if count == 1 else 'wait'}"
-            due = next_slot(subscription, states.get(name), now)
-            until = f" for {_local(due, settings.timezone)}" if due else ""
-            if paused := is_paused(subscription, now):
-                until = f"; paused until {settings.pause_until}"
-            listed.append((name, f"{name}: {papers}{until}.", paused))
-    return listed
-
-
 def next_slot(
     subscription: Subscription, state: SubscriptionState | None, now: datetime
 ) -> datetime | None:
@@ -490,6 +463,6 @@ def is_paused(subscription: Subscription, now: datetime) -> bool:
     return now <= subscription.pause_end
 
 
-def _local(at: datetime, zone: str) -> str:
+def local_time(at: datetime, zone: str) -> str:
     """Return a moment as a subscriber's clock shows it: Mon 23 Nov 08:00 (Europe/Berlin)."""
     return f"{at.astimezone(ZoneInfo(zone)):%a %-d %b %H:%M} ({zone})"
