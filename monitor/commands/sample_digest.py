@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,10 +17,11 @@ from monitor.errors import Fault, TemplateError
 from monitor.model import ChangeKind, Digest, DigestPaper, DigestSection, Paper, SourceReport
 
 AT = datetime(2026, 11, 21, 8, tzinfo=UTC)
+TITLES = ("Agents that plan", "Agents that ask", "Agents that rest")
 _PLACE = re.compile(r"(.+):(\d+): (.*)", re.DOTALL)
 
 
-def sample_digest(papers: int = 3) -> Digest:
+def sample_digest(titles: Sequence[str] = TITLES) -> Digest:
     """Return a digest of new, revised and withdrawn papers, with a source that fails."""
     kinds = (ChangeKind.NEW, ChangeKind.REVISED, ChangeKind.WITHDRAWN)
     entries = tuple(
@@ -29,10 +30,10 @@ def sample_digest(papers: int = 3) -> Digest:
             revision=1,
             kind=kinds[number % 3],
             paper=Paper(
-                f"Agents that plan {number}",
+                title,
                 "Agents plan $x^2$ steps. They reach their goal.",
                 ("Ada Lovelace", "Bo Diddley"),
-                "https://example.org/paper",
+                f"https://example.org/{number}",
             ),
             first_seen=AT,
             sources=("feed",),
@@ -40,7 +41,7 @@ def sample_digest(papers: int = 3) -> Digest:
             matched=(),
             excerpt_rule=EXCERPT_RULE,
         )
-        for number in range(papers)
+        for number, title in enumerate(titles)
     )
     sections = (DigestSection("agents", entries),) if entries else ()
     start = AT - timedelta(days=1)
@@ -64,7 +65,7 @@ def template_faults(folder: Path) -> Iterator[Fault]:
     full = replace(sample_digest(), full=1, titles=1)
     problems = dict[str, None]()
     for render in forms:
-        for digest in (full, sample_digest(0)):
+        for digest in (full, sample_digest(())):
             try:
                 render(digest, templates)
             except TemplateError as fault:

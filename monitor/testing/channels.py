@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,22 +21,11 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from monitor.channels.base import Channel, Shared, complete, open_channel
+from monitor.commands.sample_digest import AT, sample_digest
 from monitor.digest.render import JinjaTemplates
-from monitor.model import (
-    ChangeKind,
-    Delivery,
-    DeliveryState,
-    Digest,
-    DigestPaper,
-    DigestSection,
-    Notice,
-    Outcome,
-    Paper,
-    Rendered,
-)
+from monitor.model import Delivery, DeliveryState, Digest, Notice, Outcome, Rendered
 from monitor.setting_types import SettingsContext
 
-AT = datetime(2025, 6, 1, 8, tzinfo=UTC)
 # Titles that break what is put together from texts without care.
 TITLES = (
     "Agents that plan",
@@ -56,26 +44,7 @@ FINAL = {
 
 def a_digest(titles: tuple[str, ...] = TITLES) -> Digest:
     """Return a digest with one paper for each title, under one topic."""
-    papers = tuple(
-        DigestPaper(
-            paper_id=number,
-            revision=1,
-            kind=ChangeKind.NEW,
-            paper=Paper(
-                title,
-                "An abstract. It has two sentences.",
-                ("Ada Lovelace", "Bo Diddley"),
-                f"https://example.org/{number}",
-            ),
-            first_seen=AT,
-            sources=("feed",),
-            score=1.0,
-            matched=(),
-        )
-        for number, title in enumerate(titles, 1)
-    )
-    sections = (DigestSection("agents", papers),) if papers else ()
-    return Digest("lab", "2025-06-01", AT, "UTC", None, AT, sections, ())
+    return sample_digest(titles)
 
 
 class ChannelContract:
@@ -122,7 +91,7 @@ class ChannelContract:
             id=1,
             digest_id=1,
             subscription="lab",
-            period="2025-06-01",
+            period="2026-11-21",
             channel=channel.name,
             recipient=channel.recipients()[0],
             part=part.part,
