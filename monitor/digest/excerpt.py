@@ -424,10 +424,6 @@ _CLAIM = re.compile(
     r"|formulat|contribut|buil[dt]|test|evaluat|appl[iy]|show|demonstrat)|outperform|achiev|improv"
     rf"|demonstrate|show that|^(?!.*\b(?:{_OPEN}|found|obtained|see|view|visit|at|code|here)\b)"
 )
-_SAYS_MORE = re.compile(
-    r"\b(?:has(?! (?:\w+ )?been)|costs|allows|contains?|consists|comprises|covers|supports|spans)\b"
-    r"|(?<= )(?:\$\d|(?!(?:19|20)\d\d )\d[\d,.]*[km]? [a-z])"
-)
 _MOST_WORDS, _FEW_WORDS = 35, 8
 
 
@@ -450,7 +446,7 @@ def _shown_sentences(text: str) -> list[Span]:
 def says_where(sentence: str, has_address: bool) -> bool:
     """Whether a sentence says no more than where the code, the data or a page is."""
     length, sentence = sentence.count(" ") + 1, sentence.lower()
-    if length > _MOST_WORDS or (length > _FEW_WORDS and _SAYS_MORE.search(sentence)):
+    if length > _MOST_WORDS:
         return False
     if has_address and (length <= _FEW_WORDS or not _CLAIM.search(sentence)):
         return True

@@ -253,9 +253,6 @@ def test_an_abstract_that_only_says_where_the_code_is_is_shown() -> None:
         "We release a new dataset of ten thousand falls of robots.",
         "Most code of planners is not available, which makes robots fall.",
         "The Stilt can be found at the heart of many models of robots and data of gravel.",
-        "The hardware and software of Stilt is open-source, needs no tools, and costs less.",
-        "The dataset of falls is available at https://example.org/f and has many images.",
-        "The dataset of falls is available at https://example.org/f, with 10,000 images.",
         "The covariance of robots grows in directions where no information is available.",
     ],
 )
