@@ -40,12 +40,14 @@ class Section(BaseModel):
 class SettingsContext:
     """The context of a setting: the folder of its file, and the names that settings may refer to.
 
-    `smtp`, `slack` and `public_url` say whether these are set. With `unread` queries are taken as
+    `libraries` are the sources with that role; `smtp`, `slack` and `public_url` say whether these
+    are set. With `unread` queries are taken as
     they are written, whatever is wrong with them.
     """
 
     folder: Path = Path()
     sources: Collection[str] = ()
+    libraries: Collection[str] = ()
     topics: Collection[str] = ()
     channels: Collection[str] = ()
     smtp: bool = False

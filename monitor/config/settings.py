@@ -75,6 +75,16 @@ def _existing(what: Literal["source", "topic", "channel"]) -> AfterValidator:
     return AfterValidator(check)
 
 
+def _library(name: str, info: ValidationInfo) -> str:
+    context = context_of(info)
+    if name in context.libraries:
+        return name
+    if name in context.sources:
+        raise ValueError(f"“{name}” is no library; give this source role: library")
+    near = nearest(name, context.libraries) or "; no source has role: library"
+    raise ValueError(f"there is no library “{name}”{near}")
+
+
 def _store(url: str, info: ValidationInfo) -> str:
     """Make a relative SQLite path absolute; the messages never show the URL."""
     scheme, _, rest = url.partition("://")
@@ -116,6 +126,7 @@ def _with_words(text: str) -> str:
 
 
 Zone = Annotated[str, AfterValidator(valid_zone)]
+Libraries = OneOrMore[Annotated[str, AfterValidator(_library)]]
 # The name of a topic, source or subscription in digests; by default its name in the file.
 Title = Annotated[str, AfterValidator(single_line), Field(max_length=100)]
 
@@ -270,7 +281,8 @@ class SubscriptionSettings(DestinationSettings):
     `max` papers are shown in full, and `titles` more in a line each; messages show `at_most` of
     both, and the archive has the rest. Without `max`, each matched topic has a paper in full, also
     where these are more than 12. `order` is that of a topic's papers: as answers teach it, by the
-    words found, the newest first, or by votes and lists.
+    words found, the newest first, or by votes and lists. Papers in one of its `libraries` are
+    marked or left out; `examples` says whether these teach the order, too.
     """
 
     name: str
@@ -284,6 +296,9 @@ class SubscriptionSettings(DestinationSettings):
     quiet: Literal["skip", "send"] = "skip"
     pause_until: date | None = None
     order: Literal["learned", "words", "newest", "trending"] = "learned"
+    libraries: Libraries = ()
+    owned: Literal["skip", "mark"] = "mark"
+    examples: bool = False
 
 
 class RetentionSettings(Section):

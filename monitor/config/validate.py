@@ -30,6 +30,7 @@ from monitor.config.settings import (
 from monitor.config.warnings import doubt
 from monitor.config.yaml_positions import Path as Where
 from monitor.errors import UsageError, nearest
+from monitor.model import Role
 from monitor.plugins import Kinds
 from monitor.setting_types import SettingsContext, line, resolve_path
 from monitor.sources.base import SourceOptions
@@ -349,6 +350,7 @@ class _Validator:
             self._contexts[file] = SettingsContext(
                 folder=self.written.folder(where),
                 sources=self.names["sources"],
+                libraries=self._libraries(),
                 topics=self.names["topics"],
                 channels=self.names["channels"],
                 smtp=any(self.values.get(name) for name in _SMTP),
@@ -356,6 +358,14 @@ class _Validator:
                 public_url=bool(self.values.get("public_url")),
             )
         return self._contexts[file]
+
+    def _libraries(self) -> list[str]:
+        sources = [(name, self.values["sources"][name]) for name in self.names["sources"]]
+        return [
+            name
+            for name, raw in sources
+            if isinstance(raw, dict) and raw.get("role") == Role.LIBRARY
+        ]
 
 
 def _nested_model(model: type[BaseModel], path: Where) -> type[BaseModel]:

@@ -14,6 +14,7 @@ from monitor.config.files import Written, dotted
 from monitor.config.messages import pointed
 from monitor.config.settings import Settings, TopicSettings, query_warnings, topics_of
 from monitor.config.yaml_positions import Path as Where
+from monitor.model import Role
 from monitor.setting_types import Secret
 
 # Words without an operator, such as the minus of `agent -robot`.
@@ -28,6 +29,15 @@ def doubt(settings: Settings, written: Written) -> None:
     for section in ("sources", "subscriptions"):
         if not getattr(settings, section):
             written.warn((section,), f"there are no {section} yet: nothing will be sent")
+    for source in settings.sources.values():
+        if source.role is not Role.NEWS and source.first_run:
+            problem = f"has no effect with role: {source.role}, of which nothing is announced"
+            written.warn(("sources", source.name, "first_run"), problem)
+    for subscription in settings.subscriptions.values():
+        for name in ("owned", "examples"):
+            if name in subscription.model_fields_set and not subscription.libraries:
+                where = ("subscriptions", subscription.name, name)
+                written.warn(where, "has no effect without libraries:")
     for topic in settings.topics.values():
         if topic.name not in settings.parked:
             _doubt_query(topic, written)
@@ -113,10 +123,20 @@ def _doubt_query(topic: TopicSettings, written: Written) -> None:
 
 def _doubt_sources(topic: TopicSettings, settings: Settings, written: Written) -> None:
     """Elsewhere `source:` is a journal; here it is a source of this configuration."""
+    of_topic = ("topics", topic.name)
+    named = [(name, (*of_topic, "sources")) for name in topic.sources]
     for quoted, bare in _SOURCE.findall(topic.written):
-        name, where = quoted or bare, ("topics", topic.name, "query" if topic.query else "any")
-        if not any(fnmatchcase(source.casefold(), name.casefold()) for source in settings.sources):
+        named.append((quoted or bare, (*of_topic, "query" if topic.query else "any")))
+    for name, where in named:
+        roles = {
+            source.role
+            for source in settings.sources.values()
+            if fnmatchcase(source.name.casefold(), name.casefold())
+        }
+        if not roles:
             written.warn(where, f'no source is named “{name}”; for a journal write venue:"{name}"')
+        elif Role.NEWS not in roles:
+            written.warn(where, f"“{name}” has role: {min(roles)} and brings no papers")
 
 
 def _doubt_use(settings: Settings, written: Written) -> None:

@@ -40,6 +40,8 @@ def test_all_faults_are_reported_at_once(faults: Faults) -> None:
 
 
 CHANNEL = "channels: {p: {kind: file, path: out}}\ntopics: {t: {query: agent}}\n"
+SOURCES = "refs: {kind: bibtex, path: x, role: library}, page: {kind: feed, path: x}"
+LIBRARY = f"sources: {{{SOURCES}}}\n{CHANNEL}"
 MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
 
 
@@ -123,6 +125,18 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
         (
             CHANNEL + "subscriptions: {s: {topics: t, channels: p, pause_until: tomorrow}}",
             "3: subscriptions.s.pause_until: should be a date such as 2026-08-31, not “tomorrow”",
+        ),
+        (
+            LIBRARY + "subscriptions: {s: {topics: t, channels: p, libraries: [refs, resf]}}",
+            "4: subscriptions.s.libraries: there is no library “resf”; did you mean “refs”?",
+        ),
+        (
+            LIBRARY + "subscriptions: {s: {topics: t, channels: p, libraries: page}}",
+            "4: subscriptions.s.libraries: “page” is no library; give this source role: library",
+        ),
+        (
+            CHANNEL + "subscriptions: {s: {topics: t, channels: p, libraries: refs}}",
+            "3: subscriptions.s.libraries: there is no library “refs”; no source has role: library",
         ),
         (
             CHANNEL + "subscriptions: {s: {topics: t, channels: p, max: 0}}",

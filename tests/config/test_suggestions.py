@@ -84,6 +84,23 @@ def test_a_path_from_which_nothing_is_read_is_doubted(
             "1: topics.u",
             "no subscription has this topic",
         ),
+        (
+            "sources: {refs: {kind: bibtex, path: x, role: library, first_run: deliver}}",
+            "1: sources.refs.first_run",
+            "has no effect with role: library",
+        ),
+        (
+            "sources: {refs: {kind: bibtex, path: x, role: library}}\n"
+            "topics: {t: {query: a1, sources: refs}}",
+            "2: topics.t.sources",
+            "“refs” has role: library and brings no papers",
+        ),
+        (
+            "topics: {t: {query: a1}}\nchannels: {c: {kind: file, path: o}}\n"
+            "subscriptions: {s: {topics: t, channels: c, owned: skip}}",
+            "3: subscriptions.s.owned",
+            "has no effect without libraries:",
+        ),
         ("smtp: {host: 'smtp://u:hush@m.org:587', from: a@b.c}", "1: smtp.host", "port: 587"),
         ("smtp: {host: 'm.org:25', from: a@b.c}", "1: smtp.host", "as in host: smtp.example.org"),
         ("slack:\n  token: xapp-hush", "2: slack.token", "which begins with xoxb-"),
