@@ -143,7 +143,10 @@ HOMES: dict[str, tuple[str, ...]] = {
         "http/client.py",
     ),
     "starlette": ("web/*",),
-    "subprocess": ("channels/email/sendmail.py", "service/pages_process.py", "sources/sandbox.py"),
+    "subprocess": (
+        *("channels/email/sendmail.py", "cli/__init__.py"),
+        *("service/pages_process.py", "sources/sandbox.py"),
+    ),
     "tempfile": (
         "app.py",
         "channels/email/sendmail.py",

@@ -9,7 +9,9 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import subprocess
 import sys
+from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import version
 from io import TextIOWrapper
@@ -209,15 +211,12 @@ def _print_version(wanted: bool) -> None:
 
 def _commit() -> str:
     """Return the commit that the image was built from, or that is checked out; "" elsewhere."""
-    git = Path(__file__).parents[2] / ".git"
-    try:
-        if git.is_file():  # of a further worktree
-            git = Path(git.read_text().removeprefix("gitdir: ").strip())
-        head = (git / "HEAD").read_text().strip()
-        shared = git / (git / "commondir").read_text().strip() if git.name != ".git" else git
-        return (shared / head[5:]).read_text().strip() if head.startswith("ref: ") else head
-    except (OSError, UnicodeDecodeError):
-        return os.environ.get("PAPER_MONITOR_COMMIT", "")
+    root = Path(__file__).parents[2]
+    if (root / ".git").exists():
+        git = ["git", "-c", f"safe.directory={root}", "-C", str(root), "rev-parse", "HEAD"]
+        with suppress(OSError):
+            return subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
+    return os.environ.get("PAPER_MONITOR_COMMIT", "")
 
 
 @app.callback(help=DESCRIPTION)
