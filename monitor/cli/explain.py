@@ -29,8 +29,8 @@ def _show(explanation: Explanation) -> None:
 def _facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
     withdrawn = ", withdrawn" if explanation.paper.withdrawn else ""
     yield "Paper", f"{explanation.id}, first seen {at(explanation.first_seen)}{withdrawn}"
-    for scheme, values in explanation.paper.keys.items():
-        for value in (values,) if isinstance(values, str) else values:
+    for scheme in explanation.paper.keys:
+        for value in explanation.paper.identifiers(scheme):
             yield "Identifier", f"{scheme}:{value}"
     for seen in explanation.sources:
         document = f", {seen.document}" if seen.document else ""

@@ -288,8 +288,7 @@ def _note(paper: Paper) -> str:
 
 
 def _first(paper: Paper, scheme: str) -> str:
-    value = paper.keys.get(scheme, "")
-    return value if isinstance(value, str) else next(iter(value), "")
+    return next(iter(paper.identifiers(scheme)), "")
 
 
 _WRITERS: dict[Format, Callable[[Iterable[FoundPaper]], Iterator[str]]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -79,9 +80,13 @@ class ReaderStatus:
 def reader_status(runtime: Runtime, subscription: str, recipient: str) -> ReaderStatus:
     with runtime.database.reading() as tx:
         rows = suppressions.listing(tx, runtime.clock.now(), recipient)
-    about = [row for row in rows if row.subscription in (suppressions.ALL, subscription)]
-    lasting = max(about, key=lambda row: (row.until is None, row.until or row.since), default=None)
-    return ReaderStatus(subscription, recipient, lasting)
+    about = (row for row in rows if row.subscription in (suppressions.ALL, subscription))
+    return ReaderStatus(subscription, recipient, lasting(about))
+
+
+def lasting(rows: Iterable[Suppression]) -> Suppression | None:
+    """Return the suppression that ends last, or never."""
+    return max(rows, key=lambda row: (row.until is None, row.until or row.since), default=None)
 
 
 def _may_suppress(before: ReaderStatus, change: SubscriptionChange) -> bool:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice, pairwise
-from operator import itemgetter
 
 from monitor.model import DigestPaper, MatchReason
 from monitor.text import clean
@@ -160,10 +158,9 @@ def _are_neighbours(first: Span, second: Span) -> bool:
 
 
 def _words_in(text: str, places: Sequence[Span], window: Span) -> set[str]:
-    """Return what matched between two places of a text; `places` are in order."""
-    first = bisect_left(places, window[0], key=itemgetter(0))
-    last = bisect_right(places, window[1], first, key=itemgetter(1))
-    return {text[start:end].casefold() for start, end in places[first:last]}
+    """Return what matched between two places of a text."""
+    inside = [(a, b) for a, b in places if window[0] <= a and b <= window[1]]
+    return {text[start:end].casefold() for start, end in inside}
 
 
 def _cut(text: str, places: Sequence[Span], window: Span, limit: int, rule: int = 0) -> Passage:

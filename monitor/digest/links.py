@@ -72,7 +72,7 @@ def title_link(paper: Paper, search: str) -> Link:
 
 def own_links(entry: DigestPaper) -> tuple[Link, ...]:
     """Return the code, data and pages of a paper, from its source or its text, at most six."""
-    elsewhere = {url for _, _, url in _identifiers(entry.paper.keys, _PAGES)}
+    elsewhere = {url for _, _, url in _identifiers(entry.paper, _PAGES)}
     times = Counter[str]()
     links: list[Link] = []
     # Older digests were sent without those of the text.
@@ -92,7 +92,7 @@ def more_links(entry: DigestPaper) -> tuple[Link, ...]:
     shown: dict[str, str] = {}
     if pdf := pdf_url(paper):
         shown["PDF"] = pdf
-    for scheme, value, url in _identifiers(paper.keys, _PAGES):
+    for scheme, value, url in _identifiers(paper, _PAGES):
         name = _NAMES[scheme].format(value)
         shown[name if len(name) <= _LONGEST_IDENTIFIER else scheme.upper()] = url
     known = [Link(text, url) for text, url in shown.items()]
@@ -101,22 +101,19 @@ def more_links(entry: DigestPaper) -> tuple[Link, ...]:
 
 def page_url(paper: Paper) -> str:
     """Return the address of a paper's own page, "" where none is known."""
-    known = (url for _, _, url in _identifiers(paper.keys, _PAGES))
+    known = (url for _, _, url in _identifiers(paper, _PAGES))
     return web_url(paper.url) or next(known, "") or web_url(paper.pdf_url)
 
 
 def pdf_url(paper: Paper) -> str:
     """Return the address of a paper's PDF, "" where none is known."""
-    known = (url for _, _, url in _identifiers(paper.keys, _PDFS))
+    known = (url for _, _, url in _identifiers(paper, _PDFS))
     return web_url(paper.pdf_url) or next(known, "")
 
 
-def _identifiers(
-    keys: Mapping[str, str | tuple[str, ...]], addresses: Mapping[str, str]
-) -> Iterator[tuple[str, str, str]]:
+def _identifiers(paper: Paper, addresses: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
     """Yield the scheme, value and address of the first identifier of each scheme."""
     for scheme, address in addresses.items():
-        values = keys.get(scheme, ())
-        value = values if isinstance(values, str) else next(iter(values), "")
+        value = next(iter(paper.identifiers(scheme)), "")
         if value and (url := web_url(address.format(quote(value, safe="/:()")))):
             yield scheme, value, url

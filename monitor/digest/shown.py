@@ -29,7 +29,7 @@ MAX_TITLE_LENGTH = 2_000
 
 def shown(paper: Paper) -> Paper:
     return structs.replace(
-        shown_title(paper), abstract=_shown_abstract(paper.abstract[:MAX_ABSTRACT_LENGTH])
+        shown_title(paper), abstract=_shown(paper.abstract[:MAX_ABSTRACT_LENGTH])
     )
 
 
@@ -39,7 +39,7 @@ def shown_title(paper: Paper) -> Paper:
         paper,
         title=readable_title(paper.title),
         abstract="",
-        authors=_shown_authors(paper.authors),
+        authors=tuple(map(_shown, paper.authors)),
         venue=_shown(paper.venue),
         listed=(last,) if (last := paper.last_listed) else (),
     )
@@ -49,20 +49,11 @@ def readable_title(title: str) -> str:
     return _shown(title[:MAX_TITLE_LENGTH])
 
 
-# Papers are in the digests of several subscriptions. A title takes some hundred bytes, an abstract
-# a few thousand.
-@lru_cache(2_048)
+# Papers are in the digests of several subscriptions: this holds the texts of some five hundred.
+@lru_cache(4_096)
 def _shown(text: str) -> str:
     source = clean(text)
     return clean(to_readable_text(source)) or source
-
-
-@lru_cache(1_024)
-def _shown_authors(authors: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(map(_shown.__wrapped__, authors))
-
-
-_shown_abstract = lru_cache(512)(_shown.__wrapped__)
 
 
 @lru_cache(512)

@@ -16,11 +16,18 @@ from monitor.commands.subscriptions import (
     SubscriptionReport,
     Trouble,
     count_waiting,
+    narrow,
     recipients_of,
     report,
     subscriptions_of,
 )
-from monitor.commands.suppressions import PAGE, SubscriptionChange, apply_change, reader_status
+from monitor.commands.suppressions import (
+    PAGE,
+    SubscriptionChange,
+    apply_change,
+    lasting,
+    reader_status,
+)
 from monitor.digest.about import describe_schedule
 from monitor.errors import UsageError
 from monitor.store.digests import deliveries, digests, suppressions
@@ -83,10 +90,9 @@ def export_subscriptions(visit: Visit) -> Response:
     for known in _selected(visit, _filter(visit)):
         for recipient in known.recipients:
             address = address_of(recipient)
-            own = [row for row in known.stopped if address_of(row.recipient) == address]
-            until = max((row.until for row in own if row.until), default=None)
-            is_stopped = any(row.until is None for row in own)
-            state = "permanently" if is_stopped else "paused" if own else ""
+            row = lasting(row for row in known.stopped if address_of(row.recipient) == address)
+            until = row.until if row else None
+            state = "" if row is None else "paused" if until else "permanently"
             last = known.last.composed_at if known.last else None
             names = (known.name, known.title, recipient, " ".join(known.topics))
             when = (known.schedule, known.timezone, known.next, last, state, until)
@@ -144,12 +150,8 @@ def change_own(visit: Visit, fields: Form) -> Response:
     address = address_of(visit.viewer.address)
     if not address:
         return go("/subscriptions")
-    own = [
-        to
-        for subscription in subscriptions_of(visit.runtime, address)
-        for to in recipients_of(subscription)
-        if subscription.name == name and address_of(to) == address
-    ]
+    known = [s for s in subscriptions_of(visit.runtime, address) if s.name == name]
+    own = [to for subscription in known for to in recipients_of(narrow(subscription, address))]
     if not own:
         raise HTTPException(404, f"You do not get a subscription “{name}”.")
     if wish not in list(SubscriptionChange):
