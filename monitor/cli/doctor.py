@@ -19,7 +19,7 @@ from monitor.cli.terminal import console, with_sign
 from monitor.commands.heartbeat import SERVICE, Check, service, vital_signs, workers
 from monitor.commands.heartbeat import store as check_store
 from monitor.commands.json_output import pick
-from monitor.commands.status import is_sent_again, template_faults
+from monitor.commands.status import MB, is_sent_again, template_faults
 from monitor.config import store_url
 from monitor.model import DeliveryState, RunOutcome
 from monitor.pipeline.runtime import Runtime
@@ -30,7 +30,6 @@ from monitor.store.engine.database import Database
 from monitor.store.engine.opening import CREATED_BY, is_there
 from monitor.store.sources import runs
 
-MB = 1024 * 1024
 MIN_FREE = 200 * MB
 CLOCK_TOLERANCE = timedelta(minutes=5)
 FSYNC = (

@@ -100,15 +100,16 @@ def play(
     failed: Failures = {}
     runs, sent = list[Run](), list[DigestReport]()
     today = (now or datetime.now(UTC)).astimezone(ZoneInfo(settings.timezone))
+    morning = min(today, today.replace(hour=7, minute=30, second=0, microsecond=0))
     days: list[tuple[str, datetime | None]] = [
-        (dump, _morning(today, len(dumps) - number)) for number, dump in enumerate(dumps, 1)
+        (dump, morning - timedelta(days=len(dumps) - n)) for n, dump in enumerate(dumps, 1)
     ]
     papers = 0
-    for dump, morning in days or [("", now)]:
-        if dump and morning:
-            page = _DAY.sub(f"{morning:%b} {morning.day}", seeds[dump].read_text("utf-8"), count=1)
+    for dump, day in days or [("", now)]:
+        if dump and day:
+            page = _DAY.sub(f"{day:%b} {day.day}", seeds[dump].read_text("utf-8"), count=1)
             (directory / dump).write_text(page, encoding="utf-8")
-        with open_app(settings, clock_at(morning)) as app:
+        with open_app(settings, clock_at(day)) as app:
             runs += app.once.ingest((), on_progress)
             sent += app.once.digest([*settings.subscriptions], early=True, failed=failed)
             if dump:
@@ -116,12 +117,6 @@ def play(
             with app.runtime.database.reading() as tx:
                 papers = count(tx)
     return runs, [digest for digest in sent if digest.papers], papers, failed
-
-
-def _morning(today: datetime, ago: int) -> datetime:
-    """Return half past seven `ago` days before today, or now where that is earlier."""
-    half_past_seven = today.replace(hour=7, minute=30, second=0, microsecond=0)
-    return min(today, half_past_seven) - timedelta(days=ago)
 
 
 def _rate(runtime: Runtime) -> None:

@@ -13,7 +13,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from itertools import accumulate, count, product
+from itertools import accumulate, chain, count, product
 from string import ascii_lowercase
 from typing import Any, Literal, get_args
 
@@ -236,21 +236,15 @@ _COLUMNS: dict[str, Callable[[FoundPaper], object]] = {
 
 
 def _csv(records: Iterable[FoundPaper]) -> Iterator[str]:
-    yield _csv_line(_COLUMNS)
-    for record in records:
-        yield _csv_line([value(record) for value in _COLUMNS.values()])
+    return csv_lines(_COLUMNS, ([value(r) for value in _COLUMNS.values()] for r in records))
 
 
-def _csv_line(cells: Iterable[object]) -> str:
-    text = io.StringIO()
-    texts = map(str, cells)
-    csv.writer(text).writerow([f"'{c}" if c.startswith(_CELL_FORMULA) else c for c in texts])
-    return text.getvalue()
-
-
-def csv_table(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    """Return a table as CSV; no cell is taken for a formula."""
-    return "".join(map(_csv_line, (columns, *rows)))
+def csv_lines(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> Iterator[str]:
+    """Yield a table as CSV; no cell is taken for a formula."""
+    for cells in chain([columns], rows):
+        text, texts = io.StringIO(), map(str, cells)
+        csv.writer(text).writerow([f"'{c}" if c.startswith(_CELL_FORMULA) else c for c in texts])
+        yield text.getvalue()
 
 
 def _json(records: Iterable[FoundPaper]) -> Iterator[str]:

@@ -118,12 +118,6 @@ def what_was_read(digest: Digest) -> str:
     )
 
 
-def source_notes(digest: Digest) -> list[str]:
-    """Return what a reader should know of sources that fail, in plain words, details left out."""
-    notes = [note for source in digest.report for note in _notes(source, digest)]
-    return _first_notes(notes, "more source problem")
-
-
 def _first_notes(notes: list[str], noun: str) -> list[str]:
     more = len(notes) - _MOST_NOTES
     return [*notes[:_MOST_NOTES], f"And {format_count(more, noun)}."] if more > 0 else notes
@@ -158,7 +152,8 @@ def is_problem(note: str) -> bool:
 def digest_notes(digest: Digest) -> list[str]:
     """Return the notes of a digest and of its sources, none too long and not too many."""
     notes = [shorten_text(clean(note), _LONGEST_NOTE) for note in digest.notes]
-    return [*_first_notes(notes, "more note"), *source_notes(digest)]
+    problems = [note for source in digest.report for note in _notes(source, digest)]
+    return [*_first_notes(notes, "more note"), *_first_notes(problems, "more source problem")]
 
 
 def returned_papers(digest: Digest) -> str:

@@ -101,14 +101,13 @@ def _parse(text: str) -> Schedule:
     match words:
         case ["immediately"]:
             return Schedule("immediately")
-        case ["daily", time]:
-            return Schedule(text, f"{_clock(time)} * * *")
-        case ["weekdays", time]:
-            return Schedule(text, f"{_clock(time)} * * {_weekdays('mon-fri')}")
         case ["monthly", day, time]:
             return _monthly(text, day, _clock(time))
-        case [days, time] if days[:3] in WEEKDAYS:
-            return Schedule(text, f"{_clock(time)} * * {_weekdays(days.replace('+', ','))}")
+        case ["daily", time]:
+            return Schedule(text, f"{_clock(time)} * * *")
+        case [days, time] if days == "weekdays" or days[:3] in WEEKDAYS:
+            named = days.replace("weekdays", "mon-fri").replace("+", ",")
+            return Schedule(text, f"{_clock(time)} * * {_weekdays(named)}")
         case [minute, hour, day, month, days]:
             return _cron(text, f"{minute} {hour} {day} {month}", days)
     raise ValueError(f"“{text}” is not a schedule; {_FORMS}")

@@ -8,7 +8,7 @@ from functools import partial
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from monitor.commands.export import csv_table
+from monitor.commands.export import csv_lines
 from monitor.commands.ratings import rated_by
 from monitor.commands.status import status_of
 from monitor.commands.subscriptions import (
@@ -99,7 +99,8 @@ def export_subscriptions(visit: Visit) -> Response:
             rows.append([cell or "" for cell in (*names, *when)])
     headers = {"content-disposition": 'attachment; filename="subscriptions.csv"'}
     media_type = "text/csv; charset=utf-8"
-    return Response(csv_table(COLUMNS, rows), headers=headers, media_type=media_type)
+    content = "".join(csv_lines(COLUMNS, rows))
+    return Response(content, headers=headers, media_type=media_type)
 
 
 @routes.page("/subscriptions/{name}", Role.OPERATOR)
