@@ -7,7 +7,6 @@ import io
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -21,7 +20,7 @@ from monitor.cli.read import read_files
 from monitor.cli.terminal import console, reading, show_table
 from monitor.cli.work import runs_json, show_runs
 from monitor.commands import ratings
-from monitor.commands.explain import UnknownPaperError, find_paper
+from monitor.commands.explain import UnknownPaperError
 from monitor.commands.export import FORMATS, MAX_PAPERS, Format, export
 from monitor.commands.identity import merge, split
 from monitor.commands.json_output import Answer, papers_json, pick, rated_json
@@ -32,8 +31,6 @@ from monitor.commands.ratings import (
     RaterScope,
     keep_example,
     rated_examples,
-    store_rating,
-    take_back_example,
     target_topics,
     topics_matching,
 )
@@ -42,7 +39,6 @@ from monitor.errors import UsageError
 from monitor.identity.keys import identifiers
 from monitor.model import Judgement, Paper, Run, UndecidedRecord
 from monitor.pipeline.runtime import Runtime
-from monitor.store.engine.database import Transaction
 from monitor.store.papers import undecided
 from monitor.store.topics.examples import Example
 from monitor.text import clean
@@ -280,8 +276,8 @@ def rate_file(runtime: Runtime, file: Path, scope: RaterScope) -> tuple[int, int
     for row in rows:
         own = replace(scope, topic=row.topic or scope.topic)
         try:
-            with runtime.database.writing() as tx:
-                _rate_row(runtime, tx, row, own)
+            *others, last = row.references
+            ratings.rate(runtime, last, row.verdict, own, "file", others)
             stored += 1
         except UsageError as fault:
             if row.paper and isinstance(fault, UnknownPaperError):
@@ -297,23 +293,6 @@ def rate_file(runtime: Runtime, file: Path, scope: RaterScope) -> tuple[int, int
         except UsageError as fault:
             left_out.append((paper.title, str(fault)))
     return stored, kept, left_out
-
-
-def _rate_row(runtime: Runtime, tx: Transaction, row: Row, scope: RaterScope) -> None:
-    try:
-        store_rating(runtime, tx, _find_stored(tx, row.references), row.verdict, scope, "file")
-    except UnknownPaperError:
-        of_example = (take_back_example(tx, name, scope) for name in row.references)
-        if row.verdict != "none" or not any(of_example):
-            raise
-
-
-def _find_stored(tx: Transaction, references: Sequence[str]) -> int:
-    """Return the id of the first paper that one of some references names. Raises UsageError."""
-    for reference in references[:-1]:
-        with suppress(UsageError):
-            return find_paper(tx, reference).id
-    return find_paper(tx, references[-1]).id
 
 
 def _read(file: Path) -> tuple[list[Row], list[LeftOut]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -11,7 +12,7 @@ from monitor.commands.paper_search import FoundPaper, load_found
 from monitor.errors import UsageError
 from monitor.identity.keys import LINK, identifiers
 from monitor.match import build_index
-from monitor.model import SAVED, UNWANTED, WANTED, Judgement, Paper
+from monitor.model import SAVED, UNWANTED, WANTED, Judgement, Paper, StoredPaper
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import digests
 from monitor.store.engine.database import Transaction
@@ -44,17 +45,26 @@ class RaterScope:
 
 
 def rate(
-    runtime: Runtime, reference: str, verdict: str, scope: RaterScope, how: str = "command line"
+    runtime: Runtime,
+    reference: str,
+    verdict: str,
+    scope: RaterScope,
+    how: str = "command line",
+    others: Sequence[str] = (),
 ) -> tuple[Rated, ...]:
-    """Store an answer, or take one back; return the answers to the paper. Raises UsageError."""
+    """Store an answer, or take one back; return the answers to the paper. Raises UsageError.
+
+    `others` are further references to the paper, which are tried first.
+    """
     with runtime.database.writing() as tx:
         try:
-            paper = find_paper(tx, reference)
+            paper = _find_any(tx, others) or find_paper(tx, reference)
         except UnknownPaperError:
-            if verdict == "none" and take_back_example(tx, reference, scope):
+            taken_back = (_take_back_example(tx, name, scope) for name in (*others, reference))
+            if verdict == "none" and any(taken_back):
                 return ()
             raise
-        name = store_rating(runtime, tx, paper.id, verdict, scope, how)
+        name = _store_rating(runtime, tx, paper.id, verdict, scope, how)
         return tuple(
             (rating, paper.paper.title)
             for rating in judgements.of_paper(tx, paper.id)
@@ -62,12 +72,19 @@ def rate(
         )
 
 
+def _find_any(tx: Transaction, references: Sequence[str]) -> StoredPaper | None:
+    for reference in references:
+        with suppress(UsageError):
+            return find_paper(tx, reference)
+    return None
+
+
 def is_of(rating: Judgement, who: str) -> bool:
     """Whether an answer is of a person: addresses are compared without case."""
     return rating.who.casefold() == who.casefold()
 
 
-def store_rating(
+def _store_rating(
     runtime: Runtime, tx: Transaction, paper_id: int, verdict: str, scope: RaterScope, how: str
 ) -> str:
     """Store an answer, or take it back; return the subscription. Raises UsageError."""
@@ -109,7 +126,7 @@ def keep_example(
         examples.keep(tx, example, keys)
 
 
-def take_back_example(tx: Transaction, reference: str, scope: RaterScope) -> int:
+def _take_back_example(tx: Transaction, reference: str, scope: RaterScope) -> int:
     """Delete the examples with this identifier or title; return how many there were."""
     keys = [*identifiers_in(reference), (TITLE, title_key(reference))]
     return examples.forget(tx, keys, scope.subscription, scope.topic, scope.who)
