@@ -73,9 +73,7 @@ def _entry(runtime: Runtime, stored: StoredPaper, sources: tuple[str, ...]) -> D
         sources=sources,
         score=0.0,
         matched=(),
-        source_titles=tuple(
-            label.title or name for name, label in zip(sources, labels, strict=True)
-        ),
+        source_titles=tuple(runtime.source_titles.get(name, name) for name in sources),
         formulas=formulas_of(stored.paper.title, stored.paper.abstract),
         search=next(filter(None, (label.search for label in labels)), runtime.settings.search),
         excerpt_rule=EXCERPT_RULE,

@@ -60,12 +60,12 @@ class SubscriptionStatus(msgspec.Struct, frozen=True):
 class Problem(msgspec.Struct, frozen=True):
     """A problem: `text` is what commands print, the other fields are for pages.
 
-    Each of `details` is a line. The `button` posts to `action`. `page` is the path of the page
-    about the subject, or "".
+    A `heading` of "" is the text. Each of `details` is a line. The `button` posts to `action`.
+    `page` is the path of the page about the subject, or "".
     """
 
     text: str
-    heading: str
+    heading: str = ""
     details: tuple[str, ...] = ()
     remedy: str = ""
     page: str = ""
@@ -96,10 +96,6 @@ class _View:
     def time(self, at: datetime) -> str:
         zone = self.zone or "UTC"
         return f"{at.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M} {zone}"
-
-    def title(self, source: str) -> str:
-        label = self.runtime.labels.get(source)
-        return (label.title if label else "") or source
 
     def zone_of(self, subscription: Subscription) -> str:
         return self.zone or subscription.settings.timezone
@@ -287,24 +283,19 @@ _LASTING = {
 _FAILED = 500
 
 
-def _problem(text: str, remedy: str = "", page: str = "") -> Problem:
-    """Return a problem whose sentence is its heading, too."""
-    return Problem(text, f"{text[:1].upper()}{text[1:]}", remedy=remedy, page=page)
-
-
 def _stored_problems(view: _View) -> Iterator[Problem]:
     """Yield what the store shows to be wrong: incidents, a silent service, late digests."""
     yield from _list_incidents(view)
     last_beat = processes.last_beat(view.tx, SERVICE)
     late = late_after(last_beat)
     if last_beat and late == LATE:
-        yield _problem(
+        yield Problem(
             f"the service has given no sign of life since {view.time(last_beat)}",
             remedy="Start `paper-monitor serve` again; its log says why it ended.",
         )
     since = matches.unmatched_since(view.tx)
     if since is not None and since < view.now - LATE_FOR_SERVICE:
-        yield _problem(
+        yield Problem(
             f"papers have been waiting to be matched since {view.time(since)}",
             remedy="The service matches them; its log says what keeps it.",
         )
@@ -314,7 +305,7 @@ def _stored_problems(view: _View) -> Iterator[Problem]:
             listed = "`paper-monitor papers undecided` lists them"
             yield Problem(
                 f"source {name} {has_had} since {view.time(at)}; {listed}",
-                f"{view.title(name)} {has_had}",
+                f"{view.runtime.source_titles[name]} {has_had}",
                 remedy=f"Since {view.time(at)}. They are tried again after an upgrade.",
                 page=incidents.page_of("source", name),
             )
@@ -339,10 +330,9 @@ def _list_incidents(view: _View) -> Iterator[Problem]:
         remedy, button, action = incidents.remedy(view.runtime, incident, failed)
         if incident.kind == incidents.FAILING and incidents.is_folder(view.runtime, incident):
             shown = f"files of {shown}"
-        heading = incidents.describe(incident.kind, shown)
         yield Problem(
             f"{incident.subject} {state} since {since}: {error}{retry}",
-            f"{heading[:1].upper()}{heading[1:]}",
+            incidents.describe(incident.kind, shown),
             tuple(incident.error.splitlines()),
             f"Since {since}{retry}. {remedy}",
             page,
@@ -371,23 +361,23 @@ def _list_incidents(view: _View) -> Iterator[Problem]:
 
 def _find_overdue(view: _View, subscription: Subscription, before: datetime) -> Iterator[Problem]:
     """Yield digests that were due before a time, and papers that wait for `immediately` so long."""
-    name, state = subscription.name, view.states.get(subscription.name)
+    name, state, text = subscription.name, view.states.get(subscription.name), ""
     if state is None or is_paused(subscription, view.now):
         return
-    shown = {
-        "remedy": "Without a service, `paper-monitor run` composes it; a service's log says why "
-        "it did not.",
-        "page": incidents.page_of("subscription", name),
-    }
     if subscription.schedule.immediately:
         since = matches.waits_since(view.tx, name, view.now)
         if since is not None and since < before:
-            yield _problem(f"papers have been waiting for {name} since {view.time(since)}", **shown)
-        return
-    slot = overdue_slot(subscription, state, before)
-    if slot is not None:
+            text = f"papers have been waiting for {name} since {view.time(since)}"
+    elif slot := overdue_slot(subscription, state, before):
         due = local_time(slot.due_at, view.zone_of(subscription))
-        yield _problem(f"the digest of {name} was due {due} and has not been composed", **shown)
+        text = f"the digest of {name} was due {due} and has not been composed"
+    if text:
+        yield Problem(
+            text,
+            remedy="Without a service, `paper-monitor run` composes it; a service's log says why "
+            "it did not.",
+            page=incidents.page_of("subscription", name),
+        )
 
 
 def overdue_slot(
@@ -418,19 +408,19 @@ def _present_problems(runtime: Runtime, probe: bool) -> Iterator[Problem]:
             incidents.page_of("topic", name),
         )
     for text in template_faults(runtime):
-        yield _problem(f"template {text}", remedy="Correct the template.")
+        yield Problem(f"template {text}", remedy="Correct the template.")
     if not probe:
         return
     try:
         runtime.database.probe()
     except StoreError as fault:
-        yield _problem(f"the store cannot be written: {fault}")
+        yield Problem(f"the store cannot be written: {fault}")
         return
     path = runtime.database.path
     free = disk_usage(path.parent).free if path else NEARLY_FULL
     if free < NEARLY_FULL:
         shown = f"{free / MB:.1f} MB free beside the store"
-        yield _problem(f"the disk is nearly full: {shown}; free some space")
+        yield Problem(f"the disk is nearly full: {shown}; free some space")
 
 
 def template_faults(runtime: Runtime) -> Iterator[str]:

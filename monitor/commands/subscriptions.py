@@ -149,7 +149,7 @@ def report(
             reports.append(
                 SubscriptionReport(
                     name=name,
-                    title=settings.title or name,
+                    title=runtime.titles[name],
                     topics=subscription.topics,
                     recipients=recipients,
                     channels=tuple(d.channel for d in subscription.destinations),

@@ -144,9 +144,8 @@ def describe_to_operator(
 
 def title_of(runtime: Runtime, subscription: str) -> str:
     """Return what people call a subscription, or the messages to the operator."""
-    titles = {entry.name: entry.settings.title for entry in runtime.subscriptions}
     name = subscription.removeprefix(outbox.TEST)
-    title = titles.get(name) or subscription.replace(OPERATOR, "notice")
+    title = runtime.titles.get(name) or subscription.replace(OPERATOR, "notice")
     return title if name == subscription else f"test to {title}"
 
 
@@ -154,8 +153,7 @@ def title_and_page(runtime: Runtime, incident: stored_incidents.Incident) -> tup
     """Return what people call the subject of an incident, and the path of the page about it."""
     sort, _, name = incident.subject.partition(" ")
     if sort == "source":
-        label = runtime.labels.get(name)
-        return (label.title if label else "") or name, page_of("source", name)
+        return runtime.source_titles.get(name, name), page_of("source", name)
     if sort == "subscription":
         return title_of(runtime, name), page_of("subscription", name)
     states = {DOWN: "retry", REFUSED: "failed", NOT_RENDERED: "failed", UNCLEAR: "unknown"}

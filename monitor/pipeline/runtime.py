@@ -239,6 +239,16 @@ class Runtime:
         }
 
     @cached_property
+    def titles(self) -> dict[str, str]:
+        """The title of each subscription, or its name."""
+        return {known.name: known.settings.title or known.name for known in self.subscriptions}
+
+    @cached_property
+    def source_titles(self) -> dict[str, str]:
+        """The title of each source, or its name."""
+        return {name: entry.settings.title or name for name, entry in self.sources.items()}
+
+    @cached_property
     def labels(self) -> dict[str, SourceLabel]:
         """The name of each source in digests, and the site on which its papers are searched for."""
         default = self.settings.search

@@ -42,8 +42,7 @@ PAGES, SEARCHES = "pages", "searches"
 class Site:
     """The pages of one installation, served by one server.
 
-    `titles` and `source_titles` are those of subscriptions and sources by name, and
-    `zones` those of subscriptions. `slack` is there if Slack may send choices in its menus.
+    `slack` is there if Slack may send choices in its menus.
     """
 
     def __init__(self, runtime: Runtime, *, on_unix_socket: bool = False) -> None:
@@ -51,11 +50,7 @@ class Site:
         self.runtime = runtime
         self.rules = access_rules(runtime.settings, on_unix_socket=on_unix_socket)
         self.is_https = self.rules.url.startswith("https:")
-        self.titles = {s.name: s.settings.title or s.name for s in runtime.subscriptions}
         self.zones = {s.name: s.settings.timezone for s in runtime.subscriptions}
-        self.source_titles = {
-            name: source.settings.title or name for name, source in runtime.sources.items()
-        }
         self.logins = Logins(runtime.database, self.rules.token)
         self.guesses = Guesses()
         self.slack = SlackAnswers(runtime, slack) if slack and self.rules.slack_secret else None
@@ -205,9 +200,9 @@ class Visit(Request):
             asset=asset_address,
             zone=self.zone,
             own_zone=self.runtime.settings.timezone,
-            titles=self.site.titles,
+            titles=self.runtime.titles,
             zones=self.site.zones,
-            source_titles=self.site.source_titles,
+            source_titles=self.runtime.source_titles,
             most_listed=MOST_LISTED,
             can_log_out=bool(self.cookie(SESSION)),
             **values,

@@ -52,7 +52,7 @@ def subscription_feed(visit: Visit) -> Response:
     is_allowed = name in seen or signed_names(visit) == (SUBSCRIPTION, name)
     if name not in topics or not is_allowed:
         return refuse_feed(visit)
-    title, news = visit.site.titles.get(name, name), _newest_news(visit, topics[name])
+    title, news = visit.runtime.titles.get(name, name), _newest_news(visit, topics[name])
     return show_feed(visit, title, (SUBSCRIPTION, name), news, "/digests")
 
 

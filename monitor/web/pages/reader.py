@@ -59,7 +59,7 @@ def change(visit: Visit, fields: Form) -> Response:
 
 
 def _show_status(visit: Visit, now: ReaderStatus, done: bool = False) -> Response:
-    title = visit.site.titles.get(now.subscription, now.subscription)
+    title = visit.runtime.titles.get(now.subscription, now.subscription)
     return visit.show("stop", standing=now, title=title, done=done)
 
 
@@ -123,7 +123,7 @@ def _direction(visit: Visit) -> str:
 
 def _show_answers(visit: Visit, asked: Asked, done: bool = False) -> Response:
     name = asked.scope.subscription
-    title = visit.site.titles.get(name, name)
+    title = visit.runtime.titles.get(name, name)
     return visit.show("answer", asked=asked, title=title, direction=_direction(visit), done=done)
 
 

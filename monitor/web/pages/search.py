@@ -128,7 +128,7 @@ def search_feed(visit: Visit) -> Response:
         return refuse_feed(visit)
     wanted = search.filter(visit)
     papers = find_page(visit.runtime, search.q, wanted, limit=NEWEST).papers
-    source = visit.site.source_titles.get(search.source, search.source)
+    source = visit.runtime.source_titles.get(search.source, search.source)
     topic = visit.runtime.sections[wanted.topic].title if wanted.topic else ""
     title = " · ".join(filter(None, (search.q, topic, source, search.kind))) or "All papers"
     news = [(stored, stored.first_seen) for stored in papers]

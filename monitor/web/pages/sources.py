@@ -65,7 +65,7 @@ def one_source(visit: Visit) -> Response:
     return visit.show(
         "source",
         source_name=name,
-        heading=visit.site.source_titles.get(name, name),
+        heading=visit.runtime.source_titles.get(name, name),
         source=source,
         runs=newest,
         faulty=_once_each(faulty),
