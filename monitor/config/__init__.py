@@ -6,7 +6,7 @@ settings            what may be set (web_settings: the pages)
 validate            Written to Settings, with all faults (messages: how a fault is worded)
 warnings            valid, but probably not intended
 redact              the configuration, with secrets masked
-schema              the settings for editors, as JSON Schema
+__main__            the settings for editors, as JSON Schema
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from pathlib import Path
 from monitor.config.files import read
 from monitor.config.files import watch as watch
 from monitor.config.redact import masked as masked
-from monitor.config.schema import schema as schema
 from monitor.config.settings import Settings as Settings
 from monitor.config.settings import SubscriptionSettings as SubscriptionSettings
 from monitor.config.settings import TopicSettings as TopicSettings

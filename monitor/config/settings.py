@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from datetime import date, timedelta
 from functools import lru_cache, partial
 from pathlib import Path
@@ -93,17 +94,12 @@ def _store(url: str, info: ValidationInfo) -> str:
         if not rest.startswith("/") or path in ("", ":memory:") or path.startswith("file:"):
             raise ValueError("needs a file, as in sqlite:///data/monitor.db")
         return f"sqlite:///{resolve_path(context_of(info).folder, path)}"
-    if scheme in ("postgresql", "postgres", "postgresql+psycopg") and _is_address(rest):
-        return f"postgresql+psycopg://{rest}"
+    if scheme in ("postgresql", "postgres", "postgresql+psycopg"):
+        with suppress(ValueError):
+            parts = urlsplit(f"//{rest}")
+            if parts.path.strip("/") and parts.port != 0:
+                return f"postgresql+psycopg://{rest}"
     raise ValueError(f"should be {DEFAULT_STORE} or postgresql+psycopg://user@host/database")
-
-
-def _is_address(rest: str) -> bool:
-    try:
-        parts = urlsplit(f"//{rest}")
-        return bool(parts.path.strip("/")) and parts.port != 0
-    except ValueError:
-        return False
 
 
 def valid_zone(name: str) -> str:
