@@ -14,8 +14,6 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Annotated
 
-import msgspec
-
 from monitor.model import Delivery, DeliveryState, Outcome
 from monitor.setting_types import SOME, Duration, Section, Span, Spans
 
@@ -70,38 +68,32 @@ class RetrySettings(Section):
 DEFAULT_RETRY = RetrySettings()
 
 
-class Decided(msgspec.Struct, frozen=True):
-    """The outcome to record; `at` is the time of the next attempt, None when there is none."""
-
-    outcome: Outcome
-    at: datetime | None
-
-
 def decide(
     delivery: Delivery,
     outcome: Outcome,
     now: datetime,
     settings: RetrySettings = DEFAULT_RETRY,
     down: timedelta = timedelta(),
-) -> Decided:
-    """Return the outcome to record of one attempt; a retry that comes too late fails.
+) -> tuple[Outcome, datetime | None]:
+    """Return the outcome to record of one attempt, and when to make the next, if at all.
 
+    A retry that comes too late fails.
     `delivery.attempts` counts the attempts made before this one. `down` is how long the
     outage group was down since a hand-off without a clear answer: such a delivery may have arrived,
     and no later refusal says that it did not, so it becomes unknown where another one fails.
     """
     if outcome.state is DeliveryState.UNKNOWN:
-        return Decided(outcome, now + SETTLE_AFTER)
+        return outcome, now + SETTLE_AFTER
     at, error = None, outcome.error
     if outcome.state is DeliveryState.RETRY:
         at = next_attempt(outcome, delivery, now, settings, down)
         error = f"given up after {delivery.attempts + 1} attempts: {error}"
     if at is not None or outcome.state is DeliveryState.SENT:
-        return Decided(outcome, at)
+        return outcome, at
     if delivery.handed_off_at is None:
-        return Decided(replace(outcome, state=DeliveryState.FAILED, error=error), None)
+        return replace(outcome, state=DeliveryState.FAILED, error=error), None
     error = f"the first hand-off may have arrived; since then: {error}"
-    return Decided(replace(outcome, state=DeliveryState.UNKNOWN, error=error), now + SETTLE_AFTER)
+    return replace(outcome, state=DeliveryState.UNKNOWN, error=error), now + SETTLE_AFTER
 
 
 def give_up_at(

@@ -273,16 +273,16 @@ class Round:
         self, tx: Transaction, tried: Sequence[tuple[Delivery, Outcome]]
     ) -> Sequence[None]:
         runtime, now = self.runtime, self.runtime.clock.now()
-        alike: dict[retry_policy.Decided, list[tuple[Delivery, Outcome]]] = defaultdict(list)
+        alike: dict[tuple[Outcome, datetime | None], list[tuple[Delivery, Outcome]]]
+        alike = defaultdict(list)
         for delivery, outcome in tried:
             down = time_down(tx, self.group, delivery, now)
-            decided = retry_policy.decide(delivery, outcome, now, runtime.settings.retry, down)
-            unnamed = retry_policy.Decided(replace(decided.outcome, reference=""), decided.at)
-            alike[unnamed].append((delivery, decided.outcome))
-        for decided, deliveries_alike in alike.items():
+            outcome, at = retry_policy.decide(delivery, outcome, now, runtime.settings.retry, down)
+            alike[replace(outcome, reference=""), at].append((delivery, outcome))
+        for (unnamed, at), deliveries_alike in alike.items():
             known_as = {delivery.id: outcome.reference for delivery, outcome in deliveries_alike}
             owner = runtime.owner.id
-            recorded = outbox.record(tx, known_as, owner, decided.outcome, now, decided.at)
+            recorded = outbox.record(tx, known_as, owner, unnamed, now, at)
             for delivery, outcome in deliveries_alike:
                 if delivery.id not in recorded and outcome.state is DeliveryState.SENT:
                     # We were taken for dead while we waited for the answer: now it is known.

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from monitor.model import Paper
 from monitor.sources.api.values import MAX_NAMES, NoPaperError, Record, arxiv_link, terms
-from monitor.sources.fields.dates import parse_date, within_reason
+from monitor.sources.fields.dates import FIRST_ONLINE, parse_date, within_reason
 from monitor.sources.fields.identifiers import arxiv_id, identifiers
 from monitor.sources.fields.markup import text
 from monitor.sources.fields.names import split_names, without_affiliations
@@ -58,14 +58,14 @@ def paper_of_fields(record: Record) -> Paper:
     number, updated, is_empty = versions[-1] if versions else (version, None, False)
     published = versions[0][1] if versions else parse_date(record.text("created"))
     updated = updated or parse_date(record.text("updated", "update_date"))
-    published = within_reason(published, record.now)
+    published = within_reason(published, record.now, FIRST_ONLINE)
     return Paper(
         title=record.title("title"),
         abstract=abstract,
         authors=tuple(names[:MAX_NAMES]),
         venue=record.plain("journal-ref"),
         published=published,
-        updated=within_reason(updated, record.now) or published,
+        updated=within_reason(updated, record.now, FIRST_ONLINE) or published,
         url=arxiv_link(keys),
         keys=keys,
         categories=terms(record.text("categories").split()),
@@ -111,7 +111,7 @@ def _paper_of_dublin_core(record: envelope.Record, metadata: Element, now: datet
     return replace(
         paper,
         url=arxiv_link(paper.keys) or paper.url,
-        updated=within_reason(max(dates, default=None), now),
+        updated=within_reason(max(dates, default=None), now, FIRST_ONLINE),
         venue="",
         withdrawn=says_withdrawn(paper.abstract, " ".join(comments)),
     )

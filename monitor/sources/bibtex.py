@@ -24,7 +24,7 @@ from monitor.model import Document, FirstRun, Paper, Reading, Rejected
 from monitor.sources.api.values import MAX_NAMES, arxiv_link, doi_link, terms
 from monitor.sources.base import Source, failure, reading
 from monitor.sources.fields import MAX_ENTRY
-from monitor.sources.fields.dates import day_of, partial_date, within_print_era
+from monitor.sources.fields.dates import day_of, partial_date, within_reason
 from monitor.sources.fields.encoding import SAMPLE, decode, find_fault, numbered_parts
 from monitor.sources.fields.identifiers import arxiv_id, identifiers
 from monitor.sources.fields.links import first_link
@@ -174,7 +174,7 @@ def _paper(key: str, fields: Fields, where: str, now: datetime) -> Paper | Rejec
         authors=_names(fields.get("author", "")) or _names(fields.get("editor", "")),
         venue=_venue(fields),
         year=year,
-        published=within_print_era(published, now),
+        published=within_reason(published, now),
         url=_link(fields, keys),
         keys=keys,
         categories=terms(

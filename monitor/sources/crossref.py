@@ -22,7 +22,7 @@ from monitor.sources.api.values import (
     title_of,
 )
 from monitor.sources.api.windows import FilterOptions, PageRequest
-from monitor.sources.fields.dates import partial_date, within_print_era
+from monitor.sources.fields.dates import partial_date, within_reason
 from monitor.sources.fields.identifiers import Keys, identifier_pairs, keys_of
 from monitor.sources.fields.markup import unescape_tags
 from monitor.sources.fields.publication_types import NOTICES, type_and_subject, type_of
@@ -166,7 +166,7 @@ def _date(record: Record, name: str) -> tuple[int | None, datetime | None]:
     """Read [[2021, 7, 8]]; parts may be missing or null."""
     parts = filter(None, (part.text() for part in record.items(f"{name}.date-parts.0")))
     year, day = partial_date("-".join(parts))
-    return year, within_print_era(day, record.now)
+    return year, within_reason(day, record.now)
 
 
 def _keys(record: Record, doi: str) -> Keys:

@@ -19,7 +19,7 @@ from monitor.sources.api.records import ApiSource, Listing
 from monitor.sources.api.values import NoPaperError, Record, plain_text, terms
 from monitor.sources.api.windows import PageRequest, ServiceOptions
 from monitor.sources.base import failure, reading
-from monitor.sources.fields.dates import parse_date, within_reason
+from monitor.sources.fields.dates import FIRST_ONLINE, parse_date, within_reason
 from monitor.sources.fields.identifiers import identifier_pairs, keys_of, openreview_id
 from monitor.sources.fields.links import first_link
 from monitor.sources.xml_records import XmlError, read_elements
@@ -41,6 +41,7 @@ TYPES = {
 _ROOTS = ("result", "dblp", "dblpperson", "bht", "hits", "hit", *TYPES)
 _XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?!!doctype html|html)|\x1f\x8b", re.IGNORECASE)
 _INFORMAL = "Informal and Other Publications"
+_FULL_STOP = re.compile(r"(?<=[^.\s])\s*\.$")  # which dblp adds to every title
 _HOMONYM = re.compile(r"\s+\d{4}$")
 _ARXIV_VOLUME = re.compile(r"abs/(.+)")
 
@@ -123,7 +124,7 @@ class Dblp(ApiSource):
         type_, key = info.text("type"), info.plain("key", "@key")
         if type_ == TYPES["www"]:
             raise NoPaperError("record is a home page, not a paper")
-        title = _without_stop(info.title("title", "title.text"))
+        title = _FULL_STOP.sub("", info.title("title", "title.text"))
         names = info.names("authors.author", "author", "editor")
         venues = [*info.items("venue"), *info.items("journal")]
         venues = venues or info.items("booktitle", "school")
@@ -134,7 +135,7 @@ class Dblp(ApiSource):
             authors=tuple(_HOMONYM.sub("", name) for name in names),
             venue=", ".join(filter(None, (plain_text(_word(venue)) for venue in venues))),
             year=info.year("year"),
-            updated=within_reason(parse_date(info.text("@mdate")), record.now),
+            updated=within_reason(parse_date(info.text("@mdate")), record.now, FIRST_ONLINE),
             url=first_link([*links, own_page]),  # links are relative in dblp.xml
             keys=keys_of([("dblp", key), *_identifiers(info, links)]),
             categories=terms((type_,)),
@@ -160,12 +161,6 @@ def _value_of(element: Element) -> object:
 def _word(value: Record) -> str:
     """Return a value that is a text, or an object with a text."""
     return value.text("", "text")
-
-
-def _without_stop(title: str) -> str:
-    """Drop the full stop that dblp adds to every title, but no ellipsis."""
-    is_stop = title.endswith(".") and not title.endswith("..")
-    return title[:-1].rstrip() or title if is_stop else title
 
 
 def _identifiers(info: Record, links: Sequence[str]) -> Iterator[tuple[str, str]]:

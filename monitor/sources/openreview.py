@@ -17,7 +17,7 @@ from monitor.model import Paper
 from monitor.sources.api.records import ApiSource, Listing
 from monitor.sources.api.values import NoPaperError, Record, date_in, plain_text, terms, words_in
 from monitor.sources.api.windows import ApiOptions, PageRequest
-from monitor.sources.fields.dates import within_reason
+from monitor.sources.fields.dates import FIRST_ONLINE, within_reason
 from monitor.sources.fields.identifiers import identifier_pairs, keys_of
 from monitor.sources.fields.links import http_link
 
@@ -109,7 +109,7 @@ def _paths(field: str) -> tuple[str, str]:
 def _first_date(record: Record, *names: str) -> datetime | None:
     dates = (date_in(record.at(name).value) for name in names)
     moments = (at for at in dates if isinstance(at, datetime))
-    return next((at for at in moments if within_reason(at, record.now)), None)
+    return next((at for at in moments if within_reason(at, record.now, FIRST_ONLINE)), None)
 
 
 def _keys(record: Record, content: Record, forum: str) -> Iterator[tuple[str, str]]:

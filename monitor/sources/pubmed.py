@@ -28,7 +28,7 @@ from monitor.sources.api.windows import (
     WindowSource,
 )
 from monitor.sources.base import Terms, failure, reading
-from monitor.sources.fields.dates import day_of, parse_date, partial_date, within_print_era
+from monitor.sources.fields.dates import day_of, parse_date, partial_date, within_reason
 from monitor.sources.fields.identifiers import Keys, identifier_pairs, keys_of
 from monitor.sources.fields.markup import text
 from monitor.sources.fields.publication_types import NOTICES, type_and_subject, type_of
@@ -239,9 +239,9 @@ def _paper(record: Element, now: datetime) -> Paper:
         or _text_at(inner, "MedlineJournalInfo/MedlineTA"),
         # A chapter may be decades newer than its book.
         year=own[0] or issue[0] if is_book else issue[0] or own[0],
-        published=within_print_era(own[1] or issue[1], now),
-        updated=within_print_era(_date(_find(inner, "DateRevised"))[1], now),
-        announced=within_print_era(_entry_day(record), now),
+        published=within_reason(own[1] or issue[1], now),
+        updated=within_reason(_date(_find(inner, "DateRevised"))[1], now),
+        announced=within_reason(_entry_day(record), now),
         url=f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/" if pmid.isdigit() else "",
         keys={**({"pmid": pmid} if pmid else {}), **_keys(identifiers)},
         categories=tuple(dict.fromkeys(filter(None, keywords))),

@@ -34,7 +34,7 @@ from monitor.model import (
 from monitor.sources.api.values import doi_link, given_name_first, names_of, terms
 from monitor.sources.base import Source, failure, reading
 from monitor.sources.fields import MAX_ENTRY
-from monitor.sources.fields.dates import parse_date, partial_date, within_print_era
+from monitor.sources.fields.dates import parse_date, partial_date, within_reason
 from monitor.sources.fields.encoding import SAMPLE, decode, find_fault, numbered_parts
 from monitor.sources.fields.identifiers import identifier_pairs, identifiers, keys_of
 from monitor.sources.fields.links import first_link
@@ -143,7 +143,7 @@ def _paper(fields: Fields, where: str, now: datetime) -> Paper | Rejected:
         authors=_people(fields, ("AU", "A1")) or _people(fields, ("A2", "ED", "A3")),
         venue=text(_first(fields, *_VENUES)),
         year=year,
-        published=within_print_era(published, now),
+        published=within_reason(published, now),
         url=first_link(_all(fields, ("UR", "LK", "L2"))) or doi_link(keys),
         keys=keys,
         categories=terms(word for value in _all(fields, ("KW",)) for word in value.split(";")),
@@ -204,7 +204,12 @@ def _nbib_paper(fields: Fields, where: str, now: datetime) -> Paper | Rejected:
         return Rejected(where, "reference has no title")
     pmid = _first(fields, "PMID").split()[0]
     year, issued = partial_date(_first(fields, "DP"))
-    type_, about = type_and_subject(list(_nbib_notices(fields)), fields.get("PT", ()))
+    notices = [
+        (mark, identifier_pairs(_BEFORE_PMID.split(reference)))
+        for tag, mark in _NOTICES.items()
+        for reference in fields.get(tag, ())
+    ]
+    type_, about = type_and_subject(notices, fields.get("PT", ()))
     people = next(filter(None, map(fields.get, ("FAU", "AU", "FED", "ED"))), ())
     return Paper(
         title=title,
@@ -212,8 +217,8 @@ def _nbib_paper(fields: Fields, where: str, now: datetime) -> Paper | Rejected:
         authors=tuple(map(_nbib_name, names_of(people))) or names_of(fields.get("CN", ())),
         venue=text(_first(fields, "JT", "TA")),
         year=year,
-        published=within_print_era(parse_date(_first(fields, "DEP")) or issued, now),
-        updated=within_print_era(parse_date(_first(fields, "LR")), now),
+        published=within_reason(parse_date(_first(fields, "DEP")) or issued, now),
+        updated=within_reason(parse_date(_first(fields, "LR")), now),
         url=f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/",
         keys=keys_of((("pmid", pmid), *_nbib_keys(fields))),
         categories=terms(word.lstrip("*") for word in fields.get("OT", ())),
@@ -222,12 +227,6 @@ def _nbib_paper(fields: Fields, where: str, now: datetime) -> Paper | Rejected:
         type=type_,
         about=about,
     )
-
-
-def _nbib_notices(fields: Fields) -> Iterator[tuple[str, Iterator[tuple[str, str]]]]:
-    for tag, mark in _NOTICES.items():
-        for reference in fields.get(tag, ()):
-            yield mark, identifier_pairs(_BEFORE_PMID.split(reference))
 
 
 def _nbib_name(name: str) -> str:

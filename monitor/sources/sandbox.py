@@ -22,7 +22,6 @@ from contextlib import suppress
 from dataclasses import replace
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-from queue import Empty, Full, LifoQueue
 from typing import cast
 
 import structlog
@@ -170,31 +169,30 @@ class Worker:
         self._process.wait()
 
 
-_idle: LifoQueue[Worker] = LifoQueue(MAX_IDLE_WORKERS)
+_idle: list[Worker] = []
 
 
 def _ask_worker(message: bytes, seconds: float, memory: int) -> object:
     """Return the response of an idle worker, or of one that is started for it."""
     worker = None
-    with suppress(Empty):
-        worker = _idle.get_nowait()
+    with suppress(IndexError):
+        worker = _idle.pop()
     if worker is None or not worker.lives():
         worker = Worker()
     response = worker.ask(message, seconds, memory)
-    if worker.lives() and worker.documents < MAX_DOCUMENTS_PER_WORKER:
-        with suppress(Full):
-            _idle.put_nowait(worker)
-            return response
-    worker.end()
+    is_fresh = worker.lives() and worker.documents < MAX_DOCUMENTS_PER_WORKER
+    if is_fresh and len(_idle) < MAX_IDLE_WORKERS:
+        _idle.append(worker)
+    else:
+        worker.end()
     return response
 
 
 @atexit.register
 def end() -> None:
     """End the idle workers; the next document starts another."""
-    with suppress(Empty):
-        while True:
-            _idle.get_nowait().end()
+    while _idle:
+        _idle.pop().end()
 
 
 # ── in the worker ───────────────────────────────────────────────────────────────────

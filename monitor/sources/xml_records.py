@@ -37,9 +37,6 @@ _GZIP = b"\x1f\x8b"
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r"))
 _BLANK = b" \t\r\n"
 
-_OTHER_ENCODING = re.compile(
-    rb"<\?xml[^>]{0,200}?encoding\s*=\s*[\"'](?!utf-?8[\"'])", re.IGNORECASE
-)
 _HTML_NAME = re.compile(rb"&([A-Za-z][A-Za-z0-9]{1,31});")
 _XML_NAMES = (b"amp", b"lt", b"gt", b"quot", b"apos")
 _MAX_NAME_CHARS = 34
@@ -49,7 +46,7 @@ MAX_BALANCED_BYTES = 2 * MAX_ENTRY  # of one record
 MAX_PASSAGES = 1_000  # comments and such, each of which may be searched to the end
 
 _DECLARATION = re.compile(r"^\s*<\?xml\b[^>]{0,200}\?>")
-_ENCODING = re.compile(rb"\s*<\?xml[^>]{0,100}?encoding=[\"']([\w.:-]{1,40})[\"']")
+_ENCODING = re.compile(rb"\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([\w.:-]{1,40})[\"']")
 # Each record gets the namespaces of the root, so a root of megabytes is not accepted.
 _ROOT = re.compile(r"<([A-Za-z_][\w.:-]{0,100})(\s[^<>]{0,4000})?>")
 _ROOT_START = re.compile(r"<[A-Za-z_][\w.:-]{0,100}(?=[\s/>])(?:[^<>]{0,4000})")
@@ -233,14 +230,14 @@ def prepare(content: bytes) -> Iterator[bytes]:
 def _to_utf8(content: bytes) -> bytes:
     """Return a document as UTF-8, without the declaration of another encoding."""
     content = content.removeprefix(codecs.BOM_UTF8)
-    if not (b"\0" in content[:200] or _OTHER_ENCODING.match(content.lstrip()[:300])):
-        with suppress(UnicodeDecodeError):
-            content.decode()
-            return content
+    declared = _ENCODING.match(content)
+    encoding = declared[1].decode().lower() if declared else "utf-8"
     text = ""
-    if declared := _ENCODING.match(content):
-        with suppress(LookupError, ValueError, TypeError):
-            text = codecs.decode(content, declared[1].decode())
+    if declared or b"\0" not in content[:200]:
+        with suppress(LookupError, ValueError):
+            text = content.decode(encoding)
+            if encoding in ("utf-8", "utf8") and b"\0" not in content[:200]:
+                return content
     text = text or decode(content)[0]
     return _DECLARATION.sub("", text.lstrip("\ufeff")).encode(errors="replace")
 

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from monitor.model import Month
 from monitor.sources.fields import MAX_CATEGORIES, MAX_ENTRY, markup
-from monitor.sources.fields.dates import long_over, parse_date, partial_date, within_print_era
+from monitor.sources.fields.dates import long_over, parse_date, partial_date, within_reason
 from monitor.sources.fields.identifiers import Keys, values_of
 from monitor.sources.fields.links import first_link
 from monitor.sources.fields.names import split_names
@@ -110,7 +110,7 @@ class Record:
 
     def date(self, *paths: str) -> datetime | None:
         """Return a date that a paper may have."""
-        return within_print_era(parse_date(self.text(*paths)), self.now)
+        return within_reason(parse_date(self.text(*paths)), self.now)
 
     def year(self, *paths: str, at: datetime | None = None) -> int | None:
         return year_of(self.text(*paths), at)
@@ -173,7 +173,7 @@ def first_published(
 
     A year has no day, but a paper of a year long past is older than the beginning of that year.
     """
-    known = [(year, within_print_era(day, now)) for year, day in dates if year]
+    known = [(year, within_reason(day, now)) for year, day in dates if year]
     first_year = min((year for year, _ in known), default=None)
     days = [day for year, day in known if year == first_year and day]
     days.sort(key=lambda at: (at.month, isinstance(at, Month), at))  # a day before its month alone
@@ -259,16 +259,12 @@ def first_text(value: object, names: Iterable[str] = ("", *_TEXT_NAMES)) -> str:
 def words_in(value: object) -> Iterator[str]:
     """Read a list of texts or objects, or a text with commas, semicolons, bars or spaces."""
     value = parse_cell(value)
-    if isinstance(value, str):
-        return iter(_split_words(value))
-    return map(first_text, get_list(value)[:MAX_NAMES])
-
-
-def _split_words(text: str) -> list[str]:
-    words = text.split()
-    if len(words) > 1 and all(_ARXIV_CATEGORY.match(word) for word in words):
-        return words
-    return [part.strip() for part in re.split(r"[;|]" if ";" in text or "|" in text else ",", text)]
+    if not isinstance(value, str):
+        return map(first_text, get_list(value)[:MAX_NAMES])
+    words = value.split()
+    if len(words) > 1 and all(map(_ARXIV_CATEGORY.match, words)):
+        return iter(words)
+    return map(str.strip, re.split(r"[;|]" if ";" in value or "|" in value else ",", value))
 
 
 def names_in(value: object, depth: int = 0) -> Iterator[str]:

@@ -19,7 +19,7 @@ from monitor.sources.feed.json_feed import Entry, read_json
 from monitor.sources.feed.publisher_cards import bare_title, read_card
 from monitor.sources.feed.xml_feed import read_xml
 from monitor.sources.fields import MAX_ENTRY, MAX_TITLE, markup
-from monitor.sources.fields.dates import within_reason
+from monitor.sources.fields.dates import FIRST_ONLINE, within_reason
 from monitor.sources.fields.identifiers import identifiers
 from monitor.sources.fields.links import absolute_link, http_link, normalise_link, without_tracking
 from monitor.sources.fields.markup import text, unescape_tags
@@ -92,14 +92,14 @@ def to_paper(entry: Entry, base: str, now: datetime) -> Paper | str:
     venue = text(entry.venue) or card.venue
     # arXiv's old feeds date the day, not its entries.
     published = entry.published or card.published or (entry.issued if old_id else None)
-    published = within_reason(published, now)
+    published = within_reason(published, now, FIRST_ONLINE)
     return Paper(
         title=title,
         abstract=abstract,
         authors=_authors(entry.names or (card.names or byline,), "arxiv" in keys),
         venue="" if venue == title else venue,  # Taylor & Francis give the article's title
         published=published,
-        updated=within_reason(entry.updated, now),
+        updated=within_reason(entry.updated, now, FIRST_ONLINE),
         announced=published if announce else None,
         url=url,
         pdf_url=http_link(entry.pdf, base),

@@ -46,9 +46,11 @@ def parse_any_date(text: str) -> datetime | None:
     return parse_date(text) or partial_date(text[:100])[1]
 
 
-def within_reason(at: datetime | None, now: datetime) -> datetime | None:
-    """Drop a date that no feed can mean: before 1990, or more than two days after `now`."""
-    return at if at and FIRST_ONLINE <= at <= now + MAX_LEAD else None
+def within_reason(
+    at: datetime | None, now: datetime, since: datetime = FIRST_PRINTED
+) -> datetime | None:
+    """Drop a date that no publication can have: before `since`, or two days after `now`."""
+    return at if at and since <= at <= now + MAX_LEAD else None
 
 
 def partial_date(text: str) -> tuple[int | None, datetime | None]:
@@ -88,16 +90,11 @@ def end_of_month(day: date) -> date:
     return day.replace(day=monthrange(day.year, day.month)[1])
 
 
-def within_print_era(at: datetime | None, now: datetime) -> datetime | None:
-    """Drop a date that no publication can have: before 1450, or more than two days after `now`."""
-    return at if at and FIRST_PRINTED <= at <= now + MAX_LEAD else None
-
-
 def long_over(year: int | None, now: datetime) -> datetime | None:
     """Return the first day of a year that ended over 100 days ago: its papers are certainly old."""
     if year is None or datetime(year, 12, 31, tzinfo=UTC) >= now - LONG_OVER_AFTER:
         return None
-    return within_print_era(Bound(year, 1, 1, tzinfo=UTC), now)
+    return within_reason(Bound(year, 1, 1, tzinfo=UTC), now)
 
 
 def _number(text: str) -> int:

@@ -30,7 +30,7 @@ from monitor.sources.api.values import (
     words_in,
     year_of,
 )
-from monitor.sources.fields.dates import within_reason
+from monitor.sources.fields.dates import FIRST_ONLINE, within_reason
 from monitor.sources.fields.identifiers import Keys, arxiv_id, find_identifier, keys_of
 from monitor.sources.fields.links import first_link
 from monitor.sources.fields.publication_types import type_of
@@ -247,7 +247,7 @@ def _set_dates(values: dict[str, Any], now: datetime) -> None:
             values.setdefault("year", at)
             del values[field]
         elif at is not None:
-            values[field] = within_reason(at, now)
+            values[field] = within_reason(at, now, FIRST_ONLINE)
     if "year" not in values and values.get("published"):
         values["year"] = values["published"].year
 

@@ -247,17 +247,14 @@ def read_table(tape: Tape, number: int, header: Sequence[str], delimiter: str) -
             record = Unreadable(f"not a row of the table: {fault}")
         first, last = lines[0], lines[-1]
         quotes = sum(row.record.count(b'"') for row in lines if isinstance(row.record, bytes))
-        if (ended and quotes % 2) or (record is CUT_BY_NULLS and not _ends_with_line_end(last)):
+        is_open = isinstance(last.record, bytes) and last.end <= last.begin + len(last.record)
+        if (ended and quotes % 2) or (record is CUT_BY_NULLS and is_open):
             record = CUT
         if record is None:
             continue
         if header_read:
             yield Row(first.number, first.begin, last.end, record)
         header_read = True
-
-
-def _ends_with_line_end(row: Row) -> bool:
-    return not isinstance(row.record, bytes) or row.end > row.begin + len(row.record)
 
 
 def _table_record(header: Sequence[str], cells: Sequence[str], lines: Sequence[Row]) -> object:
