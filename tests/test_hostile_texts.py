@@ -23,7 +23,8 @@ from monitor.errors import QueryError
 from monitor.identity.authors import agreement
 from monitor.identity.features import gather
 from monitor.identity.resolve import other_titles
-from monitor.match import TopicIndex, build_prefilter, parse_query
+from monitor.match import TopicIndex, parse_query
+from monitor.match.meaning.evaluate import View, matches_topic
 from monitor.model import (
     ChangeKind,
     DigestPaper,
@@ -33,7 +34,7 @@ from monitor.model import (
     SightingText,
     TopicWhy,
 )
-from monitor.text import MAX_TEXT_LENGTH, clean, cut, letters, plain, title_key, words
+from monitor.text import MAX_TEXT_LENGTH, clean, cut, plain, title_key, words
 from monitor.text.folding import UNFOLDED_LETTERS, fold_characters
 from tests.channels.samples import AT
 
@@ -68,10 +69,9 @@ def explained(text: str) -> None:
         assert match.why
 
 
-def searched(text: str) -> None:
+def matched(text: str) -> None:
     for query in QUERIES:
-        test = build_prefilter(query.root)
-        test(text, text)
+        matches_topic(query, View(Paper(title=text, abstract=text)))
 
 
 def excerpted(text: str) -> None:
@@ -101,8 +101,8 @@ def parsed(text: str) -> None:
 
 
 READERS: tuple[Callable[[str], object], ...] = (
-    clean, words, cut, letters, title_key, plain, to_readable_text, sentences, escape_mrkdwn,
-    explained, searched, excerpted, compared, parsed,
+    clean, words, cut, title_key, plain, to_readable_text, sentences, escape_mrkdwn,
+    explained, matched, excerpted, compared, parsed,
 )  # fmt: skip
 
 

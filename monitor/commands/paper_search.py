@@ -7,7 +7,7 @@ matched.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from monitor.commands.query_bounds import most_read, refuse_too_many_words, too_many_papers
-from monitor.match import Query, TopicIndex, build_prefilter, parse_query, search_expression
+from monitor.match import Query, TopicIndex, parse_query, search_expression
 from monitor.match.language.tree import Label, every_leaf
 from monitor.model import ChangeKind, Paper, PaperFilter, Sighting, StoredPaper
 from monitor.store.engine.database import Transaction
@@ -212,25 +212,21 @@ class QueryMatcher:
     def __init__(self, query: Query) -> None:
         self.query = query
         self.expression = search_expression(query.root)
-        self.may = build_prefilter(query.root)
         self.index = TopicIndex({"": query})
         fields = {leaf.field for leaf in every_leaf(query.root) if isinstance(leaf, Label)}
         self.needs_sightings = not fields.isdisjoint(("source", "announce"))
 
     def match(self, tx: Transaction, ids: Iterable[int]) -> list[StoredPaper]:
         """Return those of the papers that match, in the order of `ids`."""
-        page = load_page(tx, ids, self.may)
+        page = load_page(tx, ids)
         texts, sources = as_matched(tx, page, with_sightings=self.needs_sightings)
         return [page[hit.position] for hit in self.index.match(texts, sources=sources)]
 
 
-def load_page(
-    tx: Transaction, ids: Iterable[int], may: Callable[[str, str], bool] | None = None
-) -> list[StoredPaper]:
-    """Return papers in the order of `ids`, without those whose title and abstract cannot match."""
+def load_page(tx: Transaction, ids: Iterable[int]) -> list[StoredPaper]:
+    """Return papers in the order of `ids`, without purged ones."""
     ids = list(ids)
-    kept = {id for id, text in papers.texts(tx, ids).items() if may(*text)} if may else set(ids)
-    stored = papers.load(tx, kept) if kept else {}
+    stored = papers.load(tx, ids)
     return [stored[id] for id in ids if id in stored and not stored[id].purged]
 
 

@@ -248,7 +248,7 @@ def _suggestions(
         return ()
     matcher = QueryMatcher(Query("", widen(query.root, leaves)))
     ids = search.newest(tx, matcher.expression, None, counted)
-    page = load_page(tx, ids, matcher.may)
+    page = load_page(tx, ids)
     texts, sources = as_matched(tx, page, with_sightings=matcher.needs_sightings)
     by_root = {changed.root: each for each, changed in reversed(changes)}
     queries: dict[Hashable, Query] = {changed.root: changed for _, changed in changes}

@@ -11,7 +11,6 @@ from monitor.match.language.tree import Query as Query
 from monitor.match.parts import QueryPart as QueryPart
 from monitor.match.parts import find_unseen_words as find_unseen_words
 from monitor.match.parts import split_parts as split_parts
-from monitor.match.search import build_prefilter as build_prefilter
 from monitor.match.search import paper_keywords as paper_keywords
 from monitor.match.search import search_expression as search_expression
 from monitor.match.suggestions import suggest as suggest

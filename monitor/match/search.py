@@ -1,14 +1,14 @@
-"""Searching stored papers for a topic: first by keywords, then by a cheap test of their texts.
+"""Searching stored papers for a topic by keywords, before their texts are matched.
 
-Both may find too much and never too little: every paper that matches a topic has the keywords that
-`search_expression` names, and passes the test of `build_prefilter`. A source's name and an announce
-type change with every reading, so they are no keywords; nor is what a paper must not have.
+It may find too much and never too little: every paper that matches a topic has the keywords that
+`search_expression` names. A source's name and an announce type change with every reading, so they
+are no keywords; nor is what a paper must not have.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, combinations
 from math import comb
 
@@ -18,10 +18,8 @@ from monitor.match.meaning.idf import STOP_WORDS
 from monitor.match.meaning.names import folded_spellings, spellings
 from monitor.match.meaning.occurrences import find_definitions
 from monitor.model import Keyword, Keywords, Paper, SearchExpr
-from monitor.text import beginnings, cut, form_of, letters, ways_to_write, words_of_piece
+from monitor.text import cut, form_of, ways_to_write, words_of_piece
 from monitor.text.symbols import look_alike
-
-# ── keywords ────────────────────────────────────────────────────────────────────────
 
 # A database refuses a longer one; two that begin alike are distinguished by the exact evaluation.
 MAX_KEYWORD_LENGTH = 200
@@ -149,125 +147,3 @@ def _spellings_of(space: str, edge: Edge) -> SearchExpr | None:
         return _keyword(f"{space}{edge.key}", True)
     words = ways_to_write(edge.key)
     return _any_of([_keyword(f"{space}{word}", False) for word in words]) if words else None
-
-
-# ── the test of a text ──────────────────────────────────────────────────────────────
-
-# A search reads thousands of papers that have the words of a phrase, for a few in which they occur
-# together.
-MAX_CHAINS = 32
-# The rest of a word after its beginning: after `ind` of "indices", five letters.
-_REST = b"[^ \n]{0,6}"
-_ANY_REST = b"[^ \n]{0,60}"
-_GAP = b"[^a-z0-9\n]{0,60}"
-_WORDS = b"(?:[^ \n]{0,60}+ {1,60}+){0,%d}[^ \n]{0,60}"
-# The patterns count to 60, so that no text takes long; a text with a longer run is not tested.
-# `bytes.translate` and `in` find such runs ten times as fast as a pattern does.
-_LONG_RUN = b"x" * 60
-_LETTERS = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789")
-_IN_A_WORD = bytes(ord(" ") if byte in b" \n" else ord("x") for byte in range(256))
-_IN_A_GAP = bytes(ord(" ") if byte in _LETTERS | {10} else ord("x") for byte in range(256))
-
-Prefilter = Callable[[str, str], bool]
-
-
-def build_prefilter(node: Node) -> Prefilter | None:
-    """Return a test of (title, abstract) that is true where they match a tree; None for no test.
-
-    A single word is tested only where it is the whole tree: among others it would take longer than
-    it saves, since the search index names few papers without it.
-    """
-    if isinstance(node, Words) and node.length == 1:
-        return _of_phrase(node)
-    return _build(node)
-
-
-def _build(node: Node) -> Prefilter | None:
-    match node:
-        case AtLeast(count, children):
-            tests = [test for test in map(_build, children) if test]
-            needed = count - (len(children) - len(tests))
-            return _join(all if needed == len(tests) else any, tests) if needed > 0 else None
-        case Words() if node.length > 1:
-            return _of_phrase(node)
-        case Near(_, (first, second)) if _are_two(first, second):
-            return _test([first, second], lambda chains: _near(chains[0], chains[1], node.distance))
-        case _:
-            return None
-
-
-def _are_two(first: Words, second: Words) -> bool:
-    """Whether both are single words, and no word of a text is both, as in `"be* behavior"~1`."""
-    edges = (*first.edges, *second.edges)
-    begun = tuple(edge.key for edge in edges if edge.prefix)
-    whole = [edge.key for edge in edges if not edge.prefix]
-    may_be_one = len(begun) > 1 or any(key.startswith(begun) for key in whole)
-    return first.length == second.length == 1 and not may_be_one
-
-
-def _of_phrase(term: Words) -> Prefilter | None:
-    return _test([term], lambda chains: b"|".join(map(_phrase, chains[0])))
-
-
-def _join(decide: Callable[[Iterable[bool]], bool], tests: Sequence[Prefilter]) -> Prefilter:
-    return lambda title, abstract: decide(test(title, abstract) for test in tests)
-
-
-_Chain = tuple[Edge, ...]
-
-
-def _test(
-    terms: Sequence[Words], pattern: Callable[[Sequence[Sequence[_Chain]]], bytes]
-) -> Prefilter | None:
-    if "venue" in terms[0].fields:
-        return None
-    chains = [_chains(term) for term in terms]
-    if not all(chains):
-        return None
-    compiled = re.compile(pattern(chains))
-    edges = chain.from_iterable(term.edges for term in terms)
-    begin = tuple({letters(beginning) for edge in edges for beginning in _begins(edge)})
-
-    def prefilter(title: str, abstract: str) -> bool:
-        text = letters(title) + b"\n" + letters(abstract)
-        long = any(_LONG_RUN in text.translate(inside) for inside in (_IN_A_WORD, _IN_A_GAP))
-        if long or compiled.search(text):
-            return True
-        # An abbreviation that the paper defines may stand for one of the words.
-        texts = [letters(" ".join(definition)) for definition in find_definitions(title, abstract)]
-        return any(beginning in written for written in texts for beginning in begin)
-
-    return prefilter
-
-
-def _chains(term: Words) -> Sequence[_Chain]:
-    """Return the ways through the edges of a term; none where they or spellings are too many."""
-    chains: dict[int, list[_Chain]] = {0: [()]}
-    for edge in term.edges:
-        if not _begins(edge):
-            return ()
-        chains.setdefault(edge.end, []).extend(
-            (*chain_before, edge) for chain_before in chains.get(edge.start, ())
-        )
-        if len(chains[edge.end]) > MAX_CHAINS:
-            return ()
-    return chains.get(term.length, ())
-
-
-def _phrase(chain: _Chain) -> bytes:
-    return _GAP.join(map(_written, chain))
-
-
-def _near(first: Sequence[_Chain], second: Sequence[_Chain], distance: int) -> bytes:
-    a, b = (b"(?:" + b"|".join(map(_phrase, chains)) + b")" for chains in (first, second))
-    between = _WORDS % (distance + 1)
-    return a + between + b + b"|" + b + between + a
-
-
-def _written(edge: Edge) -> bytes:
-    begin = b"|".join(re.escape(letters(beginning)) for beginning in _begins(edge))
-    return b"(?:" + begin + b")" + (_ANY_REST if edge.prefix else _REST)
-
-
-def _begins(edge: Edge) -> tuple[str, ...]:
-    return (edge.key,) if edge.prefix else beginnings(edge.key)

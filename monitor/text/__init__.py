@@ -12,7 +12,6 @@ from monitor.text.folding import is_plain as is_plain
 from monitor.text.folding import title_key as title_key
 from monitor.text.lattice import Word as Word
 from monitor.text.lattice import cut as cut
-from monitor.text.lattice import letters as letters
 from monitor.text.lattice import plain as plain
 from monitor.text.lattice import sign_pattern as sign_pattern
 from monitor.text.lattice import words as words
@@ -24,7 +23,6 @@ from monitor.text.person_names import PARTICLES as PARTICLES
 from monitor.text.person_names import SUFFIX as SUFFIX
 from monitor.text.person_names import family_name as family_name
 from monitor.text.person_names import split_person as split_person
-from monitor.text.plurals import beginnings as beginnings
 from monitor.text.plurals import form_of as form_of
 from monitor.text.plurals import singular as singular
 from monitor.text.plurals import ways_to_write as ways_to_write

@@ -142,20 +142,6 @@ def _cut(folded: str) -> bytes:
     return parted.replace(b", ", b"  ").replace(b". ", b"  ")
 
 
-# Letters and digits of ASCII, small; what may stand within a word falls away, and all else parts.
-_LETTERS_ALONE = bytes(
-    code if code > 127 else ord(chr(code).lower()) if chr(code).isalnum() else 32
-    for code in range(256)
-)
-_FALLS_AWAY = b"-'_^.,+#"
-
-
-def letters(text: str) -> bytes:
-    """Return a text folded, as UTF-8, with the parts of words run together and the rest spaces."""
-    folded = folded_text(join_signs(text[:MAX_TEXT_LENGTH])).encode("utf-8", "surrogatepass")
-    return folded.translate(_LETTERS_ALONE, _FALLS_AWAY)
-
-
 def words_of_piece(piece: bytes) -> tuple[Word, ...]:
     """Return the word lattice of a piece of `cut`; positions and spans count from its start."""
     folded = piece.decode("utf-8", "surrogatepass")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import takewhile
 
 from monitor.text.spelling import american, spellings
 from monitor.text.symbols import greek_names, is_signed, latin_name, unsigned
@@ -134,25 +133,7 @@ def ways_to_write(form: str) -> tuple[str, ...]:
     """
     if is_signed(form):
         return (form, *unsigned(form))
-    return tuple(way for noun in _nouns(form) for way in (noun, *_irregular_plurals(noun)))
-
-
-def _nouns(form: str) -> tuple[str, ...]:
-    """Return the singulars of this form in every spelling; () for too many."""
     nouns = spellings(form)
     adjectives = [f"{noun}al" for noun in nouns] if form.endswith(_NOUN) else ()
-    return (*nouns, *adjectives, *greek_names(form)) if nouns else ()
-
-
-def beginnings(form: str) -> tuple[str, ...]:
-    """Return prefixes: each word of this form has one of them. () if unknown or too many."""
-    if is_signed(form):
-        return ()  # Ca(2+) may have two pieces
-    return tuple(dict.fromkeys(_beginning(noun) for noun in _nouns(form)))
-
-
-def _beginning(noun: str) -> str:
-    shorter = noun[:-1] if noun.endswith("y") else noun[:-2] if noun.endswith("is") else noun
-    words = (shorter, *_irregular_plurals(noun))
-    alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*words, strict=False))
-    return "".join(first for first, *_ in alike)
+    every = (*nouns, *adjectives, *greek_names(form)) if nouns else ()
+    return tuple(way for noun in every for way in (noun, *_irregular_plurals(noun)))
