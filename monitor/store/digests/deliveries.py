@@ -90,7 +90,7 @@ def with_ids(tx: Transaction, ids: Iterable[int]) -> list[Delivery]:
 
 def of_digest(tx: Transaction, digest_id: int) -> list[Delivery]:
     """Return the deliveries of a digest in order, without their bodies."""
-    return [_to_delivery(row) for row in tx.execute(_OF_DIGEST, {"digest_id": digest_id})]
+    return select(tx, _delivery.digest_id == digest_id)[::-1]
 
 
 def channels_of(tx: Transaction, subscription: str, period: str) -> set[str]:
@@ -197,11 +197,6 @@ def _query(*bodies: sa.ColumnElement[Any]) -> sa.Select[Any]:
     )
 
 
-_OF_DIGEST = (
-    _query(*_NO_BODIES)
-    .where(_delivery.digest_id == sa.bindparam("digest_id"))
-    .order_by(_delivery.id)
-)
 # Built once: every delivery is read so before it is sent.
 _WITH_BODIES = _query(*_BODIES).where(one_of(_delivery.id)).order_by(_delivery.id)
 

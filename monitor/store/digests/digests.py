@@ -23,22 +23,16 @@ _digest = schema.digest.c
 _item = schema.digest_item.c
 
 
-# Built once: pages read the digests of hundreds of subscriptions.
-_ID_OF_PERIOD = sa.select(_digest.id).where(
-    _digest.subscription == sa.bindparam("subscription"), _digest.period == sa.bindparam("period")
-)
-_STORED = sa.select(_digest.content, _digest.packed).where(_digest.id == sa.bindparam("id"))
-
-
 def of_period(tx: Transaction, subscription: str, period: str) -> Digest | None:
     """Return the digest of a subscription for a period."""
-    wanted = {"subscription": subscription, "period": period}
-    return get(tx, tx.scalar(_ID_OF_PERIOD, wanted) or 0)
+    id = sa.select(_digest.id).filter_by(subscription=subscription, period=period)
+    return get(tx, tx.scalar(id) or 0)
 
 
 def get(tx: Transaction, digest_id: int) -> Digest | None:
     """Return a digest as it was frozen, or with its papers as they are now: see `remove_texts`."""
-    row = tx.execute(_STORED, {"id": digest_id}).one_or_none()
+    stored = sa.select(_digest.content, _digest.packed).where(_digest.id == digest_id)
+    row = tx.execute(stored).one_or_none()
     if row is None:
         return None
     digest = _content(row, Digest)
@@ -145,19 +139,13 @@ class _Report(msgspec.Struct):
     report: tuple[SourceReport, ...]
 
 
-_LATEST = (
-    _LISTED.add_columns(_digest.content, _digest.packed)
-    .where(_digest.subscription == sa.bindparam("subscription"))
-    .order_by(_digest.due_at.desc(), _digest.id.desc())
-    .limit(1)
-)
-
-
 def latest_report(
     tx: Transaction, subscription: str
 ) -> tuple[ListedDigest, tuple[SourceReport, ...]] | None:
     """Return the newest digest of a subscription, and what was read for it."""
-    row = tx.execute(_LATEST, {"subscription": subscription}).one_or_none()
+    own = _LISTED.add_columns(_digest.content, _digest.packed).filter_by(subscription=subscription)
+    newest_first = own.order_by(_digest.due_at.desc(), _digest.id.desc())
+    row = tx.execute(newest_first.limit(1)).one_or_none()
     if row is None:
         return None
     content = _content(row, _Report)

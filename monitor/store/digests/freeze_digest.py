@@ -14,7 +14,7 @@ from monitor.store.digests.deliveries import has_content, reaches_anyone, reache
 from monitor.store.digests.packed import pack, pack_body
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.sql import among, insert_all, insert_new, one_of
+from monitor.store.engine.sql import among, insert_all, insert_new
 from monitor.store.papers import papers
 
 _digest = schema.digest.c
@@ -78,18 +78,10 @@ def _wait_for_other_composers(tx: Transaction, subscription: str) -> bool:
     return tx.execute(lock).first() is not None
 
 
-# The digests before a new one that reached no recipient.
-_EARLIER = sa.select(_digest.id).where(
-    _digest.subscription == sa.bindparam("subscription"),
-    _digest.id != sa.bindparam("id"),
-    _digest.superseded_at.is_(None),
-    ~reaches_anyone(_digest.id),
-)
-
-
 def _supersede(tx: Transaction, subscription: str, digest_id: int, now: datetime) -> None:
     """Supersede digests that reached no recipient, with a lock against claims meanwhile."""
-    ids = set(tx.scalars(_EARLIER, {"subscription": subscription, "id": digest_id}))
+    others = sa.select(_digest.id).filter_by(subscription=subscription, superseded_at=None)
+    ids = set(tx.scalars(others.where(_digest.id != digest_id, ~reaches_anyone(_digest.id))))
     if not ids:
         return
     its_deliveries = among(_delivery.digest_id, ids)
@@ -112,8 +104,9 @@ def _take_items(tx: Transaction, digest: Digest, digest_id: int) -> bool:
     # SQLite has one writer, and refuses items of papers that are gone.
     if tx.dialect.name != "sqlite" and not papers.exist(tx, entries):
         return False
-    earlier = tx.execute(_ITEMS_OF_PAPERS, {"subscription": digest.subscription, "values": entries})
-    if any(revision >= entries[id][0] for id, revision in earlier):
+    own = sa.select(_item.paper_id, _item.revision).filter_by(subscription=digest.subscription)
+    earlier = own.where(among(_item.paper_id, entries))
+    if any(revision >= entries[id][0] for id, revision in tx.execute(earlier)):
         return False
     in_full = {entry.paper_id for entry in digest.best(digest.full)}  # readers can answer these
     of_digest = {"subscription": digest.subscription, "digest_id": digest_id}
@@ -128,11 +121,6 @@ def _take_items(tx: Transaction, digest: Digest, digest_id: int) -> bool:
         if tx.dialect.name != "sqlite" or papers.exist(tx, entries):
             raise
         return False
-
-
-_ITEMS_OF_PAPERS = sa.select(_item.paper_id, _item.revision).where(
-    _item.subscription == sa.bindparam("subscription"), one_of(_item.paper_id)
-)
 
 
 def _plan(

@@ -177,15 +177,8 @@ def add_unclear(tx: Transaction, group: str, count: int) -> int:
 
 def reset_unclear(tx: Transaction, group: str) -> None:
     """Record a success: the count starts again."""
-    tx.execute(_RESET_UNCLEAR, {"group": group})
-
-
-# Built once: every delivery runs it.
-_RESET_UNCLEAR = (
-    sa.update(schema.line)
-    .where(_group.name == sa.bindparam("group"), _group.unclear != 0)
-    .values(unclear=0)
-)
+    counted = sa.update(schema.line).where(_group.name == group, _group.unclear != 0)
+    tx.execute(counted.values(unclear=0))
 
 
 def time_down(tx: Transaction, group: str, since: datetime, until: datetime) -> timedelta:

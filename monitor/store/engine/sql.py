@@ -70,10 +70,10 @@ def one_of(column: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
     return _OneOf(column, sa.bindparam("values", type_=Values(column.type)))
 
 
-def each(type_: sa.types.TypeEngine[Any]) -> sa.TableValuedAlias:
-    """Return a table with the values of the parameter `values` in a column `value`."""
-    values = sa.bindparam("values", type_=Values(type_))
-    return _Each(values).table_valued(sa.column("value", type_))
+def each(type_: sa.types.TypeEngine[Any], values: Iterable[Any]) -> sa.TableValuedAlias:
+    """Return a table with some values in a column `value`."""
+    parameter = sa.literal(set(values), Values(type_))
+    return _Each(parameter).table_valued(sa.column("value", type_))
 
 
 class Values(sa.types.TypeDecorator[Iterable[Any]]):
@@ -95,11 +95,9 @@ class Values(sa.types.TypeDecorator[Iterable[Any]]):
         return to_json(distinct) if dialect.name == "sqlite" else distinct
 
 
-def fetch(
-    tx: sa.Connection, query: sa.Executable, kind: type[T], values: dict[str, Any] | None = None
-) -> list[T]:
+def fetch(tx: sa.Connection, query: sa.Executable, kind: type[T]) -> list[T]:
     """Return the rows of a query as structs or dataclasses, whose fields are named as columns."""
-    return [msgspec.convert(row, kind, from_attributes=True) for row in tx.execute(query, values)]
+    return [msgspec.convert(row, kind, from_attributes=True) for row in tx.execute(query)]
 
 
 def fetch_one(tx: sa.Connection, query: sa.Executable, kind: type[T]) -> T | None:

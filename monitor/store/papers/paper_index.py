@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from monitor.model import ChangeKind
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.sql import Gather, among, each, index_value, insert_new, one_of
+from monitor.store.engine.sql import Gather, among, each, index_value, insert_new
 
 # Thousands of papers are titled "Editorial", or are in one block: only the newest are candidates.
 CANDIDATES_EACH = 25
@@ -46,33 +46,20 @@ def _stored_pairs(
     for scheme, value in pairs:
         by_scheme[scheme].append(index_value(value))
     for scheme, values in by_scheme.items():
-        rows = tx.execute(_OF_PAIRS[column], {"scheme": scheme, "values": values})
+        table = column.table.c
+        query = sa.select(table.value, column).where(table.scheme == scheme)
+        rows = tx.execute(query.where(among(table.value, values)))
         yield from (((scheme, value), of_pair) for value, of_pair in rows)
-
-
-# Every chunk runs them: SQLAlchemy takes about as long to build them as SQLite to run them.
-_OF_PAIRS = {
-    column: sa.select(column.table.c.value, column).where(
-        column.table.c.scheme == sa.bindparam("scheme"), one_of(column.table.c.value)
-    )
-    for column in (_key.paper_id, _common.scheme, _about.kind)
-}
 
 
 def of_papers(tx: Transaction, table: sa.Table, ids: Iterable[int]) -> dict[int, list[Key]]:
     """Return the identifiers of papers in a table such as `paper_key`, in order."""
     keys: dict[int, list[Key]] = defaultdict(list)
-    for paper_id, scheme, value in tx.execute(_OF_PAPERS[table], {"values": ids}):
+    columns = table.c.paper_id, table.c.scheme, table.c.value
+    query = sa.select(*columns).where(among(table.c.paper_id, ids)).order_by(*columns)
+    for paper_id, scheme, value in tx.execute(query):
         keys[paper_id].append((scheme, value))
     return keys
-
-
-_OF_PAPERS = {
-    table: sa.select(table.c.paper_id, table.c.scheme, table.c.value)
-    .where(one_of(table.c.paper_id))
-    .order_by(table.c.paper_id, table.c.scheme, table.c.value)
-    for table in (schema.paper_key, schema.common_key, schema.about)
-}
 
 
 def changed_records(tx: Transaction, source: str, record_hashes: Mapping[str, int]) -> set[str]:
@@ -94,15 +81,8 @@ def of_raw_ids(tx: Transaction, source: str, raw_ids: Iterable[str]) -> dict[str
 def _of_records(
     tx: Transaction, column: sa.Column[Any], source: str, raw_ids: Iterable[str]
 ) -> Iterable[Any]:
-    return tx.execute(_OF_RECORDS[column], {"source": source, "values": raw_ids})
-
-
-_OF_RECORDS = {
-    column: sa.select(_sighting.raw_id, column).where(
-        _sighting.source == sa.bindparam("source"), one_of(_sighting.raw_id)
-    )
-    for column in (_sighting.mark, _sighting.paper_id)
-}
+    wanted = _sighting.source == source, among(_sighting.raw_id, raw_ids)
+    return tx.execute(sa.select(_sighting.raw_id, column).where(*wanted))
 
 
 def of_titles(tx: Transaction, keys: Iterable[str]) -> Mapping[str, list[int]]:
@@ -116,15 +96,10 @@ def of_blocks(tx: Transaction, blocks: Iterable[int]) -> Mapping[int, list[int]]
 
 
 def _newest(tx: Transaction, table: sa.Table, keys: Iterable[Any]) -> Mapping[Any, list[int]]:
+    """Return the newest papers with each key, newest first; a large key costs no more."""
     if not (keys := set(keys)):
         return {}
-    rows = tx.execute(_NEWEST[table], {"values": keys}).all()  # half the time of row by row
-    return {key: ids for key, ids in rows if ids}
-
-
-def _newest_of(table: sa.Table) -> sa.Select[Any]:
-    """Select the newest papers with each key, newest first; a large key costs no more."""
-    key = each(table.c.key.type)
+    key = each(table.c.key.type, keys)
     newest = (
         sa.select(table.c.paper_id)
         .where(table.c.key == key.c.value)
@@ -134,10 +109,8 @@ def _newest_of(table: sa.Table) -> sa.Select[Any]:
         .subquery()
     )
     ids = sa.select(Gather(newest.c.paper_id)).correlate(key).scalar_subquery()
-    return sa.select(key.c.value, ids)
-
-
-_NEWEST = {table: _newest_of(table) for table in (schema.title_key, schema.block)}
+    rows = tx.execute(sa.select(key.c.value, ids)).all()  # half the time of row by row
+    return {value: newest_ids for value, newest_ids in rows if newest_ids}
 
 
 def stop_matching_by(tx: Transaction, pairs: Iterable[Key]) -> None:

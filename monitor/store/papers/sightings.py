@@ -23,7 +23,6 @@ from monitor.store.engine.sql import (
     index_value,
     insert_new,
     insert_or_update,
-    one_of,
     read_json,
     to_json,
 )
@@ -50,17 +49,11 @@ def of_papers(
     """Return the sightings of papers by all sources, or by one, oldest first, without texts."""
     # The source is filtered here: in the query, SQLite would walk through all of its sightings.
     seen: dict[int, list[Sighting]] = defaultdict(list)
-    for row in tx.execute(_SIGHTINGS, {"values": ids}).all():
+    of_these = sa.select(schema.sighting).where(among(_sighting.paper_id, ids))
+    for row in tx.execute(of_these.order_by(_sighting.first_seen_at, _sighting.raw_id)).all():
         if source is None or row.source == source:
             seen[row.paper_id].append(_to_sighting(row))
     return {id: tuple(of_paper) for id, of_paper in seen.items()}
-
-
-_SIGHTINGS = (
-    sa.select(schema.sighting)
-    .where(one_of(_sighting.paper_id))
-    .order_by(_sighting.first_seen_at, _sighting.raw_id)
-)
 
 
 def _to_sighting(row: Any) -> Sighting:
@@ -110,19 +103,15 @@ def last_announcements(
 ) -> dict[int, tuple[str, tuple[str, ...]]]:
     """Return how the source that last saw a paper announced it, and all its sources, by paper."""
     seen: dict[int, list[tuple[datetime, str, str]]] = defaultdict(list)
-    for paper_id, last_seen, announce, source in tx.execute(_ANNOUNCED, {"values": ids}).all():
+    columns = _sighting.paper_id, _sighting.last_seen_at, _sighting.announce, _sighting.source
+    of_these = sa.select(*columns).where(among(_sighting.paper_id, ids))
+    rows = tx.execute(of_these.order_by(_sighting.first_seen_at, _sighting.raw_id)).all()
+    for paper_id, last_seen, announce, source in rows:
         seen[paper_id].append((last_seen, announce, source))
     return {
         id: (max(of_paper, key=itemgetter(0))[1], tuple(sorted({row[2] for row in of_paper})))
         for id, of_paper in seen.items()
     }
-
-
-_ANNOUNCED = (
-    sa.select(_sighting.paper_id, _sighting.last_seen_at, _sighting.announce, _sighting.source)
-    .where(one_of(_sighting.paper_id))
-    .order_by(_sighting.first_seen_at, _sighting.raw_id)
-)
 
 
 def recognised(tx: Transaction, ids: Iterable[int]) -> set[int]:

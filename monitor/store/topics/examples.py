@@ -81,7 +81,7 @@ def subscriptions(tx: Transaction) -> frozenset[str]:
 
 def settle(tx: Transaction) -> None:
     """Make ratings of the examples whose papers have arrived."""
-    arrived = {row.example_id: row.paper_id for row in tx.execute(_ARRIVED)}
+    arrived = {row.example_id: row.paper_id for row in tx.execute(_arrived())}
     if not arrived:
         return
     query = sa.select(schema.example).where(among(_example.id, arrived)).order_by(_example.id)
@@ -113,6 +113,3 @@ def _arrived() -> sa.Select[Any]:
     query = sa.select(looked_up.c.example_id, looked_up.c.paper_id)
     is_title = looked_up.c.scheme == TITLE
     return query.where(looked_up.c.paper_id.is_not(None)).order_by(is_title.desc())
-
-
-_ARRIVED = _arrived()
