@@ -27,8 +27,6 @@ RAREST_WORDS = 4
 _MARKED = re.compile(r"[\\${}<&]")
 # The signs before a subtitle.
 _SUBTITLE = re.compile(r"[:?!](?=\s)|\s[-\u2013\u2014]+(?=\s)")
-# Signs in a name other than letters, spaces and separators.
-_MORE_THAN_LETTERS = re.compile(r"[\\${}<&+#\d\n]")
 SIGNS = str.maketrans(
     {sign: " " for sign in map(chr, range(128)) if not sign.isalnum() and sign != "\n"}
 )
@@ -89,11 +87,5 @@ def blocks_of_authors(authors: Sequence[str]) -> tuple[int, ...]:
 def _person(name: str) -> str:
     """Return "lovelace a" for Ada Lovelace, A. Lovelace and Lovelace, Ada."""
     family, comma, given = name.partition(",")
-    text = f"{given} {family}" if comma else name
-    if text.isascii() and text.replace(" ", "").isalpha():
-        words = text.lower().split()
-    elif text.isascii() and not _MORE_THAN_LETTERS.search(text):
-        words = text.lower().translate(SIGNS).split()
-    else:
-        words = plain(text).split()
+    words = plain(f"{given} {family}" if comma else name).split()
     return f"{words[-1]} {words[0][0]}" if words else ""

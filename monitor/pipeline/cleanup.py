@@ -1,19 +1,17 @@
-"""Upkeep: old data is deleted, and stored papers are given what later stages look them up by."""
+"""Upkeep: old data is deleted, and stored papers are made searchable."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import structlog
-from msgspec.structs import replace
 
-from monitor.identity.keys import with_keys
 from monitor.match import paper_keywords
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import Runtime
 from monitor.store import retention
 from monitor.store.engine.database import Transaction
-from monitor.store.papers import papers, search, undecided, write_papers
+from monitor.store.papers import papers, search, undecided
 
 log = structlog.get_logger()
 
@@ -57,19 +55,6 @@ def _repeat(runtime: Runtime, step: Callable[[Transaction], int], most: int | No
             break
         total += done
     return total
-
-
-def fill_blocks(runtime: Runtime) -> None:
-    """Give papers that an older version stored the keys of near titles, before any is read."""
-
-    def fill(tx: Transaction) -> int:
-        old = retention.without_blocks(tx, BATCH)
-        keys = [(id, replace(with_keys(paper), keys=())) for id, paper in old]
-        write_papers.write_keys(tx, keys)
-        return len(old)
-
-    if filled := _repeat(runtime, fill):
-        log.info("near-title keys added", papers=filled)
 
 
 def make_searchable(runtime: Runtime, most: int | None = None) -> int:

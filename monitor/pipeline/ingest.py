@@ -29,7 +29,6 @@ from monitor.model import (
     RunOutcome,
 )
 from monitor.pipeline import incidents
-from monitor.pipeline.cleanup import fill_blocks
 from monitor.pipeline.runtime import ConfiguredSource, Runtime
 from monitor.pipeline.source_health import judge, note_gap
 from monitor.pipeline.store_chunk import RunRecorder
@@ -114,7 +113,6 @@ def ingest(
     """
     configured, now = runtime.sources[name], runtime.clock.now()
     with locks.source_lock(runtime.database, name):
-        fill_blocks(runtime)
         with runtime.database.writing() as tx:
             runs.close_interrupted(tx, name, now)
             first = runs.first_read(tx, name) is None

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from monitor.match.meaning.idf import STOP_WORDS
 from monitor.model import Paper
-from monitor.text import cut, form_of, sign_pattern, words, words_of_piece
+from monitor.text import cut, sign_pattern, words, words_of_piece
 
 PLACES = 1 << 18
 # How many papers the shipped counts are from, and how many they count as beside a topic's own.
@@ -168,12 +168,8 @@ def places_of(texts: Iterable[str]) -> list[int]:
 @lru_cache(65_536)
 def _places_of_piece(piece: bytes) -> tuple[int, ...]:
     """Return the places of the words of a piece of a text, in the singular."""
-    if piece.isalnum():
-        forms = [form_of(piece.decode())]
-    else:
-        parts = (w for w in words_of_piece(piece) if w.word and w.end - w.start == 1)
-        forms = [word.form for word in parts]
-    return tuple(place_of(form) for form in forms if counts_as_word(form))
+    parts = (w for w in words_of_piece(piece) if w.word and w.end - w.start == 1)
+    return tuple(place_of(word.form) for word in parts if counts_as_word(word.form))
 
 
 def counts_as_word(form: str) -> bool:

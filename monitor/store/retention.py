@@ -10,7 +10,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from monitor.model import DeliveryState, Paper
+from monitor.model import DeliveryState
 from monitor.store.digests import digests
 from monitor.store.digests.deliveries import reaches_anyone
 from monitor.store.engine import schema
@@ -128,14 +128,3 @@ def prune_bodies(tx: Transaction, before: datetime, limit: int) -> int:
     for digest_id in ids:
         digests.remove_texts(tx, digest_id)
     return len(ids)
-
-
-def without_blocks(tx: Transaction, limit: int) -> list[tuple[int, Paper]]:
-    """Return the last papers from before blocks were stored, none if all have some."""
-    # Blocks are filled in from the last paper to the first.
-    first = tx.scalar(sa.select(sa.func.min(schema.block.c.paper_id)))
-    before = sa.select(_paper.id, _paper.title, _paper.authors).order_by(_paper.id.desc())
-    if first is not None:
-        before = before.where(_paper.id < first)
-    rows = tx.execute(before.limit(limit))
-    return [(row.id, Paper(row.title, authors=tuple(row.authors))) for row in rows]

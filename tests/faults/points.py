@@ -152,7 +152,6 @@ TRANSACTIONS = {
     "monitor.pipeline.match._look_again": "what grew",
     "monitor.pipeline.cleanup.make_searchable": "search index",
     "monitor.pipeline.cleanup._all": "clean-up",
-    "monitor.pipeline.cleanup.fill_blocks": "near titles",
     "monitor.commands.heartbeat.end_of_life": "service ended",
     "monitor.commands.heartbeat.sign_of_life": "heartbeat",
     "monitor.service.process.Running._reload": "configuration",

@@ -7,12 +7,9 @@ from datetime import date
 from typing import Any
 from zlib import crc32
 
-import msgspec
 import pytest
-import sqlalchemy as sa
 
 from monitor.model import Digest, Paper
-from monitor.store.engine import schema
 from monitor.store.papers import search
 from monitor.store.topics import matches
 from tests.house import (
@@ -110,22 +107,6 @@ def test_a_file_that_grows_is_one_list(house: House) -> None:
     house.run()
     [listed] = paper_of(house, AGENTS[0]).listed
     assert listed.rank == 2
-
-
-def test_a_list_stored_without_its_document_is_the_same_list(house: House) -> None:
-    """As the first version that kept days of lists stored them."""
-    house.run()
-    house.add("today.txt", AGENTS)
-    assert house.next_morning() == {"lab": 1}
-    with house.opened() as app, app.runtime.database.writing() as tx:
-        [stored] = all_papers(tx)
-        old = [msgspec.structs.replace(listed, document="") for listed in stored.paper.listed]
-        listed = msgspec.json.encode(old).decode()
-        tx.execute(sa.update(schema.paper).values(listed=listed))
-    house.add("today.txt", BANDITS, AGENTS)
-    house.next_morning()
-    assert len(paper_of(house, AGENTS[0]).listed) == 1
-    assert not house.digest().returned
 
 
 def test_lists_that_no_longer_count_are_dropped_but_the_first(house: House) -> None:

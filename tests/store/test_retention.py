@@ -11,14 +11,12 @@ import pytest
 import sqlalchemy as sa
 from msgspec.structs import replace
 
-from monitor.identity.keys import with_keys
 from monitor.model import ChangeKind, Paper, Run, RunOutcome
 from monitor.pipeline import cleanup
 from monitor.store import retention
 from monitor.store.digests import digests
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database, Transaction
-from monitor.store.papers import candidates, papers, write_papers
 from monitor.store.sources import reading_state, runs
 from tests.pipeline.desk import ids, match, origin, read, send, tell
 from tests.store.scenes import (
@@ -155,29 +153,6 @@ def test_old_matches_go_and_what_was_sent_is_not_sent_again(store: Database) -> 
         assert retention.prune_matches(tx, LATER, 100) == 0
         assert list(tx.scalars(sa.select(schema.match.c.paper_id))) == [2]
     assert tell(store, now=NOW + 2 * DAY) == [2]
-
-
-def test_papers_from_before_there_were_blocks_are_given_theirs(store: Database) -> None:
-    read(store, "feed", ONE, Paper("", raw_id="nameless"), TWO)
-    with store.writing() as tx:
-        tx.execute(sa.delete(schema.block))
-        tx.execute(sa.delete(schema.title_key))
-    batches = 0
-    while True:
-        old = ingesting(store, retention.without_blocks, 2)
-        rows = [(id, replace(with_keys(paper), keys=())) for id, paper in old]
-        ingesting(store, write_papers.write_keys, rows)
-        if not old:
-            break
-        batches += 1
-    assert batches == 2
-    typo = with_keys(Paper("Folding of Chanis", authors=("Franklin, Rosalind", "X Y"), raw_id="z"))
-    exact = with_keys(replace(TWO, keys={}, raw_id="q"))
-    with store.reading() as tx:
-        near, same = candidates.find(tx, "s", [typo, exact])
-        assert papers.count(tx) == 3
-    assert [one.stored.paper.title for one in same] == [TWO.title]
-    assert all("block" in one.found_by for one in near)
 
 
 def test_a_writer_that_waits_comes_between_the_steps_of_upkeep(store: Database) -> None:

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import accumulate, chain, count
 from typing import NamedTuple
 
@@ -265,20 +265,11 @@ def expand_abbreviations(lattice: Lattice, defined: Iterable[Definition]) -> lis
     inner = count(-1, -1)
     for short, long in defined:
         for form, other in ((short, long), (long, short)):
-            meaning = _words_of(other)
-            for hit in lattice.find(_term(form)):
+            meaning = words(other)
+            for hit in lattice.find(Words((), *bare_term(form))):
                 if form is long or same_letters(lattice.text[slice(*hit.span)], short):
                     added += _place_over(meaning, hit, inner)
     return added
-
-
-# A paper's title and abstract are asked for the same abbreviations, short and long.
-_words_of = lru_cache(1_024)(words)
-
-
-@lru_cache(1_024)
-def _term(written: str) -> Words:
-    return Words((), *bare_term(written))
 
 
 def same_letters(written: str, short: str) -> bool:

@@ -134,11 +134,9 @@ def _apply_record(draft: Draft, decision: Decision) -> None:
 
 
 def _further_lists(paper: Paper, before: Paper) -> list[ListedDay]:
-    """Return the lists that a paper was not in before; older versions named no documents."""
+    """Return the lists that a paper was not in before."""
     known = {listed.key for listed in before.listed}
-    return [
-        listed for listed in paper.listed if known.isdisjoint((listed.key, (*listed.key[:2], "")))
-    ]
+    return [listed for listed in paper.listed if listed.key not in known]
 
 
 def _comes_back(listed: ListedDay, before: Paper) -> bool:
@@ -223,9 +221,7 @@ def _signals(paper: Paper, incoming: Paper) -> dict[str, Any]:
     if incoming.listed:
         lists = {listed.key: listed for listed in paper.listed}
         for listed in incoming.listed:
-            # Older versions stored the lists of a day without their documents.
-            nameless = lists.pop((listed.source, listed.day, ""), None)
-            known = replace(nameless or lists.get(listed.key, listed), document=listed.document)
+            known = lists.get(listed.key, listed)
             lists[listed.key] = replace(known, rank=listed.rank or known.rank)
         first, *later = sorted(lists.values(), key=_time_of)
         recent = replace(paper, listed=tuple(later)).recent_lists

@@ -20,8 +20,6 @@ _paper = schema.paper.c
 _change = schema.change.c
 _earlier = schema.earlier_text.c
 
-# The block of a paper that has none: `retention.without_blocks` must not find it again.
-NO_BLOCK = -1
 # Changes up to this age are matched again when their paper has more text. What an old paper gains
 # is no news.
 MATCHED_AGAIN_FOR = timedelta(days=90)
@@ -99,7 +97,7 @@ def write_keys(
     insert_new(tx, schema.paper_key, keys)
     titles = {(index_value(keyed.title_key), id) for id, keyed in papers if keyed.title_key}
     insert_new(tx, schema.title_key, [{"key": k, "paper_id": id} for k, id in sorted(titles)])
-    blocks = {(block, id) for id, keyed in papers for block in keyed.blocks or (NO_BLOCK,)}
+    blocks = {(block, id) for id, keyed in papers for block in keyed.blocks}
     insert_new(tx, schema.block, [{"key": k, "paper_id": id} for k, id in sorted(blocks)])
 
 
