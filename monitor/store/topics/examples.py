@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from datetime import datetime
-from typing import Any
 
 import msgspec
 import sqlalchemy as sa
@@ -17,6 +16,7 @@ from monitor.model import Judgement, Verdict
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import among, fetch, index_value
+from monitor.store.papers import paper_index
 from monitor.store.topics import judgements
 
 # The scheme of a title's key, beside those of identifiers.
@@ -81,8 +81,7 @@ def subscriptions(tx: Transaction) -> frozenset[str]:
 
 def settle(tx: Transaction) -> None:
     """Make ratings of the examples whose papers have arrived."""
-    arrived = {row.example_id: row.paper_id for row in tx.execute(_arrived())}
-    if not arrived:
+    if not (arrived := _arrived(tx)):
         return
     query = sa.select(schema.example).where(among(_example.id, arrived)).order_by(_example.id)
     for example in fetch(tx, query, Example):
@@ -97,19 +96,12 @@ def settle(tx: Transaction) -> None:
 _RATING = ("subscription", "topic", "who", "verdict", "at", "how")
 
 
-def _arrived() -> sa.Select[Any]:
-    """Select examples with the papers that have their names, by identifiers last.
-
-    Each name is looked up: a join might read all names of papers.
-    """
-    by_key, by_title = schema.paper_key.c, schema.title_key.c
-    same = sa.select(by_key.paper_id).where(
-        by_key.scheme == _key.scheme, by_key.value == _key.value
-    )
-    titled = sa.select(sa.func.min(by_title.paper_id)).where(by_title.key == _key.value)
-    only = titled.having(sa.func.count() == 1).scalar_subquery()
-    paper_id = sa.case((_key.scheme == TITLE, only), else_=same.scalar_subquery())
-    looked_up = sa.select(_key.example_id, _key.scheme, paper_id.label("paper_id")).subquery()
-    query = sa.select(looked_up.c.example_id, looked_up.c.paper_id)
-    is_title = looked_up.c.scheme == TITLE
-    return query.where(looked_up.c.paper_id.is_not(None)).order_by(is_title.desc())
+def _arrived(tx: Transaction) -> dict[int, int]:
+    """Return the papers that have names of examples, an identifier before a title."""
+    rows = tx.execute(sa.select(_key.example_id, _key.scheme, _key.value)).all()
+    titles = {id: value for id, scheme, value in rows if scheme == TITLE}
+    pairs = [(id, (scheme, value)) for id, scheme, value in rows if scheme != TITLE]
+    owners = paper_index.of_keys(tx, [pair for _, pair in pairs])
+    titled = paper_index.of_titles(tx, titles.values())
+    only = {id: titled[key][0] for id, key in titles.items() if len(titled.get(key, ())) == 1}
+    return only | {id: owners[pair] for id, pair in pairs if pair in owners}
