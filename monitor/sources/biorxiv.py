@@ -41,7 +41,6 @@ UNDATED_UNTIL = Bound(2019, 12, 11, tzinfo=UTC)  # DOIs have contained the day s
 _FIRST_DATE = re.compile(r"/(?P<day>20\d\d\.\d\d\.\d\d)\.\d+$")
 _VERSION = re.compile(r"\dv(?P<version>\d{1,3})(?:$|[?.])")
 _WITHDRAWN = re.compile(r"withdraw|removed|removal", re.IGNORECASE)
-_WITHDRAWN_TITLE = re.compile(r"(?:withdrawn|removed|retracted)\s*:", re.IGNORECASE)
 
 
 class PreprintOptions(ApiOptions):
@@ -88,7 +87,7 @@ class BioRxiv(ApiSource):
             keys=keys_of((("doi", doi), ("doi", journal))),
             categories=terms(map(record.text, _names("category"))),
             version=version,
-            withdrawn=bool(_WITHDRAWN.search(record.text("type")) or _WITHDRAWN_TITLE.match(title)),
+            withdrawn=bool(_WITHDRAWN.search(record.text("type"))),
             raw_id=doi,
         )
 
@@ -121,7 +120,6 @@ class BioRxiv(ApiSource):
             announced=None,
             abstract=_abstract(paper.abstract),
             authors=tuple(map(given_name_first, paper.authors)),
-            withdrawn=bool(_WITHDRAWN_TITLE.match(paper.title)),
         )
 
 
