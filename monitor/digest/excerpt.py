@@ -396,8 +396,6 @@ def standalone_value(sentence: str) -> float:
 
 # A sentence that begins without a space after the one before it.
 _GLUED = re.compile(r"\.(?<=[a-z][a-z)\]]\.)(?=[A-Z][a-z]+ )")
-# A text with none of these, and no address, says nowhere where the code is.
-_HINTS = ("http", "availab", "open-sourc", "public", "releas", "can be found")
 _THING = (
     r"(?:codes?|code ?bases?|data ?(?:sets?)?|models?|weights|checkpoints?|implementations?|videos?"
     r"|software|toolbox|library|packages?|demos?|benchmarks?|web ?(?:site|page)s?|projects?"
@@ -426,13 +424,11 @@ _MOST_WORDS, _FEW_WORDS = 35, 8
 
 def _shown_sentences(text: str) -> list[Span]:
     """Return the sentences of a text but those that say where the code is, if any others."""
-    bounds, addresses, small = sentences(text), find_addresses(text), text.lower()
+    bounds, addresses = sentences(text), find_addresses(text)
     glued = [end.end() for end in _GLUED.finditer(text)]
     if glued := [n for n in glued if not any(at.start < n <= at.end for at in addresses)]:
         cuts = [[a, *[n for n in glued if a < n < b], b] for a, b in bounds]
         bounds = [span for cut in cuts for span in pairwise(cut)]
-    if not addresses and not any(hint in small for hint in _HINTS):
-        return bounds
     return [
         (a, b)
         for a, b in bounds
@@ -447,8 +443,7 @@ def says_where(sentence: str, has_address: bool) -> bool:
         return False
     if has_address and (length <= _FEW_WORDS or not _CLAIM.search(sentence)):
         return True
-    is_hinted = any(hint in sentence for hint in _HINTS)
-    return is_hinted and bool(_SAYS_WHERE.match(sentence, opening_length(sentence)))
+    return bool(_SAYS_WHERE.match(sentence, opening_length(sentence)))
 
 
 # A run of signs is looked at once, from its beginning: a text may be nothing but dots.
