@@ -364,15 +364,10 @@ def opening_length(sentence: str) -> int:
 
 
 def _after_opening(text: str, places: Sequence[Span], window: Span) -> int:
-    """Return where a window begins without its opening; what matched or is quoted stays."""
+    """Return where a window begins without its opening; an opening in which it matched stays."""
     start, end = window
     after = start + opening_length(text[start : min(end, start + _LONGEST_READ)])
-    if after == start or any(a < after and start < b for a, b in places):
-        return start
-    # Some sources put whole abstracts in quotation marks.
-    before = text[:start].lstrip('"“')
-    is_quoted = before.count('"') % 2 or before.count("“") > before.count("”")
-    return start if is_quoted else after
+    return start if any(a < after and start < b for a, b in places) else after
 
 
 def _capitalize(text: str) -> str:
