@@ -295,6 +295,7 @@ class SubscriptionSettings(DestinationSettings):
     libraries: Libraries = ()
     owned: Literal["skip", "mark"] = "mark"
     examples: bool = False
+    guard: Libraries = ()
 
 
 class RetentionSettings(Section):

@@ -141,15 +141,17 @@ class _Chunk:
 
     def _known(self, keyed: IncomingPaper, matching: Sequence[tuple[KnownWork, str]]) -> Decision:
         work, reason = matching[0]
+        news = self._counts_as_news(_date_of(keyed.paper) or keyed.paper.listed_at)
         if (first := work.candidate) is None:
             paper_id, earlier_in_chunk = self._root(work.position or 0)
             why = f"again in this reading: {reason}"
-            decision = Decision(keyed, None, paper_id, earlier_in_chunk, why=why, recognised=reason)
+            decision = Decision(
+                keyed, None, paper_id, earlier_in_chunk, news, why, recognised=reason
+            )
         else:
             self.stored[first.stored.id] = first
             others = [other.candidate for other, _ in matching[1:] if work.proven]
             joins = [other.stored.id for other in others if other and _are_one(first, other)]
-            news = self._counts_as_news(_date_of(keyed.paper) or keyed.paper.listed_at)
             decision = replace(_compare(keyed, first, reason), news=news, joins=tuple(joins))
         return self._with_twins(decision, work.paper)
 

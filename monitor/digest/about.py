@@ -8,6 +8,7 @@ from functools import lru_cache
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
+from monitor.digest.references import HEADING, count_events
 from monitor.digest.schedule import WEEKDAYS, parse_schedule
 from monitor.digest.wording import (
     format_count,
@@ -56,6 +57,10 @@ def subject(digest: Digest) -> str:
     if len(digest.groups) == 1:  # its count is the first word
         counts = _heading(digest.groups[0], _LONGEST_IN_SUBJECT)
     date = short_date(digest, digest.timezone)
+    if references := count_events(digest):
+        if not digest.papers:
+            return f"{references}{owner} · {date}"
+        count = f"{references}; {count}"
     return f"{count}{owner}{': ' if counts else ''}{counts} · {date}"
 
 
@@ -63,6 +68,8 @@ def name_digest(digest: Digest) -> str:
     """Return the heading of a digest: its title, or how many papers it has."""
     if digest.about.title:
         return digest.about.title
+    if digest.references and not digest.papers:
+        return HEADING
     return format_count(digest.papers, "new paper") if digest.papers else "No new papers"
 
 

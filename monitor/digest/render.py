@@ -33,7 +33,7 @@ from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup, escape
 
-from monitor.digest import about, links, wording
+from monitor.digest import about, links, references, wording
 from monitor.digest.excerpt import Passage, Span, excerpt, headline, whole_abstract
 from monitor.digest.links import Link
 from monitor.digest.wording import Found, escape_mrkdwn
@@ -46,6 +46,7 @@ from monitor.model import (
     Formula,
     OtherTitle,
     Paper,
+    ReferenceEvent,
 )
 from monitor.resources import resource
 from monitor.text import clean
@@ -309,6 +310,9 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "counted": wording.format_count,
     "dated": wording.format_date,
     "day": wording.format_day,
+    "event": references.describe_event,
+    "event_link": lambda event: links.title_link(event.work, ""),
+    "event_source": lambda event: Link(event.source, links.web_url(event.url)),
     "excerpt": excerpt,
     "formulas": put_formulas,
     "full_date": wording.full_date,
@@ -318,6 +322,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "link": lambda entry: links.title_link(entry.paper, entry.search),
     "links": links.more_links,
     "moment": wording.format_moment,
+    "more_events": references.more_events,
     "name": about.name_digest,
     "notes": about.digest_notes,
     "is_problem": about.is_problem,
@@ -423,6 +428,6 @@ class _Sandbox(ImmutableSandboxedEnvironment):
 
 _VALUES: tuple[Any, ...] = (
     *(Digest, DigestSection, DigestPaper, Paper, OtherTitle, AboutSubscription),
-    *(Passage, Found, Link),
+    *(Passage, Found, Link, ReferenceEvent),
 )
 _FIELDS = {value: frozenset(value.__match_args__) for value in _VALUES}

@@ -26,6 +26,8 @@ from monitor.model.digests import ListedDigest as ListedDigest
 from monitor.model.digests import Notice as Notice
 from monitor.model.digests import OtherTitle as OtherTitle
 from monitor.model.digests import Placed as Placed
+from monitor.model.digests import ReferenceChange as ReferenceChange
+from monitor.model.digests import ReferenceEvent as ReferenceEvent
 from monitor.model.digests import Rendered as Rendered
 from monitor.model.digests import ReturnedPaper as ReturnedPaper
 from monitor.model.digests import SectionRule as SectionRule

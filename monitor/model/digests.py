@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from heapq import heapify, heappop, heappush
 from typing import Protocol
 
@@ -120,6 +121,39 @@ class ReturnedPaper(msgspec.Struct, frozen=True):
     lists: int
 
 
+class ReferenceChange(StrEnum):
+    """How a paper that a person has was changed, the most important first."""
+
+    RETRACTED = "retracted"
+    CONCERN = "expression of concern"
+    CORRECTED = "corrected"
+    PUBLISHED = "published"
+    NEW_VERSION = "new version"
+
+
+class ReferenceEvent(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A change of a reference: the paper as libraries have it, with the identifiers of all.
+
+    Two events of one kind and work are one if they share something of `identity`. `before` and
+    `after` are what is replaced and what replaces it, or the notice; `dated` is its day, and `url`
+    its page; `title_after` is another title of a new version.
+
+    Fields with their defaults are not stored.
+    """
+
+    change: ReferenceChange
+    work: Paper
+    identity: tuple[str, ...]
+    at: datetime
+    source: str
+    before: str = ""
+    after: str = ""
+    dated: str = ""
+    url: str = ""
+    title_after: str = ""
+    id: int = 0
+
+
 class SourceLabel(msgspec.Struct, frozen=True):
     """The title of a source, and the site on which its papers are searched for."""
 
@@ -212,7 +246,8 @@ class Digest:
     that did not fit and come next time; `notes` are sentences about faults (a parked topic). The
     `full` best papers are shown in full, and the `titles` next ones in a line each; `at_most`
     limits what a message shows. `returned` are papers of earlier digests that are in lists again;
-    they are not counted.
+    they are not counted, and nor are the `references`, changes of the readers' own papers, of
+    which `more_references` come next time.
     """
 
     subscription: str
@@ -230,6 +265,12 @@ class Digest:
     about: AboutSubscription = AboutSubscription()
     returned: tuple[ReturnedPaper, ...] = ()
     at_most: int | None = None
+    references: tuple[ReferenceEvent, ...] = ()
+    more_references: int = 0
+
+    @property
+    def has_news(self) -> bool:
+        return bool(self.groups or self.references)
 
     @property
     def papers(self) -> int:

@@ -15,6 +15,7 @@ from monitor.channels.email.channel import sender_address
 from monitor.config import Settings
 from monitor.digest.draft import Draft, Listed, draft, list_returned
 from monitor.digest.explain import Explain, explain_papers
+from monitor.digest.references import MOST_EVENTS, show_events
 from monitor.digest.schedule import Slot, late_before, latest_due, next_due
 from monitor.errors import MonitorError, StoreBusyError, StoreError
 from monitor.identity.resolve import other_titles
@@ -27,6 +28,7 @@ from monitor.model import (
     MatchReason,
     OtherTitle,
     Paper,
+    ReferenceEvent,
     SourceReport,
 )
 from monitor.pipeline import incidents
@@ -37,7 +39,7 @@ from monitor.store.digests import digests, suppressions
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine.database import Transaction, rehearsing
 from monitor.store.papers import sightings, write_papers
-from monitor.store.sources import runs
+from monitor.store.sources import reference_events, runs
 from monitor.store.topics import matches, subscriptions
 from monitor.store.topics.subscriptions import SubscriptionState
 
@@ -157,7 +159,7 @@ def _compose_each(
                     later.append(_next_due(subscription, state, now))
                 continue
             digest = _digest(runtime, subscription, state, slot, now, cache)
-            if digest.papers or not early:  # an empty digest ahead of its time is no outcome
+            if digest.has_news or not early:  # an empty digest ahead of its time is no outcome
                 frozen = _freeze(runtime, subscription, digest)
                 done += [] if frozen is None else [frozen]
             on_digest(digest)
@@ -221,7 +223,7 @@ def _ask_about_the_clock(runtime: Runtime, now: datetime) -> None:
 
 def _freeze(runtime: Runtime, subscription: Subscription, digest: Digest) -> int | None:
     # An empty digest is a recorded outcome; it is sent only to those who asked for it.
-    is_sent = digest.papers or subscription.settings.quiet == "send"
+    is_sent = digest.has_news or subscription.settings.quiet == "send"
     destinations = subscription.destinations if is_sent else ()
     forms = render(runtime, destinations, digest)
     add_missed(runtime, destinations, digest, forms)
@@ -260,6 +262,7 @@ def _digest(
         earlier = write_papers.texts_before(tx, drafted.revisions)
         since = state.last_composed_at
         returned = matches.returned(tx, subscription.name, since) if since else []
+        events = _undigest_events(tx, subscription, now)
     composed = Digest(
         subscription=subscription.name,
         period=slot.period,
@@ -278,8 +281,23 @@ def _digest(
         about=_about(runtime, subscription, slot.period),
         returned=list_returned(returned, drafted.latest),
         at_most=subscription.settings.at_most,
+        references=show_events(events, runtime.labels),
+        more_references=max(len(events) - MOST_EVENTS, 0),
     )
     return order.explain(composed, drafted.in_full) if order else composed
+
+
+def _undigest_events(
+    tx: Transaction, subscription: Subscription, now: datetime, *, fresh: bool = False
+) -> list[ReferenceEvent]:
+    return reference_events.unsent(
+        tx,
+        subscription.name,
+        subscription.settings.guard,
+        subscription.recipients,
+        now,
+        fresh=fresh,
+    )
 
 
 def _about(runtime: Runtime, subscription: Subscription, period: str) -> AboutSubscription:
@@ -364,7 +382,7 @@ def add_missed(
                 withheld = filter(None, (digests.get(tx, id) for id in ids))
                 lists.append((channel, recipient, list_papers(digest, withheld)))
     for channel, recipient, listed in lists:
-        if listed.groups:
+        if listed.has_news:
             rendered = runtime.channels[channel].render(listed, runtime.fallback_templates)
             first = forms.parts[channel][-1].part + 1
             more = [replace(part, part=number) for number, part in enumerate(rendered, first)]
@@ -373,10 +391,16 @@ def add_missed(
 
 
 def list_papers(digest: Digest, withheld: Iterable[Digest]) -> Digest:
-    """List the papers of withheld digests by topic, each once and none that `digest` has: pure."""
+    """List the papers of withheld digests by topic, each once and none that `digest` has: pure.
+
+    So are events of references.
+    """
+    withheld = list(withheld)
+    told = {event.id for event in digest.references}
+    missed = {event.id: event for other in withheld for event in other.references}
     sections: dict[str, DigestSection] = {}
     seen = {entry.paper_id for group in digest.groups for entry in group.entries}
-    for group in (group for digest in withheld for group in digest.groups):
+    for group in (group for other in withheld for group in other.groups):
         entries: list[DigestPaper] = [e for e in group.entries if e.paper_id not in seen]
         seen |= {entry.paper_id for entry in entries}
         known = sections.get(group.topic, replace(group, entries=(), more=0))
@@ -389,6 +413,8 @@ def list_papers(digest: Digest, withheld: Iterable[Digest]) -> Digest:
         waiting=0,
         notes=(NOTE,),
         returned=(),
+        references=tuple(event for id, event in missed.items() if id not in told),
+        more_references=0,
         about=replace(
             digest.about, title=f"{digest.heading}, while paused", shares_recipients=True
         ),
@@ -431,7 +457,8 @@ def _slot(
     after = _last_slot(subscription, state)
     if subscription.schedule.immediately:
         with runtime.database.reading() as tx:
-            if not matches.has_fresh(tx, subscription.name, now):
+            has_fresh = matches.has_fresh(tx, subscription.name, now)
+            if not (has_fresh or _undigest_events(tx, subscription, now, fresh=True)):
                 return None
             return Slot(str(digests.count(tx, subscription.name) + 1), now)
     if early:

@@ -93,6 +93,11 @@ class Subscription(msgspec.Struct, frozen=True):
     schedule: Schedule
 
     @property
+    def recipients(self) -> frozenset[tuple[str, str]]:
+        """All (channel, recipient)."""
+        return frozenset((d.channel, to) for d in self.destinations for to in d.recipients)
+
+    @property
     def name(self) -> str:
         return self.settings.name
 
@@ -265,6 +270,11 @@ class Runtime:
             if subscription != OPERATOR and "@" in recipient:
                 names[recipient].add(subscription)
         return frozenset().union(*(sharing for sharing in names.values() if len(sharing) > 1))
+
+    @cached_property
+    def guarded_libraries(self) -> frozenset[str]:
+        """The libraries whose papers some subscription watches."""
+        return frozenset().union(*(entry.settings.guard for entry in self.subscriptions))
 
     def subscriptions_named(self, names: Sequence[str]) -> Sequence[Subscription]:
         """Return the named subscriptions, all when none is named. Raises UsageError."""

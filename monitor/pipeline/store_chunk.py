@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from importlib.metadata import version
@@ -16,6 +16,7 @@ from msgspec import structs
 from monitor.diff.decide import DecisionContext, count_fresh, count_undated, decide_chunk, proven
 from monitor.diff.replayed_feed import NO_SUSPICION, Suspicion, suspect
 from monitor.errors import HeldError, MonitorError, ValueRefusedError
+from monitor.identity import reference_events
 from monitor.identity.keys import LINK, raw_id, record_hash, with_keys
 from monitor.identity.notices import attach, mark_retracted, subjects
 from monitor.identity.resolve import drop_shared_keys
@@ -44,7 +45,12 @@ from monitor.store.papers import (
     undecided,
     write_papers,
 )
+from monitor.store.papers import (
+    papers as stored_papers,
+)
 from monitor.store.sources import collections, runs
+from monitor.store.sources import reference_events as stored_events
+from monitor.store.topics import subscriptions
 
 log = structlog.get_logger()
 
@@ -169,7 +175,8 @@ class Chunk:
     """Records of one document, in order, to be stored `now`.
 
     With `last_read`, when a feed was read before, it is judged whether they replay old papers.
-    Those of a library or a reference list are kept apart from papers.
+    Those of a library or a reference list are kept apart from papers. Of others, changes of
+    works in the `guarded` libraries are recorded.
     """
 
     source: str
@@ -179,6 +186,7 @@ class Chunk:
     document: str = ""
     last_read: datetime | None = None
     role: Role = Role.NEWS
+    guarded: Collection[str] = ()
 
 
 def store_chunk(tx: Transaction, chunk: Chunk) -> StoredChunk:
@@ -194,6 +202,8 @@ def store_chunk(tx: Transaction, chunk: Chunk) -> StoredChunk:
     sightings.touch(tx, source, unchanged_names, now)
     ids = write_papers.apply(tx, source, decisions, now, chunk.document)
     survivors = merge_papers.merge(tx, proven(decisions, ids), now)
+    if chunk.guarded:
+        _record_events(tx, chunk, decisions, stored, ids)
     return StoredChunk(
         tuple(decisions),
         tuple(survivors.get(id, id) for id in ids),
@@ -201,6 +211,42 @@ def store_chunk(tx: Transaction, chunk: Chunk) -> StoredChunk:
         count_fresh(decisions, stored),
         suspicion,
     )
+
+
+def _record_events(
+    tx: Transaction,
+    chunk: Chunk,
+    decisions: Sequence[Decision],
+    stored: Sequence[Sequence[Candidate]],
+    ids: Sequence[int],
+) -> None:
+    """Record changes of works in guarded libraries."""
+    noticed = {id for decision in decisions if decision.effect for id in decision.effect.papers}
+    subjects = stored_papers.load(tx, noticed) if noticed else {}
+    before = [
+        next((known for known in candidates if known.stored.id == decision.paper_id), None)
+        for decision, candidates in zip(decisions, stored, strict=True)
+    ]
+    asked: list[tuple[int, IncomingPaper]] = []
+    for at, decision in enumerate(decisions):
+        of_notice = decision.effect.papers if decision.effect else ()
+        about = [subjects[id] for id in of_notice if id in subjects]
+        records = reference_events.looked_up(decision.keyed, before[at], about)
+        asked += [(at, record) for record in records]
+    found = collections.find(tx, chunk.guarded, [record for _, record in asked], chunk.now)
+    references: dict[int, dict[int, Paper]] = defaultdict(dict)
+    for (at, _), entries in zip(asked, found, strict=True):
+        references[at] |= {entry.id: entry.paper for entry in entries}
+    events = [
+        event
+        for at, works in references.items()
+        if works
+        for event in reference_events.events_of(
+            decisions[at], before[at], [*works.values()], ids[at], chunk.source, chunk.now
+        )
+    ]
+    if stored_events.save(tx, events):
+        subscriptions.wake_immediate(tx, None, chunk.now)
 
 
 # Errors of the database, of the machine and of the installation: no record is at fault, and the run
@@ -319,7 +365,8 @@ class RunRecorder:
             with self.runtime.database.reading() as tx:
                 last_read = runs.last_read(tx, name)
         role = self.configured.role
-        chunk = Chunk(name, papers, circumstances, now, document, last_read, role)
+        guarded = self.runtime.guarded_libraries
+        chunk = Chunk(name, papers, circumstances, now, document, last_read, role, guarded)
         try:
             stored = self._commit(store_together, chunk, progress)
         except DecidingError as fault:

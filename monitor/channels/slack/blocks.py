@@ -133,7 +133,7 @@ def render_digest(
 ) -> tuple[Rendered, ...]:
     """Return the messages of a digest; with `menus`, each paper in full has one to rate it with."""
     text = escape_mrkdwn(subject(digest))
-    if not digest.papers:
+    if not digest.has_news:
         return _parts(messages([templates.render("slack/quiet.j2", digest=digest)], text))
 
     def in_full(entry: DigestPaper) -> list[Piece]:
@@ -168,6 +168,9 @@ def _first_message(
 ) -> Iterator[Piece]:
     yield header(clean(name_digest(digest)))
     yield templates.render("slack/header.j2", digest=digest, full=digest.full)
+    if digest.references:
+        yield DIVIDER
+        yield templates.render("slack/references.j2", digest=digest)
     for entry in shown:
         yield DIVIDER
         yield from in_full(entry)

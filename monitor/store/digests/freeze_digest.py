@@ -19,6 +19,7 @@ from monitor.store.papers import papers
 
 _digest = schema.digest.c
 _item = schema.digest_item.c
+_event_item = schema.digest_event.c
 _delivery = schema.delivery.c
 _rendered = schema.rendered.c
 
@@ -50,8 +51,8 @@ def freeze(
 
     The subscription's digests that reached no recipient are superseded, and their items are free
     for this one. (Notices to the operator do not supersede each other.) Returns None and writes
-    nothing if the period has a digest already, if an item is in a digest that reached a recipient
-    (another composer was faster), or if a paper was merged into another meanwhile.
+    nothing if the period has a digest already, if an item or an event is in a digest that reached a
+    recipient (another composer was faster), or if a paper was merged into another meanwhile.
     """
     attempt = tx.begin_nested()
     is_subscription = _wait_for_other_composers(tx, digest.subscription)
@@ -63,7 +64,7 @@ def freeze(
         digest_id = tx.execute(sa.select(_digest.id).filter_by(**key)).scalar_one()
         if is_subscription:
             _supersede(tx, digest.subscription, digest_id, now)
-        if _take_items(tx, digest, digest_id):
+        if _take_items(tx, digest, digest_id) and _take_events(tx, digest, digest_id):
             _plan(tx, digest_id, rendered, content, planned, now)
             attempt.commit()
             return int(digest_id)
@@ -93,6 +94,8 @@ def _supersede(tx: Transaction, subscription: str, digest_id: int, now: datetime
         return
     of_lost = (_item.subscription == subscription, among(_item.digest_id, lost))
     tx.execute(sa.delete(schema.digest_item).where(*of_lost))
+    events = (_event_item.subscription == subscription, among(_event_item.digest_id, lost))
+    tx.execute(sa.delete(schema.digest_event).where(*events))
     tx.execute(sa.update(schema.digest).where(among(_digest.id, lost)).values(superseded_at=now))
     unsent = sa.update(schema.delivery).where(among(_delivery.digest_id, lost))
     superseded = {"state": DeliveryState.SUPERSEDED, "next_attempt_at": None, "changed_at": now}
@@ -121,6 +124,12 @@ def _take_items(tx: Transaction, digest: Digest, digest_id: int) -> bool:
         if tx.dialect.name != "sqlite" or papers.exist(tx, entries):
             raise
         return False
+
+
+def _take_events(tx: Transaction, digest: Digest, digest_id: int) -> bool:
+    of_digest = {"subscription": digest.subscription, "digest_id": digest_id}
+    rows = [of_digest | {"event_id": event.id} for event in digest.references]
+    return insert_new(tx, schema.digest_event, rows) == len(rows)
 
 
 def _plan(

@@ -108,7 +108,6 @@ def list_missed(tx: Transaction, subscription: str, channel: str, recipient: str
         _delivery.state == DeliveryState.SUPPRESSED,
         _delivery.withheld_at.is_not(None),
         _digest.superseded_at.is_(None),
-        _digest.papers > 0,
     )
     return sorted(tx.scalars(withheld))
 

@@ -12,7 +12,7 @@ from monitor.store.engine.sql import Id, Instant
 
 # The newest migration. Alembic is not imported for a store with this version, nor for a new one on
 # SQLite, which `create` makes.
-VERSION = "0032"
+VERSION = "0033"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -504,5 +504,36 @@ collection_key = _table(
         Column(name, Id, primary_key=True, autoincrement=False)
         for name in ("key", "collection_id", "entry_id")
     ),
+    sqlite_with_rowid=False,
+)
+
+# Changes of works in libraries, and hashes of their identifiers and titles as libraries have them:
+# an entry that leaves and returns under another name is still the same work.
+reference_event = _table(
+    "reference_event",
+    Column("id", Id, primary_key=True),
+    Column("packed", sa.LargeBinary, nullable=False),
+)
+
+
+def _event() -> Column[int]:
+    key = ForeignKey("reference_event.id", ondelete="CASCADE")
+    return Column("event_id", Id, key, primary_key=True, index=True)
+
+
+reference_event_key = _table(
+    "reference_event_key",
+    Column("key", Id, primary_key=True, autoincrement=False),
+    _event(),
+    sqlite_with_rowid=False,
+)
+
+# The digest of a subscription that has an event.
+digest_event = _table(
+    "digest_event",
+    *_keys("subscription"),
+    _event(),
+    _digest(),
+    Index("ix_digest_event_digest_id", "digest_id"),
     sqlite_with_rowid=False,
 )

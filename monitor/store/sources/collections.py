@@ -176,7 +176,7 @@ def find(
         [
             entry
             for id, way in found_by.items()
-            if (entry := entries.get(id)) and _is_of(record, entry.paper, way)
+            if (entry := entries.get(id)) and is_same(record, entry.paper, way)
         ]
         for record, found_by in zip(incoming, chosen, strict=True)
     ]
@@ -211,14 +211,20 @@ def _candidates(record: IncomingPaper, by_key: Mapping[int, Sequence[int]]) -> d
     return by_blocks | by_title | {id: "key" for ids in named for id in ids}
 
 
-def _is_of(record: IncomingPaper, paper: Paper, found_by: str) -> bool:
+def is_same(record: IncomingPaper, paper: Paper, found_by: str) -> bool:
+    """Whether a record is of the same work as a paper that is not stored as one."""
     work = KnownWork(paper, (paper,), set(identifiers(paper)), frozenset({found_by}))
     return bool(recognise(record, work))
 
 
 def _keys_of(record: IncomingPaper) -> set[int]:
+    return {*name_keys(record), *record.blocks}
+
+
+def name_keys(record: IncomingPaper) -> set[int]:
+    """Return hashes of the identifiers and the title of a record."""
     titled = {_title_key(record)} if record.title_key else set()
-    return {*_identifier_keys(record), *titled, *record.blocks}
+    return {*_identifier_keys(record), *titled}
 
 
 def _identifier_keys(record: IncomingPaper) -> Iterable[int]:

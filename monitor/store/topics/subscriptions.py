@@ -137,11 +137,13 @@ def set_next_due(
         tx.execute(update.values(next_due_at=sa.bindparam("after", type_=Instant)), rows)
 
 
-def wake_immediate(tx: Transaction, topics: Collection[str], now: datetime) -> None:
-    """Have those subscriptions to topics looked at that get their digests immediately."""
-    readers = sa.select(_has.subscription).where(among(_has.topic, topics))
+def wake_immediate(tx: Transaction, topics: Collection[str] | None, now: datetime) -> None:
+    """Have those subscriptions to topics, or all, looked at that get their digests immediately."""
     immediate = sa.func.lower(_subscription.schedule) == IMMEDIATELY
-    awake = sa.update(schema.subscription).where(immediate, _subscription.name.in_(readers))
+    awake = sa.update(schema.subscription).where(immediate)
+    if topics is not None:
+        readers = sa.select(_has.subscription).where(among(_has.topic, topics))
+        awake = awake.where(_subscription.name.in_(readers))
     tx.execute(awake.values(next_due_at=now))
 
 

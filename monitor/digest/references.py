@@ -1,0 +1,75 @@
+"""Changes of the readers' own papers, in the words of a digest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from msgspec import structs
+
+from monitor.digest.shown import readable_title
+from monitor.digest.wording import format_count, shorten_text
+from monitor.model import Digest, ReferenceChange, ReferenceEvent, SourceLabel
+
+# More than these wait for the next digest.
+MOST_EVENTS = 20
+HEADING = "Your references"
+_LONGEST_TITLE = 300
+_LONGEST_DETAIL = 200
+_IMPORTANCE = {change: place for place, change in enumerate(ReferenceChange)}
+_IN_SHORT = {
+    ReferenceChange.CONCERN: "of concern",
+    ReferenceChange.NEW_VERSION: "with a new version",
+}
+
+
+def show_events(
+    events: Iterable[ReferenceEvent], labels: Mapping[str, SourceLabel]
+) -> tuple[ReferenceEvent, ...]:
+    """Return events as digests list them, the most important first, at most `MOST_EVENTS`."""
+    ordered = sorted(events, key=lambda event: (_IMPORTANCE[event.change], event.id))
+    return tuple(_show(event, labels) for event in ordered[:MOST_EVENTS])
+
+
+def _show(event: ReferenceEvent, labels: Mapping[str, SourceLabel]) -> ReferenceEvent:
+    label = labels.get(event.source)
+    title = shorten_text(readable_title(event.work.title), _LONGEST_TITLE)
+    title_after = shorten_text(readable_title(event.title_after), _LONGEST_TITLE)
+    return structs.replace(
+        event,
+        work=structs.replace(event.work, title=title),
+        source=(label and label.title) or event.source,
+        before=shorten_text(event.before, _LONGEST_DETAIL),
+        after=shorten_text(event.after, _LONGEST_DETAIL),
+        title_after=title_after,
+    )
+
+
+def describe_event(event: ReferenceEvent) -> str:
+    """`Published: arXiv 2401.00001 is now in Nature, doi:10.1038/x, 3 March 2026.`"""
+    match event.change:
+        case ReferenceChange.RETRACTED if not event.after:
+            return f"Withdrawn: {event.before}." if event.before else "Retracted."
+        case ReferenceChange.PUBLISHED:
+            text = f"Published: {event.before or 'it'} is now {event.after}"
+            return f"{text}, {event.dated}." if event.dated else f"{text}."
+        case ReferenceChange.NEW_VERSION:
+            text = f"New version: {event.after}"
+            text += f" after {event.before}." if event.before else "."
+            return f"{text} It is now called “{event.title_after}”." if event.title_after else text
+    dated = f", {event.dated}" if event.dated else ""
+    return f"{event.change.capitalize()}: notice {event.after}{dated}."
+
+
+def count_events(digest: Digest) -> str:
+    """`Your references: 1 retracted, 2 published`, "" without any."""
+    counts = Counter(event.change for event in digest.references)
+    parts = [f"{counts[change]} {_IN_SHORT.get(change, change)}" for change in counts]
+    return f"{HEADING}: {', '.join(parts)}" if parts else ""
+
+
+def more_events(digest: Digest) -> str:
+    """Return the sentence about events that did not fit, or nothing."""
+    if not digest.more_references:
+        return ""
+    return f"{format_count(digest.more_references, 'more change')} will be in the next digest."

@@ -1,0 +1,218 @@
+"""Changes of a reference that a record reports: retracted, corrected, published, a new version."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+
+from msgspec import structs
+
+from monitor.identity.keys import LINK, group_by_scheme, identifiers
+from monitor.identity.notices import effect_of, notice
+from monitor.identity.venues import Kind, has_name, venue
+from monitor.model import (
+    COMMENT,
+    CONCERN,
+    CORRECTION,
+    RETRACTION,
+    Candidate,
+    Decision,
+    IncomingPaper,
+    Paper,
+    ReferenceChange,
+    ReferenceEvent,
+    StoredPaper,
+)
+from monitor.text import title_key
+
+_NOTICES = {
+    RETRACTION: ReferenceChange.RETRACTED,
+    CONCERN: ReferenceChange.CONCERN,
+    CORRECTION: ReferenceChange.CORRECTED,
+}
+# DOIs of servers and repositories for what is not yet, or not only, published: openRxiv (not Cold
+# Spring Harbor's journals, whose names begin with letters), Research Square, SSRN, ChemRxiv,
+# Preprints.org, TechRxiv, Authorea, OSF, PsyArXiv, SocArXiv, EarthArXiv, engrXiv, PeerJ Preprints,
+# Qeios, Zenodo and figshare.
+_PREPRINT_DOI = re.compile(
+    r"10\.(?:1101/\d|64898/|21203/|2139/|26434/|20944/|36227/|22541/|17605/|31219/|31234/|31235/"
+    r"|31223/|31224/|7287/|32388/|5281/|6084/|48550/)"
+)
+_NAMES = {"arxiv": "arXiv {}", "doi": "doi:{}", "pmid": "PubMed {}", "openreview": "OpenReview {}"}
+
+
+def looked_up(
+    keyed: IncomingPaper, before: Candidate | None, subjects: Iterable[StoredPaper]
+) -> list[IncomingPaper]:
+    """Return the records to look up references by: a record, and the stored paper `before` it.
+
+    For a notice these are the identifiers that it is about, and the stored papers with them. A
+    notice that is itself withdrawn reports nothing, nor does a comment.
+    """
+    if effect_of(keyed):
+        if keyed.paper.withdrawn:
+            return []
+        named = IncomingPaper(Paper(""), keyed.about, title_key="", raw_id="", fingerprint="")
+        return [named, *(_stored(subject.paper) for subject in subjects)]
+    if notice(keyed.paper) or keyed.paper.type == COMMENT:
+        return []
+    return [keyed, *([_stored(before.stored.paper, before.keys)] if before else [])]
+
+
+def _stored(paper: Paper, keys: Sequence[tuple[str, str]] | None = None) -> IncomingPaper:
+    """Return a stored paper with identifiers and title, but without blocks."""
+    own = tuple(pair for pair in keys or identifiers(paper) if pair[0] != LINK)
+    return IncomingPaper(paper, own, title_key(paper.title), raw_id="", fingerprint="")
+
+
+def events_of(
+    decision: Decision,
+    before: Candidate | None,
+    references: Sequence[Paper],
+    id: int,
+    source: str,
+    now: datetime,
+) -> Iterator[ReferenceEvent]:
+    """Yield the changes that a record reports of a work that libraries have as `references`.
+
+    `id` is that of the stored paper of the record. A first reading that announces nothing reports
+    only retractions, concerns and corrections.
+    """
+    keyed, paper = decision.keyed, decision.keyed.paper
+    event = ReferenceEvent(
+        ReferenceChange.RETRACTED,
+        work_of(references),
+        ("",),
+        now,
+        source,
+        url=paper.url,
+        dated=_day(paper),
+    )
+    if effect_of(keyed):
+        identity = (f"paper:{id}", *(f"{s}:{v}" for s, v in keyed.keys if s != LINK))
+        name = _name(keyed) or paper.title
+        change = _NOTICES[notice(paper)]
+        if change is ReferenceChange.RETRACTED:
+            identity = ("",)
+        yield structs.replace(event, change=change, identity=identity, after=name)
+        return
+    if paper.withdrawn:
+        yield structs.replace(event, before=_preprint_name(keyed))
+        return
+    if not decision.news:
+        return
+    version = _new_version(keyed, before, references)
+    if version:
+        after, known = version
+        changed = title_key(paper.title) != title_key(references[0].title)
+        yield structs.replace(
+            event,
+            change=ReferenceChange.NEW_VERSION,
+            identity=(str(after),),
+            before=str(known or ""),
+            after=str(after),
+            title_after=paper.title if changed else "",
+        )
+    if publication := _publication(keyed):
+        preprint = next((p for p in references if is_preprint(p)), None)
+        if preprint:
+            yield structs.replace(
+                event,
+                change=ReferenceChange.PUBLISHED,
+                before=_preprint_name(_stored(preprint)),
+                after=publication,
+                dated="" if _is_on_server(keyed) else event.dated,
+            )
+
+
+def concerns(event: ReferenceEvent, reference: Paper) -> bool:
+    """Whether an event is news of a reference as its library has it now."""
+    if event.change is ReferenceChange.PUBLISHED:
+        return is_preprint(reference)
+    if event.change is ReferenceChange.NEW_VERSION:
+        return (reference.version or 0) < int(event.after)
+    return True
+
+
+def work_of(references: Sequence[Paper]) -> Paper:
+    """Return the first of some records of a work, without its text, with the identifiers of all."""
+    pairs = dict.fromkeys(pair for paper in references for pair in identifiers(paper))
+    keys = group_by_scheme(pair for pair in pairs if pair[0] != LINK)
+    first = references[0]
+    return Paper(
+        first.title,
+        authors=first.authors,
+        venue=first.venue,
+        year=first.year,
+        url=first.url,
+        keys=keys,
+    )
+
+
+def is_preprint(paper: Paper) -> bool:
+    """Whether a reference is a preprint, and says of no publication of it."""
+    place, pairs = venue(paper.venue), identifiers(paper)
+    if place.kind is not Kind.PREPRINT and has_name(place):
+        return False
+    if any(scheme == "doi" and not _PREPRINT_DOI.match(value) for scheme, value in pairs):
+        return False
+    return _is_on_server(_stored(paper)) or place.kind is Kind.PREPRINT or paper.type == "preprint"
+
+
+def _is_on_server(record: IncomingPaper) -> bool:
+    """Whether a record has an identifier of a preprint: its date is not that of a publication."""
+    return any(s == "arxiv" or (s == "doi" and _PREPRINT_DOI.match(v)) for s, v in record.keys)
+
+
+def _publication(keyed: IncomingPaper) -> str:
+    """Return the venue and DOI of a version of record, "" for what is none.
+
+    Without a DOI it is one that names a journal or conference.
+    """
+    paper, place = keyed.paper, venue(keyed.paper.venue)
+    dois = (v for scheme, v in keyed.keys if scheme == "doi" and not _PREPRINT_DOI.match(v))
+    doi = next(dois, "")
+    printed = place.kind in (Kind.JOURNAL, Kind.CONFERENCE) and not place.cut
+    if not (doi or printed or (paper.type == "journal article" and has_name(place))):
+        return ""
+    where = "" if place.kind is Kind.PREPRINT or not paper.venue else f"in {paper.venue}"
+    return ", ".join(filter(None, [where, f"doi:{doi}" if doi else ""]))
+
+
+def _new_version(
+    keyed: IncomingPaper, before: Candidate | None, references: Sequence[Paper]
+) -> tuple[int, int] | None:
+    """Return the version of a record and the last one known, 0 for none; None if it is not newer.
+
+    Versions compare only where an identifier is shared: another server counts its own.
+    """
+    version, own = keyed.paper.version or 0, {pair for pair in keyed.keys if pair[0] != LINK}
+    shared = [p for p in references if not own.isdisjoint(identifiers(p))]
+    known = [p.version or 0 for p in shared]
+    if before and not own.isdisjoint(before.keys):
+        known += [before.stored.paper.version or 0]
+        known += [sighting.version or 0 for sighting in before.sightings]
+    last = max(known, default=None)
+    if last is None or version <= last:
+        return None
+    is_replacement = version >= 2 and keyed.paper.announce.startswith("replace")
+    return (version, last) if last or is_replacement else None
+
+
+def _preprint_name(keyed: IncomingPaper) -> str:
+    """Return the name of a record of a preprint, "" for others."""
+    return _name(keyed) if is_preprint(keyed.paper) else ""
+
+
+def _name(keyed: IncomingPaper) -> str:
+    """Return the best identifier of a record, as people write it."""
+    by_scheme = dict(reversed(keyed.keys))
+    return next((name.format(by_scheme[s]) for s, name in _NAMES.items() if s in by_scheme), "")
+
+
+def _day(paper: Paper) -> str:
+    """Return the date of a record, as exactly as it is known."""
+    if at := paper.day:
+        return f"{at.day} {at:%B %Y}"
+    return f"{paper.month:%B %Y}" if paper.month else str(paper.year or "")

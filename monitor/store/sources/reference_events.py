@@ -1,0 +1,128 @@
+"""Changes of works in libraries: recorded once, and once in the digests of a subscription."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from datetime import datetime
+
+import sqlalchemy as sa
+from msgspec import structs
+
+from monitor.identity.keys import with_keys
+from monitor.identity.reference_events import concerns, work_of
+from monitor.model import ReferenceEvent
+from monitor.store.digests.deliveries import WAITING, reaches_anyone, reaches_recipient
+from monitor.store.digests.packed import pack, unpack
+from monitor.store.engine import schema
+from monitor.store.engine.database import Transaction
+from monitor.store.engine.sql import among, insert_new
+from monitor.store.sources import collections
+
+_event = schema.reference_event.c
+_key = schema.reference_event_key.c
+_item = schema.digest_event.c
+_delivery = schema.delivery.c
+
+
+def save(tx: Transaction, events: Iterable[ReferenceEvent]) -> int:
+    """Store events that are not stored yet, and return how many there were.
+
+    One that is stored keeps all names of its work. `tx` is one of `Database.ingesting`.
+    """
+    new = 0
+    for event in events:
+        stored = _same(tx, event)
+        if stored is None:
+            id = tx.scalar(
+                sa.insert(schema.reference_event).returning(_event.id), {"packed": pack(event)}
+            )
+            stored, new = structs.replace(event, id=id or 0), new + 1
+        else:
+            work = work_of((stored.work, event.work))
+            identity = tuple(dict.fromkeys((*stored.identity, *event.identity)))
+            joined = structs.replace(stored, work=work, identity=identity)
+            changed = sa.update(schema.reference_event).where(_event.id == stored.id)
+            if joined != stored:
+                tx.execute(changed.values(packed=pack(joined)))
+        keys = sorted(collections.name_keys(with_keys(event.work)))
+        insert_new(
+            tx,
+            schema.reference_event_key,
+            [{"key": key, "event_id": stored.id} for key in keys],
+        )
+    return new
+
+
+def _same(tx: Transaction, event: ReferenceEvent) -> ReferenceEvent | None:
+    """Return the stored event that is the same as one, of the same work."""
+    record = with_keys(event.work)
+    keyed = sa.select(_key.event_id).where(among(_key.key, collections.name_keys(record)))
+    for other in _events(tx, _event.id.in_(keyed)):
+        is_one = other.change is event.change and not set(other.identity).isdisjoint(event.identity)
+        if is_one and collections.is_same(record, other.work, "key"):
+            return other
+    return None
+
+
+def _events(tx: Transaction, wanted: sa.ColumnElement[bool]) -> list[ReferenceEvent]:
+    query = sa.select(_event.id, _event.packed).where(wanted).order_by(_event.id)
+    rows = tx.execute(query)
+    return [structs.replace(unpack(packed, ReferenceEvent), id=id) for id, packed in rows]
+
+
+def unsent(
+    tx: Transaction,
+    subscription: str,
+    libraries: Collection[str],
+    recipients: Collection[tuple[str, str]],
+    now: datetime,
+    *,
+    fresh: bool = False,
+) -> list[ReferenceEvent]:
+    """Return the events of works in libraries that a subscription has not sent, oldest first.
+
+    Events in a digest that reached no recipient are unsent, but not `fresh`. An event is left out
+    if all `recipients` (channel, recipient) get it from other subscriptions.
+    """
+    if not libraries:
+        return []
+    collection, entry_key = schema.collection.c, schema.collection_key.c
+    own = sa.select(collection.id).where(among(collection.source, libraries))
+    in_libraries = (
+        sa.select(_key.event_id)
+        .join(schema.collection_key, entry_key.key == _key.key)
+        .where(entry_key.collection_id.in_(own))
+    )
+    sent = sa.select(_item.digest_id).filter_by(subscription=subscription)
+    sent = sent.where(_item.event_id == _event.id)
+    if not fresh:
+        sent = sent.where(reaches_anyone(_item.digest_id))
+    events = _events(tx, sa.and_(_event.id.in_(in_libraries), ~sent.exists()))
+    if not events:
+        return []
+    entries = collections.find(tx, libraries, [with_keys(event.work) for event in events], now)
+    concerned = [
+        event
+        for event, found in zip(events, entries, strict=True)
+        if any(concerns(event, entry.paper) for entry in found)
+    ]
+    elsewhere = _recipients_sent(tx, {event.id for event in concerned}, subscription)
+    return [event for event in concerned if not elsewhere[event.id].issuperset(recipients)]
+
+
+def _recipients_sent(
+    tx: Transaction, ids: Collection[int], subscription: str
+) -> defaultdict[int, set[tuple[str, str]]]:
+    """Return the recipients who have events from other subscriptions, or are about to."""
+    open_or_sent = sa.or_(_delivery.state.in_(WAITING), reaches_recipient())
+    query = sa.select(_item.event_id, _delivery.channel, _delivery.recipient)
+    rows = tx.execute(
+        query.join(schema.delivery, _delivery.digest_id == _item.digest_id).where(
+            among(_item.event_id, ids), _item.subscription != subscription, open_or_sent
+        )
+    )
+    recipients = defaultdict[int, set[tuple[str, str]]](set)
+    for id, channel, recipient in rows:
+        recipients[id].add((channel, recipient))
+    return recipients

@@ -1,0 +1,260 @@
+"""What became of references: recorded whatever source tells it, told once to whom it concerns."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, NamedTuple
+
+import pytest
+
+from monitor.model import Digest, ReferenceChange
+from monitor.store.digests import digests
+from monitor.store.engine.database import Transaction
+from tests.faults import process
+from tests.faults.points import Order
+from tests.house import House
+
+RETRACTED, CONCERN, CORRECTED, PUBLISHED, NEW_VERSION = ReferenceChange
+Record = dict[str, Any]
+
+
+@pytest.fixture
+def guarded(house: House) -> House:
+    (house.folder / "refs").mkdir()
+    (house.folder / "news").mkdir()
+    house.settings["sources"] |= {
+        "ada-refs": {"kind": "jsonl", "path": "refs/ada.jsonl", "role": "library"},
+        "news": {"kind": "jsonl", "path": "news/*.jsonl", "first_run": "baseline"},
+    }
+    house.settings["subscriptions"]["lab"]["guard"] = "ada-refs"
+    return house
+
+
+def write(house: House, name: str, *records: Record) -> None:
+    text = "".join(json.dumps(one) + "\n" for one in records)
+    (house.folder / name).write_text(text, encoding="utf-8")
+
+
+def every_digest(tx: Transaction) -> list[Digest]:
+    """The digests that are not superseded, oldest first."""
+    listed = digests.newest(tx, ["lab", "alerts", "bo"], 1_000)
+    found = [digests.get(tx, digest.id) for digest in listed if not digest.superseded]
+    return [digest for digest in reversed(found) if digest]
+
+
+Told = tuple[str, str, str]  # who is told what of which reference
+
+
+def told(house: House) -> list[Told]:
+    """What each person was told; `lab` and `alerts` have the same recipient."""
+    people = {"lab": "ada", "alerts": "ada", "bo": "bo"}
+    return sorted(
+        (people[digest.subscription], event.change.value, event.work.title)
+        for digest in house.read(every_digest)
+        for event in digest.references
+    )
+
+
+# ── a library of 2,000 references, and what is told of it ───────────────────────────
+
+
+class Reference(NamedTuple):
+    """A reference by its number: every fourth is on arXiv, in a journal, on bioRxiv, or neither."""
+
+    number: int
+
+    @property
+    def kind(self) -> str:
+        return ("arxiv", "journal", "biorxiv", "unnamed")[self.number % 4]
+
+    @property
+    def names(self) -> Record:
+        return {
+            "arxiv": {"arxiv": f"2401.{10_000 + self.number}"},
+            "journal": {"doi": f"10.5555/ref.{self.number}", "venue": "Journal of Sand"},
+            "biorxiv": {"doi": f"10.1101/2024.01.01.{self.number:06}", "venue": "bioRxiv"},
+            "unnamed": {"venue": "Annals of Gravel"},
+        }[self.kind]
+
+    @property
+    def text(self) -> Record:
+        random = Random(self.number)
+        words = [_word(random) for _ in range(7)]
+        return {
+            "title": "{} {} of {} by {} {}".format(*words[:5]).capitalize(),
+            "authors": [f"Ada {words[5].capitalize()}", f"Bo {words[6].capitalize()}"],
+            "year": 2024,
+        }
+
+    @property
+    def title(self) -> str:
+        return str(self.text["title"])
+
+    @property
+    def entry(self) -> Record:
+        version = {"version": 1} if self.kind == "arxiv" else {}
+        return {**self.text, **self.names, **version, "id": f"ref{self.number}"}
+
+    def record(self, **more: Any) -> Record:
+        return {**self.text, **self.names, **more}
+
+    def notice(self, type_: str, number: int = 1, **more: Any) -> Record:
+        doi = f"10.5555/notice.{self.number}.{number}"
+        named = {"doi": doi, "type": type_, "about": self.names}
+        return {**self.text, **named, **more}
+
+
+def _word(random: Random) -> str:
+    return "".join(random.choice("bdfgklmnprstvz") + random.choice("aeiou") for _ in range(3))
+
+
+def events(number: int) -> list[tuple[Reference, ReferenceChange, list[Record]]]:
+    """Five events of five references, each as several sources say it, one after another."""
+    arxiv, journal, biorxiv, unnamed = (Reference(4 * number + kind) for kind in range(4))
+    other = Reference(4 * number + 401)
+    late = {"published": "2026-11-20"}
+    published = {"venue": "Journal of Sand", "doi": f"10.5555/pub.{number}", **late}
+    retraction = journal.notice("retraction", **late)
+    erratum = other.notice("correction", title=f"Erratum to: {other.title}")
+    concern = Reference(4 * number + 801)
+    worried = concern.notice("expression of concern")
+    moved = {**arxiv.record(version=2, announce="replace"), "id": f"v2-{number}"}
+    joined = [
+        # A listing without the preprint's title joins it by a number, the journal by that number.
+        biorxiv.record(pmid=str(900 + number)),
+        {"title": f"{biorxiv.title}: a study", "pmid": str(900 + number), **published},
+    ]
+    gone = [unnamed.record(withdrawn=True, doi=f"10.5555/gone.{number}")]
+    return [
+        (journal, RETRACTED, [retraction, journal.record(withdrawn=True, abstract="Retracted.")])
+        if number % 2
+        else (unnamed, RETRACTED, [*gone, unnamed.notice("retraction", about=gone[0]["doi"])]),
+        (concern, CONCERN, [worried, {**worried, "abstract": "From another service."}]),
+        (other, CORRECTED, [erratum, {**erratum, "pmid": str(800 + number)}]),
+        (biorxiv, PUBLISHED, joined)
+        if number % 2
+        else (biorxiv, PUBLISHED, [biorxiv.record(**published), biorxiv.record(**published, x=1)]),
+        (arxiv, NEW_VERSION, [moved, {**moved, "abstract": "We moved more sand."}]),
+    ]
+
+
+def misses(number: int) -> list[list[Record]]:
+    """Five near misses, each a list of records one after another."""
+    base = 1_000 + 4 * number
+    arxiv, journal, biorxiv, _ = (Reference(base + kind) for kind in range(4))
+    other = f"10.5555/other.{number}"
+    comment = journal.notice("comment", title=f"Comment on: {journal.title}")
+    about_other = {**journal.notice("retraction", about={"doi": other})}
+    erratum = journal.notice("correction", about={"doi": f"10.5555/none.{number}"})
+    withdrawn = {"doi": erratum["doi"]}
+    kinds = [
+        [{**journal.record(withdrawn=True), "title": f"{journal.title} revisited", "doi": other}],
+        [about_other],
+        [comment],
+        [arxiv.record(version=1, announce="replace", abstract="The same version again.")],
+        [{**biorxiv.record(), "doi": f"10.21203/rs.3.rs-{number}/v1", "venue": "Research Square"}],
+        [
+            journal.notice("retraction", 2, about=withdrawn),
+            {**journal.notice("correction"), "title": f"Erratum to: {journal.title}"},
+        ],
+        [journal.notice("correction", withdrawn=True)],
+        [journal.record(doi=other, withdrawn=True, authors=["Eve Nobody"])],
+        [{**arxiv.text, "url": f"https://conference.example.org/{number}"}],
+        [arxiv.record(version=2, announce="new", doi=f"10.5281/zenodo.{number}", arxiv="")],
+    ]
+    return [kinds[(number + at) % len(kinds)] for at in range(5)]
+
+
+@dataclass
+class History:
+    """Records by day and file; each next one of a list comes on a later day."""
+
+    random: Random
+    days: int = 4
+    files: dict[tuple[int, str], list[Record]] = field(default_factory=dict)
+    number: int = 0
+
+    def add(self, records: list[Record]) -> None:
+        days = sorted(self.random.sample(range(1, self.days + 1), len(records)))
+        for day, record in zip(days, records, strict=True):
+            source = self.random.choice(("news", "other"))
+            self.number += 1
+            own = {"id": f"r{self.number}", **record}
+            self.files.setdefault((day, source), []).append(own)
+
+
+KILLS = ("chunk: unfinished", "chunk: committed", "digest: unfinished", "digest: committed")
+KILLS += ("outcome: begin", "page: rename")
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("store", ["sqlite", "postgresql"])
+def test_each_of_100_events_is_told_once_and_no_near_miss(
+    guarded: House, request: pytest.FixtureRequest, store: str, seed: int
+):
+    if store == "postgresql":
+        guarded.settings["store"] = request.getfixturevalue("postgres_url")
+    (guarded.folder / "other").mkdir()
+    guarded.settings["channels"]["bo"] = {"kind": "file", "path": "bo/"}
+    guarded.settings["sources"] |= {
+        "bo-refs": {"kind": "jsonl", "path": "refs/bo.jsonl", "role": "library"},
+        "other": {"kind": "jsonl", "path": "other/*.jsonl"},
+    }
+    guarded.settings["subscriptions"] |= {
+        "alerts": {
+            "topics": "agents",
+            "channels": "pages",
+            "guard": "ada-refs",
+            "schedule": "immediately",
+        },
+        "bo": {"topics": "agents", "channels": "bo", "guard": ["bo-refs"]},
+    }
+    ada, bo = range(1_500), range(300, 2_000)
+    write(guarded, "refs/ada.jsonl", *(Reference(number).entry for number in ada))
+    write(guarded, "refs/bo.jsonl", *(Reference(number).entry for number in reversed(bo)))
+    for source in ("news", "other"):  # a first reading, which announces nothing
+        records = [Reference(number).record() for number in range(1_000, 1_100)]
+        write(guarded, f"{source}/0.jsonl", *records)
+    guarded.run()
+    random, expected = Random(seed), list[Told]()
+    history = History(random)
+    for number in range(20):
+        for reference, change, records in events(number):
+            history.add(records)
+            people = [("ada", ada), ("bo", bo)]
+            concerned = [name for name, own in people if reference.number in own]
+            expected += [(name, change.value, reference.title) for name in concerned]
+        for records in misses(number):
+            history.add(records)
+    assert len({title for _, _, title in expected}) == 100
+    for day in range(1, history.days + 3):
+        guarded.clock.move(days=1)
+        for source in ("news", "other"):
+            if records := history.files.get((day, source)):
+                random.shuffle(records)
+                write(guarded, f"{source}/{day}.jsonl", *records)
+        words = "run", "--now", guarded.clock.at.isoformat()
+        guarded.write()
+        kill = Order(random.choice(KILLS), "kill", random.randint(1, 2))
+        process.run(guarded.folder, *words, order=kill)
+        guarded.clock.move(hours=1)
+        assert process.run(guarded.folder, *words) == 0
+        guarded.run()
+    said, wanted = Counter(told(guarded)), Counter(expected)
+    assert (said - wanted, wanted - said) == (Counter(), Counter())
+
+
+def test_a_retraction_is_told_once(guarded: House):
+    one = Reference(1)
+    write(guarded, "refs/ada.jsonl", one.entry, Reference(5).entry)
+    guarded.run()
+    write(guarded, "news/a.jsonl", one.notice("retraction"))
+    guarded.next_morning()
+    assert told(guarded) == [("ada", RETRACTED, one.title)]
+    write(guarded, "news/b.jsonl", one.record(withdrawn=True))
+    guarded.next_morning()
+    assert told(guarded) == [("ada", RETRACTED, one.title)]
