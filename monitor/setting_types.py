@@ -29,6 +29,8 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
+from monitor.errors import nearest
+
 
 class Section(BaseModel):
     """Settings with fixed names: frozen, and a name that is not a setting is refused."""
@@ -41,8 +43,7 @@ class SettingsContext:
     """The context of a setting: the folder of its file, and the names that settings may refer to.
 
     `libraries` are the sources with that role; `smtp`, `slack` and `public_url` say whether these
-    are set. With `unread` queries are taken as
-    they are written, whatever is wrong with them.
+    are set. With `unread` queries are taken as they are written, whatever is wrong with them.
     """
 
     folder: Path = Path()
@@ -268,6 +269,20 @@ OneOrMore = Annotated[
     AfterValidator(_distinct),
     WithJsonSchema(_TEXT_OR_TEXTS),
 ]
+
+
+def _library(name: str, info: ValidationInfo) -> str:
+    context = context_of(info)
+    if name in context.libraries:
+        return name
+    if name in context.sources:
+        raise ValueError(f"“{name}” is no library; give this source role: library")
+    near = nearest(name, context.libraries) or "; no source has role: library"
+    raise ValueError(f"there is no library “{name}”{near}")
+
+
+# The names of sources with this role.
+Libraries = OneOrMore[Annotated[str, AfterValidator(_library)]]
 
 
 def _shown_mode(mode: int) -> str:

@@ -47,6 +47,7 @@ from monitor.setting_types import (
     SOME,
     Duration,
     ExistingFolder,
+    Libraries,
     Line,
     OneOrMore,
     Recipients,
@@ -74,16 +75,6 @@ def _existing(what: Literal["source", "topic", "channel"]) -> AfterValidator:
         raise ValueError(f"there is no {what} “{name}”{near}")
 
     return AfterValidator(check)
-
-
-def _library(name: str, info: ValidationInfo) -> str:
-    context = context_of(info)
-    if name in context.libraries:
-        return name
-    if name in context.sources:
-        raise ValueError(f"“{name}” is no library; give this source role: library")
-    near = nearest(name, context.libraries) or "; no source has role: library"
-    raise ValueError(f"there is no library “{name}”{near}")
 
 
 def _store(url: str, info: ValidationInfo) -> str:
@@ -122,7 +113,6 @@ def _with_words(text: str) -> str:
 
 
 Zone = Annotated[str, AfterValidator(valid_zone)]
-Libraries = OneOrMore[Annotated[str, AfterValidator(_library)]]
 # The name of a topic, source or subscription in digests; by default its name in the file.
 Title = Annotated[str, AfterValidator(single_line), Field(max_length=100)]
 

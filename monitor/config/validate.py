@@ -48,6 +48,8 @@ LISTS = ("any", "all", "none", "authors", "categories")
 # A folder is read more often than a server.
 EVERY_PATH = timedelta(minutes=1)
 EVERY_URL = timedelta(hours=1)
+# Of works that are asked about one by one.
+EVERY_ABOUT = timedelta(days=7)
 
 # In place of options with faults, so that the settings beside them are validated all the same.
 _NO_OPTIONS = SourceOptions.model_construct()
@@ -269,8 +271,11 @@ class _Validator:
             self.written.fault(where, f"should be settings, among them kind: {choices}")
             return None
         if section == "sources":
-            raw = {"every": EVERY_PATH if raw.get("path") else EVERY_URL, **raw}
+            every = EVERY_PATH if raw.get("path") else EVERY_URL
+            raw = {"every": EVERY_ABOUT if raw.get("about") else every, **raw}
             self._doubt_path(where, raw.get("path"))
+            if raw.get("about") and "role" in raw:
+                self.written.fault((*where, "role"), "cannot be used together with about:")
         names = _setting_names(model)
         options = self._options(where, raw, names, kinds)
         common = _pick(raw, names) | {

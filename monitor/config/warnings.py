@@ -16,6 +16,7 @@ from monitor.config.settings import Settings, TopicSettings, query_warnings, top
 from monitor.config.yaml_positions import Path as Where
 from monitor.model import Role
 from monitor.setting_types import Secret
+from monitor.sources.api.about import AboutOptions
 
 # Words without an operator, such as the minus of `agent -robot`.
 _WORDS_ALONE = re.compile(r"\w[\w-]*(?: +\w[\w-]*)+")
@@ -29,15 +30,7 @@ def doubt(settings: Settings, written: Written) -> None:
     for section in ("sources", "subscriptions"):
         if not getattr(settings, section):
             written.warn((section,), f"there are no {section} yet: nothing will be sent")
-    for source in settings.sources.values():
-        if source.role is not Role.NEWS and source.first_run:
-            problem = f"has no effect with role: {source.role}, of which nothing is announced"
-            written.warn(("sources", source.name, "first_run"), problem)
-    for subscription in settings.subscriptions.values():
-        for name in ("owned", "examples"):
-            if name in subscription.model_fields_set and not subscription.libraries:
-                where = ("subscriptions", subscription.name, name)
-                written.warn(where, "has no effect without libraries:")
+    _doubt_libraries(settings, written)
     for topic in settings.topics.values():
         if topic.name not in settings.parked:
             _doubt_query(topic, written)
@@ -46,6 +39,24 @@ def doubt(settings: Settings, written: Written) -> None:
     _doubt_servers(settings, written)
     _doubt_pages(settings, written)
     _doubt_secrets(settings, written)
+
+
+def _doubt_libraries(settings: Settings, written: Written) -> None:
+    for source in settings.sources.values():
+        if source.role is not Role.NEWS and source.first_run:
+            problem = f"has no effect with role: {source.role}, of which nothing is announced"
+            written.warn(("sources", source.name, "first_run"), problem)
+    guarded = {name for entry in settings.subscriptions.values() for name in entry.guard}
+    for source in settings.sources.values():
+        if isinstance(source.options, AboutOptions):
+            for name in sorted(set(source.options.about) - guarded):
+                problem = f"has no effect: no subscription has guard: {name}"
+                written.warn(("sources", source.name, "about"), problem)
+    for subscription in settings.subscriptions.values():
+        for name in ("owned", "examples"):
+            if name in subscription.model_fields_set and not subscription.libraries:
+                where = ("subscriptions", subscription.name, name)
+                written.warn(where, "has no effect without libraries:")
 
 
 def _doubt_secrets(settings: Settings, written: Written) -> None:

@@ -76,8 +76,8 @@ def events_of(
 ) -> Iterator[ReferenceEvent]:
     """Yield the changes that a record reports of a work that libraries have as `references`.
 
-    `id` is that of the stored paper of the record. A first reading that announces nothing reports
-    only retractions, concerns and corrections.
+    `id` is that of the stored paper of the record, 0 without one. A first reading that announces
+    nothing reports only retractions, concerns and corrections.
     """
     keyed, paper = decision.keyed, decision.keyed.paper
     event = ReferenceEvent(
@@ -90,7 +90,8 @@ def events_of(
         dated=_day(paper),
     )
     if effect_of(keyed):
-        identity = (f"paper:{id}", *(f"{s}:{v}" for s, v in keyed.keys if s != LINK))
+        own = f"paper:{id}" if id else f"record:{keyed.raw_id}"
+        identity = (own, *(f"{s}:{v}" for s, v in keyed.keys if s != LINK))
         name = _name(keyed) or paper.title
         change = _NOTICES[notice(paper)]
         if change is ReferenceChange.RETRACTED:
@@ -122,7 +123,7 @@ def events_of(
                 change=ReferenceChange.PUBLISHED,
                 before=_preprint_name(_stored(preprint)),
                 after=publication,
-                dated="" if _is_on_server(keyed) else event.dated,
+                dated=event.dated if _has_own_date(keyed) else "",
             )
 
 
@@ -160,8 +161,13 @@ def is_preprint(paper: Paper) -> bool:
     return _is_on_server(_stored(paper)) or place.kind is Kind.PREPRINT or paper.type == "preprint"
 
 
+def _has_own_date(record: IncomingPaper) -> bool:
+    """Whether a record is dated by its publication, even with the identifier of its preprint."""
+    return record.paper.type == "journal article" or not _is_on_server(record)
+
+
 def _is_on_server(record: IncomingPaper) -> bool:
-    """Whether a record has an identifier of a preprint: its date is not that of a publication."""
+    """Whether a record has an identifier of a preprint."""
     return any(s == "arxiv" or (s == "doi" and _PREPRINT_DOI.match(v)) for s, v in record.keys)
 
 

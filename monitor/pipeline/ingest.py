@@ -16,6 +16,7 @@ from operator import attrgetter
 import structlog
 
 from monitor.errors import FetchError, MonitorError, StoreError, WaitError
+from monitor.identity.keys import group_by_scheme, identifiers
 from monitor.model import (
     Document,
     Dump,
@@ -33,6 +34,7 @@ from monitor.pipeline.runtime import ConfiguredSource, Runtime
 from monitor.pipeline.source_health import judge, note_gap
 from monitor.pipeline.store_chunk import RunRecorder
 from monitor.sources import sandbox
+from monitor.sources.api.about import AFTER, AboutSource
 from monitor.sources.base import Found
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine import locks
@@ -47,6 +49,8 @@ log = structlog.get_logger()
 TICK = timedelta(seconds=20)
 # A server that says "not modified" for ever is asked for everything after so long (F14).
 AFRESH = timedelta(days=7)
+# Works that could not be asked about are, so soon.
+WHILE_LEFT = timedelta(hours=1)
 # No server may put itself off for longer (F5, F7): more is left by a clock that was ahead.
 LONGEST = timedelta(hours=24)
 CONDITIONS = ("etag", "last_modified")
@@ -68,7 +72,10 @@ def is_due(runtime: Runtime, name: str) -> bool:
     with runtime.database.reading() as tx:
         last = runs.last_start(tx, name)
         state = reading_state.source_state(tx, name, configured.address)
+        left = configured.about and runs.validators(tx, name).get(AFTER) != ""
     every = configured.settings.every - (TICK if configured.is_folder else timedelta())
+    if left:
+        every = min(every, WHILE_LEFT)
     return is_time_to_read(state, last, every, runtime.clock.now())
 
 
@@ -128,8 +135,11 @@ def ingest(
             runtime,
             configured,
             RunRecorder(runtime, configured, first_run, error, on_progress),
-            # Nothing was read whole for long: all is asked for and read.
-            reread=state.whole_at is None or not state.whole_at <= now < state.whole_at + AFRESH,
+            # Nothing was read whole for long: all is asked for and read. So is all that is asked
+            # about, as libraries change.
+            reread=bool(configured.about)
+            or state.whole_at is None
+            or not state.whole_at <= now < state.whole_at + AFRESH,
             hold_replayed=accept is None and configured.dated and configured.source.repeats,
         )
         done = list(reading.runs(validators))
@@ -140,7 +150,7 @@ def ingest(
         if isinstance(wait, WaitError):
             return [*retried, *(done or [_postponed_run(name, str(wait), now)])]
         judge(runtime, configured, done)
-        if not first and "until" not in validators:
+        if configured.announces and not first and "until" not in validators:
             note_gap(runtime, configured, done)
     return [*retried, *done]
 
@@ -182,7 +192,7 @@ class _Pass:
         try:
             self.recorder.start()
             names = set()
-            for document in self.configured.source.find(validators):
+            for document in self._find(validators):
                 names.add(document.name)
                 run = self._document(document)
                 if run:
@@ -190,6 +200,9 @@ class _Pass:
                 if self.runtime.stopping.is_set():
                     return
                 self.recorder.start()
+            if not names and (about := self.configured.about):
+                why = f"not asked: no work in {', '.join(about)} has an identifier to ask for"
+                yield self.recorder.finish(RunOutcome.UNCHANGED, why)
             if names and self.configured.role is not Role.NEWS:
                 with self.runtime.database.writing() as tx:
                     now = self.runtime.clock.now()
@@ -200,6 +213,16 @@ class _Pass:
             self.wait = fault
         except Exception as fault:
             yield self.recorder.finish(RunOutcome.FAILED, self._error(fault, None))
+
+    def _find(self, validators: Mapping[str, str]) -> Iterator[Found]:
+        """Find the documents of a source; of what it is asked about, it gets identifiers alone."""
+        source, about = self.configured.source, self.configured.about
+        if not isinstance(source, AboutSource) or not about:
+            return source.find(validators)
+        with self.runtime.database.reading() as tx:
+            entries = collections.entries(tx, about, self.runtime.clock.now())
+        works = [group_by_scheme(identifiers(entry.paper)) for entry in entries]
+        return source.find_about(works, validators)
 
     def _document(self, offered: Found) -> Run | None:
         """Read one document; None when there is nothing in it that was not read before."""

@@ -26,6 +26,7 @@ from monitor.match import TopicIndex
 from monitor.match.language.synonyms import Synonyms
 from monitor.model import Clock, FirstRun, Role, SectionRule, SourceLabel, Templates, Topic
 from monitor.signing import KeyRing
+from monitor.sources.api.about import AboutSource
 from monitor.sources.base import Source
 from monitor.sources.calendar import Calendar
 from monitor.store.engine.database import Database
@@ -51,6 +52,16 @@ class ConfiguredSource(msgspec.Struct, frozen=True):
     @property
     def role(self) -> Role:
         return self.settings.role
+
+    @property
+    def about(self) -> Sequence[str]:
+        """The libraries whose works the source is asked about, () for a source that is read."""
+        return self.source.options.about if isinstance(self.source, AboutSource) else ()
+
+    @property
+    def announces(self) -> bool:
+        """Whether its papers are stored, and may be news."""
+        return self.role is Role.NEWS and not self.about
 
     @property
     def is_folder(self) -> bool:

@@ -176,7 +176,7 @@ class Chunk:
 
     With `last_read`, when a feed was read before, it is judged whether they replay old papers.
     Those of a library or a reference list are kept apart from papers. Of others, changes of
-    works in the `guarded` libraries are recorded.
+    works in the `guarded` libraries are recorded, and no more than those with `only_events`.
     """
 
     source: str
@@ -187,6 +187,7 @@ class Chunk:
     last_read: datetime | None = None
     role: Role = Role.NEWS
     guarded: Collection[str] = ()
+    only_events: bool = False
 
 
 def store_chunk(tx: Transaction, chunk: Chunk) -> StoredChunk:
@@ -195,6 +196,12 @@ def store_chunk(tx: Transaction, chunk: Chunk) -> StoredChunk:
     if chunk.role is not Role.NEWS:
         collections.save(tx, source, chunk.document, papers)
         return StoredChunk(unchanged=len(papers))
+    if chunk.only_events:
+        today = chunk.circumstances.now.date()
+        records = [with_keys(record_of(paper, source, today)) for paper in papers]
+        apart = [Decision(record, None) for record in records]
+        _record_events(tx, chunk, apart, [()] * len(records), [0] * len(records))
+        return StoredChunk(unchanged=len(records))
     decisions, stored, unchanged_names = decide(tx, source, papers, chunk.circumstances)
     suspicion = NO_SUSPICION
     if chunk.last_read is not None:
@@ -365,8 +372,8 @@ class RunRecorder:
             with self.runtime.database.reading() as tx:
                 last_read = runs.last_read(tx, name)
         role = self.configured.role
-        guarded = self.runtime.guarded_libraries
-        chunk = Chunk(name, papers, circumstances, now, document, last_read, role, guarded)
+        guarded, about = self.runtime.guarded_libraries, bool(self.configured.about)
+        chunk = Chunk(name, papers, circumstances, now, document, last_read, role, guarded, about)
         try:
             stored = self._commit(store_together, chunk, progress)
         except DecidingError as fault:

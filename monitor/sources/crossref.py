@@ -7,23 +7,35 @@ Z39.96), dates have one to three parts.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import chain
+from typing import ClassVar, cast
+from urllib.parse import quote
 
-from monitor.model import COMMENT, RETRACTION, Paper
-from monitor.sources.api.records import ApiSource
+from msgspec import structs
+
+from monitor.errors import FetchError
+from monitor.http.addresses import redact_url
+from monitor.model import COMMENT, RETRACTION, Document, Paper, Reading
+from monitor.sources import sandbox
+from monitor.sources.api.about import AboutOptions, AboutSource, batches
+from monitor.sources.api.records import ApiSource, Listing
 from monitor.sources.api.values import (
     NoPaperError,
     Record,
     doi_page,
     first_published,
+    get_text,
     plain_text,
     terms,
     title_of,
 )
 from monitor.sources.api.windows import FilterOptions, PageRequest
+from monitor.sources.base import Terms
 from monitor.sources.fields.dates import partial_date, within_reason
-from monitor.sources.fields.identifiers import Keys, identifier_pairs, keys_of
+from monitor.sources.fields.identifiers import Keys, identifier_pairs, keys_of, pairs_of
 from monitor.sources.fields.markup import unescape_tags
 from monitor.sources.fields.publication_types import NOTICES, type_and_subject, type_of
 from monitor.text import plain
@@ -53,14 +65,29 @@ _TEX_DOCUMENT = re.compile(
 )
 _COMMENTS = ("is-comment-on", "is-reply-to", "is-review-of")
 _SAME_WORK = ("is-preprint-of", "has-preprint", "is-version-of", "has-version")
+# The fields of works that are asked about, without references and abstracts. Crossref refuses the
+# whole request for a field that cannot be selected, such as `subtype`.
+_SELECT = (
+    "DOI,URL,title,subtitle,original-title,author,editor,container-title,type,relation,issued"
+    ",published,published-online,published-print,posted,created,update-to,updated-by"
+)
 
 
-class Crossref(ApiSource):
+class CrossrefOptions(FilterOptions, AboutOptions):
+    """`query` is free text; `filter` as the API writes it, such as "issn:1234-5678".
+
+    `about` are libraries: instead of a query, Crossref is asked about their works.
+    """
+
+    query_settings: ClassVar[tuple[str, ...]] = (*FilterOptions.query_settings, "about")
+
+
+class Crossref(ApiSource, AboutSource):
     """Reads Crossref by the day on which a DOI was registered (created)."""
 
     kind = "crossref"
-    Options = FilterOptions
-    options: FilterOptions
+    Options = CrossrefOptions
+    options: CrossrefOptions
     service = "Crossref"
     lists = ("message.items",)
     total_path = "message.total-results"
@@ -70,16 +97,75 @@ class Crossref(ApiSource):
     address = "https://api.crossref.org"
     preset = "crossref"
 
+    def read(self, document: Document) -> Reading:
+        records, reading = self._records_of(document)
+        if not self.options.about:
+            return reading
+        return replace(reading, papers=_with_notices(records, reading.papers))
+
+    def _records_of(self, document: Document) -> tuple[list[Record], Reading]:
+        """Return the records that gave papers, and these."""
+        listing, reading = self._read(document)
+        read, now = {paper.raw_id for paper in reading.papers}, self._clock()
+        items = (item for item in listing.items if get_text(item, "DOI").lower() in read)
+        return [Record(item, now) for item in items], reading
+
+    def listing(self, response: Record) -> Listing:
+        """Find the records of a response, or of several that were joined."""
+        if response.at("joined").value is None:
+            return super().listing(response)
+        listings = [super(Crossref, self).listing(page) for page in response.items("joined")]
+        return Listing([item for listing in listings for item in listing.items])
+
+    def names_of(self, work: Mapping[str, Sequence[str]]) -> Iterable[str]:
+        return work.get("doi", ())
+
+    def ask(self, identifiers: Sequence[str]) -> Document:
+        """Ask about works, and then about the notices and articles that their records name."""
+        works = list(self._works(identifiers))
+        named = cast("list[str]", sandbox.ask(self, "named", self._joined(works)))
+        # Articles come before their preprints, whose records have no journal.
+        return self._joined([*chain.from_iterable(map(self._works, batches(named))), *works])
+
+    def named(self, document: Document) -> list[str]:
+        return _named(self._records_of(document)[0])
+
+    def _works(self, dois: Sequence[str]) -> Iterator[Document]:
+        """Fetch the records of works; a filter cannot have a DOI with a comma."""
+        filters = [f"doi:{doi}" for doi in dois if "," not in doi]
+        who = {"mailto": self.contact}
+        if filters:
+            selected = {"filter": ",".join(filters), "rows": len(filters), "select": _SELECT}
+            yield self.fetch(self.address_of("/works", selected | who))
+        for doi in dois:
+            if "," in doi:
+                try:
+                    yield self.fetch(self.address_of(f"/works/{quote(doi, safe='')}", who))
+                except FetchError as fault:  # 404 for a DOI of another registration agency
+                    if not fault.body.startswith(b"Resource not found"):
+                        raise
+
+    def _joined(self, answers: Sequence[Document]) -> Document:
+        content = b'{"joined": [%s]}' % b",".join(answer.content for answer in answers)
+        whole = all(answer.complete for answer in answers)
+        return Document("", content, self._clock(), url=redact_url(self.base), complete=whole)
+
+    @property
+    def terms(self) -> Terms:
+        """A list a second is what Crossref allows without a `contact`."""
+        asks = self.options.about and not self.options.url
+        return Terms(apart=timedelta(seconds=1)) if asks else super().terms
+
     def paper(self, record: Record) -> Paper:
-        doi = record.text("DOI").lower()
+        doi = _doi(record)
         if not doi:
             raise NoPaperError("record has no DOI")
         titles = map(_unescape_once_more, record.texts("title") + record.texts("original-title"))
         title = _with_subtitle(record, title_of(*titles))
         year, published = first_published(_dates(record), record.now)
         group = record.text("group-title") if record.text("subtype") == "preprint" else ""
-        updates = list(_updates(record))
-        notices = [(mark, [("doi", of)]) for mark, of in updates if of not in ("", doi)]
+        subjects = list(_subjects(record))
+        notices = [(mark, [("doi", of)]) for mark, of in subjects if of not in ("", doi)]
         type_, about = type_and_subject(notices, (record.text("subtype"), record.text("type")))
         return Paper(
             title=title,
@@ -92,7 +178,9 @@ class Crossref(ApiSource):
             pdf_url=_pdf(record),
             keys=_keys(record, doi),
             categories=terms((*record.texts("subject"), group)),
-            withdrawn=_is_withdrawn(record, updates, doi),
+            # Some publishers register a notice with the DOI of the article itself.
+            withdrawn=(RETRACTION, doi) in subjects
+            or any(mark == RETRACTION for mark, _ in _updates(record, "updated-by")),
             raw_id=plain_text(doi),
             type=type_,
             about=about,
@@ -187,18 +275,110 @@ def _pdf(record: Record) -> str:
     return next(links, "")
 
 
-def _is_withdrawn(record: Record, updates: Sequence[tuple[str, str]], doi: str) -> bool:
-    """Whether there is a notice; some publishers register it with the DOI of the article itself."""
-    notices = (type_of([update.text("type")]) for update in record.items("updated-by"))
-    return RETRACTION in notices or (RETRACTION, doi) in updates
+def _updates(record: Record, field: str) -> list[tuple[str, Record]]:
+    """Return the notices about this work (`updated-by`), or its own subjects (`update-to`).
+
+    Each has its mark. A record of Retraction Watch whose type was changed is there with both types,
+    in no order: the milder one counts.
+    """
+    marked = [
+        (mark, update)
+        for update in record.items(field)
+        if (mark := type_of([update.text("type")])) in NOTICES
+    ]
+    marks: dict[str, list[str]] = {}
+    for mark, update in marked:
+        marks.setdefault(_record_id(update), []).append(mark)
+    return [
+        (mark, update)
+        for mark, update in marked
+        if not (id := _record_id(update)) or mark == max(marks[id], key=NOTICES.index)
+    ]
 
 
-def _updates(record: Record) -> Iterator[tuple[str, str]]:
+def _record_id(update: Record) -> str:
+    id = update.text("record-id")
+    return id and f"{update.text('source')} {id}"
+
+
+def _subjects(record: Record) -> Iterator[tuple[str, str]]:
     """Yield the type of this work as a notice, and the DOI of the work that it is about."""
-    for work in record.items("update-to"):
-        if (mark := type_of([work.text("type")])) in NOTICES:
-            yield mark, work.text("DOI").lower()
+    for mark, work in _updates(record, "update-to"):
+        yield mark, work.text("DOI").lower()
     for relation in _COMMENTS:
         for work in record.items(f"relation.{relation}"):
             if work.text("id-type") in ("", "doi"):
                 yield COMMENT, work.text("id").lower()
+
+
+# ── works that are asked about ──────────────────────────────────────────────────────
+
+
+def _doi(record: Record) -> str:
+    return record.text("DOI").lower()
+
+
+def _published_dois(record: Record) -> list[str]:
+    """Return the DOIs of what a preprint became."""
+    related = record.items("relation.is-preprint-of")
+    pairs = identifier_pairs(work.text("id") for work in related)
+    return [doi for scheme, doi in pairs if scheme == "doi"]
+
+
+def _named(records: Sequence[Record]) -> list[str]:
+    """Return the DOIs of the notices about works, and of what preprints among them became."""
+    notices = {_doi(notice) for record in records for _, notice in _updates(record, "updated-by")}
+    published = {doi for record in records for doi in _published_dois(record)}
+    return sorted((notices | published) - {"", *map(_doi, records)})
+
+
+def _with_notices(records: Sequence[Record], papers: Sequence[Paper]) -> tuple[Paper, ...]:
+    """Return works, and before them the notices about them that are not retracted themselves.
+
+    What a preprint became has the preprint's DOI, too, whether its publisher knows that or not.
+    """
+    by_doi = {paper.raw_id: paper for paper in papers}
+    void = {_doi(record) for record in records if _is_void(record, by_doi[_doi(record)])}
+    preprints: dict[str, list[tuple[str, str]]] = {}
+    for record in records:
+        for doi in _published_dois(record):
+            preprints.setdefault(doi, []).append(("doi", _doi(record)))
+    works, notices = [], []
+    for record in records:
+        doi = _doi(record)
+        if doi in void:
+            continue
+        paper = by_doi[doi]
+        updates = _updates(record, "updated-by")
+        standing = [(mark, update) for mark, update in updates if _doi(update) not in void]
+        notices += [_notice(mark, update, paper, doi) for mark, update in standing]
+        withdrawn = paper.withdrawn
+        if len(standing) < len(updates):
+            withdrawn = withdrawn and RETRACTION in dict(standing)
+        keys = keys_of((*pairs_of(paper.keys), *preprints.get(doi, ())))
+        works.append(structs.replace(paper, withdrawn=withdrawn, keys=keys))
+    return (*notices, *works)
+
+
+def _is_void(record: Record, paper: Paper) -> bool:
+    """Whether a record is a notice that was retracted by another one."""
+    retracted_by = {_doi(by) for mark, by in _updates(record, "updated-by") if mark == RETRACTION}
+    return paper.type in NOTICES and not retracted_by <= {"", _doi(record)}
+
+
+def _notice(mark: str, update: Record, work: Paper, doi: str) -> Paper:
+    """Return a notice as the record of its work names it."""
+    own = _doi(update)
+    own = "" if own == doi else own
+    year, day = _date(update, "updated")
+    return Paper(
+        f"{mark.capitalize()}: {work.title}",
+        venue=work.venue,
+        year=year,
+        published=day,
+        url=doi_page(own or doi),
+        keys=keys_of([("doi", own)]),
+        raw_id=own or f"{mark} of {doi}",
+        type=mark,
+        about={"doi": doi},
+    )

@@ -9,27 +9,35 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
+from typing import cast
 from xml.etree.ElementTree import Element
 
+from msgspec import structs
 from pydantic import Field, SecretStr
 
 from monitor.errors import DocumentError
-from monitor.model import Document, Paper, Reading, Rejected
-from monitor.sources import files
+from monitor.model import CONCERN, CORRECTION, RETRACTION, Document, Paper, Reading, Rejected
+from monitor.sources import files, sandbox
+from monitor.sources.api.about import AboutOptions, AboutSource
 from monitor.sources.api.values import NO_TITLE, NoPaperError, year_of
 from monitor.sources.api.windows import (
     UNTIL,
     Outline,
     PageRequest,
-    QueryOptions,
     Window,
-    WindowSource,
 )
 from monitor.sources.base import Terms, failure, reading
 from monitor.sources.fields.dates import day_of, parse_date, partial_date, within_reason
-from monitor.sources.fields.identifiers import Keys, identifier_pairs, keys_of
+from monitor.sources.fields.identifiers import (
+    Keys,
+    identifier_pairs,
+    keys_of,
+    pairs_of,
+    values_of,
+)
 from monitor.sources.fields.markup import text
 from monitor.sources.fields.publication_types import NOTICES, type_and_subject, type_of
 from monitor.sources.xml_records import XmlError, read_elements
@@ -50,11 +58,21 @@ _ROOTS = (
 _NO_TITLE = ("", "[Not Available].", "[Not Available]")
 _ADDRESS = re.compile(r"[\s.,;:]*\bElectronic address:.*", re.DOTALL)
 _PMC = re.compile(r"PMC\d{1,10}", re.ASCII)
+_NOTES = "CommentsCorrectionsList/CommentsCorrections"
 _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+# How the record of a paper names notices about it.
+_NOTICES_IN = {
+    "RetractionIn": RETRACTION,
+    "RetractedandRepublishedIn": RETRACTION,
+    "PartialRetractionIn": CORRECTION,
+    "ErratumIn": CORRECTION,
+    "CorrectedandRepublishedIn": CORRECTION,
+    "ExpressionOfConcernIn": CONCERN,
+}
 
 
-class PubMedOptions(QueryOptions):
-    """A `query:` in PubMed's own syntax, or the files of a `path:`.
+class PubMedOptions(AboutOptions):
+    """A `query:` in PubMed's own syntax, or the files of a `path:`, or the works of libraries.
 
     With a query, `url` is another server of the same API; without one, it is one document.
     `api_key` (a secret) and `email` (else the operator's `contact`) are sent to NCBI.
@@ -67,7 +85,7 @@ class PubMedOptions(QueryOptions):
     first_days: int = Field(default=30, ge=1, le=365)
 
 
-class PubMed(WindowSource):
+class PubMed(AboutSource):
     """Reads PubMed. A record is announced on the day on which it was added."""
 
     kind = "pubmed"
@@ -92,10 +110,13 @@ class PubMed(WindowSource):
         for element in read_elements(document.content, _RECORDS, roots=_ROOTS, outer=_OUTER):
             whole = whole and not isinstance(element, XmlError)
             try:
-                records += read_record(element, self._clock())
+                records += read_record(element, self._clock(), notices=bool(self.options.about))
             except (NoPaperError, XmlError) as reason:
                 records.append(Rejected(f"record {len(records) + 1}", str(reason)))
-        return reading(records, whole)
+        result = reading(records, whole)
+        if not self.options.about:
+            return result
+        return replace(result, papers=_with_subjects(result.papers))
 
     @property
     def terms(self) -> Terms:
@@ -135,6 +156,35 @@ class PubMed(WindowSource):
                 raise DocumentError(why, "narrow the query")
             else:
                 end = first + (end - first) / 2
+
+    def names_of(self, work: Mapping[str, Sequence[str]]) -> Iterable[str]:
+        return work.get("pmid") or [doi for doi in work.get("doi", ()) if '"' not in doi]
+
+    def ask(self, identifiers: Sequence[str]) -> Document:
+        """Fetch the records of works, and of the notices that these name.
+
+        A search finds the PMIDs of DOIs.
+        """
+        pmids = [name for name in identifiers if name.isdigit()]
+        if words := [f'"{name}"[doi]' for name in identifiers if not name.isdigit()]:
+            url = self._url("esearch", term=" OR ".join(words), retmode="json", retmax="200")
+            pmids += read_search(self.fetch(url).content)[0]
+        if not pmids:
+            return Document("", b"<PubmedArticleSet/>", self._clock())
+        works = self._records(pmids)
+        named = cast("set[str]", sandbox.ask(self, "named", works)).difference(pmids)
+        return self._records([*pmids, *sorted(named)]) if named else works
+
+    def named(self, document: Document) -> set[str]:
+        """Return the PMIDs of the notices about some works."""
+        elements = read_elements(document.content, _OUTER, roots=_ROOTS)
+        records = (element for element in elements if isinstance(element, Element))
+        return {_text_at(note, "PMID") for record in records for _, note in _notes_in(record)} - {
+            ""
+        }
+
+    def _records(self, pmids: Sequence[str]) -> Document:
+        return self.fetch(self._url("efetch", id=",".join(pmids), retmode="xml"))
 
     def _search(self, first: date, end: date) -> tuple[list[str], int]:
         url = self._url(
@@ -188,14 +238,20 @@ def _midnight(day: date) -> datetime:
 # ── records ─────────────────────────────────────────────────────────────────────────
 
 
-def read_record(element: Element | XmlError, now: datetime) -> list[Paper]:
-    """Return the papers of an element; raises NoPaperError, and the fault in its place."""
+def read_record(
+    element: Element | XmlError, now: datetime, *, notices: bool = False
+) -> list[Paper]:
+    """Return the papers of an element; raises NoPaperError, and the fault in its place.
+
+    With `notices`, those about a paper that have no record of their own are before it.
+    """
     if isinstance(element, XmlError):
         raise element
     if element.tag == "ERROR":
         raise NoPaperError(f"PubMed answered with an error: {text(_all(element))[:200]}")
     if element.tag != "DeleteCitation":
-        return [_paper(element, now)]
+        paper = _paper(element, now)
+        return [*(_unlisted_notices(paper, element) if notices else ()), paper]
     pmids = filter(str.isdigit, (_all(deleted).strip() for deleted in element.iter("PMID")))
     # Only the number of a record that NLM has deleted is given, so it is the title.
     return [
@@ -218,7 +274,7 @@ def _paper(record: Element, now: datetime) -> Paper:
         raise NoPaperError(NO_TITLE)
     issue = _date(_find(body, "Journal/JournalIssue/PubDate", "Book/PubDate"))
     own = _date(_find(body, "ArticleDate", "ContributionDate"))
-    notes = inner.findall("CommentsCorrectionsList/CommentsCorrections")
+    notes = inner.findall(_NOTES)
     types = [_all(t).strip() for t in inner.iterfind("Article/PublicationTypeList/PublicationType")]
     type_, about = type_and_subject(list(_notices(notes)), types)
     is_retracted = any(note.get("RefType") == "RetractionIn" for note in notes)
@@ -316,6 +372,40 @@ def _notices(notes: list[Element]) -> Iterator[tuple[str, Iterator[tuple[str, st
         if mark in NOTICES:
             cited = (f"pmid: {_text_at(note, 'PMID')}", _text_at(note, "RefSource"))
             yield mark, identifier_pairs(cited)
+
+
+def _with_subjects(papers: Sequence[Paper]) -> tuple[Paper, ...]:
+    """Return papers, first the notices, about all identifiers of the works that are beside them."""
+    works = {pmid: paper.keys for paper in papers for pmid in paper.identifiers("pmid")}
+    named = []
+    for paper in papers:
+        subjects = (works.get(pmid, {}) for pmid in values_of(paper.about, "pmid"))
+        pairs = [*pairs_of(paper.about), *(pair for keys in subjects for pair in pairs_of(keys))]
+        named.append(structs.replace(paper, about=keys_of(pairs)))
+    return tuple(sorted(named, key=lambda paper: not paper.about))
+
+
+def _notes_in(record: Element) -> Iterator[tuple[str, Element]]:
+    """Yield what the record of a paper says of notices about it, with their marks."""
+    for note in record.iterfind(f"*/{_NOTES}"):
+        if mark := _NOTICES_IN.get(note.get("RefType", "")):
+            yield mark, note
+
+
+def _unlisted_notices(paper: Paper, record: Element) -> Iterator[Paper]:
+    """Yield the notices about a paper that have no record of their own."""
+    for mark, note in _notes_in(record):
+        if not _text_at(note, "PMID"):
+            cited = _text_at(note, "RefSource")
+            yield Paper(
+                f"{mark.capitalize()}: {paper.title}",
+                venue=paper.venue,
+                url=paper.url,
+                keys=keys_of(identifier_pairs((cited,))),
+                raw_id=f"{mark} of {paper.raw_id}: {cited}",
+                type=mark,
+                about=paper.keys,
+            )
 
 
 def _date(element: Element) -> tuple[int | None, datetime | None]:

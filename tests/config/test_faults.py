@@ -139,6 +139,20 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
             "3: subscriptions.s.libraries: there is no library “refs”; no source has role: library",
         ),
         (
+            "sources: {refs: {kind: bibtex, path: x, role: library},\n"
+            "w: {kind: crossref, about: ref}}",
+            "2: sources.w.about: there is no library “ref”; did you mean “refs”?",
+        ),
+        (
+            "sources: {w: {kind: pubmed, about: w, query: x}}",
+            "1: sources.w.about: “w” is no library; give this source role: library",
+        ),
+        (
+            "sources: {refs: {kind: bibtex, path: x, role: library},\n"
+            "w: {kind: pubmed, about: refs, role: library}}",
+            "2: sources.w.role: cannot be used together with about:",
+        ),
+        (
             CHANNEL + "subscriptions: {s: {topics: t, channels: p, max: 0}}",
             "3: subscriptions.s.max: should be 1 or more, not “0”",
         ),

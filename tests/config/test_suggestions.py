@@ -96,6 +96,11 @@ def test_a_path_from_which_nothing_is_read_is_doubted(
             "“refs” has role: library and brings no papers",
         ),
         (
+            "sources: {r: {kind: bibtex, path: x, role: library},\nw: {kind: pubmed, about: r}}",
+            "2: sources.w.about",
+            "has no effect: no subscription has guard: r",
+        ),
+        (
             "topics: {t: {query: a1}}\nchannels: {c: {kind: file, path: o}}\n"
             "subscriptions: {s: {topics: t, channels: c, owned: skip}}",
             "3: subscriptions.s.owned",

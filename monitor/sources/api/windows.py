@@ -93,7 +93,7 @@ class QueryOptions(ApiOptions):
 class FilterOptions(QueryOptions):
     """`query` is free text; `filter` as the API writes it, such as "issn:1234-5678"."""
 
-    query_settings = ("query", "filter")
+    query_settings: ClassVar[tuple[str, ...]] = ("query", "filter")
 
     filter: str = ""
 

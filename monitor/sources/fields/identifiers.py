@@ -57,6 +57,11 @@ def values_of(keys: Keys, scheme: str) -> tuple[str, ...]:
     return (values,) if isinstance(values, str) else values
 
 
+def pairs_of(keys: Keys) -> list[tuple[str, str]]:
+    """Return the scheme and the identifier of each of some keys."""
+    return [(scheme, identifier) for scheme in keys for identifier in values_of(keys, scheme)]
+
+
 def openreview_id(values: Iterable[str]) -> str:
     """Return the id of the first link to a page of OpenReview, or ""."""
     return next((match[1] for value in values if (match := _OPENREVIEW.search(value))), "")

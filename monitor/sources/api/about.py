@@ -1,0 +1,97 @@
+"""Asks a service about the works of libraries, by their identifiers, in batches.
+
+A batch is a document. The state is `after`: of the identifiers in order, the last one before the
+first batch that failed, or "" after all were asked about. The next pass goes on from there.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar
+
+from pydantic import model_validator
+
+from monitor.http.addresses import redact_url
+from monitor.model import Document
+from monitor.setting_types import Libraries
+from monitor.sources.api.windows import QueryOptions, WindowSource
+from monitor.sources.base import Found
+
+AFTER = "after"
+MAX_BATCH = 50
+MAX_BATCH_CHARS = 2_000  # of identifiers; some servers refuse addresses of 8,000 characters
+
+
+class AboutOptions(QueryOptions):
+    """With `about`, the service is asked about exactly the works in these libraries."""
+
+    query_settings: ClassVar[tuple[str, ...]] = (*QueryOptions.query_settings, "about")
+
+    about: Libraries = ()
+
+    @model_validator(mode="after")
+    def _check_about(self) -> AboutOptions:
+        for other in (*self.query_settings, "path"):
+            if self.about and other != "about" and getattr(self, other):
+                raise ValueError(f"give either `about:` or `{other}:`")
+        return self
+
+
+class AboutSource(WindowSource):
+    """A kind that can be asked about works."""
+
+    options: AboutOptions
+
+    @abstractmethod
+    def names_of(self, work: Mapping[str, Sequence[str]]) -> Iterable[str]:
+        """Return those of a work's identifiers, by scheme, that the service is asked about."""
+
+    @abstractmethod
+    def ask(self, identifiers: Sequence[str]) -> Document:
+        """Ask about a batch of works; raises FetchError."""
+
+    def find_about(
+        self, works: Iterable[Mapping[str, Sequence[str]]], state: Mapping[str, str]
+    ) -> Iterator[Found]:
+        """Find an answer for each batch of works; none where no work can be asked about."""
+        after = state.get(AFTER, "")
+        wanted = sorted({name for work in works for name in self.names_of(work)})
+        left = [name for name in wanted if name > after] or wanted
+        return _Asking(self, list(batches(left)), after).find()
+
+
+@dataclass(slots=True)
+class _Asking:
+    source: AboutSource
+    batches: Sequence[Sequence[str]]
+    after: str
+    failed: bool = False
+
+    def find(self) -> Iterator[Found]:
+        for batch in self.batches:
+            name = f"{redact_url(self.source.base)} about {len(batch)} works from {batch[0]}"
+            yield Found(name, partial(self._load, batch, name))
+
+    def _load(self, batch: Sequence[str], name: str) -> Document:
+        failed_before, self.failed = self.failed, True
+        document = self.source.ask(batch)
+        self.failed = failed_before
+        if not self.failed:
+            self.after = "" if batch is self.batches[-1] else batch[-1]
+        return replace(document, name=name, validators={AFTER: self.after})
+
+
+def batches(identifiers: Iterable[str]) -> Iterator[list[str]]:
+    """Part identifiers so that the addresses that name them are short enough."""
+    batch: list[str] = []
+    for identifier in identifiers:
+        chars = sum(map(len, (*batch, identifier)))
+        if batch and (len(batch) == MAX_BATCH or chars > MAX_BATCH_CHARS):
+            yield batch
+            batch = []
+        batch.append(identifier)
+    if batch:
+        yield batch

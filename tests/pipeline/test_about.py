@@ -1,0 +1,183 @@
+"""Sources that are asked about the works of libraries: what they say is told, and never stored."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from monitor.model import ReferenceChange, RunOutcome
+from monitor.pipeline.ingest import is_due
+from monitor.store.papers import papers
+from monitor.store.sources import runs
+from tests.house import House
+from tests.servers.web import Answer, MisbehavingServer
+from tests.servers.works import Work, crossref, pubmed, update, work
+from tests.sources.libraries import article
+
+RETRACTED, CONCERN, CORRECTED, PUBLISHED, _ = ReferenceChange
+
+MOVES = {"title": "How Sand Moves in the Wind", "authors": ["Ada Byron"], "doi": "10.1000/moves"}
+SINGS = {"title": "Why Some Dunes Sing at Night", "authors": ["Bo Li"], "doi": "10.1000/sings"}
+
+
+@pytest.fixture
+def watched(house: House, web: MisbehavingServer) -> House:
+    (house.folder / "refs").mkdir()
+    server = {"url": web.url(""), "allow_private": True, "every": "7d"}
+    house.settings["sources"] |= {
+        "ada-refs": {"kind": "jsonl", "path": "refs/ada.jsonl", "role": "library"},
+        "bo-refs": {"kind": "jsonl", "path": "refs/bo.jsonl", "role": "library"},
+        "watch": {"kind": "crossref", "about": "ada-refs", **server},
+    }
+    house.settings["subscriptions"]["lab"]["guard"] = "ada-refs"
+    have(house, SINGS, name="bo")
+    return house
+
+
+def have(house: House, *records: dict[str, Any], name: str = "ada") -> None:
+    text = "".join(json.dumps(one) + "\n" for one in records)
+    (house.folder / "refs" / f"{name}.jsonl").write_text(text, encoding="utf-8")
+
+
+def told(house: House) -> list[tuple[ReferenceChange, str, str]]:
+    """What the next digest says: of which reference, by which notice or in which journal."""
+    house.run()
+    house.next_morning()
+    return [(event.change, event.work.title, event.after) for event in house.digest().references]
+
+
+def of_watch(house: House) -> tuple[str, str, int]:
+    """The outcome, the error and the records of the last run."""
+    [run] = house.read(runs.latest, "watch", 1)
+    return run.outcome, run.error, run.seen
+
+
+def problems(house: House) -> list[str]:
+    return [text for text in house.problems() if "watch" in text]
+
+
+def due(house: House) -> bool:
+    with house.opened() as app:
+        return is_due(app.runtime, "watch")
+
+
+def retracted(**more: object) -> Work:
+    notices = [update("correction", "10.1000/c"), update("retraction", "10.1000/r")]
+    return work("10.1000/moves", MOVES["title"], **{"updated-by": notices, **more})
+
+
+def test_what_crossref_says_of_a_reference_is_told_once_and_stored_nowhere(
+    watched: House, web: MisbehavingServer
+) -> None:
+    have(watched, MOVES, SINGS, {"title": "A talk without an identifier"})
+    crossref(web, work("10.1000/moves", MOVES["title"]), work("10.1000/sings", SINGS["title"]))
+    assert told(watched) == []
+    crossref(web, retracted(), work("10.1000/sings", SINGS["title"]))
+    assert told(watched) == [
+        (RETRACTED, MOVES["title"], "doi:10.1000/r"),
+        (CORRECTED, MOVES["title"], "doi:10.1000/c"),
+    ]
+    assert told(watched) == []
+    assert of_watch(watched) == ("ok", "", 4)
+    with watched.opened() as app, app.runtime.database.reading() as tx:
+        assert papers.count(tx) == 0
+
+
+def test_only_the_named_libraries_are_asked_about(watched: House, web: MisbehavingServer) -> None:
+    have(watched, MOVES)
+    crossref(web)
+    watched.run()
+    assert [request.query["filter"] for request in web.requests] == ["doi:10.1000/moves"]
+
+
+def test_works_that_were_not_asked_for_are_told_to_nobody(
+    watched: House, web: MisbehavingServer
+) -> None:
+    have(watched, MOVES)
+    near = {"updated-by": [update("retraction", "10.1000/r")]}
+    items = [work("10.1000/other", "How Sand Moves in the Sea", **near)]
+    body = json.dumps({"message": {"items": items}}).encode()
+    web.decides("*", lambda _: Answer(body=body))
+    assert told(watched) == []
+
+
+def test_a_preprint_that_was_published_is_told_with_journal_and_date(
+    watched: House, web: MisbehavingServer
+) -> None:
+    have(watched, {**MOVES, "doi": "10.1101/2025.01.01.123456", "venue": "bioRxiv"})
+    relation = {"is-preprint-of": [{"id-type": "doi", "id": "10.1000/moves"}]}
+    preprint = work("10.1101/2025.01.01.123456", MOVES["title"], relation=relation)
+    journal = {"container-title": ["Journal of Sand"], "issued": {"date-parts": [[2026, 2, 1]]}}
+    article = work("10.1000/moves", "Motion of Sand", **journal)
+    crossref(web, preprint | {"type": "posted-content"}, article)
+    assert told(watched) == [(PUBLISHED, MOVES["title"], "in Journal of Sand, doi:10.1000/moves")]
+    [event] = watched.digest().references
+    assert event.dated == "1 February 2026"
+
+
+def test_pubmed_tells_of_references_that_have_a_doi_alone(
+    watched: House, web: MisbehavingServer
+) -> None:
+    have(watched, MOVES)
+    watched.settings["sources"]["watch"]["kind"] = "pubmed"
+    records = {
+        "1": article(1, str(MOVES["title"]), doi="10.1000/moves", refs={"ErratumIn": 8}),
+        "8": article(8, "Erratum", refs={"ErratumFor": 1}, types=["Published Erratum"]),
+    }
+    pubmed(web, records, {"10.1000/moves": "1"})
+    assert told(watched) == [(CORRECTED, MOVES["title"], "PubMed 8")]
+
+
+# ── when it is asked ────────────────────────────────────────────────────────────────
+
+
+def test_it_is_asked_weekly_and_in_an_hour_about_what_is_left(
+    watched: House, web: MisbehavingServer
+) -> None:
+    have(watched, *({"title": f"Grain {n}", "doi": f"10.1000/{n:03}"} for n in range(120)))
+    crossref(web)
+    answer = web._answers["*"]
+    left = iter([answer, lambda _: Answer(429, headers={"Retry-After": "60"})])
+    web.decides("*", lambda request: next(left)(request))
+    watched.ingest()
+    assert of_watch(watched)[0] == "failed" and len(web.requests) == 2
+    watched.clock.move(minutes=59)
+    assert not due(watched)
+    watched.clock.move(minutes=1)
+    assert due(watched)
+    crossref(web)
+    watched.ingest()
+    assert [request.query["rows"] for request in web.requests[2:]] == ["50", "20"]
+    watched.clock.move(days=7, seconds=-1)
+    assert not due(watched)
+    watched.clock.move(seconds=1)
+    assert due(watched)
+    watched.ingest()
+    assert len(web.requests) == 7
+
+
+def test_a_library_without_an_identifier_is_said_to_be_so(
+    watched: House, web: MisbehavingServer
+) -> None:
+    have(watched, {"title": "A talk without an identifier"})
+    watched.ingest()
+    assert web.requests == []
+    why = "not asked: no work in ada-refs has an identifier to ask for"
+    assert of_watch(watched) == (RunOutcome.UNCHANGED, why, 0)
+    watched.clock.move(hours=1)
+    assert due(watched)
+    assert problems(watched) == []
+
+
+def test_a_source_that_is_asked_about_works_is_never_silent(
+    watched: House, web: MisbehavingServer
+) -> None:
+    have(watched, MOVES)
+    crossref(web, work("10.1000/moves", MOVES["title"]))
+    for _ in range(30):
+        watched.ingest()
+        watched.clock.at += timedelta(days=7)
+    assert problems(watched) == []
