@@ -272,7 +272,7 @@ class SubscriptionSettings(DestinationSettings):
     """
 
     name: str
-    topics: Annotated[OneOrMore[Annotated[str, _existing("topic")]], SOME]
+    topics: Annotated[OneOrMore[Annotated[str, _existing("topic")]], SOME] = ()
     schedule: Annotated[Line, AfterValidator(_schedule)] = "daily 08:00"
     timezone: Zone = "UTC"
     max: int = Field(12, ge=1, le=400)
@@ -286,6 +286,12 @@ class SubscriptionSettings(DestinationSettings):
     owned: Literal["skip", "mark"] = "mark"
     examples: bool = False
     guard: Libraries = ()
+
+    @model_validator(mode="after")
+    def _check_topics(self) -> SubscriptionSettings:
+        if not self.topics and not self.guard:
+            raise ValueError("has no topics; add topics: or guard:")
+        return self
 
 
 class RetentionSettings(Section):

@@ -79,7 +79,7 @@ def opening(digest: Digest) -> str:
     It is without the number where the heading of `name_digest` has it, and may be empty.
     """
     if not digest.papers:
-        return summary(digest)
+        return "" if digest.references else summary(digest)
     parts = [format_count(digest.papers, "paper")] if digest.about.title else []
     if len(digest.groups) > 1:
         parts.append(f"in {format_count(len(digest.groups), 'topic')}")

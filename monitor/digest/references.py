@@ -14,6 +14,7 @@ from monitor.model import Digest, ReferenceChange, ReferenceEvent, SourceLabel
 # More than these wait for the next digest.
 MOST_EVENTS = 20
 HEADING = "Your references"
+_NAMED_CHANGES = 2
 _LONGEST_TITLE = 300
 _LONGEST_DETAIL = 200
 _IMPORTANCE = {change: place for place, change in enumerate(ReferenceChange)}
@@ -62,9 +63,12 @@ def describe_event(event: ReferenceEvent) -> str:
 
 
 def count_events(digest: Digest) -> str:
-    """`Your references: 1 retracted, 2 published`, "" without any."""
+    """`Your references: 1 retracted, 2 published, 3 more`, "" without any."""
     counts = Counter(event.change for event in digest.references)
-    parts = [f"{counts[change]} {_IN_SHORT.get(change, change)}" for change in counts]
+    named = dict([*counts.items()][:_NAMED_CHANGES])
+    parts = [f"{count} {_IN_SHORT.get(change, change)}" for change, count in named.items()]
+    more = counts.total() - sum(named.values())
+    parts += [f"{more} more"] if more else []
     return f"{HEADING}: {', '.join(parts)}" if parts else ""
 
 

@@ -305,7 +305,10 @@ def _about(runtime: Runtime, subscription: Subscription, period: str) -> AboutSu
     url = runtime.settings.public_url
     return AboutSubscription(
         title=settings.title,
-        topics=tuple(rules[name].title if name in rules else name for name in subscription.topics),
+        topics=(
+            *(rules[name].title if name in rules else name for name in subscription.topics),
+            *(["changes of your references"] if settings.guard else []),
+        ),
         schedule=settings.schedule,
         contact=_contact(runtime.settings),
         shares_recipients=subscription.name in runtime.sharing,

@@ -111,6 +111,14 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
             "3: subscriptions.s.topics: needs at least one",
         ),
         (
+            CHANNEL + "subscriptions: {s: {channels: p}}",
+            "3: subscriptions.s: has no topics; add topics: or guard:",
+        ),
+        (
+            LIBRARY + "subscriptions: {s: {channels: p, guard: page}}",
+            "4: subscriptions.s.guard: “page” is no library; give this source role: library",
+        ),
+        (
             CHANNEL + "subscriptions: {s: {topics: [t, t], channels: p}}",
             "3: subscriptions.s.topics: “t” is in this list twice",
         ),

@@ -16,6 +16,7 @@ from monitor.store.engine.database import Transaction
 from tests.faults import process
 from tests.faults.points import Order
 from tests.house import House
+from tests.servers.smtp import ScriptedSmtp
 
 RETRACTED, CONCERN, CORRECTED, PUBLISHED, NEW_VERSION = ReferenceChange
 Record = dict[str, Any]
@@ -206,12 +207,11 @@ def test_each_of_100_events_is_told_once_and_no_near_miss(
     }
     guarded.settings["subscriptions"] |= {
         "alerts": {
-            "topics": "agents",
             "channels": "pages",
             "guard": "ada-refs",
             "schedule": "immediately",
         },
-        "bo": {"topics": "agents", "channels": "bo", "guard": ["bo-refs"]},
+        "bo": {"topics": "*", "channels": "bo", "guard": ["bo-refs"]},
     }
     ada, bo = range(1_500), range(300, 2_000)
     write(guarded, "refs/ada.jsonl", *(Reference(number).entry for number in ada))
@@ -248,13 +248,106 @@ def test_each_of_100_events_is_told_once_and_no_near_miss(
     assert (said - wanted, wanted - said) == (Counter(), Counter())
 
 
-def test_a_retraction_is_told_once(guarded: House):
-    one = Reference(1)
-    write(guarded, "refs/ada.jsonl", one.entry, Reference(5).entry)
+# ── one event ───────────────────────────────────────────────────────────────────────
+
+ONE = Reference(1)
+
+
+@pytest.fixture
+def one(guarded: House) -> House:
+    """A library of a few journal articles, and a source of news that was read before."""
+    write(guarded, "refs/ada.jsonl", *(Reference(number).entry for number in (1, 5, 9)))
+    write(guarded, "news/0.jsonl", Reference(99).record())
     guarded.run()
-    write(guarded, "news/a.jsonl", one.notice("retraction"))
+    return guarded
+
+
+def test_a_retraction_is_told_once_by_a_digest_without_papers(one: House):
+    write(one, "news/a.jsonl", ONE.notice("retraction"))
+    assert one.next_morning() == {"lab": 0}
+    assert told(one) == [("ada", "retracted", ONE.title)]
+    [page] = (one.folder / "pages").rglob("2*.html")
+    assert "Retracted: notice doi:10.5555/notice.1.1" in page.read_text()
+    write(one, "news/b.jsonl", ONE.record(withdrawn=True))
+    one.next_morning()
+    assert told(one) == [("ada", "retracted", ONE.title)]
+
+
+def test_an_entry_that_left_is_not_reported_and_a_renamed_one_is(one: House):
+    entries = [Reference(number).entry for number in (5, 9)]
+    write(one, "refs/ada.jsonl", {**entries[0], "id": "renamed"})
+    one.ingest()
+    one.clock.move(hours=2)
+    write(one, "news/a.jsonl", *(Reference(number).notice("retraction") for number in (5, 9)))
+    one.next_morning()
+    assert told(one) == [("ada", "retracted", Reference(5).title)]
+    write(one, "refs/ada.jsonl", {**entries[0], "id": "again"})
+    one.ingest()
+    one.clock.move(hours=2)
+    write(one, "news/b.jsonl", {**Reference(5).notice("retraction", 2), "abstract": "Again."})
+    one.next_morning()
+    assert len(told(one)) == 1
+
+
+def test_a_preprint_that_its_owner_updated_is_not_reported_as_published(guarded: House):
+    preprint = Reference(4)
+    write(guarded, "refs/ada.jsonl", preprint.entry)
+    write(guarded, "news/0.jsonl", Reference(99).record())
+    guarded.run()
+    article = {**preprint.record(), "venue": "Journal of Sand", "doi": "10.5555/pub.4"}
+    write(guarded, "news/a.jsonl", article)
+    guarded.ingest()
+    write(guarded, "refs/ada.jsonl", {**preprint.entry, "doi": "10.5555/pub.4"})
     guarded.next_morning()
-    assert told(guarded) == [("ada", RETRACTED, one.title)]
-    write(guarded, "news/b.jsonl", one.record(withdrawn=True))
+    assert told(guarded) == []
+
+
+def test_the_gravest_twenty_are_in_a_digest_and_the_others_in_the_next(guarded: House):
+    numbers = range(1, 100, 4)
+    write(guarded, "refs/ada.jsonl", *(Reference(number).entry for number in numbers))
+    guarded.run()
+    notices = [Reference(number).notice("correction") for number in numbers]
+    write(guarded, "news/a.jsonl", *notices, Reference(97).notice("retraction", 2))
     guarded.next_morning()
-    assert told(guarded) == [("ada", RETRACTED, one.title)]
+    first = guarded.digest()
+    assert (len(first.references), first.more_references) == (20, 6)
+    assert first.references[0].change is RETRACTED
+    guarded.next_morning()
+    assert len(guarded.digest().references) == 6
+    assert (
+        len({event.id for digest in guarded.read(every_digest) for event in digest.references})
+        == 26
+    )
+
+
+def test_events_of_a_digest_that_reached_nobody_are_in_the_next_one(one: House, smtp: ScriptedSmtp):
+    one.by_mail(smtp.port)
+    smtp.always["mail"] = "451 4.3.0 try later"
+    write(one, "news/a.jsonl", ONE.notice("retraction"))
+    one.next_morning()
+    assert one.digest().references
+    one.next_morning()
+    smtp.always.clear()
+    one.run_after(days=2)
+    assert told(one) == [("ada", "retracted", ONE.title)]
+    [mail] = smtp.received
+    assert b"Retracted: notice doi:10.5555/notice.1.1" in mail.content
+
+
+def test_who_is_not_told_by_another_subscription_is_told(one: House, smtp: ScriptedSmtp):
+    one.by_mail(smtp.port, "ada@example.org")
+    both = {"email": ["ada@example.org", "bo@example.org"], "guard": "ada-refs"}
+    one.settings["subscriptions"]["alerts"] = {**both, "schedule": "daily 09:00"}
+    one.run()
+    write(one, "news/a.jsonl", ONE.notice("retraction"))
+    one.run_after(days=1, hours=2.5)
+    one.run_after(hours=1)
+    assert sorted({mail.recipient for mail in smtp.received}) == [
+        "ada@example.org",
+        "bo@example.org",
+    ]
+    del both["email"][1]
+    write(one, "news/b.jsonl", Reference(5).notice("retraction"))
+    before = len(smtp.received)
+    one.run_after(days=1)
+    assert len(smtp.received) == before + 1
