@@ -31,6 +31,8 @@ _IN_CONTENTS = 12
 _NAMED_SOURCES = 3
 # How the note begins that says that answers order the papers.
 ORDERED_BY = "Ordered by "
+# And the one that says how many papers a library has.
+LEFT_OUT = "Left out: "
 _MOST_NOTES = 8
 _LONGEST_NOTE = 400
 _NAMED_TOPICS = 4
@@ -152,8 +154,8 @@ def _day(at: datetime, digest: Digest) -> str:
 
 
 def is_problem(note: str) -> bool:
-    """Whether a note is about a problem. The one about the order of papers is not."""
-    return not note.startswith(ORDERED_BY)
+    """Whether a note is about a problem, not about the order of papers or those left out."""
+    return not note.startswith((ORDERED_BY, LEFT_OUT))
 
 
 def digest_notes(digest: Digest) -> list[str]:

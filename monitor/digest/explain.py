@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 
@@ -32,15 +32,18 @@ def explain_papers(
     explain: Explain,
     other_titles: Mapping[int, tuple[OtherTitle, ...]],
     earlier: Mapping[int, EarlierText] = {},
+    owned: Collection[int] = (),
 ) -> tuple[DigestSection, ...]:
     """Return the papers of a draft, those in full or with a long title explained.
 
     `explain(topic, paper, sources)` returns why the topic matches a paper as the digest shows it:
     its spans are positions in the text shown. `other_titles` are those under which papers were
-    seen, and `earlier` the texts of revised papers before, by paper id.
+    seen, and `earlier` the texts of revised papers before, by paper id; `owned` are in a library.
     """
 
     def entry(listed: DigestPaper) -> DigestPaper:
+        if listed.paper_id in owned:
+            listed = structs.replace(listed, owned=True)
         in_full = listed.paper_id in draft.in_full
         if not in_full and len(listed.paper.title) <= LONG_TITLE:
             return listed

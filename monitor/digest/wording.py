@@ -148,9 +148,10 @@ def place(entry: DigestPaper, zone: str) -> str:
 
 
 def signals(entry: DigestPaper) -> str:
-    """Return `in 3 lists · 12 votes`, where a paper is in several lists or has votes."""
+    """Return `in your library · in 3 lists · 12 votes`, as far as it is in any or has votes."""
     votes = entry.paper.upvotes
-    parts = [f"in {format_count(entry.lists, 'list')}"] if entry.lists > 1 else []
+    parts = ["in your library"] if entry.owned else []
+    parts += [f"in {format_count(entry.lists, 'list')}"] if entry.lists > 1 else []
     return " · ".join([*parts, format_count(votes, "vote")] if votes else parts)
 
 

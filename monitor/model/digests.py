@@ -76,7 +76,7 @@ class DigestPaper(msgspec.Struct, frozen=True, omit_defaults=True):
     `monitor.digest.links`) on which it is searched for where nothing leads to it. `revised` says of
     a revision shown in full what it changed. `excerpt_rule` is the rule (see
     `monitor.digest.excerpt`) by which its excerpt is chosen, 0 in older digests. `lists`
-    counts the last lists of its sources.
+    counts the last lists of its sources. `owned`: it is in a library of the subscription.
 
     Fields with their defaults are not stored.
     """
@@ -98,6 +98,7 @@ class DigestPaper(msgspec.Struct, frozen=True, omit_defaults=True):
     formulas: tuple[Formula, ...] = ()
     excerpt_rule: int = 0
     lists: int = 0
+    owned: bool = False
 
     @property
     def standing(self) -> float:
@@ -247,7 +248,8 @@ class Digest:
     `full` best papers are shown in full, and the `titles` next ones in a line each; `at_most`
     limits what a message shows. `returned` are papers of earlier digests that are in lists again;
     they are not counted, and nor are the `references`, changes of the readers' own papers, of
-    which `more_references` come next time.
+    which `more_references` come next time. `left_out` are papers (id, revision) that are not
+    shown since a library of the subscription has them.
     """
 
     subscription: str
@@ -267,6 +269,7 @@ class Digest:
     at_most: int | None = None
     references: tuple[ReferenceEvent, ...] = ()
     more_references: int = 0
+    left_out: tuple[tuple[int, int], ...] = ()
 
     @property
     def has_news(self) -> bool:

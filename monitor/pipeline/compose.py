@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
@@ -13,11 +14,14 @@ import structlog
 
 from monitor.channels.email.channel import sender_address
 from monitor.config import Settings
+from monitor.digest.about import LEFT_OUT
 from monitor.digest.draft import Draft, Listed, draft, list_returned
 from monitor.digest.explain import Explain, explain_papers
 from monitor.digest.references import MOST_EVENTS, show_events
 from monitor.digest.schedule import Slot, late_before, latest_due, next_due
+from monitor.digest.wording import format_count
 from monitor.errors import MonitorError, StoreBusyError, StoreError
+from monitor.identity.keys import with_keys
 from monitor.identity.resolve import other_titles
 from monitor.match import TopicIndex
 from monitor.model import (
@@ -30,6 +34,7 @@ from monitor.model import (
     Paper,
     ReferenceEvent,
     SourceReport,
+    StoredPaper,
 )
 from monitor.pipeline import incidents
 from monitor.pipeline.freeze import Forms, freeze, notify, render
@@ -39,7 +44,7 @@ from monitor.store.digests import digests, suppressions
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine.database import Transaction, rehearsing
 from monitor.store.papers import sightings, write_papers
-from monitor.store.sources import reference_events, runs
+from monitor.store.sources import collections, reference_events, runs
 from monitor.store.topics import matches, subscriptions
 from monitor.store.topics.subscriptions import SubscriptionState
 
@@ -245,6 +250,13 @@ def _digest(
     reported = state.last_composed_at or now - FIRST_REPORT, now
     with runtime.database.reading() as tx:
         news = matches.unsent(tx, subscription.name, now, cache.changes)
+        owned: Collection[int] = ()
+        left_out: dict[int, int] = {}
+        if subscription.settings.owned == "skip":
+            owned = _owned(tx, subscription, (item.change.stored for item in news), now)
+            by_revision = sorted((item.change for item in news), key=attrgetter("revision"))
+            left_out = {c.stored.id: c.revision for c in by_revision if c.stored.id in owned}
+            news = [item for item in news if item.change.stored.id not in owned]
         order = order_of(tx, subscription, runtime.topics, cache.order)
         drafted = draft(
             news,
@@ -256,7 +268,10 @@ def _digest(
             listed=cache.listed,
             each_topic="max" not in subscription.settings.model_fields_set,
         )
-        report = cache.reports.get(reported) or runs.report(tx, runtime.sources, *reported)
+        if subscription.settings.owned == "mark":
+            owned = _owned(tx, subscription, (c.stored for c in drafted.latest.values()), now)
+        news_sources = [name for name, source in runtime.sources.items() if source.announces]
+        report = cache.reports.get(reported) or runs.report(tx, news_sources, *reported)
         cache.reports[reported] = report
         also = _other_titles(tx, drafted)
         earlier = write_papers.texts_before(tx, drafted.revisions)
@@ -270,19 +285,23 @@ def _digest(
         timezone=subscription.settings.timezone,
         covers_from=state.last_composed_at,
         composed_at=now,
-        groups=explain_papers(drafted, cache.explain, also, earlier),
+        groups=explain_papers(drafted, cache.explain, also, earlier, owned),
         report=tuple(
             replace(source, title=runtime.labels[source.source].title) for source in report
         ),
         full=drafted.full,
         waiting=drafted.waiting,
-        notes=_notes_on_parked_topics(runtime.active.index(runtime.topics), subscription),
+        notes=(
+            *_notes_on_parked_topics(runtime.active.index(runtime.topics), subscription),
+            *_note_on_left_out(len(left_out)),
+        ),
         titles=subscription.settings.titles,
         about=_about(runtime, subscription, slot.period),
         returned=list_returned(returned, drafted.latest),
         at_most=subscription.settings.at_most,
         references=show_events(events, runtime.labels),
         more_references=max(len(events) - MOST_EVENTS, 0),
+        left_out=tuple(left_out.items()),
     )
     return order.explain(composed, drafted.in_full) if order else composed
 
@@ -347,6 +366,22 @@ def _notes_on_parked_topics(index: TopicIndex, subscription: Subscription) -> tu
         for name in subscription.topics
         if (error := index.error(name))
     )
+
+
+def _owned(
+    tx: Transaction, subscription: Subscription, papers: Iterable[StoredPaper], now: datetime
+) -> frozenset[int]:
+    """Return which papers are in libraries of a subscription, as these are now."""
+    libraries = subscription.settings.libraries
+    if not libraries:
+        return frozenset()
+    records = {stored.id: with_keys(stored.paper) for stored in papers}
+    entries = collections.find(tx, libraries, list(records.values()), now)
+    return frozenset(id for id, found in zip(records, entries, strict=True) if found)
+
+
+def _note_on_left_out(count: int) -> tuple[str, ...]:
+    return (f"{LEFT_OUT}{format_count(count, 'paper')} of your library.",) if count else ()
 
 
 def rehearse(

@@ -50,6 +50,7 @@ def varied(one: DigestPaper) -> list[DigestPaper]:
         "search": "arxiv",
         "revised": Revision(2, 1),
         "lists": 3,
+        "owned": True,
         "formulas": (Formula("policy", "p_1"),),
         "excerpt_rule": 0,
         "placed": Placed(1.0, 2.0, "A marked paper", ("word",), likely=True),

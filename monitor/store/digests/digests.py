@@ -161,5 +161,6 @@ def count(tx: Transaction, subscription: str) -> int:
 def of_paper(tx: Transaction, paper_id: int) -> list[tuple[str, str, int]]:
     """Return (subscription, period, revision) of the digests with a paper, oldest first."""
     query = sa.select(_digest.subscription, _digest.period, _item.revision).join(schema.digest_item)
-    rows = tx.execute(query.where(_item.paper_id == paper_id).order_by(_digest.id))
+    shows = sa.and_(_item.paper_id == paper_id, _item.shown_under.is_distinct_from(""))
+    rows = tx.execute(query.where(shows).order_by(_digest.id))
     return list(map(tuple, rows))

@@ -93,7 +93,9 @@ def _supersede(tx: Transaction, subscription: str, digest_id: int, now: datetime
     if not lost:
         return
     of_lost = (_item.subscription == subscription, among(_item.digest_id, lost))
-    tx.execute(sa.delete(schema.digest_item).where(*of_lost))
+    # Papers that were left out are not for the next digest either.
+    shown = _item.shown_under.is_distinct_from("")
+    tx.execute(sa.delete(schema.digest_item).where(*of_lost, shown))
     events = (_event_item.subscription == subscription, among(_event_item.digest_id, lost))
     tx.execute(sa.delete(schema.digest_event).where(*events))
     tx.execute(sa.update(schema.digest).where(among(_digest.id, lost)).values(superseded_at=now))
@@ -103,7 +105,13 @@ def _supersede(tx: Transaction, subscription: str, digest_id: int, now: datetime
 
 
 def _take_items(tx: Transaction, digest: Digest, digest_id: int) -> bool:
-    entries = {e.paper_id: (e.revision, g.topic) for g in digest.groups for e in g.entries}
+    in_full = {entry.paper_id for entry in digest.best(digest.full)}  # readers can answer these
+    entries: dict[int, tuple[int, str | None]] = {
+        entry.paper_id: (entry.revision, group.topic if entry.paper_id in in_full else None)
+        for group in digest.groups
+        for entry in group.entries
+    }
+    entries |= {id: (revision, "") for id, revision in digest.left_out}
     # SQLite has one writer, and refuses items of papers that are gone.
     if tx.dialect.name != "sqlite" and not papers.exist(tx, entries):
         return False
@@ -111,11 +119,9 @@ def _take_items(tx: Transaction, digest: Digest, digest_id: int) -> bool:
     earlier = own.where(among(_item.paper_id, entries))
     if any(revision >= entries[id][0] for id, revision in tx.execute(earlier)):
         return False
-    in_full = {entry.paper_id for entry in digest.best(digest.full)}  # readers can answer these
     of_digest = {"subscription": digest.subscription, "digest_id": digest_id}
     rows = [
-        {"paper_id": id, "revision": revision, "shown_under": topic if id in in_full else None}
-        | of_digest
+        {"paper_id": id, "revision": revision, "shown_under": topic} | of_digest
         for id, (revision, topic) in sorted(entries.items())
     ]
     try:

@@ -358,7 +358,8 @@ digest_item = _table(
     _paper(primary_key=True, index=True),
     Column("revision", Integer, primary_key=True, autoincrement=False),
     _digest(),
-    # The topic under which the paper was shown in full; null where its title was listed alone.
+    # The topic under which the paper was shown in full; null where its title was listed alone, ""
+    # where it was left out since a library has it.
     Column("shown_under", Text),
     # The papers last shown under a topic are read for each digest, however many there were.
     _partial(

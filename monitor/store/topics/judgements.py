@@ -118,7 +118,7 @@ def topics_of(tx: Transaction, paper_id: int) -> dict[str, list[str]]:
         .where(_match.paper_id == paper_id)
     )
     was_shown = sa.select(_item.subscription, _item.shown_under).where(
-        _item.paper_id == paper_id, _item.shown_under.is_not(None)
+        _item.paper_id == paper_id, _item.shown_under != ""
     )
     topics: dict[str, list[str]] = defaultdict(list)
     for subscription, topic in sorted(map(tuple, tx.execute(matched.union(was_shown)))):

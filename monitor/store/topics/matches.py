@@ -322,9 +322,10 @@ def unsent(
 
     They count from the look-back before it got each topic, and from then on where a paper matched
     because its votes or lists grew. Matches in a digest that reached no recipient are unsent,
-    however old. Several changes of a paper are one piece of news: its matches
-    carry the newest change with the kind of the first, so that a paper never sent is new. Sending a
-    revision also sends the earlier ones. `known` are changes read for other subscriptions.
+    however old, unless they were left out. Several changes of a paper are one piece of news: its
+    matches carry the newest change with the kind of the first, so that a paper never sent is new.
+    Sending a revision also sends the earlier ones. `known` are changes read for other
+    subscriptions.
     """
     columns = _change.paper_id, _change.revision, _change.kind, _change.at
     query = _unsent(subscription, now, *columns, _match.topic, _match.score)
@@ -344,7 +345,8 @@ def returned(tx: Transaction, subscription: str, since: datetime) -> list[Stored
     # SQLite would begin with all items of the subscription.
     relisted = recent.cte("relisted").prefix_with("MATERIALIZED")
     own = sa.exists().where(_item.subscription == subscription, _item.paper_id == relisted.c.id)
-    ids = tx.scalars(sa.select(relisted.c.id).where(own)).all()
+    shown = own.where(_item.shown_under.is_distinct_from(""))
+    ids = tx.scalars(sa.select(relisted.c.id).where(shown)).all()
     stored = papers.load(tx, ids) if ids else {}  # as in most digests
     return [paper for paper in stored.values() if not paper.purged]
 
@@ -372,7 +374,8 @@ def _unsent(
     """Select columns of the unsent changes and matches of a subscription's active topics."""
     asked = _active_topics(subscription, now)
     in_digest = announced(sa.literal(subscription))
-    sent = in_digest if fresh else in_digest.where(reaches_anyone(_item.digest_id))
+    told = sa.or_(_item.shown_under == "", reaches_anyone(_item.digest_id))
+    sent = in_digest if fresh else in_digest.where(told)
     return (
         sa.select(*columns)
         .select_from(schema.change)
