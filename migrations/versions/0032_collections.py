@@ -15,6 +15,8 @@ def upgrade() -> None:
         sa.Column("id", ID, nullable=False),
         *(sa.Column(name, sa.Text(), nullable=False) for name in ("source", "document", "content")),
         sa.Column("reading", sa.Integer(), nullable=False),
+        sa.Column("dictionary", sa.LargeBinary()),
+        sa.Column("filled_to", ID),
         sa.PrimaryKeyConstraint("id", name="pk_collection"),
         sa.UniqueConstraint("source", "document", name="uq_collection_source"),
     )
@@ -38,6 +40,13 @@ def upgrade() -> None:
     op.create_index(
         "ix_collection_entry_name", "collection_entry", ["collection_id", "name"], unique=True
     )
+    op.create_index(
+        "ix_collection_entry_missing",
+        "collection_entry",
+        ["collection_id", "missing_since"],
+        sqlite_where=sa.text("missing_since IS NOT NULL"),
+        postgresql_where=sa.text("missing_since IS NOT NULL"),
+    )
     op.create_table(
         "collection_key",
         *(
@@ -46,6 +55,10 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("key", "collection_id", "entry_id", name="pk_collection_key"),
         sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "collection_new_key",
+        *(sa.Column(name, ID, nullable=False) for name in ("key", "collection_id", "entry_id")),
     )
 
 

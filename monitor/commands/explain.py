@@ -95,7 +95,7 @@ def explain(runtime: Runtime, reference: str) -> Explanation:
         rulings = identity_rulings.of_names(tx, names)
     wanted = {row.topic for row in matched}
     index = build_index(topic for topic in runtime.topics if topic.name in wanted)
-    sources = [sighting.source for sighting in origin.sightings]
+    sources = [sighting.source for sighting in origin.sightings if not sighting.filled]
     topics = [
         MatchedTopic(m.topic, m.revision, m.score, index.why(m.topic, stored.paper, sources))
         for m in matched

@@ -39,6 +39,7 @@ from monitor.model.digests import TopicWhy as TopicWhy
 from monitor.model.digests import UnsentMatch as UnsentMatch
 from monitor.model.digests import best_papers as best_papers
 from monitor.model.digests import share_places as share_places
+from monitor.model.identity import FILLED as FILLED
 from monitor.model.identity import Candidate as Candidate
 from monitor.model.identity import ChangeKind as ChangeKind
 from monitor.model.identity import Decision as Decision

@@ -42,6 +42,10 @@ class SightingText(msgspec.Struct, frozen=True):
     keys: tuple[tuple[str, str], ...] = ()
 
 
+# The `announce` of a reference list begins so, with what it filled in after it.
+FILLED = "@filled "
+
+
 class Sighting(msgspec.Struct, frozen=True):
     """The last report of a paper by one source, and the document of the first one.
 
@@ -61,6 +65,12 @@ class Sighting(msgspec.Struct, frozen=True):
     past: tuple[str, ...] = ()
     why: str = ""
     text: SightingText | None = None
+
+    @property
+    def filled(self) -> tuple[str, ...]:
+        """The fields that a reference list filled in, such as "link"; empty for sources."""
+        fields = self.announce.removeprefix(FILLED)
+        return tuple(fields.split(", ")) if fields != self.announce else ()
 
 
 class StoredPaper(msgspec.Struct, frozen=True):

@@ -40,11 +40,11 @@ def upkeep(runtime: Runtime) -> None:
 
 
 def _all(runtime: Runtime, what: str, step: Callable[[Transaction], int]) -> None:
-    if count := _repeat(runtime, step):
+    if count := repeat(runtime, step):
         log.info("old data deleted", what=what, count=count)
 
 
-def _repeat(runtime: Runtime, step: Callable[[Transaction], int], most: int | None = None) -> int:
+def repeat(runtime: Runtime, step: Callable[[Transaction], int], most: int | None = None) -> int:
     """Repeat a step, each time in a transaction, until it or `most` is done; return the total."""
     total = 0
     while (most is None or total < most) and not runtime.stopping.wait(PAUSE):
@@ -69,4 +69,4 @@ def make_searchable(runtime: Runtime, most: int | None = None) -> int:
         search.save(tx, rows)
         return len(rows)
 
-    return _repeat(runtime, add, most)
+    return repeat(runtime, add, most)

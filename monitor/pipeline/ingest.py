@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -30,6 +30,8 @@ from monitor.model import (
     RunOutcome,
 )
 from monitor.pipeline import incidents
+from monitor.pipeline.cleanup import repeat
+from monitor.pipeline.reference_lists import fill_stored
 from monitor.pipeline.runtime import ConfiguredSource, Runtime
 from monitor.pipeline.source_health import judge, note_gap
 from monitor.pipeline.store_chunk import RunRecorder
@@ -59,6 +61,7 @@ STOPPED = "stopped; the rest is read next time"
 # The papers of one transaction, and the seconds of our own work that it should take: on a busy
 # machine smaller transactions would only add to the waits.
 MAX_PAPERS = 1_000
+MAX_ENTRIES = 5_000
 MIN_PAPERS = 50
 SECONDS = 0.5
 
@@ -143,6 +146,8 @@ def ingest(
             hold_replayed=accept is None and configured.dated and configured.source.repeats,
         )
         done = list(reading.runs(validators))
+        if configured.role is Role.REFERENCE:
+            fill_stored(runtime, name)
         if wait := reading.wait:
             until = runtime.clock.now() + (wait.retry_after or timedelta(0))
             with runtime.database.writing() as tx:
@@ -204,9 +209,7 @@ class _Pass:
                 why = f"not asked: no work in {', '.join(about)} has an identifier to ask for"
                 yield self.recorder.finish(RunOutcome.UNCHANGED, why)
             if names and self.configured.role is not Role.NEWS:
-                with self.runtime.database.writing() as tx:
-                    now = self.runtime.clock.now()
-                    collections.leave_documents(tx, self.configured.name, names, now)
+                self._leave_entries(names)
         except StoreError:
             raise
         except WaitError as fault:
@@ -223,6 +226,15 @@ class _Pass:
             entries = collections.entries(tx, about, self.runtime.clock.now())
         works = [group_by_scheme(identifiers(entry.paper)) for entry in entries]
         return source.find_about(works, validators)
+
+    def _leave_entries(self, documents: Collection[str]) -> None:
+        """Let go of the entries of documents that are gone, and of those that left the others."""
+        name, at_once = self.configured.name, self.configured.role is Role.REFERENCE
+        now = self.runtime.clock.now()
+        with self.runtime.database.writing() as tx:
+            collections.sort_new_keys(tx)
+            collections.leave_documents(tx, name, documents, now, at_once=at_once)
+        repeat(self.runtime, lambda tx: collections.delete_missing(tx, name, now, MAX_PAPERS))
 
     def _document(self, offered: Found) -> Run | None:
         """Read one document; None when there is nothing in it that was not read before."""
@@ -347,6 +359,7 @@ class _Pass:
 
         What holds no paper so far leaves no cursor, so that it fails again until it is fixed.
         """
+        at_most = MAX_PAPERS if self.configured.role is Role.NEWS else MAX_ENTRIES
         most, cursor = MAX_PAPERS, reading.begin
         while not self.runtime.stopping.is_set():
             started_at = time.thread_time()
@@ -370,7 +383,7 @@ class _Pass:
                 )
             del chunk  # before the next is made
             seconds = max(time.thread_time() - started_at, 0.001)
-            most = max(MIN_PAPERS, min(MAX_PAPERS, int(most * SECONDS / seconds)))
+            most = max(MIN_PAPERS, min(at_most, int(most * SECONDS / seconds)))
         return None
 
 

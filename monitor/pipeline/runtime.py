@@ -274,6 +274,11 @@ class Runtime:
         }
 
     @cached_property
+    def reference_lists(self) -> tuple[str, ...]:
+        """The names of the sources that are reference lists, in the order of the configuration."""
+        return tuple(n for n, entry in self.sources.items() if entry.role is Role.REFERENCE)
+
+    @cached_property
     def sharing(self) -> frozenset[str]:
         """The subscriptions with a recipient who gets mails of another one, too."""
         names: dict[str, set[str]] = defaultdict(set)

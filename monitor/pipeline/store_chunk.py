@@ -17,9 +17,8 @@ from monitor.diff.decide import DecisionContext, count_fresh, count_undated, dec
 from monitor.diff.replayed_feed import NO_SUSPICION, Suspicion, suspect
 from monitor.errors import HeldError, MonitorError, ValueRefusedError
 from monitor.identity import reference_events
-from monitor.identity.keys import LINK, raw_id, record_hash, with_keys
-from monitor.identity.notices import attach, mark_retracted, subjects
-from monitor.identity.resolve import drop_shared_keys
+from monitor.identity.keys import raw_id, record_hash, with_keys
+from monitor.identity.notices import attach, subjects
 from monitor.model import (
     Candidate,
     ChangeKind,
@@ -34,6 +33,7 @@ from monitor.model import (
     UndecidedRecord,
     record_of,
 )
+from monitor.pipeline import reference_lists
 from monitor.pipeline.runtime import ConfiguredSource, Runtime
 from monitor.store.engine.database import Database, Transaction
 from monitor.store.engine.sql import index_value
@@ -134,7 +134,7 @@ def decide(
     unchanged_names = [name for name in last_hashes if name not in other]
     if not changed:
         return [], [], unchanged_names
-    keyed = _apply_store_facts(tx, [with_keys(*record) for record in changed])
+    keyed = candidates.with_store_facts(tx, [with_keys(*record) for record in changed])
     stored = candidates.find(tx, source, keyed)
     decisions = _with_effects(tx, decide_chunk(keyed, stored, circumstances))
     return decisions, stored, unchanged_names
@@ -146,14 +146,6 @@ def _require_text(names: Sequence[str]) -> None:
     joined.encode()  # half a surrogate pair
     if "\0" in joined:
         raise ValueError("the source's name for a record has a character U+0000")
-
-
-def _apply_store_facts(tx: Transaction, incoming: Sequence[IncomingPaper]) -> list[IncomingPaper]:
-    """Return records as the store sees them: which identifiers prove nothing, who is retracted."""
-    pairs = {pair for record in incoming for pair in record.keys if pair[0] != LINK}
-    data = paper_index.shared_keys(tx, pairs)
-    usable = [drop_shared_keys(record, data) for record in incoming] if data else incoming
-    return mark_retracted(usable, paper_index.find_retracted(tx, pairs))
 
 
 def _with_effects(tx: Transaction, decisions: Sequence[Decision]) -> list[Decision]:
@@ -176,7 +168,8 @@ class Chunk:
 
     With `last_read`, when a feed was read before, it is judged whether they replay old papers.
     Those of a library or a reference list are kept apart from papers. Of others, changes of
-    works in the `guarded` libraries are recorded, and no more than those with `only_events`.
+    works in the `guarded` libraries are recorded, and no more than those with `only_events`; what
+    they lack is filled in from `reference_lists`.
     """
 
     source: str
@@ -188,13 +181,15 @@ class Chunk:
     role: Role = Role.NEWS
     guarded: Collection[str] = ()
     only_events: bool = False
+    reference_lists: Sequence[str] = ()
 
 
 def store_chunk(tx: Transaction, chunk: Chunk) -> StoredChunk:
     """Decide on a chunk and store it. `tx` is one of `Database.ingesting`."""
     source, papers, now = chunk.source, chunk.papers, chunk.now
     if chunk.role is not Role.NEWS:
-        collections.save(tx, source, chunk.document, papers)
+        compact = chunk.role is Role.REFERENCE
+        collections.save(tx, source, chunk.document, papers, compact=compact)
         return StoredChunk(unchanged=len(papers))
     if chunk.only_events:
         today = chunk.circumstances.now.date()
@@ -211,9 +206,12 @@ def store_chunk(tx: Transaction, chunk: Chunk) -> StoredChunk:
     survivors = merge_papers.merge(tx, proven(decisions, ids), now)
     if chunk.guarded:
         _record_events(tx, chunk, decisions, stored, ids)
+    ids = [survivors.get(id, id) for id in ids]
+    if chunk.reference_lists:
+        reference_lists.fill(tx, chunk.reference_lists, ids, now)
     return StoredChunk(
         tuple(decisions),
-        tuple(survivors.get(id, id) for id in ids),
+        tuple(ids),
         len(papers) - len(decisions),
         count_fresh(decisions, stored),
         suspicion,
@@ -371,9 +369,18 @@ class RunRecorder:
         if hold_replayed:
             with self.runtime.database.reading() as tx:
                 last_read = runs.last_read(tx, name)
-        role = self.configured.role
-        guarded, about = self.runtime.guarded_libraries, bool(self.configured.about)
-        chunk = Chunk(name, papers, circumstances, now, document, last_read, role, guarded, about)
+        chunk = Chunk(
+            name,
+            papers,
+            circumstances,
+            now,
+            document,
+            last_read,
+            self.configured.role,
+            self.runtime.guarded_libraries,
+            bool(self.configured.about),
+            self.runtime.reference_lists,
+        )
         try:
             stored = self._commit(store_together, chunk, progress)
         except DecidingError as fault:

@@ -7,6 +7,8 @@ content: text that is in both takes little room a second time.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -20,20 +22,51 @@ else:
 
 T = TypeVar("T")
 
+# Short records take less than half the room with a dictionary of what they have in common.
+_DICTIONARY_BYTES = 8 * 1024
+_MIN_SAMPLES = 100
+
 # Level 5 takes twice as long, a millisecond more for a digest of 400 papers, for a twelfth less.
 _LEVEL = 3
 # The first byte of a body that is compressed after its digest. Frames of zstd begin otherwise.
 _AFTER_CONTENT = b"+"
 
 
-def pack(value: Any) -> bytes:
+def pack(value: Any, dictionary: bytes = b"") -> bytes:
     """Return a value of JSON types, dataclasses and structs as compressed JSON."""
-    return zstd.compress(msgspec.json.encode(value), level=_LEVEL)
+    encoded = msgspec.json.encode(value)
+    if dictionary:
+        compressor = _compressor(dictionary)
+        packed: bytes = compressor.compress(encoded, mode=compressor.FLUSH_FRAME)
+        return packed
+    return zstd.compress(encoded, level=_LEVEL)
 
 
-def unpack(packed: bytes, kind: type[T]) -> T:
+def unpack(packed: bytes, kind: type[T], dictionary: bytes = b"") -> T:
     """Return a compressed value as the type that it had."""
-    return msgspec.json.decode(zstd.decompress(packed), type=kind)
+    shared = _dictionary(dictionary) if dictionary else None
+    return msgspec.json.decode(zstd.decompress(packed, zstd_dict=shared), type=kind)
+
+
+def dictionary_for(values: Sequence[Any]) -> bytes:
+    """Return a dictionary for `pack`, made for values like these; b"" if they are too few."""
+    if len(values) < _MIN_SAMPLES:
+        return b""
+    samples = list(map(msgspec.json.encode, values))
+    try:
+        return bytes(zstd.train_dict(samples, _DICTIONARY_BYTES).dict_content)
+    except zstd.ZstdError:  # such as of values that are all the same
+        return b""
+
+
+@lru_cache(8)
+def _dictionary(content: bytes) -> Any:
+    return zstd.ZstdDict(content)
+
+
+@lru_cache(8)
+def _compressor(dictionary: bytes) -> Any:
+    return zstd.ZstdCompressor(level=_LEVEL, zstd_dict=_dictionary(dictionary))
 
 
 def pack_body(body: Json, content: bytes | None) -> bytes:

@@ -480,10 +480,14 @@ example_key = _table(
 # ── libraries and reference lists ───────────────────────────────────────────────────
 
 # A document of such a source. `content` is what was last read to its end, `reading` a count.
+# `dictionary` is that of its packed records; up to the paper `filled_to` stored papers were filled
+# in from it since, null when all were.
 collection = _table(
     "collection",
     Column("id", Id, primary_key=True),
     *_required(source=Text, document=Text, content=Text, reading=Integer),
+    Column("dictionary", sa.LargeBinary),
+    Column("filled_to", Id),
     sa.UniqueConstraint("source", "document", name="uq_collection_source"),
 )
 
@@ -496,17 +500,26 @@ collection_entry = _table(
     *_required(name=BigInteger, record_hash=BigInteger, reading=Integer, packed=sa.LargeBinary),
     Column("missing_since", Instant),
     Index("ix_collection_entry_name", "collection_id", "name", unique=True),
+    _partial(
+        "ix_collection_entry_missing",
+        "collection_id",
+        "missing_since",
+        where="missing_since IS NOT NULL",
+    ),
 )
 
+
+def _entry_keys(*, primary_key: bool) -> list[Column[int]]:
+    names = ("key", "collection_id", "entry_id")
+    options: dict[str, Any] = {"primary_key": primary_key, "autoincrement": False}
+    return [Column(name, Id, nullable=False, **options) for name in names]
+
+
 # Hashes of the identifiers and the title of an entry, and its blocks: candidates, never proof.
-collection_key = _table(
-    "collection_key",
-    *(
-        Column(name, Id, primary_key=True, autoincrement=False)
-        for name in ("key", "collection_id", "entry_id")
-    ),
-    sqlite_with_rowid=False,
-)
+collection_key = _table("collection_key", *_entry_keys(primary_key=True), sqlite_with_rowid=False)
+
+# Those of a long list that is being read: they are sorted into the other table many at a time.
+collection_new_key = _table("collection_new_key", *_entry_keys(primary_key=False))
 
 # Changes of works in libraries, and hashes of their identifiers and titles as libraries have them:
 # an entry that leaves and returns under another name is still the same work.

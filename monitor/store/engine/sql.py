@@ -162,6 +162,13 @@ def insert_all(tx: sa.Connection, table: sa.Table, rows: Sequence[Row]) -> None:
     _execute(tx, _insert_into(tx.dialect.name, table), rows)
 
 
+def insert_from(tx: sa.Connection, table: sa.Table, query: sa.Select[Any]) -> None:
+    """Insert the rows of a query except those whose key exists."""
+    names = [column.name for column in query.selected_columns]
+    insert = _insert_into(tx.dialect.name, table).from_select(names, query)
+    tx.execute(insert.on_conflict_do_nothing())
+
+
 def insert_or_update(
     tx: sa.Connection,
     table: sa.Table,

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import structs
 
 from monitor.identity.keys import LINK, group_by_scheme
-from monitor.identity.resolve import may_match_cheaply
+from monitor.identity.notices import mark_retracted
+from monitor.identity.resolve import drop_shared_keys, may_match_cheaply
 from monitor.model import Candidate, IncomingPaper
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
@@ -59,6 +60,14 @@ def find(
         if not may_match_cheaply(incoming[position], *titled[id]):
             del candidates_of[position][id]
     return _assemble(tx, source, incoming, candidates_of, ruled)
+
+
+def with_store_facts(tx: Transaction, incoming: Sequence[IncomingPaper]) -> list[IncomingPaper]:
+    """Return records as the store sees them: which identifiers prove nothing, who is retracted."""
+    pairs = {pair for record in incoming for pair in record.keys if pair[0] != LINK}
+    data = paper_index.shared_keys(tx, pairs)
+    usable = [drop_shared_keys(record, data) for record in incoming] if data else incoming
+    return mark_retracted(usable, paper_index.find_retracted(tx, pairs))
 
 
 def _note(matched_by: Ways, ids: Iterable[int], way: str) -> None:

@@ -137,6 +137,14 @@ def stored_of(
     return {row.id: _to_stored_paper(row, keys.get(row.id, ())) for row in rows}
 
 
+def without_link(tx: Transaction, after: int, since: datetime, limit: int) -> list[int]:
+    """Return the next papers, by id, that were first seen since a time and have no link."""
+    first = sa.select(sa.func.min(_paper.id)).where(_paper.first_seen_at >= since)
+    wanted = _paper.id > after, _paper.id >= first.scalar_subquery(), _paper.url == ""
+    query = sa.select(_paper.id).where(*wanted, _paper.purged_at.is_(None))
+    return list(tx.scalars(query.order_by(_paper.id).limit(limit)))
+
+
 def titles(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[str, tuple[str, ...]]]:
     """Return the titles and authors of stored papers by id."""
     if not (wanted := set(ids)):

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from msgspec.structs import replace
 
 from monitor.identity.keys import LINK
-from monitor.model import Decision, Sighting, SightingText
+from monitor.model import FILLED, Decision, Sighting, SightingText
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import (
@@ -46,14 +46,30 @@ _PAST = sa.case(
 def of_papers(
     tx: Transaction, ids: Iterable[int], source: str | None = None
 ) -> dict[int, tuple[Sighting, ...]]:
-    """Return the sightings of papers by all sources, or by one, oldest first, without texts."""
+    """Return the sightings of papers by all sources, or by one, oldest first, without texts.
+
+    Reference lists that only filled in what papers lack are not among them.
+    """
     # The source is filtered here: in the query, SQLite would walk through all of its sightings.
+    return {
+        id: of_sources
+        for id, seen in _all_of_papers(tx, ids).items()
+        if (of_sources := tuple(s for s in seen if source in (None, s.source) and not s.filled))
+    }
+
+
+def filled_by(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[Sighting, ...]]:
+    """Return the sightings of papers by reference lists, without texts."""
+    seen = _all_of_papers(tx, ids)
+    return {id: tuple(s for s in of_paper if s.filled) for id, of_paper in seen.items()}
+
+
+def _all_of_papers(tx: Transaction, ids: Iterable[int]) -> dict[int, list[Sighting]]:
     seen: dict[int, list[Sighting]] = defaultdict(list)
     of_these = sa.select(schema.sighting).where(among(_sighting.paper_id, ids))
     for row in tx.execute(of_these.order_by(_sighting.first_seen_at, _sighting.raw_id)).all():
-        if source is None or row.source == source:
-            seen[row.paper_id].append(_to_sighting(row))
-    return {id: tuple(of_paper) for id, of_paper in seen.items()}
+        seen[row.paper_id].append(_to_sighting(row))
+    return seen
 
 
 def _to_sighting(row: Any) -> Sighting:
@@ -72,7 +88,7 @@ def _to_sighting(row: Any) -> Sighting:
 
 
 def with_text(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[Sighting, ...]]:
-    """Return the sightings by all sources, each with the title and authors of its record."""
+    """Return the sightings by all sources and reference lists, each with its record's text."""
     if not (wanted := set(ids)):
         return {}
     rows = tx.execute(sa.select(schema.sighting_text).where(among(_text.paper_id, wanted)))
@@ -89,7 +105,7 @@ def with_text(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[Sighting, 
     }
     return {
         id: tuple(replace(s, text=texts.get((id, s.source, s.raw_id))) for s in seen)
-        for id, seen in of_papers(tx, wanted).items()
+        for id, seen in _all_of_papers(tx, wanted).items()
     }
 
 
@@ -107,7 +123,8 @@ def last_announcements(
     of_these = sa.select(*columns).where(among(_sighting.paper_id, ids))
     rows = tx.execute(of_these.order_by(_sighting.first_seen_at, _sighting.raw_id)).all()
     for paper_id, last_seen, announce, source in rows:
-        seen[paper_id].append((last_seen, announce, source))
+        if not announce.startswith(FILLED):
+            seen[paper_id].append((last_seen, announce, source))
     return {
         id: (max(of_paper, key=itemgetter(0))[1], tuple(sorted({row[2] for row in of_paper})))
         for id, of_paper in seen.items()

@@ -7,20 +7,30 @@ reference managers rewrite their files, and a reading may meet one that is half 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
 import msgspec
 import sqlalchemy as sa
 
+from monitor.identity.blocking import add_head_block, blocks_of_words, words
 from monitor.identity.keys import LINK, hash_of_text, identifiers, raw_id, record_hash, with_keys
 from monitor.identity.resolve import KnownWork, recognise
-from monitor.model import IncomingPaper, Paper
-from monitor.store.digests.packed import pack, unpack
+from monitor.model import IncomingPaper, Paper, record_of
+from monitor.store.digests.packed import dictionary_for, pack, unpack
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.sql import among, insert_new, insert_or_update
+from monitor.store.engine.sql import (
+    Gather,
+    among,
+    each,
+    insert_all,
+    insert_from,
+    insert_new,
+    insert_or_update,
+)
 from monitor.store.papers.candidates import nearest
+from monitor.text import title_key
 
 _collection = schema.collection.c
 _entry = schema.collection_entry.c
@@ -29,14 +39,28 @@ _key = schema.collection_key.c
 LEAVES_AFTER = timedelta(hours=1)
 # Entries that share an identifier or a title are compared, the newest first.
 MAX_SAME_KEY = 25
+# The keys of that many compact entries are sorted into their table at once: of a thousand entries,
+# each would cost a page of the disk.
+SORTED_ENTRIES = 200_000
+# Bounds of a record of a reference list, which may have millions. Abstracts are compared as far as
+# the shorter one goes: 30 words are enough.
+MAX_WORDS = 30
+MAX_ABSTRACT = 300
+MAX_TITLE = 500
+MAX_AUTHORS = 100
+MAX_CATEGORIES = 20
 
 
 class CollectionEntry(msgspec.Struct, frozen=True):
-    """A work in a library or reference list, as its source gave it."""
+    """A work in a library or reference list, as its source gave it.
+
+    `why` says how a record that was looked up was recognised as it.
+    """
 
     id: int
     source: str
     paper: Paper
+    why: str = ""
 
 
 # ── readings ────────────────────────────────────────────────────────────────────────
@@ -55,13 +79,19 @@ def begin_reading(tx: Transaction, source: str, document: str) -> None:
     tx.execute(again.values(reading=reading + 1))
 
 
-def save(tx: Transaction, source: str, document: str, papers: Sequence[Paper]) -> None:
+def save(
+    tx: Transaction, source: str, document: str, papers: Sequence[Paper], *, compact: bool = False
+) -> None:
     """Store records of a document; of those with one name the last counts.
 
-    `tx` comes from `Database.ingesting`.
+    `compact` ones lose what neither recognises a paper nor is filled in. `tx` comes from
+    `Database.ingesting`.
     """
     collection_id, reading = _current_reading(tx, source, document)
     named = {hash_of_text(raw_id(paper)): paper for paper in papers}
+    if compact:
+        named = {name: _shorten(record_of(paper, source)) for name, paper in named.items()}
+    dictionary = _dictionary(tx, collection_id, list(named.values()) if compact else ())
     of_names = sa.select(_entry.name, _entry.id, _entry.record_hash, _entry.packed)
     of_names = of_names.filter_by(collection_id=collection_id).where(among(_entry.name, named))
     stored = {row.name: row for row in tx.execute(of_names)}
@@ -70,8 +100,10 @@ def save(tx: Transaction, source: str, document: str, papers: Sequence[Paper]) -
     present = sa.update(schema.collection_entry).where(among(_entry.id, same))
     tx.execute(present.values(reading=reading, missing_since=None))
     changed = [row for row in stored.values() if row.id not in same]
-    _delete_keys(tx, collection_id, {row.id: row.packed for row in changed})
-    next_id = 1 + (tx.scalar(sa.select(sa.func.max(_entry.id))) or 0)
+    if changed:
+        sort_new_keys(tx)
+        _delete_keys(tx, collection_id, {row.id: row.packed for row in changed}, dictionary)
+    first_id = next_id = 1 + (tx.scalar(sa.select(sa.func.max(_entry.id))) or 0)
     ids = {name: stored[name].id for name in stored}
     for name in named:
         if name not in ids:
@@ -84,17 +116,61 @@ def save(tx: Transaction, source: str, document: str, papers: Sequence[Paper]) -
             "name": name,
             "record_hash": hashes[name],
             "reading": reading,
-            "packed": pack(named[name]),
+            "packed": pack(named[name], dictionary),
             "missing_since": None,
         }
         for name in new
     ]
     insert_or_update(tx, schema.collection_entry, rows)
-    keys = {(key, ids[name]) for name in new for key in _keys_of(with_keys(named[name]))}
+    keys_of = _few_keys_of if compact else _all_keys_of
+    keys = {(key, ids[name]) for name in new for key in keys_of(named[name])}
     key_rows = [
         {"key": key, "collection_id": collection_id, "entry_id": id} for key, id in sorted(keys)
     ]
-    insert_new(tx, schema.collection_key, key_rows)
+    if not compact:
+        insert_new(tx, schema.collection_key, key_rows)
+        return
+    insert_all(tx, schema.collection_new_key, key_rows)
+    if next_id // SORTED_ENTRIES > first_id // SORTED_ENTRIES:
+        sort_new_keys(tx)
+
+
+def sort_new_keys(tx: Transaction) -> None:
+    """Let entries be found by the keys that `save` left for later."""
+    new = sa.select(schema.collection_new_key).distinct().order_by(schema.collection_new_key.c.key)
+    insert_from(tx, schema.collection_key, new)
+    tx.execute(sa.delete(schema.collection_new_key))
+
+
+def _shorten(paper: Paper) -> Paper:
+    return Paper(
+        title=paper.title[:MAX_TITLE],
+        abstract=" ".join(paper.abstract[:MAX_ABSTRACT].split(None, MAX_WORDS)[:MAX_WORDS]),
+        authors=paper.authors[:MAX_AUTHORS],
+        venue=paper.venue[:MAX_TITLE],
+        year=paper.year,
+        published=paper.published,
+        url=paper.url,
+        pdf_url=paper.pdf_url,
+        keys=paper.keys,
+        categories=paper.categories[:MAX_CATEGORIES],
+        raw_id=paper.raw_id,
+        type=paper.type,
+        about=paper.about,
+        precision=paper.precision,
+    )
+
+
+def _dictionary(tx: Transaction, collection_id: int, records: Sequence[Paper]) -> bytes:
+    """Return the dictionary of a document's records, made from the first ones of a long list."""
+    of_document = sa.select(_collection.dictionary).filter_by(id=collection_id)
+    known: bytes | None = tx.scalar(of_document)
+    if known or not records:
+        return known or b""
+    if dictionary := dictionary_for(records):
+        document = sa.update(schema.collection).filter_by(id=collection_id)
+        tx.execute(document.values(dictionary=dictionary))
+    return dictionary
 
 
 def end_reading(
@@ -106,18 +182,14 @@ def end_reading(
     """
     collection_id, reading = _current_reading(tx, source, document)
     read = sa.update(schema.collection).filter_by(id=collection_id)
-    tx.execute(read.values(content=content))
+    tx.execute(read.values(content=content, filled_to=0))
     lacking = sa.and_(_entry.collection_id == collection_id, _entry.reading < reading)
-    missing = sa.update(schema.collection_entry).where(lacking, _entry.missing_since.is_(None))
-    tx.execute(missing.values(missing_since=now))
-    gone = lacking if at_once else sa.and_(lacking, _entry.missing_since <= now - LEAVES_AFTER)
-    query = sa.select(_entry.id, _entry.packed).where(gone).limit(1_000)
-    while rows := dict(map(tuple, tx.execute(query))):
-        _delete_keys(tx, collection_id, rows)
-        tx.execute(sa.delete(schema.collection_entry).where(among(_entry.id, rows)))
+    _miss(tx, lacking, now, at_once=at_once)
 
 
-def leave_documents(tx: Transaction, source: str, present: Collection[str], now: datetime) -> None:
+def leave_documents(
+    tx: Transaction, source: str, present: Collection[str], now: datetime, *, at_once: bool
+) -> None:
     """Note that the entries of documents that are not among the `present` ones are missing."""
     of_source = sa.select(_collection.id, _collection.document).filter_by(source=source)
     gone = {id for id, document in tx.execute(of_source) if document not in present}
@@ -125,9 +197,41 @@ def leave_documents(tx: Transaction, source: str, present: Collection[str], now:
         # One that comes back is read again.
         documents = sa.update(schema.collection).where(among(_collection.id, gone))
         tx.execute(documents.values(content=""))
-        entries = sa.update(schema.collection_entry).where(among(_entry.collection_id, gone))
-        missing = entries.where(_entry.missing_since.is_(None))
-        tx.execute(missing.values(missing_since=now))
+        _miss(tx, among(_entry.collection_id, gone), now, at_once=at_once)
+
+
+def _miss(
+    tx: Transaction, missing: sa.ColumnElement[bool], now: datetime, *, at_once: bool
+) -> None:
+    since = now - LEAVES_AFTER if at_once else now
+    entries = sa.update(schema.collection_entry).where(missing, _entry.missing_since.is_(None))
+    tx.execute(entries.values(missing_since=since))
+
+
+def delete_missing(tx: Transaction, source: str, now: datetime, limit: int) -> int:
+    """Delete up to `limit` entries of a source that have left, and return how many."""
+    of_source = sa.select(_collection.id, _collection.dictionary).filter_by(source=source)
+    for collection_id, dictionary in tx.execute(of_source).all():
+        query = sa.select(_entry.id, _entry.packed).filter_by(collection_id=collection_id)
+        gone = query.where(_entry.missing_since <= now - LEAVES_AFTER).limit(limit)
+        if rows := dict(map(tuple, tx.execute(gone))):
+            _delete_keys(tx, collection_id, rows, dictionary or b"")
+            tx.execute(sa.delete(schema.collection_entry).where(among(_entry.id, rows)))
+            return len(rows)
+    return 0
+
+
+def filled_to(tx: Transaction, source: str) -> int | None:
+    """Return the last stored paper that a list has filled since it was read, None when all are."""
+    filled: int | None = tx.scalar(
+        sa.select(sa.func.min(_collection.filled_to)).filter_by(source=source)
+    )
+    return filled
+
+
+def set_filled_to(tx: Transaction, source: str, paper_id: int | None) -> None:
+    documents = sa.update(schema.collection).filter_by(source=source)
+    tx.execute(documents.values(filled_to=paper_id))
 
 
 def _current_reading(tx: Transaction, source: str, document: str) -> tuple[int, int]:
@@ -141,11 +245,13 @@ def _current_reading(tx: Transaction, source: str, document: str) -> tuple[int, 
     return row.id, row.reading
 
 
-def _delete_keys(tx: Transaction, collection_id: int, packed: Mapping[int, bytes]) -> None:
+def _delete_keys(
+    tx: Transaction, collection_id: int, packed: Mapping[int, bytes], dictionary: bytes
+) -> None:
     keys = [
         {"of": id, "is": key}
         for id, record in packed.items()
-        for key in _keys_of(with_keys(unpack(record, Paper)))
+        for key in _all_keys_of(unpack(record, Paper, dictionary))
     ]
     if keys:
         named = _key.key == sa.bindparam("is"), _key.entry_id == sa.bindparam("of")
@@ -162,24 +268,54 @@ def find(
     """Return the entries of some sources that are the same work as each record."""
     if not sources or not incoming:
         return [[] for _ in incoming]
-    of_sources = sa.select(_collection.id).where(among(_collection.source, sources))
-    collections = set(tx.scalars(of_sources))
-    by_key: dict[int, list[int]] = defaultdict(list)
     numbers = {key for record in incoming for key in _keys_of(record)}
-    query = sa.select(_key.key, _key.entry_id).where(among(_key.key, numbers))
-    query = query.where(among(_key.collection_id, collections)).order_by(_key.entry_id)
-    for key, entry_id in tx.execute(query):
-        by_key[key].append(entry_id)
+    by_key = _by_key(tx, sources, numbers)
     chosen = [_candidates(record, by_key) for record in incoming]
     entries = _load(tx, {id for found_by in chosen for id in found_by}, now)
     return [
         [
-            entry
+            msgspec.structs.replace(entry, why=why)
             for id, way in found_by.items()
-            if (entry := entries.get(id)) and is_same(record, entry.paper, way)
+            if (entry := entries.get(id)) and (why := why_same(record, entry.paper, way))
         ]
         for record, found_by in zip(incoming, chosen, strict=True)
     ]
+
+
+def sharing_identifiers(
+    tx: Transaction, source: str, records: Sequence[IncomingPaper], now: datetime
+) -> list[list[CollectionEntry]]:
+    """Return the entries that have an identifier of each record, the same work or not."""
+    keys = [list(_identifier_keys(record.keys)) for record in records]
+    by_key = _by_key(tx, [source], {key for of_record in keys for key in of_record})
+    chosen = [{id: None for key in of_record for id in by_key.get(key, ())} for of_record in keys]
+    entries = _load(tx, {id for ids in chosen for id in ids}, now)
+    return [[entries[id] for id in ids if id in entries] for ids in chosen]
+
+
+def _by_key(
+    tx: Transaction, sources: Collection[str], keys: Collection[int]
+) -> dict[int, list[int]]:
+    """Return the newest entries of some sources with each key, the newest last.
+
+    Thousands may have one title: only the newest of each document are candidates.
+    """
+    key = each(_key.key.type, keys)
+    newest = (
+        sa.select(_key.entry_id)
+        .where(_key.key == key.c.value, _key.collection_id == _collection.id)
+        .order_by(_key.entry_id.desc())
+        .limit(MAX_SAME_KEY)
+        .correlate(key, schema.collection)
+        .subquery()
+    )
+    gathered = sa.select(Gather(newest.c.entry_id)).correlate(key, schema.collection)
+    query = sa.select(key.c.value, gathered.scalar_subquery())
+    query = query.join_from(key, schema.collection, sa.true())
+    by_key: dict[int, list[int]] = defaultdict(list)
+    for number, ids in tx.execute(query.where(among(_collection.source, sources))).all():
+        by_key[number] += reversed(ids or ())
+    return {number: ids for number, ids in by_key.items() if ids}
 
 
 def entries(
@@ -197,24 +333,36 @@ def _load(tx: Transaction, ids: Collection[int], now: datetime) -> dict[int, Col
     if not ids:
         return {}
     missing = _entry.missing_since
-    query = sa.select(_entry.id, _collection.source, _entry.packed).join(schema.collection)
+    query = sa.select(_entry.id, _entry.collection_id, _entry.packed)
     present = sa.or_(missing.is_(None), missing > now - LEAVES_AFTER)
-    rows = tx.execute(query.where(among(_entry.id, ids), present))
-    return {id: CollectionEntry(id, source, unpack(packed, Paper)) for id, source, packed in rows}
+    rows = tx.execute(query.where(among(_entry.id, ids), present)).all()
+    of_ids = among(_collection.id, {row.collection_id for row in rows})
+    named = sa.select(_collection.id, _collection.source, _collection.dictionary).where(of_ids)
+    documents = {row.id: row for row in tx.execute(named)}
+    loaded = {}
+    for id, collection_id, packed in rows:
+        document = documents[collection_id]
+        paper = unpack(packed, Paper, document.dictionary or b"")
+        loaded[id] = CollectionEntry(id, document.source, paper)
+    return loaded
 
 
 def _candidates(record: IncomingPaper, by_key: Mapping[int, Sequence[int]]) -> dict[int, str]:
     """Return the entries that a record may be of, and how each was found, the strongest way."""
     by_blocks = dict.fromkeys(nearest(record.blocks, by_key), "block")
-    by_title = dict.fromkeys(by_key.get(_title_key(record), ())[-MAX_SAME_KEY:], "title")
-    named = (by_key.get(key, ())[-MAX_SAME_KEY:] for key in _identifier_keys(record))
+    by_title = dict.fromkeys(by_key.get(_title_key(record.title_key), ())[-MAX_SAME_KEY:], "title")
+    named = (by_key.get(key, ())[-MAX_SAME_KEY:] for key in _identifier_keys(record.keys))
     return by_blocks | by_title | {id: "key" for ids in named for id in ids}
 
 
-def is_same(record: IncomingPaper, paper: Paper, found_by: str) -> bool:
-    """Whether a record is of the same work as a paper that is not stored as one."""
+def why_same(record: IncomingPaper, paper: Paper, found_by: str) -> str:
+    """Return why a record is of the same work as a paper that is not stored as one, or ""."""
     work = KnownWork(paper, (paper,), set(identifiers(paper)), frozenset({found_by}))
-    return bool(recognise(record, work))
+    return recognise(record, work)
+
+
+def _all_keys_of(paper: Paper) -> set[int]:
+    return _keys_of(with_keys(paper))
 
 
 def _keys_of(record: IncomingPaper) -> set[int]:
@@ -223,13 +371,28 @@ def _keys_of(record: IncomingPaper) -> set[int]:
 
 def name_keys(record: IncomingPaper) -> set[int]:
     """Return hashes of the identifiers and the title of a record."""
-    titled = {_title_key(record)} if record.title_key else set()
-    return {*_identifier_keys(record), *titled}
+    return set(_name_keys(record.keys, record.title_key))
 
 
-def _identifier_keys(record: IncomingPaper) -> Iterable[int]:
-    return (hash_of_text(f"{scheme}:{value}") for scheme, value in record.keys if scheme != LINK)
+def _few_keys_of(paper: Paper) -> set[int]:
+    """Return two blocks of a title, which have no word in common where it has four rare ones.
+
+    A record that is looked up has all of its blocks: one word of the four may be another.
+    """
+    blocks = blocks_of_words(words(paper.title))
+    few = add_head_block((*blocks[:1], *blocks[1:][-1:]), paper.title)
+    return {*_name_keys(identifiers(paper), title_key(paper.title)), *few}
 
 
-def _title_key(record: IncomingPaper) -> int:
-    return hash_of_text(f"title:{record.title_key}")
+def _name_keys(pairs: Iterable[tuple[str, str]], title: str) -> Iterator[int]:
+    yield from _identifier_keys(pairs)
+    if title:
+        yield _title_key(title)
+
+
+def _identifier_keys(pairs: Iterable[tuple[str, str]]) -> Iterator[int]:
+    return (hash_of_text(f"{scheme}:{value}") for scheme, value in pairs if scheme != LINK)
+
+
+def _title_key(title: str) -> int:
+    return hash_of_text(f"title:{title}")

@@ -60,7 +60,7 @@ def _same(tx: Transaction, event: ReferenceEvent) -> ReferenceEvent | None:
     keyed = sa.select(_key.event_id).where(among(_key.key, collections.name_keys(record)))
     for other in _events(tx, _event.id.in_(keyed)):
         is_one = other.change is event.change and not set(other.identity).isdisjoint(event.identity)
-        if is_one and collections.is_same(record, other.work, "key"):
+        if is_one and collections.why_same(record, other.work, "key"):
             return other
     return None
 

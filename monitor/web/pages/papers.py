@@ -50,7 +50,7 @@ def one_paper(visit: Visit) -> Response:
     with runtime.database.reading() as tx:
         stored = find_paper(tx, str(known.id))
         texts = write_papers.earlier_texts(tx, known.id)
-    sources = tuple(sorted({sighting.source for sighting in known.sources}))
+    sources = tuple(sorted({s.source for s in known.sources if not s.filled}))
     topics = {match.topic: None for match in known.topics}
     answers = answers_of(runtime, known.id, visit.viewer.name)
     shown = {s.name: bool(topics.keys() & s.topics) for s in visit.subscriptions}
