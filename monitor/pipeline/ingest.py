@@ -155,7 +155,7 @@ def ingest(
         if isinstance(wait, WaitError):
             return [*retried, *(done or [_postponed_run(name, str(wait), now)])]
         judge(runtime, configured, done)
-        if configured.announces and not first and "until" not in validators:
+        if not first and "until" not in validators:
             note_gap(runtime, configured, done)
     return [*retried, *done]
 

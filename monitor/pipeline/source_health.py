@@ -50,8 +50,7 @@ def judge(runtime: Runtime, configured: ConfiguredSource, done: Sequence[Run]) -
             elif whole or kind == incidents.FAILING:
                 _log_end(configured.name, stored_incidents.end_incident(tx, subject, kind, now))
         stored_incidents.close_gaps(tx, subject, now - GAP_STANDS, now)
-        if configured.announces:
-            _judge_silence(tx, configured, [run.started for run in done], now)
+        _judge_silence(tx, configured, [run.started for run in done], now)
 
 
 def _describe_failures(configured: ConfiguredSource, failed: Sequence[Run]) -> list[str]:

@@ -25,6 +25,7 @@ from monitor.sources.api.records import ApiSource, Listing
 from monitor.sources.api.values import (
     NoPaperError,
     Record,
+    doi_link,
     doi_page,
     first_published,
     get_text,
@@ -370,15 +371,15 @@ def _notice(mark: str, update: Record, work: Paper, doi: str) -> Paper:
     """Return a notice as the record of its work names it."""
     own = _doi(update)
     own = "" if own == doi else own
-    year, day = _date(update, "updated")
+    keys, (year, day) = keys_of([("doi", own)]), _date(update, "updated")
     return Paper(
         f"{mark.capitalize()}: {work.title}",
         venue=work.venue,
         year=year,
         published=day,
-        url=doi_page(own or doi),
-        keys=keys_of([("doi", own)]),
-        raw_id=own or f"{mark} of {doi}",
+        url=doi_link(keys),  # that of the work would be an identifier
+        keys=keys,
+        raw_id=own or f"{mark} of {doi}, {day or year}",
         type=mark,
         about={"doi": doi},
     )

@@ -22,7 +22,7 @@ from monitor.errors import DocumentError
 from monitor.model import CONCERN, CORRECTION, RETRACTION, Document, Paper, Reading, Rejected
 from monitor.sources import files, sandbox
 from monitor.sources.api.about import AboutOptions, AboutSource
-from monitor.sources.api.values import NO_TITLE, NoPaperError, year_of
+from monitor.sources.api.values import NO_TITLE, NoPaperError, doi_link, year_of
 from monitor.sources.api.windows import (
     UNTIL,
     Outline,
@@ -397,11 +397,12 @@ def _unlisted_notices(paper: Paper, record: Element) -> Iterator[Paper]:
     for mark, note in _notes_in(record):
         if not _text_at(note, "PMID"):
             cited = _text_at(note, "RefSource")
+            keys = keys_of(identifier_pairs((cited,)))
             yield Paper(
                 f"{mark.capitalize()}: {paper.title}",
                 venue=paper.venue,
-                url=paper.url,
-                keys=keys_of(identifier_pairs((cited,))),
+                url=doi_link(keys),
+                keys=keys,
                 raw_id=f"{mark} of {paper.raw_id}: {cited}",
                 type=mark,
                 about=paper.keys,

@@ -99,6 +99,8 @@ def test_what_is_left_out_has_a_default(load: Load, tmp_path: Path) -> None:
         sources:
           page: {kind: huggingface-page, path: page.txt}
           feed: {kind: feed, url: "https://example.org/feed"}
+          refs: {kind: bibtex, path: refs.bib, role: library}
+          watch: {kind: pubmed, about: refs}
         topics: {agents: {query: agent}}
         channels: {pages: {kind: file, path: out}}
         subscriptions: {lab: {topics: agents, channels: pages}}
@@ -110,6 +112,7 @@ def test_what_is_left_out_has_a_default(load: Load, tmp_path: Path) -> None:
     assert (settings.operator, settings.smtp, settings.slack) == (None, None, None)
     assert settings.sources["page"].every == timedelta(minutes=1)
     assert settings.sources["feed"].every == timedelta(hours=1)
+    assert settings.sources["watch"].every == timedelta(days=7)
     assert settings.sources["feed"].first_run is None
     assert (agents.sources, agents.news, agents.since) == (
         (),

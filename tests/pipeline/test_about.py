@@ -86,6 +86,18 @@ def test_what_crossref_says_of_a_reference_is_told_once_and_stored_nowhere(
         assert papers.count(tx) == 0
 
 
+def test_each_notice_under_the_doi_of_its_work_is_told(
+    watched: House, web: MisbehavingServer
+) -> None:
+    have(watched, MOVES)
+    days = [{"updated": {"date-parts": [[2025, 3, day]]}} for day in (4, 4, 5)]
+    notices = [update("erratum", "10.1000/moves", **day) for day in days]
+    crossref(web, work("10.1000/moves", MOVES["title"], **{"updated-by": notices}))
+    told(watched)
+    dated = [event.dated for event in watched.digest().references]
+    assert dated == ["4 March 2025", "5 March 2025"]
+
+
 def test_only_the_named_libraries_are_asked_about(watched: House, web: MisbehavingServer) -> None:
     have(watched, MOVES)
     crossref(web)
@@ -123,12 +135,16 @@ def test_pubmed_tells_of_references_that_have_a_doi_alone(
 ) -> None:
     have(watched, MOVES)
     watched.settings["sources"]["watch"]["kind"] = "pubmed"
+    cited = {"ErratumIn": 8, "ExpressionOfConcernIn": None}
     records = {
-        "1": article(1, str(MOVES["title"]), doi="10.1000/moves", refs={"ErratumIn": 8}),
+        "1": article(1, str(MOVES["title"]), doi="10.1000/moves", refs=cited),
         "8": article(8, "Erratum", refs={"ErratumFor": 1}, types=["Published Erratum"]),
     }
     pubmed(web, records, {"10.1000/moves": "1"})
-    assert told(watched) == [(CORRECTED, MOVES["title"], "PubMed 8")]
+    assert told(watched) == [
+        (CONCERN, MOVES["title"], f"Expression of concern: {MOVES['title']}"),
+        (CORRECTED, MOVES["title"], "PubMed 8"),
+    ]
 
 
 # ── when it is asked ────────────────────────────────────────────────────────────────
