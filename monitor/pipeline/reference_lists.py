@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import chain
 
-import structlog
 from msgspec import structs
 
 from monitor.identity.keys import with_keys
@@ -20,8 +19,6 @@ from monitor.store.papers import candidates, paper_index, papers, sightings, wri
 from monitor.store.papers.paper_drafts import combine
 from monitor.store.sources import collections
 from monitor.store.sources.collections import CollectionEntry
-
-log = structlog.get_logger()
 
 # Papers that are filled in one transaction, about a tenth of a second.
 BATCH = 200
@@ -36,14 +33,14 @@ FIELDS: Mapping[str, str] = {
 }
 
 
-def fill(tx: Transaction, lists: Sequence[str], ids: Iterable[int], now: datetime) -> int:
-    """Fill in what stored papers lack from the first of some lists that has them; return how many.
+def fill(tx: Transaction, lists: Sequence[str], ids: Iterable[int], now: datetime) -> None:
+    """Fill in what stored papers lack from the first of some lists that has them.
 
     `tx` comes from `Database.ingesting`.
     """
     stored = [paper for paper in papers.load(tx, ids).values() if _lacks(paper)]
     if not stored:
-        return 0
+        return
     records = [with_keys(paper.paper) for paper in stored]
     found = collections.find(tx, lists, records, now)
     chosen = {
@@ -53,10 +50,8 @@ def fill(tx: Transaction, lists: Sequence[str], ids: Iterable[int], now: datetim
     }
     known = {paper.id: paper.paper for paper in stored}
     usable = _without_rivals(tx, known, chosen, now)
-    decisions = _decisions(tx, known, usable)
-    for name, of_list in decisions.items():
-        write_papers.apply(tx, name, of_list, now)
-    return sum(map(len, decisions.values()))
+    for name, decisions in _decisions(tx, known, usable).items():
+        write_papers.apply(tx, name, decisions, now)
 
 
 def _lacks(stored: StoredPaper) -> bool:
@@ -131,18 +126,14 @@ def _decisions(
 
 def fill_stored(runtime: Runtime, name: str) -> None:
     """Fill in recent papers that have no link, after a list was read whole."""
-    filled = 0
 
     def step(tx: Transaction) -> int:
-        nonlocal filled
         after, now = collections.filled_to(tx, name), runtime.clock.now()
         if after is None:
             return 0
         ids = papers.without_link(tx, after, now - write_papers.MATCHED_AGAIN_FOR, BATCH)
-        filled += fill(tx, runtime.reference_lists, ids, now)
+        fill(tx, runtime.reference_lists, ids, now)
         collections.set_filled_to(tx, name, ids[-1] if ids else None)
         return len(ids)
 
     repeat(runtime, step)
-    if filled:
-        log.info("filled in from a reference list", source=name, papers=filled)
