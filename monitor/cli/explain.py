@@ -9,7 +9,7 @@ from rich.markup import escape
 from monitor.cli.opening import open_to_read
 from monitor.cli.options import PAPER, Call, argument
 from monitor.cli.terminal import at, console, facts, list_words
-from monitor.commands.explain import Explanation
+from monitor.commands.explain import Explanation, known_from
 from monitor.commands.explain import explain as explain_paper
 from monitor.commands.json_output import explanation_json
 from monitor.digest.wording import format_ordinal
@@ -18,12 +18,13 @@ from monitor.digest.wording import format_ordinal
 def explain(call: Call, paper: str = argument("PAPER", PAPER)) -> None:
     with open_to_read(call) as app:
         explanation = explain_paper(app.runtime, paper)
-    call.answer(explanation_json(explanation), _show, explanation)
+        known = known_from(app.runtime, explanation, "UTC")
+    call.answer(explanation_json(explanation), _show, explanation, known)
 
 
-def _show(explanation: Explanation) -> None:
+def _show(explanation: Explanation, known: str) -> None:
     console.print(f"[bold]{escape(explanation.paper.title)}[/]\n")
-    console.print(facts(_facts(explanation)))
+    console.print(facts([*([("Known", known)] if known else []), *_facts(explanation)]))
 
 
 def _facts(explanation: Explanation) -> Iterator[tuple[str, str]]:

@@ -23,7 +23,7 @@ def status(call: Call) -> None:
 def _show_status(report: Status) -> None:
     rows = []
     for source in report.sources:
-        states = ", ".join([source.outcome, *(trouble.kind for trouble in source.troubles)])
+        states = ", ".join([source.state, *(trouble.kind for trouble in source.troubles)])
         outcome = Text(states, "bold red" if source.failing_since or source.troubles else "")
         rows.append((source.name, source.last_run, outcome, source.seen, source.new))
     columns = ("Source", "Last run", "Outcome", "Seen", "New")

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
+from zoneinfo import ZoneInfo
 
 from monitor.digest.layout import left_out, shorten
 from monitor.digest.wording import order_reason
 from monitor.errors import UsageError
-from monitor.identity.keys import identifiers
+from monitor.identity.keys import identifiers, with_keys
 from monitor.match import build_index
-from monitor.model import Digest, MatchReason, Paper, Sighting, StoredPaper
+from monitor.model import Digest, MatchReason, Paper, Role, Sighting, StoredPaper
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import deliveries, digests
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import identity_rulings, merge_papers, papers
 from monitor.store.papers.papers import ChangeRow
+from monitor.store.sources import collections
 from monitor.store.topics import matches
 from monitor.text import title_key, whole_number
 
@@ -65,7 +69,10 @@ class Ruling:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """All about a paper; the `why` of a source is how it was recognised, "" for the first."""
+    """All about a paper; the `why` of a source is how it was recognised, "" for the first.
+
+    `libraries` are those that have it.
+    """
 
     id: int
     paper: Paper
@@ -77,14 +84,23 @@ class Explanation:
     digests: tuple[SentDigest, ...]
     joined: tuple[Joined, ...]
     rulings: tuple[Ruling, ...]
+    libraries: tuple[str, ...] = ()
 
 
 class UnknownPaperError(UsageError):
     """No stored paper has this name."""
 
 
-def explain(runtime: Runtime, reference: str) -> Explanation:
-    """Explain the paper with this id, identifier, link or title. Raises UsageError."""
+def explain(
+    runtime: Runtime, reference: str, libraries: Collection[str] | None = None
+) -> Explanation:
+    """Explain the paper with this id, identifier, link or title. Raises UsageError.
+
+    Of the libraries all are looked at, or these alone.
+    """
+    if libraries is None:
+        roles = {name: source.role for name, source in runtime.sources.items()}
+        libraries = [name for name, role in roles.items() if role is Role.LIBRARY]
     with runtime.database.reading() as tx:
         stored = find_paper(tx, reference)
         origin = papers.origin(tx, stored)
@@ -93,6 +109,8 @@ def explain(runtime: Runtime, reference: str) -> Explanation:
         joined = merge_papers.into(tx, stored.id)
         names = identity_rulings.names_of(tx, [stored.id])[stored.id]
         rulings = identity_rulings.of_names(tx, names)
+        record = with_keys(stored.paper)
+        [entries] = collections.find(tx, libraries, [record], runtime.clock.now())
     wanted = {row.topic for row in matched}
     index = build_index(topic for topic in runtime.topics if topic.name in wanted)
     sources = [sighting.source for sighting in origin.sightings if not sighting.filled]
@@ -111,7 +129,28 @@ def explain(runtime: Runtime, reference: str) -> Explanation:
         digests=tuple(sent),
         joined=tuple(Joined(id, at, why) for id, why, at in joined),
         rulings=tuple(Ruling(*row) for row in rulings),
+        libraries=tuple(sorted({entry.source for entry in entries})),
     )
+
+
+def known_from(runtime: Runtime, explanation: Explanation, zone: str) -> str:
+    """Return `in the library ada-refs, link from arxiv-snapshot, news from page since 12 Mar 2026`.
+
+    It is "" of a paper that is in no library or reference list.
+    """
+    roles = {name: source.role for name, source in runtime.sources.items()}
+    seen = sorted(explanation.sources, key=lambda sighting: sighting.first_seen)
+    by_role: dict[Role, list[Sighting]] = defaultdict(list)
+    for sighting in seen:
+        by_role[roles.get(sighting.source, Role.NEWS)].append(sighting)
+    parts = [f"in the library {name}" for name in explanation.libraries]
+    lists = dict.fromkeys(sighting.source for sighting in by_role[Role.REFERENCE])
+    parts += [f"link from {name}" for name in lists]
+    for first in by_role[Role.NEWS][:1] if parts else ():
+        day = first.first_seen.astimezone(ZoneInfo(zone))
+        what = "news" if explanation.news_at else "known"
+        parts.append(f"{what} from {first.source} since {day.day} {day:%b %Y}")
+    return ", ".join(parts)
 
 
 def _sent(

@@ -16,7 +16,7 @@ from monitor.digest.about import join_words
 from monitor.digest.schedule import Slot, latest_due, next_due
 from monitor.digest.wording import format_count, short_date
 from monitor.errors import StoreError
-from monitor.model import Delivery, DeliveryState, ListedDigest, SourceReport, SourceWarning
+from monitor.model import Delivery, DeliveryState, ListedDigest, Role, SourceReport, SourceWarning
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.pipeline.settle_deliveries import is_handed_off_again
@@ -26,13 +26,16 @@ from monitor.store.digests.incidents import Incident
 from monitor.store.engine import processes
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import undecided
-from monitor.store.sources import runs
+from monitor.store.sources import collections, runs
 from monitor.store.topics import matches, subscriptions
 from monitor.store.topics.subscriptions import SubscriptionState
 
 
 class SourceStatus(msgspec.Struct, frozen=True):
-    """A source, the last attempt to read it, and how many of its records could not be decided."""
+    """A source, the last attempt to read it, and how many of its records could not be decided.
+
+    `entries` counts those of a library or reference list.
+    """
 
     name: str
     outcome: str
@@ -43,6 +46,14 @@ class SourceStatus(msgspec.Struct, frozen=True):
     error: str
     troubles: tuple[SourceWarning, ...]
     undecided: int
+    role: Role = Role.NEWS
+    entries: int = 0
+
+    @property
+    def state(self) -> str:
+        if self.role is Role.NEWS:
+            return self.outcome
+        return f"{self.outcome}, {self.role} of {self.entries:,}"
 
 
 class SubscriptionStatus(msgspec.Struct, frozen=True):
@@ -163,6 +174,8 @@ def status_of(runtime: Runtime, name: str, zone: str = "") -> SubscriptionStatus
 def _sources(view: _View) -> Iterator[SourceStatus]:
     last_runs = {run.source: run for run in runs.last_runs(view.tx)}
     kept = undecided.counts(view.tx)
+    roles = {name: source.role for name, source in view.runtime.sources.items()}
+    entries = collections.counts(view.tx) if {*roles.values()} - {Role.NEWS} else {}
     day_ago = view.now - timedelta(days=1)
     for report in runs.report(view.tx, view.runtime.sources, day_ago, view.now):
         last = last_runs.get(report.source)
@@ -176,6 +189,8 @@ def _sources(view: _View) -> Iterator[SourceStatus]:
             error=report.error,
             troubles=report.troubles,
             undecided=kept[report.source][0] if report.source in kept else 0,
+            role=roles[report.source],
+            entries=entries.get(report.source, 0),
         )
 
 

@@ -177,7 +177,8 @@ def order_reason(entry: DigestPaper) -> str:
     placed = entry.placed
     parts = ["likely"] if placed.likely else []
     if placed.like:
-        parts.append(f"like “{shorten_text(placed.like, _LONGEST_TITLE)}”, which you marked")
+        which = "which is in your library" if placed.owned else "which you marked"
+        parts.append(f"like “{shorten_text(placed.like, _LONGEST_TITLE)}”, {which}")
     if placed.words:
         parts.append(f"words: {', '.join(placed.words)}")
     return "; ".join(parts)

@@ -52,7 +52,8 @@ class Placed(msgspec.Struct, frozen=True):
     """The place of a paper in its group where ratings decide it, and why.
 
     `standing` is the score whose place it takes, None where ratings are not in use; `score` comes
-    from readers' ratings. It is `like` a rated paper of this title, because of `words` of its own.
+    from readers' ratings. It is `like` a rated paper of this title, because of `words` of its own;
+    if `owned`, that one is in a library of the subscription instead.
     `likely`: most papers with such a score were wanted; `folded`: it is listed by title only.
     """
 
@@ -62,6 +63,7 @@ class Placed(msgspec.Struct, frozen=True):
     words: tuple[str, ...] = ()
     likely: bool = False
     folded: bool = False
+    owned: bool = False
 
 
 BY_SCORE = Placed()

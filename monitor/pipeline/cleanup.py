@@ -7,11 +7,13 @@ from collections.abc import Callable
 import structlog
 
 from monitor.match import paper_keywords
-from monitor.pipeline import incidents
+from monitor.model import Role
+from monitor.pipeline import incidents, shared_store
 from monitor.pipeline.runtime import Runtime
 from monitor.store import retention
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import papers, search, undecided
+from monitor.store.sources import collections
 
 log = structlog.get_logger()
 
@@ -36,6 +38,12 @@ def upkeep(runtime: Runtime) -> None:
         _all(runtime, "undecided records", lambda tx: undecided.prune(tx, before))
     _all(runtime, "matches", lambda tx: retention.prune_matches(tx, now - limits.matches, BATCH))
     _all(runtime, "bodies", lambda tx: retention.prune_bodies(tx, now - limits.bodies, BATCH))
+    kept = {name for name, source in runtime.sources.items() if source.role is not Role.NEWS}
+
+    def forget(tx: Transaction) -> int:
+        return 0 if shared_store.keeps_others(tx, runtime) else collections.forget(tx, kept, BATCH)
+
+    _all(runtime, "entries", forget)
     _all(runtime, "runs", lambda tx: retention.prune_runs(tx, now - limits.runs))
 
 

@@ -257,7 +257,7 @@ def _digest(
             by_revision = sorted((item.change for item in news), key=attrgetter("revision"))
             left_out = {c.stored.id: c.revision for c in by_revision if c.stored.id in owned}
             news = [item for item in news if item.change.stored.id not in owned]
-        order = order_of(tx, subscription, runtime.topics, cache.order)
+        order = order_of(tx, subscription, runtime.topics, cache.order, now)
         drafted = draft(
             news,
             subscription.settings.max,

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import lru_cache
 from math import inf
 
 from msgspec import structs
 
-from monitor.digest.about import ORDERED_BY
+from monitor.digest.about import ORDERED_BY, join_words
 from monitor.digest.excerpt import excerpt, headline
 from monitor.digest.shown import readable_title
+from monitor.digest.wording import format_count
 from monitor.errors import QueryError
+from monitor.identity.keys import with_keys
 from monitor.match import parse_topic
 from monitor.match.language.tree import Near, Words, leaves
 from monitor.model import (
@@ -44,6 +47,7 @@ from monitor.rank import (
 )
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import papers as stored_papers
+from monitor.store.sources import collections
 from monitor.store.topics import examples, judgements
 from monitor.store.topics.examples import Example
 
@@ -59,13 +63,15 @@ MAX_READ = 32_768
 class Order:
     """An order within groups: by rankings, by topic, or by `newest` or `trending`.
 
-    `marked` counts the papers whose answers taught the rankings.
+    `marked` counts the papers whose answers taught the rankings; `owned` are the titles of those of
+    the subscription's library that did.
     """
 
     newest: bool = False
     trending: bool = False
     rankings: Mapping[str, Ranking] = field(default_factory=dict)
     marked: int = 0
+    owned: Collection[str] = ()
 
     def place(self, topic: str, listed: Sequence[tuple[DigestPaper, Change]]) -> list[DigestPaper]:
         """Return the papers of a topic in this order."""
@@ -80,19 +86,22 @@ class Order:
 
     def explain(self, digest: Digest, in_full: Collection[int]) -> Digest:
         """Add to each paper shown in full why it ranks there, and how many ratings were used."""
-        if not self.marked or not digest.papers:
+        if not (self.marked or self.owned) or not digest.papers:
             return digest
         groups = []
         for group in digest.groups:
             if ranking := self.rankings.get(group.topic):
                 entries = [
-                    _explained(ranking, entry) if entry.paper_id in in_full else entry
+                    _explained(ranking, entry, self.owned) if entry.paper_id in in_full else entry
                     for entry in group.entries
                 ]
                 group = replace(group, entries=tuple(entries))
             groups.append(group)
-        papers = "paper" if self.marked == 1 else "papers"
-        note = f"{ORDERED_BY}{self.marked:,} {papers} you marked."
+        counted = (
+            [f"{format_count(len(self.owned), 'paper')} of your library"] if self.owned else []
+        )
+        counted += [f"{format_count(self.marked, 'paper')} you marked"] if self.marked else []
+        note = f"{ORDERED_BY}{join_words(counted)}."
         return replace(digest, groups=tuple(groups), notes=(*digest.notes, note))
 
 
@@ -105,6 +114,7 @@ class OrderCache:
         self.words = TopicWords()
         # The subscriptions with examples, once they were read.
         self.with_examples: frozenset[str] | None = None
+        self._entries: dict[tuple[str, ...], dict[int, Judged]] = {}
 
     def examples(self, tx: Transaction, subscription: str) -> dict[str, list[Example]]:
         """Return the examples of a subscription by topic, oldest first."""
@@ -116,9 +126,49 @@ class OrderCache:
                 by_topic.setdefault(example.topic, []).append(example)
         return by_topic
 
+    def entries(
+        self, tx: Transaction, libraries: tuple[str, ...], now: datetime
+    ) -> dict[int, Judged]:
+        """Return the newest entries of libraries, oldest first, as wanted papers.
+
+        More would not count: see MAX_JUDGED.
+        """
+        if libraries not in self._entries:
+            self._entries[libraries] = {
+                entry.id: Judged(
+                    Paper(entry.paper.title),
+                    WANTED,
+                    features_of(entry.paper.title, entry.paper.abstract),
+                )
+                for entry in reversed(collections.entries(tx, libraries, now, MAX_JUDGED))
+            }
+        return self._entries[libraries]
+
+
+def _unrated_entries(
+    tx: Transaction,
+    libraries: tuple[str, ...],
+    answers: Mapping[str, Mapping[int, Verdict]],
+    by_topic: Mapping[str, Sequence[Example]],
+    cache: OrderCache,
+    now: datetime,
+) -> list[Judged]:
+    """Return the papers of libraries as wanted, but for those with a rating."""
+    entries = cache.entries(tx, libraries, now)
+    rated = {id for of in answers.values() for id, verdict in of.items() if verdict != UNJUDGED}
+    works = [stored.paper for stored in stored_papers.load(tx, rated).values()]
+    works += [Paper(e.title, e.abstract) for examples in by_topic.values() for e in examples]
+    same = collections.find(tx, libraries, list(map(with_keys, works)), now)
+    known = {entry.id for found in same for entry in found}
+    return [judged for id, judged in entries.items() if id not in known]
+
 
 def order_of(
-    tx: Transaction, subscription: Subscription, topics: Sequence[Topic], cache: OrderCache
+    tx: Transaction,
+    subscription: Subscription,
+    topics: Sequence[Topic],
+    cache: OrderCache,
+    now: datetime,
 ) -> Order | None:
     """Return the order of a subscription's papers, None for that by score."""
     if subscription.settings.order == NEWEST:
@@ -129,14 +179,19 @@ def order_of(
         return None
     answers = judgements.verdicts(tx, subscription.name)
     by_topic = cache.examples(tx, subscription.name)
+    owned: list[Judged] = []
+    if subscription.settings.examples and subscription.settings.libraries:
+        libraries = subscription.settings.libraries
+        owned = _unrated_entries(tx, libraries, answers, by_topic, cache, now)
     rankings: dict[str, Ranking] = {}
     marked: set[int | str] = set()
-    for topic in topics if answers or by_topic else ():
+    for topic in topics if answers or by_topic or owned else ():
         verdicts = answers.get(topic.name, {})
         taught = by_topic.get(topic.name, [])
         wanted = WANTED in verdicts.values() or any(e.verdict == WANTED for e in taught)
-        if topic.name in subscription.topics and wanted:
-            ranking = _ranking(tx, subscription.name, topic, verdicts, taught, cache)
+        if topic.name in subscription.topics and (wanted or owned):
+            read = [*owned, *_taught(taught)]
+            ranking = _ranking(tx, subscription.name, topic, verdicts, read, cache)
             if ranking.wanted:
                 rankings[topic.name] = ranking
                 answered: list[int | str] = [example.title for example in taught]
@@ -144,7 +199,12 @@ def order_of(
                     id for id in verdicts if verdicts[id] != UNJUDGED and cache.papers.get(id)
                 ]
                 marked.update(answered[-MAX_JUDGED:])
-    return Order(rankings=rankings, marked=len(marked)) if rankings else None
+    titles = {judged.paper.title for judged in owned}
+    return Order(rankings=rankings, marked=len(marked), owned=titles) if rankings else None
+
+
+def _taught(examples: Sequence[Example]) -> list[Judged]:
+    return [Judged(Paper(e.title), e.verdict, features_of(e.title, e.abstract)) for e in examples]
 
 
 def _ranking(
@@ -152,15 +212,14 @@ def _ranking(
     subscription: str,
     topic: Topic,
     verdicts: dict[int, Verdict],
-    taught: Sequence[Example],
+    taught: Sequence[Judged],
     cache: OrderCache,
 ) -> Ranking:
     silent = judgements.shown(tx, subscription, topic.name, MAX_SHOWN)
     unjudged: dict[int, Verdict] = {id: UNJUDGED for id in silent if id not in verdicts}
     matched = cache.words.read(tx, topic.name)
     unrated = [w for id, w in matched.recent.items() if verdicts.get(id, UNJUDGED) == UNJUDGED]
-    judged = [Judged(Paper(e.title), e.verdict, features_of(e.title, e.abstract)) for e in taught]
-    judged += _read(tx, unjudged | verdicts, cache.papers)
+    judged = [*taught, *_read(tx, unjudged | verdicts, cache.papers)]
     return learn(judged, words_of(topic), Matched(matched.factors, unrated))
 
 
@@ -224,10 +283,11 @@ def _by(
     ]
 
 
-def _explained(ranking: Ranking, entry: DigestPaper) -> DigestPaper:
+def _explained(ranking: Ranking, entry: DigestPaper, owned: Collection[str]) -> DigestPaper:
     """Name the marked paper that counts most, and such words of the text shown."""
     shown = written_words(headline(entry).text, excerpt(entry).text)
     like, words = ranking.reason(entry.paper, shown, MAX_WORDS)
     title = readable_title(like.paper.title) if like else ""
-    placed = structs.replace(entry.placed, like=title, words=words)
+    is_owned = like is not None and like.paper.title in owned
+    placed = structs.replace(entry.placed, like=title, words=words, owned=is_owned)
     return structs.replace(entry, placed=placed)

@@ -154,6 +154,12 @@ class Visit(Request):
             return self.runtime.subscriptions
         return tuple(subscriptions_of(self.runtime, self.viewer.address))
 
+    @property
+    def libraries(self) -> set[str] | None:
+        """The libraries that the viewer may see, None for all."""
+        named = {n for s in self.subscriptions for n in (*s.settings.libraries, *s.settings.guard)}
+        return None if self.viewer.is_operator else named
+
     def require_subscription(self, name: str) -> str:
         """Return a name of a subscription that the viewer may see, or refuse with 404."""
         if name not in {subscription.name for subscription in self.subscriptions}:

@@ -87,7 +87,12 @@ EVERY = [
         0,
         keys(
             "ok deliveries problems",
-            sources=[keys("name outcome last_run seen new failing_since error troubles undecided")],
+            sources=[
+                keys(
+                    "name outcome last_run seen new failing_since error troubles undecided"
+                    " role entries"
+                )
+            ],
             subscriptions=[keys("name timezone next_due last_period last_papers waiting why")],
         ),
     ),
@@ -99,7 +104,7 @@ EVERY = [
         "explain 1",
         0,
         keys(
-            f"id first_seen news_at withdrawn joined rulings {TEXT}",
+            f"id first_seen news_at withdrawn joined rulings libraries {TEXT}",
             sources=SIGHTINGS,
             changes=[keys("kind revision at matched_at why")],
             topics=[

@@ -77,11 +77,28 @@ def test_each_digest_is_shown_as_it_was_composed(older: House, period: str) -> N
     assert report.papers == page.count("<article>") + page.count("<li>") == len(entries)
 
 
-def test_all_documents_read_again_bring_nothing_new(older: House, smtp: ScriptedSmtp) -> None:
+def list_again(older: House) -> None:
+    """Write the documents that the old version read."""
     older.add("1.txt", AGENTS)
     for number, paper in enumerate((BANDITS, FOLDING), 2):
         further = f"{paper[0]}, Again and Apart", paper[1].replace("We", "They")
         older.add(f"{number}.txt", paper, further)
+
+
+def test_a_source_that_becomes_a_library_leaves_its_papers_known(older: House) -> None:
+    page = older.settings["sources"]["page"]
+    older.settings["sources"]["again"] = dict(page)
+    page["role"] = "library"
+    list_again(older)
+    runs = older.ingest()
+    assert [run.new for run in runs if run.source == "again"] == [0, 0, 0]
+    assert [(run.seen, run.new) for run in runs if run.source == "page"] == [(1, 0), (2, 0), (2, 0)]
+    older.run()
+    assert older.next_morning() == {"lab": 0}
+
+
+def test_all_documents_read_again_bring_nothing_new(older: House, smtp: ScriptedSmtp) -> None:
+    list_again(older)
     assert [(run.seen, run.new, run.revised) for run in older.ingest()] == [
         (1, 0, 0),
         *[(2, 0, 0)] * 2,

@@ -212,13 +212,24 @@ def delete_missing(tx: Transaction, source: str, now: datetime, limit: int) -> i
     """Delete up to `limit` entries of a source that have left, and return how many."""
     of_source = sa.select(_collection.id, _collection.dictionary).filter_by(source=source)
     for collection_id, dictionary in tx.execute(of_source).all():
-        query = sa.select(_entry.id, _entry.packed).filter_by(collection_id=collection_id)
-        gone = query.where(_entry.missing_since <= now - LEAVES_AFTER).limit(limit)
-        if rows := dict(map(tuple, tx.execute(gone))):
-            _delete_keys(tx, collection_id, rows, dictionary or b"")
-            tx.execute(sa.delete(schema.collection_entry).where(among(_entry.id, rows)))
-            return len(rows)
+        gone = _entry.missing_since <= now - LEAVES_AFTER
+        if count := _delete(tx, collection_id, dictionary, gone, limit):
+            return count
     return 0
+
+
+def _delete(
+    tx: Transaction,
+    collection_id: int,
+    dictionary: bytes | None,
+    gone: sa.ColumnElement[bool],
+    limit: int,
+) -> int:
+    query = sa.select(_entry.id, _entry.packed).filter_by(collection_id=collection_id)
+    rows = dict(map(tuple, tx.execute(query.where(gone).limit(limit))))
+    _delete_keys(tx, collection_id, rows, dictionary or b"")
+    tx.execute(sa.delete(schema.collection_entry).where(among(_entry.id, rows)))
+    return len(rows)
 
 
 def filled_to(tx: Transaction, source: str) -> int | None:
@@ -257,6 +268,23 @@ def _delete_keys(
         named = _key.key == sa.bindparam("is"), _key.entry_id == sa.bindparam("of")
         gone = sa.delete(schema.collection_key).where(*named, _key.collection_id == collection_id)
         tx.execute(gone, keys)
+
+
+def counts(tx: Transaction) -> dict[str, int]:
+    """Return how many entries each library and reference list has."""
+    query = sa.select(_collection.source, sa.func.count(_entry.id)).join(schema.collection_entry)
+    return dict(map(tuple, tx.execute(query.group_by(_collection.source))))
+
+
+def forget(tx: Transaction, kept: Collection[str], limit: int) -> int:
+    """Delete up to `limit` entries of all sources but the `kept` ones, and return how many."""
+    others = sa.select(_collection.id, _collection.dictionary)
+    for id, dictionary in tx.execute(others.where(_collection.source.not_in(kept))).all():
+        if count := _delete(tx, id, dictionary, sa.true(), limit):
+            return count
+        tx.execute(sa.delete(schema.collection_new_key).filter_by(collection_id=id))
+        tx.execute(sa.delete(schema.collection).filter_by(id=id))
+    return 0
 
 
 # ── looking up ──────────────────────────────────────────────────────────────────────

@@ -6,7 +6,7 @@ from itertools import islice
 
 from starlette.responses import Response
 
-from monitor.commands.explain import explain, find_paper
+from monitor.commands.explain import explain, find_paper, known_from
 from monitor.commands.identity import merge, split
 from monitor.commands.paper_search import load_page
 from monitor.commands.ratings import (
@@ -46,7 +46,7 @@ routes = Routes()
 def one_paper(visit: Visit) -> Response:
     """Show one paper: text, links, where it was seen, what it was recognised by, who got it."""
     runtime = visit.runtime
-    known = explain(runtime, visit.path_params["id"])
+    known = explain(runtime, visit.path_params["id"], visit.libraries)
     with runtime.database.reading() as tx:
         stored = find_paper(tx, str(known.id))
         texts = write_papers.earlier_texts(tx, known.id)
@@ -59,6 +59,7 @@ def one_paper(visit: Visit) -> Response:
     return visit.show(
         "one_paper",
         known=known,
+        known_from=known_from(runtime, known, visit.zone),
         entry=show_paper(runtime, stored, sources, topics),
         revisions=describe_revisions(texts, stored),
         answers=answers,
