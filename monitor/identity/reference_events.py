@@ -17,6 +17,7 @@ from monitor.model import (
     CORRECTION,
     RETRACTION,
     Candidate,
+    ChangeKind,
     Decision,
     IncomingPaper,
     Paper,
@@ -54,10 +55,16 @@ def looked_up(
         if keyed.paper.withdrawn:
             return []
         named = IncomingPaper(Paper(""), keyed.about, title_key="", raw_id="", fingerprint="")
-        return [named, *(_stored(subject.paper) for subject in subjects)]
-    if notice(keyed.paper) or keyed.paper.type == COMMENT:
+        works = (subject.paper for subject in subjects)
+        return [named, *(_stored(work) for work in works if not _is_about_another(work))]
+    if _is_about_another(keyed.paper):
         return []
     return [keyed, *([_stored(before.stored.paper, before.keys)] if before else [])]
+
+
+def _is_about_another(paper: Paper) -> bool:
+    """Whether a record is a notice or a comment, which may have the title of its paper."""
+    return bool(notice(paper)) or paper.type == COMMENT
 
 
 def _stored(paper: Paper, keys: Sequence[tuple[str, str]] | None = None) -> IncomingPaper:
@@ -91,11 +98,11 @@ def events_of(
     )
     if effect_of(keyed):
         own = f"paper:{id}" if id else f"record:{keyed.raw_id}"
-        identity = (own, *(f"{s}:{v}" for s, v in keyed.keys if s != LINK))
+        identity = (own, *_names_in(keyed.keys))
         name = _name(keyed) or paper.title
         change = _NOTICES[notice(paper)]
         if change is ReferenceChange.RETRACTED:
-            identity = ("",)
+            identity = ("", *identity)
         yield structs.replace(event, change=change, identity=identity, after=name)
         return
     if paper.withdrawn:
@@ -125,6 +132,18 @@ def events_of(
                 after=publication,
                 dated=event.dated if _has_own_date(keyed) else "",
             )
+
+
+def withdrawn_notices(keyed: IncomingPaper) -> list[str]:
+    """Return the notices, as `ReferenceEvent.identity` has them, that a record withdraws."""
+    effect = effect_of(keyed)
+    if effect and keyed.paper.withdrawn:
+        return _names_in(keyed.keys)
+    return _names_in(keyed.about) if effect is ChangeKind.WITHDRAWN else []
+
+
+def _names_in(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    return [f"{scheme}:{value}" for scheme, value in pairs if scheme != LINK]
 
 
 def concerns(event: ReferenceEvent, reference: Paper) -> bool:

@@ -252,6 +252,13 @@ def _record_events(
     ]
     if stored_events.save(tx, events):
         subscriptions.wake_immediate(tx, None, chunk.now)
+    withdrawn = {
+        name
+        for decision in decisions
+        for name in reference_events.withdrawn_notices(decision.keyed)
+    }
+    if withdrawn:
+        stored_events.withdraw(tx, withdrawn)
 
 
 # Errors of the database, of the machine and of the installation: no record is at fault, and the run

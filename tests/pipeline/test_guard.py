@@ -155,6 +155,7 @@ def misses(number: int) -> list[list[Record]]:
         [{**journal.record(withdrawn=True), "title": f"{journal.title} revisited", "doi": other}],
         [about_other],
         [comment],
+        [arxiv.notice("comment", venue="Annals of Gravel")],
         [arxiv.record(version=1, announce="replace", abstract="The same version again.")],
         [{**biorxiv.record(), "doi": f"10.21203/rs.3.rs-{number}/v1", "venue": "Research Square"}],
         [
@@ -218,6 +219,10 @@ def test_each_of_100_events_is_told_once_and_no_near_miss(
     write(guarded, "refs/bo.jsonl", *(Reference(number).entry for number in reversed(bo)))
     for source in ("news", "other"):  # a first reading, which announces nothing
         records = [Reference(number).record() for number in range(1_000, 1_100)]
+        records += [
+            Reference(number).record(version=2, announce="replace", doi=f"10.5555/old.{number}")
+            for number in range(1_200, 1_300, 4)
+        ]
         write(guarded, f"{source}/0.jsonl", *records)
     guarded.run()
     random, expected = Random(seed), list[Told]()
@@ -269,6 +274,27 @@ def test_a_retraction_is_told_once_by_a_digest_without_papers(one: House):
     [page] = (one.folder / "pages").rglob("2*.html")
     assert "Retracted: notice doi:10.5555/notice.1.1" in page.read_text()
     write(one, "news/b.jsonl", ONE.record(withdrawn=True))
+    one.next_morning()
+    assert told(one) == [("ada", "retracted", ONE.title)]
+
+
+@pytest.mark.parametrize("type_", ["retraction", "correction", "expression of concern"])
+def test_a_notice_that_is_withdrawn_before_its_digest_is_not_reported(one: House, type_: str):
+    notice = ONE.notice(type_)
+    write(one, "news/a.jsonl", notice, Reference(5).notice(type_))
+    one.ingest()
+    write(one, "news/b.jsonl", ONE.notice("retraction", 2, about={"doi": notice["doi"]}))
+    one.next_morning()
+    assert [title for _, _, title in told(one)] == [Reference(5).title]
+    write(one, "news/c.jsonl", {**notice, "abstract": "Once more."})
+    one.next_morning()
+    assert len(told(one)) == 1
+
+
+def test_a_withdrawn_notice_does_not_withdraw_another(one: House):
+    write(one, "news/a.jsonl", ONE.notice("retraction"))
+    one.ingest()
+    write(one, "news/b.jsonl", ONE.notice("retraction", 2, withdrawn=True))
     one.next_morning()
     assert told(one) == [("ada", "retracted", ONE.title)]
 
@@ -325,8 +351,10 @@ def test_events_of_a_digest_that_reached_nobody_are_in_the_next_one(one: House, 
     smtp.always["mail"] = "451 4.3.0 try later"
     write(one, "news/a.jsonl", ONE.notice("retraction"))
     one.next_morning()
-    assert one.digest().references
+    first = one.digest()
     one.next_morning()
+    second = one.digest()
+    assert first.references == second.references and first.period != second.period
     smtp.always.clear()
     one.run_after(days=2)
     assert told(one) == [("ada", "retracted", ONE.title)]

@@ -521,8 +521,8 @@ collection_key = _table("collection_key", *_entry_keys(primary_key=True), sqlite
 # Those of a long list that is being read: they are sorted into the other table many at a time.
 collection_new_key = _table("collection_new_key", *_entry_keys(primary_key=False))
 
-# Changes of works in libraries, and hashes of their identifiers and titles as libraries have them:
-# an entry that leaves and returns under another name is still the same work.
+# Changes of works in libraries, and hashes of their identifiers and titles as libraries have them,
+# and of their notices: an entry that leaves and returns under another name is still the same work.
 reference_event = _table(
     "reference_event",
     Column("id", Id, primary_key=True),

@@ -9,7 +9,7 @@ from datetime import datetime
 import sqlalchemy as sa
 from msgspec import structs
 
-from monitor.identity.keys import with_keys
+from monitor.identity.keys import hash_of_text, with_keys
 from monitor.identity.reference_events import concerns, work_of
 from monitor.model import ReferenceEvent
 from monitor.store.digests.deliveries import WAITING, reaches_anyone, reaches_recipient
@@ -45,13 +45,20 @@ def save(tx: Transaction, events: Iterable[ReferenceEvent]) -> int:
             changed = sa.update(schema.reference_event).where(_event.id == stored.id)
             if joined != stored:
                 tx.execute(changed.values(packed=pack(joined)))
-        keys = sorted(collections.name_keys(with_keys(event.work)))
-        insert_new(
-            tx,
-            schema.reference_event_key,
-            [{"key": key, "event_id": stored.id} for key in keys],
-        )
+        notices = set(map(hash_of_text, filter(None, event.identity)))
+        keys = collections.name_keys(with_keys(event.work)) | notices
+        rows = [{"key": key, "event_id": stored.id} for key in sorted(keys)]
+        insert_new(tx, schema.reference_event_key, rows)
     return new
+
+
+def withdraw(tx: Transaction, notices: Collection[str]) -> None:
+    """Delete the events of notices that are withdrawn before a digest has them."""
+    keyed = sa.select(_key.event_id).where(among(_key.key, map(hash_of_text, notices)))
+    in_digest = sa.select(_item.event_id).where(_item.event_id == _event.id)
+    for event in _events(tx, sa.and_(_event.id.in_(keyed), ~in_digest.exists())):
+        if not set(event.identity).isdisjoint(notices):
+            tx.execute(sa.delete(schema.reference_event).where(_event.id == event.id))
 
 
 def _same(tx: Transaction, event: ReferenceEvent) -> ReferenceEvent | None:
