@@ -18,7 +18,7 @@ from monitor.digest.wording import format_ordinal
 def explain(call: Call, paper: str = argument("PAPER", PAPER)) -> None:
     with open_to_read(call) as app:
         explanation = explain_paper(app.runtime, paper)
-        known = known_from(app.runtime, explanation, "UTC")
+        known = known_from(explanation, "UTC")
     call.answer(explanation_json(explanation), _show, explanation, known)
 
 

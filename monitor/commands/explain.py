@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -133,20 +132,19 @@ def explain(
     )
 
 
-def known_from(runtime: Runtime, explanation: Explanation, zone: str) -> str:
+def known_from(explanation: Explanation, zone: str) -> str:
     """Return `in the library ada-refs, link from arxiv-snapshot, news from page since 12 Mar 2026`.
 
     It is "" of a paper that is in no library or reference list.
     """
-    roles = {name: source.role for name, source in runtime.sources.items()}
     seen = sorted(explanation.sources, key=lambda sighting: sighting.first_seen)
-    by_role: dict[Role, list[Sighting]] = defaultdict(list)
-    for sighting in seen:
-        by_role[roles.get(sighting.source, Role.NEWS)].append(sighting)
     parts = [f"in the library {name}" for name in explanation.libraries]
-    lists = dict.fromkeys(sighting.source for sighting in by_role[Role.REFERENCE])
-    parts += [f"link from {name}" for name in lists]
-    for first in by_role[Role.NEWS][:1] if parts else ():
+    for sighting in seen:
+        if sighting.filled:
+            fields = ("link",) if "link" in sighting.filled else sighting.filled
+            parts.append(f"{', '.join(fields)} from {sighting.source}")
+    news = [sighting for sighting in seen if not sighting.filled]
+    for first in news[:1] if parts else ():
         day = first.first_seen.astimezone(ZoneInfo(zone))
         what = "news" if explanation.news_at else "known"
         parts.append(f"{what} from {first.source} since {day.day} {day:%b %Y}")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from monitor.commands.explain import explain
+from monitor.commands.explain import explain, known_from
 from monitor.model import Run, StoredPaper
 from monitor.pipeline import reference_lists
 from monitor.store.engine import schema
@@ -65,6 +65,15 @@ def test_a_paper_gets_its_link_when_it_comes(house: House):
     assert lists_of(house) == {LIST: ("link", "authors", "date", "categories")}
     assert stored(house, FOLDING[0]).paper.url == ""
     assert len(house.read(all_papers)) == 2
+
+
+def test_explain_says_where_the_link_is_from(house: House):
+    listed(house, row(AGENTS))
+    house.ingest(AGENTS)
+    with house.opened() as app:
+        known = explain(app.runtime, AGENTS[0])
+    said = known_from(known, "UTC")
+    assert said == f"link from {LIST}, news from page since 21 Nov 2026"
 
 
 def test_recent_papers_are_filled_when_a_list_is_read(house: House):
