@@ -277,7 +277,7 @@ def _digest(
         earlier = write_papers.texts_before(tx, drafted.revisions)
         since = state.last_composed_at
         returned = matches.returned(tx, subscription.name, since) if since else []
-        events = _undigest_events(tx, subscription, now)
+        events = _unsent_events(tx, subscription, now)
     composed = Digest(
         subscription=subscription.name,
         period=slot.period,
@@ -306,7 +306,7 @@ def _digest(
     return order.explain(composed, drafted.in_full) if order else composed
 
 
-def _undigest_events(
+def _unsent_events(
     tx: Transaction, subscription: Subscription, now: datetime, *, fresh: bool = False
 ) -> list[ReferenceEvent]:
     return reference_events.unsent(
@@ -496,7 +496,7 @@ def _slot(
     if subscription.schedule.immediately:
         with runtime.database.reading() as tx:
             has_fresh = matches.has_fresh(tx, subscription.name, now)
-            if not (has_fresh or _undigest_events(tx, subscription, now, fresh=True)):
+            if not (has_fresh or _unsent_events(tx, subscription, now, fresh=True)):
                 return None
             return Slot(str(digests.count(tx, subscription.name) + 1), now)
     if early:
