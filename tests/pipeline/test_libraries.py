@@ -145,9 +145,9 @@ def test_a_library_is_no_source_of_news_where_people_read(home: House):
         known = explain(app.runtime, AGENTS[0])
         day = "22 Nov 2026"
         sentence = f"in the library ada-refs, news from page since {day}"
-        assert known_from(app.runtime, known, "UTC") == sentence
+        assert known_from(known, "UTC") == sentence
         hidden = explain(app.runtime, AGENTS[0], libraries=())
-        assert known_from(app.runtime, hidden, "UTC") == ""
+        assert known_from(hidden, "UTC") == ""
         [_, library] = status(app.runtime).sources
     assert (library.role, library.entries, library.state) == (
         "library",
