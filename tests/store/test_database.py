@@ -29,11 +29,12 @@ from tests.store.scenes import NOW, arrive, reading, run, writing
 
 
 def test_X14_X15_the_settings_of_a_sqlite_store(sqlite: Database) -> None:
-    asked = ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
+    asked = ("journal_mode", "journal_size_limit", "synchronous", "foreign_keys", "busy_timeout")
     with sqlite.writing() as tx:
         settings = {name: tx.exec_driver_sql(f"PRAGMA {name}").scalar() for name in asked}
     assert settings == {
         "journal_mode": "wal",
+        "journal_size_limit": 64 * 1024 * 1024,
         "synchronous": 2,
         "foreign_keys": 1,
         "busy_timeout": engine.BUSY_MS,

@@ -17,6 +17,8 @@ BUSY_MS = 30_000
 # KiB that a connection to SQLite keeps of the store. With larger caches the many connections of a
 # service grow for hours (benchmarks/steady.py). The pages are in the system's cache as well.
 READ_CACHE, WRITE_CACHE = 2_048, 8_192
+# Bytes that the -wal file keeps after a large transaction.
+MAX_JOURNAL = 64 * 1024 * 1024
 
 # A stronger setting of the server, such as waiting for its standbys, is kept.
 _DURABLE = (
@@ -74,6 +76,7 @@ def engine(
         connection.execute(f"PRAGMA cache_size = {-(WRITE_CACHE if writer else READ_CACHE)}")
         if writer:
             _write_ahead(connection)
+            connection.execute(f"PRAGMA journal_size_limit = {MAX_JOURNAL}")
         else:
             connection.execute("PRAGMA query_only = ON")
 
