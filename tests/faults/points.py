@@ -183,7 +183,7 @@ def _openers() -> list[str]:
     """
     frame = sys._getframe(2)
     passed_on = ("contextlib.py", "database.py")
-    while frame.f_code.co_filename.endswith(passed_on) or frame.f_code.co_name == "_repeat":
+    while frame.f_code.co_filename.endswith(passed_on) or frame.f_code.co_name == "repeat":
         if frame.f_code.co_qualname == "Database.probe":
             break
         if frame.f_code.co_qualname == "Together._commit":

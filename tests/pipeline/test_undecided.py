@@ -49,7 +49,7 @@ STEPS = {
     "its identifiers": (keys, "identifiers"),
     "its blocks": (keys, "blocks"),
     "the hash of all that it says": (store_chunk, "record_hash"),
-    "the notices among a batch": (store_chunk, "mark_retracted"),
+    "the notices among a batch": (candidates, "mark_retracted"),
     "its draft": (write_papers, "fold"),
     "its columns": (write_papers, "columns"),
     "its sighting, behind the paper": (sightings, "write"),
