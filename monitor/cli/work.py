@@ -31,7 +31,7 @@ GOOD_STATES = (
     DeliveryState.HANDING_OFF,
 )
 
-# Subscriptions of which it is said what waits; each takes a query.
+# Subscriptions whose waiting papers are counted; each takes a query.
 MAX_UPCOMING = 100
 Order = Literal["learned", "words", "newest", "trending"]
 # The subscriptions whose digests could not be composed, each with the error.

@@ -44,7 +44,7 @@ def doubt(settings: Settings, written: Written) -> None:
 def _doubt_libraries(settings: Settings, written: Written) -> None:
     for source in settings.sources.values():
         if source.role is not Role.NEWS and source.first_run:
-            problem = f"has no effect with role: {source.role}, of which nothing is announced"
+            problem = f"has no effect: a source with role: {source.role} announces nothing"
             written.warn(("sources", source.name, "first_run"), problem)
     guarded = {name for entry in settings.subscriptions.values() for name in entry.guard}
     for source in settings.sources.values():

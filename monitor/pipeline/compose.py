@@ -429,12 +429,12 @@ def add_missed(
 
 
 def list_papers(digest: Digest, withheld: Iterable[Digest]) -> Digest:
-    """List the papers of withheld digests by topic, each once and none that `digest` has: pure.
+    """List the papers and events of withheld digests, each once and none that `digest` has: pure.
 
-    So are events of references.
+    Papers are listed by topic.
     """
     withheld = list(withheld)
-    told = {event.id for event in digest.references}
+    listed = {event.id for event in digest.references}
     missed = {event.id: event for other in withheld for event in other.references}
     sections: dict[str, DigestSection] = {}
     seen = {entry.paper_id for group in digest.groups for entry in group.entries}
@@ -451,7 +451,7 @@ def list_papers(digest: Digest, withheld: Iterable[Digest]) -> Digest:
         waiting=0,
         notes=(NOTE,),
         returned=(),
-        references=tuple(event for id, event in missed.items() if id not in told),
+        references=tuple(event for id, event in missed.items() if id not in listed),
         more_references=0,
         about=replace(
             digest.about, title=f"{digest.heading}, while paused", shares_recipients=True

@@ -228,7 +228,7 @@ class _Pass:
         return source.find_about(works, validators)
 
     def _leave_entries(self, documents: Collection[str]) -> None:
-        """Let go of the entries of documents that are gone, and of those that left the others."""
+        """Delete entries that have left their documents, and note which documents are gone."""
         name, at_once = self.configured.name, self.configured.role is Role.REFERENCE
         now = self.runtime.clock.now()
         with self.runtime.database.writing() as tx:

@@ -374,8 +374,8 @@ def _unsent(
     """Select columns of the unsent changes and matches of a subscription's active topics."""
     asked = _active_topics(subscription, now)
     in_digest = announced(sa.literal(subscription))
-    told = sa.or_(_item.shown_under == "", reaches_anyone(_item.digest_id))
-    sent = in_digest if fresh else in_digest.where(told)
+    settled = sa.or_(_item.shown_under == "", reaches_anyone(_item.digest_id))
+    sent = in_digest if fresh else in_digest.where(settled)
     return (
         sa.select(*columns)
         .select_from(schema.change)
