@@ -87,7 +87,7 @@ def test_a_path_from_which_nothing_is_read_is_doubted(
         (
             "sources: {refs: {kind: bibtex, path: x, role: library, first_run: deliver}}",
             "1: sources.refs.first_run",
-            "has no effect with role: library",
+            "has no effect: a source with role: library announces nothing",
         ),
         (
             "sources: {refs: {kind: bibtex, path: x, role: library}}\n"
