@@ -53,6 +53,8 @@ RATED = {
     "Learning to Navigate the Web": "up",
     "MobileFlow: A Multimodal LLM For Mobile GUI Agent": "down",
 }
+# The references of a subscription, and the notice that one is retracted, of the last day.
+LIBRARY, NOTICE = "references.bib", "notice.json"
 # The day on a saved page of papers.
 _DAY = re.compile(r"^Mar \d\d$", re.MULTILINE)
 
@@ -93,9 +95,9 @@ def play(
     file = directory / "monitor.yaml"
     if there == {file.name} and file.read_bytes() != seeds[file.name].read_bytes():
         raise UsageError(f"{directory} has a {file.name} of its own", "choose another folder")
-    dumps = sorted(seeds.keys() - there - {file.name})
-    if file.name not in there:
-        shutil.copyfile(seeds[file.name], file)
+    dumps = sorted(name for name in seeds.keys() - there if name.endswith(".txt"))
+    for name in () if file.name in there else (file.name, LIBRARY):
+        shutil.copyfile(seeds[name], directory / name)
     settings = load(file)
     failed: Failures = {}
     runs, sent = list[Run](), list[DigestReport]()
@@ -109,6 +111,8 @@ def play(
         if dump and day:
             page = _DAY.sub(f"{day:%b} {day.day}", seeds[dump].read_text("utf-8"), count=1)
             (directory / dump).write_text(page, encoding="utf-8")
+            if dump == dumps[-1]:
+                shutil.copyfile(seeds[NOTICE], directory / NOTICE)
         with open_app(settings, clock_at(day)) as app:
             runs += app.once.ingest((), on_progress)
             sent += app.once.digest([*settings.subscriptions], early=True, failed=failed)
@@ -137,8 +141,8 @@ def _show(
     """Show `runs`, none where nothing is new, and the pages of the digests beside `index`."""
     console.print()
     if runs:
-        rows = [(run.document or run.source, run.seen, run.new, run.known) for run in runs]
-        show_table(("Dump", "Seen", "New", "Known"), rows)
+        rows = [(run.document, run.seen, run.new, run.known) for run in runs if run.document]
+        show_table(("File", "Seen", "New", "Known"), rows)
     else:
         console.print(f"No new papers: all {papers:,} were read before.\n")
     pages = [

@@ -271,8 +271,8 @@ class _Validator:
             self.written.fault(where, f"should be settings, among them kind: {choices}")
             return None
         if section == "sources":
-            every = EVERY_PATH if raw.get("path") else EVERY_URL
-            raw = {"every": EVERY_ABOUT if raw.get("about") else every, **raw}
+            asked = EVERY_ABOUT if raw.get("about") else EVERY_URL
+            raw = {"every": EVERY_PATH if raw.get("path") else asked, **raw}
             self._doubt_path(where, raw.get("path"))
             if raw.get("about") and "role" in raw:
                 self.written.fault((*where, "role"), "cannot be used together with about:")

@@ -119,7 +119,7 @@ def draft(  # noqa: PLR0913 - all that a digest is drafted from
     """Choose the papers of a digest, their order, and the `full` best to show in full.
 
     They are more where `each_topic` is to have one. Both are shared among the topics by `rules`;
-    `sources` are all that are read. Papers beyond `capacity` wait for the next digest. What
+    `sources` are all that may have news. Papers beyond `capacity` wait for the next digest. What
     became news before `late` (after a long outage) is listed by title only. `order` is another
     order within each topic's group. `listed` has the papers of other digests of the same run.
     """

@@ -248,6 +248,7 @@ def _digest(
 
     cache.order = cache.order or OrderCache()
     reported = state.last_composed_at or now - FIRST_REPORT, now
+    news_sources = [name for name, source in runtime.sources.items() if source.announces]
     with runtime.database.reading() as tx:
         news = matches.unsent(tx, subscription.name, now, cache.changes)
         owned: Collection[int] = ()
@@ -263,14 +264,13 @@ def _digest(
             subscription.settings.max,
             _late(subscription, state, now),
             rules=runtime.sections,
-            sources=runtime.labels,
+            sources={name: runtime.labels[name] for name in news_sources},
             order=order.place if order else None,
             listed=cache.listed,
             each_topic="max" not in subscription.settings.model_fields_set,
         )
         if subscription.settings.owned == "mark":
             owned = _owned(tx, subscription, (c.stored for c in drafted.latest.values()), now)
-        news_sources = [name for name, source in runtime.sources.items() if source.announces]
         report = cache.reports.get(reported) or runs.report(tx, news_sources, *reported)
         cache.reports[reported] = report
         also = _other_titles(tx, drafted)

@@ -75,7 +75,7 @@ def is_due(runtime: Runtime, name: str) -> bool:
     with runtime.database.reading() as tx:
         last = runs.last_start(tx, name)
         state = reading_state.source_state(tx, name, configured.address)
-        left = configured.about and runs.validators(tx, name).get(AFTER) != ""
+        left = configured.asked_about and runs.validators(tx, name).get(AFTER) != ""
     every = configured.settings.every - (TICK if configured.is_folder else timedelta())
     if left:
         every = min(every, WHILE_LEFT)
@@ -140,7 +140,7 @@ def ingest(
             RunRecorder(runtime, configured, first_run, error, on_progress),
             # Nothing was read whole for long: all is asked for and read. So is all that is asked
             # about, as libraries change.
-            reread=bool(configured.about)
+            reread=bool(configured.asked_about)
             or state.whole_at is None
             or not state.whole_at <= now < state.whole_at + AFRESH,
             hold_replayed=accept is None and configured.dated and configured.source.repeats,
@@ -205,7 +205,7 @@ class _Pass:
                 if self.runtime.stopping.is_set():
                     return
                 self.recorder.start()
-            if not names and (about := self.configured.about):
+            if not names and (about := self.configured.asked_about):
                 why = f"not asked: no work in {', '.join(about)} has an identifier to ask for"
                 yield self.recorder.finish(RunOutcome.UNCHANGED, why)
             if names and self.configured.role is not Role.NEWS:
@@ -219,7 +219,7 @@ class _Pass:
 
     def _find(self, validators: Mapping[str, str]) -> Iterator[Found]:
         """Find the documents of a source; of what it is asked about, it gets identifiers alone."""
-        source, about = self.configured.source, self.configured.about
+        source, about = self.configured.source, self.configured.asked_about
         if not isinstance(source, AboutSource) or not about:
             return source.find(validators)
         with self.runtime.database.reading() as tx:

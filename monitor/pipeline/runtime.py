@@ -55,8 +55,13 @@ class ConfiguredSource(msgspec.Struct, frozen=True):
 
     @property
     def about(self) -> Sequence[str]:
-        """The libraries whose works the source is asked about, () for a source that is read."""
+        """The libraries whose works alone the source is read for, () for all papers."""
         return self.source.options.about if isinstance(self.source, AboutSource) else ()
+
+    @property
+    def asked_about(self) -> Sequence[str]:
+        """The libraries whose works a service is asked about."""
+        return () if self.is_folder else self.about
 
     @property
     def announces(self) -> bool:

@@ -22,12 +22,14 @@ def rows(text: str) -> list[list[str]]:
 def test_the_demo_plays_four_days_up_to_today_and_says_what_to_open(house: House, say: Say):
     result = say("demo", "play", "--now", "2026-11-21T09:00")
     lines = rows(result.out)
-    assert lines[:6] == [
-        ["Dump", "Seen", "New", "Known"],
+    assert lines[:8] == [
+        ["File", "Seen", "New", "Known"],
         ["000_431663cd178f853b.txt", "56", "56", "0"],
+        ["references.bib", "5", "0", "5"],
         ["001_0b67f54c6cf6f434.txt", "52", "36", "16"],
         ["002_1f7771af08c670a8.txt", "75", "59", "16"],
         ["003_829512b3035214d2.txt", "115", "78", "37"],
+        ["notice.json", "1", "0", "1"],
         ["Subscription", "Papers", "Page"],
     ]
     digests = [
@@ -40,7 +42,7 @@ def test_the_demo_plays_four_days_up_to_today_and_says_what_to_open(house: House
         }.items()
         for subscription, papers in zip(TEAMS, counts, strict=True)
     ]
-    assert lines[6:] == [
+    assert lines[8:] == [
         *digests,
         ["Open this page in a browser:"],
         [str(house.folder / "play/pages/index.html")],
@@ -55,6 +57,19 @@ def test_the_demo_plays_four_days_up_to_today_and_says_what_to_open(house: House
         page = Path(digest.pop("path")).relative_to(house.folder / "other")
         row = [digest.pop("subscription"), str(digest.pop("papers")), str(page)]
         assert (row in digests, digest) == (True, {})
+
+
+def test_the_demo_marks_papers_of_a_library_and_says_which_is_retracted(house: House, say: Say):
+    say("demo", "play", "--now", "2026-11-21T09:00")
+    pages = house.folder / "play/pages"
+    days = [(pages / f"agents-team/2026-11-{day}.html").read_text("utf-8") for day in range(18, 22)]
+    assert [page.count("in your library") for page in days] == [2, 0, 1, 0]
+    retracted = "Retracted: notice doi:10.5555/sample-notice, 2024."
+    assert [retracted in page for page in days] == [False, False, False, True]
+    others = (pages / f"{team}/2026-11-21.html" for team in TEAMS if team != "agents-team")
+    assert not any("10.5555" in page.read_text("utf-8") for page in others)
+    # One source has all news, so no paper says where it is from.
+    assert not any("· Daily papers ·" in page for page in days)
 
 
 @pytest.mark.parametrize("now", ["2026-11-21T09:00", "2026-11-21T00:10"])

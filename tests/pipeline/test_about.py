@@ -147,6 +147,27 @@ def test_pubmed_tells_of_references_that_have_a_doi_alone(
     ]
 
 
+def test_answers_in_files_are_read_for_the_named_libraries_alone(
+    watched: House, web: MisbehavingServer
+) -> None:
+    have(watched, MOVES)
+    watched.settings["sources"]["watch"] = {
+        "kind": "crossref",
+        "about": "ada-refs",
+        "path": "refs/*.json",
+    }
+    assert told(watched) == []
+    answer = {"message": {"items": [retracted(), work("10.1000/sings", SINGS["title"])]}}
+    (watched.folder / "refs" / "1.json").write_text(json.dumps(answer), encoding="utf-8")
+    assert told(watched)[:1] == [(RETRACTED, MOVES["title"], "doi:10.1000/r")]
+    assert of_watch(watched)[0] == "unchanged" and web.requests == []
+    assert not due(watched)
+    watched.clock.move(minutes=1)
+    assert due(watched)
+    with watched.opened() as app, app.runtime.database.reading() as tx:
+        assert papers.count(tx) == 0
+
+
 # ── when it is asked ────────────────────────────────────────────────────────────────
 
 

@@ -26,7 +26,10 @@ MAX_BATCH_CHARS = 2_000  # of identifiers; some servers refuse addresses of 8,00
 
 
 class AboutOptions(QueryOptions):
-    """With `about`, the service is asked about exactly the works in these libraries."""
+    """With `about`, the service is asked about exactly the works in these libraries.
+
+    With a `path`, too, its answers are read from files.
+    """
 
     query_settings: ClassVar[tuple[str, ...]] = (*QueryOptions.query_settings, "about")
 
@@ -34,7 +37,7 @@ class AboutOptions(QueryOptions):
 
     @model_validator(mode="after")
     def _check_about(self) -> AboutOptions:
-        for other in (*self.query_settings, "path"):
+        for other in self.query_settings:
             if self.about and other != "about" and getattr(self, other):
                 raise ValueError(f"give either `about:` or `{other}:`")
         return self
