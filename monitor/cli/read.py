@@ -18,7 +18,8 @@ from monitor.commands.json_output import Answer, pick, read_paper
 from monitor.errors import MonitorError, UsageError
 from monitor.model import Reading, record_of
 from monitor.sources import sandbox
-from monitor.sources.base import Source, SourceOptions, read_file
+from monitor.sources.base import Source, SourceOptions
+from monitor.sources.files import read_file
 
 Readings = Sequence[tuple[Path, Reading]]
 

@@ -30,13 +30,13 @@ import httpcore
 import httpx
 
 from monitor.errors import FetchError, WaitError
+from monitor.http import Limits
 from monitor.http.addresses import public_addresses, redact_url
 from monitor.http.cache_headers import LEAST, retry_after
 from monitor.http.dialing import Guard, TooLateError, Watch, core_url, proxy_for, resolve
 from monitor.http.host_limits import Gates
 from monitor.http.request import (
     MAX_REDIRECTS,
-    Limits,
     Redirect,
     Request,
     check_address,
@@ -278,9 +278,7 @@ class HttpClient:
                     raise NotTheRestError(f"{request.url.host} has no such rest of the answer")
                 return read_response(request, response, watch, self._wall())
             case 304 if request.validators:
-                return Response(
-                    304, str(request.url), validators=request.validators, not_modified=True
-                )
+                return Response(304, str(request.url), validators=request.validators)
             case 301 | 302 | 303 | 307 | 308 as status if "location" in headers:
                 return Redirect(headers["location"], permanent=status in (301, 308))
         raise self._refusal_error(request, response, watch)

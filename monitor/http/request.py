@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import BinaryIO, TypedDict
+from typing import BinaryIO
 
 import httpx
 
@@ -16,23 +16,6 @@ from monitor.http.host_limits import gate_of
 
 MAX_REDIRECTS = 5
 DEADLINE = timedelta(seconds=60)
-
-
-class Limits(TypedDict, total=False):
-    """Limits of a request, which have the defaults of a Request.
-
-    `deadline` is for everything from dialling to the last byte of the last response, but not for
-    the time in which other requests have their turn. `headers`, such as keys, go to this server
-    only. `apart` is the least time between requests that the service wants, unless its host has a
-    stricter rule. `allow_private` holds for the host and port of the address, not for where it
-    redirects to.
-    """
-
-    headers: Mapping[str, str]
-    allow_private: bool
-    max_bytes: int
-    deadline: timedelta
-    apart: timedelta
 
 
 @dataclass(frozen=True, slots=True)

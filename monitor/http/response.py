@@ -95,7 +95,7 @@ _CONTENT_RANGE = re.compile(r"bytes (?P<begin>\d{1,18})-(?P<last>\d{1,18})/(?P<s
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A usable answer: status 200, or 304 with `not_modified` and no content.
+    """A usable answer: status 200, or 304 (not modified) with no content.
 
     `content` is decoded; `complete` is false when the connection ended before the body did.
     `validators` (etag, last_modified) are empty when they must not be kept. `lifetime` is for how
@@ -108,7 +108,6 @@ class Response:
     content: bytes = b""
     content_type: str = ""
     validators: Mapping[str, str] = field(default_factory=dict, hash=False)
-    not_modified: bool = False
     complete: bool = True
     lifetime: timedelta = timedelta(0)
     tag: str = ""

@@ -7,7 +7,7 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, ClassVar
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO, ClassVar
 from pydantic import model_validator
 
 from monitor.errors import FetchError
-from monitor.http import MAX_BYTES
+from monitor.http import Limits
 from monitor.http.addresses import redact_url, same_server
 from monitor.model import (
     Document,
@@ -30,8 +30,7 @@ from monitor.model import (
 from monitor.setting_types import Section
 from monitor.sources.calendar import Calendar
 from monitor.sources.files import Found as Found
-from monitor.sources.files import documents_in as documents_in
-from monitor.sources.files import read_file as read_file
+from monitor.sources.files import documents_in
 from monitor.text import whole_number
 
 if TYPE_CHECKING:
@@ -64,16 +63,6 @@ class SourceOptions(Section):
         if self.url and not self.url.lower().startswith(("http://", "https://")):
             raise ValueError("`url:` must begin with http:// or https://; use `path:` for files")
         return self
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """How a service may be called: `headers` with its keys, and bounds in bytes and time."""
-
-    headers: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
-    apart: timedelta = timedelta(0)  # between two requests
-    max_bytes: int = MAX_BYTES
-    deadline: timedelta = timedelta(seconds=60)  # of a response
 
 
 class Source(ABC):
@@ -139,8 +128,9 @@ class Source(ABC):
         return self.dated
 
     @property
-    def terms(self) -> Terms:
-        return Terms()
+    def limits(self) -> Limits:
+        """Return how its service may be called, with the keys for it as headers."""
+        return {}
 
     @property
     def contact(self) -> str:
@@ -149,17 +139,9 @@ class Source(ABC):
         return contact if "@" in contact and " " not in contact else ""
 
     def get(self, url: str, validators: Mapping[str, str] | None = None) -> Response:
-        """Fetch an address on the terms of its service; FetchError where that fails."""
-        terms = self.terms
-        return self._http().get(
-            url,
-            validators=validators,
-            headers=terms.headers,
-            allow_private=self._may_be_private(url),
-            max_bytes=terms.max_bytes,
-            deadline=terms.deadline,
-            apart=terms.apart,
-        )
+        """Fetch an address within the limits of its service; FetchError where that fails."""
+        limits: Limits = {**self.limits, "allow_private": self._may_be_private(url)}
+        return self._http().get(url, validators, **limits)
 
     def _http(self) -> HttpClient:
         if self._client is None:
@@ -173,16 +155,10 @@ class Source(ABC):
 
     def _save_dump(self, url: str, validators: Mapping[str, str], file: BinaryIO) -> Dump | None:
         """Fetch a dump into a file that stays open while it is read; None when it is unchanged."""
-        response = self._http().save(
-            url,
-            file,
-            max_bytes=MAX_DUMP_BYTES,
-            validators=validators,
-            headers=self.terms.headers,
-            allow_private=self._may_be_private(url),
-            apart=self.terms.apart,
-        )
-        if response.not_modified:
+        limits: Limits = {**self.limits, "allow_private": self._may_be_private(url)}
+        limits["max_bytes"] = MAX_DUMP_BYTES
+        response = self._http().save(url, file, validators, **limits)
+        if response.status == 304:
             return None
         file.flush()
 
@@ -208,7 +184,7 @@ class Source(ABC):
 
     def _fetch(self, url: str, validators: Mapping[str, str]) -> Document | None:
         response = self.get(url, validators)
-        if response.not_modified:
+        if response.status == 304:
             return None
         document = self._document(url, response)
         lifetime = max(response.lifetime, requested_interval(response.content))

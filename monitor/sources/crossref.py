@@ -17,6 +17,7 @@ from urllib.parse import quote
 from msgspec import structs
 
 from monitor.errors import FetchError
+from monitor.http import Limits
 from monitor.http.addresses import redact_url
 from monitor.model import COMMENT, RETRACTION, Document, Paper, Reading
 from monitor.sources import sandbox
@@ -34,7 +35,6 @@ from monitor.sources.api.values import (
     title_of,
 )
 from monitor.sources.api.windows import FilterOptions, PageRequest
-from monitor.sources.base import Terms
 from monitor.sources.fields.dates import partial_date, within_reason
 from monitor.sources.fields.identifiers import Keys, identifier_pairs, keys_of, pairs_of
 from monitor.sources.fields.markup import unescape_tags
@@ -152,10 +152,10 @@ class Crossref(ApiSource, AboutSource):
         return Document("", content, self._clock(), url=redact_url(self.base), complete=whole)
 
     @property
-    def terms(self) -> Terms:
+    def limits(self) -> Limits:
         """A list a second is what Crossref allows without a `contact`."""
         asks = self.options.about and not self.options.url
-        return Terms(apart=timedelta(seconds=1)) if asks else super().terms
+        return {"apart": timedelta(seconds=1)} if asks else {}
 
     def paper(self, record: Record) -> Paper:
         doi = _doi(record)

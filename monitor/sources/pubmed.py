@@ -19,6 +19,7 @@ from msgspec import structs
 from pydantic import Field, SecretStr
 
 from monitor.errors import DocumentError
+from monitor.http import Limits
 from monitor.model import CONCERN, CORRECTION, RETRACTION, Document, Paper, Reading, Rejected
 from monitor.sources import files, sandbox
 from monitor.sources.api.about import AboutOptions, AboutSource
@@ -29,7 +30,7 @@ from monitor.sources.api.windows import (
     PageRequest,
     Window,
 )
-from monitor.sources.base import Terms, failure, reading
+from monitor.sources.base import failure, reading
 from monitor.sources.fields.dates import day_of, parse_date, partial_date, within_reason
 from monitor.sources.fields.identifiers import (
     Keys,
@@ -119,12 +120,12 @@ class PubMed(AboutSource):
         return replace(result, papers=_with_subjects(result.papers))
 
     @property
-    def terms(self) -> Terms:
+    def limits(self) -> Limits:
         """Three requests a second, ten with a key (NBK25497); an update file is large."""
         if self.options.reads_documents:
-            return Terms(max_bytes=MAX_UPDATE_BYTES, deadline=timedelta(minutes=10))
+            return {"max_bytes": MAX_UPDATE_BYTES, "deadline": timedelta(minutes=10)}
         rate = 10 if self.options.api_key.get_secret_value() else 3
-        return Terms(apart=timedelta(0) if self.options.url else timedelta(seconds=1 / rate))
+        return {} if self.options.url else {"apart": timedelta(seconds=1 / rate)}
 
     def windows(self, state: Mapping[str, str]) -> Iterator[Window]:
         """Search for days with few enough records; their targets are batches of PMIDs."""

@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr
 
+from monitor.http import Limits
 from monitor.model import Paper
 from monitor.sources.api.records import ApiSource, Listing
 from monitor.sources.api.values import Record, plain_text, terms, words_in
 from monitor.sources.api.windows import PageRequest, QueryOptions
-from monitor.sources.base import Terms
 from monitor.sources.fields.dates import long_over
 from monitor.sources.fields.identifiers import identifier_pairs, keys_of
 
@@ -52,8 +52,8 @@ class SemanticScholar(ApiSource):
 
     def paper(self, record: Record) -> Paper:
         """Convert a paper that stands alone, or in a citation or a snippet."""
-        within = (record.at(name) for name in ("citingPaper", "citedPaper", "paper"))
-        inner = next((paper for paper in within if paper.is_object), record)
+        within = filter(record.has, ("citingPaper", "citedPaper", "paper"))
+        inner = record.at(next(within, ""))
         name = inner.text("paperId")
         published = inner.date("publicationDate")
         year = inner.year("year", at=published)
@@ -74,13 +74,13 @@ class SemanticScholar(ApiSource):
         )
 
     @property
-    def terms(self) -> Terms:
+    def limits(self) -> Limits:
         """Send the key in a header, and one request a second, the limit of a key."""
         key = self.options.api_key.get_secret_value()
-        return Terms(
-            headers={"x-api-key": key} if key else {},
-            apart=timedelta(seconds=0 if self.options.url else 1),
-        )
+        return {
+            "headers": {"x-api-key": key} if key else {},
+            "apart": timedelta(seconds=0 if self.options.url else 1),
+        }
 
     def page_url(self, request: PageRequest) -> str:
         parameters = {

@@ -289,5 +289,5 @@ def test_a_source_that_is_asked_about_works_asks_nothing_else(kind: type[AboutSo
     with pytest.raises(ValidationError, match="no library “ref”; did you mean “refs”"):
         kind.Options.model_validate({"about": "ref"}, context=context)
     options = kind.Options.model_validate({"about": "refs"}, context=context)
-    terms = kind("watch", options, None, lambda: NOW).terms
-    assert terms.apart.total_seconds() > 0.3
+    limits = kind("watch", options, None, lambda: NOW).limits
+    assert limits["apart"].total_seconds() > 0.3

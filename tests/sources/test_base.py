@@ -12,9 +12,10 @@ import pytest
 from monitor.errors import FetchError
 from monitor.model import Document
 from monitor.sources import files
-from monitor.sources.base import Found, SourceOptions, documents_in, read_file
+from monitor.sources.base import Found, SourceOptions
 from monitor.sources.feed.source import Feed
 from monitor.sources.fields.encoding import decode
+from monitor.sources.files import documents_in, read_file
 from tests.sources.scenario import NOW
 
 

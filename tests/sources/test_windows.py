@@ -348,7 +348,7 @@ def test_a_key_is_sent_and_never_shown(service: Service, kind: type[Source]) -> 
     assert request.headers.get("x-api-key") == ("hush" if in_header else None)
     assert request.query.get("api_key") == (None if in_header else "hush")
     options = source.options
-    assert "hush" not in f"{fault.value}{options!r}{options.model_dump_json()}{source.terms!r}"
+    assert "hush" not in f"{fault.value}{options!r}{options.model_dump_json()}"
 
 
 @pytest.mark.parametrize(
@@ -365,7 +365,7 @@ def test_services_are_asked_as_often_as_they_allow(
     kind: type[Source], settings: dict[str, object], apart: float
 ) -> None:
     source = kind("daily", kind.Options.model_validate(settings), None, lambda: NOW)
-    assert source.terms.apart == timedelta(seconds=apart)
+    assert source.limits.get("apart", timedelta(0)) == timedelta(seconds=apart)
 
 
 def test_an_update_file_of_pubmed_may_be_larger_than_a_feed(service: Service) -> None:
