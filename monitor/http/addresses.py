@@ -38,8 +38,7 @@ def mask_url(url: str) -> str:
         user, _, host = parts.netloc.rpartition("@")
         parts = parts._replace(netloc=f"{user.partition(':')[0]}:{MASK}@{host}")
     query, fragment = _mask_parameters(parts.query), _mask_parameters(parts.fragment)
-    if (query, fragment) != (parts.query, parts.fragment):
-        parts = parts._replace(query=query, fragment=fragment)
+    parts = parts._replace(query=query, fragment=fragment)
     return urlunsplit(parts) if parts != urlsplit(url) else url
 
 

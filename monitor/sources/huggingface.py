@@ -50,7 +50,7 @@ class HuggingFace(ApiSource):
 
     def paper(self, record: Record) -> Paper:
         """Turn an entry of a list, or a paper alone, into a paper."""
-        fields = record.at("paper") if record.at("paper").is_object else record
+        fields = record.at("paper") if record.has("paper") else record
         title = record.title("paper.title", "title")
         name = fields.text("id")
         if not name:

@@ -75,10 +75,6 @@ class Record:
         self.value = value
         self.now = now
 
-    @property
-    def is_object(self) -> bool:
-        return isinstance(self.value, Mapping)
-
     def has(self, path: str) -> bool:
         return bool(get_path(self.value, path))
 
@@ -184,7 +180,7 @@ def names_of(marked_up: Iterable[str]) -> tuple[str, ...]:
     """Return clean names, in order, without those that have no letter."""
     limited_names = [limited(name) for name in islice(marked_up, MAX_NAMES)]
     names = markup.names(limited_names)
-    return tuple(name for name in names if name[:1].isalpha() or any(map(str.isalpha, name)))
+    return tuple(name for name in names if any(map(str.isalpha, name)))
 
 
 def given_name_first(name: str) -> str:

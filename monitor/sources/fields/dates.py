@@ -76,12 +76,12 @@ def partial_date(text: str) -> tuple[int | None, datetime | None]:
 def day_of(year: str, month: str, day: str = "") -> datetime | None:
     """Return the day of three parts, month by number or name; without a day, the month."""
     month = month.strip().lower()
-    number = _MONTHS.index(month[:3]) + 1 if month[:3] in _MONTHS else _number(month)
     try:
+        number = _MONTHS.index(month[:3]) + 1 if month[:3] in _MONTHS else int(month)
         if not day.strip():
-            return Month(_number(year), number, 1, tzinfo=UTC)
-        return datetime(_number(year), number, _number(day), tzinfo=UTC)
-    except ValueError:
+            return Month(int(year), number, 1, tzinfo=UTC)
+        return datetime(int(year), number, int(day), tzinfo=UTC)
+    except (ValueError, OverflowError):
         return None
 
 
@@ -95,8 +95,3 @@ def long_over(year: int | None, now: datetime) -> datetime | None:
     if year is None or datetime(year, 12, 31, tzinfo=UTC) >= now - LONG_OVER_AFTER:
         return None
     return within_reason(Bound(year, 1, 1, tzinfo=UTC), now)
-
-
-def _number(text: str) -> int:
-    text = text.strip()
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 4 else 0

@@ -26,11 +26,7 @@ def split_names(names: Iterable[str]) -> list[str]:
     single = [name for name in names if name]
     if len(single) == 1:
         single = _split_line(single[0])
-    return [
-        name
-        for name in single
-        if (name[:1].isalpha() or any(map(str.isalpha, name))) and "@" not in name
-    ]
+    return [name for name in single if any(map(str.isalpha, name)) and "@" not in name]
 
 
 def _split_line(line: str) -> list[str]:
