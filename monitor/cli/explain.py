@@ -13,6 +13,7 @@ from monitor.commands.explain import Explanation, known_from
 from monitor.commands.explain import explain as explain_paper
 from monitor.commands.json_output import explanation_json
 from monitor.digest.wording import format_ordinal
+from monitor.store.papers.papers import Origin
 
 
 def explain(call: Call, paper: str = argument("PAPER", PAPER)) -> None:
@@ -23,17 +24,18 @@ def explain(call: Call, paper: str = argument("PAPER", PAPER)) -> None:
 
 
 def _show(explanation: Explanation, known: str) -> None:
-    console.print(f"[bold]{escape(explanation.paper.title)}[/]\n")
+    console.print(f"[bold]{escape(explanation.origin.stored.paper.title)}[/]\n")
     console.print(facts([*([("Known", known)] if known else []), *_facts(explanation)]))
 
 
 def _facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
-    withdrawn = ", withdrawn" if explanation.paper.withdrawn else ""
-    yield "Paper", f"{explanation.id}, first seen {at(explanation.first_seen)}{withdrawn}"
-    for scheme in explanation.paper.keys:
-        for value in explanation.paper.identifiers(scheme):
+    origin, stored = explanation.origin, explanation.origin.stored
+    withdrawn = ", withdrawn" if stored.paper.withdrawn else ""
+    yield "Paper", f"{stored.id}, first seen {at(stored.first_seen)}{withdrawn}"
+    for scheme in stored.paper.keys:
+        for value in stored.paper.identifiers(scheme):
             yield "Identifier", f"{scheme}:{value}"
-    for seen in explanation.sources:
+    for seen in origin.sightings:
         document = f", {seen.document}" if seen.document else ""
         title = f", “{seen.text.title}”" if seen.text else ""
         why = f": {seen.why}" if seen.why else ""
@@ -42,9 +44,9 @@ def _facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
         yield "Joined", f"paper {joined.id}, {at(joined.at)}: {joined.why}"
     for ruling in explanation.rulings:
         yield "Ruling", f"{ruling.one} and {ruling.other} are {ruling.verdict}, {at(ruling.at)}"
-    yield from _news(explanation)
+    yield from _news(origin)
     if not explanation.topics:
-        is_news = explanation.news_at
+        is_news = stored.news_at
         yield "Topics", "no topic matched" if is_news else "not matched, since it is not news"
     for topic in explanation.topics:
         # A topic that matched an earlier text of the paper may match no words of today's.
@@ -59,22 +61,23 @@ def _facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
         yield "Digest", f"{digest.subscription}, {digest.period}{number}{left}{reason}"
 
 
-def _news(explanation: Explanation) -> Iterator[tuple[str, str]]:
-    if not explanation.news_at:
-        yield "News", f"none: {_why_silent(explanation)}"
-    elif not explanation.changes:
-        yield "News", f"{at(explanation.news_at)}; the details were removed (see retention)"
-    for change in explanation.changes:
+def _news(origin: Origin) -> Iterator[tuple[str, str]]:
+    news_at = origin.stored.news_at
+    if not news_at:
+        yield "News", f"none: {_why_silent(origin)}"
+    elif not origin.changes:
+        yield "News", f"{at(news_at)}; the details were removed (see retention)"
+    for change in origin.changes:
         yield "News", f"{change.kind}, {at(change.at)}" + (f": {change.why}" if change.why else "")
 
 
-def _why_silent(explanation: Explanation) -> str:
+def _why_silent(origin: Origin) -> str:
     """Say why a paper was stored without being news."""
-    if explanation.paper.withdrawn:
+    if origin.stored.paper.withdrawn:
         return "withdrawn before it was seen"
-    first = min(explanation.sources, key=lambda seen: seen.first_seen, default=None)
+    first = min(origin.sightings, key=lambda seen: seen.first_seen, default=None)
     if first is None:
         return "stored silently"
-    if any(seen.source != first.source for seen in explanation.sources):
+    if any(seen.source != first.source for seen in origin.sightings):
         return f"already known from {first.source}, {at(first.first_seen)}"
     return f"from the first reading of {first.source} (see first_run), or accepted with --silently"

@@ -12,12 +12,12 @@ from monitor.digest.wording import order_reason
 from monitor.errors import UsageError
 from monitor.identity.keys import identifiers, with_keys
 from monitor.match import build_index
-from monitor.model import Digest, MatchReason, Paper, Role, Sighting, StoredPaper
+from monitor.model import Digest, MatchReason, Paper, Role, StoredPaper
 from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import deliveries, digests
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import identity_rulings, merge_papers, papers
-from monitor.store.papers.papers import ChangeRow
+from monitor.store.papers.papers import Origin
 from monitor.store.sources import collections
 from monitor.store.topics import matches
 from monitor.text import title_key, whole_number
@@ -41,9 +41,9 @@ class SentDigest:
     subscription: str
     period: str
     revision: int
+    composed_at: datetime
     place: int | None = None
     reason: str = ""
-    composed_at: datetime | None = None
     left_to_archive: bool = False
 
 
@@ -68,22 +68,14 @@ class Ruling:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """All about a paper; the `why` of a source is how it was recognised, "" for the first.
+    """All about a stored paper; `libraries` are those that have it."""
 
-    `libraries` are those that have it.
-    """
-
-    id: int
-    paper: Paper
-    first_seen: datetime
-    news_at: datetime | None
-    sources: tuple[Sighting, ...]
-    changes: tuple[ChangeRow, ...]
+    origin: Origin
     topics: tuple[MatchedTopic, ...]
     digests: tuple[SentDigest, ...]
     joined: tuple[Joined, ...]
     rulings: tuple[Ruling, ...]
-    libraries: tuple[str, ...] = ()
+    libraries: tuple[str, ...]
 
 
 class UnknownPaperError(UsageError):
@@ -118,12 +110,7 @@ def explain(
         for m in matched
     ]
     return Explanation(
-        id=stored.id,
-        paper=stored.paper,
-        first_seen=stored.first_seen,
-        news_at=stored.news_at,
-        sources=origin.sightings,
-        changes=origin.changes,
+        origin=origin,
         topics=tuple(topics),
         digests=tuple(sent),
         joined=tuple(Joined(id, at, why) for id, why, at in joined),
@@ -137,7 +124,7 @@ def known_from(explanation: Explanation, zone: str) -> str:
 
     It is "" of a paper that is in no library or reference list.
     """
-    seen = sorted(explanation.sources, key=lambda sighting: sighting.first_seen)
+    seen = sorted(explanation.origin.sightings, key=lambda sighting: sighting.first_seen)
     parts = [f"in the library {name}" for name in explanation.libraries]
     for sighting in seen:
         if sighting.filled:
@@ -146,24 +133,16 @@ def known_from(explanation: Explanation, zone: str) -> str:
     news = [sighting for sighting in seen if not sighting.filled]
     for first in news[:1] if parts else ():
         day = first.first_seen.astimezone(ZoneInfo(zone))
-        what = "news" if explanation.news_at else "known"
+        what = "news" if explanation.origin.stored.news_at else "known"
         parts.append(f"{what} from {first.source} since {day.day} {day:%b %Y}")
     return ", ".join(parts)
 
 
 def _sent(
-    tx: Transaction,
-    runtime: Runtime,
-    paper_id: int,
-    subscription: str,
-    period: str,
-    revision: int,
+    tx: Transaction, runtime: Runtime, paper_id: int, digest: Digest, revision: int
 ) -> SentDigest:
-    digest = digests.of_period(tx, subscription, period)
-    sent = SentDigest(
-        subscription, period, revision, composed_at=digest.composed_at if digest else None
-    )
-    for group in digest.groups if digest else ():
+    sent = SentDigest(digest.subscription, digest.period, revision, digest.composed_at)
+    for group in digest.groups:
         for place, entry in enumerate(group.entries, 1):
             if entry.paper_id == paper_id:
                 left = _is_left_to_archive(tx, runtime, digest, paper_id)
@@ -172,11 +151,9 @@ def _sent(
     return sent
 
 
-def _is_left_to_archive(
-    tx: Transaction, runtime: Runtime, digest: Digest | None, paper_id: int
-) -> bool:
+def _is_left_to_archive(tx: Transaction, runtime: Runtime, digest: Digest, paper_id: int) -> bool:
     """Whether a message of a digest has not shown a paper; pages show all."""
-    if digest is None or not digest.at_most:
+    if not digest.at_most:
         return False
     names = deliveries.channels_of(tx, digest.subscription, digest.period)
     sent_by = map(runtime.channels.get, names)

@@ -118,13 +118,18 @@ def paper_json(hit: FoundPaper) -> Answer:
 
 
 def explanation_json(explanation: Explanation) -> Answer:
-    answer = plain(explanation)
-    del answer["paper"]
-    withdrawn = explanation.paper.withdrawn
+    origin, stored = explanation.origin, explanation.origin.stored
     names = "subscription period revision place reason left_to_archive"
-    sent = [pick(sent, names) for sent in explanation.digests]
-    answer |= {"digests": sent}
-    return {"id": explanation.id, **_text(explanation.paper), "withdrawn": withdrawn, **answer}
+    return {
+        "id": stored.id,
+        **_text(stored.paper),
+        "withdrawn": stored.paper.withdrawn,
+        **pick(stored, "first_seen news_at"),
+        "sources": plain(origin.sightings),
+        "changes": plain(origin.changes),
+        "digests": [pick(sent, names) for sent in explanation.digests],
+        **pick(explanation, "topics joined rulings libraries"),
+    }
 
 
 def rated_json(rated: Iterable[Rated]) -> Answer:

@@ -24,6 +24,8 @@ from math import ceil
 from monitor.digest.wording import format_count
 from monitor.model import DayCount
 
+# The days of a source or a topic.
+DAYS = 90
 # With more, a day is thinner than two pixels on a phone.
 MAX_DAYS = 180
 # Pixels: the highest bar ends at the top, and all stand on the floor.

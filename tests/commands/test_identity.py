@@ -43,7 +43,8 @@ def test_what_is_merged_is_one_paper_however_it_is_read_again(app: App) -> None:
     assert ids(store) == [1]
     assert tell(store, now=NOW + DAY) == []
     result = explain(app.runtime, "2")
-    assert (result.id, result.joined[0].id, result.rulings[0].verdict) == (1, 2, "same")
+    assert (result.joined[0].id, result.rulings[0].verdict) == (2, "same")
+    assert result.origin.stored.id == 1
 
 
 def test_what_is_split_keeps_what_was_sent_and_takes_its_own_text(app: App) -> None:
@@ -82,8 +83,8 @@ def test_what_is_split_is_joined_again_by_no_reading_but_by_a_later_word(app: Ap
 def test_a_doi_that_two_papers_share_names_both(app: App) -> None:
     read(app.runtime.database, "arxiv", GRAPHS, ROOTS)
     for number, paper in enumerate((GRAPHS, ROOTS), 1):
-        result = explain(app.runtime, f"arxiv:{paper.keys['arxiv']}")
-        assert (result.id, result.paper.keys) == (number, paper.keys)
+        stored = explain(app.runtime, f"arxiv:{paper.keys['arxiv']}").origin.stored
+        assert (stored.id, stored.paper.keys) == (number, paper.keys)
     with pytest.raises(UsageError, match="several papers match"):
         explain(app.runtime, DOI)
 

@@ -161,6 +161,6 @@ def test_explain_shows_the_title_of_each_record(house: House) -> None:
     with house.opened() as app:
         read(app.runtime.database, "arxiv", PREPRINT)
         read(app.runtime.database, "journal", RETITLED)
-        result = explain(app.runtime, "1")
-        assert [one.text.title for one in result.sources] == [PREPRINT.title, RETITLED.title]
+        sightings = explain(app.runtime, "1").origin.sightings
+        assert [one.text.title for one in sightings] == [PREPRINT.title, RETITLED.title]
     assert f"“{RETITLED.title}”" in house.command("explain", "1").out

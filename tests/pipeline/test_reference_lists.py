@@ -49,7 +49,7 @@ def stored(house: House, title: str = AGENTS[0]) -> StoredPaper:
 def lists_of(house: House, title: str = AGENTS[0]) -> dict[str, tuple[str, ...]]:
     """Return what each reference list filled in of a paper."""
     with house.opened() as app:
-        seen = explain(app.runtime, title).sources
+        seen = explain(app.runtime, title).origin.sightings
     return {sighting.source: sighting.filled for sighting in seen if sighting.filled}
 
 

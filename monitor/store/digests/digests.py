@@ -158,9 +158,9 @@ def count(tx: Transaction, subscription: str) -> int:
     return tx.scalar(every.filter_by(subscription=subscription)) or 0
 
 
-def of_paper(tx: Transaction, paper_id: int) -> list[tuple[str, str, int]]:
-    """Return (subscription, period, revision) of the digests with a paper, oldest first."""
-    query = sa.select(_digest.subscription, _digest.period, _item.revision).join(schema.digest_item)
+def of_paper(tx: Transaction, paper_id: int) -> list[tuple[Digest, int]]:
+    """Return the digests with a paper and its revision in each, oldest first."""
+    query = sa.select(_digest.id, _item.revision).join(schema.digest_item)
     shows = sa.and_(_item.paper_id == paper_id, _item.shown_under.is_distinct_from(""))
-    rows = tx.execute(query.where(shows).order_by(_digest.id))
-    return list(map(tuple, rows))
+    rows = tx.execute(query.where(shows).order_by(_digest.id)).all()
+    return [(digest, revision) for id, revision in rows if (digest := get(tx, id))]

@@ -226,13 +226,6 @@ def newest_ids(tx: Transaction, topic: str, limit: int) -> list[int]:
     return list(tx.scalars(ids.order_by(_match.paper_id.desc()).limit(limit)))
 
 
-def newest_papers(tx: Transaction, topic: str, limit: int) -> list[StoredPaper]:
-    """Return the newest papers that a topic matched with their texts, newest first."""
-    newest = newest_ids(tx, topic, limit)
-    stored = papers.load(tx, newest)
-    return [stored[id] for id in newest if id in stored]
-
-
 def newest_news(
     tx: Transaction, topics: Collection[str], since: datetime, limit: int
 ) -> list[tuple[StoredPaper, datetime]]:

@@ -6,7 +6,7 @@ from itertools import islice
 
 from starlette.responses import Response
 
-from monitor.commands.explain import explain, find_paper, known_from
+from monitor.commands.explain import explain, known_from
 from monitor.commands.identity import merge, split
 from monitor.commands.paper_search import load_page
 from monitor.commands.ratings import (
@@ -47,13 +47,13 @@ def one_paper(visit: Visit) -> Response:
     """Show one paper: text, links, where it was seen, what it was recognised by, who got it."""
     runtime = visit.runtime
     known = explain(runtime, visit.path_params["id"], visit.libraries)
+    stored = known.origin.stored
     with runtime.database.reading() as tx:
-        stored = find_paper(tx, str(known.id))
-        texts = write_papers.earlier_texts(tx, known.id)
-    sources = tuple(sorted({s.source for s in known.sources if not s.filled}))
-    topics = {match.topic: None for match in known.topics}
-    answers = answers_of(runtime, known.id, visit.viewer.name)
-    shown = {s.name: bool(topics.keys() & s.topics) for s in visit.subscriptions}
+        texts = write_papers.earlier_texts(tx, stored.id)
+    sources = tuple(sorted({s.source for s in known.origin.sightings if not s.filled}))
+    topics = {match.topic for match in known.topics}
+    answers = answers_of(runtime, stored.id, visit.viewer.name)
+    shown = {s.name: not topics.isdisjoint(s.topics) for s in visit.subscriptions}
     asked = [name for name, is_matching in shown.items() if is_matching or name in answers]
     own = {s.name for s in subscriptions_of(runtime, visit.viewer.address)}
     return visit.show(

@@ -9,17 +9,18 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from monitor.commands import remedies
-from monitor.commands.history import count_of_source
 from monitor.commands.status import sources_status
-from monitor.model import Run
+from monitor.model import DayCount, Run
 from monitor.pipeline import incidents
 from monitor.pipeline.ingest import is_asked_for
+from monitor.pipeline.runtime import Runtime
+from monitor.pipeline.source_silence import compare_days, day_of
 from monitor.setting_types import duration
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.papers import undecided
 from monitor.store.sources import reading_state, runs
 from monitor.web.access import Role
-from monitor.web.plots import plot_days
+from monitor.web.plots import DAYS, plot_days
 from monitor.web.routes import Form, Routes
 from monitor.web.site import PAGES, Visit, go, path_to
 
@@ -76,6 +77,21 @@ def one_source(visit: Visit) -> Response:
         is_asked_for=is_asked_for(state, last),
         next_run=last + source.settings.every if last else None,
     )
+
+
+def count_of_source(runtime: Runtime, source: str) -> tuple[DayCount, ...]:
+    """Return how many papers a configured source had on each day, and usually has, oldest first.
+
+    The days are the source's own. Nothing for a source whose first reading is not complete.
+    """
+    calendar = runtime.sources[source].calendar
+    with runtime.database.reading() as tx:
+        first = runs.first_read(tx, source)
+        stored = runs.days(tx, source)
+    if first is None:
+        return ()
+    now = runtime.clock.now()
+    return compare_days(stored, day_of(first, calendar), now, calendar, DAYS)
 
 
 def _once_each(faulty: Sequence[Run]) -> list[Run]:

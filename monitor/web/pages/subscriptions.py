@@ -9,6 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from monitor.commands.export import csv_lines
+from monitor.commands.paper_search import load_page
 from monitor.commands.ratings import rated_by
 from monitor.commands.status import status_of
 from monitor.commands.subscriptions import (
@@ -32,7 +33,6 @@ from monitor.digest.about import describe_schedule
 from monitor.errors import UsageError
 from monitor.store.digests import deliveries, digests, suppressions
 from monitor.store.digests.suppressions import ALL, address_of
-from monitor.store.papers import papers
 from monitor.store.topics import judgements, matches
 from monitor.web.access import Role
 from monitor.web.routes import Form, Routes
@@ -112,8 +112,7 @@ def one_subscription(visit: Visit) -> Response:
     state = status_of(runtime, name, visit.zone)
     with runtime.database.reading() as tx:
         newest = digests.newest(tx, [name], NEWEST)
-        ids = matches.newest_waiting(tx, name, now, NEWEST)
-        stored = papers.load(tx, ids)
+        waiting = load_page(tx, matches.newest_waiting(tx, name, now, NEWEST))
         ratings = len(judgements.listing(tx, name))
     return visit.show(
         "subscription",
@@ -125,7 +124,7 @@ def one_subscription(visit: Visit) -> Response:
         address_of=address_of,
         sections=runtime.sections,
         newest=newest,
-        waiting=[stored[id] for id in ids if id in stored],
+        waiting=waiting,
         ratings=ratings,
     )
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
+from datetime import UTC, datetime, time, timedelta
 
 from starlette.responses import Response
 
-from monitor.commands.history import count_of_topic
 from monitor.commands.paper_search import load_page
 from monitor.commands.shown_papers import show_papers
 from monitor.commands.subscriptions import report_topics
@@ -21,11 +22,12 @@ from monitor.commands.topic_trial import (
 )
 from monitor.errors import QueryError, TooWideError
 from monitor.match import parse_query, parse_topic
-from monitor.model import DigestPaper, Topic
+from monitor.model import DayCount, DigestPaper, Topic, fill_days
+from monitor.pipeline.runtime import Runtime
 from monitor.store.topics import matches
 from monitor.web.access import Role
 from monitor.web.pages.feeds import TOPIC, feed_path
-from monitor.web.plots import plot_days
+from monitor.web.plots import DAYS, plot_days
 from monitor.web.routes import Routes
 from monitor.web.site import PAGES, SEARCHES, Visit
 
@@ -64,7 +66,8 @@ def one_topic(visit: Visit) -> Response:
         return visit.show("topic", topic=topic, heading=heading, fault=error)
     parts = count_parts(runtime, name)
     with runtime.database.reading() as tx:
-        entries = show_papers(runtime, tx, matches.newest_papers(tx, name, NEWEST), parsed)
+        newest = load_page(tx, matches.newest_ids(tx, name, NEWEST))
+        entries = show_papers(runtime, tx, newest, parsed)
     return visit.show(
         "topic",
         topic=topic,
@@ -78,6 +81,16 @@ def one_topic(visit: Visit) -> Response:
         width=too_wide(parts.papers, parts.looked_at),
         feed=feed_path(visit, TOPIC, name),
     )
+
+
+def count_of_topic(runtime: Runtime, topic: str) -> tuple[DayCount, ...]:
+    """Return how many papers were news for a topic on each UTC day since its first match."""
+    today = runtime.clock.now().astimezone(UTC).date()
+    begin = datetime.combine(today - timedelta(days=DAYS - 1), time(), UTC)
+    with runtime.database.reading() as tx:
+        moments = matches.moments(tx, topic, begin)
+    counts = Counter(day for _, day in {(paper_id, at.date()) for paper_id, at in moments})
+    return fill_days(counts, today)
 
 
 @routes.page("/try", Role.READER, SEARCHES)

@@ -6,9 +6,10 @@ from datetime import UTC, date, datetime, timedelta
 
 import sqlalchemy as sa
 
-from monitor.commands.history import count_of_source, count_of_topic
 from monitor.model import DayCount, UsualCount
 from monitor.store.engine import schema
+from monitor.web.pages.sources import count_of_source
+from monitor.web.pages.topics import count_of_topic
 from tests.house import AGENTS, BANDITS, FOLDING, House
 
 DAY = timedelta(days=1)
