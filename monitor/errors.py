@@ -69,15 +69,11 @@ def nearest(word: str, words: Iterable[str], otherwise: str = "") -> str:
 
 
 class QueryError(MonitorError):
-    """A topic that cannot be understood; `position` counts characters from 0."""
+    """A query that is invalid, or too wide for pages; `position` counts characters from 0."""
 
     def __init__(self, message: str, position: int, hint: str = "") -> None:
         super().__init__(message, hint)
         self.position = position
-
-
-class TooWideError(QueryError):
-    """A query takes more work than pages allow; commands have no such bound."""
 
 
 class FetchError(MonitorError):

@@ -23,7 +23,7 @@ from monitor.commands import ratings
 from monitor.commands.explain import UnknownPaperError
 from monitor.commands.export import FORMATS, MAX_PAPERS, Format, export
 from monitor.commands.identity import merge, split
-from monitor.commands.json_output import Answer, papers_json, pick, rated_json
+from monitor.commands.json_output import Answer, papers_json, pick, rated_json, saved_json
 from monitor.commands.paper_search import FoundPaper, find_all
 from monitor.commands.ratings import (
     VERDICTS,
@@ -234,11 +234,12 @@ def papers_saved(
     call: Call, subscription: str = OF_SUBSCRIPTION, format_: Format | None = FORMAT
 ) -> None:
     with open_to_read(call) as app:
-        papers = ratings.saved(app.runtime, subscription)
+        saved = ratings.saved(app.runtime, subscription)
+    papers = [paper for paper, _ in saved]
     if format_:
         sys.stdout.writelines(export(papers, format_))
     else:
-        call.answer(papers_json(papers), show_papers, papers)
+        call.answer(saved_json(saved), show_papers, papers)
 
 
 def _show_rated(ratings: Sequence[Rated], examples: Sequence[Example] = ()) -> None:

@@ -10,7 +10,7 @@ from monitor.app import App
 from monitor.cli.opening import open_configured, open_to_read
 from monitor.cli.options import Call, argument, flag, option
 from monitor.cli.terminal import show_table
-from monitor.commands.json_output import suppressions_json
+from monitor.commands.json_output import plain
 from monitor.commands.suppressions import suppress as stop
 from monitor.errors import UsageError
 from monitor.model import Suppression
@@ -66,7 +66,7 @@ def suppressions_confirm(call: Call) -> None:
 def _answer(call: Call, app: App, recipient: str | None = None) -> None:
     with app.runtime.database.reading() as tx:
         listed = suppressions.listing(tx, app.runtime.clock.now(), recipient)
-    call.answer(suppressions_json(listed), _show, listed)
+    call.answer({"suppressions": plain(listed)}, _show, listed)
 
 
 def _show(listed: list[Suppression]) -> None:

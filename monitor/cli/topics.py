@@ -12,7 +12,7 @@ from rich.text import Text
 from monitor.cli.opening import open_or_empty, open_to_read, pointing
 from monitor.cli.options import Call, argument, number, option
 from monitor.cli.terminal import console, list_words, show_table, stderr, with_sign
-from monitor.commands.json_output import topics_json, trial_json
+from monitor.commands.json_output import plain, trial_json
 from monitor.commands.subscriptions import TopicReport, report_topics
 from monitor.commands.topic_trial import (
     Sample,
@@ -29,7 +29,7 @@ from monitor.match.suggestions import Suggestion
 def topics_list(call: Call) -> None:
     with open_to_read(call) as app:
         listed = list(report_topics(app.runtime, app.runtime.topics))
-    call.answer(topics_json(listed), _show_list, listed)
+    call.answer({"topics": plain(listed)}, _show_list, listed)
 
 
 def _show_list(listed: Sequence[TopicReport]) -> None:

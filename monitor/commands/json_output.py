@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, structs
 
-from monitor.model import Delivery, Paper, Suppression
+from monitor.model import Delivery, Judgement, Paper
 from monitor.text.addresses import paper_links
 
 if TYPE_CHECKING:  # JSON is made of values that exist: the modules that make them are loaded
@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # JSON is made of values that exist: the modules that make th
     from monitor.commands.paper_search import FoundPaper
     from monitor.commands.ratings import Rated
     from monitor.commands.status import Status
-    from monitor.commands.subscriptions import SubscriptionReport, TopicReport
+    from monitor.commands.subscriptions import SubscriptionReport
     from monitor.commands.topic_trial import Sample, Trial
 
 Answer = dict[str, Any]
@@ -57,11 +57,6 @@ def deliveries_json(deliveries: Iterable[Delivery]) -> Answer:
     return {"deliveries": [pick(delivery, names) for delivery in deliveries]}
 
 
-def suppressions_json(suppressions: Sequence[Suppression]) -> Answer:
-    """Return the suppressions; a `subscription` of "" means all."""
-    return {"suppressions": plain(suppressions)}
-
-
 def subscriptions_json(reports: Iterable[SubscriptionReport]) -> Answer:
     names = "name title topics recipients channels schedule timezone next waiting stopped"
     return {
@@ -71,10 +66,6 @@ def subscriptions_json(reports: Iterable[SubscriptionReport]) -> Answer:
             for known in reports
         ]
     }
-
-
-def topics_json(reports: Iterable[TopicReport]) -> Answer:
-    return {"topics": [plain(topic) for topic in reports]}
 
 
 def trial_json(trial: Trial) -> Answer:
@@ -114,6 +105,16 @@ def paper_json(hit: FoundPaper) -> Answer:
         **_text(hit.stored.paper),
         "first_seen": hit.stored.first_seen.isoformat(),
         "sources": [pick(sighting, "source document raw_id") for sighting in hit.sightings],
+    }
+
+
+def saved_json(saved: Iterable[tuple[FoundPaper, Sequence[Judgement]]]) -> Answer:
+    """Return saved papers, each with who saved it, for which subscription and when."""
+    return {
+        "papers": [
+            paper_json(paper) | {"saved": [pick(save, "subscription who at") for save in saves]}
+            for paper, saves in saved
+        ]
     }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from monitor.errors import TooWideError
+from monitor.errors import QueryError
 from monitor.match import Query, paper_keywords, search_expression, split_parts
 from monitor.match.language.tree import Near, every_leaf
 from monitor.model import Keyword, SearchExpr
@@ -42,7 +42,7 @@ def most_scored(query: Query) -> int:
 
 
 def refuse_too_many_words(tx: Transaction, query: Query) -> None:
-    """Raise TooWideError if words with * stand for too much of the index, by the newest papers."""
+    """Raise QueryError if words with * stand for too much of the index, by the newest papers."""
     wanted = _prefixes(search_expression(query.root))
     if not wanted:
         return
@@ -58,7 +58,7 @@ def refuse_too_many_words(tx: Transaction, query: Query) -> None:
         prefixes = _prefixes(search_expression(part.query.root))
         counted.append((part, [word for prefix in prefixes for word in entries[prefix]]))
     part, named = max(counted, key=lambda pair: len(pair[1]))
-    raise TooWideError(
+    raise QueryError(
         f"the {len(wanted):,} beginnings with * occur about {total:,} times in the stored papers, "
         f"and at most {MOST_ENTRIES:,} are looked up here: {part.text} stands for "
         f"{len(set(named)):,} words in the newest {len(newest):,} papers alone",
@@ -67,7 +67,7 @@ def refuse_too_many_words(tx: Transaction, query: Query) -> None:
     )
 
 
-def too_many_papers(tx: Transaction, query: Query) -> TooWideError:
+def too_many_papers(tx: Transaction, query: Query) -> QueryError:
     """Return why a query is refused that leaves more papers to read than pages may.
 
     It names the part that leaves nearly as many as the whole query.
@@ -83,7 +83,7 @@ def too_many_papers(tx: Transaction, query: Query) -> TooWideError:
     part, left = min(
         ((part, share(part.query)) for part in parts), key=lambda pair: abs(pair[1] - whole)
     )
-    return TooWideError(
+    return QueryError(
         f"more than {most_read(query):,} papers may match, which is as many as are read here for "
         f"this query: {part.text} leaves {left:.0%} of the newest {len(newest):,} papers",
         part.position,

@@ -220,13 +220,15 @@ def remove_saved(runtime: Runtime, paper_id: int, scope: RaterScope) -> None:
         judgements.take_back(tx, [r for r in own if r.verdict == SAVED and scope.has(r)])
 
 
-def saved(runtime: Runtime, subscription: str = "", who: str = "") -> tuple[FoundPaper, ...]:
-    """Return saved papers, with `who` of one person, the last saved first. Raises as `rated`."""
+def saved(
+    runtime: Runtime, subscription: str = "", who: str = ""
+) -> list[tuple[FoundPaper, list[Judgement]]]:
+    """Return saved papers with their `saves`, the last saved first. Raises as `rated`."""
     by_paper = saves(runtime, who, subscription)
     if not by_paper:
         target_topics(runtime, RaterScope(subscription))
     with runtime.database.reading() as tx:
-        return tuple(load_found(tx, [*by_paper]))
+        return [(paper, by_paper[paper.stored.id]) for paper in load_found(tx, [*by_paper])]
 
 
 def _find_targets(

@@ -15,7 +15,7 @@ from monitor.errors import QueryError, UsageError
 from monitor.web import pages
 from monitor.web.guard import Guard
 from monitor.web.routes import PageRoute
-from monitor.web.site import API, Site, Visit
+from monitor.web.site import Site, Visit
 
 # Every module of `pages` has `routes`.
 _PAGES = [
@@ -52,8 +52,8 @@ def show_error(request: Request, error: Exception) -> Response:
             return visit.show_problem(error.status_code, message)
         case UsageError():  # the address names what is not there
             return visit.show_problem(404, error.message, error.hint)
-        case QueryError() if visit.path.startswith(API):
+        case QueryError() if visit.asks_for_json:
             return JSONResponse({"error": str(error), "position": error.position}, 400)
         case QueryError():
-            return visit.show_problem(400, str(error), error.hint)
+            return visit.show_problem(400, error.message, error.hint)
     return PlainTextResponse("cut off", 400)  # ClientDisconnect in a body: nothing was changed

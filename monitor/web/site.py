@@ -13,7 +13,13 @@ from urllib.parse import quote, urlencode
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import (
+    HTMLResponse,
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+)
 
 from monitor.commands.slack_answers import SlackAnswers
 from monitor.commands.subscriptions import subscriptions_of
@@ -107,6 +113,10 @@ class Visit(Request):
         `url` is put together with the Host header, and a wrong one moves parts of it.
         """
         return cast("str", self.scope["path"])
+
+    @property
+    def asks_for_json(self) -> bool:
+        return self.path.startswith(API) or self.path.endswith(".json")
 
     @property
     def address(self) -> str:
@@ -216,9 +226,12 @@ class Visit(Request):
         return HTMLResponse(content, status)
 
     def show_problem(self, status: int, message: str, hint: str = "") -> Response:
-        """Return a page that explains why a request failed; programs get JSON."""
-        if self.path.startswith(API):
-            return JSONResponse({"error": f"{message} ({hint})" if hint else message}, status)
+        """Return a page that explains why a request failed; programs get JSON or plain text."""
+        text = f"{message} ({hint})" if hint else message
+        if self.asks_for_json:
+            return JSONResponse({"error": text}, status)
+        if self.path.endswith((".bib", ".ris", ".csv")):
+            return PlainTextResponse(f"{text}\n", status)
         message, hint = as_sentence(message), as_sentence(_for_pages(hint))
         return self.show("problem", status, code=status, message=message, hint=hint)
 

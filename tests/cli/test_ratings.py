@@ -34,6 +34,9 @@ def test_an_answer_is_stored_once_beside_a_saved_paper_taken_back_and_forgotten(
     say("papers", "save", TITLE)
     [paper] = say("papers", "saved", "--json").json["papers"]
     assert paper["title"] == TITLE
+    [save] = paper["saved"]
+    assert save.pop("at").startswith("2026-11-")
+    assert save == {"subscription": "lab", "who": "operator"}
     assert "Teaching" in say("papers", "saved", "--format", "bibtex").out
     say("papers", "rate", TITLE, "none")
     assert say("papers", "saved", "--json").json == {"papers": []}

@@ -104,7 +104,15 @@ def test_a_reader_is_listed_the_papers_that_they_saved(api: httpx.Client) -> Non
     def titles(who: str, query: str = "") -> list[str]:
         return [paper["title"] for paper in ask(api, f"papers/saved{query}", who)["papers"]]
 
+    def savers(who: str) -> list[str]:
+        return [
+            save["who"]
+            for paper in ask(api, "papers/saved", who)["papers"]
+            for save in paper["saved"]
+        ]
+
     assert titles(ADA) == titles(OP, "?subscription=lab") == [AGENTS[0]]
+    assert (savers(ADA), len(savers(OP))) == ([ADA], 2)
     assert len(titles(OP)) == 2
     refused = api.get("/api/v1/papers/saved?subscription=other", headers={"Remote-User": ADA})
     assert refused.status_code == 404 and "lab" not in refused.text

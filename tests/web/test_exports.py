@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 
 import feedparser
 import httpx
@@ -140,7 +141,10 @@ def test_the_feed_of_a_search(lived: House) -> None:
         assert feed_of(client, "/papers?q=zebra", OPERATOR)
         assert "/feed/" not in client.get("/papers?q=(agent", headers=OPERATOR).text
         unknown = "/feed/papers/search.atom?topic=none"
-        assert client.get(unknown, headers=OPERATOR).status_code == 404
+        assert client.get(unknown, headers=OPERATOR).status_code == 400
+        refused = client.get("/feed/papers/search.atom?q=Agents AND", headers=OPERATOR)
+        hint = re.findall("add a word or remove it", refused.text, re.I)
+        assert (refused.status_code, len(hint)) == (400, 1)
 
 
 @pytest.mark.parametrize("ending", ["bib", "ris", "csv", "json"])
@@ -153,8 +157,11 @@ def test_a_search_with_its_parameters_and_a_paper_are_exported(
     assert answer.headers["content-disposition"] == f'attachment; filename="papers.{ending}"'
     nothing = asked.get(f"/papers.{ending}?source=none")
     assert nothing.status_code == 200 and BANDITS[0] not in nothing.text
-    assert asked.get(f"/papers.{ending}?q=(agents").status_code == 400
-    assert asked.get(f"/papers.{ending}?since=yesterday").status_code == 400
+    media_type = "application/json" if ending == "json" else "text/plain; charset=utf-8"
+    for faulty in ("?q=(agents", "?since=yesterday"):
+        refused = asked.get(f"/papers.{ending}{faulty}")
+        assert (refused.status_code, refused.headers["content-type"]) == (400, media_type)
+        assert "<" not in refused.text
     [path] = {path for path in links(asked.get("/papers/1").text) if path.endswith(ending)}
     answer = asked.get(path)
     assert AGENTS[0] in answer.text

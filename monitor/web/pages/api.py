@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime
 from urllib.parse import parse_qs
 
 from msgspec import structs
@@ -26,10 +25,9 @@ from monitor.commands.json_output import (
     pick,
     plain,
     rated_json,
+    saved_json,
     status_json,
     subscriptions_json,
-    suppressions_json,
-    topics_json,
     trial_json,
 )
 from monitor.commands.metrics import CONTENT_TYPE, metrics
@@ -46,7 +44,6 @@ from monitor.commands.subscriptions import (
 from monitor.commands.topic_trial import find_topic, try_topic
 from monitor.store.digests import deliveries, digests, suppressions
 from monitor.store.digests.suppressions import address_of
-from monitor.store.sources import runs
 from monitor.web.access import Role
 from monitor.web.routes import PageRoute, Routes
 from monitor.web.site import API, PAGES, SEARCHES, Visit
@@ -102,7 +99,7 @@ def get_saved(visit: Visit) -> Answer:
     name, viewer = visit.query_params.get("subscription", ""), visit.viewer
     if name and not viewer.is_operator:
         visit.require_subscription(name)
-    return papers_json(saved(visit.runtime, name, "" if viewer.is_operator else viewer.address))
+    return saved_json(saved(visit.runtime, name, "" if viewer.is_operator else viewer.address))
 
 
 @_answers("explain/{id}", Role.OPERATOR, "where a paper came from, and what became of it")
@@ -120,7 +117,7 @@ def get_trial(visit: Visit) -> Answer:
 def get_topics(visit: Visit) -> Answer:
     """Return topics; a reader's `subscriptions` count their own."""
     topics = visit.slice(visit.runtime.topics, _limit(visit)).shown
-    return topics_json(report_topics(visit.runtime, topics, visit.subscriptions))
+    return {"topics": plain([*report_topics(visit.runtime, topics, visit.subscriptions)])}
 
 
 @_answers(
@@ -184,7 +181,7 @@ def get_deliveries(visit: Visit) -> Answer:
 def get_suppressions(visit: Visit) -> Answer:
     now = visit.runtime.clock.now()
     with visit.runtime.database.reading() as tx:
-        return suppressions_json(suppressions.listing(tx, now))
+        return {"suppressions": plain(suppressions.listing(tx, now))}
 
 
 def _limit(visit: Visit) -> int:
@@ -198,28 +195,11 @@ def show_metrics(visit: Visit) -> Response:
 
 @routes.page("/healthz", Role.NOBODY)
 def health(visit: Visit) -> Response:
-    """Answer 503 where the scheduler is dead or the store cannot be written, and for nothing else.
-
-    A visitor who is logged in also gets the names.
-    """
+    """Answer 503 only where the scheduler is dead or the store cannot be written."""
     checks = vital_signs(visit.runtime.database)
     ok = all(check.ok for check in checks)
     answer = {"ok": ok, "checks": [pick(check, "name ok message") for check in checks]}
-    return JSONResponse(answer | (_ages(visit) if ok else {}), 200 if ok else 503)
-
-
-def _ages(visit: Visit) -> Answer:
-    """Return the age in seconds of each source's last good run, and of the oldest late digest."""
-    now = datetime.now(UTC)
-    with visit.runtime.database.reading() as tx:
-        read = {name: runs.last_read(tx, name) for name in visit.runtime.sources}
-        due = digests.oldest_open(tx)
-    ages = {name: round((now - at).total_seconds()) if at else None for name, at in read.items()}
-    late = round((now - due.due_at).total_seconds()) if due else None
-    if not visit.viewer.is_known:
-        return {"sources": list(ages.values()), "oldest_overdue_digest": late}
-    named = {"subscription": due.subscription, "age": late} if due else None
-    return {"sources": ages, "oldest_overdue_digest": named}
+    return JSONResponse(answer, 200 if ok else 503)
 
 
 async def take_slack_action(request: Request) -> Response:

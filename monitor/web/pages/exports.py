@@ -10,7 +10,6 @@ from starlette.responses import Response, StreamingResponse
 from monitor.commands.explain import find_paper
 from monitor.commands.export import MAX_PAPERS, Format, export
 from monitor.commands.paper_search import FoundPaper, find_all, load_each, load_found
-from monitor.errors import UsageError
 from monitor.web.access import Role
 from monitor.web.pages.digests import digest_of
 from monitor.web.pages.search import SearchForm
@@ -30,11 +29,8 @@ routes = Routes()
 
 def export_search(ending: str, visit: Visit) -> Response:
     search = SearchForm.of(visit)
-    try:
-        chosen = search.filter(visit)
-    except UsageError as error:
-        return visit.show_problem(400, error.message, error.hint)
-    papers = find_all(visit.runtime, search.q, chosen, most=MAX_PAPERS, bounded=True)
+    wanted = search.filter(visit)
+    papers = find_all(visit.runtime, search.q, wanted, most=MAX_PAPERS, bounded=True)
     return stream(papers, ending, "papers")
 
 

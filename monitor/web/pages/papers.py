@@ -146,7 +146,8 @@ def saved_feed(visit: Visit) -> Response:
 
 @routes.page("/saved.bib", Role.READER)
 def export_saved(visit: Visit) -> Response:
-    return stream(iter(saved(visit.runtime, who=_author(visit))), "bib", "saved")
+    papers = (paper for paper, _ in saved(visit.runtime, who=_author(visit)))
+    return stream(papers, "bib", "saved")
 
 
 def _author(visit: Visit) -> str:

@@ -7,11 +7,12 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from monitor.commands.paper_search import PapersPage, find_page
 from monitor.commands.shown_papers import show_papers
-from monitor.errors import QueryError, TooWideError, UsageError
+from monitor.errors import QueryError
 from monitor.match import parse_query
 from monitor.model import ChangeKind, DigestPaper, PaperFilter
 from monitor.web.access import Role
@@ -29,8 +30,6 @@ from monitor.web.site import MOST_LISTED, SEARCHES, Visit, as_sentence, with_que
 
 # The kinds of news that the form offers: not that of papers seen too late to be news.
 KINDS = (ChangeKind.NEW, ChangeKind.REVISED, ChangeKind.WITHDRAWN)
-# Names in the hint at a title that several topics have.
-MOST_NAMES = 5
 
 routes = Routes()
 
@@ -59,10 +58,10 @@ class SearchForm:
         return any((self.source, self.topic, self.kind, self.since, self.until))
 
     def filter(self, visit: Visit) -> PaperFilter:
-        """Return the filter, with the viewer's days. Raises UsageError for what it cannot be."""
+        """Return the filter, with the viewer's days; refuse with 400 what it cannot be."""
         zone = visit.zone
         if self.kind and self.kind not in KINDS:
-            raise UsageError(f"“{self.kind}” is not a kind of news", f"use {', '.join(KINDS)}")
+            raise HTTPException(400, f"“{self.kind}” is not a kind of news: use {', '.join(KINDS)}")
         return PaperFilter(
             source=self.source,
             topic=_topic_name(visit, self.topic),
@@ -77,18 +76,14 @@ class SearchForm:
 
 
 def _topic_name(visit: Visit, text: str) -> str:
-    """Return the name of the topic with a name or a title. Raises UsageError without one."""
+    """Return the name of the topic with a name or a title, or refuse with 400."""
     sections = visit.runtime.sections
     if not text or text in sections:
         return text
     same = [name for name, rule in sections.items() if rule.title.casefold() == text.casefold()]
-    if len(same) > 1:
-        names = ", ".join(same[:MOST_NAMES])
-        raise UsageError(
-            f"{len(same)} topics are titled “{text}”", f"write one of the names {names}"
-        )
-    if not same:
-        raise UsageError(f"there is no topic “{text}”", "the page Topics lists them")
+    if len(same) != 1:
+        which = "more than one" if same else "no"
+        raise HTTPException(400, f"{which} topic is called “{text}”: the page Topics has the names")
     return same[0]
 
 
@@ -109,7 +104,7 @@ def _midnight(text: str, zone: str, days: int = 0) -> datetime | None:
         day = date.fromisoformat(text) + timedelta(days=days)
         return datetime.combine(day, time(), ZoneInfo(zone)).astimezone(UTC)
     except (ValueError, OverflowError):
-        raise UsageError(f"“{text}” is not a day", "write it as 2026-11-21") from None
+        raise HTTPException(400, f"“{text}” is not a day: write it as 2026-11-21") from None
 
 
 def _feed_fields(search: SearchForm) -> dict[str, str]:
@@ -140,7 +135,6 @@ def search_papers(visit: Visit) -> Response:
     """Search in the language of topics, newest first, page by page."""
     runtime, search, cursor = visit.runtime, SearchForm.of(visit), visit.number("after")
     fault: str | QueryError = ""
-    status = 200
     page = PapersPage(())
     entries: list[DigestPaper] = []
     fields = _feed_fields(search)
@@ -152,12 +146,11 @@ def search_papers(visit: Visit) -> Response:
             entries = show_papers(runtime, tx, page.papers, parsed)
     except QueryError as error:
         fault = error
-        status = 400 if isinstance(error, TooWideError) else 200
-    except UsageError as error:
-        fault = as_sentence(f"{error.message}: {error.hint}")
+    except HTTPException as error:
+        fault = as_sentence(error.detail)
     return visit.show(
         "papers",
-        status,
+        400 if fault else 200,
         search=search,
         entries=entries,
         page=page,

@@ -20,7 +20,7 @@ from monitor.commands.topic_trial import (
     too_wide,
     try_topic,
 )
-from monitor.errors import QueryError, TooWideError
+from monitor.errors import QueryError
 from monitor.match import parse_query, parse_topic
 from monitor.model import DayCount, DigestPaper, Topic, fill_days
 from monitor.pipeline.runtime import Runtime
@@ -33,8 +33,6 @@ from monitor.web.site import PAGES, SEARCHES, Visit
 
 # Topics on a page: a list of more would be slow to load.
 LISTED = 250
-# A longer query is refused before it is read.
-LONGEST = 4_000
 
 routes = Routes()
 
@@ -97,23 +95,19 @@ def count_of_topic(runtime: Runtime, topic: str) -> tuple[DayCount, ...]:
 def try_query(visit: Visit) -> Response:
     """Show what a query would have found, and the lines that make a topic of it."""
     runtime, query = visit.runtime, visit.parameter("q")
-    fault: str | QueryError = ""
-    status, trial = 200, None
+    fault = trial = None
     entries: list[DigestPaper] = []
-    if len(query) > LONGEST:
-        fault = f"A query has at most {LONGEST:,} characters here."
-    elif query:
-        try:
+    try:
+        if query:
             parsed = parse_query(query, runtime.synonyms)
             trial = try_topic(runtime, query, bounded=True)
             with runtime.database.reading() as tx:
                 entries = show_papers(runtime, tx, load_page(tx, trial.newest), parsed)
-        except QueryError as error:
-            fault = error
-            status = 400 if isinstance(error, TooWideError) else 200
+    except QueryError as error:
+        fault = error
     return visit.show(
         "try_results" if visit.parameter("part") == "results" else "try",
-        status,
+        400 if fault else 200,
         query=query,
         fault=fault,
         trial=trial,
