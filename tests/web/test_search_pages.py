@@ -179,6 +179,18 @@ def test_an_incident_that_is_over_is_in_the_history_of_a_source(house: House) ->
         assert "failing from" not in client.get("/sources/page").text
 
 
+def test_a_source_says_that_it_is_a_library_or_read_for_one(house: House) -> None:
+    house.settings["sources"] |= {
+        "refs": {"kind": "bibtex", "path": "refs.bib", "role": "library"},
+        "notices": {"kind": "crossref", "path": "notices/*.json", "about": "refs"},
+    }
+    with pages(house) as (_, client):
+        assert "Library refs<" in client.get("/sources/refs").text
+        of_notices = client.get("/sources/notices").text
+        assert "Source notices, read only for changes of refs<" in of_notices
+        assert "Source page<" in client.get("/sources/page").text
+
+
 def test_a_topic_and_a_trial_show_what_each_part_matches(house: House) -> None:
     many(house, 30)
     house.add("2.txt", BANDITS)
