@@ -109,8 +109,9 @@ image: $(VENV)/.releasing         ## the Dockerfile checked by hadolint, and bui
 	$(BIN)/hadolint Dockerfile
 	docker build --build-arg COMMIT=$$(git rev-parse HEAD) --tag paper-monitor .
 
-walk: $(VENV)/.releasing          ## README, Getting started and the recipes word for word, without the Internet
+walk: $(VENV)/.releasing          ## README, Getting started and the recipes word for word, without the Internet; the image
 	$(BIN)/python -m tests.walk
+	$(BIN)/python -m tests.image
 
 clean:                            ## remove what the other targets made
 	rm -rf $(VENV) $(LOWEST) .venv-3.1? demo .pytest_cache .mypy_cache .ruff_cache

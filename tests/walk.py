@@ -304,10 +304,6 @@ def check_files(walk: Walk) -> None:
             walk.run(f"{command} > check.out")
         else:
             walk.left_out.append(f"{command}: {program} is not installed")
-    if shutil.which("buildah"):
-        walk.run("buildah bud --isolation chroot --tag paper-monitor .")
-    else:
-        walk.left_out.append("the image: buildah is not installed; `make image` builds it")
 
 
 def inside(folder: Path, wheels: Path) -> int:

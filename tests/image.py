@@ -1,0 +1,97 @@
+"""The image, built by buildah on a base made by debootstrap, and run: part of `make walk`.
+
+The base stands in for the one that the Dockerfile names: Debian's own Python, of the same version.
+Packages are fetched before, so that the build needs no network. Without root or a tool it says
+what did not run.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+BASE = "docker.io/library/python:3.11-slim-bookworm"
+PACKAGES = "ca-certificates,python3,python3-pip,python3-venv,python-is-python3"
+TOOLS = ("buildah", "debootstrap")
+# As the service's user: a demo, its pages, what the health check asks, and an end by SIGTERM.
+SCRIPT = """
+set -ex
+export PAPER_MONITOR_CONFIG=/data/demo/monitor.yaml
+test "$(id -u)" = 10001
+test ! -w /opt/paper-monitor
+paper-monitor --version | grep "$(echo $PAPER_MONITOR_COMMIT | cut -c -12)"
+paper-monitor demo > /dev/null
+echo "web: {listen: 127.0.0.1:8080}" >> $PAPER_MONITOR_CONFIG
+paper-monitor serve 2> log & serve=$!
+page="import urllib.request as r; r.urlopen('http://127.0.0.1:8080/healthz')"
+for second in $(seq 60); do
+    python -c "$page" 2> error && break
+    sleep 1
+done
+python -c "$page"
+paper-monitor doctor --alive
+kill $serve
+wait $serve
+"""
+
+
+def build(folder: Path) -> None:
+    """Build the image and run it; raises CalledProcessError."""
+    storage = folder / "storage.conf"
+    storage.write_text(
+        f'[storage]\ndriver = "vfs"\ngraphroot = "{folder}/images"\nrunroot = "{folder}/run"\n'
+    )
+    environment = {
+        **os.environ,
+        "BUILDAH_ISOLATION": "chroot",
+        "CONTAINERS_STORAGE_CONF": str(storage),
+    }
+
+    def run(*command: object) -> str:
+        words = [str(word) for word in command]
+        print(" ".join(words)[:150], flush=True)
+        ran = subprocess.run(words, env=environment, cwd=ROOT, capture_output=True, text=True)
+        if ran.returncode:
+            print(ran.stdout[-4000:], ran.stderr[-4000:])
+            ran.check_returncode()
+        return ran.stdout.strip()
+
+    base, packages, source = folder / "base", folder / "packages", folder / "source"
+    run("debootstrap", "--variant=minbase", f"--include={PACKAGES}", "bookworm", base)
+    (base / "etc/pip.conf").write_text("[global]\nno-index = true\nfind-links = /packages\n")
+    for marker in base.glob("usr/lib/python3*/EXTERNALLY-MANAGED"):
+        marker.unlink()  # Docker's Python has none
+    for names in ("build", "image"):
+        required = ("--require-hashes", "--requirement", ROOT / f"requirements/{names}.txt")
+        run(sys.executable, "-m", "pip", "download", "--no-deps", "--dest", packages, *required)
+    run("tar", "--directory", base, "--create", "--file", folder / "base.tar", ".")
+    container = run("buildah", "from", "scratch")
+    run("buildah", "add", container, folder / "base.tar", "/")
+    run("buildah", "commit", container, BASE)
+    run("git", "clone", "--quiet", ROOT, source)
+    commit = run("git", "-C", source, "rev-parse", "HEAD")
+    build = ("buildah", "bud", "--pull-never", "--volume", f"{packages}:/packages:ro")
+    run(*build, "--build-arg", f"COMMIT={commit}", "--tag", "paper-monitor", source)
+    container = run("buildah", "from", "--pull-never", "localhost/paper-monitor")
+    run("buildah", "run", container, "--", "sh", "-c", SCRIPT)
+
+
+def main() -> int:
+    missing = [tool for tool in TOOLS if not shutil.which(tool)]
+    if missing or os.geteuid():
+        needed = f"{' and '.join(missing)}" if missing else "root"
+        print(f"THE IMAGE WAS NOT BUILT: this needs {needed}")
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        build(Path(folder))
+    print("The image was built, and runs.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
