@@ -223,13 +223,7 @@ def _commit() -> str:
 def _root(
     show_version: Annotated[
         bool,
-        typer.Option(
-            "--version",
-            metavar="",
-            callback=_print_version,
-            is_eager=True,
-            help="Show the version.",
-        ),
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
     pass

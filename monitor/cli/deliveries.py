@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-import typer
-
 from monitor.app import App
 from monitor.cli.opening import open_configured, open_to_read
-from monitor.cli.options import Call, finish, number, word
+from monitor.cli.options import Call, argument, finish, number, word
 from monitor.cli.terminal import print_error, show_table
 from monitor.commands.json_output import deliveries_json
 from monitor.commands.remedies import retry_delivery
@@ -17,7 +15,7 @@ from monitor.model import Delivery, DeliveryState
 from monitor.pipeline.settle_deliveries import resolve
 from monitor.store.digests import deliveries
 
-ID = typer.Argument(metavar="ID", parser=number("ID"), help="The id that `deliveries` shows.")
+ID = argument("ID", "The id that `deliveries` shows.", parser=number("ID"))
 
 
 def deliveries_list(call: Call) -> None:
@@ -36,9 +34,10 @@ def deliveries_retry(call: Call, id_: int = ID) -> None:
 def deliveries_resolve(
     call: Call,
     id_: int = ID,
-    fate: Literal["sent", "resend"] = typer.Argument(
-        **word("an answer", ("sent", "resend")),
-        help="`sent` if it arrived, `resend` to send it again.",
+    fate: Literal["sent", "resend"] = argument(
+        "sent|resend",
+        "`sent` if it arrived, `resend` to send it again.",
+        parser=word("an answer", ("sent", "resend")),
     ),
 ) -> None:
     with open_configured(call, create=False) as app:

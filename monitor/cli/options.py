@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from inspect import Signature, signature
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, TypeVarTuple
@@ -21,15 +21,19 @@ Values = TypeVarTuple("Values")
 
 def flag(name: str, summary: str, default: bool = False) -> Any:
     """Return an option that takes no value."""
-    return typer.Option(default, name, metavar="", help=summary)
+    return typer.Option(default, name, help=summary)
 
 
-def option(name: str, metavar: str, summary: str, default: Any = "") -> Any:
-    return typer.Option(default, name, metavar=metavar, show_default=False, help=summary)
+def option(name: str, metavar: str, summary: str, default: Any = "", parser: Any = None) -> Any:
+    return typer.Option(
+        default, name, metavar=metavar, parser=parser, show_default=False, help=summary
+    )
 
 
-def argument(metavar: str, summary: str | None = None, default: Any = ...) -> Any:
-    return typer.Argument(default, metavar=metavar, show_default=False, help=summary)
+def argument(
+    metavar: str, summary: str | None = None, default: Any = ..., parser: Any = None
+) -> Any:
+    return typer.Argument(default, metavar=metavar, parser=parser, show_default=False, help=summary)
 
 
 def number(name: str, kind: type[int] | type[float] = int, least: int = 1) -> Callable[[str], Any]:
@@ -48,39 +52,33 @@ def number(name: str, kind: type[int] | type[float] = int, least: int = 1) -> Ca
     return parse
 
 
-def word(
-    what: str, words: Sequence[str], others: Mapping[str, str] | None = None
-) -> dict[str, Any]:
-    """Return the settings of a parameter that is one of some words, or raises UsageError.
-
-    `others` has hints for words of other programs.
-    """
+def word(what: str, words: Sequence[str]) -> Callable[[str], str]:
+    """Return a parser for `what`, which is one of some words; it raises UsageError."""
 
     def parse(text: str) -> str:
         if text in words:
             return text
-        hint = (others or {}).get(text.lower()) or f"there are: {', '.join(words)}"
-        raise UsageError(f"{text!r} is not {what}", hint)
+        raise UsageError(f"{text!r} is not {what}", f"there are: {', '.join(words)}")
 
-    return {"metavar": "|".join(words), "parser": parse}
+    return parse
 
 
 # Schedules are worked out for some years around the current time.
 YEARS = range(1970, 2970)
 
 
-def parse_now(now: str) -> datetime:
-    """Read `--now`; a time without a zone is UTC. Raises UsageError."""
+def parse_time(name: str, text: str, zone: tzinfo = UTC) -> datetime:
+    """Read the value of `name`; a time without a zone is in `zone`. Raises UsageError."""
     try:
-        parsed = datetime.fromisoformat(now)
+        parsed = datetime.fromisoformat(text)
     except ValueError:
         parsed = datetime.min
     if parsed.year not in YEARS:
         raise UsageError(
-            f"--now: {now!r} is not a valid ISO 8601 date and time",
+            f"{name}: {text!r} is not a valid ISO 8601 date or time",
             "for example 2026-11-21T08:00+01:00",
         )
-    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=zone)
 
 
 PAPER = "An id, identifier, link or title."
@@ -95,15 +93,13 @@ Config = Annotated[
         help="The configuration file.",
     ),
 ]
-AsJson = Annotated[
-    bool, typer.Option("--json", metavar="", help="Print one JSON document to stdout.")
-]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document to stdout.")]
 Now = Annotated[
     datetime | None,
     typer.Option(
         "--now",
         metavar="ISO-8601",
-        parser=parse_now,
+        parser=lambda text: parse_time("--now", text),
         show_default=False,
         help="Act as if this were the current time.",
     ),

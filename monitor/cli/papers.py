@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import typer
 
@@ -47,12 +47,12 @@ _REFERENCES = ("paper", "id", "doi", "arxiv", "url", "title")
 _DELIMITERS = ",;\t"
 # Papers that a table shows without `--limit`.
 TABLE_LIMIT = 50
-FORMAT = typer.Option(
-    None,
+FORMAT = option(
     "--format",
-    **word("a format", FORMATS, {"endnote": "EndNote imports ris"}),
-    show_default=False,
-    help="Write them for other programs.",
+    "|".join(FORMATS),
+    "Write them for other programs.",
+    None,
+    word("a format", FORMATS),
 )
 OF_SUBSCRIPTION = option("--subscription", "NAME", "Only for this subscription.")
 OF_TOPIC = option("--topic", "NAME", "Only for this topic.")
@@ -61,12 +61,12 @@ OF_TOPIC = option("--topic", "NAME", "Only for this topic.")
 def papers_search(
     call: Call,
     query: str = argument("QUERY", default=""),
-    limit: int | None = typer.Option(
-        None,
+    limit: int | None = option(
         "--limit",
-        metavar="N",
-        parser=number("--limit"),
-        help="Maximum number of papers (default: 50; all with --json; 10,000 with --format).",
+        "N",
+        "Maximum number of papers (default: 50; all with --json; 10,000 with --format).",
+        None,
+        number("--limit"),
     ),
     format_: Format | None = FORMAT,
 ) -> None:
@@ -166,12 +166,12 @@ def _show_undecided(records: Sequence[UndecidedRecord], runs: Sequence[Run]) -> 
 
 def papers_rate(
     call: Call,
-    paper: str | None = argument("PAPER", PAPER, default=None),
-    verdict: Literal["up", "down", "none"] | None = typer.Argument(
+    paper: str = argument("PAPER", PAPER, default=""),
+    verdict: str | None = argument(
+        "VERDICT",
+        "`up` for more like it, `down` for less, `none` takes it back.",
         None,
-        **(word("a verdict", ("up", "down", "none")) | {"metavar": "VERDICT"}),
-        show_default=False,
-        help="`up` for more like it, `down` for less, `none` takes it back.",
+        word("a verdict", ("up", "down", "none")),
     ),
     file: Path | None = option(
         "--file", "FILE", "Rate the papers of a CSV or BibTeX file.", default=None
@@ -186,7 +186,7 @@ def papers_rate(
     scope = RaterScope(subscription, topic)
     with open_configured(call, create=False) as app:
         if not file:
-            rated = ratings.rate(app.runtime, paper or "", verdict or "", scope)
+            rated = ratings.rate(app.runtime, paper, verdict or "", scope)
             call.answer(rated_json(rated), _show_rated, rated)
             return
         count, kept, left_out = rate_file(app.runtime, file, scope)
@@ -321,8 +321,8 @@ def _read_table(file: Path, text: str) -> Iterator[Row]:
     try:
         rows.fieldnames = [name.strip().lower() for name in rows.fieldnames or ()]
         if not set(rows.fieldnames) & set(_REFERENCES):
-            names = _listed(_REFERENCES)
-            raise UsageError(f"{file}: no column names the paper", f"call one {names}")
+            hint = f"there are: {', '.join(_REFERENCES)}"
+            raise UsageError(f"{file}: no column names the paper", hint)
         for row in rows:
             where = f"{file}, line {rows.line_num}"
             if any(row.pop(None, ())):
@@ -338,11 +338,8 @@ def _row(where: str, row: dict[str, str]) -> Row:
     references = tuple(value for name in _REFERENCES if (value := row.get(name, "")))
     if not references:
         raise UsageError(f"{where}: names no paper")
-    verdict = row.get("verdict", "") or "up"
-    if verdict.lower() not in VERDICTS:
-        raise UsageError(f"{where}: the verdict “{verdict}” should be {_listed([*VERDICTS])}")
-    return Row(references, verdict.lower(), row.get("topic", ""))
-
-
-def _listed(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:-1])} or {names[-1]}"
+    verdict = row.get("verdict", "").lower() or "up"
+    if verdict not in VERDICTS:
+        hint = f"there are: {', '.join(VERDICTS)}"
+        raise UsageError(f"{where}: {verdict!r} is not a verdict", hint)
+    return Row(references, verdict, row.get("topic", ""))

@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, get_args
 
-import typer
 from msgspec import structs
 from rich.text import Text
 
@@ -48,11 +47,12 @@ def preview(
     call: Call,
     subscription: str = argument("SUBSCRIPTION", default=""),
     period: str = option("--period", "PERIOD", "A past digest instead of the next one."),
-    channel: Form = typer.Option(
-        "page",
+    channel: Form = option(
         "--channel",
-        **word("a form", get_args(Form)),
-        help="The form in which to write it.",
+        "|".join(get_args(Form)),
+        "The form in which to write it (default: page).",
+        "page",
+        word("a form", get_args(Form)),
     ),
     browser: bool = flag("--open/--no-open", "Open the page in a browser.", default=True),
 ) -> None:

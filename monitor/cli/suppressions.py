@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from monitor.app import App
 from monitor.cli.opening import open_configured, open_to_read
-from monitor.cli.options import Call, argument, flag, option
+from monitor.cli.options import Call, argument, flag, option, parse_time
 from monitor.cli.terminal import show_table
 from monitor.commands.json_output import plain
 from monitor.commands.suppressions import suppress as stop
@@ -33,8 +31,8 @@ def suppressions_add(
     force: bool = flag("--force", "Also an address that is not configured yet."),
 ) -> None:
     with open_configured(call, create=False) as app:
-        end = _parse_until(until, app.settings.timezone)
-        if end is not None and end <= app.runtime.clock.now():
+        end = parse_time("--until", until, ZoneInfo(app.settings.timezone)) if until else None
+        if end and end <= app.runtime.clock.now():
             raise UsageError(f"--until: {until} is over")
         stop(app.runtime, recipient, subscription, until=end, force=force)
         _answer(call, app, recipient)
@@ -76,13 +74,3 @@ def _show(listed: list[Suppression]) -> None:
     ]
     columns = ("Recipient", "Subscription", "Since", "Until", "How")
     show_table(columns, rows, "Nobody is suppressed.")
-
-
-def _parse_until(until: str, zone: str) -> datetime | None:
-    """Read `--until`; a date is its beginning in the time zone of the configuration."""
-    if not until:
-        return None
-    with suppress(ValueError):
-        parsed = datetime.fromisoformat(until)
-        return parsed if parsed.tzinfo else parsed.replace(tzinfo=ZoneInfo(zone))
-    raise UsageError(f"--until: {until!r} is not a date", "for example 2026-12-24")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import typer
 from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
@@ -43,12 +42,12 @@ def topics_try(
     compare: str | None = option(
         "--compare", "OTHER", "Another query or topic name to compare with.", default=None
     ),
-    threshold: float = typer.Option(
-        0,
+    threshold: float = option(
         "--threshold",
-        metavar="POINTS",
-        parser=number("--threshold", float, 0),
-        help="Minimum total weight of the matched terms.",
+        "POINTS",
+        "Minimum total weight of the matched terms.",
+        0,
+        number("--threshold", float, 0),
     ),
 ) -> None:
     with open_or_empty(call) as app:

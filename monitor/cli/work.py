@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from typing import Literal, get_args
+from typing import get_args
 
-import typer
 from rich.markup import escape
 from rich.text import Text
 
 from monitor.cli.opening import open_configured
-from monitor.cli.options import Call, argument, finish, flag, full_command, word
+from monitor.cli.options import Call, argument, finish, flag, full_command, option, word
 from monitor.cli.terminal import console, file_link, print_error, reading, show_table
 from monitor.commands import subscriptions
 from monitor.commands.json_output import Answer, pick
 from monitor.commands.status import local_time
+from monitor.config.settings import SubscriptionSettings
 from monitor.digest.wording import format_count
 from monitor.errors import UsageError
 from monitor.model import DeliveryState, FirstRun, Run, RunOutcome
@@ -33,7 +33,7 @@ GOOD_STATES = (
 
 # Subscriptions whose waiting papers are counted; each takes a query.
 MAX_UPCOMING = 100
-Order = Literal["learned", "words", "newest", "trending"]
+ORDERS = get_args(SubscriptionSettings.model_fields["order"].annotation)
 # The subscriptions whose digests could not be composed, each with the error.
 Failures = dict[str, Exception]
 
@@ -61,12 +61,12 @@ def digest(
     names: list[str] | None = argument("SUBSCRIPTION", default=None),
     early: bool = flag("--early", "Send the next digest of the named subscriptions now."),
     dry_run: bool = flag("--dry-run", "Write the digests as pages; send and store nothing."),
-    order: Order | None = typer.Option(
-        None,
+    order: str | None = option(
         "--order",
-        **word("an order", get_args(Order)),
-        show_default=False,
-        help="Another order, with --dry-run only.",
+        "|".join(ORDERS),
+        "Another order, with --dry-run only.",
+        None,
+        word("an order", ORDERS),
     ),
 ) -> None:
     if early and not names:

@@ -83,7 +83,7 @@ def test_a_library_and_a_table_are_rated(lab: House, say: Say) -> None:
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        ("title,verdict\n{one},up\n{two},sideways\n", "line 3: the verdict “sideways” should be"),
+        ("title,verdict\n{one},up\n{two},sideways\n", "line 3: 'sideways' is not a verdict"),
         ("title,verdict\n{one},up\n,up\n", "line 3: names no paper"),
         ("name,verdict\n{one},up\n", "no column names the paper"),
         ("", "no column names the paper"),
