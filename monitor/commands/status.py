@@ -14,7 +14,7 @@ from monitor.channels import retry_policy
 from monitor.commands.heartbeat import ALIVE, SERVICE
 from monitor.digest.about import join_words
 from monitor.digest.schedule import Slot, latest_due, next_due
-from monitor.digest.wording import format_count, short_date
+from monitor.digest.wording import format_count, format_moment, short_date
 from monitor.errors import StoreError
 from monitor.model import Delivery, DeliveryState, ListedDigest, Role, SourceReport, SourceWarning
 from monitor.pipeline import incidents
@@ -134,7 +134,7 @@ def status(
     reported = runtime.subscriptions if selected is None else selected
     with runtime.database.reading() as tx:
         view = _view(tx, runtime, zone)
-        sources = tuple(_sources(view))
+        sources = tuple(_sources(tx, runtime))
         reports = tuple(_subscription(view, known) for known in reported)
         counts = deliveries.counts(tx)
         suppressed = len(suppressions.listing(tx, view.now))
@@ -161,7 +161,7 @@ def soonest(runtime: Runtime, count: int) -> list[Subscription]:
 
 def sources_status(runtime: Runtime) -> tuple[SourceStatus, ...]:
     with runtime.database.reading() as tx:
-        return tuple(_sources(_View(tx, runtime, runtime.clock.now(), "", {}, ())))
+        return tuple(_sources(tx, runtime))
 
 
 def status_of(runtime: Runtime, name: str, zone: str = "") -> SubscriptionStatus:
@@ -171,13 +171,13 @@ def status_of(runtime: Runtime, name: str, zone: str = "") -> SubscriptionStatus
         return _subscription(_view(tx, runtime, zone, [name]), subscription)
 
 
-def _sources(view: _View) -> Iterator[SourceStatus]:
-    last_runs = {run.source: run for run in runs.last_runs(view.tx)}
-    kept = undecided.counts(view.tx)
-    roles = {name: source.role for name, source in view.runtime.sources.items()}
-    entries = collections.counts(view.tx) if {*roles.values()} - {Role.NEWS} else {}
-    day_ago = view.now - timedelta(days=1)
-    for report in runs.report(view.tx, view.runtime.sources, day_ago, view.now):
+def _sources(tx: Transaction, runtime: Runtime) -> Iterator[SourceStatus]:
+    last_runs = {run.source: run for run in runs.last_runs(tx)}
+    kept = undecided.counts(tx)
+    roles = {name: source.role for name, source in runtime.sources.items()}
+    entries = collections.counts(tx) if {*roles.values()} - {Role.NEWS} else {}
+    now = runtime.clock.now()
+    for report in runs.report(tx, runtime.sources, now - timedelta(days=1), now):
         last = last_runs.get(report.source)
         yield SourceStatus(
             name=report.source,
@@ -470,4 +470,4 @@ def is_paused(subscription: Subscription, now: datetime) -> bool:
 
 def local_time(at: datetime, zone: str) -> str:
     """Return a moment as a subscriber's clock shows it: Mon 23 Nov 08:00 (Europe/Berlin)."""
-    return f"{at.astimezone(ZoneInfo(zone)):%a %-d %b %H:%M} ({zone})"
+    return f"{format_moment(at, zone)} ({zone})"

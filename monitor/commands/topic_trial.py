@@ -304,11 +304,6 @@ class PartCounts:
     papers: int
     looked_at: int
 
-    @property
-    def share(self) -> float:
-        """Return which part of the papers looked at the whole query matches."""
-        return self.papers / self.looked_at if self.looked_at >= _ENOUGH else 0.0
-
     def is_nearly_all(self, papers: int) -> bool:
         """Return whether a part with this number of papers says next to nothing."""
         return self.looked_at >= _ENOUGH and papers >= NEARLY_ALL * self.looked_at

@@ -33,7 +33,7 @@ from monitor.commands.json_output import (
 from monitor.commands.metrics import CONTENT_TYPE, metrics
 from monitor.commands.paper_search import find_all
 from monitor.commands.ratings import RaterScope, rated, saved
-from monitor.commands.status import status
+from monitor.commands.status import sources_status, status
 from monitor.commands.subscriptions import (
     count_waiting,
     find_subscriptions,
@@ -163,7 +163,7 @@ def get_digests(visit: Visit) -> Answer:
 
 @_answers("sources", Role.OPERATOR, "sources, when each was read, and their problems", PAGES)
 def get_sources(visit: Visit) -> Answer:
-    return {"sources": plain(status(visit.runtime, probe=False).sources)}
+    return {"sources": plain(sources_status(visit.runtime))}
 
 
 @_answers("status", Role.OPERATOR, "the state of everything, and why nothing came")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import timedelta
 
 from starlette.responses import PlainTextResponse, Response
 
 from monitor.commands.shown_papers import show_papers
-from monitor.commands.status import SourceStatus, soonest, status
+from monitor.commands.status import soonest, status
 from monitor.store.digests import digests
 from monitor.store.topics import matches
 from monitor.web.access import Role
@@ -47,13 +46,6 @@ def today(visit: Visit) -> Response:
     )
 
 
-def _with_trouble_first(sources: Sequence[SourceStatus]) -> Sequence[SourceStatus]:
-    """Return the sources in an order in which the first ones say enough where not all are shown."""
-    if len(sources) <= LISTED:
-        return sources
-    return sorted(sources, key=lambda source: not (source.failing_since or source.troubles))
-
-
 @routes.page("/status", Role.OPERATOR, PAGES)
 def show_status(visit: Visit) -> Response:
     page = visit.slice(visit.runtime.subscriptions, PAGE)
@@ -61,7 +53,8 @@ def show_status(visit: Visit) -> Response:
     return visit.show(
         "status",
         report=report,
-        sources=_with_trouble_first(report.sources),
+        # Those in trouble first, since not all may be shown.
+        sources=sorted(report.sources, key=lambda s: not (s.failing_since or s.troubles)),
         listed=LISTED,
         subscriptions=page,
     )
