@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -10,29 +12,34 @@ from rich.text import Text
 from monitor.cli.options import CONFIG, AsJson, Call, Config
 from monitor.cli.terminal import console, print_faults
 from monitor.commands.json_output import plain
-from monitor.config import load
+from monitor.config import load_for_reading
 from monitor.errors import ConfigError, Fault
 
+PARKED = (
+    "This topic was accepted before: the service starts, but the topic matches nothing until its "
+    "query is corrected."
+)
 
+
+# Jinja, SQLAlchemy and NumPy take most of the time of a check: imported only if needed.
 def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
-    faults: tuple[Fault, ...] = ()
-    warnings: tuple[Fault, ...] = ()
-    # Jinja, SQLAlchemy and NumPy take most of the time of a check: imported only if needed.
+    warnings: list[Fault] = []
     try:
-        settings = load(config)
-        warnings = settings.warnings
-        if settings.templates:
-            from monitor.commands.sample_digest import template_faults
+        settings, found = load_for_reading(config, active_queries=_active_queries)
+        parked = (replace(f, message=f"{f.message}\n{PARKED}") for f in settings.parked.values())
+        faults = [*found, *parked]
+        if not faults:
+            warnings += settings.warnings
+            if settings.templates:
+                from monitor.commands.sample_digest import template_faults
 
-            faults = tuple(template_faults(settings.templates))
-        if not _is_missing(settings.store):
-            from monitor.commands.topic_width import topic_warnings
+                faults += template_faults(settings.templates)
+            if not _is_missing(settings.store):
+                from monitor.commands.topic_width import topic_warnings
 
-            warnings = (*warnings, *topic_warnings(settings))
-    except ConfigError as fault:
-        from monitor.commands.topic_width import explain_parked_faults
-
-        faults = explain_parked_faults(config, fault.faults)
+                warnings += topic_warnings(settings)
+    except ConfigError as error:
+        faults = [*error.faults]
     print_faults(warnings, "bold yellow")
     if faults and not as_json:
         print_faults(faults, "bold red")
@@ -41,6 +48,13 @@ def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
         valid = Text(f"{config} is valid.", "green")
         Call(config, as_json=as_json).answer(document, lambda: console.print(valid))
     raise typer.Exit(2 if faults else 0)
+
+
+def _active_queries(url: str) -> Mapping[str, str]:
+    from monitor.commands.topic_width import PATIENCE
+    from monitor.store.engine.opening import queries_in_force
+
+    return queries_in_force(url, PATIENCE)
 
 
 def _is_missing(url: str) -> bool:

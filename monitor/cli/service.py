@@ -62,7 +62,7 @@ def web_login(
 ) -> None:
     call = Call(config, as_json=as_json)
     with open_configured(call, create=False) as app:
-        address = login_address(app.settings, app.runtime.database, app.runtime.clock)
+        address = login_address(app.runtime)
     call.answer({"url": address}, address)
     if open_:
         open_pages([_write_redirect(address)])
@@ -83,7 +83,7 @@ def _offer_login(app: App) -> None:
     if settings.web is None or settings.web.token or settings.web.user_header:
         return
     if sys.stdout.isatty():
-        address = login_address(settings, app.runtime.database, app.runtime.clock)
+        address = login_address(app.runtime)
         typer.echo(f"Open the pages, once and within 15 minutes: {address}")
     else:
         file = CONFIG if settings.file == CONFIG.absolute() else settings.file

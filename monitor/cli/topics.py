@@ -27,7 +27,8 @@ from monitor.match.suggestions import Suggestion
 
 def topics_list(call: Call) -> None:
     with open_to_read(call) as app:
-        listed = list(report_topics(app.runtime, app.runtime.topics))
+        runtime = app.runtime
+        listed = list(report_topics(runtime, runtime.topics, runtime.subscriptions))
     call.answer({"topics": plain(listed)}, _show_list, listed)
 
 

@@ -66,15 +66,14 @@ def reached(runtime: Runtime, subscription: Subscription) -> list[Destination]:
     ]
 
 
-def plan_tests(runtime: Runtime, name: str) -> int:
-    """Plan a test to each recipient of a subscription that is not suppressed; return how many.
+def plan_tests(runtime: Runtime, name: str) -> None:
+    """Plan a test to each recipient of a subscription that is not suppressed.
 
     Raises UsageError for an unknown name, and where there is no recipient.
     """
     [subscription] = runtime.subscriptions_named([name])
     now, wanted = runtime.clock.now(), reached(runtime, subscription)
-    count = sum(len(destination.recipients) for destination in wanted)
-    if not count:
+    if not any(destination.recipients for destination in wanted):
         raise UsageError("Nobody would get this test: all its recipients are stopped.")
     zone, templates = runtime.settings.timezone, runtime.fallback_templates
     period = f"{now:%Y-%m-%dT%H:%M:%S}"
@@ -85,4 +84,3 @@ def plan_tests(runtime: Runtime, name: str) -> int:
     freeze.freeze(runtime, digest, wanted, forms)
     for channel in channels:
         retry_group(runtime, channel.outage_group)
-    return count

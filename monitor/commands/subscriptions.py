@@ -199,16 +199,14 @@ class TopicReport(msgspec.Struct, frozen=True):
 
 
 def report_topics(
-    runtime: Runtime, topics: Sequence[Topic], known: Iterable[Subscription] | None = None
+    runtime: Runtime, topics: Sequence[Topic], known: Iterable[Subscription]
 ) -> Iterator[TopicReport]:
     """Yield what topics matched, and how many of the `known` subscriptions have each."""
     with runtime.database.reading() as tx:
         counts = matches.recent_counts(tx, runtime.clock.now())
-    counted = runtime.subscriptions if known is None else known
-    subscribed = Counter(topic for subscription in counted for topic in subscription.topics)
-    sections = runtime.sections
+    subscribed = Counter(topic for subscription in known for topic in subscription.topics)
     for topic in topics:
-        title = sections[topic.name].title if topic.name in sections else topic.name
+        title = runtime.sections[topic.name].title
         yield TopicReport(
             topic.name, title, topic.query, subscribed[topic.name], counts.get(topic.name, 0)
         )

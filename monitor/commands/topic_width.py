@@ -6,30 +6,22 @@ Warnings, no faults: a store that is not there, or cannot be read at once, has n
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from contextlib import closing
-from dataclasses import replace
-from functools import partial
-from pathlib import Path
 
 from monitor.commands.paper_search import as_matched, load_page
 from monitor.commands.topic_trial import SPELLING_PAPERS, no_paper_has, too_wide
-from monitor.config import Settings, load, synonyms_of
-from monitor.errors import ConfigError, Fault, StoreError
+from monitor.config import Settings, synonyms_of
+from monitor.errors import Fault, StoreError
 from monitor.match import Query, TopicIndex, find_unseen_words, parse_topic
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database, schema_version
-from monitor.store.engine.opening import queries_in_force
 from monitor.store.papers import search
 
 # Fewer papers than these say little about a topic.
 LEAST = 100
 # To read more topics again would take longer than to check all of them.
 MOST_TOPICS = 5_000
-_PARKED = (
-    "This topic was accepted before: the service starts, but the topic matches nothing until its "
-    "query is corrected."
-)
 # Seconds that a check waits for a store which another process holds.
 PATIENCE = 2.0
 
@@ -43,19 +35,6 @@ def topic_warnings(settings: Settings) -> list[Fault]:
         return []
 
 
-def explain_parked_faults(file: Path, faults: Sequence[Fault]) -> tuple[Fault, ...]:
-    """Return the faults of a file; those of parked topics explain what the service does."""
-    remaining: tuple[Fault, ...] = ()
-    try:
-        load(file, active_queries=partial(queries_in_force, wait=PATIENCE))
-    except ConfigError as error:
-        remaining = error.faults
-    return tuple(
-        fault if fault in remaining else replace(fault, message=f"{fault.message}\n{_PARKED}")
-        for fault in faults
-    )
-
-
 def _warnings(settings: Settings, store: Database) -> list[Fault]:
     with store.reading() as tx:
         newest = search.newest(tx, None, None, SPELLING_PAPERS)
@@ -64,9 +43,7 @@ def _warnings(settings: Settings, store: Database) -> list[Fault]:
         return []
     synonyms = synonyms_of(settings)
     topics: dict[Hashable, Query] = {
-        name: parse_topic(topic.topic(synonyms))
-        for name, topic in settings.topics.items()
-        if name not in settings.parked
+        name: parse_topic(topic.topic(synonyms)) for name, topic in settings.topics.items()
     }
     index = TopicIndex(topics)
     _, numbers = index.pairs(papers, sources)

@@ -12,9 +12,8 @@ from hashlib import sha256
 from hmac import compare_digest
 from urllib.parse import quote
 
-from monitor.config import Settings
 from monitor.errors import UsageError
-from monitor.model import Clock
+from monitor.pipeline.runtime import Runtime
 from monitor.signing import KeyRing
 from monitor.store import secrets as stored_secrets
 from monitor.store.engine.database import Database
@@ -80,9 +79,9 @@ class Logins:
         return {_ring(key).current for key in keys if key}
 
 
-def login_address(settings: Settings, database: Database, clock: Clock) -> str:
+def login_address(runtime: Runtime) -> str:
     """Return an address that logs the operator in, once and for 15 minutes. Raises UsageError."""
-    web = settings.web
+    settings, web = runtime.settings, runtime.settings.web
     if web is None:
         raise UsageError("the pages are off", "remove `web: off` from the configuration")
     if web.user_header and not web.token:
@@ -90,7 +89,7 @@ def login_address(settings: Settings, database: Database, clock: Clock) -> str:
             "the proxy in front of the pages logs people in", f"open {settings.public_url}"
         )
     until = datetime.now(UTC) + ADDRESS_LASTS
-    key = stored_secrets.make_login_key(database, clock)
+    key = stored_secrets.make_login_key(runtime.database, runtime.clock)
     token = _ring(key).sign(_PURPOSE, secrets.token_urlsafe(12), str(int(until.timestamp())))
     return f"{settings.public_url or web.local_url}/login?token={quote(token)}"
 

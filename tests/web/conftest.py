@@ -45,7 +45,7 @@ def pages(house: House, **web: Any) -> Iterator[tuple[App, httpx.Client]]:
 
 def one_time_token(app: App) -> str:
     """Return the token in the address of `web login`."""
-    address = login_address(app.settings, app.runtime.database, app.runtime.clock)
+    address = login_address(app.runtime)
     return parse_qs(urlsplit(address).query)["token"][0]
 
 

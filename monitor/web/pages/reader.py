@@ -84,7 +84,7 @@ def show_digest(visit: Visit) -> Response:
 @routes.page("/r/{token}/{paper}/{direction}", Role.NOBODY, has_token=True)
 def show_question(visit: Visit) -> Response:
     """Show a paper with the button for an answer; nothing is changed by looking."""
-    return _show_answers(visit, _ask(visit))
+    return _show_answers(visit)
 
 
 @routes.form("/r/{token}/{paper}", Role.NOBODY, has_token=True)
@@ -98,7 +98,7 @@ def take_answer(visit: Visit, fields: Form) -> Response:
         rate(visit.runtime, str(asked.paper_id), verdict, asked.scope, "link")
     except UsageError as error:  # its hint is for the command line, and names all topics
         return visit.show_problem(409, error.message)
-    return _show_answers(visit, _ask(visit), done=True)
+    return _show_answers(visit, done=True)
 
 
 def _ask(visit: Visit) -> Asked:
@@ -121,7 +121,8 @@ def _direction(visit: Visit) -> str:
     return str(visit.path_params.get("direction", ""))
 
 
-def _show_answers(visit: Visit, asked: Asked, done: bool = False) -> Response:
+def _show_answers(visit: Visit, done: bool = False) -> Response:
+    asked = _ask(visit)
     name = asked.scope.subscription
     title = visit.runtime.titles.get(name, name)
     return visit.show("answer", asked=asked, title=title, direction=_direction(visit), done=done)

@@ -70,6 +70,10 @@ class SearchForm:
             until=_midnight(self.until, zone, days=1),
         )
 
+    def without_days(self) -> SearchForm:
+        """Return the search of a feed: days end, and feeds go on."""
+        return replace(self, since="", until="", after="")
+
     def path(self, path: str, after: int | None = None) -> str:
         """Return the address of a page with these fields, from a cursor on."""
         return with_query(path, asdict(replace(self, after=str(after or ""))))
@@ -107,17 +111,11 @@ def _midnight(text: str, zone: str, days: int = 0) -> datetime | None:
         raise HTTPException(400, f"“{text}” is not a day: write it as 2026-11-21") from None
 
 
-def _feed_fields(search: SearchForm) -> dict[str, str]:
-    """Return what the address of a search's feed has to say: days end, and feeds go on."""
-    fields = asdict(replace(search, since="", until="", after=""))
-    return {name: value for name, value in fields.items() if value}
-
-
 @routes.page("/feed/papers/search.atom", Role.NOBODY, SEARCHES)
 def search_feed(visit: Visit) -> Response:
     """Return the newest papers that a search finds, by the time when they were first seen."""
-    search = replace(SearchForm.of(visit), since="", until="")
-    fields = _feed_fields(search)
+    search = SearchForm.of(visit).without_days()
+    fields = asdict(search)
     name = hashed(with_query("", fields))
     if not (visit.viewer.is_known or signed_names(visit) == (SEARCH, name)):
         return refuse_feed(visit)
@@ -137,7 +135,7 @@ def search_papers(visit: Visit) -> Response:
     fault: str | QueryError = ""
     page = PapersPage(())
     entries: list[DigestPaper] = []
-    fields = _feed_fields(search)
+    fields = asdict(search.without_days())
     try:
         parsed = parse_query(search.q, runtime.synonyms) if search.q else None
         counted = cursor is None

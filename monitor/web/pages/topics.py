@@ -45,7 +45,7 @@ def all_topics(visit: Visit) -> Response:
     return visit.show(
         "topics",
         topics=topics,
-        reports=report_topics(runtime, topics.shown),
+        reports=report_topics(runtime, topics.shown, visit.subscriptions),
         faults={name: fault.message for name, fault in faults.items()},
     )
 
