@@ -150,13 +150,6 @@ HITS = b'{"result": {"hits": {"hit": [%s]}}}' % b",".join([b'{"info": {"title": 
 @pytest.mark.parametrize(
     ("cap", "kind", "content", "error"),
     [
-        ("huggingface_page.source.MAX_LINES", HuggingFacePage, b"a\n" * 21, "more than 20 lines"),
-        ("huggingface_page.source.MAX_BLOCKS", HuggingFacePage, b"a\n\n" * 21, "than 20 titles"),
-        *(
-            ("huggingface_page.source.MAX_LINKS", HuggingFacePage, b"a " + sign * 21, "20 brackets")
-            for sign in (b"[", b"]", b"<", b" https://x.org")
-        ),
-        ("oai.envelope.MAX_TAGS", Oai, OAI.format(ONE).encode(), "more than 20 tags"),
         ("oai.envelope.MAX_PARTS", Oai, OAI.format(ONE).encode(), "more than 20 elements"),
         ("api.records.MAX_RECORDS", Dblp, HITS, "the answer has more than 20 records"),
         ("api.records.MAX_RECORDS", Crossref, b"[%s1]" % (b"1," * 20), "more than 20 records"),

@@ -44,9 +44,6 @@ from monitor.sources.huggingface_page.links import mark_links
 from monitor.text import clean
 
 PAGES = "https://huggingface.co/papers/"
-MAX_LINES = 500_000
-MAX_BLOCKS = 200_000
-MAX_LINKS = 200_000
 HEADER_TEXTS = 8  # of other words in a header
 REJECTED_IN_TEN = 10
 SHORT_ABSTRACT = 120  # characters; a shorter one ends with a sentence
@@ -77,13 +74,7 @@ class HuggingFacePage(Source):
         if error := find_fault(text, "the text of a page"):
             return failure(error)
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-        if text.count("\n") > MAX_LINES:
-            return failure(f"the document has more than {MAX_LINES:,} lines")
-        if max(map(text.count, ("[", "]", "<", "://"))) > MAX_LINKS:
-            return failure(f"the document has more than {MAX_LINKS:,} brackets or addresses")
         blocks = split_blocks(*mark_links(text))
-        if len(blocks) > MAX_BLOCKS:
-            return failure(f"the document has more than {MAX_BLOCKS:,} titles and abstracts")
         latest = min(document.at, self._clock()).astimezone(UTC).date()
         with_cards = has_cards(blocks)
         readers = [

@@ -23,19 +23,10 @@ from monitor.sources.fields.dates import parse_date
 from monitor.sources.xml_records import XmlError, read_elements
 from monitor.text import whole_number
 
-MAX_TAGS = 3_000_000
 MAX_PARTS = 20_000  # of one record
 
 _SPACES = ("{http://www.openarchives.org/OAI/2.0/}", "{https://www.openarchives.org/OAI/2.0/}", "")
 _PARTS = ("responseDate", "error", "record", "resumptionToken")
-_VERBS = (
-    "ListRecords",
-    "GetRecord",
-    "ListIdentifiers",
-    "ListSets",
-    "ListMetadataFormats",
-    "Identify",
-)
 NO_METADATA = "record has no metadata"
 _POOR = (NO_TITLE, NO_METADATA)  # a list of such alone is poor, and read all the same
 
@@ -60,16 +51,13 @@ class Envelope:
     def __init__(self, content: bytes, convert: Callable[[Record], Paper]) -> None:
         self.records: list[Paper | Rejected] = []
         self.responded: datetime | None = None
-        self.token = self.fault = self.error = ""
+        self.token = self.fault = ""
         self.total = 0
         self._convert = convert
-        self._verb = ""
+        self._is_list = False
         self.errors: dict[str, str] = {}
-        if content.count(b"<") > MAX_TAGS:
-            self.error = f"the document has more than {MAX_TAGS:,} tags"
-        else:
-            self._read(content)
-            self.error = self._find_error()
+        self._read(content)
+        self.error = self._find_error()
 
     def reading(self) -> Reading:
         if self.error:
@@ -77,7 +65,7 @@ class Envelope:
         return reading(self.records, not self.fault, _POOR)
 
     def _read(self, content: bytes) -> None:
-        for element in read_elements(content, _PARTS, _VERBS, spaces=_SPACES):
+        for element in read_elements(content, _PARTS, ("ListRecords",), spaces=_SPACES):
             where = f"record {len(self.records) + 1}"
             if not isinstance(element, XmlError):
                 self._take(element, where)
@@ -97,8 +85,8 @@ class Envelope:
             case "resumptionToken":
                 self.token = (element.text or "").strip()
                 self.total = whole_number(element.get("completeListSize", "")) or 0
-            case verb:
-                self._verb = verb
+            case "ListRecords":
+                self._is_list = True
 
     def _record(self, element: Element, where: str) -> Paper | Rejected:
         header = element.find("{*}header")
@@ -121,11 +109,9 @@ class Envelope:
         for code, reason in self.errors.items():
             if code != "noRecordsMatch":
                 return f"the repository answered {code}" + (f": {reason[:200]}" if reason else "")
-        if self.fault or self.errors or self._verb == "ListRecords":
+        if self.fault or self.errors or self._is_list:
             return self.fault
-        if self._verb:
-            return f"the answer to {self._verb} holds no records"
-        return "the document is not an OAI-PMH response"
+        return "the document is not an OAI-PMH response with records"
 
 
 def deleted_paper(record: Record, keys: Mapping[str, str], url: str = "") -> Paper:
