@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from heapq import heapify, heappop, heappush
+from operator import attrgetter
 from typing import Protocol
 
 import msgspec
@@ -301,14 +302,10 @@ def best_papers(groups: Iterable[DigestSection], count: int) -> list[DigestPaper
     for group in groups:
         rules.append(group.rule)
         entries = (entry for entry in group.entries if not (entry.late or entry.placed.folded))
-        ranked.append(sorted(entries, key=_descending)[: group.rule.max])
+        ranked.append(sorted(entries, key=attrgetter("standing"), reverse=True)[: group.rule.max])
     shares = share_places(count, list(map(len, ranked)), [rule.weight for rule in rules])
     chosen = [e for entries, share in zip(ranked, shares, strict=True) for e in entries[:share]]
-    return sorted(chosen, key=_descending)
-
-
-def _descending(entry: DigestPaper) -> float:
-    return -entry.standing
+    return sorted(chosen, key=attrgetter("standing"), reverse=True)
 
 
 class ListedDigest(msgspec.Struct, frozen=True):
@@ -365,7 +362,7 @@ def share_places(count: int, sizes: Sequence[int], weights: Sequence[float]) -> 
         return list(sizes)
     waiting = [(0.0, at) for at, size in enumerate(sizes) if size]
     heapify(waiting)
-    for _ in range(count if waiting else 0):
+    for _ in range(count):
         _, at = heappop(waiting)
         shares[at] += 1
         if shares[at] < sizes[at]:

@@ -204,13 +204,9 @@ def _with_subtitle(record: Record, title: str) -> str:
     """Add the subtitle to a title, unless the publisher already did."""
     subtitles = (plain_text(_unescape_once_more(text)) for text in record.texts("subtitle"))
     subtitle = next(filter(None, subtitles), "")
-    if not subtitle or _letters(title).endswith(_letters(subtitle)):
+    if not subtitle or plain(title).endswith(plain(subtitle)):
         return title
     return f"{title} {subtitle}" if title[-1] in ":?!–—" else f"{title}: {subtitle}"
-
-
-def _letters(words: str) -> str:
-    return "".join(filter(str.isalnum, plain(words).casefold()))
 
 
 def _abstract(jats: str) -> str:

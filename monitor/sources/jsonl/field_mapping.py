@@ -98,11 +98,6 @@ def _link(value: Any) -> str:
     return first_link(_BETWEEN_LINKS.split(first_text(value, ("", "url")))[:20])
 
 
-def _year(value: Any) -> int | None:
-    is_year = type(value) is int and 1500 <= value < 2200
-    return value if is_year else year_of(get_text(value))
-
-
 def _version(value: Any) -> int | None:
     match = _VERSION_WORD.match(get_text(value))
     return int(match[1]) if match else None
@@ -117,7 +112,7 @@ CONVERTERS: Mapping[str, Convert] = {
     "abstract": _abstract,
     "authors": lambda value: names_of(names_in(value)),
     "venue": _text,
-    "year": _year,
+    "year": lambda value: year_of(get_text(value)),
     "published": date_in,
     "updated": date_in,
     "announced": date_in,
