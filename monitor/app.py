@@ -23,10 +23,11 @@ from monitor.channels.email.render import ReaderLinks
 from monitor.channels.email.sendmail import Sendmail
 from monitor.channels.email.settings import SmtpSettings
 from monitor.channels.email.smtp import SmtpServer
+from monitor.clocks import Clock
 from monitor.config import Settings, load, synonyms_of, topics_of
 from monitor.config.settings import DestinationSettings
 from monitor.digest.schedule import parse_schedule
-from monitor.model import Clock, Templates
+from monitor.model import Templates
 from monitor.pipeline.runtime import (
     ActiveConfig,
     ConfiguredSource,

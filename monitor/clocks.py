@@ -5,8 +5,16 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Protocol
 
-from monitor.model import Clock
+
+class Clock(Protocol):
+    """The calendar: due times, periods, dates, first-seen and next attempts come from here.
+
+    Owners, locks, host gates and timeouts use the real clock instead.
+    """
+
+    def now(self) -> datetime: ...
 
 
 class SystemClock:

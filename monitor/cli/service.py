@@ -15,10 +15,9 @@ from monitor.app import App
 from monitor.cli.opening import open_configured
 from monitor.cli.options import CONFIG, AsJson, Call, Config, Now, flag, full_command, option
 from monitor.cli.terminal import open_pages
-from monitor.clocks import clock_at
+from monitor.clocks import Clock, clock_at
 from monitor.commands.web_login import login_address
 from monitor.log import set_up_logging
-from monitor.model import Clock
 from monitor.service.scheduler import Service
 from monitor.service.workers import Worker
 

@@ -9,8 +9,6 @@
 Every `datetime` is aware and in UTC unless its name says local.
 """
 
-from monitor.model.clock import Clock as Clock
-from monitor.model.clock import Json as Json
 from monitor.model.delivery import Delivery as Delivery
 from monitor.model.delivery import DeliveryState as DeliveryState
 from monitor.model.delivery import Outcome as Outcome
@@ -22,6 +20,7 @@ from monitor.model.digests import Digest as Digest
 from monitor.model.digests import DigestPaper as DigestPaper
 from monitor.model.digests import DigestSection as DigestSection
 from monitor.model.digests import Formula as Formula
+from monitor.model.digests import Json as Json
 from monitor.model.digests import ListedDigest as ListedDigest
 from monitor.model.digests import Notice as Notice
 from monitor.model.digests import OtherTitle as OtherTitle

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from heapq import heapify, heappop, heappush
 from operator import attrgetter
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
 from monitor.errors import Fault
-from monitor.model.clock import Json
 from monitor.model.identity import ChangeKind, Revision
 from monitor.model.paper import Paper
 from monitor.model.topics import Change, MatchReason
+
+Json = Mapping[str, Any]
 
 
 class UnsentMatch(msgspec.Struct, frozen=True):

@@ -18,13 +18,13 @@ from monitor.channels.email.channel import SMTP_SERVER
 from monitor.channels.email.oauth import Tokens
 from monitor.channels.email.sender_dns import Lookup, ask
 from monitor.channels.email.settings import SmtpSettings
-from monitor.clocks import clock_ahead
+from monitor.clocks import Clock, clock_ahead
 from monitor.config.settings import Settings, SourceSettings, SubscriptionSettings
 from monitor.digest.schedule import Schedule
 from monitor.errors import QueryError, unknown_name
 from monitor.match import TopicIndex
 from monitor.match.language.synonyms import Synonyms
-from monitor.model import Clock, FirstRun, Role, SectionRule, SourceLabel, Templates, Topic
+from monitor.model import FirstRun, Role, SectionRule, SourceLabel, Templates, Topic
 from monitor.signing import KeyRing
 from monitor.sources.api.about import AboutSource
 from monitor.sources.base import Source

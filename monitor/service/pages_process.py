@@ -17,9 +17,9 @@ from contextlib import ExitStack, suppress
 
 import structlog
 
+from monitor.clocks import Clock
 from monitor.config import Settings, WebSettings
 from monitor.errors import MonitorError
-from monitor.model import Clock
 from monitor.web.listening import bound
 
 log = structlog.get_logger()

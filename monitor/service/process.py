@@ -16,9 +16,9 @@ import structlog
 
 from monitor import config
 from monitor.app import App, load_settings, open_app
+from monitor.clocks import Clock
 from monitor.config import Settings
 from monitor.errors import ConfigError, MonitorError
-from monitor.model import Clock
 from monitor.pipeline import incidents, shared_store
 from monitor.pipeline.runtime import ActiveConfig
 from monitor.store.digests import incidents as stored_incidents

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
+from monitor.clocks import Clock
 from monitor.errors import StoreError
-from monitor.model import Clock
 from monitor.private_files import create_file, read_private
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database, Transaction

@@ -10,9 +10,10 @@ from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
+from monitor.clocks import Clock
 from monitor.http.cache_headers import MOST
 from monitor.http.server_memory import Memory, Move, Wait
-from monitor.model import Clock, Dump, DumpCursor
+from monitor.model import Dump, DumpCursor
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database, Transaction
 from monitor.store.engine.sql import fetch_one, index_value, insert_or_update
