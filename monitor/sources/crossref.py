@@ -7,6 +7,7 @@ Z39.96), dates have one to three parts.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -99,17 +100,17 @@ class Crossref(ApiSource, AboutSource):
     preset = "crossref"
 
     def read(self, document: Document) -> Reading:
-        records, reading = self._records_of(document)
         if not self.options.about:
-            return reading
-        return replace(reading, papers=_with_notices(records, reading.papers))
+            return super().read(document)
+        works, reading = self._works_in(document)
+        return replace(reading, papers=_with_notices(works))
 
-    def _records_of(self, document: Document) -> tuple[list[Record], Reading]:
-        """Return the records that gave papers, and these."""
+    def _works_in(self, document: Document) -> tuple[list[tuple[Record, Paper]], Reading]:
+        """Return the records that gave papers, with these."""
         listing, reading = self._read(document)
-        read, now = {paper.raw_id for paper in reading.papers}, self._clock()
-        items = (item for item in listing.items if get_text(item, "DOI").lower() in read)
-        return [Record(item, now) for item in items], reading
+        now, papers = self._clock(), {paper.raw_id: paper for paper in reading.papers}
+        works = ((item, papers.get(get_text(item, "DOI").lower())) for item in listing.items)
+        return [(Record(item, now), paper) for item, paper in works if paper], reading
 
     def listing(self, response: Record) -> Listing:
         """Find the records of a response, or of several that were joined."""
@@ -129,7 +130,11 @@ class Crossref(ApiSource, AboutSource):
         return self._joined([*chain.from_iterable(map(self._works, batches(named))), *works])
 
     def named(self, document: Document) -> list[str]:
-        return _named(self._records_of(document)[0])
+        """Return the DOIs of the notices about works, and of what preprints among them became."""
+        works, _ = self._works_in(document)
+        notices = {_doi(by) for record, _ in works for _, by in _updates(record, "updated-by")}
+        published = {doi for record, _ in works for doi in _published_dois(record)}
+        return sorted((notices | published) - {"", *(paper.raw_id for _, paper in works)})
 
     def _works(self, dois: Sequence[str]) -> Iterator[Document]:
         """Fetch the records of works; a filter cannot have a DOI with a comma."""
@@ -283,13 +288,12 @@ def _updates(record: Record, field: str) -> list[tuple[str, Record]]:
         for update in record.items(field)
         if (mark := type_of([update.text("type")])) in NOTICES
     ]
-    marks: dict[str, list[str]] = {}
-    for mark, update in marked:
-        marks.setdefault(_record_id(update), []).append(mark)
+    by_gravity = sorted(marked, key=lambda notice: NOTICES.index(notice[0]))
+    mildest = {_record_id(update): mark for mark, update in by_gravity}
     return [
         (mark, update)
         for mark, update in marked
-        if not (id := _record_id(update)) or mark == max(marks[id], key=NOTICES.index)
+        if not (id := _record_id(update)) or mark == mildest[id]
     ]
 
 
@@ -322,50 +326,39 @@ def _published_dois(record: Record) -> list[str]:
     return [doi for scheme, doi in pairs if scheme == "doi"]
 
 
-def _named(records: Sequence[Record]) -> list[str]:
-    """Return the DOIs of the notices about works, and of what preprints among them became."""
-    notices = {_doi(notice) for record in records for _, notice in _updates(record, "updated-by")}
-    published = {doi for record in records for doi in _published_dois(record)}
-    return sorted((notices | published) - {"", *map(_doi, records)})
-
-
-def _with_notices(records: Sequence[Record], papers: Sequence[Paper]) -> tuple[Paper, ...]:
+def _with_notices(works: Sequence[tuple[Record, Paper]]) -> tuple[Paper, ...]:
     """Return works, and before them the notices about them that are not retracted themselves.
 
     What a preprint became has the preprint's DOI, too, whether its publisher knows that or not.
     """
-    by_doi = {paper.raw_id: paper for paper in papers}
-    void = {_doi(record) for record in records if _is_void(record, by_doi[_doi(record)])}
-    preprints: dict[str, list[tuple[str, str]]] = {}
-    for record in records:
+    void = {paper.raw_id for record, paper in works if _is_void(record, paper)}
+    preprints = defaultdict(list)
+    for record, paper in works:
         for doi in _published_dois(record):
-            preprints.setdefault(doi, []).append(("doi", _doi(record)))
-    works, notices = [], []
-    for record in records:
-        doi = _doi(record)
-        if doi in void:
+            preprints[doi].append(("doi", paper.raw_id))
+    papers, notices = [], []
+    for record, paper in works:
+        if paper.raw_id in void:
             continue
-        paper = by_doi[doi]
         updates = _updates(record, "updated-by")
         standing = [(mark, update) for mark, update in updates if _doi(update) not in void]
-        notices += [_notice(mark, update, paper, doi) for mark, update in standing]
-        withdrawn = paper.withdrawn
-        if len(standing) < len(updates):
-            withdrawn = withdrawn and RETRACTION in dict(standing)
-        keys = keys_of((*pairs_of(paper.keys), *preprints.get(doi, ())))
-        works.append(structs.replace(paper, withdrawn=withdrawn, keys=keys))
-    return (*notices, *works)
+        notices += [_notice(mark, update, paper) for mark, update in standing]
+        is_retracted = len(standing) == len(updates) or RETRACTION in dict(standing)
+        withdrawn = paper.withdrawn and is_retracted
+        keys = keys_of((*pairs_of(paper.keys), *preprints[paper.raw_id]))
+        papers.append(structs.replace(paper, withdrawn=withdrawn, keys=keys))
+    return (*notices, *papers)
 
 
 def _is_void(record: Record, paper: Paper) -> bool:
     """Whether a record is a notice that was retracted by another one."""
     retracted_by = {_doi(by) for mark, by in _updates(record, "updated-by") if mark == RETRACTION}
-    return paper.type in NOTICES and not retracted_by <= {"", _doi(record)}
+    return paper.type in NOTICES and not retracted_by <= {"", paper.raw_id}
 
 
-def _notice(mark: str, update: Record, work: Paper, doi: str) -> Paper:
+def _notice(mark: str, update: Record, work: Paper) -> Paper:
     """Return a notice as the record of its work names it."""
-    own = _doi(update)
+    doi, own = work.raw_id, _doi(update)
     own = "" if own == doi else own
     keys, (year, day) = keys_of([("doi", own)]), _date(update, "updated")
     return Paper(

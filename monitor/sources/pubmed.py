@@ -24,12 +24,7 @@ from monitor.model import CONCERN, CORRECTION, RETRACTION, Document, Paper, Read
 from monitor.sources import files, sandbox
 from monitor.sources.api.about import AboutOptions, AboutSource
 from monitor.sources.api.values import NO_TITLE, NoPaperError, doi_link, year_of
-from monitor.sources.api.windows import (
-    UNTIL,
-    Outline,
-    PageRequest,
-    Window,
-)
+from monitor.sources.api.windows import UNTIL, Outline, PageRequest, Window
 from monitor.sources.base import failure, reading
 from monitor.sources.fields.dates import day_of, parse_date, partial_date, within_reason
 from monitor.sources.fields.identifiers import (
@@ -115,9 +110,8 @@ class PubMed(AboutSource):
             except (NoPaperError, XmlError) as reason:
                 records.append(Rejected(f"record {len(records) + 1}", str(reason)))
         result = reading(records, whole)
-        if not self.options.about:
-            return result
-        return replace(result, papers=_with_subjects(result.papers))
+        papers = _with_subjects(result.papers) if self.options.about else result.papers
+        return replace(result, papers=papers)
 
     @property
     def limits(self) -> Limits:
@@ -180,9 +174,8 @@ class PubMed(AboutSource):
         """Return the PMIDs of the notices about some works."""
         elements = read_elements(document.content, _OUTER, roots=_ROOTS)
         records = (element for element in elements if isinstance(element, Element))
-        return {_text_at(note, "PMID") for record in records for _, note in _notes_in(record)} - {
-            ""
-        }
+        notes = (note for record in records for _, note in _notes_in(record))
+        return set(filter(None, (_text_at(note, "PMID") for note in notes)))
 
     def _records(self, pmids: Sequence[str]) -> Document:
         return self.fetch(self._url("efetch", id=",".join(pmids), retmode="xml"))
