@@ -76,13 +76,11 @@ class HuggingFacePage(Source):
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         blocks = split_blocks(*mark_links(text))
         latest = min(document.at, self._clock()).astimezone(UTC).date()
-        with_cards = has_cards(blocks)
+        with_cards, name = has_cards(blocks), list_name(document)
         readers = [
-            ListReader(day, run, latest, with_cards)
+            ListReader(replace(day, document=name), run, latest, with_cards)
             for day, run in split_lists(blocks, latest, with_cards)
         ]
-        for reader in readers:
-            reader.number_cards(document)
         papers = tuple(card.paper() for card in unite_repeats(readers))
         rejected = tuple(rejected for reader in readers for rejected in reader.rejected)
         if not papers and not with_cards:
@@ -102,9 +100,9 @@ class HuggingFacePage(Source):
 
 def split_lists(
     blocks: Sequence[Block], latest: date, with_cards: bool
-) -> Iterator[tuple[ListedDay | None, Sequence[Block]]]:
+) -> Iterator[tuple[ListedDay, Sequence[Block]]]:
     """Yield the date and the blocks of each list; headers repeat where files were joined."""
-    day: ListedDay | None = None
+    day = ListedDay(None)
     run: list[Block] = []
     position = last_end = 0
     while position < len(blocks):
@@ -216,7 +214,7 @@ class ListReader:
     """Reads the blocks of a list in order; with `has_cards`, only what furniture shows counts."""
 
     def __init__(
-        self, day: ListedDay | None, blocks: Sequence[Block], latest: date, has_cards: bool
+        self, day: ListedDay, blocks: Sequence[Block], latest: date, has_cards: bool
     ) -> None:
         self.day, self.blocks, self.latest, self.has_cards = day, blocks, latest, has_cards
         self.cards: list[Card] = []
@@ -235,13 +233,8 @@ class ListReader:
         self.ends_whole = has_cards  # whether the last text is whole
         if last_run:
             self.ends_whole = not (self._ends_with_title or is_unfinished(last_run[-1].text))
-
-    def number_cards(self, document: Document) -> None:
-        """Give each card its rank in the list of this document."""
-        day = self.day or ListedDay(None)
-        name = list_name(document)
         for rank, card in enumerate(self.cards, start=1):
-            card.listed = replace(day, rank=rank, document=name)
+            card.listed = replace(day, rank=rank)
 
     def _add(self, block: Block) -> None:
         kind = block.sign.kind
@@ -317,8 +310,7 @@ class ListReader:
             self._refused.append((block, "date that belongs to no paper"))
         elif block.sign.date:
             month = arxiv_month(self._open.title.paper)
-            list_day = (self.day and self.day.day) or self.latest
-            latest = end_of_month(month) if month else list_day
+            latest = end_of_month(month) if month else self.day.day or self.latest
             self._open.published = to_date(block.sign.date, min(latest, self.latest))
 
 
