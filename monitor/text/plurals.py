@@ -50,7 +50,6 @@ _IRREGULAR = pairs(
 _OF_COMPOUNDS = {
     plural: noun for plural, noun in _IRREGULAR.items() if len(plural) > 5 and plural != "leaves"
 }
-_ENDS_OF_COMPOUNDS = frozenset(plural[-4:] for plural in _OF_COMPOUNDS)
 _LONGEST_END = max(map(len, _OF_COMPOUNDS))
 _SINGULAR = word_set(
     "aids alias always atlas bias canvas chaos cosmos debias diabetes does ethos goes hers https "
@@ -79,10 +78,9 @@ def singular(word: str) -> str:
     """
     if word in _IRREGULAR:
         return _IRREGULAR[word]
-    if word[-4:] in _ENDS_OF_COMPOUNDS:
-        for first in range(max(1, len(word) - _LONGEST_END), len(word) - 5):
-            if word[first:] in _OF_COMPOUNDS:
-                return word[:first] + _OF_COMPOUNDS[word[first:]]
+    for first in range(max(1, len(word) - _LONGEST_END), len(word) - 5):
+        if word[first:] in _OF_COMPOUNDS:
+            return word[:first] + _OF_COMPOUNDS[word[first:]]
     if not word.endswith("s") or len(word) < 4 or word in _SINGULAR:
         return word
     if word.endswith(("ss", "us", "is")) or not word[-2].isalpha():

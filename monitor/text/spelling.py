@@ -150,24 +150,21 @@ _PART = _any_of(_AMERICAN_PART)
 _PART_BACK = _any_of(_BRITISH_PARTS)
 # One of these is in every word that has one of the parts, or an ending that is spelled in two
 # ways: most words are soon seen to have none.
-_MAY_HAVE_PART = re.compile("[ao]e|ou[glr]|lph|lli|oll")
 _MARK = re.compile("[ao]e|ou[glr]|[iy]s[eia]|l(?:l[aeio]|ogu|ph)|[bghtv]r(?:e[ds]?$|ing)")
 
 
 class _Ending(NamedTuple):
-    """A rule for the ends of words; `mark` is in all that `british` finds."""
+    """A rule for the ends of words."""
 
-    mark: str
     british: re.Pattern[str]
     to_american: str
     american: re.Pattern[str]
     to_british: str
 
 
-def _ending(british: str, american: str, before: str, behind: str, mark: str = "") -> _Ending:
+def _ending(british: str, american: str, before: str, behind: str) -> _Ending:
     """Return a rule for what has `british`, or in American `american`, between two patterns."""
     return _Ending(
-        mark or british,
         re.compile(f"({before}){british}({behind})$"),
         rf"\g<1>{american}\g<2>",
         re.compile(f"({before}){american}({behind})$"),
@@ -183,11 +180,11 @@ _ISE = _ending("is", "iz", "^.{3,}", _IZED)
 _ENDINGS = (
     _ISE,
     _ending("lys", "lyz", "", "e|ed|er|ers|ing|ings|able|ate|ates"),
-    _ending("l", "", _either(_DOUBLED), "ed|ings?|ers?|ors?|ists?|ous|ously|able|ery|est", "ll"),
+    _ending("l", "", _either(_DOUBLED), "ed|ings?|ers?|ors?|ists?|ous|ously|able|ery|est"),
     _ending("re", "er", _RE, "s?"),
     _ending("r", "er", _RE, "ed|ings?"),
-    _ending("ue", "", _LOGUE, "s?", "logue"),
-    _ending("u", "", _LOGUE, "ed|ers?|ing", "logu"),
+    _ending("ue", "", _LOGUE, "s?"),
+    _ending("u", "", _LOGUE, "ed|ers?|ing"),
 )
 
 
@@ -200,10 +197,9 @@ def american(word: str) -> str:
         return _AMERICAN_WORD[word[:-1]] + "s"
     if not _MARK.search(word):
         return word
-    if _MAY_HAVE_PART.search(word):
-        word = _PART.sub(lambda part: _AMERICAN_PART[part.group()], word)
+    word = _PART.sub(lambda part: _AMERICAN_PART[part.group()], word)
     for ending in _ENDINGS:
-        match = ending.mark in word and ending.british.search(word)
+        match = ending.british.search(word)
         if match and not (ending is _ISE and _is_always_ise(match[1])):
             return word[: match.start()] + match.expand(ending.to_american)
     return word

@@ -115,8 +115,6 @@ _CHARGED = re.compile(
     r"(?:\((?P<charge>[1-7]?[+\-\u2212\u2013])\)|[ \u00a0\u2009](?P<apart>[2-7]\+)(?![\w+]))"
 )
 _WORDS = word_set("As Be In Re")  # "In 3+ years"
-# One of these is in each text that has a charge apart.
-_CHARGES = ("+)", *(f" {number}+" for number in range(2, 8)), *(f"\u00a0{n}+" for n in (2, 3)))
 _LINKING = word_set("and are as at by for from has in is it of on or the to we where with")
 _AFTER_MATHS = re.compile(rf"\$(?=(?:{'|'.join(sorted(_LINKING))})\b)")
 _KAPPA_B = re.compile(r"(?<=NF.kappa) B\b")
@@ -135,7 +133,7 @@ def join_signs(text: str) -> str:
     # One letter is found ten times as fast as two.
     if "+" in text:
         text = text.replace("CD2+", "CD2 ")  # cells that have CD2; cadmium is Cd2+
-    if ("(" in text and "-)" in text) or ("+" in text and any(map(text.__contains__, _CHARGES))):
+    if "+" in text or ("(" in text and "-)" in text):
         text = _CHARGED.sub(_raise_charge, text)
     if "B" in text and "kappa B" in text:
         text = _KAPPA_B.sub("-B", text)

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import lru_cache
 from itertools import islice
 from typing import Any
 from urllib.parse import quote
@@ -327,7 +326,6 @@ def date_in(value: object) -> datetime | int | None:
     return datetime.fromtimestamp(value / (1000 if value > 1e11 else 1), UTC)
 
 
-@lru_cache(16_384)
 def _read_date(text: str) -> datetime | int | None:
     if text.isdigit() and len(text) != 8:
         return date_in(int(text[:15])) if text.isascii() else None

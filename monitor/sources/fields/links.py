@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from monitor.text import clean
 
 MAX_LINK_CHARS = 2_048
-
-# A link that needs no joining to be absolute.
-_PLAIN_LINK = re.compile(r"https?://[A-Za-z0-9-][A-Za-z0-9.-]*(?::\d+)?/[\w/.~%+-]*", re.ASCII)
 
 
 def http_link(link: str, base: str) -> str:
@@ -21,8 +17,6 @@ def http_link(link: str, base: str) -> str:
 
 def absolute_link(link: str, base: str) -> str:
     """Return an absolute http or https link as it is written, or "" for anything else."""
-    if not link or (len(link) <= MAX_LINK_CHARS and _PLAIN_LINK.fullmatch(link)):
-        return link
     link = "".join(link.split())
     if len(link) > MAX_LINK_CHARS:
         return ""
