@@ -118,11 +118,13 @@ def _live(home: Path, listen: str) -> None:
     settings = yaml.safe_load((resource("seeds") / "monitor.yaml").read_text(encoding="utf-8"))
     settings["web"] = {"listen": listen}
     (home / "dumps").mkdir()
-    settings["sources"]["daily-page"] = {
-        "kind": "jsonl",
-        "path": "dumps/*.jsonl",
-        "first_run": "deliver",
-        "title": "Daily papers",
+    settings["sources"] = {
+        "daily-page": {
+            "kind": "jsonl",
+            "path": "dumps/*.jsonl",
+            "first_run": "deliver",
+            "title": "Daily papers",
+        }
     }
     settings["subscriptions"] = {
         "agents": {

@@ -90,7 +90,7 @@ def write_scenes(folder: Path) -> None:
     for name, topic in settings["topics"].items():
         if name not in ("many", "revised"):
             topic["sources"] = ["daily-page"]
-    settings["sources"] |= SOURCES
+    settings["sources"] = {"daily-page": settings["sources"]["daily-page"]} | SOURCES
     settings["subscriptions"] = {
         name: one | {"email": "ada@example.org", "schedule": "weekdays 08:00"}
         for name, one in SUBSCRIPTIONS.items()
