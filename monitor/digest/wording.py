@@ -355,10 +355,12 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
 
     Wide letters take two columns; a word longer than a line is broken; no-break spaces hold.
     """
-    if text.isascii() and len(indent) + len(text) <= width:  # as most titles
+    is_narrow = max(text, default="") < "\u1100"  # the first wide letter
+    if is_narrow and len(indent) + len(text) <= width:  # as most titles
         return [indent + text] if text else []
-    # textwrap counts characters: a filler stands before each wide letter.
-    filled = "".join(f"\0{c}" if east_asian_width(c) in "WF" else c for c in text)
+    filled = text
+    if not is_narrow:  # textwrap counts characters: a filler stands before each wide letter
+        filled = "".join(f"\0{c}" if east_asian_width(c) in "WF" else c for c in text)
     lines = textwrap.wrap(
         filled, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
     )

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -19,15 +19,27 @@ from sqlalchemy.sql.functions import FunctionElement
 
 # A PostgreSQL index entry holds 2,700 bytes; a character of UTF-8 takes at most four.
 INDEXED_CHARACTERS = 500
+MAX_TIMES = 256
 T = TypeVar("T")
 Id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 class Instant(sa.types.TypeDecorator[datetime]):
-    """A time: with its zone in Python, in UTC in the table."""
+    """A time: with its zone in Python, in UTC in the table.
+
+    Most rows of a chunk or a result have the same times: each is converted once.
+    """
 
     impl = sa.DateTime(timezone=True)
     cache_ok = True
+
+    def bind_processor(self, dialect: Dialect) -> Any:
+        process = super().bind_processor(dialect)
+        return process and lru_cache(MAX_TIMES)(process)
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Any:
+        process = super().result_processor(dialect, coltype)
+        return process and lru_cache(MAX_TIMES)(process)
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         if value is not None and value.tzinfo is None:

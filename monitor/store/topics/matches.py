@@ -320,16 +320,13 @@ def unsent(
     Sending a revision also sends the earlier ones. `known` are changes read for other
     subscriptions.
     """
-    columns = _change.paper_id, _change.revision, _change.kind, _change.at
-    query = _unsent(subscription, now, *columns, _match.topic, _match.score)
-    ordered = query.order_by(_change.paper_id, _change.revision, _match.topic)
-    return _news(tx, tx.execute(ordered).all(), known or ChangesRead())
+    rows = tx.execute(_UNSENT, {"subscription": subscription, "now": now}).all()
+    return _news(tx, rows, known or ChangesRead())
 
 
 def has_fresh(tx: Transaction, subscription: str, now: datetime) -> bool:
     """Return whether a subscription has an unsent match that is in no digest."""
-    fresh = _unsent(subscription, now, _change.paper_id, fresh=True)
-    return tx.execute(fresh.limit(1)).first() is not None
+    return tx.execute(_FRESH, {"subscription": subscription, "now": now}).first() is not None
 
 
 def returned(tx: Transaction, subscription: str, since: datetime) -> list[StoredPaper]:
@@ -346,27 +343,25 @@ def returned(tx: Transaction, subscription: str, since: datetime) -> list[Stored
 
 def waiting(tx: Transaction, subscription: str, now: datetime) -> int:
     """Return how many papers are unsent."""
-    return tx.scalar(_unsent(subscription, now, sa.func.count(_change.paper_id.distinct()))) or 0
+    return tx.scalar(_WAITING, {"subscription": subscription, "now": now}) or 0
 
 
 def newest_waiting(tx: Transaction, subscription: str, now: datetime, limit: int) -> list[int]:
     """Return the newest papers that are unsent, newest first."""
-    ids = _unsent(subscription, now, _change.paper_id).distinct()
-    return list(tx.scalars(ids.order_by(_change.paper_id.desc()).limit(limit)))
+    ids = _unsent(_change.paper_id).distinct().order_by(_change.paper_id.desc()).limit(limit)
+    return list(tx.scalars(ids, {"subscription": subscription, "now": now}))
 
 
 def waits_since(tx: Transaction, subscription: str, now: datetime) -> datetime | None:
     """Return the time of the oldest match that is in no digest, None if there is none."""
-    oldest = _unsent(subscription, now, sa.func.min(_match.matched_at), fresh=True)
-    return tx.execute(oldest).scalar()
+    oldest = _unsent(sa.func.min(_match.matched_at), fresh=True)
+    return tx.execute(oldest, {"subscription": subscription, "now": now}).scalar()
 
 
-def _unsent(
-    subscription: str, now: datetime, *columns: sa.ColumnElement[Any], fresh: bool = False
-) -> sa.Select[Any]:
-    """Select columns of the unsent changes and matches of a subscription's active topics."""
-    asked = _active_topics(subscription, now)
-    in_digest = announced(sa.literal(subscription))
+def _unsent(*columns: sa.ColumnElement[Any], fresh: bool = False) -> sa.Select[Any]:
+    """Select unsent changes and matches of active topics, by parameters `subscription`, `now`."""
+    asked = _active_topics()
+    in_digest = announced(sa.bindparam("subscription"))
     settled = sa.or_(_item.shown_under == "", reaches_anyone(_item.digest_id))
     sent = in_digest if fresh else in_digest.where(settled)
     return (
@@ -385,14 +380,23 @@ def _unsent(
     )
 
 
-def _active_topics(subscription: str, now: datetime) -> sa.CTE:
+def _active_topics() -> sa.CTE:
     """Return the active topics of a subscription, and from when each counts."""
-    since = sa.case((_has.since < now, _has.since), else_=sa.literal(now, Instant))
+    now = sa.bindparam("now", type_=Instant)
+    since = sa.case((_has.since < now, _has.since), else_=now)
     start = Earlier(since, _topic.since_seconds).label("start")
     asked = sa.select(_has.topic, start, _has.since).join(schema.topic, _topic.name == _has.topic)
-    of_subscription = asked.where(_has.subscription == subscription)
+    of_subscription = asked.where(_has.subscription == sa.bindparam("subscription"))
     # SQLite would work out the time again for each match.
     return of_subscription.cte("asked").prefix_with("MATERIALIZED")
+
+
+# Built once: SQLAlchemy takes as long to build them as SQLite to answer them for a small digest.
+_UNSENT = _unsent(
+    _change.paper_id, _change.revision, _change.kind, _change.at, _match.topic, _match.score
+).order_by(_change.paper_id, _change.revision, _match.topic)
+_WAITING = _unsent(sa.func.count(_change.paper_id.distinct()))
+_FRESH = _unsent(_change.paper_id, fresh=True).limit(1)
 
 
 def _news(tx: Transaction, rows: Sequence[Any], known: ChangesRead) -> list[UnsentMatch]:
