@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import structs
 from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
@@ -16,12 +17,12 @@ from monitor.commands.subscriptions import TopicReport, report_topics
 from monitor.commands.topic_trial import (
     Sample,
     Trial,
-    find_topic,
     quote_yaml,
-    read_query,
+    topic_of,
     try_topic,
 )
 from monitor.digest.wording import format_count
+from monitor.match import parse_topic
 from monitor.match.suggestions import Suggestion
 
 
@@ -52,11 +53,12 @@ def topics_try(
     ),
 ) -> None:
     with open_or_empty(call) as app:
-        topic = find_topic(app.runtime, query)
+        topic = topic_of(app.runtime, query)
+        topic = structs.replace(topic, threshold=threshold or topic.threshold)
         with pointing(compare or ""):
-            other = read_query(app.runtime, compare) if compare is not None else None
-        with pointing(topic.query if topic else query):
-            trial = try_topic(app.runtime, topic or query, other, threshold)
+            other = None if compare is None else parse_topic(topic_of(app.runtime, compare))
+        with pointing(topic.query):
+            trial = try_topic(app.runtime, topic, other)
     call.answer(trial_json(trial), _show, query, trial)
 
 

@@ -16,7 +16,6 @@ from msgspec import structs
 
 from monitor.commands.query_bounds import most_read, refuse_too_many_words, too_many_papers
 from monitor.match import Query, TopicIndex, parse_query, search_expression
-from monitor.match.language.tree import Label, every_leaf
 from monitor.model import ChangeKind, Paper, PaperFilter, Sighting, StoredPaper
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import merge_papers, papers, sightings
@@ -213,13 +212,11 @@ class QueryMatcher:
         self.query = query
         self.expression = search_expression(query.root)
         self.index = TopicIndex({"": query})
-        fields = {leaf.field for leaf in every_leaf(query.root) if isinstance(leaf, Label)}
-        self.needs_sightings = not fields.isdisjoint(("source", "announce"))
 
     def match(self, tx: Transaction, ids: Iterable[int]) -> list[StoredPaper]:
         """Return those of the papers that match, in the order of `ids`."""
         page = load_page(tx, ids)
-        texts, sources = as_matched(tx, page, with_sightings=self.needs_sightings)
+        texts, sources = as_matched(tx, page)
         return [page[hit.position] for hit in self.index.match(texts, sources=sources)]
 
 
@@ -231,19 +228,16 @@ def load_page(tx: Transaction, ids: Iterable[int]) -> list[StoredPaper]:
 
 
 def as_matched(
-    tx: Transaction, page: Sequence[StoredPaper], *, with_sightings: bool = True
+    tx: Transaction, page: Sequence[StoredPaper]
 ) -> tuple[list[Paper], list[tuple[str, ...]]]:
     """Return papers, and the names of their sources, as topics are matched with them.
 
     A paper's `announce` is that of the source that saw it last.
     """
-    asked = [stored.id for stored in page] if with_sightings else []
-    seen = sightings.of_papers(tx, asked) if asked else {}
+    seen = sightings.last_announcements(tx, [stored.id for stored in page])
     texts, sources = [], []
     for stored in page:
-        own = seen.get(stored.id, ())
-        last = max(own, key=lambda sighting: sighting.last_seen, default=None)
-        paper = structs.replace(stored.paper, announce=last.announce) if last else stored.paper
-        texts.append(paper)
-        sources.append(tuple(sorted({sighting.source for sighting in own})))
+        announce, names = seen.get(stored.id, ("", ()))
+        texts.append(structs.replace(stored.paper, announce=announce))
+        sources.append(names)
     return texts, sources

@@ -22,7 +22,6 @@ from monitor.match import (
     QueryPart,
     TopicIndex,
     find_unseen_words,
-    parse_query,
     parse_topic,
     split_parts,
     suggest,
@@ -89,25 +88,13 @@ class Trial:
 
 
 def try_topic(
-    runtime: Runtime,
-    query: str | Topic,
-    beside: Query | None = None,
-    threshold: float = 0.0,
-    *,
-    bounded: bool = False,
+    runtime: Runtime, topic: Topic, beside: Query | None = None, *, bounded: bool = False
 ) -> Trial:
-    """Try a query or a topic on all papers stored, beside another one where it is given.
+    """Try a topic on all papers stored, beside another one where it is given.
 
     Raises QueryError, with `bounded` also for a query that is too wide for pages.
     """
-
-    def parse(text: str) -> Query:
-        if isinstance(query, str):
-            return parse_query(text, runtime.synonyms, threshold)
-        points = threshold or query.threshold
-        return parse_topic(structs.replace(query, query=text, threshold=points))
-
-    parsed = parse(query if isinstance(query, str) else query.query)
+    parsed = parse_topic(topic)
     with runtime.database.reading() as tx:
         matching, named, scored = MATCHING, NAMED, SCORED
         if bounded:
@@ -121,14 +108,14 @@ def try_topic(
         suggested = []
         for each in suggest(parsed, newest[:read], [*examples.values()]):
             with suppress(QueryError):
-                suggested.append((each, parse(each.query)))
+                suggested.append((each, parse_topic(structs.replace(topic, query=each.query))))
         theirs = _find_matches(tx, QueryMatcher(beside), matching, named) if beside else None
         return Trial(
             papers=matched.papers,
             share=matched.share,
             per_day=Counter(matched.days.values()),
             sample=_best(tx, matched, matched.days, scored),
-            warnings=tuple(_warnings(query, parsed, matched, newest)),
+            warnings=tuple(_warnings(topic, parsed, matched, newest)),
             suggestions=_suggestions(tx, parsed, suggested, min(counted, named)),
             compare=_comparison(tx, beside, matched, theirs) if beside and theirs else None,
             newest=tuple(islice(matched.days, NEWEST)),
@@ -136,19 +123,19 @@ def try_topic(
 
 
 def _warnings(
-    query: str | Topic, parsed: Query, matched: TrialMatches, newest: Sequence[Text]
+    topic: Topic, parsed: Query, matched: TrialMatches, newest: Sequence[Text]
 ) -> Iterator[str]:
     """Yield warnings of what is probably not intended in a query, and of the trial's own bounds."""
-    if not isinstance(query, str):
+    if topic.name:
         yield (
-            f"“{query.name}” is a topic name, so its query was tested: {query.query} "
-            f"(to test the words themselves, write '\"{query.name}\"')"
+            f"“{topic.name}” is a topic name, so its query was tested: {topic.query} "
+            f"(to test the words themselves, write '\"{topic.name}\"')"
         )
     yield from map(str, parsed.warnings)
     if not matched.total:
         yield "the store is empty; run `paper-monitor run` to read the sources"
     texts = [Paper(title, abstract=abstract) for title, abstract in newest]
-    for words in find_unseen_words({query: parsed}, texts).values() if texts else ():
+    for words in find_unseen_words({"": parsed}, texts).values() if texts else ():
         yield no_paper_has(words, len(newest))
     if wide := too_wide(matched.papers, matched.total):
         yield wide
@@ -177,10 +164,13 @@ def find_topic(runtime: Runtime, name: str) -> Topic | None:
     return next((topic for topic in runtime.topics if topic.name == name), None)
 
 
-def read_query(runtime: Runtime, query: str) -> Query:
-    """Read a query, or the topic that has this name. Raises QueryError."""
-    topic = find_topic(runtime, query)
-    return parse_topic(topic) if topic else parse_query(query, runtime.synonyms)
+def unnamed_topic(runtime: Runtime, query: str) -> Topic:
+    return Topic("", query, synonyms=runtime.synonyms.groups)
+
+
+def topic_of(runtime: Runtime, text: str) -> Topic:
+    """Return the topic with this name, else one with this query."""
+    return find_topic(runtime, text) or unnamed_topic(runtime, text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,8 +238,7 @@ def _suggestions(
         return ()
     matcher = QueryMatcher(Query("", widen(query.root, leaves)))
     ids = search.newest(tx, matcher.expression, None, counted)
-    page = load_page(tx, ids)
-    texts, sources = as_matched(tx, page, with_sightings=matcher.needs_sightings)
+    texts, sources = as_matched(tx, load_page(tx, ids))
     by_root = {changed.root: each for each, changed in reversed(changes)}
     queries: dict[Hashable, Query] = {changed.root: changed for _, changed in changes}
     index = TopicIndex(queries | {query.root: query})
@@ -309,9 +298,8 @@ class PartCounts:
         return self.looked_at >= _ENOUGH and papers >= NEARLY_ALL * self.looked_at
 
 
-def count_parts(runtime: Runtime, query: str) -> PartCounts:
-    """Count the newest papers of each part of a query, or of a topic by name. Raises QueryError."""
-    whole = read_query(runtime, query)
+def count_parts(runtime: Runtime, whole: Query) -> PartCounts:
+    """Count the newest papers of each part of a query."""
     parts = split_parts(whole)
     index = TopicIndex({-1: whole, **{number: part.query for number, part in enumerate(parts)}})
     with runtime.database.reading() as tx:

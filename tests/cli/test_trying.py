@@ -7,6 +7,7 @@ import pytest
 from monitor.commands import query_bounds, topic_trial
 from monitor.commands.topic_trial import try_topic
 from monitor.match import parse_query
+from monitor.model import Topic
 from tests.cli.conftest import Say
 from tests.house import AGENTS, BANDITS, FOLDING, House
 
@@ -70,8 +71,8 @@ def test_a_very_wide_topic_is_tried_on_the_newest_papers(
     house.ingest(*((f"Agents of kind {n}", f"Work of {n}.") for n in range(300)))
     monkeypatch.setattr(topic_trial, "MATCHING", 100)
     with house.opened() as app:
-        result = try_topic(app.runtime, "agents", parse_query("work"))
-        whole = try_topic(app.runtime, "kind 299 OR kind 7")
+        result = try_topic(app.runtime, Topic("", "agents"), parse_query("work"))
+        whole = try_topic(app.runtime, Topic("", "kind 299 OR kind 7"))
     assert (result.papers, result.share) == (300, 1.0)
     assert sum(result.per_day.values()) == 100
     assert result.warnings[-1].startswith("only the newest 100 papers were searched")

@@ -203,4 +203,5 @@ def test_a_topic_and_a_trial_show_what_each_part_matches(house: House) -> None:
             assert rows["language"] == ["30", "matches nearly every paper"]
             assert rows["zyzzyva"] == ["0", "matches none"]
             assert rows["bandits"] == ["1", "excluded"]
-        assert "Matches per term" not in client.get("/try?q=language").text
+        for query in ("language", "agents"):  # the word, and not the topic of this name
+            assert "Matches per term" not in client.get(f"/try?q={query}").text

@@ -41,7 +41,7 @@ from monitor.commands.subscriptions import (
     report,
     report_topics,
 )
-from monitor.commands.topic_trial import find_topic, try_topic
+from monitor.commands.topic_trial import topic_of, try_topic
 from monitor.store.digests import deliveries, digests, suppressions
 from monitor.store.digests.suppressions import address_of
 from monitor.web.access import Role
@@ -110,7 +110,7 @@ def get_paper(visit: Visit) -> Answer:
 @_answers("topics/try", Role.OPERATOR, "what the query or topic ?q= matches", SEARCHES)
 def get_trial(visit: Visit) -> Answer:
     runtime, query = visit.runtime, visit.query_params.get("q", "")
-    return trial_json(try_topic(runtime, find_topic(runtime, query) or query, bounded=True))
+    return trial_json(try_topic(runtime, topic_of(runtime, query), bounded=True))
 
 
 @_answers("topics", Role.READER, "topics and what they matched; ?limit=1000, after=COUNT", PAGES)

@@ -19,6 +19,7 @@ from monitor.commands.topic_trial import (
     quote_yaml,
     too_wide,
     try_topic,
+    unnamed_topic,
 )
 from monitor.errors import QueryError
 from monitor.match import parse_query, parse_topic
@@ -62,7 +63,7 @@ def one_topic(visit: Visit) -> Response:
         parsed = parse_topic(topic)
     except QueryError as error:
         return visit.show("topic", topic=topic, heading=heading, fault=error)
-    parts = count_parts(runtime, name)
+    parts = count_parts(runtime, parsed)
     with runtime.database.reading() as tx:
         newest = load_page(tx, matches.newest_ids(tx, name, NEWEST))
         entries = show_papers(runtime, tx, newest, parsed)
@@ -95,12 +96,13 @@ def count_of_topic(runtime: Runtime, topic: str) -> tuple[DayCount, ...]:
 def try_query(visit: Visit) -> Response:
     """Show what a query would have found, and the lines that make a topic of it."""
     runtime, query = visit.runtime, visit.parameter("q")
-    fault = trial = None
+    fault = trial = parts = None
     entries: list[DigestPaper] = []
     try:
         if query:
             parsed = parse_query(query, runtime.synonyms)
-            trial = try_topic(runtime, query, bounded=True)
+            trial = try_topic(runtime, unnamed_topic(runtime, query), bounded=True)
+            parts = count_parts(runtime, parsed)
             with runtime.database.reading() as tx:
                 entries = show_papers(runtime, tx, load_page(tx, trial.newest), parsed)
     except QueryError as error:
@@ -113,7 +115,7 @@ def try_query(visit: Visit) -> Response:
         trial=trial,
         plot=plot_days(trial.days, "What it would have found") if trial else None,
         entries=entries,
-        parts=count_parts(runtime, query) if trial else None,
+        parts=parts,
         yaml=topic_yaml(query, runtime.topics) if trial else "",
     )
 
