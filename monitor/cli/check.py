@@ -35,7 +35,7 @@ def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
 
                 faults += template_faults(settings.templates)
             if not _is_missing(settings.store):
-                from monitor.commands.topic_width import topic_warnings
+                from monitor.commands.topic_trial import topic_warnings
 
                 warnings += topic_warnings(settings)
     except ConfigError as error:
@@ -51,7 +51,7 @@ def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
 
 
 def _active_queries(url: str) -> Mapping[str, str]:
-    from monitor.commands.topic_width import PATIENCE
+    from monitor.commands.topic_trial import PATIENCE
     from monitor.store.engine.opening import queries_in_force
 
     return queries_in_force(url, PATIENCE)

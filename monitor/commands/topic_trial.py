@@ -1,11 +1,11 @@
-"""A topic tried on the stored papers: how many match it and each of its parts, and which best."""
+"""Topics on the stored papers: what one and each of its parts match, and which are too wide."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import date
 from heapq import nlargest
@@ -16,7 +16,8 @@ from msgspec import structs
 
 from monitor.commands.paper_search import QueryMatcher, as_matched, batches, load_page
 from monitor.commands.query_bounds import most_read, most_scored, refuse_too_many_words
-from monitor.errors import QueryError
+from monitor.config import Settings, synonyms_of
+from monitor.errors import Fault, QueryError, StoreError
 from monitor.match import (
     Query,
     QueryPart,
@@ -29,7 +30,8 @@ from monitor.match import (
 from monitor.match.language.tree import every_leaf
 from monitor.match.suggestions import Suggestion, Text, widen
 from monitor.model import DayCount, MatchReason, Paper, Topic, fill_days
-from monitor.store.engine.database import Transaction
+from monitor.store.engine import schema
+from monitor.store.engine.database import Database, Transaction, schema_version
 from monitor.store.papers import papers, search
 
 if TYPE_CHECKING:
@@ -313,3 +315,51 @@ def count_parts(runtime: Runtime, whole: Query) -> PartCounts:
         papers=counts[-1],
         looked_at=len(newest),
     )
+
+
+# Fewer papers than these say little about a topic.
+LEAST = 100
+# To read more topics again would take longer than to check all of them.
+MOST_TOPICS = 5_000
+# Seconds that a check waits for a store which another process holds.
+PATIENCE = 2.0
+
+
+def topic_warnings(settings: Settings) -> list[Fault]:
+    """Return a warning for each topic that matches too much, or has a word that no paper has.
+
+    A store that is not there, or cannot be read at once, has none.
+    """
+    try:
+        with closing(Database(settings.store, PATIENCE)) as store:
+            return _check_topics(settings, store) if schema_version(store) == schema.VERSION else []
+    except StoreError:
+        return []
+
+
+def _check_topics(settings: Settings, store: Database) -> list[Fault]:
+    with store.reading() as tx:
+        newest = search.newest(tx, None, None, SPELLING_PAPERS)
+        papers, sources = as_matched(tx, load_page(tx, newest))
+    if len(papers) < LEAST:
+        return []
+    synonyms = synonyms_of(settings)
+    topics: dict[Hashable, Query] = {
+        name: parse_topic(topic.topic(synonyms)) for name, topic in settings.topics.items()
+    }
+    index = TopicIndex(topics)
+    _, numbers = index.pairs(papers, sources)
+    warnings = [
+        _warning(settings, index.name(number), wide)
+        for number, count in Counter(numbers.tolist()).items()
+        if (wide := too_wide(count, len(papers)))
+    ]
+    unseen = find_unseen_words(topics, papers) if len(topics) <= MOST_TOPICS else {}
+    for name, words in unseen.items():
+        warnings.append(_warning(settings, name, no_paper_has(words, len(papers))))
+    return sorted(warnings, key=lambda fault: (fault.file, fault.line))
+
+
+def _warning(settings: Settings, name: Hashable, message: str) -> Fault:
+    position = settings.places[str(name)]
+    return Fault(position.file, position.line, f"topics.{name}", message)
