@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
@@ -60,31 +60,22 @@ class AboutSource(WindowSource):
         self, works: Iterable[Mapping[str, Sequence[str]]], state: Mapping[str, str]
     ) -> Iterator[Found]:
         """Find an answer for each batch of works; none where no work can be asked about."""
-        after = state.get(AFTER, "")
+        after, failed = state.get(AFTER, ""), False
         wanted = sorted({name for work in works for name in self.names_of(work)})
-        left = [name for name in wanted if name > after] or wanted
-        return _Asking(self, list(batches(left)), after).find()
+        parts = list(batches([name for name in wanted if name > after] or wanted))
 
+        def load(batch: Sequence[str], name: str) -> Document:
+            nonlocal after, failed
+            failed_before, failed = failed, True
+            document = self.ask(batch)
+            failed = failed_before
+            if not failed:
+                after = "" if batch is parts[-1] else batch[-1]
+            return replace(document, name=name, validators={AFTER: after})
 
-@dataclass(slots=True)
-class _Asking:
-    source: AboutSource
-    batches: Sequence[Sequence[str]]
-    after: str
-    failed: bool = False
-
-    def find(self) -> Iterator[Found]:
-        for batch in self.batches:
-            name = f"{redact_url(self.source.base)} about {len(batch)} works from {batch[0]}"
-            yield Found(name, partial(self._load, batch, name))
-
-    def _load(self, batch: Sequence[str], name: str) -> Document:
-        failed_before, self.failed = self.failed, True
-        document = self.source.ask(batch)
-        self.failed = failed_before
-        if not self.failed:
-            self.after = "" if batch is self.batches[-1] else batch[-1]
-        return replace(document, name=name, validators={AFTER: self.after})
+        for batch in parts:
+            name = f"{redact_url(self.base)} about {len(batch)} works from {batch[0]}"
+            yield Found(name, partial(load, batch, name))
 
 
 def batches(identifiers: Iterable[str]) -> Iterator[list[str]]:
