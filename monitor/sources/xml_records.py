@@ -314,8 +314,7 @@ def _repair_escape(match: re.Match[str]) -> str:
     """A number of a character stays, unless XML forbids it; any other `&` is no escape."""
     if not match[1]:
         return "&amp;"
-    code = int(match[1][1:], 16) if match[1][0] in "xX" else int(match[1])
-    return match.group() if is_xml_character(code) else ""
+    return match.group() if is_xml_character(match[1]) else ""
 
 
 def declare_prefixes(text: str, namespace: str) -> str:

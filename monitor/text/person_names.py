@@ -43,7 +43,12 @@ def split_person(name: str) -> tuple[str, str, str] | None:
         suffix = words.pop()
     if len(words) < 2 or (suffix and not SUFFIX.match(suffix)):
         return None
-    if not _is_person(words):
+    is_person = all(
+        word in PARTICLES
+        or (word[0].isalpha() and word != word.lower() and word not in _ORGANISATION)
+        for word in words
+    )
+    if not is_person:
         return None
     inner = range(1, len(words) - 1)
     begin = next((n for n in inner if words[n] in PARTICLES), len(words) - 1)
@@ -64,12 +69,3 @@ def family_name(name: str) -> str:
         own = [word for word in words if word not in _ORGANISATION and word not in _LINKING]
         return " ".join(own[:MAX_GROUP_WORDS] or words)
     return before_comma.strip() if comma else " ".join(words[-1:])
-
-
-def _is_person(words: list[str]) -> bool:
-    """Whether all words may be those of a person."""
-    return all(
-        word in PARTICLES
-        or (word[0].isalpha() and word != word.lower() and word not in _ORGANISATION)
-        for word in words
-    )

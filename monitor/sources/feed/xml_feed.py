@@ -81,9 +81,7 @@ def _split_word(match: re.Match[bytes]) -> bytes:
 
 def _drop_illegal_number(match: re.Match[bytes]) -> bytes:
     """Drop a reference to a character that does not exist: feedparser gives up at it."""
-    number = match[1]
-    code = int(number[1:], 16) if number[:1] in b"xX" else int(number)
-    return match.group() if is_xml_character(code) else b""
+    return match.group() if is_xml_character(match[1].decode()) else b""
 
 
 def _parse(content: bytes, url: str, content_type: str) -> Any:

@@ -105,8 +105,9 @@ def numbered_parts(text: str, starts: Sequence[int]) -> Iterator[tuple[int, int,
         yield line, start, end
 
 
-def is_xml_character(code: int) -> bool:
-    """Whether XML permits a character, by its number."""
+def is_xml_character(number: str) -> bool:
+    """Whether XML permits a character, by its number as in a reference: "10", "x1F"."""
+    code = int(number[1:], 16) if number[0] in "xX" else int(number)
     return (
         code in (9, 10, 13)
         or 32 <= code < 0xD800
@@ -158,13 +159,11 @@ def drop_nulls(content: bytes) -> tuple[bytes, tuple[Rejected, ...]]:
     A run becomes a line end, so that what follows it begins a line. In UTF-16 and UTF-32, NUL bytes
     belong to characters, and gzip may be padded with them.
     """
-    if b"\0" not in content:
+    is_text = not content.startswith(_GZIP) and encoding_of(content)[0] == "utf-8"
+    runs = list(_ANYWHERE.finditer(content)) if is_text and b"\0" in content else ()
+    if not runs:
         return content, ()
-    if content.startswith(_GZIP) or encoding_of(content)[0] != "utf-8":
-        return content, ()
-    runs = list(_ANYWHERE.finditer(content))
-    content = _ANYWHERE.sub(b"\n", content).lstrip(b"\n") if runs else content
-    return content, tuple(
+    return _ANYWHERE.sub(b"\n", content).lstrip(b"\n"), tuple(
         Rejected(f"byte {run.start()}", describe_nulls(len(run.group()))) for run in runs
     )
 
