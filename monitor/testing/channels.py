@@ -1,13 +1,4 @@
-"""The contract of every channel as tests.
-
-    from monitor.testing import ChannelContract
-
-    class TestPigeon(ChannelContract):
-        kind = Pigeon
-        settings = {"loft": "roof"}
-
-Override `working` and `failing` to test sending as well.
-"""
+"""The contract of every channel as tests: docs/contributing.md has an example."""
 
 from __future__ import annotations
 

@@ -1,14 +1,4 @@
-"""The contract of every source as tests.
-
-    from monitor.testing import SourceContract
-
-    class TestBulletin(SourceContract):
-        kind = Bulletin
-        good = Path("bulletin.txt").read_bytes()
-        papers = 3
-
-pytest finds the tests in the class. They need no network: pages are served on loopback.
-"""
+"""The contract of every source as tests: docs/contributing.md has an example."""
 
 from __future__ import annotations
 

@@ -69,11 +69,7 @@ class ServiceOptions(SourceOptions):
 
 
 class ApiOptions(ServiceOptions):
-    """Settings of a kind that fetches from a service.
-
-    `url` is another address of the service; one with a query ("?") is a single document.
-    `overlap_days` is by how many days a run overlaps with the previous one.
-    """
+    """`overlap_days` is by how many days a run overlaps with the previous one."""
 
     overlap_days: int = Field(default=7, ge=1, le=365)
 

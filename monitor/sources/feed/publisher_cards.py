@@ -1,13 +1,8 @@
 """Cards of publishers: texts in their feeds around an abstract, or in its place.
 
-Elsevier gives a card of date, journal and authors; Wiley, Science, PNAS and Taylor & Francis
-begin with the issue, Wiley and Oxford give a heading; the American Chemical Society gives journal
-and DOI, PLOS, the American Physical Society and MDPI the authors, MDPI the title, too; the Royal
-Society of Chemistry, Copernicus and Pensoft give several of these, a line each; DSpace gives title
-and authors, the NBER the authors after the title; PubMed gives a part of the abstract, and after it
-the whole page of the article. CNKI labels authors ("作者：") and abstract ("摘要："), and RSSHub's
-feeds of CNKI the institutes, too ("单位："). Cards cut out of a publisher's overview pages (Nature)
-mark their parts with schema.org's names in `itemprop`.
+Wiley, Science, PNAS and Taylor & Francis begin with the issue, Wiley and Oxford give a heading; the
+American Chemical Society gives journal and DOI; PLOS, the American Physical Society and MDPI give
+the authors, DSpace title and authors. docs/guarantees.md#feeds lists what is read of each.
 """
 
 from __future__ import annotations
