@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from itertools import islice
 from threading import RLock
 from typing import TYPE_CHECKING
 
 from monitor.errors import QueryError
 from monitor.match.language.query import parse_query, parse_topic
-from monitor.match.language.synonyms import NO_SYNONYMS, Synonyms
 from monitor.match.language.tree import Query
 from monitor.match.meaning.evaluate import View
 from monitor.match.meaning.explain import explain, score
@@ -52,23 +51,20 @@ class Match:
 class TopicIndex:
     """Topics by name, each parsed when it is first needed. One that does not parse matches nothing.
 
-    `synonyms` apply to topics given as text; a `Query` was parsed with its own, and a `Topic` has
-    its own. Topics stay as they are given, and are parsed again when they are asked for.
+    Topics stay as they are given, and are parsed again when they are asked for.
 
     Topics may be added, changed and taken away one by one; matches come in the order in which
     names were first added. Safe to use from several threads.
     """
 
-    def __init__(
-        self, topics: Mapping[Hashable, str | Query | Topic], *, synonyms: Synonyms = NO_SYNONYMS
-    ) -> None:
+    def __init__(self, topics: Mapping[Hashable, str | Query | Topic]) -> None:
         self._names: list[Hashable] = []
         self._numbers: dict[Hashable, int] = {}
         self._topics: dict[Hashable, str | Query | Topic] = {}
         self._errors: dict[Hashable, QueryError | None] = {}  # of topics that were parsed
         self._outdated: dict[Hashable, None] = {}  # names to be put into the engine
         self._current: tuple[Topic, ...] = ()
-        self._parse = lru_cache(MAX_PARSED)(partial(_parse, synonyms))
+        self._parse = lru_cache(MAX_PARSED)(_parse)
         self._views: tuple[View, ...] = ()
         self._lock = RLock()
         for name, topic in topics.items():
@@ -223,14 +219,14 @@ def build_index(topics: Iterable[Topic]) -> TopicIndex:
     return TopicIndex({topic.name: topic for topic in topics})
 
 
-def _parse(synonyms: Synonyms, topic: str | Query | Topic) -> Query:
+def _parse(topic: str | Query | Topic) -> Query:
     match topic:
         case Query():
             return topic
         case Topic():
             return parse_topic(topic)
         case _:
-            return parse_query(topic, synonyms)
+            return parse_query(topic)
 
 
 def _view_batches(

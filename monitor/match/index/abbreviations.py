@@ -12,7 +12,7 @@ import numpy as np
 
 from monitor.match.index.arrays import Numbers, ranges
 from monitor.match.index.phrases import Phrases
-from monitor.match.index.texts import Edge, Lattices, Pieces, Vocabulary
+from monitor.match.index.texts import Lattices, NumberedText, Pieces, Vocabulary
 from monitor.match.language.synonyms import bare_term
 from monitor.match.language.tree import Words
 from monitor.match.meaning.evaluate import View
@@ -42,8 +42,7 @@ class _Rule(NamedTuple):
     written: str
     short: bool
     readings: tuple[tuple[int, ...], ...] | None
-    meaning: tuple[Edge, ...]
-    length: int
+    meaning: NumberedText
 
 
 class _Places(NamedTuple):
@@ -68,7 +67,7 @@ def with_abbreviations(
         places = _places(rules, lattices, pieces, views, fields)
         wrong = list(_otherwise_written(rules, places, pieces, views, fields))
         places = _Places(*(np.delete(column, wrong) for column in places))
-        lengths = np.array([rule.length for rule in rules])[places.rules]
+        lengths = np.array([rule.meaning.length for rule in rules])[places.rules]
         firsts = int(lattices.ends.max(initial=0)) + np.cumsum(lengths) - lengths + 1
         lattices = _add_meanings(lattices, rules, places, firsts)
         inner = ranges(firsts, lengths)
@@ -85,14 +84,7 @@ def _rules(views: Sequence[View], vocabulary: Vocabulary) -> Iterator[_Rule]:
                 definition, (short, long), (long, short), strict=True
             ):
                 if vocabulary.is_asked_for(meaning.edges):
-                    yield _Rule(
-                        paper,
-                        written,
-                        asked is short,
-                        asked.readings,
-                        meaning.edges,
-                        meaning.length,
-                    )
+                    yield _Rule(paper, written, asked is short, asked.readings, meaning)
 
 
 def _places(
@@ -136,12 +128,12 @@ def _add_meanings(
     lattices: Lattices, rules: Sequence[_Rule], places: _Places, firsts: Numbers
 ) -> Lattices:
     """Add what rules mean at their places; inner positions are from `firsts` on."""
-    edges = np.array([edge for rule in rules for edge in rule.meaning], np.int64).reshape(-1, 3)
-    per_rule = np.array([len(rule.meaning) for rule in rules])
-    lengths = np.array([rule.length for rule in rules])[places.rules]
+    edges = np.array([edge for rule in rules for edge in rule.meaning.edges], np.int64)
+    per_rule = np.array([len(rule.meaning.edges) for rule in rules])
+    lengths = np.array([rule.meaning.length for rule in rules])[places.rules]
     counts = per_rule[places.rules]
     at = ranges((np.cumsum(per_rule) - per_rule)[places.rules], counts)
-    forms, begins, stops = edges[at].T
+    forms, begins, stops = edges.reshape(-1, 3)[at].T
     inner, length = np.repeat(firsts, counts), np.repeat(lengths, counts)
     new = (
         np.where(begins == 0, np.repeat(places.starts, counts), inner + begins),

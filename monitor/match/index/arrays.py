@@ -39,18 +39,10 @@ def bit_rows(rows: Numbers, bits: Numbers, width: int) -> Numbers:
 
 
 def set_bits(rows: Numbers) -> tuple[Numbers, Numbers]:
-    """Return (row, bit) of every bit that is set, in no order."""
-    width = rows.shape[1]
+    """Return (row, bit) of every bit that is set, in order."""
     flat = rows.reshape(-1)
-    at = np.flatnonzero(flat)
-    words = flat[at]
-    words_of_bits, bits = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    while len(at):
-        lowest = words & (~words + np.uint64(1))
-        words_of_bits.append(at)
-        bits.append(np.bitwise_count(lowest - np.uint64(1)))
-        words = words ^ lowest
-        left = np.flatnonzero(words)
-        at, words = at[left], words[left]
-    where = np.concatenate(words_of_bits)
-    return where // width, (where % width) * 64 + np.concatenate(bits)
+    words = np.flatnonzero(flat)
+    bits = np.unpackbits(flat[words].view(np.uint8), bitorder="little")
+    at = np.flatnonzero(bits.view(bool))
+    row, word = np.divmod(words, rows.shape[1])
+    return row[at >> 6], (64 * word)[at >> 6] + (at & 63)

@@ -112,8 +112,7 @@ class PresentLeaves(NamedTuple):
     rows: Numbers
 
     def papers(self, leaf: int) -> list[int]:
-        bits = np.unpackbits(self.rows[self.row_of[leaf]].view(np.uint8), bitorder="little")
-        papers: list[int] = np.flatnonzero(bits).tolist()
+        papers: list[int] = set_bits(self.rows[self.row_of[leaf]][np.newaxis])[1].tolist()
         return papers
 
 
@@ -236,7 +235,7 @@ class Leaves:
     ) -> Iterator[tuple[int, int, int, int]]:
         """Yield (leaf, paper, in the title, in all) of leaves that were checked."""
         for leaf, asked in self._checked.items():
-            for paper in present.papers(leaf) if present.row_of[leaf] else ():
+            for paper in present.papers(leaf):
                 counts = {f: len(views[paper].text(f).occurrences(asked)) for f in asked.fields}
                 yield leaf, paper, counts.get("title", 0), sum(counts.values())
 

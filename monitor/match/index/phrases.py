@@ -77,36 +77,24 @@ class Phrases:
         at = np.flatnonzero(nodes)
         nodes, ends, firsts = nodes[at], ends[at], known[at]
         occurrences = [Occurrences(nodes, firsts, ends)]
-        next_words = _NextWords(lattices, known[follows[forms]])
+        # The words by which phrases go on, by the position they start at.
+        following = known[follows[forms]]
+        following = following[np.argsort(lattices.starts[following], kind="stable")]
+        last = int(lattices.ends.max(initial=0))
+        starting = np.bincount(lattices.starts[following], minlength=last + 1)
+        before = np.cumsum(starting) - starting
         goes_on = np.frombuffer(self._goes_on, np.uint8)
         while len(going := np.flatnonzero(goes_on[nodes])):
-            which, forms, ends = next_words.after(ends[going])
-            going = going[which]
-            wanted = nodes[going].astype(np.int64) << 32 | forms
+            counts = starting[ends[going]]
+            words = following[ranges(before[ends[going]], counts)]
+            going = np.repeat(going, counts)
+            wanted = nodes[going].astype(np.int64) << 32 | lattices.forms[words]
             at = np.searchsorted(keys, wanted, "right") - 1
             there = np.flatnonzero(keys[at] == wanted)
             nodes = children[at[there]]
-            ends, firsts = ends[there], firsts[going[there]]
+            ends, firsts = lattices.ends[words[there]], firsts[going[there]]
             occurrences.append(Occurrences(nodes, firsts, ends))
         return Occurrences(*(np.concatenate(column) for column in zip(*occurrences, strict=True)))
-
-
-class _NextWords:
-    """Words by the position they start at."""
-
-    def __init__(self, lattices: Lattices, wanted: Numbers) -> None:
-        starts = lattices.starts[wanted]
-        order = np.argsort(starts, kind="stable")
-        self._forms, self._ends = lattices.forms[wanted[order]], lattices.ends[wanted[order]]
-        per_position = np.bincount(starts, minlength=int(lattices.ends.max(initial=0)) + 1)
-        self._before = np.concatenate([[0], np.cumsum(per_position)])
-
-    def after(self, positions: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-        """Return, for words that end at `positions`: which one goes on, by what form, to where."""
-        first = self._before[positions]
-        counts = self._before[positions + 1] - first
-        at = ranges(first, counts)
-        return np.repeat(np.arange(len(positions)), counts), self._forms[at], self._ends[at]
 
 
 class PhraseLinks:

@@ -415,11 +415,6 @@ def _read_star(token: Token, written: str) -> tuple[str, bool]:
     """Return a text without the star that ends a beginning, and whether it had one."""
     prefix = written.endswith("*") and not written.endswith("\\*")
     text = written.removesuffix("*") if prefix else written
-    _check_star(token, text, prefix)
-    return _ESCAPED_STAR.sub("*", text), prefix
-
-
-def _check_star(token: Token, text: str, prefix: bool) -> None:
     if not text.strip() and prefix:
         raise token.fault("* alone would find everything", "write letters before it")
     inside = token.text.find("*")
@@ -432,25 +427,19 @@ def _check_star(token: Token, text: str, prefix: bool) -> None:
         )
     if prefix and text[-1].isspace():
         raise token.fault("* must follow letters", "as in agent*", inside)
+    return _ESCAPED_STAR.sub("*", text), prefix
 
 
 def _number(token: Token, field: str, text: str) -> Number:
     compared = _COMPARISON.fullmatch(text) if token.distance is None else None
     if not compared:
         raise token.fault(f"{field}: needs a comparison with a number", f"as in {field}:>10")
-    number, position = int(compared["number"]), token.position
-    match compared["sign"]:
-        case ">":
-            return Number(field, number + 1, None, position)
-        case ">=":
-            return Number(field, number, None, position)
-        case "=":
-            return Number(field, number, number, position)
-        case sign:
-            high = number if sign == "<=" else number - 1
-            if high < 0:
-                raise token.fault(f"no number is below {number}", f"as in {field}:>10")
-            return Number(field, 0, high, position)
+    number, sign = int(compared["number"]), compared["sign"]
+    if sign == "<" and not number:
+        raise token.fault("no number is below 0", f"as in {field}:>10")
+    low = 0 if "<" in sign else number + (sign == ">")
+    high = None if ">" in sign else number - (sign == "<")
+    return Number(field, low, high, token.position)
 
 
 def _label(token: Token, field: str, text: str, prefix: bool) -> Label:

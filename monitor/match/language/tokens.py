@@ -13,14 +13,14 @@ MAX_WEIGHT = 100.0
 MAX_DISTANCE = 100
 
 _MINUS = r"[-\u2010-\u2015\u2212](?=[^\s)])"
-_PATTERN = r"""
+_PATTERN = r"""\s*(?:
       (?P<open>\() | (?P<close>\))
     | (?P<phrase>["“”„«»](?:\\.|[^"“”„«»\\])*["“”„«»]?)
     | (?P<minus>%s)
     | (?P<exact>=(?=\S))
     | (?P<field>[^\W\d_]\w*:)
     | %s
-    """
+    )"""
 _FLAGS = re.VERBOSE | re.DOTALL
 _WORD = r'(?P<word>(?:\\.|[^\s()"“”„«»\\]|\\$)+)'
 _LISTED = r"""(?P<comma>,)
@@ -56,12 +56,10 @@ def tokens(text: str) -> list[Token]:
     """
     token_list: list[Token] = []
     lists: list[bool] = []
-    position = _skip_spaces(text, 0)
-    while position < len(text):
-        pattern = _TOKEN_OF_LIST if lists and lists[-1] else _TOKEN
-        match = pattern.match(text, position)
-        assert match is not None and match.lastgroup is not None
-        token = Token(match.lastgroup, match.group(), position)
+    end = 0
+    while match := (_TOKEN_OF_LIST if lists and lists[-1] else _TOKEN).match(text, end):
+        kind = str(match.lastgroup)
+        token = Token(kind, match[kind], match.start(kind))
         end = match.end()
         match token.kind:
             case "word":
@@ -74,14 +72,7 @@ def tokens(text: str) -> list[Token]:
                 lists = lists[:-1]
                 token, end = _read_weight(text, token, end)
         token_list.append(token)
-        position = _skip_spaces(text, end)
     return [*token_list, Token("end", "", len(text))]
-
-
-def _skip_spaces(text: str, position: int) -> int:
-    while position < len(text) and text[position].isspace():
-        position += 1
-    return position
 
 
 def _word(token: Token) -> Token:

@@ -111,9 +111,7 @@ def _leaf_matches(view: View, leaf: Leaf) -> bool:
 
 def matches_topic(query: Query, view: View) -> bool:
     """Whether the topic matches the paper: its tree and, where it has one, its threshold."""
-    return matches(query.root, view) and (
-        not query.threshold or points(query, view) >= query.threshold
-    )
+    return matches(query.root, view) and points(query, view) >= query.threshold
 
 
 def points(query: Query, view: View) -> float:
