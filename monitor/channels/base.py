@@ -52,6 +52,11 @@ class Shared:
 TAKEN_OVER = Outcome(DeliveryState.RETRY, "not sent: another process has taken this delivery over")
 
 
+def down(problem: str) -> Outcome:
+    """Return the outcome where nothing can be sent by a channel now."""
+    return Outcome(DeliveryState.RETRY, problem, channel_down=True)
+
+
 class Channel(ABC):
     """A place that digests go to. `send` never raises for a server's answer: it returns an Outcome.
 

@@ -25,7 +25,7 @@ from urllib.parse import quote
 import msgspec
 from msgspec import structs
 
-from monitor.channels.base import TAKEN_OVER, Channel, ChannelOptions
+from monitor.channels.base import TAKEN_OVER, Channel, ChannelOptions, down
 from monitor.digest.layout import batches, byte_count, fit
 from monitor.digest.wording import full_date
 from monitor.errors import MonitorError
@@ -115,9 +115,7 @@ class Pages(Channel):
             if not _write(page, _content(delivery), self._page_mode(), commit_handoff):
                 return TAKEN_OVER
         except OSError as error:
-            return Outcome(
-                DeliveryState.RETRY, f"cannot write {page}: {error.strerror}", channel_down=True
-            )
+            return down(f"cannot write {page}: {error.strerror}")
         return self._list_page(page)
 
     def reconcile(self, delivery: Delivery) -> Outcome | None:

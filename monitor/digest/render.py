@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import cached_property, lru_cache, partial
 from operator import attrgetter
 from pathlib import Path
@@ -368,26 +368,16 @@ def _with_location(name: str, error: Exception) -> TemplateError:
 class _Template(Template):
     """A template. What one of ours writes of a paper is kept for the other digests of a run."""
 
-    is_shared = False
-
     @classmethod
     def from_code(cls, *args: Any, **kwargs: Any) -> _Template:
         template = super().from_code(*args, **kwargs)
         assert isinstance(template, _Template)
         name, is_ours = template.name or "", Path(template.filename or "").is_relative_to(_SHIPPED)
         if is_ours and name.partition("/")[2].startswith(_SHARED):
-            template.is_shared = True
             template.root_render_func = partial(template._write, template.root_render_func)
         return template
 
-    def render(self, *args: Any, **kwargs: Any) -> str:
-        """Look for what is kept before Jinja makes a context, which takes longer than that."""
-        write = super().render
-        return "".join(self._write(write, *args)) if self.is_shared else write(*args, **kwargs)
-
-    def _write(
-        self, write: Callable[[Any], Iterable[str]], context: Mapping[str, Any] | Context
-    ) -> Iterator[str]:
+    def _write(self, write: Callable[[Context], Iterable[str]], context: Context) -> Iterator[str]:
         """Write a paper, unless one with the same inputs was written for another digest."""
         assert isinstance(self.environment, _Sandbox)
         kept, entry, digest = self.environment.kept, context["entry"], context["digest"]

@@ -27,8 +27,6 @@ _ARXIV_PREFIX = re.compile(
 _DOI_PREFIX = re.compile(r"^(?:https?://)?(?:(?:dx\.)?doi\.org/|doi:\s*)", re.IGNORECASE)
 _DOI = re.compile(rf"{DOI_PREFIX}\S+$")
 _ARXIV_DOI = re.compile(r"^10\.48550/arxiv\.", re.IGNORECASE)
-# A link that needs no parsing: a lower-case host and a path.
-_SIMPLE_LINK = re.compile(r"https?://(?:www\.)?+([a-z0-9-]+(?:\.[a-z0-9-]+)+(?:/[!-\"$->@-~]*)?)")
 _TRACKING = re.compile(r"^(?:utm_\w+|rss|ref|fbclid|gclid|mc_cid|mc_eid)$", re.IGNORECASE)
 
 FINGERPRINT_VERSION = "1"
@@ -56,8 +54,6 @@ def doi(value: str) -> str:
 @lru_cache(4096)
 def link(url: str) -> str:
     """Return a link for comparison: without scheme, www., fragment and tracking parameters."""
-    if simple := _SIMPLE_LINK.fullmatch(url):
-        return simple[1].rstrip("/")
     try:
         parts = urlsplit(url.strip())
     except ValueError:  # such as an IPv6 host without its closing bracket

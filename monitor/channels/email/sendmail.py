@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import IO
 
-from monitor.channels.base import TAKEN_OVER
+from monitor.channels.base import TAKEN_OVER, down
 from monitor.channels.email.settings import SmtpSettings
 from monitor.channels.email.smtp import Letter
 from monitor.model import DeliveryState, Outcome, Step
@@ -47,13 +47,12 @@ class Sendmail:
 
     def send(self, letter: Letter, commit_handoff: Callable[[], bool]) -> Outcome:
         if problem := self.check():
-            return Outcome(DeliveryState.RETRY, problem, channel_down=True)
+            return down(problem)
         try:
             message = _write_file(letter.content.replace(b"\r\n", b"\n"))
             output = _write_file(b"")
         except OSError as error:
-            problem = f"no file can be made for {self.program} to read: {error.strerror}"
-            return Outcome(DeliveryState.RETRY, problem, channel_down=True)
+            return down(f"no file can be made for {self.program} to read: {error.strerror}")
         with message, output:
             if not commit_handoff():
                 return TAKEN_OVER
@@ -90,8 +89,7 @@ class Sendmail:
                 start_new_session=True,
             )
         except OSError as error:
-            problem = f"{self.program} cannot be run: {error.strerror}"
-            return Outcome(DeliveryState.RETRY, problem, channel_down=True)
+            return down(f"{self.program} cannot be run: {error.strerror}")
         try:
             status = process.wait(self._seconds)
         except subprocess.TimeoutExpired:
@@ -111,7 +109,7 @@ class Sendmail:
             return Outcome(DeliveryState.UNKNOWN, ended)
         error = f"{self.program} ended with status {status}"
         if status in _DOWN:
-            return Outcome(DeliveryState.RETRY, f"{error}{more}", channel_down=True)
+            return down(f"{error}{more}")
         meaning = (_REFUSED | _LATER).get(status, "unclear")
         state = DeliveryState.RETRY if status in _LATER else DeliveryState.UNKNOWN
         if status in _REFUSED:

@@ -134,11 +134,10 @@ class SmtpSettings(Section):
     @model_validator(mode="before")
     @classmethod
     def _usual_port(cls, raw: Any) -> Any:
-        if isinstance(raw, dict) and raw.get("lmtp") and "tls" not in raw:
-            raw = {**raw, "tls": "none"}
-        if isinstance(raw, dict) and "port" not in raw:
-            return {**raw, "port": _PORTS.get(str(raw.get("tls", "starttls")), 587)}
-        return raw
+        if not isinstance(raw, dict):
+            return raw
+        tls = raw.get("tls", "none" if raw.get("lmtp") else "starttls")
+        return {"tls": tls, "port": _PORTS.get(str(tls), 587), **raw}
 
     @property
     def address(self) -> tuple[str, int]:
@@ -151,18 +150,14 @@ class SmtpSettings(Section):
         return parts["host"].strip("[]"), int(parts["port"] or _LMTP_PORT)
 
     @model_validator(mode="after")
-    def _check_one_way(self) -> SmtpSettings:
+    def _check_account_and_encryption(self) -> SmtpSettings:
+        """RFC 8314: nothing unencrypted beyond this machine, and a password never."""
         if sum(map(bool, (self.host, self.sendmail, self.lmtp))) != 1:
             raise ValueError("needs host:, or else one of sendmail: and lmtp:")
         if self.sendmail and (self.username or self.password or self.oauth):
             raise ValueError("sendmail: takes no username:, password: and oauth:")
         if self.oauth and (self.password or not self.username):
             raise ValueError("oauth: needs username:, the mailbox, and no password:")
-        return self
-
-    @model_validator(mode="after")
-    def _check_encryption(self) -> SmtpSettings:
-        """RFC 8314: nothing unencrypted beyond this machine, and a password never."""
         if bool(self.username) != bool(self.password or self.oauth):
             raise ValueError("username: and password: must be set together; one of them is missing")
         host, _ = self.address

@@ -23,7 +23,7 @@ from datetime import timedelta
 from email.utils import parseaddr
 from queue import LifoQueue
 
-from monitor.channels.base import TAKEN_OVER
+from monitor.channels.base import TAKEN_OVER, down
 from monitor.channels.email.oauth import PERMISSION, TokenError, Tokens
 from monitor.channels.email.settings import SmtpSettings
 from monitor.model import DeliveryState, Outcome, Step
@@ -208,7 +208,7 @@ class _Connection:
 
     def _down(self, problem: str) -> NotSentError:
         self._drop()
-        return NotSentError(_down(f"the mail server {self._name} {problem}"))
+        return NotSentError(down(f"the mail server {self._name} {problem}"))
 
     def _access_token(self) -> str:
         """Return a token, asked for before the server is, which would not wait for it."""
@@ -221,7 +221,7 @@ class _Connection:
             if error.code:  # the endpoint answered
                 self._begun.append("token")
             problem = f"no mail can be sent to {self._name}: {error}"
-            raise NotSentError(_down(problem)) from error
+            raise NotSentError(down(problem)) from error
         self._begun.append("token")
         return token
 
@@ -328,7 +328,7 @@ class _Connection:
         if reply.kind != 5:
             return Outcome(DeliveryState.RETRY, error)
         if _SENDER.search(reply.text):
-            return _down(f"{self.host} refused the sender {letter.sender}: {reply}")
+            return down(f"{self.host} refused the sender {letter.sender}: {reply}")
         if not _POLICY.search(reply.text):
             return Outcome(DeliveryState.FAILED, error)
         self._blocked.add(letter.recipient)
@@ -361,10 +361,6 @@ class _Connection:
         if reply.kind in (4, 5):
             return self._read_refusal(letter, reply)
         return Outcome(DeliveryState.UNKNOWN, f"{self.host} sent an unintelligible reply: {reply}")
-
-
-def _down(problem: str) -> Outcome:
-    return Outcome(DeliveryState.RETRY, problem, channel_down=True)
 
 
 def _double_dots(content: bytes) -> bytes:

@@ -12,6 +12,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
+from monitor.channels.base import down
 from monitor.model import Delivery, DeliveryState, Json, Outcome
 from monitor.text import clean
 from monitor.text.tables import word_set
@@ -60,7 +61,7 @@ def send_request(
         return _ask(Request(url, content.encode(), headers), is_webhook=not token)
     except URLError as error:
         reason = _describe(error.reason, token or url)
-        return Outcome(DeliveryState.RETRY, f"Slack cannot be reached: {reason}", channel_down=True)
+        return down(f"Slack cannot be reached: {reason}")
     except Exception as error:
         problem = f"Slack did not respond: {_describe(error, token or url)}"
         return Outcome(DeliveryState.UNKNOWN, problem)
@@ -295,14 +296,13 @@ def read_refusal(answer: Answer, *, webhook: bool = False) -> Outcome:
         wait = _retry_after(answer)
         return Outcome(DeliveryState.RETRY, f"Slack rate limit: {reason}", retry_after=wait)
     if answer.status in _REDIRECT_STATUSES:
-        error = f"HTTP {answer.status}: redirects are refused; check for a proxy or gateway"
-        return Outcome(DeliveryState.RETRY, error, channel_down=True)
+        return down(f"HTTP {answer.status}: redirects are refused; check for a proxy or gateway")
     if answer.status >= 500 or code in _UNCLEAR_CODES or (answer.status < 400 and not code):
         return Outcome(DeliveryState.UNKNOWN, f"Slack sent an unintelligible response: {reason}")
     if code in _FORMAT_CODES:
         return Outcome(DeliveryState.FAILED, f"Slack rejected the format of this message: {reason}")
     if not code or webhook or code in _APP_CODES:
-        return Outcome(DeliveryState.RETRY, f"Slack refused to post: {reason}", channel_down=True)
+        return down(f"Slack refused to post: {reason}")
     return Outcome(DeliveryState.FAILED, f"Slack refused to post: {reason}")
 
 
