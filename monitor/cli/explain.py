@@ -9,7 +9,7 @@ from rich.markup import escape
 from monitor.cli.opening import open_to_read
 from monitor.cli.options import PAPER, Call, argument
 from monitor.cli.terminal import at, console, facts, list_words
-from monitor.commands.explain import Explanation
+from monitor.commands.explain import Explanation, known_from
 from monitor.commands.explain import explain as explain_paper
 from monitor.commands.json_output import explanation_json
 from monitor.digest.wording import format_ordinal
@@ -19,12 +19,13 @@ from monitor.store.papers.papers import Origin
 def explain(call: Call, paper: str = argument("PAPER", PAPER)) -> None:
     with open_to_read(call) as app:
         explanation = explain_paper(app.runtime, paper)
-    call.answer(explanation_json(explanation), _show, explanation)
+        known = known_from(explanation, "UTC")
+    call.answer(explanation_json(explanation), _show, explanation, known)
 
 
-def _show(explanation: Explanation) -> None:
+def _show(explanation: Explanation, known: str) -> None:
     console.print(f"[bold]{escape(explanation.origin.stored.paper.title)}[/]\n")
-    console.print(facts(_facts(explanation)))
+    console.print(facts([*([("Known", known)] if known else []), *_facts(explanation)]))
 
 
 def _facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
@@ -34,14 +35,11 @@ def _facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
     for scheme in stored.paper.keys:
         for value in stored.paper.identifiers(scheme):
             yield "Identifier", f"{scheme}:{value}"
-    for library in explanation.libraries:
-        yield "Library", library
     for seen in origin.sightings:
         document = f", {seen.document}" if seen.document else ""
         title = f", “{seen.text.title}”" if seen.text else ""
-        why = f"filled in {', '.join(seen.filled)}" if seen.filled else seen.why
-        what = f"{seen.source}{document}, {at(seen.first_seen)}{title}"
-        yield "Source", f"{what}: {why}" if why else what
+        why = f": {seen.why}" if seen.why else ""
+        yield "Source", f"{seen.source}{document}, {at(seen.first_seen)}{title}{why}"
     for joined in explanation.joined:
         yield "Joined", f"paper {joined.id}, {at(joined.at)}: {joined.why}"
     for ruling in explanation.rulings:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
+from zoneinfo import ZoneInfo
 
 from monitor.digest.layout import left_out, shorten
 from monitor.digest.wording import order_reason
@@ -116,6 +117,25 @@ def explain(
         rulings=tuple(Ruling(*row) for row in rulings),
         libraries=tuple(sorted({entry.source for entry in entries})),
     )
+
+
+def known_from(explanation: Explanation, zone: str) -> str:
+    """Return `in the library ada-refs, link from arxiv-snapshot, news from page since 12 Mar 2026`.
+
+    It is "" of a paper that is in no library or reference list.
+    """
+    seen = sorted(explanation.origin.sightings, key=lambda sighting: sighting.first_seen)
+    parts = [f"in the library {name}" for name in explanation.libraries]
+    for sighting in seen:
+        if sighting.filled:
+            fields = ("link",) if "link" in sighting.filled else sighting.filled
+            parts.append(f"{', '.join(fields)} from {sighting.source}")
+    news = [sighting for sighting in seen if not sighting.filled]
+    for first in news[:1] if parts else ():
+        day = first.first_seen.astimezone(ZoneInfo(zone))
+        what = "news" if explanation.origin.stored.news_at else "known"
+        parts.append(f"{what} from {first.source} since {day.day} {day:%b %Y}")
+    return ", ".join(parts)
 
 
 def _sent(

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 import sqlalchemy as sa
 
-from monitor.commands.explain import explain
+from monitor.commands.explain import explain, known_from
 from monitor.commands.ratings import RaterScope, rate
 from monitor.commands.status import status
 from monitor.model import Digest
@@ -142,8 +142,12 @@ def test_a_library_is_no_source_of_news_where_people_read(home: House):
     home.next_morning(AGENTS)
     assert [source.source for source in home.digest().report] == ["page"]
     with home.opened() as app:
-        assert explain(app.runtime, AGENTS[0]).libraries == ("ada-refs",)
-        assert explain(app.runtime, AGENTS[0], libraries=()).libraries == ()
+        known = explain(app.runtime, AGENTS[0])
+        day = "22 Nov 2026"
+        sentence = f"in the library ada-refs, news from page since {day}"
+        assert known_from(known, "UTC") == sentence
+        hidden = explain(app.runtime, AGENTS[0], libraries=())
+        assert known_from(hidden, "UTC") == ""
         [_, library] = status(app.runtime).sources
     assert (library.role, library.entries, library.state) == (
         "library",

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
-import re
 from typing import Any
 
 import pytest
 
-from monitor.commands.explain import explain
+from monitor.commands.explain import explain, known_from
 from monitor.model import Run, StoredPaper
 from monitor.pipeline import reference_lists
 from monitor.store.engine import schema
@@ -71,9 +70,10 @@ def test_a_paper_gets_its_link_when_it_comes(house: House):
 def test_explain_says_where_the_link_is_from(house: House):
     listed(house, row(AGENTS))
     house.ingest(AGENTS)
-    said = house.command("explain", AGENTS[0]).out
-    assert re.search(rf"Source +{LIST}, .*: filled in link, authors, date, categories\n", said)
-    assert re.search(r"Source +page, ", said)
+    with house.opened() as app:
+        known = explain(app.runtime, AGENTS[0])
+    said = known_from(known, "UTC")
+    assert said == f"link from {LIST}, news from page since 21 Nov 2026"
 
 
 def test_recent_papers_are_filled_when_a_list_is_read(house: House):

@@ -6,7 +6,7 @@ from itertools import islice
 
 from starlette.responses import Response
 
-from monitor.commands.explain import explain
+from monitor.commands.explain import explain, known_from
 from monitor.commands.identity import merge, split
 from monitor.commands.paper_search import load_page
 from monitor.commands.ratings import (
@@ -59,6 +59,7 @@ def one_paper(visit: Visit) -> Response:
     return visit.show(
         "one_paper",
         known=known,
+        known_from=known_from(known, visit.zone),
         entry=show_paper(runtime, stored, sources, topics),
         revisions=describe_revisions(texts, stored),
         answers=answers,
