@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 
 from msgspec import structs
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
 from monitor.model import Document, Paper, Reading, arxiv_month
 from monitor.sources.api.windows import WEEK, ApiOptions, Outline, PageRequest, WindowSource
@@ -52,6 +52,7 @@ class ArxivOptions(ApiOptions):
     """
 
     query_settings = ("categories", "query")
+    exclusive = (("categories", "query"), ("categories", "path"), ("query", "path"))
     reads_url = True
 
     categories: tuple[str, ...] = ()
@@ -71,12 +72,6 @@ class ArxivOptions(ApiOptions):
     def overlap(self) -> timedelta:
         """A query lists papers by their submission, up to a week before they are announced."""
         return max(super().overlap, WEEK if self.query else DAY)
-
-    @model_validator(mode="after")
-    def _asks_once(self) -> ArxivOptions:
-        if self.categories and self.query:
-            raise ValueError("give either `categories:` or `query:`")
-        return self
 
 
 class Arxiv(Source):

@@ -82,6 +82,7 @@ class CrossrefOptions(FilterOptions, AboutOptions):
     """
 
     query_settings: ClassVar[tuple[str, ...]] = (*FilterOptions.query_settings, "about")
+    exclusive = (("query", "about"), ("filter", "about"))
 
 
 class Crossref(ApiSource, AboutSource):

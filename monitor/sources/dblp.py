@@ -53,6 +53,7 @@ class DblpOptions(ServiceOptions):
     """
 
     query_settings = ("query",)
+    exclusive = (("query", "path"),)
     reads_url = True
 
     query: str = ""

@@ -74,6 +74,7 @@ class PubMedOptions(AboutOptions):
     `api_key` (a secret) and `email` (else the operator's `contact`) are sent to NCBI.
     """
 
+    exclusive = (("query", "about"), ("query", "path"))
     reads_url = True
 
     api_key: SecretStr = SecretStr("")

@@ -12,7 +12,13 @@ from monitor.errors import FetchError
 from monitor.model import CONCERN, CORRECTION, RETRACTION, Document, Paper
 from monitor.setting_types import SettingsContext
 from monitor.sources import sandbox
-from monitor.sources.api.about import MAX_BATCH, MAX_BATCH_CHARS, AboutSource, batches
+from monitor.sources.api.about import (
+    MAX_BATCH,
+    MAX_BATCH_CHARS,
+    AboutOptions,
+    AboutSource,
+    batches,
+)
 from monitor.sources.crossref import Crossref
 from monitor.sources.pubmed import PubMed
 from tests.servers.web import Answer
@@ -286,6 +292,8 @@ def test_a_source_that_is_asked_about_works_asks_nothing_else(kind: type[AboutSo
     context = SettingsContext(libraries=["refs"])
     with pytest.raises(ValidationError, match="give either"):
         kind.Options.model_validate({"about": "refs", "query": "x"}, context=context)
+    saved = kind.Options.model_validate({"about": "refs", "path": "x"}, context=context)
+    assert isinstance(saved, AboutOptions) and saved.reads_documents
     with pytest.raises(ValidationError, match="no library “ref”; did you mean “refs”"):
         kind.Options.model_validate({"about": "ref"}, context=context)
     options = kind.Options.model_validate({"about": "refs"}, context=context)

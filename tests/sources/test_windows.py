@@ -292,7 +292,7 @@ def test_notes_are_asked_for_until_they_are_older_than_the_window(service: Servi
         (BioRxiv, {"overlap_days": 0}, "greater than or equal to 1"),
         (HuggingFace, {"queries": "x"}, "Extra inputs"),
         (PubMed, {}, "needs `query:`"),
-        (PubMed, {"query": "x", "path": "*.xml"}, "or `about:` or `path:`"),
+        (PubMed, {"query": "x", "path": "*.xml"}, "either `query:` or `path:`"),
         (Dblp, {}, "needs `query:`"),
         (Dblp, {"query": "x", "years": 0}, "greater than or equal to 1"),
         (Arxiv, {}, "needs `categories:` or `query:`"),

@@ -12,8 +12,6 @@ from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
-from pydantic import model_validator
-
 from monitor.http.addresses import redact_url
 from monitor.model import Document
 from monitor.setting_types import Libraries
@@ -32,15 +30,9 @@ class AboutOptions(QueryOptions):
     """
 
     query_settings: ClassVar[tuple[str, ...]] = (*QueryOptions.query_settings, "about")
+    exclusive: ClassVar[tuple[tuple[str, str], ...]] = (("query", "about"),)
 
     about: Libraries = ()
-
-    @model_validator(mode="after")
-    def _check_about(self) -> AboutOptions:
-        for other in self.query_settings:
-            if self.about and other != "about" and getattr(self, other):
-                raise ValueError(f"give either `about:` or `{other}:`")
-        return self
 
 
 class AboutSource(WindowSource):

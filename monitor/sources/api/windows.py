@@ -36,18 +36,20 @@ UNTIL, FROM, DAYS = "until", "from", "days"
 class ServiceOptions(SourceOptions):
     """Settings of a kind that knows the address of its service; `url` is another one.
 
-    Of `query_settings`, one at least must say what to ask for. A `url` with a query ("?") is a
-    single document; with `reads_url`, so is any that there is nothing to ask for.
+    Of `query_settings`, one at least must say what to ask for; `exclusive` are pairs of settings
+    that cannot be used together. A `url` with a query ("?") is a single document; with `reads_url`,
+    so is any that there is nothing to ask for.
     """
 
     needs_address: ClassVar[bool] = False
     query_settings: ClassVar[tuple[str, ...]] = ()
+    exclusive: ClassVar[tuple[tuple[str, str], ...]] = ()
     reads_url: ClassVar[bool] = False
 
     @property
     def asks(self) -> bool:
-        names = set(self.query_settings)
-        return not names or any(self.model_dump(include=names).values())
+        names = self.query_settings
+        return not names or any(getattr(self, name) for name in names)
 
     @property
     def reads_documents(self) -> bool:
@@ -60,11 +62,11 @@ class ServiceOptions(SourceOptions):
 
     @model_validator(mode="after")
     def _check_query(self) -> ServiceOptions:
-        named = " or ".join(f"`{name}:`" for name in self.query_settings)
         if not (self.asks or self.path or (self.url and self.reads_documents)):
-            raise ValueError(f"needs {named}")
-        if self.reads_url and self.asks and self.path:
-            raise ValueError(f"give either {named} or `path:`")
+            raise ValueError("needs " + " or ".join(f"`{name}:`" for name in self.query_settings))
+        for one, other in self.exclusive:
+            if getattr(self, one) and getattr(self, other):
+                raise ValueError(f"give either `{one}:` or `{other}:`")
         return self
 
 
