@@ -131,6 +131,7 @@ def fill_stored(runtime: Runtime, name: str) -> None:
         after, now = collections.filled_to(tx, name), runtime.clock.now()
         if after is None:
             return 0
+        collections.sort_new_keys(tx)  # a reading that failed may have left some
         ids = papers.without_link(tx, after, now - write_papers.MATCHED_AGAIN_FOR, BATCH)
         fill(tx, runtime.reference_lists, ids, now)
         collections.set_filled_to(tx, name, ids[-1] if ids else None)

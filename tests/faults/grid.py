@@ -14,7 +14,7 @@ A cell is played unless another one does the same harm in the same state:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -29,6 +29,11 @@ BOUNDARIES = Path(__file__).with_name("boundaries.txt")
 # A second mail goes over the connection that the first one opened, and so on.
 _TWICE = ("claim", "chunk", "run ended", "hand-off", "outcome", "smtp MAIL", "smtp RCPT")
 _TWICE += ("smtp DATA", "smtp text", "smtp dot")
+# How often a point is reached, where each time is played.
+_TIMES: Mapping[str, Mapping[str, int]] = {
+    "mail": dict.fromkeys(_TWICE, 2),
+    "references": {"chunk": 4, "entries begun": 2, "entries left": 5, "filled in": 2},
+}
 
 # What is not a transaction, lock or file of the store begins so.
 _BESIDE_THE_STORE = ("smtp", "sendmail", "slack", "fetch", "page", "index", "worker", "document")
@@ -119,8 +124,9 @@ def cells(stores: Iterable[str] = STORES, harms: Iterable[str] = HARMS) -> Itera
     for store in stores:
         for scene, points in listed.items():
             for point in points:
-                again = scene == "mail" and point.startswith(_TWICE)
-                for hit in (1, 2) if again else (1,):
+                by_name = _TIMES.get(scene, {}).items()
+                times = next((n for name, n in by_name if point.startswith(name)), 1)
+                for hit in range(1, times + 1):
                     for harm in harms:
                         yield Cell(scene, point, harm, store, hit)
 

@@ -30,6 +30,7 @@ from monitor.model import Delivery, DeliveryState
 from monitor.signing import KeyRing
 from monitor.store.digests import deliveries, outbox, suppressions
 from monitor.store.engine.database import Database, Transaction
+from monitor.store.sources import collections
 from tests.faults import process
 from tests.faults.points import Order
 from tests.house import SATURDAY, House
@@ -210,6 +211,22 @@ def mailed_and_clicked(stage: Stage, folder: Path) -> Copies:
     return found
 
 
+def mailed_and_kept(stage: Stage, folder: Path) -> Copies:
+    """Count papers and references by reader, what a library has, and what a list filled in."""
+    found = mailed(stage, folder)
+    with reading(folder) as tx:
+        entries = collections.entries(tx, ["refs"], MORNING)
+        found.update(("library", n) for n in _numbers(*(entry.paper.title for entry in entries)))
+        found["rows", str(collections.counts(tx)["refs"])] += 1
+        linked = tx.scalars(sa.text("SELECT title FROM paper WHERE url <> ''"))
+        found.update(("linked", n) for n in _numbers(*linked))
+    return found
+
+
+def _numbers(*titles: str) -> list[str]:
+    return _NUMBER.findall("\n".join(titles))
+
+
 def posted(stage: Stage, folder: Path) -> Copies:
     found: Copies = Counter()
     for post in stage.slack.posts:
@@ -366,6 +383,51 @@ class AfterAnOutage(ByMail):
         house.clock.at = MORNING
         house.run()
         house.add("3.txt", paper(6))
+
+
+class WithReferences(Scene):
+    """A library that an entry has left and another one joins, notices, and a list of links.
+
+    Only the notices of 7 and 8 are of references that the library still has.
+    """
+
+    def prepare(self, house: House, stage: Stage) -> None:
+        by_mail(house, stage)
+        jsonl = {"kind": "jsonl", "first_run": "baseline"}
+        house.settings["sources"] |= {
+            "refs": {"kind": "jsonl", "path": "refs.jsonl", "role": "library"},
+            "notices": jsonl | {"path": "notices-*.jsonl"},
+            "list": {"kind": "jsonl", "path": "list.jsonl", "role": "reference"},
+        }
+        house.settings["subscriptions"]["lab"]["guard"] = "refs"
+        twin = {"title": f"{title(1)} and of Others", "url": "https://list.example.org/2"}
+        _write_records(house, "notices-0", {"title": "On the Sand of Some Beaches"})
+        _write_records(house, "list", twin)
+        for numbers in ((7, 8, 9), (7, 8)):
+            _write_records(house, "refs", *map(_reference, numbers))
+            house.run()
+        house.add("1.txt", *self.news)
+        _write_records(house, "refs", *map(_reference, (7, 8, 11)))
+        near = _reference(8) | {"title": title(12), "doi": "10.5555/12", "withdrawn": True}
+        notices = [_notice(7, "retraction"), _notice(8, "correction"), _notice(9, "retraction")]
+        _write_records(house, "notices-1", *notices, near)
+        known, abstract = self.news[0]
+        own = {"title": known, "abstract": abstract, "url": "https://list.example.org/1"}
+        _write_records(house, "list", twin, own)
+
+
+def _write_records(house: House, name: str, *records: dict[str, Any]) -> None:
+    text = "".join(f"{json.dumps(record)}\n" for record in records)
+    (house.folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+
+
+def _reference(number: int) -> dict[str, Any]:
+    return {"title": title(number), "doi": f"10.5555/{number}", "authors": [f"Ada {number}"]}
+
+
+def _notice(number: int, kind: str) -> dict[str, Any]:
+    about = {"doi": f"10.5555/{number}"}
+    return {"title": f"{kind} of sand", "type": kind, "about": about, "doi": f"10.5555/n{number}"}
 
 
 class AtOnce(Scene):
@@ -556,6 +618,13 @@ SCENES: dict[str, Scene] = {
             held=True,
             connections=4,
         ),
+        WithReferences(
+            "references",
+            ("chunk", "entries", "filled in", "digest"),
+            mailed_and_kept,
+            dict.fromkeys(READERS, (1, 7, 8))
+            | {"library": (7, 8, 11), "rows": (3,), "linked": (1,)},
+        ),
         Serving("serve", ("service", "heartbeat"), mailed, MAIL),
         WithPages(
             "serve, with pages",
@@ -596,6 +665,7 @@ class Verdict:
     store: str
     status: int
     lost: int
+    false: int
     repeated: int
     unknown: int
     stuck: int
@@ -617,6 +687,8 @@ class Verdict:
             wrong.append("it was not killed there")
         if self.lost:
             wrong.append(f"{self.lost} lost")
+        if self.false:
+            wrong.append(f"{self.false} that are not true")
         if self.repeated > max(self.connections if self.window else 0, self.under_way):
             wrong.append(f"{self.repeated} repeated")
         if self.unknown > (self.connections if self.held else 0):
@@ -650,6 +722,7 @@ def play(stage: Stage, scene: Scene, order: Order) -> Verdict:
         stage.store,
         status,
         lost=len(wanted - set(came)),
+        false=len({(to, n) for to, n in came if to in scene.expected and n.isdigit()} - wanted),
         repeated=repeats(came),
         unknown=unknown,
         stuck=sum(states[state] for state in OPEN) + open_runs(folder),
