@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -63,7 +62,6 @@ def read_files(
     A file that cannot be read is a reading with an error. Raises UsageError and ConfigError.
     """
     source = _source(kind, config, now)
-    gc.set_threshold(sandbox.GC_THRESHOLD)
     return [(file, _read(source, file)) for file in files]
 
 

@@ -90,8 +90,7 @@ def explain(
     Of the libraries all are looked at, or these alone.
     """
     if libraries is None:
-        roles = {name: source.role for name, source in runtime.sources.items()}
-        libraries = [name for name, role in roles.items() if role is Role.LIBRARY]
+        libraries = [n for n, source in runtime.sources.items() if source.role is Role.LIBRARY]
     with runtime.database.reading() as tx:
         stored = find_paper(tx, reference)
         origin = papers.origin(tx, stored)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from shutil import disk_usage
 from zoneinfo import ZoneInfo
@@ -22,7 +21,6 @@ from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.pipeline.settle_deliveries import is_handed_off_again
 from monitor.store.digests import deliveries, digests, outbox, suppressions
 from monitor.store.digests import incidents as stored_incidents
-from monitor.store.digests.incidents import Incident
 from monitor.store.engine import processes
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import undecided
@@ -93,16 +91,16 @@ class Status(msgspec.Struct, frozen=True):
     suppressions: int
 
 
-@dataclass(frozen=True, slots=True)
 class _View:
     """The store in one transaction, and the zone of times in sentences, "" as for `status`."""
 
-    tx: Transaction
-    runtime: Runtime
-    now: datetime
-    zone: str
-    states: Mapping[str, SubscriptionState]
-    incidents: Sequence[Incident]
+    def __init__(
+        self, tx: Transaction, runtime: Runtime, zone: str, names: Sequence[str] | None = None
+    ) -> None:
+        """Read the states of these subscriptions, or of all."""
+        self.tx, self.runtime, self.now, self.zone = tx, runtime, runtime.clock.now(), zone
+        self.states = subscriptions.states(tx, names)
+        self.incidents = stored_incidents.open_incidents(tx)
 
     def time(self, at: datetime) -> str:
         zone = self.zone or "UTC"
@@ -110,13 +108,6 @@ class _View:
 
     def zone_of(self, subscription: Subscription) -> str:
         return self.zone or subscription.settings.timezone
-
-
-def _view(
-    tx: Transaction, runtime: Runtime, zone: str, names: Sequence[str] | None = None
-) -> _View:
-    states, open_incidents = subscriptions.states(tx, names), stored_incidents.open_incidents(tx)
-    return _View(tx, runtime, runtime.clock.now(), zone, states, open_incidents)
 
 
 def status(
@@ -133,7 +124,7 @@ def status(
     """
     reported = runtime.subscriptions if selected is None else selected
     with runtime.database.reading() as tx:
-        view = _view(tx, runtime, zone)
+        view = _View(tx, runtime, zone)
         sources = tuple(_sources(tx, runtime))
         reports = tuple(_subscription(view, known) for known in reported)
         counts = deliveries.counts(tx)
@@ -168,7 +159,7 @@ def status_of(runtime: Runtime, name: str, zone: str = "") -> SubscriptionStatus
     """Return the state of one subscription. Raises UsageError for a name that is not configured."""
     [subscription] = runtime.subscriptions_named([name])
     with runtime.database.reading() as tx:
-        return _subscription(_view(tx, runtime, zone, [name]), subscription)
+        return _subscription(_View(tx, runtime, zone, [name]), subscription)
 
 
 def _sources(tx: Transaction, runtime: Runtime) -> Iterator[SourceStatus]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from monitor.commands.subscriptions import recipients_of
 from monitor.errors import UsageError, nearest
 from monitor.model import Suppression
 from monitor.pipeline.runtime import Runtime
@@ -25,12 +26,8 @@ def suppress(
 
     Raises UsageError for an unknown recipient, unless `force`: it may be mistyped.
     """
-    destinations = [
-        destination
-        for known in runtime.subscriptions_named([subscription] if subscription else ())
-        for destination in known.destinations
-    ]
-    recipients = {suppressions.address_of(to): to for d in destinations for to in d.recipients}
+    known = runtime.subscriptions_named([subscription] if subscription else ())
+    recipients = {suppressions.address_of(to): to for s in known for to in recipients_of(s)}
     address, now = suppressions.address_of(recipient), runtime.clock.now()
     with runtime.database.writing() as tx:
         if not (force or address in recipients or deliveries.has_recipient(tx, address)):
