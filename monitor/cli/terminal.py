@@ -48,9 +48,8 @@ def reading() -> Iterator[Callable[[Run], None]]:
         yield on_progress
 
 
-def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]], empty: str = "") -> None:
+def show_table(columns: Sequence[str], rows: Sequence[Sequence[object]], empty: str = "") -> None:
     """Print rows under a header, with numbers on the right, or `empty` if there are none."""
-    rows = list(rows)
     if not rows:
         console.print(empty, end="\n" if empty else "")
         return

@@ -77,9 +77,8 @@ def find_page(
     """
     matcher = _matcher(runtime, query)
     shown: list[StoredPaper] = []
-    looked_at, most = 0, MOST_LOOKED_AT
-    if matcher:
-        most = min(most, most_read(matcher.query))
+    looked_at = 0
+    most = min(MOST_LOOKED_AT, most_read(matcher.query)) if matcher else MOST_LOOKED_AT
     at_once = MOST_LOOKED_AT if wanted == EVERY else _NAMED_AT_ONCE
     first = MOST_LOOKED_AT if matcher and counted else _FIRST_NAMED
     end, is_cut = 0, False

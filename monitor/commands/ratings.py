@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from monitor.commands.explain import UnknownPaperError, find_paper, identifiers_in
 from monitor.commands.paper_search import FoundPaper, load_found
@@ -291,30 +291,19 @@ def ask(runtime: Runtime, names: tuple[str, ...], paper_id: int) -> Asked:
         raise UsageError("this subscription has ended")
     with runtime.database.reading() as tx:
         stored = papers.get(tx, merge_papers.current_id(tx, paper_id))
-        shown = _shown(tx, subscription, period, paper_id)
+        digest = digests.of_period(tx, subscription, period)
         ratings = judgements.of_paper(tx, stored.id) if stored else []
-    if shown is None or stored is None:
+    in_full = {entry.paper_id for entry in digest.best(digest.full)} if digest else set()
+    if digest is None or stored is None or paper_id not in in_full:
         raise UsageError("this paper is not in that digest")
     if stored.purged:
         raise UsageError("the text of this paper was removed")
-    topic, due_at = shown
-    if runtime.clock.now() > due_at + VALID:
+    if runtime.clock.now() > digest.due_at + VALID:
         raise UsageError(
             "this digest is too old to answer", f"answers are taken for {VALID.days} days"
         )
+    entries = ((group.topic, entry) for group in digest.groups for entry in group.entries)
+    topic = next(topic for topic, entry in entries if entry.paper_id == paper_id)
     scope = RaterScope(subscription, topic, recipient)
     mine = [r.verdict for r in ratings if scope.has(r) and is_of(r, recipient)]
     return Asked(stored.id, stored.paper.title, scope, tuple(mine))
-
-
-def _shown(
-    tx: Transaction, subscription: str, period: str, paper_id: int
-) -> tuple[str, datetime] | None:
-    """Return the topic under which a digest showed a paper in full, and when it was due."""
-    digest = digests.of_period(tx, subscription, period)
-    if digest is None or paper_id not in {entry.paper_id for entry in digest.best(digest.full)}:
-        return None
-    topics = (
-        group.topic for group in digest.groups for e in group.entries if e.paper_id == paper_id
-    )
-    return next(topics), digest.due_at

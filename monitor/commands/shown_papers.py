@@ -53,12 +53,10 @@ def show_paper(
     """Return one stored paper as an entry, with why these topics match it as it is now."""
     entry, names = _entry(runtime, stored, sources), set(topics)
     wanted = [topic for topic in runtime.topics if topic.name in names]
-    index = build_index(wanted)
-    matched = []
-    for topic in wanted:
-        why = index.why(topic.name, entry.paper, sources)
-        matched.append(TopicWhy(topic.name, why, runtime.sections[topic.name].title))
-    return structs.replace(entry, matched=tuple(matched))
+    index, sections = build_index(wanted), runtime.sections
+    reasons = {topic.name: index.why(topic.name, entry.paper, sources) for topic in wanted}
+    matched = tuple(TopicWhy(name, why, sections[name].title) for name, why in reasons.items())
+    return structs.replace(entry, matched=matched)
 
 
 def _entry(runtime: Runtime, stored: StoredPaper, sources: tuple[str, ...]) -> DigestPaper:
