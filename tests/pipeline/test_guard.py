@@ -278,6 +278,14 @@ def test_a_retraction_is_told_once_by_a_digest_without_papers(one: House):
     assert told(one) == [("ada", "retracted", ONE.title)]
 
 
+def test_a_notice_that_names_a_reference_as_its_stored_paper_is_named_is_reported(one: House):
+    write(one, "news/a.jsonl", ONE.record(pmid="71"))
+    one.ingest()
+    write(one, "news/b.jsonl", {"title": "Note", "type": "correction", "about": {"pmid": "71"}})
+    one.next_morning()
+    assert told(one) == [("ada", "corrected", ONE.title)]
+
+
 @pytest.mark.parametrize("type_", ["retraction", "correction", "expression of concern"])
 def test_a_notice_that_is_withdrawn_before_its_digest_is_not_reported(one: House, type_: str):
     notice = ONE.notice(type_)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 import time
 from collections.abc import Iterator
@@ -58,6 +59,23 @@ def test_an_operator_sees_all_that_one_person_gets_two_clicks_away(shared: Any):
     assert "Next digest:" in shown
     assert "22 Nov 06:00 sent" in shown
     assert client.get("/people/eve@example.org", headers=by(OP)).status_code == 404
+
+
+def test_readers_are_shown_the_libraries_of_their_own_subscriptions_alone(
+    house: House, smtp: ScriptedSmtp
+):
+    refs = house.folder / "refs.jsonl"
+    refs.write_text(json.dumps({"title": AGENTS[0], "abstract": AGENTS[1]}), encoding="utf-8")
+    house.settings["sources"]["ada-refs"] = {"kind": "jsonl", "path": str(refs), "role": "library"}
+    house.by_mail(smtp.port, ADA)
+    lab = house.settings["subscriptions"]["lab"]
+    house.settings["subscriptions"]["other"] = lab | {"email": [BOB]}
+    lab["libraries"] = "ada-refs"
+    house.run(AGENTS)
+    with public_pages(house, **PROXY, operators=[OP]) as (_, client):
+        pages = {who: client.get("/papers/1", headers=by(who)).text for who in (ADA, BOB, OP)}
+    shown = {who: "the library ada-refs" in page for who, page in pages.items()}
+    assert shown == {ADA: True, BOB: False, OP: True}
 
 
 def test_subscriptions_are_found_by_name_title_recipient_topic_channel_and_trouble(shared: Any):
