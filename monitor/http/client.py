@@ -18,7 +18,7 @@ import tempfile
 import time
 from base64 import b64encode
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, timedelta
 from functools import cached_property
 from http.client import responses
@@ -76,6 +76,7 @@ class NotTheRestError(FetchError):
     """A server was asked for the rest of an answer, and sent something else."""
 
 
+@dataclass(kw_only=True, eq=False)
 class HttpClient:
     """Fetches for all sources of a process; thread-safe.
 
@@ -85,29 +86,19 @@ class HttpClient:
     where a service asks for it elsewhere.
     """
 
-    def __init__(  # noqa: PLR0913 - limits that tests change one by one
-        self,
-        *,
-        version: str,
-        gate_dir: Path,
-        contact: str = "",
-        memory: Memory | None = None,
-        downloads: Path | None = None,
-        monotonic: Callable[[], float] = time.monotonic,
-        wall: Callable[[], float] = time.time,
-        sleep: Callable[[float], None] = time.sleep,
-        resolve: Callable[[str, int], list[str]] = resolve,
-        dialler: httpcore.NetworkBackend | None = None,
-    ) -> None:
-        self.contact = contact
-        self._downloads = downloads
-        self._memory = memory or Memory()
-        self._gates = Gates(gate_dir, wall, sleep)
-        self._monotonic = monotonic
-        self._user_agent = _user_agent(version, contact)
-        self._wall = wall
-        self._resolve = resolve
-        self._dialler = dialler or httpcore.SyncBackend()
+    version: str
+    gate_dir: Path
+    contact: str = ""
+    memory: Memory = field(default_factory=Memory)
+    downloads: Path | None = None
+    monotonic: Callable[[], float] = time.monotonic
+    wall: Callable[[], float] = time.time
+    sleep: Callable[[float], None] = time.sleep
+    resolve: Callable[[str, int], list[str]] = resolve
+    dialler: httpcore.NetworkBackend = field(default_factory=httpcore.SyncBackend)
+
+    def __post_init__(self) -> None:
+        self._gates = Gates(self.gate_dir, self.wall, self.sleep)
         for name in ("httpx", "httpcore"):  # they log whole URLs, with the keys in them
             logging.getLogger(name).setLevel(logging.WARNING)
 
@@ -138,9 +129,9 @@ class HttpClient:
         It has no name, so no crash leaves it behind. Raises FetchError where none can be opened.
         """
         try:
-            return cast("BinaryIO", tempfile.TemporaryFile(dir=self._downloads))
+            return cast("BinaryIO", tempfile.TemporaryFile(dir=self.downloads))
         except OSError as error:
-            where = self._downloads or tempfile.gettempdir()
+            where = self.downloads or tempfile.gettempdir()
             raise FetchError(f"no file can be made in {where}: {error.strerror}") from error
 
     def save(
@@ -157,7 +148,7 @@ class HttpClient:
         """
         limits.setdefault("deadline", SAVE_DEADLINE)
         request = Request(parse_url(url), validators or {}, file=file, **limits)
-        return self._resume(request, file, self._monotonic() + request.deadline.total_seconds())
+        return self._resume(request, file, self.monotonic() + request.deadline.total_seconds())
 
     def _resume(self, request: Request, file: BinaryIO, deadline: float) -> Response:
         """Fetch into `file`, and the rest of it as often as the transfer breaks off."""
@@ -167,7 +158,7 @@ class HttpClient:
             if response.complete or not response.tag or file.tell() <= size:
                 break
             size = file.tell()
-            left = timedelta(seconds=deadline - self._monotonic())
+            left = timedelta(seconds=deadline - self.monotonic())
             rest = replace(request, validators={}, deadline=left)
             try:
                 response = self._fetch(replace(rest, begin=size, tag=response.tag))
@@ -180,7 +171,7 @@ class HttpClient:
     def _fetch(self, request: Request) -> Response:
         """Request the current address, and record a permanent redirect."""
         address = stored_address(request.url)
-        move = self._memory.move(address)
+        move = self.memory.move(address)
         elsewhere = move_request(request, move.target) if move and move.seen >= CONFIRMED else None
         if elsewhere:
             try:
@@ -188,22 +179,22 @@ class HttpClient:
             except FetchError as error:
                 if error.retry_after is not None:
                     raise
-                self._memory.record_move(address, "")
+                self.memory.record_move(address, "")
         answer, new_address = self._follow_redirects(request)
         if new_address or move:
-            self._memory.record_move(address, new_address)
+            self.memory.record_move(address, new_address)
         return answer
 
     def _follow_redirects(self, request: Request) -> tuple[Response, str]:
         """Return the response after all redirects, and the address of a permanent one."""
         first, new_address, permanent = request.url, "", True
-        watch = Watch(self._monotonic, request.deadline.total_seconds())
+        watch = Watch(self.monotonic, request.deadline.total_seconds())
         for _ in range(MAX_REDIRECTS + 1):
             check_address(request)
             self._check_wait(request)
-            waited_from = self._monotonic()
+            waited_from = self.monotonic()
             with self._gates.turn(request.url.host, request.apart.total_seconds()):
-                watch.put_off(self._monotonic() - waited_from)
+                watch.put_off(self.monotonic() - waited_from)
                 answer = self._exchange(request, watch)
             if isinstance(answer, Response):
                 return answer, new_address
@@ -214,7 +205,7 @@ class HttpClient:
         raise FetchError(f"{redact_url(str(first))} redirects more than {MAX_REDIRECTS} times")
 
     def _check_wait(self, request: Request) -> None:
-        wait = self._memory.wait(server_of(request))
+        wait = self.memory.wait(server_of(request))
         if wait:
             until = f"{server_of(request)} will not be asked again before {show_minute(wait)}"
             raise WaitError(f"{until}: {wait.why}", retry_after=wait.left)
@@ -244,7 +235,7 @@ class HttpClient:
         url = request.url
         headers = {
             "Host": url.netloc.decode(),
-            "User-Agent": self._user_agent,
+            "User-Agent": _user_agent(self.version, self.contact),
             "Accept": ACCEPT,
             "Accept-Encoding": "identity" if request.file else "gzip",
             "If-None-Match": request.validators.get("etag", ""),
@@ -272,11 +263,11 @@ class HttpClient:
             case _ if request.form is not None:
                 pass
             case 200:
-                return read_response(request, response, watch, self._wall())
+                return read_response(request, response, watch, self.wall())
             case 206 | 416 if request.begin:
                 if not is_rest(request, response):
                     raise NotTheRestError(f"{request.url.host} has no such rest of the answer")
-                return read_response(request, response, watch, self._wall())
+                return read_response(request, response, watch, self.wall())
             case 304 if request.validators:
                 return Response(304, str(request.url), validators=request.validators)
             case 301 | 302 | 303 | 307 | 308 as status if "location" in headers:
@@ -290,12 +281,12 @@ class HttpClient:
         phrase = responses.get(status, "no known status")
         message = f"{request.url.host} answered {status} {phrase}"
         body = read_refusal_body(response, watch)
-        left = retry_after(headers_of(response), self._wall()) if status in (429, 503) else None
+        left = retry_after(headers_of(response), self.wall()) if status in (429, 503) else None
         if left is None and status == 429:
             left = LEAST  # the server does not say for how long
         if left is None:
             return FetchError(message, _HINTS.get(status, ""), body=body)
-        wait = self._memory.record_wait(server_of(request), left, f"it answered {status} {phrase}")
+        wait = self.memory.record_wait(server_of(request), left, f"it answered {status} {phrase}")
         return FetchError(
             message, f"it will not be asked again before {show_minute(wait)}", left, body
         )
@@ -303,11 +294,11 @@ class HttpClient:
     def _pool(self, request: Request, watch: Watch) -> httpcore.ConnectionPool:
         proxy = proxy_for(request.url)
         if proxy is None:
-            guard = Guard(self._dialler, self._resolve, watch, request.allow_private)
+            guard = Guard(self.dialler, self.resolve, watch, request.allow_private)
             return httpcore.ConnectionPool(self._tls, network_backend=guard)
         self._check_behind_proxy(request)
         # The operator chose the proxy, so it may be in a private network.
-        guard = Guard(self._dialler, self._resolve, watch, allow_private=True)
+        guard = Guard(self.dialler, self.resolve, watch, allow_private=True)
         return httpcore.HTTPProxy(
             core_url(proxy.url), proxy.raw_auth, ssl_context=self._tls, network_backend=guard
         )
@@ -315,7 +306,7 @@ class HttpClient:
     def _check_behind_proxy(self, request: Request) -> None:
         """The proxy dials, so all that can be refused here is what resolves to a bad address."""
         try:
-            addresses = self._resolve(request.url.host, port_of(request.url))
+            addresses = self.resolve(request.url.host, port_of(request.url))
         except OSError:
             return  # only the proxy knows the name
         if not request.allow_private:
