@@ -223,11 +223,8 @@ def sets(categories: Sequence[str]) -> tuple[str, ...]:
 
 def _limit_announced(paper: Paper) -> Paper:
     """Date by its identifier what is announced once more: a cross-list may be years old."""
-    number = paper.keys.get("arxiv", "")
-    if not paper.announced or paper.announce in ("", "new") or not isinstance(number, str):
-        return paper
-    month = arxiv_month(number)
-    if not month:
+    month = next(filter(None, map(arxiv_month, paper.identifiers("arxiv"))), None)
+    if not (paper.announced and month) or paper.announce in ("", "new"):
         return paper
     end = datetime.combine(end_of_month(month), time(23, 59, 59), UTC)
     return structs.replace(paper, announced=min(paper.announced, end))

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
@@ -61,6 +62,7 @@ def get_text(value: object, path: str = "") -> str:
     return ""
 
 
+@dataclass(slots=True)
 class Record:
     """A value of JSON, read at `now`; missing values are empty.
 
@@ -68,11 +70,8 @@ class Record:
     value counts.
     """
 
-    __slots__ = ("now", "value")
-
-    def __init__(self, value: object, now: datetime) -> None:
-        self.value = value
-        self.now = now
+    value: object
+    now: datetime
 
     def has(self, path: str) -> bool:
         return bool(get_path(self.value, path))

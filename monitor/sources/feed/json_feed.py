@@ -6,14 +6,13 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import msgspec
 
 from monitor.errors import DocumentError
-from monitor.sources.api.values import first_text, get_list, get_text
-from monitor.sources.fields.dates import parse_any_date
+from monitor.sources.api.values import date_in, first_text, get_list, get_text
 from monitor.sources.fields.encoding import decode
 
 MAX_ENTRIES = 5_000
@@ -156,10 +155,9 @@ def _pdf_attachment(item: Mapping[str, Any]) -> str:
 
 
 def _date(text: str) -> datetime | None:
-    """A date as standards or people write it, or milliseconds since 1970."""
-    if text.isascii() and text.isdecimal() and len(text) == 13:
-        return datetime.fromtimestamp(int(text) / 1000, UTC)
-    return parse_any_date(text)
+    """A date as standards or people write it, or seconds or milliseconds since 1970."""
+    at = date_in(text)
+    return at if isinstance(at, datetime) else None
 
 
 def _names(value: object) -> list[str]:

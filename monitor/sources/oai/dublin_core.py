@@ -21,7 +21,7 @@ from monitor.sources.api.values import (
     terms,
 )
 from monitor.sources.fields.dates import parse_date, partial_date
-from monitor.sources.fields.identifiers import Keys, identifiers, openreview_id
+from monitor.sources.fields.identifiers import Keys, identifiers, keys_of, openreview_id
 from monitor.sources.fields.links import first_link
 from monitor.sources.oai.envelope import Record, deleted_paper, every, first, local
 from monitor.text import without_placeholder
@@ -138,9 +138,5 @@ def _keys(identifier: str, metadata: Element) -> tuple[Keys, int | None]:
     )
     named = (identifier, *own, *same)
     keys, version = identifiers(named)
-    all_keys = dict(keys)
-    if "arxiv" not in identifiers((identifier,))[0]:
-        all_keys["oai"] = identifier
-    if review := openreview_id(named):
-        all_keys["openreview"] = review
-    return all_keys, version
+    oai = "" if "arxiv" in identifiers((identifier,))[0] else identifier
+    return {**keys, **keys_of((("oai", oai), ("openreview", openreview_id(named))))}, version
