@@ -78,6 +78,21 @@ def test_readers_are_shown_the_libraries_of_their_own_subscriptions_alone(
     assert shown == {ADA: True, BOB: False, OP: True}
 
 
+def test_a_subscription_names_its_libraries_and_what_they_are_for(house: House):
+    house.settings["sources"]["refs"] = {"kind": "bibtex", "path": "refs.bib", "role": "library"}
+    house.settings["subscriptions"]["lab"] |= {"libraries": "refs", "guard": "refs"}
+    house.run(AGENTS)
+    with pages(house) as (_, client):
+        shown = text_of(client.get("/subscriptions/lab"))
+        assert "libraries refs: their papers are marked" in shown
+        assert "guard changes of papers in refs" in shown
+        assert "New papers a day" in client.get("/sources/page").text
+        assert "New papers a day" not in client.get("/sources/refs").text
+    house.settings["subscriptions"]["lab"]["owned"] = "skip"
+    with pages(house) as (_, client):
+        assert "refs: their papers are left out" in text_of(client.get("/subscriptions/lab"))
+
+
 def test_subscriptions_are_found_by_name_title_recipient_topic_channel_and_trouble(shared: Any):
     _, client = shared
     form = {"recipient": BOB, "subscription": "lab", "next": "/subscriptions/lab"}

@@ -108,7 +108,8 @@ def one_subscription(visit: Visit) -> Response:
     """Show who gets a subscription and what, its next and last digests, and what waits."""
     runtime, now = visit.runtime, visit.runtime.clock.now()
     name = visit.require_subscription(visit.path_params["name"])
-    [known] = report(runtime, runtime.subscriptions_named([name]))
+    [subscription] = runtime.subscriptions_named([name])
+    [known] = report(runtime, [subscription])
     state = status_of(runtime, name, visit.zone)
     with runtime.database.reading() as tx:
         newest = digests.newest(tx, [name], NEWEST)
@@ -118,6 +119,7 @@ def one_subscription(visit: Visit) -> Response:
         "subscription",
         known=known,
         state=state,
+        settings=subscription.settings,
         sent=describe_schedule(known.schedule, known.timezone),
         recipients=visit.slice(known.recipients, RECIPIENTS),
         stopped={address_of(row.recipient): row for row in known.stopped},
