@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice, pairwise
 
-from monitor.model import DigestPaper, MatchReason
+from monitor.model import DigestPaper, MatchReason, merge_spans
 from monitor.text import clean
 from monitor.text.addresses import find_addresses
 
@@ -120,21 +120,11 @@ def _join(first: Passage, second: Passage, gap: str) -> Passage:
 
 
 def _mark(field: str, text: str, reasons: Sequence[MatchReason]) -> tuple[str, tuple[Span, ...]]:
-    """A field as one clean line; its marks hold only when it was that already."""
+    """A field as one clean line; the marks of all topics hold only when it was that already."""
     line = clean(text)
-    return line, _places(field, len(line), reasons) if line == text else ()
-
-
-def _places(field: str, length: int, reasons: Sequence[MatchReason]) -> tuple[Span, ...]:
-    """The marks of all topics in one field, those that touch or overlap made one."""
-    merged: list[Span] = []
     spans = {span for why in reasons if why.field == field for span in why.spans}
-    for start, end in sorted(span for span in spans if 0 <= span[0] < span[1] <= length):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return tuple(merged)
+    inside = [span for span in spans if line == text and 0 <= span[0] < span[1] <= len(line)]
+    return line, merge_spans(inside)
 
 
 def _best_window(

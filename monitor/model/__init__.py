@@ -90,3 +90,4 @@ from monitor.model.topics import PaperFilter as PaperFilter
 from monitor.model.topics import SearchExpr as SearchExpr
 from monitor.model.topics import Topic as Topic
 from monitor.model.topics import Verdict as Verdict
+from monitor.model.topics import merge_spans as merge_spans

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Final, Literal, TypeAlias
 
@@ -67,6 +68,17 @@ class MatchReason(msgspec.Struct, frozen=True, cache_hash=True):
     spans: tuple[tuple[int, int], ...] = ()
     terms: tuple[str, ...] = ()
     abbreviations: tuple[str, ...] = ()
+
+
+def merge_spans(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Return spans in order, those that touch or overlap made one."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            start, before = merged.pop()
+            end = max(end, before)
+        merged.append((start, end))
+    return tuple(merged)
 
 
 class MatchRow(msgspec.Struct, frozen=True):

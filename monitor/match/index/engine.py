@@ -13,7 +13,6 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -291,46 +290,22 @@ class Leaves:
 # ── topics ──────────────────────────────────────────────────────────────────────────
 
 
-class _Group:
-    """The topics of one shape, by number, each with the leaves in its places."""
-
-    def __init__(self, shape: Tree) -> None:
-        self.shape = shape
-        self._leaves_of: dict[int, tuple[int, ...]] = {}
-
-    def __len__(self) -> int:
-        return len(self._leaves_of)
-
-    def put(self, topic: int, leaves: tuple[int, ...]) -> None:
-        self._leaves_of[topic] = leaves
-        self.__dict__.pop("columns", None)
-
-    def remove(self, topic: int) -> None:
-        if self._leaves_of.pop(topic, None):
-            self.__dict__.pop("columns", None)
-
-    @cached_property
-    def columns(self) -> tuple[Numbers, Numbers]:
-        """The numbers of the topics, and a row of leaves for each."""
-        topics = np.fromiter(self._leaves_of, np.int64, len(self._leaves_of))
-        return topics, np.array(list(self._leaves_of.values()), np.int32)
-
-
 class Engine:
     """Topics by number, in the order they were added."""
 
     def __init__(self) -> None:
         self._leaves = Leaves()
-        self._groups: dict[Tree, _Group] = {}
+        # By shape: its topics, each with the leaves in its places, and the same as two columns.
+        self._groups: dict[Tree, dict[int, tuple[int, ...]]] = {}
+        self._columns: dict[Tree, tuple[Numbers, Numbers]] = {}
         self._with_threshold: dict[int, Query] = {}
         self._weighted: set[int] = set()  # topics whose clauses are not just their leaves
 
     def put(self, topic: int, query: Query) -> None:
         """Add a topic; one that is there has to be removed first."""
         shape, placed = shape_of(tree_of(query.root, self._leaves.number))
-        if shape not in self._groups:
-            self._groups[shape] = _Group(shape)
-        self._groups[shape].put(topic, placed)
+        self._groups.setdefault(shape, {})[topic] = placed
+        self._columns.pop(shape, None)
         if query.threshold:
             self._with_threshold[topic] = query
         clauses = [leaf.position for leaf in leaves(query.root)]
@@ -340,8 +315,9 @@ class Engine:
     def remove(self, topic: int) -> None:
         """Let a topic match nothing any more."""
         for shape, group in list(self._groups.items()):
-            group.remove(topic)
-            if not len(group):
+            if group.pop(topic, None):
+                self._columns.pop(shape, None)
+            if not group:
                 del self._groups[shape]
         self._with_threshold.pop(topic, None)
         self._weighted.discard(topic)
@@ -356,11 +332,11 @@ class Engine:
         checked = self._leaves.checked_counts(present, views)
         counts = count_occurrences(hits, checked) if scored else None
         columns = []
-        for group, papers, rows in self._matching(present, len(views)):
+        for shape, papers, rows in self._matching(present, len(views)):
             scores = np.zeros(len(papers))
             if counts:
-                scores = self._scores(group, papers, rows, present, counts)
-            columns.append((papers, group.columns[0][rows], scores))
+                scores = self._scores(shape, papers, rows, present, counts)
+            columns.append((papers, self._columns[shape][0][rows], scores))
         papers, topics, scores = self.concatenate(columns)
         if counts:
             scores[np.isin(topics, list(self._weighted))] = np.nan
@@ -380,30 +356,34 @@ class Engine:
 
     def _matching(
         self, present: PresentLeaves, count: int
-    ) -> Iterator[tuple[_Group, Numbers, Numbers]]:
+    ) -> Iterator[tuple[Tree, Numbers, Numbers]]:
+        """Yield the shapes of topics, and the papers that rows of their columns match."""
         width = present.rows.shape[1]
         every = np.full(width, 0xFFFFFFFFFFFFFFFF, np.uint64)
         if count % 64:
             every[-1] = (1 << count % 64) - 1
         block = max(1, _WORDS_PER_BLOCK // max(1, width))
-        for group in self._groups.values():
-            placed = present.row_of[group.columns[1]]
-            possible = np.flatnonzero(evaluate(group.shape, _may_have(placed)))
+        for shape, group in self._groups.items():
+            if shape not in self._columns:
+                topics = np.fromiter(group, np.int64, len(group))
+                self._columns[shape] = topics, np.array(list(group.values()), np.int32)
+            placed = present.row_of[self._columns[shape][1]]
+            possible = np.flatnonzero(evaluate(shape, _may_have(placed)))
             for first in range(0, len(possible), block):
                 rows = possible[first : first + block]
-                at, papers = set_bits(evaluate(group.shape, _have(placed[rows], present, every)))
-                yield group, papers.astype(np.int64), rows[at]
+                at, papers = set_bits(evaluate(shape, _have(placed[rows], present, every)))
+                yield shape, papers, rows[at]
 
     def _scores(
         self,
-        group: _Group,
+        shape: Tree,
         papers: Numbers,
         rows: Numbers,
         present: PresentLeaves,
         counts: Counts,
     ) -> Numbers:
         scores = np.empty(len(papers))
-        leaves_of, rarities = group.columns[1], np.asarray(self._leaves.rarities)
+        leaves_of, rarities = self._columns[shape][1], np.asarray(self._leaves.rarities)
         block = max(1, _CELLS_PER_BLOCK // leaves_of.shape[1])
         for first in range(0, len(papers), block):
             at = slice(first, first + block)
@@ -411,7 +391,7 @@ class Engine:
             words = present.rows[present.row_of[placed], paper >> 6]
             has = (words >> (paper & 63).astype(np.uint64) & np.uint64(1)).astype(bool)
             at_places = counts.at(placed, paper)
-            scores[at] = score_pairs(group.shape, placed, has, at_places, rarities[placed])
+            scores[at] = score_pairs(shape, placed, has, at_places, rarities[placed])
         return scores
 
     def _above_threshold(

@@ -12,7 +12,7 @@ from monitor.match.language.tree import Author, Label, Leaf, Near, Number, Query
 from monitor.match.meaning.evaluate import View, matching_leaves, total_weight
 from monitor.match.meaning.idf import rarity
 from monitor.match.meaning.occurrences import Lattice, Span
-from monitor.model import MatchReason
+from monitor.model import MatchReason, merge_spans
 from monitor.text import singular
 
 _FIELDS = ("title", "abstract", "venue")
@@ -86,7 +86,7 @@ def _text_reason(
     return MatchReason(
         field,
         _distinct(map(written, widened)),
-        _merge(widened),
+        merge_spans(widened),
         _distinct(shown),
         tuple(text for text in _distinct(shown) if text not in asked_for),
     )
@@ -119,16 +119,6 @@ def _distinct(words: Iterable[str]) -> tuple[str, ...]:
     for word in words:
         first.setdefault(word.casefold(), word)
     return tuple(first.values())
-
-
-def _merge(spans: Iterable[Span]) -> tuple[Span, ...]:
-    merged: list[Span] = []
-    for start, end in spans:
-        if merged and start < merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return tuple(merged)
 
 
 def _widen(text: str, span: Span, formulas: Sequence[Span]) -> Span:
