@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, partial
 from operator import attrgetter
@@ -116,10 +116,8 @@ def draft(  # noqa: PLR0913 - all that a digest is drafted from
     label = cache(partial(_titles_and_search, sources))
     topic = cache(lambda name: TopicWhy(name, (), rules.get(name, _NO_RULE).title))
     entries = [_entry(paper, topic, label(paper.latest.sources), late) for paper in kept]
-    groups = _sections(entries, rules)
     latest = {paper.latest.stored.id: paper.latest for paper in kept}
-    if order:
-        groups = tuple(_in_order(group, order, latest) for group in groups)
+    groups = _sections(entries, rules, order, latest)
     full = max(full, len(groups)) if each_topic else full
     return Draft(
         groups=groups,
@@ -145,9 +143,7 @@ def _gather(matches: Sequence[UnsentMatch]) -> _News:
 
 def _topics(matches: Sequence[UnsentMatch]) -> tuple[str, ...]:
     """The topics that found a paper, best first."""
-    best: dict[str, float] = {}
-    for item in matches:
-        best[item.topic] = max(item.score, best.get(item.topic, item.score))
+    best = {item.topic: item.score for item in sorted(matches, key=attrgetter("score"))}
     return tuple(sorted(best, key=lambda topic: (-best[topic], topic)))
 
 
@@ -208,11 +204,6 @@ def _short_title(paper: Paper) -> str:
     return name if len(name) <= _LONGEST_NAME else title
 
 
-def _in_order(group: DigestSection, order: Order, latest: Mapping[int, Change]) -> DigestSection:
-    listed = [(entry, latest[entry.paper_id]) for entry in group.entries]
-    return replace(group, entries=tuple(order(group.topic, listed)))
-
-
 def _arrival_time(change: Change) -> datetime:
     """Return when a paper became news; if announced or listed during an outage, that time."""
     paper = change.stored.paper
@@ -221,13 +212,18 @@ def _arrival_time(change: Change) -> datetime:
 
 
 def _sections(
-    entries: Sequence[DigestPaper], rules: Mapping[str, SectionRule]
+    entries: Sequence[DigestPaper],
+    rules: Mapping[str, SectionRule],
+    order: Order | None,
+    latest: Mapping[int, Change],
 ) -> tuple[DigestSection, ...]:
-    """Entries come best first, so groups do, too."""
+    """Entries come best first, so groups do, too, whatever the `order` within them."""
     groups: dict[str, list[DigestPaper]] = defaultdict(list)
     for entry in entries:
         groups[entry.matched[0].topic].append(entry)
-    return tuple(
-        DigestSection(topic, tuple(members), rules.get(topic, _NO_RULE))
-        for topic, members in groups.items()
-    )
+    sections = []
+    for topic, members in groups.items():
+        listed = [(entry, latest[entry.paper_id]) for entry in members]
+        ordered = order(topic, listed) if order else members
+        sections.append(DigestSection(topic, tuple(ordered), rules.get(topic, _NO_RULE)))
+    return tuple(sections)

@@ -70,10 +70,7 @@ class Lattice:
 
     def find(self, term: Words) -> list[Occurrence]:
         """Return every occurrence of a word or phrase."""
-        if len(term.edges) == 1:
-            hits = [Occurrence(w.start, w.end, w.span) for w in self._words_of(term.edges[0])]
-        else:
-            hits = self._chains(term)
+        hits = self._chains(term)
         if term.exact:
             wanted = _normalize(term.exact)
             return [hit for hit in hits if _normalize(self.text[slice(*hit.span)]) == wanted]
