@@ -150,7 +150,9 @@ class _Chunk:
             )
         else:
             self.stored[first.stored.id] = first
-            others = [other.candidate for other, _ in matching[1:] if work.proven]
+            # Likeness does not prove that the record is of the stored paper.
+            proven = work.by_name or first.ruled == "same"
+            others = [other.candidate for other, _ in matching[1:] if proven]
             joins = [other.stored.id for other in others if other and _are_one(first, other)]
             decision = replace(_compare(keyed, first, reason), news=news, joins=tuple(joins))
         return self._with_twins(decision, work.paper)

@@ -16,7 +16,7 @@ from msgspec import structs
 
 from monitor.diff.decide import MAX_TWINS, DecisionContext, decide_chunk
 from monitor.identity.keys import LINK, fingerprint, group_by_scheme, identifiers, with_keys
-from monitor.identity.resolve import by_likeness
+from monitor.identity.resolve import Key, by_likeness
 from monitor.identity.same_work import Verdict, same_work
 from monitor.model import Decision, Paper, Sighting, SightingText
 
@@ -28,8 +28,6 @@ _CONTRARY = re.compile(r"years? apart|other venues|one in a journal|another part
 _SAME_TITLE = re.compile(r"(?:different \S+, )?same title\b")
 # One paper may have several of these.
 _SEVERAL = frozenset({LINK, "doi"})
-
-Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)

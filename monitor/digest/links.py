@@ -87,9 +87,7 @@ def own_links(entry: DigestPaper) -> tuple[Link, ...]:
 def more_links(entry: DigestPaper) -> tuple[Link, ...]:
     """Return what else belongs to a paper: PDF, identifiers, and `own_links`."""
     paper = entry.paper
-    shown: dict[str, str] = {}
-    if pdf := pdf_url(paper):
-        shown["PDF"] = pdf
+    shown = {"PDF": pdf} if (pdf := pdf_url(paper)) else {}
     for scheme, value, url in _identifiers(paper, _PAGES):
         name = _NAMES[scheme].format(value)
         shown[name if len(name) <= _LONGEST_IDENTIFIER else scheme.upper()] = url

@@ -54,7 +54,6 @@ from monitor.text.tables import word_set
 
 Escape = Callable[[str], str]
 
-# Hundreds of lines are rendered alone for one digest, as fresh as its other templates.
 _LINE = "title_line."
 # Templates of ours whose output is kept for a run: it depends on these values of an entry, on the
 # topics that matched (of a line, on their reasons alone), and on the zone and address of a digest.
@@ -98,10 +97,7 @@ class JinjaTemplates:
     def render(self, name: str, **values: object) -> str:
         """Return the template `name` written out with `values`; raises TemplateError."""
         try:
-            environment = self._environment_of(name)
-            if not name.partition("/")[2].startswith(_LINE):
-                environment.drop_changed()
-            text = environment.get_template(name).render(values).strip()
+            text = self._environment_of(name).get_template(name).render(values).strip()
             if name.startswith("mail/") and name.endswith(".html.j2"):
                 text = self._inliner.inline(text)
         except Exception as error:  # a user's template can raise anything
@@ -199,7 +195,6 @@ def _environment(
     environment = _Sandbox(
         loader=loader,
         autoescape=True,
-        auto_reload=False,  # see `drop_changed`
         finalize=finish,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -397,12 +392,6 @@ class _Sandbox(ImmutableSandboxedEnvironment):
 
     template_class = _Template
     kept: _Kept
-
-    def drop_changed(self) -> None:
-        """Let changed templates be read again. Jinja by itself looks at each inclusion."""
-        assert self.cache is not None
-        if not all(template.is_up_to_date for template in self.cache.values()):
-            self.cache.clear()
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         if attribute in _FIELDS.get(type(obj), ()):

@@ -60,12 +60,6 @@ class KnownWork:
     position: int | None = None
 
     @property
-    def proven(self) -> bool:
-        """Whether a record of the work is surely of the stored paper: likeness is no proof."""
-        candidate = self.candidate
-        return candidate is not None and (self.by_name or candidate.ruled == "same")
-
-    @property
     def by_name(self) -> bool:
         return not self.found_by.isdisjoint(("key", "raw_id"))
 

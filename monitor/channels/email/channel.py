@@ -246,9 +246,6 @@ KEPT = 32
 # Base64 is shorter where this share of the bytes of UTF-8 are beyond one a character.
 _BASE64_FROM = 1 / 10
 
-# The longest paragraph, in bytes, whose encoding is kept.
-_SHORT = 1_000
-
 _PLAIN_SUBJECT = re.compile(r"[!-~](?:[ -~]{0,66}[!-~])?")
 _TOO_LONG = re.compile(rb"[^\n]{%d}" % (LINE + 1))
 
@@ -308,17 +305,4 @@ def _encode(content: str) -> tuple[str, bytes]:
     if len(raw) - len(content) > len(raw) * _BASE64_FROM:
         whole = base64.encodebytes(raw.replace(b"\n", b"\r\n"))
         return "base64", whole.replace(b"\n", b"\r\n")
-    paragraphs = (
-        _quote_short(paragraph) if len(paragraph) <= _SHORT else _quote(paragraph)
-        for paragraph in raw[:-1].split(b"\n\n")
-    )
-    return "quoted-printable", b"\r\n".join(paragraphs)
-
-
-def _quote(paragraph: bytes) -> bytes:
-    """Return a paragraph, and an end of line after it, as quoted-printable on the wire."""
-    return binascii.b2a_qp(paragraph + b"\n", istext=True).replace(b"\n", b"\r\n")
-
-
-# The digests of a day list the same papers, each a paragraph of its own.
-_quote_short = lru_cache(maxsize=4_096)(_quote)
+    return "quoted-printable", binascii.b2a_qp(raw, istext=True).replace(b"\n", b"\r\n")
