@@ -140,7 +140,8 @@ class PubMed(AboutSource):
     def _find_window(self, first: date, fresh: date, end: date) -> tuple[date, date, list[str]]:
         """Find the days from `first` on with few enough records; the overlap is dropped first."""
         while True:
-            ids, total = self._search(first, end)
+            days = {"mindate": f"{first:%Y/%m/%d}", "maxdate": f"{end:%Y/%m/%d}"}
+            ids, total = self._search(self.options.query, datetype="edat", **days)
             if total <= MAX_WINDOW_RECORDS:
                 if len(ids) < total:
                     raise DocumentError(f"PubMed found {total} records and named {len(ids)}")
@@ -163,8 +164,7 @@ class PubMed(AboutSource):
         """
         pmids = [name for name in identifiers if name.isdigit()]
         if words := [f'"{name}"[doi]' for name in identifiers if not name.isdigit()]:
-            url = self._url("esearch", term=" OR ".join(words), retmode="json", retmax="200")
-            pmids += read_search(self.fetch(url).content)[0]
+            pmids += self._search(" OR ".join(words))[0]
         if not pmids:
             return Document("", b"<PubmedArticleSet/>", self._clock())
         works = self._records(pmids)
@@ -181,16 +181,9 @@ class PubMed(AboutSource):
     def _records(self, pmids: Sequence[str]) -> Document:
         return self.fetch(self._url("efetch", id=",".join(pmids), retmode="xml"))
 
-    def _search(self, first: date, end: date) -> tuple[list[str], int]:
-        url = self._url(
-            "esearch",
-            term=self.options.query,
-            datetype="edat",
-            mindate=f"{first:%Y/%m/%d}",
-            maxdate=f"{end:%Y/%m/%d}",
-            retmode="json",
-            retmax=str(MAX_WINDOW_RECORDS),
-        )
+    def _search(self, term: str, **dates: str) -> tuple[list[str], int]:
+        most = str(MAX_WINDOW_RECORDS)
+        url = self._url("esearch", term=term, **dates, retmode="json", retmax=most)
         return read_search(self.fetch(url).content)
 
     def page_url(self, request: PageRequest) -> str:
