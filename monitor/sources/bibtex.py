@@ -137,11 +137,7 @@ def _text(fields: Fields, *names: str) -> str:
 
 
 def _names(line: str) -> tuple[str, ...]:
-    if not line.strip():
-        return ()
-    if "\n" in line:
-        line = _COMMENT.sub("", line)
-    names = map(_name, split_multiple_persons_names(line)[:MAX_NAMES])
+    names = map(_name, split_multiple_persons_names(_COMMENT.sub("", line))[:MAX_NAMES])
     return tuple(name for name in names if name and not _OTHERS.fullmatch(name))
 
 
@@ -193,10 +189,9 @@ def _venue(fields: Fields) -> str:
 
 
 def _date(fields: Fields) -> tuple[int | None, datetime | None]:
-    if date := fields.get("date", ""):
-        year, day = partial_date(unlatex(date))
-        if year:
-            return year, day
+    year, day = partial_date(unlatex(fields.get("date", "")))
+    if year:
+        return year, day
     year, day = partial_date(unlatex(fields.get("year", "")))
     month = unlatex(fields.get("month", "")).strip()
     if year and month and not day:

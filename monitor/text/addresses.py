@@ -33,7 +33,6 @@ _LONGEST_LEAD = 300
 _LONGEST_URL = 2_000
 # Nearly all texts have none of these signs of an address.
 _SIGNS = ("/", ".io", "www.")
-_SIGN = re.compile(r"/ ?/|[Ww]{3}\.|\.[A-Za-z]{2,6}/|\.(?:github|gitlab|readthedocs)\.io")
 _ADDRESS = re.compile(
     r"(?:(?P<scheme>https?)(?::\s?/\s?/|//)\s?"
     r"|(?P<bare>(?<![\w@./:~-])(?=[\w-]{1,63}\.[A-Za-z\d-]+[./])))"
@@ -175,7 +174,7 @@ def find_addresses(text: str) -> tuple[Address, ...]:
     The same address may come twice. All are http or https; a text has at most 100.
     """
     text = text[:MAX_TEXT_LENGTH]
-    if not any(sign in text for sign in _SIGNS) or not _SIGN.search(text):
+    if not any(sign in text for sign in _SIGNS):
         return ()
     addresses: list[Address] = []
     before = 0

@@ -24,7 +24,7 @@ _UPDATES = ("date_modified", "updated", "updated_at")
 _LINKS = ("url", "link", "external_url", "canonical", "alternate")
 _IDENTIFIERS = ("id", "guid", *_LINKS, "doi", "arxiv", "arxiv_id")
 _PDF = "application/pdf"
-_BETWEEN_ITEMS = re.compile(r"[ \t\r\n,]*")
+_NEXT_ITEM = re.compile(r"[^ \t\r\n,]")
 _LIST_BEGINS = re.compile(rf'"(?:{"|".join(_LISTS)})"\s*:\s*\[|^\s*\[')
 
 
@@ -91,20 +91,14 @@ def read_json(content: bytes) -> FeedEntries:
 def salvage(text: str, begins: re.Pattern[str]) -> Iterator[object]:
     """Yield the whole values of a JSON list whose end is missing; `begins` finds its start."""
     start = begins.search(text)
-    position = _skip_gap(text, start.end()) if start else len(text)
+    position = start.end() if start else len(text)
     decoder = json.JSONDecoder()
-    while position < len(text):
+    while item := _NEXT_ITEM.search(text, position):
         try:
-            value, position = decoder.raw_decode(text, position)
+            value, position = decoder.raw_decode(text, item.start())
         except (ValueError, RecursionError):
             return
         yield value
-        position = _skip_gap(text, position)
-
-
-def _skip_gap(text: str, position: int) -> int:
-    gap = _BETWEEN_ITEMS.match(text, position)
-    return gap.end() if gap else position
 
 
 def _feed_entries(items: list[Any], complete: bool = True, home: str = "") -> FeedEntries:
