@@ -82,7 +82,8 @@ def _store(url: str, info: ValidationInfo) -> str:
     scheme, _, rest = url.partition("://")
     if scheme == "sqlite":
         path = rest.removeprefix("/")
-        if not rest.startswith("/") or path in ("", ":memory:") or path.startswith("file:"):
+        is_file = path not in ("", ":memory:") and not path.startswith("file:") and "?" not in path
+        if not rest.startswith("/") or not is_file:
             raise ValueError("needs a file, as in sqlite:///data/monitor.db")
         return f"sqlite:///{resolve_path(context_of(info).folder, path)}"
     if scheme in ("postgresql", "postgres", "postgresql+psycopg"):

@@ -232,6 +232,8 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
         ("store: postgresql://db", "1: store: should be sqlite:///data/monitor.db or postgresql"),
         ("store: 'sqlite:///:memory:'", "1: store: needs a file, as in sqlite:///data/monitor"),
         ("store: sqlite://", "1: store: needs a file, as in sqlite:///data/monitor.db"),
+        ("store: 'sqlite:///a.db?mode=ro'", "1: store: needs a file, as in sqlite:///data/monitor"),
+        ("store: data/monitor.db", "1: store: should be sqlite:///data/monitor.db or postgresql+"),
         ("templates: gone", "1: templates: there is no folder /"),
         ('contact: "a\\nX-Evil: b"', "1: contact: contains a control character or a line break"),
     ],

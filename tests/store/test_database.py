@@ -119,21 +119,6 @@ def test_a_store_is_made_where_there_is_none_or_an_empty_file(tmp_path: Path, pl
     store.close()
 
 
-@pytest.mark.parametrize(
-    ("url", "said"),
-    [
-        ("data/monitor.db", "is not a store"),
-        ("mysql://x/y", "cannot be mysql"),
-        ("sqlite://", "is a file"),
-        ("sqlite:///:memory:", "is a file"),
-        ("sqlite:///a.db?mode=ro", "is a file"),
-    ],
-)
-def test_what_is_no_store_is_refused(url: str, said: str) -> None:
-    with pytest.raises(StoreError, match=said):
-        open_store(url)
-
-
 def test_a_database_that_does_not_answer_is_named_without_its_password() -> None:
     with pytest.raises(StoreError) as caught:
         open_store("postgresql://papers:s3cret@127.0.0.1:1/papers")

@@ -42,7 +42,7 @@ class Database:
     """An open store: short transactions, with one writer at a time on SQLite."""
 
     def __init__(self, url: str, wait: float | None = None) -> None:
-        """Take a database URL without connecting. Raises StoreError for an unsupported URL.
+        """Take a database URL without connecting. Raises StoreError without a driver for it.
 
         `wait` limits how many seconds it waits for others, instead of 30 or longer.
         """
