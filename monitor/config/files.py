@@ -287,8 +287,8 @@ def _list_included(written: Written, patterns: object) -> Iterator[Path]:
     for index, pattern in enumerate(texts):
         files = _matching(written.file.parent, pattern)
         if not files:
-            on_progress = written.warn if glob.has_magic(pattern) else written.fault
-            on_progress(("include", index), f"there is no file “{pattern}”")
+            report = written.warn if glob.has_magic(pattern) else written.fault
+            report(("include", index), f"there is no file “{pattern}”")
         for path in files:
             if os.path.realpath(path) not in seen:
                 seen.add(os.path.realpath(path))
@@ -326,8 +326,6 @@ def _merge(written: Written, added: Written) -> None:
                 ours[name] = entry
     # Of a name that is in both files, all that is remembered is from the first.
     for name in ("places", "as_written", "put_in"):
-        kept = getattr(written, name)
-        for path, value in getattr(added, name).items():
-            kept.setdefault(path, value)
+        setattr(written, name, getattr(added, name) | getattr(written, name))
     written.faults += added.faults
     written.settled |= added.settled

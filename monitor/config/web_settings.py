@@ -158,10 +158,6 @@ class WebSettings(Section):
         except ValueError as fault:
             raise UsageError(f"--listen: {str(fault).removeprefix('listen: ')}") from None
 
-    @model_validator(mode="after")
-    def _check_access(self) -> WebSettings:
-        return self.checked()
-
     def checked(self) -> WebSettings:
         """Return these settings. Raises ValueError where anybody could see the pages."""
         is_open = self.socket_path is None and not is_loopback(self.address[0])
@@ -177,3 +173,5 @@ class WebSettings(Section):
         if self.operators and not self.user_header:
             raise ValueError("operators: needs user_header:, which says who is logged in")
         return self
+
+    _check_access = model_validator(mode="after")(checked)
