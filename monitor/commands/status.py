@@ -19,7 +19,7 @@ from monitor.model import Delivery, DeliveryState, ListedDigest, Role, SourceRep
 from monitor.pipeline import incidents
 from monitor.pipeline.runtime import Runtime, Subscription
 from monitor.pipeline.settle_deliveries import is_handed_off_again
-from monitor.store.digests import deliveries, digests, outbox, suppressions
+from monitor.store.digests import deliveries, digests, suppressions
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine import processes
 from monitor.store.engine.database import Transaction
@@ -345,7 +345,7 @@ def _list_incidents(view: _View) -> Iterator[Problem]:
             button,
             action,
         )
-    for delivery in outbox.list_uncertain(view.tx):
+    for delivery in deliveries.select(view.tx, deliveries.MAY_HAVE_ARRIVED):
         recipient = f"{delivery.channel} to {delivery.recipient}"
         title = incidents.title_of(view.runtime, delivery.subscription)
         what = f"delivery {delivery.id} ({title}, {view.time(delivery.created_at)}, {recipient})"

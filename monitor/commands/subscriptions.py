@@ -15,7 +15,7 @@ from monitor.commands.status import is_paused, late_after, next_slot, overdue_sl
 from monitor.errors import UsageError, nearest
 from monitor.model import ListedDigest, Suppression, Topic
 from monitor.pipeline.runtime import Runtime, Subscription
-from monitor.store.digests import deliveries, digests, outbox, suppressions
+from monitor.store.digests import deliveries, digests, suppressions
 from monitor.store.digests.suppressions import address_of
 from monitor.store.engine import processes
 from monitor.store.engine.database import Transaction
@@ -183,7 +183,7 @@ def _unsettled(tx: Transaction, last: Mapping[str, ListedDigest]) -> Mapping[str
     unsettled: dict[str, set[Trouble]] = defaultdict(set)
     for delivery in deliveries.unfinished_of(tx, {digest.id for digest in last.values()}):
         unsettled[delivery.subscription].add(Trouble.FAILED)
-    for delivery in outbox.list_uncertain(tx):
+    for delivery in deliveries.select(tx, deliveries.MAY_HAVE_ARRIVED):
         unsettled[delivery.subscription].add(Trouble.UNCERTAIN)
     return unsettled
 

@@ -38,7 +38,7 @@ def settle_open(runtime: Runtime, group: str, names: Collection[str]) -> None:
             names,
         )
         suppressions.withhold(tx, now)
-        for delivery in outbox.to_hand_off_again(tx):
+        for delivery in deliveries.select(tx, deliveries.IS_HANDED_OFF_AGAIN):
             if delivery.channel in names and now >= _give_up_at(tx, runtime, group, delivery, now):
                 error = f"the first hand-off may have arrived; given up: {delivery.error}"
                 outbox.give_up(tx, delivery.id, error, now)

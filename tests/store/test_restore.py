@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from monitor.errors import StoreBusyError, StoreError
 from monitor.model import Delivery, DeliveryState
-from monitor.store.digests import incidents, outbox, suppressions
+from monitor.store.digests import deliveries, incidents, outbox, suppressions
 from monitor.store.engine.database import Database
 from monitor.store.engine.locks import service_lock
 from monitor.store.engine.opening import open_store
@@ -26,6 +26,7 @@ from tests.store.scenes import (
     claim,
     digest,
     freeze,
+    reading,
     subscribe,
     writing,
 )
@@ -107,7 +108,8 @@ def test_K12_what_was_open_is_held_and_no_slot_before_now_is_due(
     writing(store, outbox.resolve, held.id, "resend", LATER)
     assert claim(store, now=LATER)
     writing(store, outbox.unclaim, held.id, "me", "the line is down", LATER)
-    assert [one.id for one in writing(store, outbox.to_hand_off_again)] == [held.id]
+    [again] = reading(store, deliveries.select, deliveries.IS_HANDED_OFF_AGAIN)
+    assert again.id == held.id
     store.close()
     assert files(tmp_path) == {"monitor.db", "monitor.db.owners", "backup.db", KEPT}
     assert counted(f"sqlite:///{tmp_path / KEPT}") == 2

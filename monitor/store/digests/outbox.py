@@ -163,8 +163,8 @@ def unclaim(tx: Transaction, delivery_id: int, owner: str, error: str, now: date
 
 def release_dead(
     tx: Transaction, alive: Callable[[str], bool], now: datetime, channels: Collection[str]
-) -> list[Delivery]:
-    """Release the claims of dead processes; return what they were handing off, now unknown.
+) -> None:
+    """Release the claims of dead processes; what they were handing off is unknown.
 
     Other channels than those named are left out. `changed_at` of an unknown delivery is still the
     time of its hand-off.
@@ -173,7 +173,7 @@ def release_dead(
     owners = sa.select(_delivery.owner).where(_delivery.state.in_(HELD), here).distinct()
     dead = {owner for owner in tx.scalars(owners) if not alive(owner)}
     if not dead:
-        return []
+        return
     theirs = among(_delivery.owner, dead) & here
     _release(tx, theirs, now)
     lost = (
@@ -188,7 +188,7 @@ def release_dead(
             **_UNCLEAR,
         )
     )
-    return deliveries.with_bodies(tx, tx.scalars(lost.returning(_delivery.id)))
+    tx.execute(lost)
 
 
 def suppress_missing(tx: Transaction, living: Collection[Recipient], now: datetime) -> None:
@@ -227,11 +227,6 @@ def list_unknown(tx: Transaction, now: datetime | None = None) -> list[Delivery]
     if now is not None:
         condition &= sa.or_(_delivery.next_attempt_at.is_(None), _delivery.next_attempt_at <= now)
     return deliveries.with_bodies(tx, tx.scalars(sa.select(_delivery.id).where(condition)))
-
-
-def to_hand_off_again(tx: Transaction) -> list[Delivery]:
-    """Return the deliveries that may have arrived and will be handed off once more."""
-    return deliveries.select(tx, deliveries.IS_HANDED_OFF_AGAIN)[::-1]
 
 
 def settle(tx: Transaction, delivery_id: int, outcome: Outcome, now: datetime) -> bool:
@@ -309,8 +304,3 @@ def retry(tx: Transaction, delivery_id: int, now: datetime) -> None:
         ask = "report whether it arrived with deliveries resolve"
         hint = ask if state is DeliveryState.UNKNOWN else ""
         raise UsageError(f"delivery {delivery_id} is {state} and is not tried again", hint)
-
-
-def list_uncertain(tx: Transaction) -> list[Delivery]:
-    """Return the uncertain deliveries and those handed off again, newest first, without bodies."""
-    return deliveries.select(tx, deliveries.MAY_HAVE_ARRIVED)

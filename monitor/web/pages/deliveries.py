@@ -12,7 +12,7 @@ from monitor.commands.suppressions import suppress as stop
 from monitor.errors import UsageError
 from monitor.model import DeliveryState
 from monitor.pipeline.settle_deliveries import resolve
-from monitor.store.digests import deliveries, outbox, suppressions
+from monitor.store.digests import deliveries, suppressions
 from monitor.web.access import Role
 from monitor.web.routes import Form, Routes
 from monitor.web.site import MOST_LISTED, Visit, go, own_path, with_query
@@ -37,7 +37,7 @@ def all_deliveries(visit: Visit) -> Response:
     conditions = deliveries.conditions_for(*chosen.values())
     with runtime.database.reading() as tx:
         counts = deliveries.counts(tx, conditions)
-        unknown = [] if conditions else outbox.list_uncertain(tx)
+        unknown = [] if conditions else deliveries.select(tx, deliveries.MAY_HAVE_ARRIVED)
         states = [state] if state else None
         newest = deliveries.listing(tx, states, PAGE + 1, before, conditions)
         now = runtime.clock.now()
