@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from monitor.errors import UsageError
-from monitor.model import Digest, Notice
+from monitor.model import Notice
 from monitor.pipeline import freeze
 from monitor.pipeline.runtime import Destination, Runtime, Subscription
 from monitor.store.digests import deliveries, outbox
@@ -75,12 +75,7 @@ def plan_tests(runtime: Runtime, name: str) -> None:
     now, wanted = runtime.clock.now(), reached(runtime, subscription)
     if not any(destination.recipients for destination in wanted):
         raise UsageError("Nobody would get this test: all its recipients are stopped.")
-    zone, templates = runtime.settings.timezone, runtime.fallback_templates
     period = f"{now:%Y-%m-%dT%H:%M:%S}"
-    digest = Digest(f"{outbox.TEST}{name}", period, now, zone, None, now, groups=(), report=())
-    channels = [runtime.channels[destination.channel] for destination in wanted]
-    notice = notice_of_test(now)
-    forms = freeze.Forms({entry.name: entry.render_notice(notice, templates) for entry in channels})
-    freeze.freeze(runtime, digest, wanted, forms)
-    for channel in channels:
-        retry_group(runtime, channel.outage_group)
+    freeze.freeze_notice(runtime, notice_of_test(now), f"{outbox.TEST}{name}", period, wanted)
+    for destination in wanted:
+        retry_group(runtime, runtime.channels[destination.channel].outage_group)

@@ -17,7 +17,7 @@ import structlog
 from monitor.channels.base import Channel
 from monitor.channels.email.channel import message_id
 from monitor.errors import MonitorError, StoreError, TemplateError, UsageError
-from monitor.model import Digest, Rendered
+from monitor.model import Digest, Notice, Rendered
 from monitor.pipeline import incidents
 from monitor.pipeline.incidents import UNAVAILABLE
 from monitor.pipeline.runtime import OPERATOR, Destination, Runtime
@@ -199,7 +199,9 @@ def notify(runtime: Runtime) -> int:
             # The incident of the store is only known after its end.
             is_news = not incident.ended_at or incident.told_at or incident.kind == UNAVAILABLE
             if runtime.operator and is_news:
-                _plan(runtime, incident, now)
+                notice = incidents.describe_to_operator(runtime, incident, now)
+                period = f"{incident.id}-{'ended' if incident.ended_at else 'began'}"
+                freeze_notice(runtime, notice, OPERATOR, period, runtime.operator)
         except StoreError:
             raise
         except Exception:
@@ -211,11 +213,13 @@ def notify(runtime: Runtime) -> int:
     return count
 
 
-def _plan(runtime: Runtime, incident: stored_incidents.Incident, now: datetime) -> None:
-    notice = incidents.describe_to_operator(runtime, incident, now)
-    period = f"{incident.id}-{'ended' if incident.ended_at else 'began'}"
-    zone, templates = runtime.settings.timezone, runtime.fallback_templates
-    digest = Digest(OPERATOR, period, now, zone, None, now, groups=(), report=())
-    channels = (runtime.channels[destination.channel] for destination in runtime.operator)
+def freeze_notice(
+    runtime: Runtime, notice: Notice, name: str, period: str, destinations: Sequence[Destination]
+) -> None:
+    """Store a notice in place of a digest of `name`, and plan its deliveries."""
+    zone, now = runtime.settings.timezone, notice.at
+    digest = Digest(name, period, now, zone, None, now, groups=(), report=())
+    channels = (runtime.channels[destination.channel] for destination in destinations)
+    templates = runtime.fallback_templates
     forms = Forms({entry.name: entry.render_notice(notice, templates) for entry in channels})
-    freeze(runtime, digest, runtime.operator, forms)
+    freeze(runtime, digest, destinations, forms)

@@ -9,9 +9,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from importlib.metadata import version
+from operator import add
 
 import structlog
-from msgspec import structs
+from msgspec import Struct, structs
 
 from monitor.diff.decide import DecisionContext, count_fresh, count_undated, decide_chunk, proven
 from monitor.diff.replayed_feed import NO_SUSPICION, Suspicion, suspect
@@ -45,9 +46,7 @@ from monitor.store.papers import (
     undecided,
     write_papers,
 )
-from monitor.store.papers import (
-    papers as stored_papers,
-)
+from monitor.store.papers.papers import load as load_papers
 from monitor.store.sources import collections, runs
 from monitor.store.sources import reference_events as stored_events
 from monitor.store.topics import subscriptions
@@ -62,30 +61,21 @@ TRACEBACKS = 3
 Progress = Callable[[Transaction, datetime], None]
 
 
-@dataclass(frozen=True, slots=True)
-class StoredChunk:
-    """The result of a chunk: a decision and an id for each paper that was not unchanged.
+class StoredChunk(Struct, frozen=True):
+    """The result of a chunk: a decision on each paper that was not unchanged.
 
     `suspicion` says whether it replays a feed; `undecided` are the records that could not be
     decided or stored, with their errors.
     """
 
     decisions: tuple[Decision, ...] = ()
-    ids: tuple[int, ...] = ()
     unchanged: int = 0
     fresh: int = 0
     suspicion: Suspicion = NO_SUSPICION
     undecided: tuple[tuple[UndecidedRecord, BaseException], ...] = ()
 
     def __add__(self, other: StoredChunk) -> StoredChunk:
-        return StoredChunk(
-            (*self.decisions, *other.decisions),
-            (*self.ids, *other.ids),
-            self.unchanged + other.unchanged,
-            self.fresh + other.fresh,
-            self.suspicion + other.suspicion,
-            (*self.undecided, *other.undecided),
-        )
+        return StoredChunk(*map(add, structs.astuple(self), structs.astuple(other)))
 
     @property
     def undated(self) -> int:
@@ -206,16 +196,11 @@ def store_chunk(tx: Transaction, chunk: Chunk) -> StoredChunk:
     survivors = merge_papers.merge(tx, proven(decisions, ids), now)
     if chunk.guarded:
         _record_events(tx, chunk, decisions, stored, ids)
-    ids = [survivors.get(id, id) for id in ids]
     if chunk.reference_lists:
-        reference_lists.fill(tx, chunk.reference_lists, ids, now)
-    return StoredChunk(
-        tuple(decisions),
-        tuple(ids),
-        len(papers) - len(decisions),
-        count_fresh(decisions, stored),
-        suspicion,
-    )
+        merged = [survivors.get(id, id) for id in ids]
+        reference_lists.fill(tx, chunk.reference_lists, merged, now)
+    fresh = count_fresh(decisions, stored)
+    return StoredChunk(tuple(decisions), len(papers) - len(decisions), fresh, suspicion)
 
 
 def _record_events(
@@ -227,7 +212,7 @@ def _record_events(
 ) -> None:
     """Record changes of works in guarded libraries."""
     noticed = {id for decision in decisions if decision.effect for id in decision.effect.papers}
-    subjects = stored_papers.load(tx, noticed) if noticed else {}
+    subjects = load_papers(tx, noticed) if noticed else {}
     before = [
         next((known for known in candidates if known.stored.id == decision.paper_id), None)
         for decision, candidates in zip(decisions, stored, strict=True)
