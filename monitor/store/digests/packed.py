@@ -42,7 +42,7 @@ def pack(value: Any, dictionary: bytes = b"") -> bytes:
     return zstd.compress(encoded, level=_LEVEL)
 
 
-def unpack(packed: bytes, kind: type[T], dictionary: bytes = b"") -> T:
+def unpack(packed: bytes, kind: type[T], dictionary: bytes | None = None) -> T:
     """Return a compressed value as the type that it had."""
     shared = _dictionary(dictionary) if dictionary else None
     return msgspec.json.decode(zstd.decompress(packed, zstd_dict=shared), type=kind)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import count
 
 import msgspec
 import sqlalchemy as sa
@@ -58,6 +59,7 @@ class CollectionEntry(msgspec.Struct, frozen=True):
     """
 
     id: int
+    collection_id: int
     source: str
     paper: Paper
     why: str = ""
@@ -92,22 +94,20 @@ def save(
     if compact:
         named = {name: _shorten(record_of(paper, source)) for name, paper in named.items()}
     dictionary = _dictionary(tx, collection_id, list(named.values()) if compact else ())
-    of_names = sa.select(_entry.name, _entry.id, _entry.record_hash, _entry.packed)
+    of_names = sa.select(_entry.name, _entry.id, _entry.record_hash)
     of_names = of_names.filter_by(collection_id=collection_id).where(among(_entry.name, named))
     stored = {row.name: row for row in tx.execute(of_names)}
     hashes = {name: record_hash(paper) for name, paper in named.items()}
     same = {row.id for name, row in stored.items() if row.record_hash == hashes[name]}
     present = sa.update(schema.collection_entry).where(among(_entry.id, same))
     tx.execute(present.values(reading=reading, missing_since=None))
-    changed = [row for row in stored.values() if row.id not in same]
+    changed = {row.id for row in stored.values()} - same
     if changed:
         sort_new_keys(tx)
-        _delete_keys(tx, collection_id, {row.id: row.packed for row in changed}, dictionary)
-    first_id = next_id = 1 + (tx.scalar(sa.select(sa.func.max(_entry.id))) or 0)
-    ids = {name: stored[name].id for name in stored}
-    for name in named:
-        if name not in ids:
-            ids[name], next_id = next_id, next_id + 1
+        _delete_keys(tx, _read(tx, among(_entry.id, changed)))
+    highest_id = tx.scalar(sa.select(sa.func.max(_entry.id))) or 0
+    unused_ids = count(highest_id + 1)
+    ids = {name: stored[name].id if name in stored else next(unused_ids) for name in named}
     new = [name for name in named if ids[name] not in same]
     rows = [
         {
@@ -131,7 +131,7 @@ def save(
         insert_new(tx, schema.collection_key, key_rows)
         return
     insert_all(tx, schema.collection_new_key, key_rows)
-    if next_id // SORTED_ENTRIES > first_id // SORTED_ENTRIES:
+    if next(unused_ids) // SORTED_ENTRIES > (highest_id + 1) // SORTED_ENTRIES:
         sort_new_keys(tx)
 
 
@@ -210,26 +210,17 @@ def _miss(
 
 def delete_missing(tx: Transaction, source: str, now: datetime, limit: int) -> int:
     """Delete up to `limit` entries of a source that have left, and return how many."""
-    of_source = sa.select(_collection.id, _collection.dictionary).filter_by(source=source)
-    for collection_id, dictionary in tx.execute(of_source).all():
-        gone = _entry.missing_since <= now - LEAVES_AFTER
-        if count := _delete(tx, collection_id, dictionary, gone, limit):
-            return count
-    return 0
+    documents = sa.select(_collection.id).filter_by(source=source)
+    has_left = _entry.missing_since <= now - LEAVES_AFTER
+    return _delete(tx, _entry.collection_id.in_(documents) & has_left, limit)
 
 
-def _delete(
-    tx: Transaction,
-    collection_id: int,
-    dictionary: bytes | None,
-    gone: sa.ColumnElement[bool],
-    limit: int,
-) -> int:
-    query = sa.select(_entry.id, _entry.packed).filter_by(collection_id=collection_id)
-    rows = dict(map(tuple, tx.execute(query.where(gone).limit(limit))))
-    _delete_keys(tx, collection_id, rows, dictionary or b"")
-    tx.execute(sa.delete(schema.collection_entry).where(among(_entry.id, rows)))
-    return len(rows)
+def _delete(tx: Transaction, gone: sa.ColumnElement[bool], limit: int) -> int:
+    entries = _read(tx, gone, limit)
+    _delete_keys(tx, entries)
+    ids = {entry.id for entry in entries}
+    tx.execute(sa.delete(schema.collection_entry).where(among(_entry.id, ids)))
+    return len(entries)
 
 
 def filled_to(tx: Transaction, source: str) -> int | None:
@@ -256,18 +247,16 @@ def _current_reading(tx: Transaction, source: str, document: str) -> tuple[int, 
     return row.id, row.reading
 
 
-def _delete_keys(
-    tx: Transaction, collection_id: int, packed: Mapping[int, bytes], dictionary: bytes
-) -> None:
+def _delete_keys(tx: Transaction, entries: Iterable[CollectionEntry]) -> None:
     keys = [
-        {"of": id, "is": key}
-        for id, record in packed.items()
-        for key in _all_keys_of(unpack(record, Paper, dictionary))
+        {"is": key, "in": entry.collection_id, "of": entry.id}
+        for entry in entries
+        for key in _all_keys_of(entry.paper)
     ]
     if keys:
-        named = _key.key == sa.bindparam("is"), _key.entry_id == sa.bindparam("of")
-        gone = sa.delete(schema.collection_key).where(*named, _key.collection_id == collection_id)
-        tx.execute(gone, keys)
+        columns = {"is": _key.key, "in": _key.collection_id, "of": _key.entry_id}
+        named = (column == sa.bindparam(name) for name, column in columns.items())
+        tx.execute(sa.delete(schema.collection_key).where(*named), keys)
 
 
 def counts(tx: Transaction) -> dict[str, int]:
@@ -278,12 +267,12 @@ def counts(tx: Transaction) -> dict[str, int]:
 
 def forget(tx: Transaction, kept: Collection[str], limit: int) -> int:
     """Delete up to `limit` entries of all sources but the `kept` ones, and return how many."""
-    others = sa.select(_collection.id, _collection.dictionary)
-    for id, dictionary in tx.execute(others.where(_collection.source.not_in(kept))).all():
-        if count := _delete(tx, id, dictionary, sa.true(), limit):
-            return count
-        tx.execute(sa.delete(schema.collection_new_key).filter_by(collection_id=id))
-        tx.execute(sa.delete(schema.collection).filter_by(id=id))
+    others = sa.select(_collection.id).where(_collection.source.not_in(kept))
+    if deleted := _delete(tx, _entry.collection_id.in_(others), limit):
+        return deleted
+    new_key = schema.collection_new_key
+    tx.execute(sa.delete(new_key).where(new_key.c.collection_id.in_(others)))
+    tx.execute(sa.delete(schema.collection).where(_collection.source.not_in(kept)))
     return 0
 
 
@@ -361,18 +350,24 @@ def _load(tx: Transaction, ids: Collection[int], now: datetime) -> dict[int, Col
     if not ids:
         return {}
     missing = _entry.missing_since
-    query = sa.select(_entry.id, _entry.collection_id, _entry.packed)
     present = sa.or_(missing.is_(None), missing > now - LEAVES_AFTER)
-    rows = tx.execute(query.where(among(_entry.id, ids), present)).all()
-    of_ids = among(_collection.id, {row.collection_id for row in rows})
-    named = sa.select(_collection.id, _collection.source, _collection.dictionary).where(of_ids)
-    documents = {row.id: row for row in tx.execute(named)}
-    loaded = {}
+    return {entry.id: entry for entry in _read(tx, among(_entry.id, ids) & present)}
+
+
+def _read(
+    tx: Transaction, wanted: sa.ColumnElement[bool], limit: int | None = None
+) -> list[CollectionEntry]:
+    query = sa.select(_entry.id, _entry.collection_id, _entry.packed)
+    rows = tx.execute(query.where(wanted).limit(limit)).all()
+    of_rows = among(_collection.id, {row.collection_id for row in rows})
+    columns = sa.select(_collection.id, _collection.source, _collection.dictionary)
+    documents = {row.id: row for row in tx.execute(columns.where(of_rows))}
+    entries = []
     for id, collection_id, packed in rows:
         document = documents[collection_id]
-        paper = unpack(packed, Paper, document.dictionary or b"")
-        loaded[id] = CollectionEntry(id, document.source, paper)
-    return loaded
+        paper = unpack(packed, Paper, document.dictionary)
+        entries.append(CollectionEntry(id, collection_id, document.source, paper))
+    return entries
 
 
 def _candidates(record: IncomingPaper, by_key: Mapping[int, Sequence[int]]) -> dict[int, str]:
