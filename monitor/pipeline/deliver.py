@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import threading
 import time
@@ -11,6 +10,8 @@ from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
+from itertools import chain, count
 
 import structlog
 
@@ -38,12 +39,9 @@ def deliver(runtime: Runtime, *, ignore_backoff: bool = False) -> list[Delivery]
     """
     groups = runtime.outage_groups
     with ThreadPoolExecutor(max(1, len(groups)), thread_name_prefix="deliver") as pool:
-        jobs = [
-            pool.submit(deliver_group, runtime, group, ignore_backoff=ignore_backoff)
-            for group in groups
-        ]
+        job = partial(deliver_group, runtime, ignore_backoff=ignore_backoff)
         try:
-            attempted = [delivery_id for job in jobs for delivery_id in job.result()]
+            attempted = list(chain.from_iterable(pool.map(job, groups)))
         except KeyboardInterrupt:
             runtime.stopping.set()
             log.warning("finishing work in progress")
@@ -120,7 +118,7 @@ class Round:
     most: int | None
     until_sent: bool = False
     attempted: list[int] = field(default_factory=list)
-    _begun: Iterator[int] = field(default_factory=itertools.count)
+    _begun: Iterator[int] = field(default_factory=count)
     _claimed: list[Delivery] = field(default_factory=list)
     _claiming: threading.Lock = field(default_factory=threading.Lock)
     _over: threading.Event = field(default_factory=threading.Event)
@@ -137,9 +135,7 @@ class Round:
             return []
         try:
             with ThreadPoolExecutor(self.at_once, thread_name_prefix=self.group) as pool:
-                jobs = [pool.submit(self.run) for _ in range(self.at_once)]
-            for job in jobs:
-                job.result()
+                list(pool.map(lambda _: self.run(), range(self.at_once)))
         finally:
             self._let_go()
         return self.attempted

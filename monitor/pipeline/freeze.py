@@ -208,7 +208,7 @@ def notify(runtime: Runtime) -> int:
             log.exception("notice not composed", subject=incident.subject)
             continue
         with runtime.database.writing() as tx:
-            stored_incidents.mark_notified(tx, [incident], now)
+            stored_incidents.mark_notified(tx, incident, now)
         count += 1
     return count
 

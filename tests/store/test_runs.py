@@ -111,7 +111,7 @@ def test_an_incident_opens_once_and_ends_once(store: Database) -> None:
         assert incidents.end_incident(tx, "source feed", "failing", NOW + DAY) is None
         assert incidents.open_incidents(tx) == []
         assert incidents.unnotified(tx) == [ended]  # one notice of its beginning and its end
-        incidents.mark_notified(tx, [ended], NOW + DAY)
+        incidents.mark_notified(tx, ended, NOW + DAY)
         assert incidents.unnotified(tx) == []
         assert incidents.open_incident(tx, "source feed", "failing", NOW + DAY, "again")
 

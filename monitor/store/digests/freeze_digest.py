@@ -112,8 +112,7 @@ def _take_items(tx: Transaction, digest: Digest, digest_id: int) -> bool:
         for entry in group.entries
     }
     entries |= {id: (revision, "") for id, revision in digest.left_out}
-    # SQLite has one writer, and refuses items of papers that are gone.
-    if tx.dialect.name != "sqlite" and not papers.exist(tx, entries):
+    if not papers.exist(tx, entries):
         return False
     own = sa.select(_item.paper_id, _item.revision).filter_by(subscription=digest.subscription)
     earlier = own.where(among(_item.paper_id, entries))
@@ -124,12 +123,7 @@ def _take_items(tx: Transaction, digest: Digest, digest_id: int) -> bool:
         {"paper_id": id, "revision": revision, "shown_under": topic} | of_digest
         for id, (revision, topic) in sorted(entries.items())
     ]
-    try:
-        return insert_new(tx, schema.digest_item, rows) == len(rows)
-    except sa.exc.IntegrityError:
-        if tx.dialect.name != "sqlite" or papers.exist(tx, entries):
-            raise
-        return False
+    return insert_new(tx, schema.digest_item, rows) == len(rows)
 
 
 def _take_events(tx: Transaction, digest: Digest, digest_id: int) -> bool:
@@ -170,10 +164,6 @@ def _plan(
     insert_all(tx, schema.delivery, [row | {"digest_id": digest_id} for row in rows])
 
 
-def _lacks_text() -> sa.ColumnElement[bool]:
-    return sa.cast(_rendered.body, sa.Text).startswith(f'{{"{UNRENDERED}"')
-
-
 def add_text(
     tx: Transaction,
     unrendered: Delivery,
@@ -189,7 +179,8 @@ def add_text(
     _wait_for_other_composers(tx, unrendered.subscription)
     place = {"digest_id": unrendered.digest_id, "channel": unrendered.channel}
     stands = sa.exists().where(_digest.id == unrendered.digest_id, _digest.superseded_at.is_(None))
-    first = sa.update(schema.rendered).filter_by(**place, part=0).where(_lacks_text(), stands)
+    lacks_text = sa.cast(_rendered.body, sa.Text).startswith(f'{{"{UNRENDERED}"')
+    first = sa.update(schema.rendered).filter_by(**place, part=0).where(lacks_text, stands)
     content = tx.scalar(sa.select(_digest.packed).where(_digest.id == unrendered.digest_id))
     if tx.execute(first.values(body={}, packed=pack_body(rendered[0].body, content))).rowcount != 1:
         return 0

@@ -6,7 +6,7 @@ all threads and processes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
 import msgspec
@@ -114,12 +114,11 @@ def unnotified(tx: Transaction) -> list[Incident]:
     return _incidents(tx, sa.or_(_incident.told_at.is_(None), end_is_new))
 
 
-def mark_notified(tx: Transaction, incidents: Sequence[Incident], now: datetime) -> None:
-    """Record that the operator was notified of incidents in the state given: begun or ended."""
-    for incident in incidents:
-        update = sa.update(schema.incident).filter_by(id=incident.id)
-        ended = now if incident.ended_at else None
-        tx.execute(update.values(told_at=incident.told_at or now, end_told_at=ended))
+def mark_notified(tx: Transaction, incident: Incident, now: datetime) -> None:
+    """Record that the operator was notified of an incident in the state given: begun or ended."""
+    update = sa.update(schema.incident).filter_by(id=incident.id)
+    ended = now if incident.ended_at else None
+    tx.execute(update.values(told_at=incident.told_at or now, end_told_at=ended))
 
 
 def add_failure(

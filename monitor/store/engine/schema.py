@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -40,14 +41,17 @@ def _optional(**types: type[Any]) -> list[Column[Any]]:
     return [Column(name, type_) for name, type_ in types.items()]
 
 
-def _paper(*, primary_key: bool = False, index: bool = False) -> Column[int]:
-    key = ForeignKey("paper.id", ondelete="CASCADE")
-    return Column("paper_id", Id, key, primary_key=primary_key, nullable=False, index=index)
+def _of(
+    table: str, name: str = "", *, primary_key: bool = False, index: bool = False
+) -> Column[int]:
+    """Return a column with the id of a row of another table, which is deleted with that row."""
+    key = ForeignKey(f"{table}.id", ondelete="CASCADE")
+    name = name or f"{table}_id"
+    return Column(name, Id, key, primary_key=primary_key, nullable=False, index=index)
 
 
-def _digest(*, primary_key: bool = False) -> Column[int]:
-    key = ForeignKey("digest.id", ondelete="CASCADE")
-    return Column("digest_id", Id, key, primary_key=primary_key, nullable=False)
+_paper = partial(_of, "paper")
+_digest = partial(_of, "digest")
 
 
 def _partial(name: str, *columns: str, where: str, unique: bool = False) -> Index:
@@ -471,9 +475,7 @@ example = _table(
 example_key = _table(
     "example_key",
     *_keys("scheme", "value"),
-    Column(
-        "example_id", Id, ForeignKey("example.id", ondelete="CASCADE"), primary_key=True, index=True
-    ),
+    _of("example", primary_key=True, index=True),
     sqlite_with_rowid=False,
 )
 
@@ -496,7 +498,7 @@ collection = _table(
 collection_entry = _table(
     "collection_entry",
     Column("id", Id, primary_key=True, autoincrement=False),
-    Column("collection_id", Id, ForeignKey("collection.id", ondelete="CASCADE"), nullable=False),
+    _of("collection"),
     *_required(name=BigInteger, record_hash=BigInteger, reading=Integer, packed=sa.LargeBinary),
     Column("missing_since", Instant),
     Index("ix_collection_entry_name", "collection_id", "name", unique=True),
@@ -530,10 +532,7 @@ reference_event = _table(
 )
 
 
-def _event() -> Column[int]:
-    key = ForeignKey("reference_event.id", ondelete="CASCADE")
-    return Column("event_id", Id, key, primary_key=True, index=True)
-
+_event = partial(_of, "reference_event", "event_id", primary_key=True, index=True)
 
 reference_event_key = _table(
     "reference_event_key",
