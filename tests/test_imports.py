@@ -94,7 +94,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "config/files.py",
         "http/host_limits.py",
         "private_files.py",
-        "service/pages_process.py",
+        "service/pages.py",
         "sources/base.py",
         "sources/files.py",
         "sources/sandbox.py",
@@ -130,7 +130,6 @@ HOMES: dict[str, tuple[str, ...]] = {
         "commands/heartbeat.py",
         "http/dialing.py",
         "service/pages.py",
-        "service/pages_process.py",
         "store/engine/processes.py",
         "web/listening.py",
         "web/server.py",
@@ -145,7 +144,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "starlette": ("web/*",),
     "subprocess": (
         *("channels/email/sendmail.py", "cli/__init__.py"),
-        *("service/pages_process.py", "sources/sandbox.py"),
+        *("service/pages.py", "sources/sandbox.py"),
     ),
     "tempfile": (
         "app.py",

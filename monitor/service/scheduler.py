@@ -25,7 +25,7 @@ from monitor.pipeline.ingest import is_due
 from monitor.pipeline.runtime import Runtime
 from monitor.service.job_queue import Queue, open_queue
 from monitor.service.outages import Outages
-from monitor.service.pages_process import PagesProcess
+from monitor.service.pages import PagesProcess
 from monitor.service.process import Running
 from monitor.service.slack_listener import listening
 from monitor.store.engine.locks import Lock, is_source_locked, service_lock

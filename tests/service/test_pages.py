@@ -13,7 +13,7 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from monitor.service.pages_process import PagesProcess
+from monitor.service.pages import PagesProcess
 from tests.house import House
 from tests.patience import PATIENCE, wait
 from tests.web.conftest import TOKEN, free_port
