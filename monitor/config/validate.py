@@ -207,22 +207,20 @@ class _Validator:
 
     def _subscription(self, where: Where, raw: object) -> SubscriptionSettings | None:
         defaulted = {"timezone": self.timezone, **raw} if isinstance(raw, dict) else raw
-        return self._settings(SubscriptionSettings, where, defaulted, name=where[-1])
+        return self._settings(SubscriptionSettings, where, defaulted)
 
     def _topic(self, where: Where, raw: object) -> TopicSettings | None:
-        name = str(where[-1])
         faults_before = len(self.written.faults)
         if isinstance(raw, dict):
             lists = next((name for name in LISTS if name in raw), None)
             if lists is None and "query" not in raw:
-                self._settings(TopicSettings, where, {**raw, "query": "missing"}, name=name)
+                self._settings(TopicSettings, where, {**raw, "query": "missing"})
                 self.written.fault((*where, "query"), "is missing")
                 return None
             if lists and "query" in raw:
                 problem = f"cannot be used together with {lists}:; keep one of them"
                 self.written.fault((*where, "query"), problem)
-        topic = self._settings(TopicSettings, where, raw, name=name)
-        return topic or self._parked(where, raw, faults_before)
+        return self._settings(TopicSettings, where, raw) or self._parked(where, raw, faults_before)
 
     def _parked(self, where: Where, raw: object, faults_before: int) -> TopicSettings | None:
         """Return a topic of which only the query is refused, when it is in force as it is.
@@ -315,16 +313,14 @@ class _Validator:
 
     # ── one piece ───────────────────────────────────────────────────────────────────
 
-    def _settings(
-        self, model: type[M], where: Where, raw: object, name: str | int | None = None
-    ) -> M | None:
+    def _settings(self, model: type[M], where: Where, raw: object) -> M | None:
         if not isinstance(raw, dict):
             example = _EXAMPLES.get(str(where[0]), "")
             self.written.fault(where, f"should be settings (name: value){example}")
             return None
         names = _setting_names(model)
         self.refuse_unknown(where, raw, names)
-        named = {} if name is None else {"name": name}
+        named = {"name": where[-1]} if "name" in model.model_fields else {}
         return self._validate(model, where, _pick(raw, names) | named)
 
     def refuse_unknown(self, where: Where, raw: Iterable[str], names: Collection[str]) -> None:
@@ -355,7 +351,7 @@ class _Validator:
             self._contexts[file] = SettingsContext(
                 folder=self.written.folder(where),
                 sources=self.names["sources"],
-                libraries=self._libraries(),
+                libraries=[name for name in self.names["sources"] if self._is_library(name)],
                 topics=self.names["topics"],
                 channels=self.names["channels"],
                 smtp=any(self.values.get(name) for name in _SMTP),
@@ -364,13 +360,9 @@ class _Validator:
             )
         return self._contexts[file]
 
-    def _libraries(self) -> list[str]:
-        sources = [(name, self.values["sources"][name]) for name in self.names["sources"]]
-        return [
-            name
-            for name, raw in sources
-            if isinstance(raw, dict) and raw.get("role") == Role.LIBRARY
-        ]
+    def _is_library(self, name: str) -> bool:
+        raw = self.values["sources"][name]
+        return isinstance(raw, dict) and raw.get("role") == Role.LIBRARY
 
 
 def _nested_model(model: type[BaseModel], path: Where) -> type[BaseModel]:

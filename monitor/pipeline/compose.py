@@ -198,12 +198,10 @@ def _save_word_counts(runtime: Runtime, cache: _RunCache, least: int = 1) -> Non
 def _record_failure(runtime: Runtime, name: str, fault: Exception, now: datetime) -> None:
     """Open an incident, or renew it. A store that refuses to record is retried without a rest."""
     subject, kind = incidents.subscription(name), incidents.NOT_COMPOSED
-    by_store = isinstance(fault, StoreError)
-    if not by_store:
-        expected = isinstance(fault, MonitorError)
-        error = str(fault)
-        log.error("digest not composed", subscription=name, error=error, exc_info=not expected)
+    by_store, expected = isinstance(fault, StoreError), isinstance(fault, MonitorError)
     error = str(fault) or type(fault).__name__
+    if not by_store:
+        log.error("digest not composed", subscription=name, error=error, exc_info=not expected)
     with suppress(StoreError), runtime.database.writing() as tx:
         if by_store:
             stored_incidents.add_failure(tx, subject, kind, now, error)

@@ -268,9 +268,7 @@ def is_written_to(runtime: Runtime, delivery: Delivery) -> bool:
 
 def end_unclear(tx: Transaction, delivery: Delivery, now: datetime) -> None:
     """End the incident of an uncertain delivery, unless its recipient has another one."""
-    to = (delivery.channel, delivery.recipient)
-    if all(
-        (unknown.channel, unknown.recipient) != to
-        for unknown in deliveries.listing(tx, [DeliveryState.UNKNOWN])
-    ):
-        stored_incidents.end_incident(tx, recipient(*to), UNCLEAR, now)
+    same = deliveries.conditions_for(delivery.recipient, channel=delivery.channel)
+    if not deliveries.listing(tx, [DeliveryState.UNKNOWN], 1, conditions=same):
+        subject = recipient(delivery.channel, delivery.recipient)
+        stored_incidents.end_incident(tx, subject, UNCLEAR, now)

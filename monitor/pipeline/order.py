@@ -124,11 +124,7 @@ class OrderCache:
         """
         if libraries not in self._entries:
             self._entries[libraries] = {
-                entry.id: Judged(
-                    Paper(entry.paper.title),
-                    WANTED,
-                    features_of(entry.paper.title, entry.paper.abstract),
-                )
+                entry.id: _judged(entry.paper.title, entry.paper.abstract, WANTED)
                 for entry in reversed(collections.entries(tx, libraries, now, MAX_JUDGED))
             }
         return self._entries[libraries]
@@ -181,7 +177,7 @@ def order_of(
         taught = by_topic.get(topic.name, [])
         wanted = WANTED in verdicts.values() or any(e.verdict == WANTED for e in taught)
         if topic.name in subscription.topics and (wanted or owned):
-            read = [*owned, *_taught(taught)]
+            read = [*owned, *(_judged(e.title, e.abstract, e.verdict) for e in taught)]
             ranking = _ranking(tx, subscription.name, topic, verdicts, read, cache)
             if ranking.wanted:
                 rankings[topic.name] = ranking
@@ -194,8 +190,8 @@ def order_of(
     return Order(rankings=rankings, marked=len(marked), owned=titles) if rankings else None
 
 
-def _taught(examples: Sequence[Example]) -> list[Judged]:
-    return [Judged(Paper(e.title), e.verdict, features_of(e.title, e.abstract)) for e in examples]
+def _judged(title: str, abstract: str, verdict: Verdict) -> Judged:
+    return Judged(Paper(title), verdict, features_of(title, abstract))
 
 
 def _ranking(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import signal
-import sys
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -35,10 +34,8 @@ def use_one_arena() -> None:
 
     It has to be called before there are threads. Other C libraries have no such setting.
     """
-    if sys.platform == "linux":
-        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-        if mallopt:
-            mallopt(_M_ARENA_MAX, 1)
+    if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):
+        mallopt(_M_ARENA_MAX, 1)
 
 
 @dataclass(eq=False)
@@ -121,17 +118,17 @@ class Running(ABC):
 
     def _announce(self, app: App) -> None:
         """Record that this configuration is used, which ends the incident of a faulty one."""
-        with app.runtime.database.writing() as tx:
-            shared_store.begin_use(tx, app.runtime)
+        runtime = app.runtime
+        with runtime.database.writing() as tx:
+            shared_store.begin_use(tx, runtime)
             stored_incidents.end_incident(
                 tx, incidents.CONFIGURATION, incidents.FAULTY, self.clock.now()
             )
-        parts = app.runtime
         log.info(
             "serving",
-            sources=len(parts.sources),
-            topics=len(parts.topics),
-            subscriptions=len(parts.subscriptions),
+            sources=len(runtime.sources),
+            topics=len(runtime.topics),
+            subscriptions=len(runtime.subscriptions),
         )
         self._serve(app)
 
