@@ -163,7 +163,6 @@ def title_and_page(runtime: Runtime, incident: stored_incidents.Incident) -> tup
 
 
 def is_folder(runtime: Runtime, incident: stored_incidents.Incident) -> bool:
-    """Say whether an incident is about a source of files."""
     configured = runtime.sources.get(incident.subject.removeprefix("source "))
     return configured is not None and configured.is_folder
 

@@ -23,7 +23,6 @@ _item = schema.digest_item.c
 
 
 def of_period(tx: Transaction, subscription: str, period: str) -> Digest | None:
-    """Return the digest of a subscription for a period."""
     id = sa.select(_digest.id).filter_by(subscription=subscription, period=period)
     return get(tx, tx.scalar(id) or 0)
 

@@ -132,7 +132,6 @@ def add_failure(
 
 
 def set_next_try(tx: Transaction, subject: str, kind: str, at: datetime) -> None:
-    """Set when to try again."""
     tx.execute(sa.update(schema.incident).where(*_open(subject, kind)).values(next_try_at=at))
 
 

@@ -85,7 +85,6 @@ def source_lock(database: Database, source: str) -> Lock:
 
 
 def is_source_locked(database: Database, source: str) -> bool:
-    """Return whether any process reads a source."""
     return alive(database, _of_source(source))
 
 

@@ -18,7 +18,6 @@ _beat = schema.heartbeat.c
 
 
 def beat(tx: Transaction, name: str, now: datetime) -> None:
-    """Record a sign of life of `name`."""
     insert_or_update(tx, schema.heartbeat, [{"name": name, "at": now}])
 
 
@@ -79,7 +78,6 @@ def record_activation(tx: Transaction, config_hash: str, origin: Origin) -> None
 
 
 def newest_activation(tx: Transaction) -> Activation | None:
-    """Return the configuration that came into use last."""
     return next(iter(activations(tx, 1)), None)
 
 

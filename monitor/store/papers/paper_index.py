@@ -91,7 +91,6 @@ def of_titles(tx: Transaction, keys: Iterable[str]) -> Mapping[str, list[int]]:
 
 
 def of_blocks(tx: Transaction, blocks: Iterable[int]) -> Mapping[int, list[int]]:
-    """Return the newest papers that have each block."""
     return _newest(tx, schema.block, blocks)
 
 

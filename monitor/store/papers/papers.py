@@ -61,7 +61,6 @@ def texts(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[str, str]]:
 
 
 def get(tx: Transaction, paper_id: int) -> StoredPaper | None:
-    """Return the paper with this id."""
     return load(tx, [paper_id]).get(paper_id)
 
 

@@ -74,7 +74,6 @@ def replace_kept(
 
 
 def any_of(tx: Transaction, source: str) -> bool:
-    """Say whether a source has undecided records."""
     first = sa.select(_record.source).where(_record.source == source).limit(1)
     return tx.scalar(first) is not None
 
@@ -117,7 +116,6 @@ def counts(tx: Transaction) -> dict[str, tuple[int, datetime]]:
 
 
 def prune(tx: Transaction, before: datetime) -> int:
-    """Delete the records that were read before a time."""
     return tx.execute(sa.delete(schema.undecided).where(_record.at < before)).rowcount
 
 

@@ -75,7 +75,6 @@ def content(tx: Transaction, source: str, document: str) -> str:
 
 
 def begin_reading(tx: Transaction, source: str, document: str) -> None:
-    """Begin to read a document from its start."""
     id, reading = _current_reading(tx, source, document)
     again = sa.update(schema.collection).filter_by(id=id)
     tx.execute(again.values(reading=reading + 1))

@@ -37,7 +37,6 @@ class SourceState:
 
 
 def source_state(tx: Transaction, source: str, address: str) -> SourceState:
-    """Return the state of a source at an address."""
     row = tx.execute(sa.select(schema.source_state).filter_by(source=source, place=address)).first()
     if row is None:
         return SourceState(address)

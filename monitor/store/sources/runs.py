@@ -195,7 +195,6 @@ def forget_days(tx: Transaction, source: str, after: date) -> Mapping[date, Sour
 
 
 def days(tx: Transaction, source: str) -> Mapping[date, SourceDay]:
-    """Return the counted days of a source."""
     columns = sa.select(_day.day, _day.asked, _day.offered, _day.fresh).filter_by(source=source)
     return {day: SourceDay(*counts) for day, *counts in tx.execute(columns)}
 

@@ -33,7 +33,6 @@ def judge(tx: Transaction, answers: Iterable[Judgement]) -> None:
 
 
 def take_back(tx: Transaction, answers: Iterable[Judgement]) -> None:
-    """Delete answers."""
     for answer in answers:
         table = schema.saved_paper if answer.verdict == SAVED else schema.judgement
         tx.execute(sa.delete(table).filter_by(**dict(zip(_KEY, _key(answer), strict=True))))
@@ -127,7 +126,6 @@ def topics_of(tx: Transaction, paper_id: int) -> dict[str, list[str]]:
 
 
 def is_judged(paper_id: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
-    """Whether a paper was rated or saved."""
     judged = sa.exists().where(_judgement.paper_id == paper_id)
     return sa.or_(judged, sa.exists().where(schema.saved_paper.c.paper_id == paper_id))
 

@@ -77,7 +77,6 @@ def grown_papers(tx: Transaction, limit: int) -> list[GrownPaper]:
 
 
 def news_of(tx: Transaction, paper_ids: Iterable[int], since: datetime) -> list[Change]:
-    """Return the changes of papers since a time."""
     wanted = sa.and_(among(_change.paper_id, paper_ids), _change.at >= since)
     return _read(tx, tx.execute(_CHANGES.where(wanted)).all())
 

@@ -36,7 +36,6 @@ def write(
 
 
 def forget(tx: Transaction, topics: Iterable[str]) -> None:
-    """Delete the counts of topics."""
     tx.execute(sa.delete(schema.word_counts).where(among(_counts.topic, topics)))
 
 
