@@ -28,7 +28,7 @@ from monitor.model import FirstRun, Role, SectionRule, SourceLabel, Templates, T
 from monitor.signing import KeyRing
 from monitor.sources.api.about import AboutSource
 from monitor.sources.base import Source
-from monitor.sources.calendar import Calendar
+from monitor.sources.calendar import UNKNOWN, Calendar
 from monitor.store.engine.database import Database
 from monitor.store.engine.locks import Lock
 from monitor.store.engine.processes import Origin, origin_of
@@ -82,9 +82,9 @@ class ConfiguredSource(msgspec.Struct, frozen=True):
         return self.source.vouches_for_dates and not self.is_folder
 
     @property
-    def calendar(self) -> Calendar | None:
+    def calendar(self) -> Calendar:
         """The days on which the source publishes, where they are known."""
-        return None if self.is_folder else self.source.calendar
+        return (None if self.is_folder else self.source.calendar) or UNKNOWN
 
     @property
     def address(self) -> str:

@@ -12,7 +12,7 @@ import structlog
 from monitor.model import Run, RunOutcome
 from monitor.pipeline import incidents, source_silence
 from monitor.pipeline.runtime import ConfiguredSource, Runtime
-from monitor.sources.calendar import DAY, Calendar
+from monitor.sources.calendar import DAY, UNKNOWN, Calendar
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine.database import Transaction
 from monitor.store.sources import runs
@@ -72,16 +72,16 @@ def _judge_silence(
     tx: Transaction, configured: ConfiguredSource, started: Sequence[datetime], now: datetime
 ) -> None:
     calendar = configured.calendar
-    today = source_silence.day_of(now, calendar)
-    for day in {today, *(source_silence.day_of(at, calendar) for at in started)}:
-        start, end = (source_silence.start_of(at, calendar) for at in (day, day + DAY))
+    today = calendar.day(now)
+    for day in {today, *map(calendar.day, started)}:
+        start, end = map(calendar.midnight, (day, day + DAY))
         runs.count_day(tx, configured.name, day, start, end)
     first = runs.first_read(tx, configured.name)
     if first is None:
         return
     history = runs.forget_days(tx, configured.name, today - source_silence.HISTORY)
     subject = incidents.source(configured.name)
-    problems = source_silence.judge(history, source_silence.day_of(first, calendar), now, calendar)
+    problems = source_silence.judge(history, calendar.day(first), now, calendar)
     for kind, text in problems.items():
         if text:
             stored_incidents.open_incident(tx, subject, kind, now, text)
@@ -113,7 +113,7 @@ def note_gap(runtime: Runtime, configured: ConfiguredSource, done: Sequence[Run]
 
 
 def lost_since(
-    reads: Sequence[datetime], every: timedelta, run: Run, calendar: Calendar | None = None
+    reads: Sequence[datetime], every: timedelta, run: Run, calendar: Calendar = UNKNOWN
 ) -> datetime | None:
     """Return since when papers may be missing that no archive has; None where none are.
 
@@ -132,9 +132,9 @@ def lost_since(
     return last
 
 
-def _has_publishing_day(calendar: Calendar | None, after: datetime, before: datetime) -> bool:
+def _has_publishing_day(calendar: Calendar, after: datetime, before: datetime) -> bool:
     """Say whether a publishing day lies between the days of two moments, or none is known."""
-    if calendar is None:
+    if calendar is UNKNOWN:
         return True
     first, last = calendar.day(after), calendar.day(before)
     days = (first + timedelta(days=n) for n in range(1, min((last - first).days, 30)))

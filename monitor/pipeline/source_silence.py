@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from itertools import pairwise
 from statistics import median, quantiles
 
 from monitor.model import DayCount, SourceDay, UsualCount
-from monitor.sources.calendar import DAY, Calendar
+from monitor.sources.calendar import DAY, UNKNOWN, Calendar
 
 STALE = "stale"
 THIN = "thin"
@@ -45,7 +45,7 @@ NOTHING_WRONG = ""
 
 
 def judge(
-    days: Mapping[date, SourceDay], first: date, now: datetime, calendar: Calendar | None = None
+    days: Mapping[date, SourceDay], first: date, now: datetime, calendar: Calendar = UNKNOWN
 ) -> dict[str, str]:
     """Say what is wrong, kind to sentence; "" where everything works again.
 
@@ -60,7 +60,7 @@ class _Judge:
     days: Mapping[date, SourceDay]
     first: date
     now: datetime
-    calendar: Calendar | None
+    calendar: Calendar
 
     def findings(self) -> Iterator[tuple[str, str]]:
         today = self._today()
@@ -98,7 +98,7 @@ class _Judge:
         brought, peers = self._day(day), self._peers(day)
         if not peers:
             return None
-        if self.calendar is None and brought.asked * 2 < median(peer.asked for peer in peers):
+        if self.calendar is UNKNOWN and brought.asked * 2 < median(peer.asked for peer in peers):
             return None
         usual = median(peer.fresh for peer in peers)
         return usual >= WORTH_COUNTING and brought.fresh < usual * THIN_SHARE
@@ -123,11 +123,12 @@ class _Judge:
     def _empty(self, start: date, end: date) -> int:
         """Count the days between two on which papers could have come, and were asked for."""
         between = (at for at, day in self.days.items() if start < at < end and day.asked)
-        return sum(self._counts(at) and self._judged_at(at) <= self.now for at in between)
+        counting = filter(self.calendar.publishes, between)
+        return sum(self.calendar.complete_at(at) <= self.now for at in counting)
 
     def compare(self, day: date) -> DayCount:
         brought, peers = self._day(day), self._peers(day)
-        was_read = brought.asked or not self._counts(day)
+        was_read = brought.asked or not self.calendar.publishes(day)
         is_thin = self._can_judge(day) and bool(self._is_thin(day))
         papers = brought.fresh if was_read else None
         return DayCount(day, papers, _usual([peer.fresh for peer in peers]), is_thin)
@@ -137,11 +138,11 @@ class _Judge:
         return next(filter(self._can_judge, recent), None)
 
     def _can_judge(self, day: date) -> bool:
-        over = self._judged_at(day) <= self.now
+        over = self.calendar.complete_at(day) <= self.now
         return over and bool(self._day(day).asked) and self._publishes(day)
 
     def _publishes(self, day: date) -> bool:
-        if self.calendar:
+        if self.calendar is not UNKNOWN:
             return self.calendar.publishes(day)
         others = [peer for _, peer in self._same_weekday(day)]
         return len(others) >= MIN_PEER_DAYS and sum(
@@ -155,30 +156,23 @@ class _Judge:
             for at, asked in sorted(self.days.items())
             if self.first < at < day and at.weekday() == day.weekday() and asked.asked
         ]
-        return [(at, asked) for at, asked in same if self._counts(at)][-PEER_DAYS:]
-
-    def _counts(self, day: date) -> bool:
-        return self.calendar is None or self.calendar.publishes(day)
+        return [(at, asked) for at, asked in same if self.calendar.publishes(at)][-PEER_DAYS:]
 
     def _day(self, day: date) -> SourceDay:
         return self.days.get(day, NOT_ASKED)
 
     def _today(self) -> date:
-        return day_of(self.now, self.calendar)
-
-    def _judged_at(self, day: date) -> datetime:
-        """Without a known hour a day can be judged when it is over."""
-        return self.calendar.complete_at(day) if self.calendar else start_of(day + DAY, None)
+        return self.calendar.day(self.now)
 
 
 def compare_days(
-    days: Mapping[date, SourceDay], first: date, now: datetime, calendar: Calendar | None, most: int
+    days: Mapping[date, SourceDay], first: date, now: datetime, calendar: Calendar, most: int
 ) -> tuple[DayCount, ...]:
     """Return the last days up to today, `most` at the most, each beside what is usual.
 
     The day of the first reading, which may have brought years, counts only while it is the last.
     """
-    today = day_of(now, calendar)
+    today = calendar.day(now)
     begin = max(min(first + DAY, today), today - DAY * (most - 1))
     judge = _Judge(days, first, now, calendar)
     return tuple(judge.compare(begin + DAY * n) for n in range((today - begin).days + 1))
@@ -189,15 +183,3 @@ def _usual(counts: Sequence[int]) -> UsualCount | None:
         return None
     low, middle, high = quantiles(counts, n=4, method="inclusive")
     return UsualCount(low, middle, high)
-
-
-def day_of(at: datetime, calendar: Calendar | None) -> date:
-    """Return the source's day, that of UTC where its calendar is not known."""
-    return calendar.day(at) if calendar else at.astimezone(UTC).date()
-
-
-def start_of(day: date, calendar: Calendar | None) -> datetime:
-    """Return the first moment of a source's day."""
-    if calendar:
-        return calendar.midnight(day)
-    return datetime.combine(day, time(), UTC)

@@ -37,6 +37,10 @@ class Calendar:
         return datetime.combine(day, self.ready, ZoneInfo(self.zone)).astimezone(UTC)
 
 
+# Of a source whose publishing days are not known: a day is UTC's, and complete when it is over.
+UNKNOWN = Calendar("UTC", frozenset(range(7)), time.max)
+
+
 def american_holidays(day: date) -> bool:
     """Whether an American archive may be closed: a public holiday, the day after, or New Year.
 

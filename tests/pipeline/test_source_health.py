@@ -10,6 +10,7 @@ import pytest
 from monitor.commands.status import status
 from monitor.model import SourceWarning
 from monitor.pipeline.source_health import GAP_STANDS
+from monitor.sources.calendar import UNKNOWN
 from monitor.store.digests import incidents
 from tests.house import House, newest_digest
 from tests.servers.smtp import ScriptedSmtp
@@ -124,7 +125,7 @@ def test_what_another_source_listed_first_is_no_staleness(
 def test_a_folder_is_judged_by_its_habits_and_not_by_arxivs_calendar(arxiv: House):
     arxiv.settings["sources"]["arxiv"] = {"kind": "arxiv", "path": "dumps/*.xml"}
     with arxiv.opened() as app:
-        assert app.runtime.sources["arxiv"].calendar is None
+        assert app.runtime.sources["arxiv"].calendar is UNKNOWN
 
 
 def test_a_gap_is_said_in_the_next_digest_and_in_status_for_a_week(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from monitor.model import SourceDay
 from monitor.pipeline.source_silence import SILENT, STALE, THIN, judge
 from monitor.sources.arxiv import CALENDAR
-from monitor.sources.calendar import DAY
+from monitor.sources.calendar import DAY, UNKNOWN
 
 FIRST = date(2026, 9, 1)  # a Tuesday
 MONDAY = date(2026, 11, 16)
@@ -185,4 +185,4 @@ def test_silence_with_a_calendar_leaves_weekends_out() -> None:
 def test_any_history_can_be_judged(result: list[SourceDay], later: int, known: bool) -> None:
     days = {FIRST + DAY * n: day for n, day in enumerate(result)}
     now = at(FIRST + DAY * (len(result) + later))
-    assert set(judge(days, FIRST, now, CALENDAR if known else None)) <= {STALE, THIN, SILENT}
+    assert set(judge(days, FIRST, now, CALENDAR if known else UNKNOWN)) <= {STALE, THIN, SILENT}

@@ -14,7 +14,7 @@ from monitor.model import DayCount, Run
 from monitor.pipeline import incidents
 from monitor.pipeline.ingest import is_asked_for
 from monitor.pipeline.runtime import Runtime
-from monitor.pipeline.source_silence import compare_days, day_of
+from monitor.pipeline.source_silence import compare_days
 from monitor.setting_types import duration
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.papers import undecided
@@ -54,8 +54,7 @@ def one_source(visit: Visit) -> Response:
     if name not in runtime.sources:
         raise HTTPException(404, f"There is no source “{name}”.")
     source = runtime.sources[name]
-    days_in = source.calendar.zone if source.calendar else "UTC"
-    since = runtime.clock.now() - RECENT
+    since, days_in = runtime.clock.now() - RECENT, source.calendar.zone
     with runtime.database.reading() as tx:
         newest = runs.latest(tx, name, RUNS)
         faulty = runs.latest(tx, name, RUNS, only_faulty_since=since)
@@ -91,7 +90,7 @@ def count_of_source(runtime: Runtime, source: str) -> tuple[DayCount, ...]:
     if first is None:
         return ()
     now = runtime.clock.now()
-    return compare_days(stored, day_of(first, calendar), now, calendar, DAYS)
+    return compare_days(stored, calendar.day(first), now, calendar, DAYS)
 
 
 def _once_each(faulty: Sequence[Run]) -> list[Run]:
