@@ -59,7 +59,7 @@ def metrics(runtime: Runtime) -> bytes:
     lengths = {
         ("match",): counts.unmatched,
         ("search",): counts.unsearched,
-        ("deliver",): counts.undelivered,
+        ("deliver",): sum(states.get(state, 0) for state in deliveries.WAITING),
         ("jobs",): counts.jobs,
     }
     text = "What waits: changes for topics, papers for the search index, deliveries, jobs."

@@ -269,8 +269,7 @@ class Round:
         self, tx: Transaction, tried: Sequence[tuple[Delivery, Outcome]]
     ) -> Sequence[None]:
         runtime, now = self.runtime, self.runtime.clock.now()
-        alike: dict[tuple[Outcome, datetime | None], list[tuple[Delivery, Outcome]]]
-        alike = defaultdict(list)
+        alike = defaultdict[tuple[Outcome, datetime | None], list[tuple[Delivery, Outcome]]](list)
         for delivery, outcome in tried:
             down = time_down(tx, self.group, delivery, now)
             outcome, at = retry_policy.decide(delivery, outcome, now, runtime.settings.retry, down)

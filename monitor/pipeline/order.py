@@ -62,23 +62,22 @@ MAX_READ = 32_768
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """An order within groups: by rankings, by topic, or by `newest` or `trending`.
+    """An order within groups: by rankings, by topic, or newest or trending first.
 
     `marked` counts the papers whose answers taught the rankings; `owned` are the titles of those of
     the subscription's library that did.
     """
 
-    newest: bool = False
-    trending: bool = False
+    kind: str = LEARNED
     rankings: Mapping[str, Ranking] = field(default_factory=dict)
     marked: int = 0
     owned: Collection[str] = ()
 
     def place(self, topic: str, listed: Sequence[tuple[DigestPaper, Change]]) -> list[DigestPaper]:
         """Return the papers of a topic in this order."""
-        if self.newest:
+        if self.kind == NEWEST:
             return _by(listed, [Placed(score=change.at.timestamp()) for _, change in listed])
-        if self.trending:
+        if self.kind == TRENDING:
             return _by_signals(listed)
         if ranking := self.rankings.get(topic):
             papers = [change.stored.paper for _, change in listed]
@@ -156,12 +155,9 @@ def order_of(
     now: datetime,
 ) -> Order | None:
     """Return the order of a subscription's papers, None for that by score."""
-    if subscription.settings.order == NEWEST:
-        return Order(newest=True)
-    if subscription.settings.order == TRENDING:
-        return Order(trending=True)
-    if subscription.settings.order != LEARNED:
-        return None
+    kind = subscription.settings.order
+    if kind != LEARNED:
+        return Order(kind) if kind in (NEWEST, TRENDING) else None
     answers = judgements.verdicts(tx, subscription.name)
     by_topic: dict[str, list[Example]] = defaultdict(list)
     for example in examples.listing(tx, subscription.name):

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from monitor.model import DeliveryState
+from monitor.store.digests.deliveries import WAITING
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.topics.matches import OF_CHANGE
@@ -20,8 +20,8 @@ _delivery = schema.delivery.c
 class StoreCounts:
     """Counts of the store; `matches` are those of the changes since a time.
 
-    Waiting are changes for topics, papers for the search index, deliveries for their time (the
-    oldest since `oldest_delivery`), and jobs for workers.
+    Waiting are changes for topics, papers for the search index, deliveries for their time, since
+    `oldest_delivery`, and jobs for workers.
     """
 
     papers: int
@@ -29,16 +29,13 @@ class StoreCounts:
     matches: int
     unmatched: int
     unsearched: int
-    undelivered: int
     oldest_delivery: datetime | None
     jobs: int
 
 
 def count(tx: Transaction, since: datetime) -> StoreCounts:
     """Count what is stored and what waits."""
-    waits = _delivery.state.in_((DeliveryState.PLANNED, DeliveryState.RETRY))
-    undelivered = sa.select(sa.func.count(), sa.func.min(_delivery.created_at)).where(waits)
-    waiting, oldest = tx.execute(undelivered).one()
+    oldest = sa.select(sa.func.min(_delivery.created_at)).where(_delivery.state.in_(WAITING))
     recent = sa.select(sa.func.count()).select_from(schema.change).where(_change.at >= since)
     return StoreCounts(
         papers=_count(tx, schema.paper),
@@ -46,8 +43,7 @@ def count(tx: Transaction, since: datetime) -> StoreCounts:
         matches=tx.scalar(recent.join(schema.match, OF_CHANGE)) or 0,
         unmatched=_count(tx, schema.change, _change.matched_at.is_(None)),
         unsearched=_count(tx, schema.unsearched),
-        undelivered=waiting,
-        oldest_delivery=oldest,
+        oldest_delivery=tx.scalar(oldest),
         jobs=_jobs(tx),
     )
 

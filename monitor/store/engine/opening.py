@@ -13,7 +13,6 @@ from monitor.private_files import create_file, make_folder
 from monitor.store.engine import schema
 from monitor.store.engine.connect import SQLITE_HEADER, header_of, owners_folder, restoring, size_of
 from monitor.store.engine.database import RESTORE, Database, schema_version
-from monitor.store.topics import matches
 
 # Larger files are checked only at their start.
 FULL_CHECK_MAX_BYTES = 32 * 1024 * 1024
@@ -124,6 +123,7 @@ def queries_in_force(url: str, wait: float | None = None) -> Mapping[str, str]:
     """
     try:
         with closing(Database(url, wait)) as store, store.reading() as tx:
-            return matches.queries(tx)
+            rows = tx.execute(sa.select(schema.topic.c.name, schema.topic.c.query))
+            return dict(map(tuple, rows))
     except StoreError:
         return {}

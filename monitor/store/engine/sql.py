@@ -188,8 +188,9 @@ def insert_or_update(
 ) -> None:
     """Insert rows; where the primary key exists, set the columns named in `update`, or all others.
 
-    `computed` are further columns to set, from the existing row and `excluded`. With
-    `only_changed` a row that has all values of `update` already is not written again.
+    They are sorted as an index is, and of several with one key the last counts. `computed` are
+    further columns to set, from the existing row and `excluded`. With `only_changed` a row that has
+    all values of `update` already is not written again.
     """
     key = [column.name for column in table.primary_key]
     last = {tuple(row[name] for name in key): row for row in rows}
@@ -202,7 +203,7 @@ def insert_or_update(
     differences = [table.c[name].is_distinct_from(insert.excluded[name]) for name in update]
     where = sa.or_(*differences) if only_changed else None
     upsert = insert.on_conflict_do_update(index_elements=key, set_=set_, where=where)
-    _execute(tx, upsert, list(last.values()))
+    _execute(tx, upsert, [last[place] for place in sorted(last)])
 
 
 @cache  # every digest runs some, and SQLAlchemy takes longer to build than to run them

@@ -154,12 +154,11 @@ def write(
     now: datetime,
 ) -> None:
     """Write the source's sightings. Earlier fingerprints are kept, to recognise an old text."""
-    rows, texts = {}, {}
+    rows, texts = [], []
     for paper_id, decision in zip(ids, decisions, strict=True):
         keyed, paper = decision.keyed, decision.keyed.paper
-        raw_id = index_value(keyed.raw_id)
-        place = {"source": source, "raw_id": raw_id, "paper_id": paper_id}
-        rows[raw_id, paper_id] = place | {
+        place = {"source": source, "raw_id": index_value(keyed.raw_id), "paper_id": paper_id}
+        sighting = {
             "document": document,
             "version": paper.version,
             "announce": paper.announce,
@@ -171,7 +170,7 @@ def write(
         }
         # Without links: they identify nothing, and are the longest part of a record.
         pairs = [pair for pair in (*keyed.keys, *keyed.common) if pair[0] != LINK]
-        texts[paper_id, raw_id] = place | {
+        text = {
             "title": paper.title,
             "authors": to_json(paper.authors),
             "venue": paper.venue,
@@ -179,11 +178,11 @@ def write(
             "type": paper.type,
             "keys": to_json(pairs),
         }
+        rows.append(place | sighting)
+        texts.append(place | text)
     update = ("version", "announce", "fingerprint", "mark", "last_seen_at")
-    sorted_rows = [rows[place] for place in sorted(rows)]
-    insert_or_update(tx, schema.sighting, sorted_rows, update, past=_PAST)
-    sorted_texts = [texts[place] for place in sorted(texts)]
-    insert_or_update(tx, schema.sighting_text, sorted_texts, only_changed=True)
+    insert_or_update(tx, schema.sighting, rows, update, past=_PAST)
+    insert_or_update(tx, schema.sighting_text, texts, only_changed=True)
 
 
 def touch(tx: Transaction, source: str, raw_ids: Iterable[str], now: datetime) -> None:

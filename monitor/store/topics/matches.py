@@ -125,11 +125,6 @@ def difference(tx: Transaction, topics: Sequence[Topic]) -> tuple[list[Topic], l
     return changed, sorted(known)
 
 
-def queries(tx: Transaction) -> dict[str, str]:
-    """Return the query of each active topic by name. Stores of every version have these."""
-    return dict(map(tuple, tx.execute(sa.select(_topic.name, _topic.query))))
-
-
 def activate_topics(
     tx: Transaction,
     changed: Iterable[Topic],
