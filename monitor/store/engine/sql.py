@@ -156,6 +156,15 @@ TextOfId = _expression(
 )
 
 
+def gather_newest(
+    ids: sa.Select[tuple[int]], limit: int, *outer: sa.FromClause
+) -> sa.ScalarSelect[Any]:
+    """Select the highest of some ids as one list, for each row of the `outer` tables."""
+    [column] = ids.selected_columns
+    newest = ids.order_by(column.desc()).limit(limit).correlate(*outer).subquery()
+    return sa.select(Gather(newest.c[0])).correlate(*outer).scalar_subquery()
+
+
 Row = dict[str, Any]
 _COUNTED = {"preserve_rowcount": True}
 

@@ -22,9 +22,9 @@ from monitor.store.digests.packed import dictionary_for, pack, unpack
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import (
-    Gather,
     among,
     each,
+    gather_newest,
     insert_all,
     insert_from,
     insert_new,
@@ -317,17 +317,10 @@ def _by_key(
     Thousands may have one title: only the newest of each document are candidates.
     """
     key = each(_key.key.type, keys)
-    newest = (
-        sa.select(_key.entry_id)
-        .where(_key.key == key.c.value, _key.collection_id == _collection.id)
-        .order_by(_key.entry_id.desc())
-        .limit(MAX_SAME_KEY)
-        .correlate(key, schema.collection)
-        .subquery()
-    )
-    gathered = sa.select(Gather(newest.c.entry_id)).correlate(key, schema.collection)
-    query = sa.select(key.c.value, gathered.scalar_subquery())
-    query = query.join_from(key, schema.collection, sa.true())
+    of_key = _key.key == key.c.value, _key.collection_id == _collection.id
+    newest = sa.select(_key.entry_id).where(*of_key)
+    gathered = gather_newest(newest, MAX_SAME_KEY, key, schema.collection)
+    query = sa.select(key.c.value, gathered).join_from(key, schema.collection, sa.true())
     by_key: dict[int, list[int]] = defaultdict(list)
     for number, ids in tx.execute(query.where(among(_collection.source, sources))).all():
         by_key[number] += reversed(ids or ())
