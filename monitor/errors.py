@@ -51,11 +51,14 @@ class UsageError(MonitorError):
     """A name, number or time on the command line is invalid."""
 
 
-def unknown_name(what: str, name: str, names: Collection[str]) -> UsageError:
-    """Return the error of a name that no `what` has: its hint are the nearest three, or all."""
-    near = difflib.get_close_matches(name, names, n=NEAREST_NAMES, cutoff=0)
-    count = f"the nearest of {len(names):,}" if len(names) > NEAREST_NAMES else "there are"
-    return UsageError(f"no {what} is named {name!r}", f"{count}: {', '.join(near) or 'none'}")
+def refuse_unknown(what: str, names: Iterable[str], known: Collection[str]) -> None:
+    """Raise UsageError for a name that no `what` has: its hint are the nearest three, or all."""
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=NEAREST_NAMES, cutoff=0)
+            count = f"the nearest of {len(known):,}" if len(known) > NEAREST_NAMES else "there are"
+            hint = f"{count}: {', '.join(near) or 'none'}"
+            raise UsageError(f"no {what} is named {name!r}", hint)
 
 
 def nearest(word: str, words: Iterable[str], otherwise: str = "") -> str:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import structlog
 
-from monitor.errors import StoreBusyError, StoreError, unknown_name
+from monitor.errors import StoreBusyError, StoreError, refuse_unknown
 from monitor.model import Delivery, FirstRun, Run, RunOutcome
 from monitor.pipeline.cleanup import make_searchable, upkeep
 from monitor.pipeline.compose import compose, find_chunks
@@ -151,9 +151,7 @@ class Once:
         Raises UsageError for a name that is not configured.
         """
         sources = self.runtime.sources
-        for name in names:
-            if name not in sources:
-                raise unknown_name("source", name, sources)
+        refuse_unknown("source", names, sources)
         return self._each(
             names or [*sources], lambda name: ingest(self.runtime, name, on_progress, accept)
         )

@@ -21,7 +21,7 @@ from monitor.channels.email.settings import SmtpSettings
 from monitor.clocks import Clock, clock_ahead
 from monitor.config.settings import Settings, SourceSettings, SubscriptionSettings
 from monitor.digest.schedule import Schedule
-from monitor.errors import QueryError, unknown_name
+from monitor.errors import QueryError, refuse_unknown
 from monitor.match import TopicIndex
 from monitor.match.language.synonyms import Synonyms
 from monitor.model import FirstRun, Role, SectionRule, SourceLabel, Templates, Topic
@@ -234,14 +234,9 @@ class Runtime:
     @cached_property
     def recipients(self) -> frozenset[tuple[str, str, str]]:
         """All (subscription, channel, recipient), the operator's among them."""
-        destinations = {entry.name: entry.destinations for entry in self.subscriptions}
-        destinations[OPERATOR] = self.operator
-        return frozenset(
-            (name, destination.channel, recipient)
-            for name, of_name in destinations.items()
-            for destination in of_name
-            for recipient in destination.recipients
-        )
+        readers = ((entry.name, *to) for entry in self.subscriptions for to in entry.recipients)
+        operator = ((OPERATOR, to.channel, name) for to in self.operator for name in to.recipients)
+        return frozenset([*readers, *operator])
 
     @property
     def outage_groups(self) -> dict[str, list[Channel]]:
@@ -299,8 +294,6 @@ class Runtime:
 
     def subscriptions_named(self, names: Sequence[str]) -> Sequence[Subscription]:
         """Return the named subscriptions, all when none is named. Raises UsageError."""
-        by_name = {subscription.name: subscription for subscription in self.subscriptions}
-        for name in names:
-            if name not in by_name:
-                raise unknown_name("subscription", name, by_name)
-        return [by_name[name] for name in by_name if not names or name in set(names)]
+        refuse_unknown("subscription", names, self.titles)
+        wanted = set(names or self.titles)
+        return [entry for entry in self.subscriptions if entry.name in wanted]
