@@ -90,8 +90,6 @@ def _supersede(tx: Transaction, subscription: str, digest_id: int, now: datetime
     ids -= {id for id, has_reached in tx.execute(states.with_for_update()) if has_reached}
     unread = sa.select(_digest.id).where(among(_digest.id, ids), has_content())
     lost = list(tx.scalars(unread))
-    if not lost:
-        return
     of_lost = (_item.subscription == subscription, among(_item.digest_id, lost))
     # Papers that were left out are not for the next digest either.
     shown = _item.shown_under.is_distinct_from("")
