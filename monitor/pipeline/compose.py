@@ -287,10 +287,7 @@ def _digest(
         ),
         full=drafted.full,
         waiting=drafted.waiting,
-        notes=(
-            *_notes_on_parked_topics(runtime.active.index(runtime.topics), subscription),
-            *_note_on_left_out(len(left_out)),
-        ),
+        notes=_notes(runtime.active.index(runtime.topics), subscription, len(left_out)),
         titles=subscription.settings.titles,
         about=_about(runtime, subscription, slot.period),
         returned=list_returned(returned, drafted.latest),
@@ -355,13 +352,16 @@ def _late(subscription: Subscription, state: SubscriptionState, now: datetime) -
     return before if last and last < before else None
 
 
-def _notes_on_parked_topics(index: TopicIndex, subscription: Subscription) -> tuple[str, ...]:
-    return tuple(
+def _notes(index: TopicIndex, subscription: Subscription, left_out: int) -> tuple[str, ...]:
+    notes = [
         f"The topic “{name}” is parked and finds nothing until its query is corrected: "
         f"{error.message}"
         for name in subscription.topics
         if (error := index.error(name))
-    )
+    ]
+    if left_out:
+        notes.append(f"{LEFT_OUT}{format_count(left_out, 'paper')} of your library.")
+    return tuple(notes)
 
 
 def _owned(
@@ -374,10 +374,6 @@ def _owned(
     records = {stored.id: with_keys(stored.paper) for stored in papers}
     entries = collections.find(tx, libraries, list(records.values()), now)
     return frozenset(id for id, found in zip(records, entries, strict=True) if found)
-
-
-def _note_on_left_out(count: int) -> tuple[str, ...]:
-    return (f"{LEFT_OUT}{format_count(count, 'paper')} of your library.",) if count else ()
 
 
 def rehearse(

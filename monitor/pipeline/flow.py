@@ -2,9 +2,9 @@
 
     INGEST source ─> MATCH ─> COMPOSE ─> COMPOSE_SOME chunk ─> DELIVER group    SEARCH, CLEAN_UP
 
-A command goes through it `Once`. A service does one task after
-another with `do`, which passes on what follows: to another job of the process, or to a queue.
-A task that is lost or done twice does no harm: the tables hold everything that is due.
+A command goes through it `Once`. A service does one task after another with `do`, which passes on
+what follows: to another job of the process, or to a queue. A task that is lost or done twice does
+no harm: the tables hold everything that is due.
 """
 
 from __future__ import annotations

@@ -283,9 +283,11 @@ def store_apart(database: Database, tx: Transaction, chunk: Chunk) -> StoredChun
                 stored += store_together(database, tx, part)
         except DecidingError as fault:
             if len(papers) == 1:
-                assert fault.__cause__ is not None
-                record = _record_of(chunk, papers[0], fault.__cause__)
-                stored += StoredChunk(undecided=((record, fault.__cause__),))
+                error, first_run = fault.__cause__, circumstances.first_run
+                assert error is not None
+                facts = error, first_run, chunk.now, version("paper-monitor")
+                record = undecided.record_of(chunk.source, chunk.document, papers[0], *facts)
+                stored += StoredChunk(undecided=((record, error),))
             else:
                 middle = len(papers) // 2
                 parts += [papers[middle:], papers[:middle]]
@@ -445,13 +447,6 @@ def _with_rejected(run: Run, rejected: Sequence[Rejected]) -> Run:
     """Return a run with more rejected records; only the first few are kept."""
     first = (*run.set_aside, *rejected[:MAX_REJECTED_STORED])[:MAX_REJECTED_STORED]
     return structs.replace(run, set_aside=first, rejected=run.rejected + len(rejected))
-
-
-def _record_of(chunk: Chunk, paper: Paper, error: BaseException) -> UndecidedRecord:
-    first_run, program = chunk.circumstances.first_run, version("paper-monitor")
-    return undecided.record_of(
-        chunk.source, chunk.document, paper, error, first_run, chunk.now, program
-    )
 
 
 def _log_run(run: Run, seconds: float, previous_error: str) -> None:
