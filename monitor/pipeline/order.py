@@ -97,11 +97,9 @@ class Order:
                 ]
                 group = replace(group, entries=tuple(entries))
             groups.append(group)
-        counted = (
-            [f"{format_count(len(self.owned), 'paper')} of your library"] if self.owned else []
-        )
-        counted += [f"{format_count(self.marked, 'paper')} you marked"] if self.marked else []
-        note = f"{ORDERED_BY}{join_words(counted)}."
+        counts = {"of your library": len(self.owned), "you marked": self.marked}
+        papers = [f"{format_count(n, 'paper')} {whose}" for whose, n in counts.items() if n]
+        note = f"{ORDERED_BY}{join_words(papers)}."
         return replace(digest, groups=tuple(groups), notes=(*digest.notes, note))
 
 

@@ -105,7 +105,7 @@ class _Judge:
 
     def _peers(self, day: date) -> list[SourceDay]:
         """Return the last days of a weekday before that brought papers; none if they are few."""
-        peers = [peer for _, peer in self._same_weekday(day) if peer.fresh]
+        peers = [peer for peer in self._same_weekday(day) if peer.fresh]
         return peers if len(peers) >= MIN_PEER_DAYS else []
 
     def _silent(self) -> Iterator[tuple[str, str]]:
@@ -144,19 +144,16 @@ class _Judge:
     def _publishes(self, day: date) -> bool:
         if self.calendar is not UNKNOWN:
             return self.calendar.publishes(day)
-        others = [peer for _, peer in self._same_weekday(day)]
-        return len(others) >= MIN_PEER_DAYS and sum(
-            bool(o.fresh) for o in others
-        ) >= MIN_PUBLISHING_SHARE * len(others)
+        same = self._same_weekday(day)
+        published = sum(bool(other.fresh) for other in same)
+        return len(same) >= MIN_PEER_DAYS and published >= MIN_PUBLISHING_SHARE * len(same)
 
-    def _same_weekday(self, day: date) -> list[tuple[date, SourceDay]]:
+    def _same_weekday(self, day: date) -> list[SourceDay]:
         """Return the last days of this weekday before, on which the source was asked."""
-        same = [
-            (at, asked)
-            for at, asked in sorted(self.days.items())
-            if self.first < at < day and at.weekday() == day.weekday() and asked.asked
-        ]
-        return [(at, asked) for at, asked in same if self.calendar.publishes(at)][-PEER_DAYS:]
+        before = (at for at in sorted(self.days) if self.first < at < day)
+        same = (at for at in before if at.weekday() == day.weekday())
+        known = (self.days[at] for at in same if self.calendar.publishes(at))
+        return [other for other in known if other.asked][-PEER_DAYS:]
 
     def _day(self, day: date) -> SourceDay:
         return self.days.get(day, NOT_ASKED)

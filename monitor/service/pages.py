@@ -73,8 +73,7 @@ class PagesProcess:
 
     def keep(self) -> None:
         """See to it that the process runs, where the address can be had."""
-        if self._listening is None:
-            self._listening = self._listen()
+        self._listening = self._listening or self._listen()
         if self._listening is None:
             return
         if self._process is not None:
