@@ -102,8 +102,7 @@ def _compose(
         if not names:
             return
     failed: dict[str, Exception] = {}
-    composed = compose(runtime, names, ignore_backoff=False, failed=failed)
-    if composed:
+    if compose(runtime, names, ignore_backoff=False, failed=failed):
         for group in runtime.outage_groups:
             follow(Task(Step.DELIVER, group))
     for fault in failed.values():

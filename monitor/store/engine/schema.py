@@ -41,13 +41,10 @@ def _optional(**types: type[Any]) -> list[Column[Any]]:
     return [Column(name, type_) for name, type_ in types.items()]
 
 
-def _of(
-    table: str, name: str = "", *, primary_key: bool = False, index: bool = False
-) -> Column[int]:
+def _of(table: str, name: str = "", **options: Any) -> Column[int]:
     """Return a column with the id of a row of another table, which is deleted with that row."""
     key = ForeignKey(f"{table}.id", ondelete="CASCADE")
-    name = name or f"{table}_id"
-    return Column(name, Id, key, primary_key=primary_key, nullable=False, index=index)
+    return Column(name or f"{table}_id", Id, key, nullable=False, **options)
 
 
 _paper = partial(_of, "paper")
