@@ -79,8 +79,8 @@ def open_queue(database: Database) -> Iterator[Queue | None]:
         yield Queue(app)
 
 
-def prepare(database: Database) -> list[str]:
-    """Make the queue's tables, or bring them up to date; return the steps that were done.
+def prepare(database: Database) -> None:
+    """Make the queue's tables, or bring them up to date.
 
     Procrastinate's migrations are noted by name in `procrastinate_applied`, each in the
     transaction that runs it. One process at a time does this, and done again it does nothing.
@@ -89,7 +89,6 @@ def prepare(database: Database) -> list[str]:
 
     folder = Path(SchemaManager.get_migrations_path())
     steps = sorted(step.name for step in folder.glob("*.sql"))
-    done: list[str] = []
     while True:
         with database.writing() as tx:
             lock(tx, QUEUE_LOCK)
@@ -97,13 +96,12 @@ def prepare(database: Database) -> list[str]:
             applied = {row.name for row in _run(tx, "SELECT name FROM procrastinate_applied")}
             missing = [name for name in steps if name not in applied]
             if not missing:
-                return done
+                return
             step, now_applied = (missing[0], missing[:1]) if applied else ("schema", missing)
             _run(tx, (folder / step).read_text("utf-8") if applied else SchemaManager.get_schema())
             names = ", ".join(f"('{name}')" for name in now_applied)
             _run(tx, f"INSERT INTO procrastinate_applied VALUES {names}")
         log.info("queue brought up to date", step=step)
-        done.append(step)
 
 
 def _run(tx: Transaction, statements: str) -> Any:
