@@ -40,7 +40,7 @@ def _show(listed: Sequence[SubscriptionReport]) -> None:
             _shorten(known.recipients, "recipient"),
             describe_schedule(known.schedule, known.timezone),
             _next(known),
-            known.waiting,
+            known.waiting + known.changes,
             ", ".join(known.troubles),
         )
         for known in listed
@@ -61,7 +61,7 @@ def _show_each(listed: Sequence[SubscriptionReport]) -> None:
             ("sent", describe_schedule(known.schedule, known.timezone)),
             ("next", _next(known)),
             ("last", at(known.last.composed_at, known.timezone) if known.last else "none yet"),
-            ("waiting", format_count(known.waiting, "paper")),
+            ("waiting", known.waits),
             ("stopped", "; ".join(f"{recipient}, {until}" for recipient, until in stops)),
             ("trouble", ", ".join(known.troubles)),
         ]

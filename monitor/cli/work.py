@@ -16,7 +16,6 @@ from monitor.commands import subscriptions
 from monitor.commands.json_output import Answer, pick
 from monitor.commands.status import local_time
 from monitor.config.settings import SubscriptionSettings
-from monitor.digest.wording import format_count
 from monitor.errors import UsageError
 from monitor.model import DeliveryState, FirstRun, Run, RunOutcome
 from monitor.pipeline.cleanup import upkeep
@@ -165,11 +164,12 @@ def _show_digests(
     elif not failed:
         looked_at = runtime.subscriptions_named(names)[:MAX_UPCOMING]
         reports = subscriptions.report(runtime, looked_at)
-        waiting = [s for s in subscriptions.count_waiting(runtime, reports) if s.waiting]
+        counted = subscriptions.count_waiting(runtime, reports)
+        waiting = [known for known in counted if known.waiting or known.changes]
         console.print(f"Nothing is due{'' if waiting else ', and no papers are waiting'}.")
         for known in waiting:
-            wait = "waits" if known.waiting == 1 else "wait"
-            text = f"{known.name}: {format_count(known.waiting, 'paper')} {wait}"
+            wait = "waits" if known.waiting + known.changes == 1 else "wait"
+            text = f"{known.name}: {known.waits} {wait}"
             if known.paused_until:
                 console.print(escape(f"{text}; paused until {known.paused_until}."))
                 continue

@@ -58,7 +58,7 @@ def deliveries_json(deliveries: Iterable[Delivery]) -> Answer:
 
 
 def subscriptions_json(reports: Iterable[SubscriptionReport]) -> Answer:
-    names = "name title topics recipients channels schedule timezone next waiting stopped"
+    names = "name title topics recipients channels schedule timezone next waiting changes stopped"
     return {
         "subscriptions": [
             pick(known, f"{names} paused_until troubles")

@@ -12,6 +12,7 @@ import msgspec
 
 from monitor.commands.heartbeat import SERVICE
 from monitor.commands.status import is_paused, late_after, next_slot, overdue_slot
+from monitor.digest.wording import format_count
 from monitor.errors import UsageError, nearest
 from monitor.model import ListedDigest, Suppression, Topic
 from monitor.pipeline.runtime import Runtime, Subscription
@@ -19,6 +20,7 @@ from monitor.store.digests import deliveries, digests, suppressions
 from monitor.store.digests.suppressions import address_of
 from monitor.store.engine import processes
 from monitor.store.engine.database import Transaction
+from monitor.store.sources import reference_events
 from monitor.store.topics import matches, subscriptions
 
 
@@ -35,7 +37,8 @@ class Trouble(StrEnum):
 class SubscriptionReport(msgspec.Struct, frozen=True):
     """Who gets what and when; `next` is None for `immediately`, `last` before the first digest.
 
-    `stopped` are the suppressions of its recipients; `waiting` counts papers for the next digest.
+    `stopped` are the suppressions of its recipients; `waiting` counts papers for the next digest,
+    and `changes` those of references.
     """
 
     name: str
@@ -51,6 +54,14 @@ class SubscriptionReport(msgspec.Struct, frozen=True):
     stopped: tuple[Suppression, ...]
     paused_until: date | None
     troubles: tuple[Trouble, ...]
+    changes: int = 0
+
+    @property
+    def waits(self) -> str:
+        """`3 papers, 1 change of references`: the news for the next digest."""
+        parts = [f"{format_count(self.changes, 'change')} of references"] if self.changes else []
+        parts[:0] = [format_count(self.waiting, "paper")] if self.waiting or not parts else []
+        return ", ".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,13 +180,22 @@ def report(
 def count_waiting(
     runtime: Runtime, reports: Sequence[SubscriptionReport]
 ) -> list[SubscriptionReport]:
-    """Return reports with how many papers wait for each; that takes a query for each."""
-    now = runtime.clock.now()
+    """Return reports with what waits for each; that takes a query for each."""
+    now, subscribed = runtime.clock.now(), {known.name: known for known in runtime.subscriptions}
     with runtime.database.reading() as tx:
         return [
-            msgspec.structs.replace(known, waiting=matches.waiting(tx, known.name, now))
+            msgspec.structs.replace(
+                known,
+                waiting=matches.waiting(tx, known.name, now),
+                changes=_count_changes(tx, subscribed[known.name], now),
+            )
             for known in reports
         ]
+
+
+def _count_changes(tx: Transaction, known: Subscription, now: datetime) -> int:
+    guard = known.settings.guard
+    return len(reference_events.unsent(tx, known.name, guard, known.recipients, now))
 
 
 def _unsettled(tx: Transaction, last: Mapping[str, ListedDigest]) -> Mapping[str, set[Trouble]]:

@@ -42,17 +42,20 @@ def doubt(settings: Settings, written: Written) -> None:
 
 
 def _doubt_libraries(settings: Settings, written: Written) -> None:
+    subscriptions = settings.subscriptions.values()
+    guarded = {name for entry in subscriptions for name in entry.guard}
+    named = guarded.union(*(entry.libraries for entry in subscriptions))
     for source in settings.sources.values():
         if source.role is not Role.NEWS and source.first_run:
             problem = f"has no effect: a source with role: {source.role} announces nothing"
             written.warn(("sources", source.name, "first_run"), problem)
-    guarded = {name for entry in settings.subscriptions.values() for name in entry.guard}
-    for source in settings.sources.values():
+        if source.role is Role.LIBRARY and source.name not in named and subscriptions:
+            written.warn(("sources", source.name), "no subscription has this library")
         if isinstance(source.options, AboutOptions):
             for name in sorted(set(source.options.about) - guarded):
                 problem = f"has no effect: no subscription has guard: {name}"
                 written.warn(("sources", source.name, "about"), problem)
-    for subscription in settings.subscriptions.values():
+    for subscription in subscriptions:
         for name in ("owned", "examples"):
             if name in subscription.model_fields_set and not subscription.libraries:
                 where = ("subscriptions", subscription.name, name)

@@ -67,7 +67,7 @@ EVERY = [
             "subscriptions": [
                 keys(
                     "name title topics recipients channels schedule timezone next last waiting"
-                    " stopped paused_until troubles"
+                    " changes stopped paused_until troubles"
                 )
             ]
         },

@@ -101,6 +101,12 @@ def test_a_path_from_which_nothing_is_read_is_doubted(
             "has no effect: no subscription has guard: r",
         ),
         (
+            "sources: {r: {kind: bibtex, path: x, role: library}}\ntopics: {t: {query: a1}}\n"
+            "channels: {c: {kind: file, path: o}}\nsubscriptions: {s: {topics: t, channels: c}}",
+            "1: sources.r",
+            "no subscription has this library",
+        ),
+        (
             "topics: {t: {query: a1}}\nchannels: {c: {kind: file, path: o}}\n"
             "subscriptions: {s: {topics: t, channels: c, owned: skip}}",
             "3: subscriptions.s.owned",

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from monitor.commands.subscriptions import count_waiting, report
 from monitor.model import Digest, ReferenceChange
 from monitor.store.digests import digests
 from monitor.store.engine.database import Transaction
 from tests.faults import process
 from tests.faults.points import Order
-from tests.house import House
+from tests.house import AGENTS, House
 from tests.servers.smtp import ScriptedSmtp
 
 RETRACTED, CONCERN, CORRECTED, PUBLISHED, NEW_VERSION = ReferenceChange
@@ -276,6 +277,22 @@ def test_a_retraction_is_told_once_by_a_digest_without_papers(one: House):
     write(one, "news/b.jsonl", ONE.record(withdrawn=True))
     one.next_morning()
     assert told(one) == [("ada", "retracted", ONE.title)]
+
+
+def test_what_waits_is_counted_until_a_digest_has_it(one: House):
+    def waits() -> str:
+        with one.opened() as app:
+            reports = report(app.runtime, app.runtime.subscriptions)
+            return " and ".join(known.waits for known in count_waiting(app.runtime, reports))
+
+    write(one, "news/a.jsonl", ONE.notice("retraction"))
+    one.ingest(AGENTS)
+    assert waits() == "1 paper, 1 change of references"
+    one.next_morning()
+    assert waits() == "0 papers"
+    write(one, "news/b.jsonl", Reference(5).notice("retraction"))
+    one.ingest()
+    assert waits() == "1 change of references"
 
 
 def test_a_notice_that_names_a_reference_as_its_stored_paper_is_named_is_reported(one: House):
