@@ -34,7 +34,10 @@ class Passage:
 
 
 def headline(entry: DigestPaper) -> Passage:
-    return _headline(entry.paper.title, entry.reasons)
+    title, places = _mark("title", entry.paper.title, entry.reasons)
+    if len(title) <= LONG_TITLE:
+        return Passage(title, places)
+    return _cut(title, places, (0, len(title)), LONG_TITLE, whole=True)
 
 
 def whole_abstract(entry: DigestPaper) -> Passage:
@@ -53,14 +56,6 @@ def excerpt(entry: DigestPaper) -> Passage:
 
 
 # A paper is shown to several subscribers, each in several forms.
-@lru_cache(512)
-def _headline(title: str, reasons: tuple[MatchReason, ...]) -> Passage:
-    title, places = _mark("title", title, reasons)
-    if len(title) <= LONG_TITLE:
-        return Passage(title, places)
-    return _cut(title, places, (0, len(title)), LONG_TITLE, whole=True)
-
-
 @lru_cache(512)
 def _excerpt(abstract: str, reasons: tuple[MatchReason, ...]) -> Passage:
     abstract, places = _mark("abstract", abstract, reasons)

@@ -59,7 +59,6 @@ class Sendmail:
             return self._run(letter, message, output)
 
     def check(self) -> str:
-        """Check that there is such a program; return the problem, or ""."""
         if not self.program.is_file():
             return f"there is no program {self.program}: install it, or correct smtp.sendmail"
         if not os.access(self.program, os.X_OK):

@@ -21,14 +21,6 @@ class Occurrences(NamedTuple):
     ends: Numbers
 
 
-class _Table(NamedTuple):
-    """The children of a trie by sorted keys, with 0 before them; by form whether a key has it."""
-
-    keys: Numbers
-    nodes: Numbers
-    follows: Numbers
-
-
 class Phrases:
     """A trie over numbered forms. A phrase has the number of the node it ends at, from 1."""
 
@@ -59,13 +51,14 @@ class Phrases:
         return len(self._goes_on) - 1
 
     @cached_property
-    def _table(self) -> _Table:
+    def _table(self) -> tuple[Numbers, Numbers, Numbers]:
+        """The keys sorted, with 0 before them; their nodes; by form whether a key has it."""
         keys = np.fromiter([0, *self._children], np.int64)
         order = np.argsort(keys)
         follows = np.zeros(len(self._firsts), bool)
         follows[keys & 0xFFFFFFFF] = True
         nodes = np.fromiter([0, *self._children.values()], np.int32)
-        return _Table(keys[order], nodes[order], follows)
+        return keys[order], nodes[order], follows
 
     def find(self, lattices: Lattices) -> Occurrences:
         """Return where phrases stand, in no order."""
