@@ -14,7 +14,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from monitor.channels.base import down
 from monitor.model import Delivery, DeliveryState, Json, Outcome
-from monitor.text import clean
+from monitor.text import clean, whole_number
 from monitor.text.tables import word_set
 
 # An answer has a few thousand bytes; a page of history some hundred thousand.
@@ -279,7 +279,7 @@ _HINTS = {
 # The request was not carried out where it arrived (RFC 9110, 15.4); 303 may follow one that was.
 _REDIRECT_STATUSES = (301, 302, 307, 308)
 _DEFAULT_RETRY_AFTER = timedelta(seconds=30)
-_SECONDS = re.compile(r"[0-9]{1,9}")
+_DAY = 86_400  # seconds
 
 
 class TooLongError(Exception):
@@ -307,7 +307,5 @@ def read_refusal(answer: Answer, *, webhook: bool = False) -> Outcome:
 
 
 def _retry_after(answer: Answer) -> timedelta:
-    seconds = answer.headers.get("retry-after", "").strip()
-    if not _SECONDS.fullmatch(seconds):
-        return _DEFAULT_RETRY_AFTER
-    return timedelta(seconds=max(int(seconds), 1))
+    seconds = whole_number(answer.headers.get("retry-after", "").strip())
+    return _DEFAULT_RETRY_AFTER if seconds is None else timedelta(seconds=min(seconds, _DAY))
