@@ -1,13 +1,7 @@
 """The only way to the network: polite to hosts, suspicious of addresses and bodies.
 
-What every fetch promises:
-
-    one request at a time for each host, across all processes; arXiv 3 s apart (its terms of use)
-    a server that asked to be left alone (429, 503) is not asked again before the time it named
-    no private address: the address that is dialled is checked, at every redirect
-    a total deadline, a minimum rate, and a cap on what comes out of the decompressor
-    conditional requests (RFC 9110, 13); what moved permanently is requested there
-    no secret in a message or a log line: queries and passwords of addresses are left out
+docs/guarantees.md says what every fetch promises. No secret is in a message or a log line: queries
+and passwords of addresses are left out.
 """
 
 from __future__ import annotations

@@ -145,10 +145,8 @@ def unlatex(source: str) -> str:
     """
     if not _LATEX.search(source):
         return source
-    if "backslash$" in source:  # Mendeley escapes the LaTeX of abstracts
-        source = _BACKSLASH.sub(r"\\", source)
-    if "ensuremath" in source:
-        source = _ENSURED.sub(r"$\g<maths>$", source)
+    source = _BACKSLASH.sub(r"\\", source)  # Mendeley escapes the LaTeX of abstracts
+    source = _ENSURED.sub(r"$\g<maths>$", source)
     pieces, end = [], 0
     for maths in _MATHS.finditer(source):
         if maths.group() == r"\$":

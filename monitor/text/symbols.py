@@ -47,8 +47,6 @@ def look_alike(word: str) -> str:
 
 def greek_names(name: str) -> Iterator[str]:
     """Yield the folded words with Greek letters that have this form or look like it."""
-    if not _LEAST <= len(name) <= _MOST:
-        return
     for letters in (_LATIN, _ALIKE):
         greek = {latin: each for each, latin in letters.items()}
         at = [n for n in range(1, len(name)) if name[n] in greek][-_LONGEST_REST:]

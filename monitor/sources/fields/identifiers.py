@@ -86,8 +86,7 @@ def arxiv_id(value: str) -> str:
 
 def find_identifier(value: str) -> tuple[str, str, int | None]:
     """Return the scheme, the identifier and the version that a value names, or "" for none."""
-    if "%" in value:
-        value = unquote(value)
+    value = unquote(value)
     if not value.isprintable():
         value = clean(value)
     value = value.lower()

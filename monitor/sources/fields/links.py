@@ -33,8 +33,6 @@ def absolute_link(link: str, base: str) -> str:
 
 def without_tracking(link: str) -> str:
     """Return a link without the parameters that tell its server where a reader comes from."""
-    if "utm_" not in link.lower():
-        return link
     page, _, rest = link.partition("?")
     query, fragment_sign, fragment = rest.partition("#")
     kept = "&".join(part for part in query.split("&") if not part.lower().startswith("utm_"))

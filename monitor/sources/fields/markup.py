@@ -44,8 +44,6 @@ _NOTE_NUMBER = re.compile(r"<sup\b[^<>]{0,100}>[^<>]{0,40}</sup>")
 
 def text(markup: str) -> str:
     """Return clean text without tags ("p<0.05" has none), with entities decoded once."""
-    if not markup:
-        return ""
     if "<" in markup and _TAG.search(markup):
         markup = _without_tags(markup)
     return clean(html.unescape(markup) if "&" in markup else markup)
