@@ -123,16 +123,16 @@ def known_from(explanation: Explanation, zone: str) -> str:
 
     It is "" of a paper that is in no library or reference list.
     """
-    seen = sorted(explanation.origin.sightings, key=lambda sighting: sighting.first_seen)
+    origin = explanation.origin
     parts = [f"in the library {name}" for name in explanation.libraries]
-    for sighting in seen:
+    for sighting in origin.sightings:
         if sighting.filled:
             fields = ("link",) if "link" in sighting.filled else sighting.filled
             parts.append(f"{', '.join(fields)} from {sighting.source}")
-    news = [sighting for sighting in seen if not sighting.filled]
+    news = [sighting for sighting in origin.sightings if not sighting.filled]
     for first in news[:1] if parts else ():
         day = first.first_seen.astimezone(ZoneInfo(zone))
-        what = "news" if explanation.origin.stored.news_at else "known"
+        what = "news" if origin.stored.news_at else "known"
         parts.append(f"{what} from {first.source} since {day.day} {day:%b %Y}")
     return ", ".join(parts)
 

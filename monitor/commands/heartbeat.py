@@ -60,31 +60,28 @@ def _here(kind: str) -> str:
 
 
 def vital_signs(database: Database) -> list[Check]:
-    """Check that the store takes a write, and that the processes on this machine tick."""
+    """Check that the store takes a write, and that the processes on this machine tick.
+
+    Of each kind the newest process here is checked; if there is none, any service.
+    """
     recorded = store(database, whole=False)
-    return [recorded, *_check_this_machine(database)] if recorded.ok else [recorded]
-
-
-def _check_this_machine(database: Database) -> list[Check]:
-    """Check the newest process of each kind on this machine, or else any service."""
+    if not recorded.ok:
+        return [recorded]
     with database.reading() as tx:
         signs = processes.signs(tx)
     checks = []
     for kind in (SERVICE, WORKER):
         here = [at for name, at in signs.items() if name.startswith(_here(kind))]
         checks += [_check_heartbeat(kind, max(here))] if here else []
-    return checks or [service(database, expected=True)]
+    return [recorded, *(checks or [service(database, expected=True)])]
 
 
 def service(database: Database, *, expected: bool) -> Check:
     with database.reading() as tx:
         last = processes.last_beat(tx, SERVICE)
     if last is None:
-        return Check(
-            "service",
-            not expected,
-            "it has never run on this store; start it with paper-monitor serve",
-        )
+        advice = "it has never run on this store; start it with paper-monitor serve"
+        return Check("service", not expected, advice)
     return _check_heartbeat("service", last)
 
 

@@ -40,9 +40,6 @@ def suppress(
         suppressions.suppress(tx, recipient, subscription, now, until=until, how="operator")
 
 
-LINK, ONE_CLICK, PAGE = "link", "one-click", "page"
-
-
 class SubscriptionChange(StrEnum):
     """The requests of a reader."""
 
@@ -97,7 +94,7 @@ def _may_suppress(before: ReaderStatus, change: SubscriptionChange) -> bool:
 
 
 def apply_change(
-    runtime: Runtime, subscription: str, recipient: str, change: SubscriptionChange, how: str = LINK
+    runtime: Runtime, subscription: str, recipient: str, change: SubscriptionChange, how: str
 ) -> ReaderStatus:
     """Apply a request of a reader, with the same effect if repeated; return the new state."""
     now = runtime.clock.now()

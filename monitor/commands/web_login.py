@@ -56,7 +56,9 @@ class Logins:
         if session is None:
             return None
         granted_by, until = session
-        return until > datetime.now(UTC) and granted_by in self._granters()
+        keys = (self.token, stored_secrets.load_login_key(self.database))
+        granters = {_ring(key).current for key in keys if key}
+        return until > datetime.now(UTC) and granted_by in granters
 
     def end(self, cookie: str) -> None:
         """End the session of a cookie, wherever that cookie may still be kept."""
@@ -72,11 +74,6 @@ class Logins:
         if not names or len(names) != 2 or now.timestamp() > float(names[1]):
             return None
         return names[0], _ring(key).current
-
-    def _granters(self) -> set[str]:
-        """Return the names of the secrets whose sessions are valid."""
-        keys = (self.token, stored_secrets.load_login_key(self.database))
-        return {_ring(key).current for key in keys if key}
 
 
 def login_address(runtime: Runtime) -> str:

@@ -55,6 +55,11 @@ class Viewer:
         return self.role is Role.OPERATOR
 
     @property
+    def author(self) -> str:
+        """Whose answers are shown: an operator sees those of all, ""."""
+        return "" if self.is_operator else self.address
+
+    @property
     def is_known(self) -> bool:
         return self.role > Role.NOBODY
 

@@ -242,7 +242,6 @@ _REMEDIES = {
     "deliveries resolve": "On the page Deliveries, choose whether it arrived.",
     "suppressions lift": "On the page Deliveries, press Resume beside the recipient.",
     "`deliveries`": "The page Deliveries lists them.",
-    "--topic": "Choose one of the topics.",
 }
 
 

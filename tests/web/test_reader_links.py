@@ -199,11 +199,12 @@ def test_a_key_is_made_once_where_none_is_written(house: House, smtp: ScriptedSm
 def test_a_pause_ends_by_itself_and_can_be_taken_back(mailed: House):
     with mailed.opened() as app:
         runtime = app.runtime
-        paused = apply_change(runtime, "lab", ADA, SubscriptionChange.WEEK)
+        paused = apply_change(runtime, "lab", ADA, SubscriptionChange.WEEK, "link")
         assert paused.until is not None
         assert reader_status(runtime, "lab", ADA.upper()).until == paused.until
-        assert apply_change(runtime, "lab", ADA, SubscriptionChange.RESUME).suppression is None
-        apply_change(runtime, "lab", ADA, SubscriptionChange.MONTH)
+        resumed = apply_change(runtime, "lab", ADA, SubscriptionChange.RESUME, "link")
+        assert resumed.suppression is None
+        apply_change(runtime, "lab", ADA, SubscriptionChange.MONTH, "link")
         mailed.clock.move(days=31)
         assert reader_status(runtime, "lab", ADA).suppression is None
 
@@ -213,8 +214,8 @@ def test_a_reader_cannot_undo_what_the_operator_has_set(mailed: House):
         runtime = app.runtime
         with runtime.database.writing() as tx:
             suppressions.suppress(tx, ADA, "lab", runtime.clock.now(), how="operator")
-        assert apply_change(runtime, "lab", ADA, SubscriptionChange.RESUME).suppression
-        assert apply_change(runtime, "lab", ADA, SubscriptionChange.WEEK).until is None
+        assert apply_change(runtime, "lab", ADA, SubscriptionChange.RESUME, "link").suppression
+        assert apply_change(runtime, "lab", ADA, SubscriptionChange.WEEK, "link").until is None
 
 
 def test_a_reader_may_stop_what_the_operator_paused_but_not_shorten_the_pause(mailed: House):
@@ -225,8 +226,8 @@ def test_a_reader_may_stop_what_the_operator_paused_but_not_shorten_the_pause(ma
         with runtime.database.writing() as tx:
             suppressions.suppress(tx, ADA, "lab", now, until=end, how="operator")
         for change in (SubscriptionChange.WEEK, SubscriptionChange.RESUME):
-            assert apply_change(runtime, "lab", ADA, change).until == end
-        stopped = apply_change(runtime, "lab", ADA, SubscriptionChange.STOP)
+            assert apply_change(runtime, "lab", ADA, change, "link").until == end
+        stopped = apply_change(runtime, "lab", ADA, SubscriptionChange.STOP, "link")
         assert stopped.suppression and stopped.until is None
 
 
@@ -239,7 +240,7 @@ def test_what_came_during_a_pause_is_listed_beside_the_first_digest_after_it(
 ):
     mailed.settings["subscriptions"]["lab"]["at_most"] = 1  # of that list, no page has the rest
     with mailed.opened() as app:
-        apply_change(app.runtime, "lab", ADA, SubscriptionChange.WEEK)
+        apply_change(app.runtime, "lab", ADA, SubscriptionChange.WEEK, "link")
     smtp.received.clear()
     for name in ("Speech", "Sight"):
         publish(mailed, name)
@@ -267,11 +268,11 @@ def test_what_came_during_a_pause_is_listed_beside_the_first_digest_after_it(
 
 def test_a_pause_that_is_taken_back_keeps_nothing_back(mailed: House, smtp: ScriptedSmtp):
     with mailed.opened() as app:
-        apply_change(app.runtime, "lab", ADA, SubscriptionChange.MONTH)
+        apply_change(app.runtime, "lab", ADA, SubscriptionChange.MONTH, "link")
     publish(mailed, "Speech")
     mailed.next_morning()
     with mailed.opened() as app:
-        apply_change(app.runtime, "lab", ADA, SubscriptionChange.RESUME)
+        apply_change(app.runtime, "lab", ADA, SubscriptionChange.RESUME, "link")
     smtp.received.clear()
     publish(mailed, "Sight")
     mailed.next_morning()

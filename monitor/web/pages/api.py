@@ -99,7 +99,7 @@ def get_saved(visit: Visit) -> Answer:
     name, viewer = visit.query_params.get("subscription", ""), visit.viewer
     if name and not viewer.is_operator:
         visit.require_subscription(name)
-    return saved_json(saved(visit.runtime, name, "" if viewer.is_operator else viewer.address))
+    return saved_json(saved(visit.runtime, name, viewer.author))
 
 
 @_answers("explain/{id}", Role.OPERATOR, "where a paper came from, and what became of it")

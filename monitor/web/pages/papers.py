@@ -104,7 +104,7 @@ def rate_paper(visit: Visit, fields: Form) -> Response:
 @routes.page("/saved", Role.READER)
 def saved_papers(visit: Visit) -> Response:
     """List the papers that the viewer saved; an operator sees those of all."""
-    runtime, who = visit.runtime, _author(visit)
+    runtime, who = visit.runtime, visit.viewer.author
     by_paper = saves(runtime, who)
     papers = visit.slice([*by_paper], PAGE)
     with runtime.database.reading() as tx:
@@ -123,7 +123,7 @@ def saved_papers(visit: Visit) -> Response:
 @routes.form("/saved/remove", Role.READER)
 def remove_from_saved(visit: Visit, fields: Form) -> Response:
     """Remove a paper from those that the viewer saved, or an operator from anybody's."""
-    who = _author(visit) or fields.get("who") or visit.viewer.name
+    who = visit.viewer.author or fields.get("who") or visit.viewer.name
     paper, after = whole_number(fields.get("paper", "")), whole_number(fields.get("after", ""))
     if paper is None:
         raise UsageError("no paper was chosen", "use the button of a paper")
@@ -137,7 +137,7 @@ def saved_feed(visit: Visit) -> Response:
     names = signed_names(visit)
     if not (names[0] == SAVED or visit.viewer.is_known):
         return refuse_feed(visit)
-    who = names[1] if names[0] == SAVED else _author(visit).casefold()
+    who = names[1] if names[0] == SAVED else visit.viewer.author.casefold()
     by_paper = dict(islice(saves(visit.runtime, who).items(), NEWEST))
     with visit.runtime.database.reading() as tx:
         news = [(stored, by_paper[stored.id][0].at) for stored in load_page(tx, by_paper)]
@@ -146,10 +146,5 @@ def saved_feed(visit: Visit) -> Response:
 
 @routes.page("/saved.bib", Role.READER)
 def export_saved(visit: Visit) -> Response:
-    papers = (paper for paper, _ in saved(visit.runtime, who=_author(visit)))
+    papers = (paper for paper, _ in saved(visit.runtime, who=visit.viewer.author))
     return stream(papers, "bib", "saved")
-
-
-def _author(visit: Visit) -> str:
-    """Answers are shown to who gave them, and to operators."""
-    return "" if visit.viewer.is_operator else visit.viewer.address

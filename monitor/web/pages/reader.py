@@ -14,8 +14,6 @@ from monitor.channels.file import render_pages
 from monitor.commands.ratings import VERDICTS, Asked, ask, rate
 from monitor.commands.shown_papers import past_digest
 from monitor.commands.suppressions import (
-    LINK,
-    ONE_CLICK,
     ReaderStatus,
     SubscriptionChange,
     apply_change,
@@ -53,7 +51,7 @@ def change(visit: Visit, fields: Form) -> Response:
     wish = SubscriptionChange.STOP if one_click else fields.get("wish", "")
     if wish not in list(SubscriptionChange):
         return visit.show_problem(400, _NOTHING_CHOSEN)
-    how = ONE_CLICK if one_click else LINK
+    how = "one-click" if one_click else "link"
     now = apply_change(visit.runtime, subscription, recipient, SubscriptionChange(wish), how)
     return _show_status(visit, now, done=True)
 

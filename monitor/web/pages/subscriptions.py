@@ -22,13 +22,7 @@ from monitor.commands.subscriptions import (
     report,
     subscriptions_of,
 )
-from monitor.commands.suppressions import (
-    PAGE,
-    SubscriptionChange,
-    apply_change,
-    lasting,
-    reader_status,
-)
+from monitor.commands.suppressions import SubscriptionChange, apply_change, lasting, reader_status
 from monitor.digest.about import describe_schedule
 from monitor.errors import UsageError
 from monitor.store.digests import deliveries, digests, suppressions
@@ -159,7 +153,7 @@ def change_own(visit: Visit, fields: Form) -> Response:
     if wish not in list(SubscriptionChange):
         raise UsageError("nothing was chosen", "choose one of the buttons")
     for recipient in own:
-        apply_change(visit.runtime, name, recipient, SubscriptionChange(wish), PAGE)
+        apply_change(visit.runtime, name, recipient, SubscriptionChange(wish), "page")
     return go("/me")
 
 
