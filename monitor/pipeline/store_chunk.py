@@ -183,7 +183,8 @@ def store_chunk(tx: Transaction, chunk: Chunk) -> StoredChunk:
         return StoredChunk(unchanged=len(papers))
     if chunk.only_events:
         today = chunk.circumstances.now.date()
-        records = [with_keys(record_of(paper, source, today)) for paper in papers]
+        keyed = [with_keys(record_of(paper, source, today)) for paper in papers]
+        records = candidates.with_store_facts(tx, keyed)
         apart = [Decision(record, None) for record in records]
         _record_events(tx, chunk, apart, [()] * len(records), [0] * len(records))
         return StoredChunk(unchanged=len(records))

@@ -86,6 +86,20 @@ def test_what_crossref_says_of_a_reference_is_told_once_and_stored_nowhere(
         assert papers.count(tx) == 0
 
 
+def test_a_notice_that_another_source_says_is_retracted_is_told_to_nobody(
+    watched: House, web: MisbehavingServer
+) -> None:
+    have(watched, MOVES)
+    about = {"title": "Note", "type": "retraction", "about": {"doi": "10.1000/c"}}
+    (watched.folder / "news.jsonl").write_text(json.dumps(about), encoding="utf-8")
+    watched.settings["sources"]["news"] = {"kind": "jsonl", "path": "news.jsonl"}
+    crossref(web)
+    watched.run()
+    corrected = {"updated-by": [update("correction", "10.1000/c")]}
+    crossref(web, work("10.1000/moves", MOVES["title"], **corrected))
+    assert told(watched) == []
+
+
 def test_each_notice_under_the_doi_of_its_work_is_told(
     watched: House, web: MisbehavingServer
 ) -> None:

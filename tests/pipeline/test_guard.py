@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, NamedTuple
@@ -18,6 +19,9 @@ from tests.faults import process
 from tests.faults.points import Order
 from tests.house import AGENTS, House
 from tests.servers.smtp import ScriptedSmtp
+from tests.servers.web import MisbehavingServer
+from tests.servers.works import Work, crossref, update, work
+from tests.sources.libraries import article, articles
 
 RETRACTED, CONCERN, CORRECTED, PUBLISHED, NEW_VERSION = ReferenceChange
 Record = dict[str, Any]
@@ -171,9 +175,98 @@ def misses(number: int) -> list[list[Record]]:
     return [kinds[(number + at) % len(kinds)] for at in range(5)]
 
 
+UPDATES = {"retraction": "retraction", "correction": "erratum", "expression of concern": ""}
+TYPES = {"retraction": "Retraction of Publication", "correction": "Published Erratum"}
+REFERS = {"retraction": "RetractionOf", "correction": "ErratumFor"}
+OAI = """<OAI-PMH xmlns="http://www.openarchives.org/OAI/2.0/"><ListRecords>{}</ListRecords></OAI-PMH>"""
+
+
+def sources_of(record: Record) -> list[str]:
+    """The sources that a record may come from, `watch` for one that is asked about its work."""
+    doi = about(record) if record.get("type") in UPDATES else ""
+    if doi and record.get("doi") and not record.get("withdrawn"):
+        asked = ["watch"] if doi in {reference.names["doi"] for reference in ASKED} else []
+        return ["news", "crossref", "pubmed", *asked]
+    if record.get("published") and not (record.get("type") or record.get("pmid")):
+        return ["other", "crossref"]
+    if record.get("arxiv") and record.get("version") and not record.get("doi"):
+        return ["other", "arxiv"]
+    return ["news", "other"]
+
+
+def about(record: Record) -> str:
+    """The DOI that a notice names."""
+    named = record.get("about", "")
+    return named if isinstance(named, str) else str(named.get("doi", ""))
+
+
+def to_crossref(record: Record) -> Work:
+    people = [name.split() for name in record.get("authors", ())]
+    fields: Work = {"author": [{"given": given, "family": family} for given, family in people]}
+    if record.get("type"):
+        fields["update-to"] = [update(_update(record), about(record))]
+    else:
+        fields |= {"container-title": [record["venue"]]}
+        fields["published-online"] = {"date-parts": [[2026, 11, 20]]}
+    return work(record["doi"], record["title"], **fields)
+
+
+def _update(record: Record) -> str:
+    return UPDATES[record["type"]] or record["type"].replace(" ", "_")
+
+
+def to_pubmed(record: Record) -> str:
+    kind = record["type"]
+    refers = {REFERS.get(kind, "ExpressionOfConcernFor"): None}
+    text = article(
+        int(record["id"][1:]) + 5_000,
+        record["title"],
+        doi=record["doi"],
+        types=[TYPES.get(kind, "Expression of Concern")],
+        refs=refers,
+    )
+    cited = f"J Sand. 2020;1:1. doi: {about(record)}."
+    return text.replace("J Sand. 2020;1:1", cited)
+
+
+def to_arxiv(record: Record) -> str:
+    """A record of OAI-PMH with its versions, in the format arXivRaw."""
+    versions = "".join(
+        f'<version version="v{number}"><date>Mon, 2{number} Nov 2026 10:00:00 GMT</date></version>'
+        for number in range(1, record["version"] + 1)
+    )
+    named = f"<id>{record['arxiv']}</id>{versions}<title>{record['title']}</title>"
+    texts = f"<authors>{', '.join(record['authors'])}</authors>"
+    texts += f"<abstract>{record.get('abstract', '')}</abstract>"
+    raw = f'<arXivRaw xmlns="http://arxiv.org/OAI/arXivRaw/">{named}{texts}</arXivRaw>'
+    header = f"<identifier>oai:arXiv.org:{record['arxiv']}</identifier>"
+    return f"<record><header>{header}</header><metadata>{raw}</metadata></record>"
+
+
+def write_day(house: House, source: str, day: int, records: Sequence[Record]) -> None:
+    """Write what a source has on a day, in the form of its service."""
+    path = house.folder / source / f"{day}.{FORMS.get(source, 'jsonl')}"
+    match source:
+        case "crossref":
+            text = json.dumps(list(map(to_crossref, records)))
+        case "pubmed":
+            text = articles(*map(to_pubmed, records))
+        case "arxiv":
+            text = OAI.format("".join(map(to_arxiv, records)))
+        case _:
+            text = "".join(json.dumps(record) + "\n" for record in records)
+    path.write_text(text, encoding="utf-8")
+
+
+FORMS = {"crossref": "json", "pubmed": "xml", "arxiv": "xml"}
+SOURCES = ("news", "other", *FORMS)
+# Journal articles that Crossref is asked about.
+ASKED = [Reference(number) for start in (401, 801, 1_001) for number in range(start, start + 80, 4)]
+
+
 @dataclass
 class History:
-    """Records by day and file; each next one of a list comes on a later day."""
+    """Records by day and source; each next one of a list comes on a later day."""
 
     random: Random
     days: int = 4
@@ -183,10 +276,20 @@ class History:
     def add(self, records: list[Record]) -> None:
         days = sorted(self.random.sample(range(1, self.days + 1), len(records)))
         for day, record in zip(days, records, strict=True):
-            source = self.random.choice(("news", "other"))
+            source = self.random.choice(sources_of(record))
             self.number += 1
             own = {"id": f"r{self.number}", **record}
             self.files.setdefault((day, source), []).append(own)
+
+    def answers(self, day: int) -> list[Work]:
+        """What Crossref says on a day of the works that it is asked about."""
+        told = [r for n in range(day + 1) for r in self.files.get((n, "watch"), ())]
+        works = []
+        for reference in ASKED:
+            doi = reference.names["doi"]
+            own = [update(_update(r), r["doi"]) for r in told if about(r) == doi]
+            works.append(work(doi, reference.title, **{"updated-by": own}))
+        return works
 
 
 KILLS = ("chunk: unfinished", "chunk: committed", "digest: unfinished", "digest: committed")
@@ -197,15 +300,24 @@ KILLS += ("outcome: begin", "page: rename")
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("store", ["sqlite", "postgresql"])
 def test_each_of_100_events_is_told_once_and_no_near_miss(
-    guarded: House, request: pytest.FixtureRequest, store: str, seed: int
+    guarded: House,
+    web: MisbehavingServer,
+    request: pytest.FixtureRequest,
+    store: str,
+    seed: int,
 ):
     if store == "postgresql":
         guarded.settings["store"] = request.getfixturevalue("postgres_url")
-    (guarded.folder / "other").mkdir()
+    for source in SOURCES[1:]:
+        (guarded.folder / source).mkdir()
     guarded.settings["channels"]["bo"] = {"kind": "file", "path": "bo/"}
+    asked = {"url": web.url(""), "allow_private": True, "about": "asked"}
     guarded.settings["sources"] |= {
         "bo-refs": {"kind": "jsonl", "path": "refs/bo.jsonl", "role": "library"},
         "other": {"kind": "jsonl", "path": "other/*.jsonl"},
+        **{kind: {"kind": kind, "path": f"{kind}/*"} for kind in FORMS},
+        "asked": {"kind": "jsonl", "path": "refs/asked.jsonl", "role": "library"},
+        "watch": {"kind": "crossref", **asked},
     }
     guarded.settings["subscriptions"] |= {
         "alerts": {
@@ -218,13 +330,20 @@ def test_each_of_100_events_is_told_once_and_no_near_miss(
     ada, bo = range(1_500), range(300, 2_000)
     write(guarded, "refs/ada.jsonl", *(Reference(number).entry for number in ada))
     write(guarded, "refs/bo.jsonl", *(Reference(number).entry for number in reversed(bo)))
+    write(guarded, "refs/asked.jsonl", *(reference.entry for reference in ASKED))
     for source in ("news", "other"):  # a first reading, which announces nothing
         records = [Reference(number).record() for number in range(1_000, 1_100)]
         records += [
             Reference(number).record(version=2, announce="replace", doi=f"10.5555/old.{number}")
             for number in range(1_200, 1_300, 4)
         ]
-        write(guarded, f"{source}/0.jsonl", *records)
+        write_day(guarded, source, 0, records)
+    stone = {"title": "On Stone", "authors": ["Cy Stone"], "id": "r0"}
+    note = {"type": "correction", "about": {"doi": "10.5555/stone"}, "doi": "10.5555/note"}
+    for source in ("crossref", "pubmed"):
+        write_day(guarded, source, 0, [stone | note])
+    write_day(guarded, "arxiv", 0, [stone | {"arxiv": "2401.00001", "version": 1}])
+    crossref(web)
     guarded.run()
     random, expected = Random(seed), list[Told]()
     history = History(random)
@@ -239,10 +358,11 @@ def test_each_of_100_events_is_told_once_and_no_near_miss(
     assert len({title for _, _, title in expected}) == 100
     for day in range(1, history.days + 3):
         guarded.clock.move(days=1)
-        for source in ("news", "other"):
+        crossref(web, *history.answers(day))
+        for source in SOURCES:
             if records := history.files.get((day, source)):
                 random.shuffle(records)
-                write(guarded, f"{source}/{day}.jsonl", *records)
+                write_day(guarded, source, day, records)
         words = "run", "--now", guarded.clock.at.isoformat()
         guarded.write()
         kill = Order(random.choice(KILLS), "kill", random.randint(1, 2))
@@ -250,6 +370,10 @@ def test_each_of_100_events_is_told_once_and_no_near_miss(
         guarded.clock.move(hours=1)
         assert process.run(guarded.folder, *words) == 0
         guarded.run()
+    used = Counter[str]()
+    for (_, source), records in history.files.items():
+        used[source] += len(records)
+    assert min(used[source] for source in (*SOURCES, "watch")) >= 5, used
     said, wanted = Counter(told(guarded)), Counter(expected)
     assert (said - wanted, wanted - said) == (Counter(), Counter())
 
