@@ -89,7 +89,7 @@ class _Splitter:
         self.heading = 0
         if not line and not self.in_link:
             self.joins = False
-        for piece in _MARKS.split(line) if _MARKS.search(line) else (line,):
+        for piece in _MARKS.split(line):
             if piece.startswith((START, NUMBER)):
                 self.drafts.append(_Draft(number, [], self.heading, piece[1:-1]))
                 self.in_link, self.joins, self.heading = piece[0] == START, True, 0

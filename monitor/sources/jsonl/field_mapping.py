@@ -51,8 +51,6 @@ Convert = Callable[[Any], object]
 
 def identifiers_of(scheme: str, value: object) -> Iterator[tuple[str, str, int | None]]:
     """Yield (scheme, identifier, version); without a scheme, of an object with schemes as names."""
-    if value is None:
-        return
     if not scheme:
         value = parse_cell(value)
         for name, values in value.items() if isinstance(value, dict) else ():
@@ -256,8 +254,6 @@ def _set_keys(values: dict[str, Any], fields: Sequence[tuple[str, object]]) -> N
             triple = find_identifier(link)
             triples += [triple] if triple[0] not in schemes else []
             schemes.add(triple[0])
-    if not triples:
-        return
     values["keys"] = keys_of((scheme, identifier) for scheme, identifier, _ in triples)
     if version := next((number for _, _, number in triples if number), None):
         values.setdefault("version", version)
