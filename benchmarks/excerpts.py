@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from monitor.digest.excerpt import excerpt
+from monitor.digest.excerpt import EXCERPT_RULE, excerpt
 from monitor.digest.shown import shown
 from monitor.model import ChangeKind, DigestPaper, Paper
 
@@ -43,7 +43,7 @@ def excerpt_of(row: dict[str, Any]) -> str:
     """Return the excerpt of a paper in which nothing matched."""
     paper = shown(Paper(row["title"], row["abstract"]))
     kind = ChangeKind.NEW
-    entry = DigestPaper(1, 1, kind, paper, EPOCH, (), 0.0, ())
+    entry = DigestPaper(1, 1, kind, paper, EPOCH, (), 0.0, (), excerpt_rule=EXCERPT_RULE)
     return excerpt(entry).text
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from monitor.channels.email.render import render_digest as render_mail
 from monitor.channels.file import FileOptions, Pages
 from monitor.channels.slack.blocks import render_digest as render_slack
+from monitor.digest.excerpt import EXCERPT_RULE
 from monitor.digest.render import JinjaTemplates
 from monitor.errors import Fault, TemplateError
 from monitor.model import ChangeKind, Digest, DigestPaper, DigestSection, Paper, SourceReport
@@ -38,6 +39,7 @@ def sample_digest(titles: Sequence[str] = TITLES) -> Digest:
             sources=("feed",),
             score=1.0,
             matched=(),
+            excerpt_rule=EXCERPT_RULE,
         )
         for number, title in enumerate(titles)
     )

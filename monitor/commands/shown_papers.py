@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import structs
 
+from monitor.digest.excerpt import EXCERPT_RULE
 from monitor.digest.explain import describe_revision, explain_again
 from monitor.digest.shown import formulas_of, shown
 from monitor.errors import UsageError
@@ -73,6 +74,7 @@ def _entry(runtime: Runtime, stored: StoredPaper, sources: tuple[str, ...]) -> D
         source_titles=tuple(runtime.source_titles.get(name, name) for name in sources),
         formulas=formulas_of(stored.paper.title, stored.paper.abstract),
         search=next(filter(None, (label.search for label in labels)), runtime.settings.search),
+        excerpt_rule=EXCERPT_RULE,
         lists=len(stored.paper.recent_lists),
     )
 

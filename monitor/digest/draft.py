@@ -11,6 +11,7 @@ from operator import attrgetter
 
 import msgspec
 
+from monitor.digest.excerpt import EXCERPT_RULE
 from monitor.digest.shown import readable_title, shown_title
 from monitor.model import (
     Change,
@@ -180,6 +181,7 @@ def _entry(
         late=late is not None and _arrival_time(news.latest) < late,
         source_titles=titles,
         search=search,
+        excerpt_rule=EXCERPT_RULE,
         lists=len(stored.paper.recent_lists) if stored.paper.listed else 0,
     )
 

@@ -37,7 +37,7 @@ def headline(entry: DigestPaper) -> Passage:
     title, places = _mark("title", entry.paper.title, entry.reasons)
     if len(title) <= LONG_TITLE:
         return Passage(title, places)
-    return _cut(title, places, (0, len(title)), LONG_TITLE, whole=True)
+    return _cut(title, places, (0, len(title)), LONG_TITLE)
 
 
 def whole_abstract(entry: DigestPaper) -> Passage:
@@ -52,43 +52,44 @@ def excerpt(entry: DigestPaper) -> Passage:
     something did. Where no sentence says what was done, they are the two neighbours that hold most
     of what matched. An ellipsis marks each gap, and where a sentence was cut.
     """
-    return _excerpt(entry.paper.abstract, entry.reasons)
+    return _excerpt(entry.paper.abstract, entry.reasons, entry.excerpt_rule)
 
 
 # A paper is shown to several subscribers, each in several forms.
 @lru_cache(512)
-def _excerpt(abstract: str, reasons: tuple[MatchReason, ...]) -> Passage:
+def _excerpt(abstract: str, reasons: tuple[MatchReason, ...], rule: int) -> Passage:
     abstract, places = _mark("abstract", abstract, reasons)
-    bounds, alone = _value_sentences(abstract)
+    bounds, alone = _value_sentences(abstract, rule)
     words = [len(_words_in(abstract, places, span)) for span in bounds]
     pairs = zip(alone, words, strict=True)
     values = [value + min(hits, 2) if value > 0 else value for value, hits in pairs]
     if max(values, default=0.0) <= 0:
-        window = _best_window(abstract, places, bounds, values)
-        return _cut(abstract, places, window, EXCERPT_LIMIT)
+        window = _best_window(abstract, places, bounds, values if rule else ())
+        return _cut(abstract, places, window, EXCERPT_LIMIT, rule)
     first = values.index(max(values))
     second = _second(first, values, words)
     if second is None:
-        return _cut(abstract, places, bounds[first], EXCERPT_LIMIT)
+        return _cut(abstract, places, bounds[first], EXCERPT_LIMIT, rule)
     lengths = [bounds[first][1] - bounds[first][0], bounds[second][1] - bounds[second][0]]
     if sum(lengths) + len(_GAP) > EXCERPT_LIMIT:
         if words[first] or not words[second]:
-            return _cut(abstract, places, bounds[first], EXCERPT_LIMIT)
+            return _cut(abstract, places, bounds[first], EXCERPT_LIMIT, rule)
         lengths = [min(lengths[0], EXCERPT_LIMIT // 2), EXCERPT_LIMIT - EXCERPT_LIMIT // 2]
     if second < first:
         first, second, lengths = second, first, lengths[::-1]
     # The second may point back to the first where nothing stands between them.
     is_next = _are_neighbours(bounds[first], bounds[second])
-    before = _cut(abstract, places, bounds[first], lengths[0])
-    after = _cut(abstract, places, bounds[second], lengths[1], whole=is_next)
+    before = _cut(abstract, places, bounds[first], lengths[0], rule)
+    after = _cut(abstract, places, bounds[second], lengths[1], 0 if is_next else rule)
     return _join(before, after, " " if is_next else _GAP)
 
 
 @lru_cache(512)  # several topics match a paper
-def _value_sentences(text: str) -> tuple[tuple[Span, ...], tuple[float, ...]]:
+def _value_sentences(text: str, rule: int) -> tuple[tuple[Span, ...], tuple[float, ...]]:
     """Return the sentences of a text, and how much each says of what the authors did."""
-    bounds = tuple(_shown_sentences(text)[:_MOST_READ])
-    return bounds, tuple([standalone_value(text[a:b][:_LONGEST_READ]) for a, b in bounds])
+    value, split = (standalone_value, _shown_sentences) if rule else (sentence_value, sentences)
+    bounds = tuple(split(text)[:_MOST_READ])
+    return bounds, tuple([value(text[a:b][:_LONGEST_READ]) for a, b in bounds])
 
 
 def _second(first: int, values: Sequence[float], words: Sequence[int]) -> int | None:
@@ -147,17 +148,14 @@ def _words_in(text: str, places: Sequence[Span], window: Span) -> set[str]:
     return {text[start:end].casefold() for start, end in inside}
 
 
-def _cut(
-    text: str, places: Sequence[Span], window: Span, limit: int, *, whole: bool = False
-) -> Passage:
+def _cut(text: str, places: Sequence[Span], window: Span, limit: int, rule: int = 0) -> Passage:
     """Return a window of the text, at most `limit` characters, cut around its first match.
 
-    Unless the `whole` is wanted, an opening that points back to what is not shown is left out.
+    With a rule, an opening that points back to what is not shown is left out.
     """
-    first_word, end = window
-    if not whole:
-        window = _after_opening(text, places, window), end
-    start = window[0]
+    whole, (start, end) = window, window
+    if rule:
+        window = start, end = _after_opening(text, places, window), end
     if end - start > limit:
         first = next((place for place in places if start <= place[0] < end), window)
         if first[1] - start > limit - _LEAD_IN and first != window:
@@ -172,7 +170,7 @@ def _cut(
     shift = len(before) - start
     kept = tuple((a + shift, b + shift) for a, b in places if start <= a and b <= end)
     piece = text[start:end]
-    if start > first_word and not before:
+    if whole != window and not before:
         piece = _capitalize(piece)
     return Passage(f"{before}{piece}{after}", kept)
 
@@ -271,6 +269,8 @@ def sentence_value(sentence: str) -> float:
 
 # ── what points back to other sentences, and what only says where the code is ──────────
 
+# Digests store the rule that chose their excerpts: with 0, sentences have only the value above.
+EXCERPT_RULE = 1
 _MIN_WORDS_LEFT = 4
 
 _NOT_PAPER = rf"(?! (?:present )?{_PAPER}\b)"

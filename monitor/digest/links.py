@@ -75,7 +75,9 @@ def own_links(entry: DigestPaper) -> tuple[Link, ...]:
     elsewhere = {url for _, _, url in _identifiers(entry.paper, _PAGES)}
     times = Counter[str]()
     links: list[Link] = []
-    for kind, address in paper_links(entry.paper):
+    # Older digests were sent without those of the text.
+    known = paper_links(entry.paper) if entry.excerpt_rule else entry.paper.links.items()
+    for kind, address in known:
         if len(links) < _MOST_LINKS and (url := web_url(address)) and url not in elsewhere:
             host = (urlsplit(url).hostname or "").removeprefix("www.")
             name = host if kind == "other" else _LINK_NAMES.get(kind, kind)

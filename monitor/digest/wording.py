@@ -82,10 +82,10 @@ def short_why(entry: DigestPaper) -> str:
 
     These are its other topics, long forms of abbreviations that are not in the text shown, and
     what its topic matched if none of that is in the text shown: `also matches RL · PPO (proximal
-    policy optimization)`.
+    policy optimization)`. Reasons of older digests do not name their abbreviations: they are whole.
     """
-    if not entry.matched:
-        return ""
+    if not entry.matched or not entry.excerpt_rule:
+        return why_line(entry)
     passages = headline(entry), excerpt(entry)
     shown = " ".join(passage.text for passage in passages).casefold()
     long_forms = dict.fromkeys(
@@ -187,7 +187,10 @@ def order_reason(entry: DigestPaper) -> str:
 def byline(entry: DigestPaper, zone: str) -> str:
     """Return what is known of a paper listed by title: authors, its own date, lists and votes."""
     paper = entry.paper
-    parts = shorten_authors(paper.authors), _paper_date(paper, zone), signals(entry)
+    authors = shorten_authors(paper.authors)
+    if not entry.excerpt_rule:  # of an older digest
+        return " · ".join(filter(None, [authors, place(entry, zone)]))
+    parts = authors, _paper_date(paper, zone), signals(entry)
     return " · ".join(filter(None, parts))
 
 

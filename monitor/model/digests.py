@@ -78,8 +78,9 @@ class DigestPaper(msgspec.Struct, frozen=True, omit_defaults=True):
     titles under which it was seen. `source_titles` are what people call its sources, empty where
     all papers have the same one, None as in older digests; `search` is the site (see
     `monitor.digest.links`) on which it is searched for where nothing leads to it. `revised` says of
-    a revision shown in full what it changed. `lists` counts the last lists of its sources. `owned`:
-    it is in a library of the subscription.
+    a revision shown in full what it changed. `excerpt_rule` is the rule (see
+    `monitor.digest.excerpt`) by which its excerpt is chosen, 0 in older digests. `lists`
+    counts the last lists of its sources. `owned`: it is in a library of the subscription.
 
     Fields with their defaults are not stored.
     """
@@ -99,6 +100,7 @@ class DigestPaper(msgspec.Struct, frozen=True, omit_defaults=True):
     placed: Placed = BY_SCORE
     revised: Revision | None = None
     formulas: tuple[Formula, ...] = ()
+    excerpt_rule: int = 0
     lists: int = 0
     owned: bool = False
 

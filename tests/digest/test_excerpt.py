@@ -256,6 +256,14 @@ def test_a_sentence_that_says_more_than_where_the_code_is_stays(sentence: str) -
     assert text.removeprefix(f"{GAP} ") == sentence
 
 
+def test_digests_frozen_before_have_the_excerpts_that_were_sent() -> None:
+    entry = entry_of(f"{GAP} To close this gap, we propose Stilt, a planner. {WHERE[0]}", ("x",))
+    assert excerpt(entry).text == "We propose Stilt, a planner."
+    before = excerpt(replace(entry, excerpt_rule=0)).text
+    assert before == f"To close this gap, we propose Stilt, a planner. {WHERE[0]}"
+    assert excerpt(replace(entry_of(WHERE[0], ("x",)), excerpt_rule=0)).text == WHERE[0]
+
+
 def test_readers_judged_at_most_one_excerpt_in_twenty_not_what_the_paper_did() -> None:
     """What they judged is drawn again, and compared, by benchmarks/excerpts.py."""
     table = Path(__file__).with_name("excerpt_verdicts.tsv").read_text("utf-8").splitlines()

@@ -52,6 +52,7 @@ def varied(one: DigestPaper) -> list[DigestPaper]:
         "lists": 3,
         "owned": True,
         "formulas": (Formula("policy", "p_1"),),
+        "excerpt_rule": 0,
         "placed": Placed(1.0, 2.0, "A marked paper", ("word",), likely=True),
     }
     assert {"paper", *changes} == set(DigestPaper.__struct_fields__)

@@ -397,6 +397,26 @@ def reason(*matched: TopicWhy, paper: Paper = GNN) -> str:
     return wording.short_why(structs.replace(entry_of(paper), matched=matched))
 
 
+def test_digests_frozen_before_have_the_whole_reason() -> None:
+    frozen = MatchReason("title", ("GNN",), ((2, 5),), (LONG_FORM,))
+    entry = structs.replace(entry_of(GNN), matched=(TopicWhy("graphs", (frozen,)),))
+    assert wording.short_why(entry) == ""
+    before = f"graphs: {LONG_FORM} in the title"
+    assert wording.short_why(structs.replace(entry, excerpt_rule=0)) == before
+
+
+def test_digests_frozen_before_have_no_links_of_the_text_and_all_that_stood_below_a_title() -> None:
+    links_of = "The code is at https://github.com/ada/gnn."
+    paper = structs.replace(GNN, abstract=links_of, links={"project": "https://gnn.example.org/"})
+    entry = entry_of(paper)
+    sent = structs.replace(entry, excerpt_rule=0)
+    assert [link.text for link in links.own_links(entry)] == ["project page", "code"]
+    assert [link.text for link in links.own_links(sent)] == ["project page"]
+    authors = wording.shorten_authors(paper.authors)
+    assert wording.byline(sent, "UTC") == f"{authors} · {wording.place(sent, 'UTC')}"
+    assert wording.byline(entry, "UTC") != wording.byline(sent, "UTC")
+
+
 def title_reason(word: str, paper: Paper = GNN, *abbreviations: str) -> MatchReason:
     start = paper.title.index(word)
     spans = ((start, start + len(word)),)
