@@ -1,4 +1,4 @@
-"""PostgreSQL gets one row and several by different statements, with the same result."""
+"""Few rows and many are inserted by different statements, with the same result."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import sqlalchemy as sa
 
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database
-from monitor.store.engine.sql import insert_new, insert_or_update
+from monitor.store.engine.sql import MANY, insert_new, insert_or_update
 from tests.store.scenes import NOW
 
-pytestmark = pytest.mark.parametrize("count", [1, 100])
+pytestmark = pytest.mark.parametrize("count", [1, 2, MANY])
 
 _topic = schema.topic.c
 
