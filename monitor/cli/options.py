@@ -52,13 +52,13 @@ def number(name: str, kind: type[int] | type[float] = int, least: int = 1) -> Ca
     return parse
 
 
-def word(what: str, words: Sequence[str]) -> Callable[[str], str]:
+def word(what: str, words: Sequence[str], more: str = "") -> Callable[[str], str]:
     """Return a parser for `what`, which is one of some words; it raises UsageError."""
 
     def parse(text: str) -> str:
         if text in words:
             return text
-        raise UsageError(f"{text!r} is not {what}", f"there are: {', '.join(words)}")
+        raise UsageError(f"{text!r} is not {what}", f"there are: {', '.join(words)}{more}")
 
     return parse
 

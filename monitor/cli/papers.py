@@ -52,7 +52,7 @@ FORMAT = option(
     "|".join(FORMATS),
     "Write them for other programs.",
     None,
-    word("a format", FORMATS),
+    word("a format", FORMATS, "; EndNote reads ris"),
 )
 OF_SUBSCRIPTION = option("--subscription", "NAME", "Only for this subscription.")
 OF_TOPIC = option("--topic", "NAME", "Only for this topic.")
