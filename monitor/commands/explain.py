@@ -18,7 +18,7 @@ from monitor.store.digests import deliveries, digests
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import identity_rulings, merge_papers, papers
 from monitor.store.papers.papers import Origin
-from monitor.store.sources import collections
+from monitor.store.sources import collections, reference_events
 from monitor.store.topics import matches
 from monitor.text import title_key, whole_number
 
@@ -67,6 +67,15 @@ class Ruling:
 
 
 @dataclass(frozen=True, slots=True)
+class ToldChange:
+    """A change of a paper in a library, of which a subscription was sent a digest."""
+
+    change: str
+    subscription: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """All about a stored paper; `libraries` are those that have it."""
 
@@ -76,6 +85,7 @@ class Explanation:
     joined: tuple[Joined, ...]
     rulings: tuple[Ruling, ...]
     libraries: tuple[str, ...]
+    told: tuple[ToldChange, ...]
 
 
 class UnknownPaperError(UsageError):
@@ -101,6 +111,7 @@ def explain(
         rulings = identity_rulings.of_names(tx, names)
         record = with_keys(stored.paper)
         [entries] = collections.find(tx, libraries, [record], runtime.clock.now())
+        told = reference_events.told(tx, record) if entries else []
     wanted = {row.topic for row in matched}
     index = build_index(topic for topic in runtime.topics if topic.name in wanted)
     sources = [sighting.source for sighting in origin.sightings if not sighting.filled]
@@ -115,13 +126,17 @@ def explain(
         joined=tuple(Joined(id, at, why) for id, why, at in joined),
         rulings=tuple(Ruling(*row) for row in rulings),
         libraries=tuple(sorted({entry.source for entry in entries})),
+        told=tuple(ToldChange(event.change, name, at) for event, name, at in told),
     )
 
 
-def known_from(explanation: Explanation, zone: str) -> str:
+def known_from(
+    explanation: Explanation, zone: str, subscriptions: Collection[str] | None = None
+) -> str:
     """Return `in the library ada-refs, link from arxiv-snapshot, news from page since 12 Mar 2026`.
 
-    It is "" of a paper that is in no library or reference list.
+    It is "" of a paper that is in no library or reference list. Changes are named that digests of
+    all subscriptions, or of these, had.
     """
     origin = explanation.origin
     parts = [f"in the library {name}" for name in explanation.libraries]
@@ -131,10 +146,19 @@ def known_from(explanation: Explanation, zone: str) -> str:
             parts.append(f"{', '.join(fields)} from {sighting.source}")
     news = [sighting for sighting in origin.sightings if not sighting.filled]
     for first in news[:1] if parts else ():
-        day = first.first_seen.astimezone(ZoneInfo(zone))
         what = "news" if origin.stored.news_at else "known"
-        parts.append(f"{what} from {first.source} since {day.day} {day:%b %Y}")
+        parts.append(f"{what} from {first.source} since {_day(first.first_seen, zone)}")
+    parts += [
+        f"{told.change}, told to {told.subscription} on {_day(told.at, zone)}"
+        for told in explanation.told
+        if subscriptions is None or told.subscription in subscriptions
+    ]
     return ", ".join(parts)
+
+
+def _day(at: datetime, zone: str) -> str:
+    local = at.astimezone(ZoneInfo(zone))
+    return f"{local.day} {local:%b %Y}"
 
 
 def _sent(

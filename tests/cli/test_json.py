@@ -104,7 +104,7 @@ EVERY = [
         "explain 1",
         0,
         keys(
-            f"id first_seen news_at withdrawn joined rulings libraries {TEXT}",
+            f"id first_seen news_at withdrawn joined rulings libraries told {TEXT}",
             sources=SIGHTINGS,
             changes=[keys("kind revision at matched_at why")],
             topics=[

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from monitor.commands.explain import explain, known_from
 from monitor.commands.subscriptions import count_waiting, report
 from monitor.model import Digest, ReferenceChange
 from monitor.store.digests import digests
@@ -417,6 +418,19 @@ def test_what_waits_is_counted_until_a_digest_has_it(one: House):
     write(one, "news/b.jsonl", Reference(5).notice("retraction"))
     one.ingest()
     assert waits() == "1 change of references"
+
+
+def test_a_paper_says_what_was_told_of_it_and_to_whom(one: House):
+    write(one, "news/a.jsonl", ONE.record(abstract="We move sand."), Reference(5).record())
+    one.next_morning()
+    write(one, "news/b.jsonl", ONE.notice("retraction"))
+    one.next_morning()
+    with one.opened() as app:
+        known, other = (explain(app.runtime, f"doi:10.5555/ref.{n}") for n in (1, 5))
+        assert (len(known.told), other.told) == (1, ())
+        sentence = "in the library ada-refs, news from news since 22 Nov 2026"
+        assert known_from(known, "UTC") == f"{sentence}, retracted, told to lab on 23 Nov 2026"
+        assert known_from(known, "UTC", ["bo"]) == sentence
 
 
 def test_a_notice_that_names_a_reference_as_its_stored_paper_is_named_is_reported(one: House):

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from monitor.identity.keys import hash_of_text, with_keys
 from monitor.identity.reference_events import concerns, work_of
-from monitor.model import ReferenceEvent
+from monitor.model import IncomingPaper, ReferenceEvent
 from monitor.store.digests.deliveries import WAITING, reaches_anyone, reaches_recipient
 from monitor.store.digests.packed import pack, unpack
 from monitor.store.engine import schema
@@ -23,6 +23,7 @@ _event = schema.reference_event.c
 _key = schema.reference_event_key.c
 _item = schema.digest_event.c
 _delivery = schema.delivery.c
+_digest = schema.digest.c
 
 
 def save(tx: Transaction, events: Iterable[ReferenceEvent]) -> int:
@@ -114,6 +115,20 @@ def unsent(
     ]
     elsewhere = _recipients_sent(tx, {event.id for event in concerned}, subscription)
     return [event for event in concerned if not elsewhere[event.id].issuperset(recipients)]
+
+
+def told(tx: Transaction, record: IncomingPaper) -> list[tuple[ReferenceEvent, str, datetime]]:
+    """Return the events of a work that subscriptions were sent, and when, oldest first."""
+    keyed = sa.select(_key.event_id).where(among(_key.key, collections.name_keys(record)))
+    events = {event.id: event for event in _events(tx, _event.id.in_(keyed))}
+    sent = sa.select(_item.event_id, _item.subscription, _digest.composed_at)
+    sent = sent.join(schema.digest, _digest.id == _item.digest_id).order_by(_digest.composed_at)
+    rows = tx.execute(sent.where(among(_item.event_id, events), reaches_anyone(_item.digest_id)))
+    return [
+        (events[id], subscription, at)
+        for id, subscription, at in rows
+        if collections.why_same(record, events[id].work, "key")
+    ]
 
 
 def _recipients_sent(

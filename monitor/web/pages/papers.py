@@ -59,7 +59,7 @@ def one_paper(visit: Visit) -> Response:
     return visit.show(
         "one_paper",
         known=known,
-        known_from=known_from(known, visit.zone),
+        known_from=known_from(known, visit.zone, shown),
         entry=show_paper(runtime, stored, sources, topics),
         revisions=describe_revisions(texts, stored),
         answers=answers,
