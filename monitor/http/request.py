@@ -27,7 +27,7 @@ class Request:
 
     url: httpx.URL
     validators: Mapping[str, str] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     allow_private: bool = False
     max_bytes: int = MAX_BYTES
     deadline: timedelta = DEADLINE

@@ -35,6 +35,8 @@ MIN_TITLE = 0.75
 MATCHED_BY = ("key", "raw_id", "title", "block")
 # Further titles are not shown.
 MAX_OTHER_TITLES = 3
+# Titles are compared up to this length; the longest have some five hundred characters.
+MAX_TITLE_LENGTH = 2_000
 
 # The beginnings of reasons by identifier, entry or person; all others are by likeness.
 _BY_NAME = re.compile(r"someone ruled|same entry of its source|same (?!title\b)\S+ \S")
@@ -246,11 +248,11 @@ def other_titles(title: str, sightings: Sequence[Sighting]) -> tuple[OtherTitle,
     or markup are the same. Merges by identifier or by a person need no check.
     """
     titles = [
-        (title_key(sighting.text.title), sighting.text.title, sighting)
+        (_shown_key(sighting.text.title), sighting.text.title, sighting)
         for sighting in sightings
         if sighting.text
     ]
-    shown = {title_key(title)}
+    shown = {_shown_key(title)}
     # The title of a record merged by likeness may have replaced the first record's.
     replaced = any(key in shown and by_likeness(sighting.why) for key, _, sighting in titles)
     others = []
@@ -259,3 +261,7 @@ def other_titles(title: str, sightings: Sequence[Sighting]) -> tuple[OtherTitle,
             others.append(OtherTitle(other, sighting.source))
             shown.add(key)
     return tuple(others[:MAX_OTHER_TITLES])
+
+
+def _shown_key(title: str) -> str:
+    return title_key(title[:MAX_TITLE_LENGTH])
