@@ -30,6 +30,9 @@ from monitor.model import (
 )
 
 CAPACITY = 400
+# Papers, by id, as they are and as the digests of one run list them; about half a kilobyte each.
+Listed = dict[int, tuple[Paper, Paper]]
+_MOST_LISTED = 16_384
 _LONGEST_NAME = 40  # of a work, before the colon of its title
 _NO_RULE = SectionRule()
 _NO_LABEL = SourceLabel()
@@ -80,6 +83,16 @@ class _News(msgspec.Struct, frozen=True):
         return self.score, self.at, self.latest.stored.id
 
 
+def _listed(stored: StoredPaper, papers: Listed) -> Paper:
+    paper, title = papers.get(stored.id, (None, stored.paper))
+    if paper is not stored.paper:
+        if len(papers) >= _MOST_LISTED:
+            papers.clear()
+        title = shown_title(stored.paper)
+        papers[stored.id] = stored.paper, title
+    return title
+
+
 def _titles_and_search(
     sources: Mapping[str, SourceLabel], names: Sequence[str]
 ) -> tuple[tuple[str, ...], str]:
@@ -100,6 +113,7 @@ def draft(  # noqa: PLR0913 - all that a digest is drafted from
     rules: Mapping[str, SectionRule] = {},
     sources: Mapping[str, SourceLabel] = {},
     order: Order | None = None,
+    listed: Listed | None = None,
     each_topic: bool = False,
 ) -> Draft:
     """Choose the papers of a digest, their order, and the `full` best to show in full.
@@ -107,7 +121,7 @@ def draft(  # noqa: PLR0913 - all that a digest is drafted from
     They are more where `each_topic` is to have one. Both are shared among the topics by `rules`;
     `sources` are all that may have news. Papers beyond `capacity` wait for the next digest. What
     became news before `late` (after a long outage) is listed by title only. `order` is another
-    order within each topic's group.
+    order within each topic's group. `listed` has the papers of other digests of the same run.
     """
     by_paper: dict[int, list[UnsentMatch]] = defaultdict(list)
     for item in news:
@@ -116,7 +130,13 @@ def draft(  # noqa: PLR0913 - all that a digest is drafted from
     kept = _share(papers, capacity, rules) if len(papers) > capacity else papers
     label = cache(partial(_titles_and_search, sources))
     topic = cache(lambda name: TopicWhy(name, (), rules.get(name, _NO_RULE).title))
-    entries = [_entry(paper, topic, label(paper.latest.sources), late) for paper in kept]
+    listed = {} if listed is None else listed
+    entries = [
+        _entry(
+            paper, _listed(paper.latest.stored, listed), topic, label(paper.latest.sources), late
+        )
+        for paper in kept
+    ]
     latest = {paper.latest.stored.id: paper.latest for paper in kept}
     groups = _sections(entries, rules, order, latest)
     full = max(full, len(groups)) if each_topic else full
@@ -163,6 +183,7 @@ def _share(papers: Sequence[_News], count: int, rules: Mapping[str, SectionRule]
 
 def _entry(
     news: _News,
+    paper: Paper,
     topic: Callable[[str], TopicWhy],
     label: tuple[tuple[str, ...], str],
     late: datetime | None,
@@ -173,7 +194,7 @@ def _entry(
         paper_id=stored.id,
         revision=news.latest.revision,
         kind=news.kind,
-        paper=shown_title(stored.paper),
+        paper=paper,
         first_seen=stored.first_seen,
         sources=news.latest.sources,
         score=news.score,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache, partial
 from operator import attrgetter
 from pathlib import Path
@@ -54,6 +54,7 @@ from monitor.text.tables import word_set
 
 Escape = Callable[[str], str]
 
+# Hundreds of lines are rendered alone for one digest, as fresh as its other templates.
 _LINE = "title_line."
 # Templates of ours whose output is kept for a run: it depends on these values of an entry, on the
 # topics that matched (of a line, on their reasons alone), and on the zone and address of a digest.
@@ -97,7 +98,10 @@ class JinjaTemplates:
     def render(self, name: str, **values: object) -> str:
         """Return the template `name` written out with `values`; raises TemplateError."""
         try:
-            text = self._environment_of(name).get_template(name).render(values).strip()
+            environment = self._environment_of(name)
+            if not name.partition("/")[2].startswith(_LINE):
+                environment.drop_changed()
+            text = environment.get_template(name).render(values).strip()
             if name.startswith("mail/") and name.endswith(".html.j2"):
                 text = self._inliner.inline(text)
         except Exception as error:  # a user's template can raise anything
@@ -195,6 +199,7 @@ def _environment(
     environment = _Sandbox(
         loader=loader,
         autoescape=True,
+        auto_reload=False,  # see `drop_changed`
         finalize=finish,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -363,16 +368,26 @@ def _with_location(name: str, error: Exception) -> TemplateError:
 class _Template(Template):
     """A template. What one of ours writes of a paper is kept for the other digests of a run."""
 
+    is_shared = False
+
     @classmethod
     def from_code(cls, *args: Any, **kwargs: Any) -> _Template:
         template = super().from_code(*args, **kwargs)
         assert isinstance(template, _Template)
         name, is_ours = template.name or "", Path(template.filename or "").is_relative_to(_SHIPPED)
         if is_ours and name.partition("/")[2].startswith(_SHARED):
+            template.is_shared = True
             template.root_render_func = partial(template._write, template.root_render_func)
         return template
 
-    def _write(self, write: Callable[[Context], Iterable[str]], context: Context) -> Iterator[str]:
+    def render(self, *args: Any, **kwargs: Any) -> str:
+        """Look for what is kept before Jinja makes a context, which takes longer than that."""
+        write = super().render
+        return "".join(self._write(write, *args)) if self.is_shared else write(*args, **kwargs)
+
+    def _write(
+        self, write: Callable[[Any], Iterable[str]], context: Mapping[str, Any] | Context
+    ) -> Iterator[str]:
         """Write a paper, unless one with the same inputs was written for another digest."""
         assert isinstance(self.environment, _Sandbox)
         kept, entry, digest = self.environment.kept, context["entry"], context["digest"]
@@ -392,6 +407,12 @@ class _Sandbox(ImmutableSandboxedEnvironment):
 
     template_class = _Template
     kept: _Kept
+
+    def drop_changed(self) -> None:
+        """Let changed templates be read again. Jinja by itself looks at each inclusion."""
+        assert self.cache is not None
+        if not all(template.is_up_to_date for template in self.cache.values()):
+            self.cache.clear()
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         if attribute in _FIELDS.get(type(obj), ()):

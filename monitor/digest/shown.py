@@ -49,8 +49,8 @@ def readable_title(title: str) -> str:
     return _shown(title[:MAX_TITLE_LENGTH])
 
 
-# Papers are in the digests of several subscriptions: this holds the texts of some ten thousand.
-@lru_cache(65_536)
+# Papers are in the digests of several subscriptions: this holds the texts of some five hundred.
+@lru_cache(4_096)
 def _shown(text: str) -> str:
     source = clean(text)
     return clean(to_readable_text(source)) or source

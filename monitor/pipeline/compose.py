@@ -15,7 +15,7 @@ import structlog
 from monitor.channels.email.channel import sender_address
 from monitor.config import Settings
 from monitor.digest.about import LEFT_OUT
-from monitor.digest.draft import Draft, draft, list_returned
+from monitor.digest.draft import Draft, Listed, draft, list_returned
 from monitor.digest.explain import Explain, explain_papers
 from monitor.digest.references import MOST_EVENTS, show_events
 from monitor.digest.schedule import Slot, late_before, latest_due, next_due
@@ -93,6 +93,7 @@ class _RunCache:
     explain: Explain
     changes: matches.ChangesRead = field(default_factory=matches.ChangesRead)
     order: OrderCache | None = None
+    listed: Listed = field(default_factory=dict)
     reports: dict[Any, tuple[SourceReport, ...]] = field(default_factory=dict)
 
 
@@ -263,6 +264,7 @@ def _digest(
             rules=runtime.sections,
             sources={name: runtime.labels[name] for name in news_sources},
             order=order.place if order else None,
+            listed=cache.listed,
             each_topic="max" not in subscription.settings.model_fields_set,
         )
         if subscription.settings.owned == "mark":
