@@ -6,7 +6,6 @@ full does not depend on it: within a group, the k-th paper takes the place of th
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -110,7 +109,19 @@ class OrderCache:
         # None where the text was purged.
         self.papers: dict[int, tuple[Paper, Features] | None] = {}
         self.words = TopicWords()
+        # The subscriptions with examples, once they were read.
+        self.with_examples: frozenset[str] | None = None
         self._entries: dict[tuple[str, ...], dict[int, Judged]] = {}
+
+    def examples(self, tx: Transaction, subscription: str) -> dict[str, list[Example]]:
+        """Return the examples of a subscription by topic, oldest first."""
+        if self.with_examples is None:
+            self.with_examples = examples.subscriptions(tx)
+        by_topic: dict[str, list[Example]] = {}
+        if subscription in self.with_examples:
+            for example in examples.listing(tx, subscription):
+                by_topic.setdefault(example.topic, []).append(example)
+        return by_topic
 
     def entries(
         self, tx: Transaction, libraries: tuple[str, ...], now: datetime
@@ -157,9 +168,7 @@ def order_of(
     if kind != LEARNED:
         return Order(kind) if kind in (NEWEST, TRENDING) else None
     answers = judgements.verdicts(tx, subscription.name)
-    by_topic: dict[str, list[Example]] = defaultdict(list)
-    for example in examples.listing(tx, subscription.name):
-        by_topic[example.topic].append(example)
+    by_topic = cache.examples(tx, subscription.name)
     owned: list[Judged] = []
     if subscription.settings.examples and subscription.settings.libraries:
         libraries = subscription.settings.libraries

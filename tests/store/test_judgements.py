@@ -152,7 +152,7 @@ def test_an_example_becomes_the_rating_of_the_paper_that_arrives(store: Database
     assert twin not in verdicts(store)
     assert [e.title for e in reading(store, examples.listing, "lab")] == ["Twins"]
     subscribe(store, "other")
-    assert {one.subscription for one in reading(store, examples.listing)} == {"other"}
+    assert reading(store, examples.subscriptions) == {"other"}
 
 
 def test_the_answers_of_a_person_are_found_in_any_case(store: Database):

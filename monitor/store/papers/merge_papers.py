@@ -51,6 +51,8 @@ def merge(tx: Transaction, pairs: Iterable[tuple[int, int, str]], now: datetime)
     papers the first change stays, and all others; the paper is matched again with its longer text.
     """
     pairs = list(pairs)
+    if not pairs:
+        return {}
     parted = identity_rulings.apart(tx, {(id, other_id) for id, other_id, _ in pairs})
     pairs = [pair for pair in pairs if pair[:2] not in parted]
     kept = _choose_kept(pairs)

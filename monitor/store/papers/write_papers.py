@@ -160,6 +160,8 @@ def _write_earlier_texts(tx: Transaction, drafts: Iterable[Draft]) -> None:
 
 def texts_before(tx: Transaction, revisions: Mapping[int, int]) -> dict[int, EarlierText]:
     """Return the text before a revision of each paper, where it is kept."""
+    if not revisions:  # as in most digests
+        return {}
     kept = sa.select(schema.earlier_text).where(among(_earlier.paper_id, revisions))
     return {
         id: unpack(packed, EarlierText)

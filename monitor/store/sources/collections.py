@@ -282,6 +282,8 @@ def find(
     tx: Transaction, sources: Collection[str], incoming: Sequence[IncomingPaper], now: datetime
 ) -> list[list[CollectionEntry]]:
     """Return the entries of some sources that are the same work as each record."""
+    if not sources or not incoming:
+        return [[] for _ in incoming]
     numbers = {key for record in incoming for key in _keys_of(record)}
     by_key = _by_key(tx, sources, numbers)
     chosen = [_candidates(record, by_key) for record in incoming]
@@ -337,6 +339,8 @@ def entries(
 
 
 def _load(tx: Transaction, ids: Collection[int], now: datetime) -> dict[int, CollectionEntry]:
+    if not ids:
+        return {}
     missing = _entry.missing_since
     present = sa.or_(missing.is_(None), missing > now - LEAVES_AFTER)
     return {entry.id: entry for entry in _read(tx, among(_entry.id, ids) & present)}

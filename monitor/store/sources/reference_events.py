@@ -107,6 +107,8 @@ def unsent(
     if not fresh:
         sent = sent.where(reaches_anyone(_item.digest_id))
     events = _events(tx, sa.and_(_event.id.in_(in_libraries), ~sent.exists()))
+    if not events:
+        return []
     entries = collections.find(tx, libraries, [with_keys(event.work) for event in events], now)
     concerned = [
         event

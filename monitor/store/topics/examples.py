@@ -74,6 +74,11 @@ def listing(tx: Transaction, subscription: str = "") -> list[Example]:
     return fetch(tx, query.filter_by(subscription=subscription) if subscription else query, Example)
 
 
+def subscriptions(tx: Transaction) -> frozenset[str]:
+    """Return the subscriptions that have examples."""
+    return frozenset(tx.scalars(sa.select(_example.subscription).distinct()))
+
+
 def settle(tx: Transaction) -> None:
     """Make ratings of the examples whose papers have arrived."""
     if not (arrived := _arrived(tx)):
