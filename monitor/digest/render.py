@@ -419,6 +419,12 @@ class _Sandbox(ImmutableSandboxedEnvironment):
             return getattr(obj, attribute)
         return super().getattr(obj, attribute)
 
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        """Filters look for a field by name as an item first."""
+        if isinstance(argument, str) and argument in _FIELDS.get(type(obj), ()):
+            return getattr(obj, argument)
+        return super().getitem(obj, argument)
+
 
 _VALUES: tuple[Any, ...] = (
     *(Digest, DigestSection, DigestPaper, Paper, OtherTitle, AboutSubscription),
