@@ -253,6 +253,16 @@ def test_W08_health_is_red_when_the_scheduler_has_died(lived: House):
         assert '<a href="/#problems">1 problem</a>' in client.get("/status").text
 
 
+def test_health_names_sources_only_to_who_is_logged_in(lived: House):
+    with public_pages(lived) as (app, client):
+        beat(app, datetime.now(UTC))
+        anybody = client.get("/healthz")
+        assert isinstance(anybody.json()["sources"], list)
+        assert "lab" not in anybody.text
+        operator = client.get("/healthz", headers={"Authorization": f"Bearer {TOKEN}"})
+        assert operator.json()["sources"].keys() == {"page"}
+
+
 def test_a_reader_sees_the_subscriptions_that_list_their_address(lived: House):
     lived.by_mail(25, "ada@example.org")
     other = {"topics": ["*"], "email": ["bob@example.org"]}

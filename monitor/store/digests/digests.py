@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from msgspec import structs
 
 from monitor.model import Digest, DigestPaper, ListedDigest, Paper, SourceReport
+from monitor.store.digests.deliveries import WAITING
 from monitor.store.digests.packed import pack, unpack
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
@@ -122,6 +123,13 @@ def neighbours(
     older = same.where(_digest.id < id_).order_by(_digest.id.desc())
     newer = same.where(_digest.id > id_).order_by(_digest.id)
     return fetch_one(tx, older, ListedDigest), fetch_one(tx, newer, ListedDigest)
+
+
+def oldest_open(tx: Transaction) -> ListedDigest | None:
+    """Return the digest that was due first of those with a delivery that is not over."""
+    waiting = sa.select(schema.delivery.c.digest_id).where(schema.delivery.c.state.in_(WAITING))
+    query = _LISTED.where(_digest.id.in_(waiting)).order_by(_digest.due_at).limit(1)
+    return fetch_one(tx, query, ListedDigest)
 
 
 class _Report(msgspec.Struct):

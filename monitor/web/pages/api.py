@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from urllib.parse import parse_qs
 
 from msgspec import structs
@@ -44,6 +45,7 @@ from monitor.commands.subscriptions import (
 from monitor.commands.topic_trial import topic_of, try_topic
 from monitor.store.digests import deliveries, digests, suppressions
 from monitor.store.digests.suppressions import address_of
+from monitor.store.sources import runs
 from monitor.web.access import Role
 from monitor.web.routes import PageRoute, Routes
 from monitor.web.site import API, PAGES, SEARCHES, Visit
@@ -195,11 +197,28 @@ def show_metrics(visit: Visit) -> Response:
 
 @routes.page("/healthz", Role.NOBODY)
 def health(visit: Visit) -> Response:
-    """Answer 503 only where the scheduler is dead or the store cannot be written."""
+    """Answer 503 where the scheduler is dead or the store cannot be written, and for nothing else.
+
+    A visitor who is logged in also gets the names.
+    """
     checks = vital_signs(visit.runtime.database)
     ok = all(check.ok for check in checks)
     answer = {"ok": ok, "checks": [pick(check, "name ok message") for check in checks]}
-    return JSONResponse(answer, 200 if ok else 503)
+    return JSONResponse(answer | (_ages(visit) if ok else {}), 200 if ok else 503)
+
+
+def _ages(visit: Visit) -> Answer:
+    """Return the age in seconds of each source's last good run, and of the oldest late digest."""
+    now = datetime.now(UTC)
+    with visit.runtime.database.reading() as tx:
+        read = {name: runs.last_read(tx, name) for name in visit.runtime.sources}
+        due = digests.oldest_open(tx)
+    ages = {name: round((now - at).total_seconds()) if at else None for name, at in read.items()}
+    late = round((now - due.due_at).total_seconds()) if due else None
+    if not visit.viewer.is_known:
+        return {"sources": list(ages.values()), "oldest_overdue_digest": late}
+    named = {"subscription": due.subscription, "age": late} if due else None
+    return {"sources": ages, "oldest_overdue_digest": named}
 
 
 async def take_slack_action(request: Request) -> Response:
