@@ -21,13 +21,13 @@ PARKED = (
 )
 
 
-# Jinja, SQLAlchemy and NumPy take most of the time of a check: imported only if needed.
 def check(config: Config = CONFIG, as_json: AsJson = False) -> None:
     warnings: list[Fault] = []
+    # Jinja, SQLAlchemy and NumPy take most of the time of a check: imported only if needed.
     try:
-        settings, found = load_for_reading(config, active_queries=_active_queries)
+        settings, invalid = load_for_reading(config, active_queries=_active_queries)
         parked = (replace(f, message=f"{f.message}\n{PARKED}") for f in settings.parked.values())
-        faults = [*found, *parked]
+        faults = [*invalid, *parked]
         if not faults:
             warnings += settings.warnings
             if settings.templates:

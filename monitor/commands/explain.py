@@ -68,7 +68,7 @@ class Ruling:
 
 @dataclass(frozen=True, slots=True)
 class ToldChange:
-    """A change of a paper in a library, of which a subscription was sent a digest."""
+    """A change of a paper in a library that the digest of a subscription listed."""
 
     change: str
     subscription: str
