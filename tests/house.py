@@ -196,7 +196,8 @@ def newest_digest(tx: Transaction, subscription: str = "lab") -> Digest | None:
 def newest_mail(tx: Transaction, subscription: str = "lab") -> str:
     """The HTML of the newest digest's mail."""
     [listed] = digests.newest(tx, [subscription], 1)
-    [mail, *_] = [one.id for one in deliveries.of_digest(tx, listed.id) if one.channel == "email"]
+    sent = deliveries.of_digests(tx, [listed.id])[listed.id]
+    [mail, *_] = [one.id for one in sent if one.channel == "email"]
     html = deliveries.get(tx, mail).rendered.body["html"]
     assert isinstance(html, str)
     return html

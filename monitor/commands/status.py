@@ -219,7 +219,7 @@ def _why(
     if not digest.papers:
         read = sum(report.new for report in reports)
         return f"nothing matched {when}: none of {read} new papers did{blind}"
-    planned = deliveries.of_digest(view.tx, digest.id)
+    planned = deliveries.of_digests(view.tx, [digest.id])[digest.id]
     wanted = [delivery for delivery in planned if delivery.withheld_at is None]
     if planned and not wanted:
         return f"the digest of {date} will not be sent: {planned[0].error}"

@@ -212,13 +212,10 @@ class Once:
             channels = runtime.channels.values()
             waiting = deliveries.open_on(tx, [c.name for c in channels if c.outage_group in down])
             ids = dict.fromkeys([*composed, *(entry.digest_id for entry in attempted), *waiting])
-            listed = digests.headings(tx, ids)
+            listed, sent = digests.headings(tx, ids), deliveries.of_digests(tx, ids)
             return [
                 DigestReport(
-                    listed[id].subscription,
-                    listed[id].period,
-                    listed[id].papers,
-                    tuple(deliveries.of_digest(tx, id)),
+                    listed[id].subscription, listed[id].period, listed[id].papers, sent[id]
                 )
                 for id in ids
                 if not listed[id].subscription.startswith(NO_SUBSCRIPTION)

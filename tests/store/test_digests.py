@@ -172,7 +172,7 @@ def test_a_frozen_digest_comes_back_as_it_was(store: Database) -> None:
         assert digests.of_period(tx, "lab", "2026-03-02") is None
         assert deliveries.get(tx, 2).rendered == Rendered(1, {"text": "part 1"})
         assert digests.of_paper(tx, id) == [(whole, 1)]
-        sent = deliveries.of_digest(tx, digest_id)
+        sent = deliveries.of_digests(tx, [digest_id])[digest_id]
     assert [(one.part, one.state) for one in sent] == [(n, DeliveryState.PLANNED) for n in (0, 1)]
     assert {(one.subscription, one.period) for one in sent} == {("ada", "2026-03-02")}
 

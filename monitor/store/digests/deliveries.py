@@ -88,9 +88,12 @@ def with_ids(tx: Transaction, ids: Iterable[int]) -> list[Delivery]:
     return select(tx, among(_delivery.id, ids))[::-1]
 
 
-def of_digest(tx: Transaction, digest_id: int) -> list[Delivery]:
-    """Return the deliveries of a digest in order, without their bodies."""
-    return select(tx, _delivery.digest_id == digest_id)[::-1]
+def of_digests(tx: Transaction, digest_ids: Iterable[int]) -> dict[int, tuple[Delivery, ...]]:
+    """Return the deliveries of each digest in order, without their bodies."""
+    found: dict[int, tuple[Delivery, ...]] = dict.fromkeys(digest_ids, ())
+    for delivery in reversed(select(tx, among(_delivery.digest_id, found))):
+        found[delivery.digest_id] += (delivery,)
+    return found
 
 
 def channels_of(tx: Transaction, subscription: str, period: str) -> set[str]:

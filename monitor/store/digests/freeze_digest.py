@@ -79,10 +79,18 @@ def _wait_for_other_composers(tx: Transaction, subscription: str) -> bool:
     return tx.execute(lock).first() is not None
 
 
+# Built once: every digest runs it.
+_EARLIER = sa.select(_digest.id).where(
+    _digest.subscription == sa.bindparam("subscription"),
+    _digest.id != sa.bindparam("id"),
+    _digest.superseded_at.is_(None),
+    ~reaches_anyone(_digest.id),
+)
+
+
 def _supersede(tx: Transaction, subscription: str, digest_id: int, now: datetime) -> None:
     """Supersede digests that reached no recipient, with a lock against claims meanwhile."""
-    others = sa.select(_digest.id).filter_by(subscription=subscription, superseded_at=None)
-    ids = set(tx.scalars(others.where(_digest.id != digest_id, ~reaches_anyone(_digest.id))))
+    ids = set(tx.scalars(_EARLIER, {"subscription": subscription, "id": digest_id}))
     if not ids:
         return
     its_deliveries = among(_delivery.digest_id, ids)

@@ -95,9 +95,11 @@ class Values(sa.types.TypeDecorator[Iterable[Any]]):
         return to_json(distinct) if dialect.name == "sqlite" else distinct
 
 
-def fetch(tx: sa.Connection, query: sa.Executable, kind: type[T]) -> list[T]:
+def fetch(
+    tx: sa.Connection, query: sa.Executable, kind: type[T], values: dict[str, Any] | None = None
+) -> list[T]:
     """Return the rows of a query as structs or dataclasses, whose fields are named as columns."""
-    return [msgspec.convert(row, kind, from_attributes=True) for row in tx.execute(query)]
+    return [msgspec.convert(row, kind, from_attributes=True) for row in tx.execute(query, values)]
 
 
 def fetch_one(tx: sa.Connection, query: sa.Executable, kind: type[T]) -> T | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,7 +17,7 @@ import sqlalchemy as sa
 from monitor.model import ChangeKind
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.sql import among, each, gather_newest, index_value, insert_new
+from monitor.store.engine.sql import among, each, gather_newest, index_value, insert_new, one_of
 
 # Thousands of papers are titled "Editorial", or are in one block: only the newest are candidates.
 CANDIDATES_EACH = 25
@@ -55,11 +56,15 @@ def _stored_pairs(
 def of_papers(tx: Transaction, table: sa.Table, ids: Iterable[int]) -> dict[int, list[Key]]:
     """Return the identifiers of papers in a table such as `paper_key`, in order."""
     keys: dict[int, list[Key]] = defaultdict(list)
-    columns = table.c.paper_id, table.c.scheme, table.c.value
-    query = sa.select(*columns).where(among(table.c.paper_id, ids)).order_by(*columns)
-    for paper_id, scheme, value in tx.execute(query):
+    for paper_id, scheme, value in tx.execute(_of_papers(table), {"values": ids}):
         keys[paper_id].append((scheme, value))
     return keys
+
+
+@cache  # every digest runs it
+def _of_papers(table: sa.Table) -> sa.Select[Any]:
+    columns = table.c.paper_id, table.c.scheme, table.c.value
+    return sa.select(*columns).where(one_of(table.c.paper_id)).order_by(*columns)
 
 
 def changed_records(tx: Transaction, source: str, record_hashes: Mapping[str, int]) -> set[str]:

@@ -13,12 +13,13 @@ from monitor.identity.keys import LINK, group_by_scheme
 from monitor.model import ChangeKind, ListedDay, Paper, Sighting, StoredPaper
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.sql import among, fetch, index_value
+from monitor.store.engine.sql import among, fetch, index_value, one_of
 from monitor.store.papers import paper_index, sightings
 from monitor.store.papers.paper_drafts import Draft
 
 _paper = schema.paper.c
 _common = schema.common_key.c
+_PAPERS = sa.select(schema.paper).where(one_of(_paper.id))
 Key = tuple[str, str]
 
 # Fields that are stored as they are.
@@ -132,7 +133,7 @@ def stored_of(
     tx: Transaction, ids: Iterable[int], keys: Mapping[int, Sequence[Key]]
 ) -> dict[int, StoredPaper]:
     """Return stored papers by id, with the identifiers in `keys`."""
-    rows = tx.execute(sa.select(schema.paper).where(among(_paper.id, ids))).all()
+    rows = tx.execute(_PAPERS, {"values": ids}).all()
     return {row.id: _to_stored_paper(row, keys.get(row.id, ())) for row in rows}
 
 

@@ -23,6 +23,7 @@ from monitor.store.engine.sql import (
     index_value,
     insert_new,
     insert_or_update,
+    one_of,
     read_json,
     to_json,
 )
@@ -114,15 +115,20 @@ def sources(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[str, ...]]:
     return {id: names for id, (_, names) in last_announcements(tx, ids).items()}
 
 
+# Built once: every digest runs it.
+_ANNOUNCED = (
+    sa.select(_sighting.paper_id, _sighting.last_seen_at, _sighting.announce, _sighting.source)
+    .where(one_of(_sighting.paper_id))
+    .order_by(_sighting.first_seen_at, _sighting.raw_id)
+)
+
+
 def last_announcements(
     tx: Transaction, ids: Iterable[int]
 ) -> dict[int, tuple[str, tuple[str, ...]]]:
     """Return how the source that last saw a paper announced it, and all its sources, by paper."""
     seen: dict[int, list[tuple[datetime, str, str]]] = defaultdict(list)
-    columns = _sighting.paper_id, _sighting.last_seen_at, _sighting.announce, _sighting.source
-    of_these = sa.select(*columns).where(among(_sighting.paper_id, ids))
-    rows = tx.execute(of_these.order_by(_sighting.first_seen_at, _sighting.raw_id)).all()
-    for paper_id, last_seen, announce, source in rows:
+    for paper_id, last_seen, announce, source in tx.execute(_ANNOUNCED, {"values": ids}).all():
         if not announce.startswith(FILLED):
             seen[paper_id].append((last_seen, announce, source))
     return {

@@ -47,8 +47,9 @@ def forget(tx: Transaction, subscription: str, topic: str | None = None) -> int:
 
 def listing(tx: Transaction, subscription: str | None = None) -> list[Judgement]:
     """Return all answers, or those of a subscription, oldest first."""
-    own = {} if subscription is None else {"subscription": subscription}
-    return fetch(tx, _answers(**own), Judgement)
+    if subscription is None:
+        return fetch(tx, _answers(), Judgement)
+    return fetch(tx, _OF_SUBSCRIPTION, Judgement, {"subscription": subscription})
 
 
 def of_paper(tx: Transaction, paper_id: int) -> list[Judgement]:
@@ -77,6 +78,8 @@ def _answers(by: str = "", **wanted: Any) -> sa.CompoundSelect[Any]:
 
 
 _KEY = ("subscription", "topic", "paper_id", "who")
+# Built once: every digest runs it, and SQLAlchemy takes longer to build it than to run it.
+_OF_SUBSCRIPTION = _answers(subscription=sa.bindparam("subscription"))
 
 
 def verdicts(tx: Transaction, subscription: str) -> dict[str, dict[int, Verdict]]:

@@ -153,13 +153,15 @@ def get_digests(visit: Visit) -> Answer:
     limit = min(visit.number("limit") or USUAL_DIGESTS, MOST_DIGESTS)
     answers = []
     with visit.runtime.database.reading() as tx:
-        for digest in digests.newest(tx, names, limit, visit.number("before")):
-            sent = [
-                pick(delivery, "channel recipient state error")
-                for delivery in deliveries.of_digest(tx, digest.id)
-                if visit.viewer.is_operator or address_of(delivery.recipient) == address
-            ]
-            answers.append(pick(digest, "id subscription period papers") | {"deliveries": sent})
+        listed = digests.newest(tx, names, limit, visit.number("before"))
+        sent = deliveries.of_digests(tx, [digest.id for digest in listed])
+    for digest in listed:
+        shown = [
+            pick(delivery, "channel recipient state error")
+            for delivery in sent[digest.id]
+            if visit.viewer.is_operator or address_of(delivery.recipient) == address
+        ]
+        answers.append(pick(digest, "id subscription period papers") | {"deliveries": shown})
     return {"digests": answers}
 
 
