@@ -120,7 +120,7 @@ def play(
                 _rate(app.runtime)
             with app.runtime.database.reading() as tx:
                 papers = count(tx)
-    return runs, [digest for digest in sent if digest.papers], papers, failed
+    return runs, [digest for digest in sent if digest.papers or digest.changes], papers, failed
 
 
 def _rate(runtime: Runtime) -> None:
@@ -146,10 +146,10 @@ def _show(
     else:
         console.print(f"No new papers: all {papers:,} were read before.\n")
     pages = [
-        (digest.subscription, digest.papers, relpath(page, index.parents[1]) if page else None)
+        (digest.subscription, digest.news, relpath(page, index.parents[1]) if page else None)
         for digest, page in ((digest, _page(digest)) for digest in sent)
     ]
-    show_table(("Subscription", "Papers", "Page"), pages)
+    show_table(("Subscription", "News", "Page"), pages)
     for name, fault in failed.items():
         print_error(f"{name} failed", reason(fault))
     if index.exists():

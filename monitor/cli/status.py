@@ -30,10 +30,10 @@ def _show_status(report: Status) -> None:
     show_table(columns, rows, "There are no sources yet.")
     if rows:
         console.print(" Seen and new: in the last 24 hours.", style="dim")
-    due = [
-        (s.name, at(s.next_due, s.timezone) if s.next_due else "at once", s.waiting, s.why)
-        for s in report.subscriptions
-    ]
+    due = []
+    for s in report.subscriptions:
+        when = at(s.next_due, s.timezone) if s.next_due else "at once"
+        due.append((s.name, when, s.waiting + s.changes, s.why))
     headings = ("Subscription", "Next due", "Waiting", "Why")
     show_table(headings, due, "There are no subscriptions yet.")
     counts = ", ".join(f"{count:,} {state}" for state, count in report.deliveries.items() if count)

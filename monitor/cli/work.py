@@ -181,10 +181,10 @@ def _show_digests(
 
 
 def _show_sent(sent: Sequence[DigestReport]) -> None:
-    columns = ("Subscription", "Period", "Papers", "Channel", "Recipient", "State")
+    columns = ("Subscription", "Period", "News", "Channel", "Recipient", "State")
     rows: list[tuple[object, ...]] = []
     for report in sent:
-        about = report.subscription, report.period, report.papers
+        about = report.subscription, report.period, report.news
         rows += [(*about, d.channel, d.recipient, d.state) for d in report.deliveries]
         if not report.deliveries:
             rows.append((*about, None, None, Text("nothing to send", "dim")))
@@ -197,8 +197,8 @@ def _show_sent(sent: Sequence[DigestReport]) -> None:
 
 def show_rehearsals(written: Sequence[DigestReport]) -> None:
     """Show digests that were written as pages: each has one delivery, to a page."""
-    rows = [(d.subscription, d.period, d.papers, file_link(page_of(d))) for d in written]
-    show_table(("Subscription", "Period", "Papers", "Page"), rows)
+    rows = [(d.subscription, d.period, d.news, file_link(page_of(d))) for d in written]
+    show_table(("Subscription", "Period", "News", "Page"), rows)
     console.print("[dim]Nothing was sent.[/]")
 
 

@@ -67,7 +67,7 @@ class Ruling:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldChange:
+class ReportedChange:
     """A change of a paper in a library that the digest of a subscription listed."""
 
     change: str
@@ -85,7 +85,7 @@ class Explanation:
     joined: tuple[Joined, ...]
     rulings: tuple[Ruling, ...]
     libraries: tuple[str, ...]
-    told: tuple[ToldChange, ...]
+    reported: tuple[ReportedChange, ...]
 
 
 class UnknownPaperError(UsageError):
@@ -111,7 +111,7 @@ def explain(
         rulings = identity_rulings.of_names(tx, names)
         record = with_keys(stored.paper)
         [entries] = collections.find(tx, libraries, [record], runtime.clock.now())
-        told = reference_events.told(tx, record) if entries else []
+        reported = reference_events.reported(tx, record) if entries else []
     wanted = {row.topic for row in matched}
     index = build_index(topic for topic in runtime.topics if topic.name in wanted)
     sources = [sighting.source for sighting in origin.sightings if not sighting.filled]
@@ -126,7 +126,7 @@ def explain(
         joined=tuple(Joined(id, at, why) for id, why, at in joined),
         rulings=tuple(Ruling(*row) for row in rulings),
         libraries=tuple(sorted({entry.source for entry in entries})),
-        told=tuple(ToldChange(event.change, name, at) for event, name, at in told),
+        reported=tuple(ReportedChange(e.change, name, at) for e, name, at in reported),
     )
 
 
@@ -149,9 +149,9 @@ def known_from(
         what = "news" if origin.stored.news_at else "known"
         parts.append(f"{what} from {first.source} since {_day(first.first_seen, zone)}")
     parts += [
-        f"{told.change}, told to {told.subscription} on {_day(told.at, zone)}"
-        for told in explanation.told
-        if subscriptions is None or told.subscription in subscriptions
+        f"{change.change}, reported to {change.subscription} on {_day(change.at, zone)}"
+        for change in explanation.reported
+        if subscriptions is None or change.subscription in subscriptions
     ]
     return ", ".join(parts)
 

@@ -13,7 +13,7 @@ from monitor.channels import retry_policy
 from monitor.commands.heartbeat import ALIVE, SERVICE
 from monitor.digest.about import join_words
 from monitor.digest.schedule import Slot, latest_due, next_due
-from monitor.digest.wording import format_count, format_moment, short_date
+from monitor.digest.wording import format_count, format_moment, format_news, short_date
 from monitor.errors import StoreError
 from monitor.model import Delivery, DeliveryState, ListedDigest, Role, SourceReport, SourceWarning
 from monitor.pipeline import incidents
@@ -24,7 +24,7 @@ from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine import processes
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import undecided
-from monitor.store.sources import collections, runs
+from monitor.store.sources import collections, reference_events, runs
 from monitor.store.topics import matches, subscriptions
 from monitor.store.topics.subscriptions import SubscriptionState
 
@@ -55,7 +55,10 @@ class SourceStatus(msgspec.Struct, frozen=True):
 
 
 class SubscriptionStatus(msgspec.Struct, frozen=True):
-    """A subscription: what is due next, what was sent last, and why nothing was sent."""
+    """A subscription: what is due next, what was sent last, and why nothing was sent.
+
+    `waiting` counts papers for the next digest, and `changes` those of references.
+    """
 
     name: str
     timezone: str
@@ -63,6 +66,7 @@ class SubscriptionStatus(msgspec.Struct, frozen=True):
     last_period: str
     last_papers: int
     waiting: int
+    changes: int
     why: str
 
 
@@ -196,8 +200,15 @@ def _subscription(view: _View, subscription: Subscription) -> SubscriptionStatus
         last_period=last[0].period if last else "",
         last_papers=last[0].papers if last else 0,
         waiting=matches.waiting(view.tx, subscription.name, view.now) if state else 0,
+        changes=count_changes(view.tx, subscription, view.now),
         why=_why(view, subscription, last, due),
     )
+
+
+def count_changes(tx: Transaction, known: Subscription, now: datetime) -> int:
+    """Return how many changes of references wait for the next digest."""
+    guard = known.settings.guard
+    return len(reference_events.unsent(tx, known.name, guard, known.recipients, now))
 
 
 def _why(
@@ -216,7 +227,7 @@ def _why(
     digest, reports = last
     when, date = _describe_day(digest.composed_at, view.now, zone), short_date(digest, zone)
     blind = _describe_unread(reports)
-    if not digest.papers:
+    if not (digest.papers or digest.changes):
         read = sum(report.new for report in reports)
         return f"nothing matched {when}: none of {read} new papers did{blind}"
     planned = deliveries.of_digests(view.tx, [digest.id])[digest.id]
@@ -226,7 +237,7 @@ def _why(
     unsent = [delivery for delivery in wanted if delivery.state is not DeliveryState.SENT]
     if unsent:
         return f"the digest of {date} {_describe_unsent(view, unsent[0], zone)}"
-    return f"{format_count(digest.papers, 'paper')} sent {when}{blind}"
+    return f"{format_news(digest.papers, digest.changes)} sent {when}{blind}"
 
 
 def _describe_day(at: datetime, now: datetime, zone: str) -> str:

@@ -11,8 +11,14 @@ from enum import StrEnum
 import msgspec
 
 from monitor.commands.heartbeat import SERVICE
-from monitor.commands.status import is_paused, late_after, next_slot, overdue_slot
-from monitor.digest.wording import format_count
+from monitor.commands.status import (
+    count_changes,
+    is_paused,
+    late_after,
+    next_slot,
+    overdue_slot,
+)
+from monitor.digest.wording import format_news
 from monitor.errors import UsageError, nearest
 from monitor.model import ListedDigest, Suppression, Topic
 from monitor.pipeline.runtime import Runtime, Subscription
@@ -20,7 +26,6 @@ from monitor.store.digests import deliveries, digests, suppressions
 from monitor.store.digests.suppressions import address_of
 from monitor.store.engine import processes
 from monitor.store.engine.database import Transaction
-from monitor.store.sources import reference_events
 from monitor.store.topics import matches, subscriptions
 
 
@@ -59,9 +64,7 @@ class SubscriptionReport(msgspec.Struct, frozen=True):
     @property
     def waits(self) -> str:
         """`3 papers, 1 change of references`: the news for the next digest."""
-        parts = [f"{format_count(self.changes, 'change')} of references"] if self.changes else []
-        parts[:0] = [format_count(self.waiting, "paper")] if self.waiting or not parts else []
-        return ", ".join(parts)
+        return format_news(self.waiting, self.changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,15 +190,10 @@ def count_waiting(
             msgspec.structs.replace(
                 known,
                 waiting=matches.waiting(tx, known.name, now),
-                changes=_count_changes(tx, subscribed[known.name], now),
+                changes=count_changes(tx, subscribed[known.name], now),
             )
             for known in reports
         ]
-
-
-def _count_changes(tx: Transaction, known: Subscription, now: datetime) -> int:
-    guard = known.settings.guard
-    return len(reference_events.unsent(tx, known.name, guard, known.recipients, now))
 
 
 def _unsettled(tx: Transaction, last: Mapping[str, ListedDigest]) -> Mapping[str, set[Trouble]]:

@@ -322,6 +322,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "link": lambda entry: links.title_link(entry.paper, entry.search),
     "links": links.more_links,
     "moment": wording.format_moment,
+    "news": wording.format_news,
     "more_events": references.more_events,
     "name": about.name_digest,
     "notes": about.digest_notes,

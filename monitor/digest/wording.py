@@ -277,6 +277,13 @@ def format_count(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def format_news(papers: int, changes: int) -> str:
+    """`3 papers, 1 change of references`."""
+    parts = [format_count(papers, "paper")] if papers or not changes else []
+    parts += [f"{format_count(changes, 'change')} of references"] if changes else []
+    return ", ".join(parts)
+
+
 def with_more(named: list[str], count: int) -> list[str]:
     """Return the first of `count` topics, as they are named, and how many are left out."""
     more = count - len(named)

@@ -318,6 +318,7 @@ class ListedDigest(msgspec.Struct, frozen=True):
     due_at: datetime
     composed_at: datetime
     papers: int
+    changes: int  # of references
     superseded: bool
 
 

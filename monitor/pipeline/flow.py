@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import structlog
 
+from monitor.digest.wording import format_news
 from monitor.errors import StoreBusyError, StoreError, refuse_unknown
 from monitor.model import Delivery, FirstRun, Run, RunOutcome
 from monitor.pipeline.cleanup import make_searchable, upkeep
@@ -130,7 +131,12 @@ class DigestReport:
     subscription: str
     period: str
     papers: int
+    changes: int
     deliveries: tuple[Delivery, ...]
+
+    @property
+    def news(self) -> str:
+        return format_news(self.papers, self.changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,11 +220,9 @@ class Once:
             ids = dict.fromkeys([*composed, *(entry.digest_id for entry in attempted), *waiting])
             listed, sent = digests.headings(tx, ids), deliveries.of_digests(tx, ids)
             return [
-                DigestReport(
-                    listed[id].subscription, listed[id].period, listed[id].papers, sent[id]
-                )
-                for id in ids
-                if not listed[id].subscription.startswith(NO_SUBSCRIPTION)
+                DigestReport(one.subscription, one.period, one.papers, one.changes, sent[id])
+                for id, one in ((id, listed[id]) for id in ids)
+                if not one.subscription.startswith(NO_SUBSCRIPTION)
             ]
 
     def deliver(self) -> list[Delivery]:

@@ -93,7 +93,9 @@ EVERY = [
                     " role entries"
                 )
             ],
-            subscriptions=[keys("name timezone next_due last_period last_papers waiting why")],
+            subscriptions=[
+                keys("name timezone next_due last_period last_papers waiting changes why")
+            ],
         ),
     ),
     ("suppressions", 0, {"suppressions": ...}),
@@ -104,7 +106,7 @@ EVERY = [
         "explain 1",
         0,
         keys(
-            f"id first_seen news_at withdrawn joined rulings libraries told {TEXT}",
+            f"id first_seen news_at withdrawn joined rulings libraries reported {TEXT}",
             sources=SIGHTINGS,
             changes=[keys("kind revision at matched_at why")],
             topics=[

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from monitor.commands.explain import explain, known_from
+from monitor.commands.status import status_of
 from monitor.commands.subscriptions import count_waiting, report
 from monitor.model import Digest, ReferenceChange
 from monitor.store.digests import digests
@@ -399,6 +400,10 @@ def test_a_retraction_is_told_once_by_a_digest_without_papers(one: House):
     assert told(one) == [("ada", "retracted", ONE.title)]
     [page] = (one.folder / "pages").rglob("2*.html")
     assert "Retracted: notice doi:10.5555/notice.1.1" in page.read_text()
+    with one.opened() as app:
+        assert status_of(app.runtime, "lab").why == "1 change of references sent today at 06:00"
+        [known] = report(app.runtime, app.runtime.subscriptions)
+        assert known.last and (known.last.papers, known.last.changes) == (0, 1)
     write(one, "news/b.jsonl", ONE.record(withdrawn=True))
     one.next_morning()
     assert told(one) == [("ada", "retracted", ONE.title)]
@@ -407,8 +412,10 @@ def test_a_retraction_is_told_once_by_a_digest_without_papers(one: House):
 def test_what_waits_is_counted_until_a_digest_has_it(one: House):
     def waits() -> str:
         with one.opened() as app:
-            reports = report(app.runtime, app.runtime.subscriptions)
-            return " and ".join(known.waits for known in count_waiting(app.runtime, reports))
+            [known] = count_waiting(app.runtime, report(app.runtime, app.runtime.subscriptions))
+            state = status_of(app.runtime, "lab")
+            assert (state.waiting, state.changes) == (known.waiting, known.changes)
+            return known.waits
 
     write(one, "news/a.jsonl", ONE.notice("retraction"))
     one.ingest(AGENTS)
@@ -427,9 +434,9 @@ def test_a_paper_says_what_was_told_of_it_and_to_whom(one: House):
     one.next_morning()
     with one.opened() as app:
         known, other = (explain(app.runtime, f"doi:10.5555/ref.{n}") for n in (1, 5))
-        assert (len(known.told), other.told) == (1, ())
+        assert (len(known.reported), other.reported) == (1, ())
         sentence = "in the library ada-refs, news from news since 22 Nov 2026"
-        assert known_from(known, "UTC") == f"{sentence}, retracted, told to lab on 23 Nov 2026"
+        assert known_from(known, "UTC") == f"{sentence}, retracted, reported to lab on 23 Nov 2026"
         assert known_from(known, "UTC", ["bo"]) == sentence
 
 

@@ -21,6 +21,7 @@ from monitor.store.papers import papers
 T = TypeVar("T")
 _digest = schema.digest.c
 _item = schema.digest_item.c
+_changes = sa.select(sa.func.count()).where(schema.digest_event.c.digest_id == _digest.id)
 
 
 def of_period(tx: Transaction, subscription: str, period: str) -> Digest | None:
@@ -83,6 +84,7 @@ _LISTED = sa.select(
     _digest.due_at,
     _digest.composed_at,
     _digest.papers,
+    _changes.scalar_subquery().label("changes"),
     _digest.superseded_at.is_not(None).label("superseded"),
 )
 
@@ -103,9 +105,10 @@ def newest(
 
 
 def latest(tx: Transaction, subscriptions: Collection[str]) -> dict[str, ListedDigest]:
-    """Return the newest digest with papers of each subscription that had one."""
+    """Return the newest digest with news of each subscription that had one."""
     name = schema.subscription.c.name
-    sent = sa.select(_digest.id).where(_digest.papers > 0, _digest.superseded_at.is_(None))
+    has_news = sa.or_(_digest.papers > 0, _changes.scalar_subquery() > 0)
+    sent = sa.select(_digest.id).where(has_news, _digest.superseded_at.is_(None))
     newest = sent.order_by(_digest.due_at.desc(), _digest.id.desc()).limit(1)
     own = newest.where(_digest.subscription == name).correlate(schema.subscription)
     ids = sa.select(own.scalar_subquery()).where(among(name, subscriptions))

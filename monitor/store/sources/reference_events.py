@@ -119,7 +119,7 @@ def unsent(
     return [event for event in concerned if not elsewhere[event.id].issuperset(recipients)]
 
 
-def told(tx: Transaction, record: IncomingPaper) -> list[tuple[ReferenceEvent, str, datetime]]:
+def reported(tx: Transaction, record: IncomingPaper) -> list[tuple[ReferenceEvent, str, datetime]]:
     """Return the events of a work that subscriptions were sent, and when, oldest first."""
     keyed = sa.select(_key.event_id).where(among(_key.key, collections.name_keys(record)))
     events = {event.id: event for event in _events(tx, _event.id.in_(keyed))}
