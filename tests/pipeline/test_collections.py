@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
+from datetime import date, timedelta
 
 import pytest
 
@@ -99,6 +99,14 @@ def test_a_changed_entry_is_found_by_what_it_says_now(library: House):
             same = collections.find(tx, ["ada-refs"], [with_keys(paper)], library.clock.at)
             assert len(same[0]) == count
             assert collections.find(tx, ["page"], [with_keys(paper)], library.clock.at) == [[]]
+
+
+def test_an_entry_with_a_month_and_no_day_is_stored(library: House):
+    read(library, entry("First paper", more=", month=jun") + entry("Second paper", "b"))
+    with library.opened() as app, app.runtime.database.reading() as tx:
+        stored = collections.entries(tx, ["ada-refs"], library.clock.at)
+    dates = {e.paper.title: (e.paper.month, e.paper.day) for e in stored}
+    assert dates == {"First paper": (date(2024, 6, 1), None), "Second paper": (None, None)}
 
 
 def test_a_growing_jsonl_library_is_read_whole_each_time(library: House):

@@ -89,9 +89,9 @@ def save(
     `Database.ingesting`.
     """
     collection_id, reading = _current_reading(tx, source, document)
-    named = {hash_of_text(raw_id(paper)): paper for paper in papers}
+    named = {hash_of_text(raw_id(paper)): record_of(paper, source) for paper in papers}
     if compact:
-        named = {name: _shorten(record_of(paper, source)) for name, paper in named.items()}
+        named = {name: _shorten(paper) for name, paper in named.items()}
     dictionary = _dictionary(tx, collection_id, list(named.values()) if compact else ())
     of_names = sa.select(_entry.name, _entry.id, _entry.record_hash)
     of_names = of_names.filter_by(collection_id=collection_id).where(among(_entry.name, named))
