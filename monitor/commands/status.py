@@ -11,7 +11,7 @@ import msgspec
 
 from monitor.channels import retry_policy
 from monitor.commands.heartbeat import ALIVE, SERVICE
-from monitor.digest.about import join_words
+from monitor.digest.about import LEFT_OUT, join_words
 from monitor.digest.schedule import Slot, latest_due, next_due
 from monitor.digest.wording import format_count, format_moment, format_news, short_date
 from monitor.errors import StoreError
@@ -49,9 +49,8 @@ class SourceStatus(msgspec.Struct, frozen=True):
 
     @property
     def state(self) -> str:
-        if self.role is Role.NEWS:
-            return self.outcome
-        return f"{self.outcome}, {self.role} of {self.entries:,}"
+        of_role = {Role.LIBRARY: ", library of {:,}", Role.REFERENCE: ", reference list of {:,}"}
+        return self.outcome + of_role.get(self.role, "").format(self.entries)
 
 
 class SubscriptionStatus(msgspec.Struct, frozen=True):
@@ -214,7 +213,7 @@ def count_changes(tx: Transaction, known: Subscription, now: datetime) -> int:
 def _why(
     view: _View,
     subscription: Subscription,
-    last: tuple[ListedDigest, tuple[SourceReport, ...]] | None,
+    last: tuple[ListedDigest, digests.DigestReport] | None,
     due: datetime | None,
 ) -> str:
     """Return a sentence on what was sent last, or why nothing was."""
@@ -222,13 +221,15 @@ def _why(
     if is_paused(subscription, view.now):
         return f"paused until {subscription.settings.pause_until}"
     if last is None:
-        when = f"is due {local_time(due, zone)}" if due else "is sent with the first match"
+        when = f"is due {local_time(due, zone)}" if due else "is sent with the first news"
         return f"no digest yet: the first {when}"
-    digest, reports = last
+    digest, content = last
     when, date = _describe_day(digest.composed_at, view.now, zone), short_date(digest, zone)
-    blind = _describe_unread(reports)
+    blind = _describe_unread(content.report)
     if not (digest.papers or digest.changes):
-        read = sum(report.new for report in reports)
+        if owned := [note for note in content.notes if note.startswith(LEFT_OUT)]:
+            return f"nothing matched {when} but {owned[0][len(LEFT_OUT) : -1]}{blind}"
+        read = sum(report.new for report in content.report)
         return f"nothing matched {when}: none of {read} new papers did{blind}"
     planned = deliveries.of_digests(view.tx, [digest.id])[digest.id]
     wanted = [delivery for delivery in planned if delivery.withheld_at is None]
@@ -337,9 +338,8 @@ def _list_incidents(view: _View) -> Iterator[Problem]:
     for incident in view.incidents:
         if incident.kind == incidents.UNCLEAR:
             continue  # each uncertain delivery is listed below
-        retry = (
-            f"; next attempt at {view.time(incident.next_try_at)}" if incident.next_try_at else ""
-        )
+        at = incident.next_try_at
+        retry = f"; next attempt at {view.time(at)}" if at else ""
         state = _LASTING.get(incident.kind, f"has been {incident.kind}")
         since = view.time(incident.since)
         error = "; ".join(incident.error.splitlines())

@@ -200,7 +200,7 @@ _MOST_TIMES = 4
 
 @lru_cache(1_024)
 def describe_schedule(text: str, zone: str) -> str:
-    """`as soon as a paper matches`, `Mondays at 07:00 (Tokyo)`, `every weekday at 08:00 (Berlin)`.
+    """`as soon as there is news`, `Mondays at 07:00 (Tokyo)`, `every weekday at 08:00 (Berlin)`.
 
     A cron line with more than days and a few times stays as it is.
     """
@@ -209,7 +209,7 @@ def describe_schedule(text: str, zone: str) -> str:
     except ValueError:  # of an old digest
         return f"{text} ({zone_name(zone)})"
     if schedule.immediately:
-        return "as soon as a paper matches"
+        return "as soon as there is news"
     minute, hour, day, month, weekdays = schedule.cron.split()
     hours = hour.split(",")
     when = _describe_days(day, weekdays, schedule.monthday) if month == "*" else ""

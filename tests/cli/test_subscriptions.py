@@ -23,7 +23,7 @@ def test_subscriptions_are_named_by_their_name_or_a_recipient_in_any_case(lived:
     assert known["next"] is None
     assert known["recipients"] == ["Ada@example.org", "bob@example.org"]
     shown = say("subscriptions", "bob@example.org", "--now", SUNDAY).out
-    assert "as soon as a paper matches" in shown
+    assert "as soon as there is news" in shown
     wrong = say("subscriptions", "bub@example.org")
     assert (wrong.status, wrong.out) == (2, "")
     assert "did you mean “bob@example.org”?" in wrong.err

@@ -223,7 +223,7 @@ def test_a_reader_learns_why_a_digest_came() -> None:
 @pytest.mark.parametrize(
     ("schedule", "zone", "words"),
     [
-        ("immediately", "Europe/Berlin", "as soon as a paper matches"),
+        ("immediately", "Europe/Berlin", "as soon as there is news"),
         ("daily 8:05", "UTC", "every day at 08:05 (UTC)"),
         ("weekdays 08:00", "America/New_York", "every weekday at 08:00 (New York)"),
         ("mon 07:00", "Asia/Tokyo", "Mondays at 07:00 (Tokyo)"),
@@ -257,7 +257,7 @@ def test_a_schedule_is_written_in_words(schedule: str, zone: str, words: str) ->
         ("2026-11-23", "21 Nov 08:00", "Saturday 21 November 2026, 08:00"),  # ahead of its day
         ("2026-11-20", "21 Nov 08:00", "Saturday 21 November 2026, 08:00"),  # made up for
         ("2026-11-21T07:30", "21 Nov 08:00", "Saturday 21 November 2026, 08:00"),
-        ("12", "21 Nov 08:00", "Saturday 21 November 2026, 08:00"),  # as soon as a paper matches
+        ("12", "21 Nov 08:00", "Saturday 21 November 2026, 08:00"),  # as soon as there is news
     ],
 )
 def test_a_digest_is_dated_by_when_it_was_composed(period: str, short: str, full: str) -> None:

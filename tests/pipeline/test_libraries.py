@@ -81,6 +81,10 @@ def test_papers_left_out_are_counted_and_never_news_again(home: House, quiet: st
     assert digest.notes == ("Left out: 1 paper of your library.",)
     assert shown(digest) == {}
     assert waiting(home) == 0
+    with home.opened() as app:
+        [lab] = status(app.runtime).subscriptions
+    assert lab.why.startswith("nothing matched today at ")
+    assert lab.why.endswith(" but 1 paper of your library")
     keep(home, BANDITS)
     home.ingest()
     home.clock.move(hours=2)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from monitor.commands.explain import explain, known_from
+from monitor.commands.status import sources_status
 from monitor.model import Run, StoredPaper
 from monitor.pipeline import reference_lists
 from monitor.store.engine import schema
@@ -65,6 +66,9 @@ def test_a_paper_gets_its_link_when_it_comes(house: House):
     assert lists_of(house) == {LIST: ("link", "authors", "date", "categories")}
     assert stored(house, FOLDING[0]).paper.url == ""
     assert len(house.read(all_papers)) == 2
+    with house.opened() as app:
+        states = {source.name: source.state for source in sources_status(app.runtime)}
+    assert states[LIST] == "unchanged, reference list of 2"
 
 
 def test_explain_says_where_the_link_is_from(house: House):

@@ -367,7 +367,7 @@ def test_the_newest_digest_is_the_one_due_last(store: Database) -> None:
         newest = digests.latest_report(tx, "ada")
         assert digests.latest_report(tx, "bob") is None
     assert state.last_due_at == TOMORROW
-    assert newest and (newest[0].period, newest[0].papers, newest[1]) == ("b", 0, ())
+    assert newest and (newest[0].period, newest[0].papers, newest[1].report) == ("b", 0, ())
 
 
 def test_X12_what_a_digest_covers_begins_with_the_last_one_that_stands(store: Database) -> None:

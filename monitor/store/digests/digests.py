@@ -37,8 +37,7 @@ def get(tx: Transaction, digest_id: int) -> Digest | None:
         return None
     digest = _content(row, Digest)
     entries = (entry for group in digest.groups for entry in group.entries)
-    lacks_texts = any(entry.paper == _NO_TEXT for entry in entries)
-    if not lacks_texts:
+    if not any(entry.paper == _NO_TEXT for entry in entries):
         return digest
     now = papers.load(tx, {entry.paper_id for group in digest.groups for entry in group.entries})
 
@@ -135,23 +134,21 @@ def oldest_open(tx: Transaction) -> ListedDigest | None:
     return fetch_one(tx, query, ListedDigest)
 
 
-class _Report(msgspec.Struct):
-    """The only part of a frozen digest that is read: a digest has hundreds of papers."""
+class DigestReport(msgspec.Struct):
+    """A frozen digest without its papers, of which it may have hundreds."""
 
     report: tuple[SourceReport, ...]
+    notes: tuple[str, ...] = ()
 
 
-def latest_report(
-    tx: Transaction, subscription: str
-) -> tuple[ListedDigest, tuple[SourceReport, ...]] | None:
+def latest_report(tx: Transaction, subscription: str) -> tuple[ListedDigest, DigestReport] | None:
     """Return the newest digest of a subscription, and what was read for it."""
     own = _LISTED.add_columns(_digest.content, _digest.packed).filter_by(subscription=subscription)
     newest_first = own.order_by(_digest.due_at.desc(), _digest.id.desc())
     row = tx.execute(newest_first.limit(1)).one_or_none()
     if row is None:
         return None
-    content = _content(row, _Report)
-    return msgspec.convert(row, ListedDigest, from_attributes=True), content.report
+    return msgspec.convert(row, ListedDigest, from_attributes=True), _content(row, DigestReport)
 
 
 def count(tx: Transaction, subscription: str) -> int:
