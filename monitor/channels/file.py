@@ -60,6 +60,7 @@ class PageLink(msgspec.Struct, frozen=True):
     subscription: str
     period: str
     papers: int
+    changes: int = 0
     href: str = ""
     heading: str = ""
     at: str = ""
@@ -95,6 +96,7 @@ class Pages(Channel):
             "heading": clean(digest.heading),
             "at": f"{digest.composed_at.astimezone(UTC):%Y-%m-%dT%H:%M:%S}",
             "papers": digest.papers,
+            "changes": len(digest.references),
             "more": pages[1:],
         }
         return (Rendered(0, body),)
@@ -216,6 +218,7 @@ def _content(delivery: Delivery) -> bytes:
         "subscription": delivery.subscription,
         "period": delivery.period,
         "papers": body["papers"],
+        "changes": body.get("changes", 0),
         **{name: body[name][:300] for name in ("heading", "at") if name in body},
     }
     noted = json.dumps(facts).replace(">", "\\u003e")

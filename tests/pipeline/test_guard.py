@@ -400,6 +400,8 @@ def test_a_retraction_is_told_once_by_a_digest_without_papers(one: House):
     assert told(one) == [("ada", "retracted", ONE.title)]
     [page] = (one.folder / "pages").rglob("2*.html")
     assert "Retracted: notice doi:10.5555/notice.1.1" in page.read_text()
+    index = (one.folder / "pages" / "index.html").read_text()
+    assert ">1 change of references<" in index and "0 papers" not in index
     with one.opened() as app:
         assert status_of(app.runtime, "lab").why == "1 change of references sent today at 06:00"
         [known] = report(app.runtime, app.runtime.subscriptions)
