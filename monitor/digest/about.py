@@ -136,7 +136,7 @@ def _notes(source: SourceReport, digest: Digest) -> Iterator[str]:
     name = _title(source)
     if source.failing_since:
         day = _day(source.failing_since, digest)
-        yield f"{name} has not been readable since {day}; its papers will follow."
+        yield f"{name} has not been readable since {day}; its news will follow."
     elif not source.last_read:
         yield f"{name} has not been read yet."
     for trouble in source.troubles:

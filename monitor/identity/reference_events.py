@@ -113,7 +113,8 @@ def events_of(
     version = _new_version(keyed, before, references)
     if version:
         after, known = version
-        changed = title_key(paper.title) != title_key(references[0].title)
+        earlier = before.stored.paper if before else references[0]
+        changed = title_key(paper.title) != title_key(earlier.title)
         yield structs.replace(
             event,
             change=ReferenceChange.NEW_VERSION,

@@ -245,8 +245,11 @@ def _digest(
     from monitor.pipeline.order import OrderCache, order_of
 
     cache.order = cache.order or OrderCache()
-    reported = state.last_composed_at or now - FIRST_REPORT, now
     news_sources = [name for name, source in runtime.sources.items() if source.announces]
+    guard = set(subscription.settings.guard)
+    watching = [n for n, source in runtime.sources.items() if not guard.isdisjoint(source.about)]
+    read = (*news_sources, *watching)
+    reported = read, state.last_composed_at or now - FIRST_REPORT, now
     with runtime.database.reading() as tx:
         news = matches.unsent(tx, subscription.name, now, cache.changes)
         owned: Collection[int] = ()
@@ -269,7 +272,7 @@ def _digest(
         )
         if subscription.settings.owned == "mark":
             owned = _owned(tx, subscription, (c.stored for c in drafted.latest.values()), now)
-        report = cache.reports.get(reported) or runs.report(tx, news_sources, *reported)
+        report = cache.reports.get(reported) or runs.report(tx, *reported)
         cache.reports[reported] = report
         also = _other_titles(tx, drafted)
         earlier = write_papers.texts_before(tx, drafted.revisions)
@@ -304,14 +307,8 @@ def _digest(
 def _unsent_events(
     tx: Transaction, subscription: Subscription, now: datetime, *, fresh: bool = False
 ) -> list[ReferenceEvent]:
-    return reference_events.unsent(
-        tx,
-        subscription.name,
-        subscription.settings.guard,
-        subscription.recipients,
-        now,
-        fresh=fresh,
-    )
+    guard, recipients = subscription.settings.guard, subscription.recipients
+    return reference_events.unsent(tx, subscription.name, guard, recipients, now, fresh=fresh)
 
 
 def _about(runtime: Runtime, subscription: Subscription, period: str) -> AboutSubscription:

@@ -170,12 +170,12 @@ LAST = "last read Sat 21 Nov 08:00"
         (
             SourceReport("rxiv", 0, 0, NOW, NOW - 3 * DAY, "HTTP 503", title="bioRxiv"),
             f"failing since Wed 18 Nov 08:00: HTTP 503; {LAST}",
-            "bioRxiv has not been readable since Wednesday; its papers will follow.",
+            "bioRxiv has not been readable since Wednesday; its news will follow.",
         ),
         (
             SourceReport("rxiv", 0, 0, None, NOW - 30 * DAY, "HTTP 503"),
             "failing since Thu 22 Oct 08:00: HTTP 503",
-            "rxiv has not been readable since 22 Oct; its papers will follow.",
+            "rxiv has not been readable since 22 Oct; its news will follow.",
         ),
         (
             warned("thin"),

@@ -12,7 +12,7 @@ from monitor.model import ReferenceChange, RunOutcome
 from monitor.pipeline.ingest import is_due
 from monitor.store.papers import papers
 from monitor.store.sources import runs
-from tests.house import House
+from tests.house import AGENTS, House
 from tests.servers.web import Answer, MisbehavingServer
 from tests.servers.works import Work, crossref, pubmed, update, work
 from tests.sources.libraries import article
@@ -221,6 +221,21 @@ def test_a_library_without_an_identifier_is_said_to_be_so(
     watched.clock.move(hours=1)
     assert due(watched)
     assert problems(watched) == []
+
+
+def test_who_guards_a_library_is_told_that_a_service_cannot_be_asked_about_it(
+    watched: House, web: MisbehavingServer
+) -> None:
+    have(watched, MOVES)
+    watched.settings["subscriptions"]["eve"] = {"topics": ["*"], "channels": ["pages"]}
+    web.decides("*", lambda _: Answer(500))
+    watched.run()
+    watched.next_morning(AGENTS)
+    failing = {
+        name: {read.source: bool(read.failing_since) for read in watched.digest(name).report}
+        for name in ("lab", "eve")
+    }
+    assert failing == {"lab": {"page": False, "watch": True}, "eve": {"page": False}}
 
 
 def test_a_source_that_is_asked_about_works_is_never_silent(

@@ -500,6 +500,19 @@ def test_a_preprint_that_its_owner_updated_is_not_reported_as_published(guarded:
     assert told(guarded) == []
 
 
+def test_a_new_title_is_in_the_event_of_the_version_that_brought_it(guarded: House):
+    preprint = Reference(4)
+    write(guarded, "refs/ada.jsonl", preprint.entry)
+    write(guarded, "news/0.jsonl", Reference(99).record())
+    guarded.run()
+    for version in (2, 3):
+        renamed = preprint.record(version=version, announce="replace", title="How Stones Roll")
+        write(guarded, f"news/{version}.jsonl", renamed)
+        guarded.next_morning()
+    said = [event for digest in guarded.read(every_digest) for event in digest.references]
+    assert {event.after: event.title_after for event in said} == {"2": "How Stones Roll", "3": ""}
+
+
 def test_the_gravest_twenty_are_in_a_digest_and_the_others_in_the_next(guarded: House):
     numbers = range(1, 100, 4)
     write(guarded, "refs/ada.jsonl", *(Reference(number).entry for number in numbers))
