@@ -69,9 +69,8 @@ def templates_preview(
 
 
 def _answer(call: Call, written: Sequence[DigestReport], browser: bool) -> None:
-    digests = [
-        pick(digest, "subscription period papers") | {"path": page_of(digest)} for digest in written
-    ]
+    fields = "subscription period papers changes"
+    digests = [pick(digest, fields) | {"path": page_of(digest)} for digest in written]
     call.answer({"digests": digests}, show_rehearsals, written)
     if browser and not call.as_json:
         open_pages(map(page_of, written))

@@ -133,7 +133,7 @@ def runs_ok(runs: Sequence[Run]) -> bool:
 def _digests_json(sent: Sequence[DigestReport], failed: Failures) -> Answer:
     return {
         "digests": [
-            pick(report, "subscription period papers")
+            pick(report, "subscription period papers changes")
             | {"deliveries": [pick(d, "channel recipient state error") for d in report.deliveries]}
             for report in sent
         ],

@@ -213,7 +213,7 @@ def count_changes(tx: Transaction, known: Subscription, now: datetime) -> int:
 def _why(
     view: _View,
     subscription: Subscription,
-    last: tuple[ListedDigest, digests.DigestReport] | None,
+    last: tuple[ListedDigest, digests.FrozenReport] | None,
     due: datetime | None,
 ) -> str:
     """Return a sentence on what was sent last, or why nothing was."""

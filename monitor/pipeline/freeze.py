@@ -130,6 +130,7 @@ def freeze(
             subscription=digest.subscription,
             period=digest.period,
             papers=digest.papers,
+            changes=len(digest.references),
             deliveries=len(planned),
         )
     return frozen

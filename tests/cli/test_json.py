@@ -23,7 +23,7 @@ def keys(words: str, **nested: Any) -> dict[str, Any]:
 WHY = [keys("field words")]
 ATTEMPTS = [keys("channel recipient state error")]
 RUNS = [keys("source document outcome seen new revised known rejected error")]
-DIGESTS = [keys("subscription period papers", deliveries=ATTEMPTS)]
+DIGESTS = [keys("subscription period papers changes", deliveries=ATTEMPTS)]
 OUTBOX = [keys("id subscription period channel recipient state attempts message_id error")]
 READ = keys(
     "title abstract authors venue published published_month year announced listed updated url links"
@@ -39,7 +39,7 @@ SIGHTINGS = [
         text=keys("title authors venue year type keys"),
     )
 ]
-PREVIEWS = {"digests": [keys("subscription period papers path")]}
+PREVIEWS = {"digests": [keys("subscription period papers changes path")]}
 SENT = {"digests": DIGESTS, "failed": ANYTHING}
 FAULTS = [keys("file line where message")]
 READINGS = [keys("file error rejected", papers=[READ])]

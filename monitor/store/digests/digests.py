@@ -134,21 +134,21 @@ def oldest_open(tx: Transaction) -> ListedDigest | None:
     return fetch_one(tx, query, ListedDigest)
 
 
-class DigestReport(msgspec.Struct):
+class FrozenReport(msgspec.Struct):
     """A frozen digest without its papers, of which it may have hundreds."""
 
     report: tuple[SourceReport, ...]
     notes: tuple[str, ...] = ()
 
 
-def latest_report(tx: Transaction, subscription: str) -> tuple[ListedDigest, DigestReport] | None:
+def latest_report(tx: Transaction, subscription: str) -> tuple[ListedDigest, FrozenReport] | None:
     """Return the newest digest of a subscription, and what was read for it."""
     own = _LISTED.add_columns(_digest.content, _digest.packed).filter_by(subscription=subscription)
     newest_first = own.order_by(_digest.due_at.desc(), _digest.id.desc())
     row = tx.execute(newest_first.limit(1)).one_or_none()
     if row is None:
         return None
-    return msgspec.convert(row, ListedDigest, from_attributes=True), _content(row, DigestReport)
+    return msgspec.convert(row, ListedDigest, from_attributes=True), _content(row, FrozenReport)
 
 
 def count(tx: Transaction, subscription: str) -> int:

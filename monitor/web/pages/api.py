@@ -161,7 +161,8 @@ def get_digests(visit: Visit) -> Answer:
             for delivery in sent[digest.id]
             if visit.viewer.is_operator or address_of(delivery.recipient) == address
         ]
-        answers.append(pick(digest, "id subscription period papers") | {"deliveries": shown})
+        fields = "id subscription period papers changes"
+        answers.append(pick(digest, fields) | {"deliveries": shown})
     return {"digests": answers}
 
 
