@@ -9,7 +9,7 @@ no harm: the tables hold everything that is due.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -155,18 +155,15 @@ class Once:
 
         Raises UsageError for a name that is not configured.
         """
-        sources = self.runtime.sources
-        refuse_unknown("source", names, sources)
-        return self._each(
-            names or [*sources], lambda name: ingest(self.runtime, name, on_progress, accept)
-        )
+        refuse_unknown("source", names, self.runtime.sources)
+        names = names or self.runtime.reading_order
+        return self._each(names, lambda name: ingest(self.runtime, name, on_progress, accept))
 
     def retry_undecided(self, on_progress: Callable[[Run], None] | None = None) -> list[Run]:
         """Try the undecided records of all sources again."""
-        names = [*self.runtime.sources]
-        return self._each(names, lambda name: retry_all(self.runtime, name, on_progress))
+        return self._each(self.runtime.sources, lambda n: retry_all(self.runtime, n, on_progress))
 
-    def _each(self, names: Sequence[str], work: Callable[[str], Sequence[Run]]) -> list[Run]:
+    def _each(self, names: Iterable[str], work: Callable[[str], Sequence[Run]]) -> list[Run]:
         sync_subscriptions(self.runtime)
         done: list[Run] = []
         for name in names:

@@ -273,6 +273,11 @@ class Runtime:
             for name, entry in self.sources.items()
         }
 
+    @property
+    def reading_order(self) -> list[str]:
+        """The names of the sources, libraries first: only of their entries changes are reported."""
+        return sorted(self.sources, key=lambda name: self.sources[name].role is Role.NEWS)
+
     @cached_property
     def reference_lists(self) -> tuple[str, ...]:
         """The names of the sources that are reference lists, in the order of the configuration."""

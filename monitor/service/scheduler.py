@@ -137,9 +137,8 @@ class _Jobs:
             CLEAN_UP: _Job(partial(self._do, Task(Step.CLEAN_UP)), BETWEEN_CLEAN_UPS),
             "search": _Job(partial(self._do, Task(Step.SEARCH)), seconds),
         }
-        for name in runtime.sources:
-            ingest = partial(self._ingest, name)
-            self._jobs[f"source {name}"] = _Job(ingest, seconds, readers)
+        for name in runtime.reading_order:
+            self._jobs[f"source {name}"] = _Job(partial(self._ingest, name), seconds, readers)
         for group in runtime.outage_groups:
             deliver = partial(self._do, Task(Step.DELIVER, group))
             self._jobs[f"{DELIVER}{group}"] = _Job(deliver, seconds)

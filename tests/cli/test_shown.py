@@ -24,8 +24,8 @@ def test_the_demo_plays_four_days_up_to_today_and_says_what_to_open(house: House
     lines = rows(result.out)
     assert lines[:8] == [
         ["File", "Seen", "New", "Known"],
-        ["000_431663cd178f853b.txt", "56", "56", "0"],
         ["references.bib", "5", "0", "5"],
+        ["000_431663cd178f853b.txt", "56", "56", "0"],
         ["001_0b67f54c6cf6f434.txt", "52", "36", "16"],
         ["002_1f7771af08c670a8.txt", "75", "59", "16"],
         ["003_829512b3035214d2.txt", "115", "78", "37"],

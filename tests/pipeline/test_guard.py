@@ -411,6 +411,15 @@ def test_a_retraction_is_told_once_by_a_digest_without_papers(one: House):
     assert told(one) == [("ada", "retracted", ONE.title)]
 
 
+def test_a_retraction_that_comes_with_its_reference_is_told(one: House):
+    sources = one.settings["sources"]
+    sources["ada-refs"] = sources.pop("ada-refs")  # is after the news in the file
+    write(one, "refs/ada.jsonl", Reference(13).entry)
+    write(one, "news/a.jsonl", Reference(13).notice("retraction"))
+    one.next_morning()
+    assert told(one) == [("ada", "retracted", Reference(13).title)]
+
+
 def test_what_waits_is_counted_until_a_digest_has_it(one: House):
     def waits() -> str:
         with one.opened() as app:
