@@ -75,6 +75,27 @@ def test_a_file_that_is_empty_or_half_written_takes_nothing_out(library: House, 
     assert titles(library) == ["First paper", "Second paper"]
 
 
+def test_a_file_that_is_as_before_it_was_half_written_is_read_again(library: House):
+    whole = entry("First paper") + entry("Second paper", "b")
+    read(library, whole)
+    read(library, entry("First paper, changed") + entry("Third paper", "c") + "@article{d, title={")
+    read(library, whole)
+    library.clock.at += timedelta(hours=1)
+    assert titles(library) == ["First paper", "Second paper"]
+
+
+def test_works_with_one_key_or_link_or_title_are_entries_of_their_own(library: House):
+    read(library, entry("First paper") + entry("Second paper") + entry("Second paper"))
+    assert titles(library) == ["First paper", "Second paper"]
+    source = {"kind": "jsonl", "path": "refs/*.jsonl", "role": "library"}
+    library.settings["sources"]["ada-refs"] = source
+    chapters = [{"title": f"Chapter {n}", "url": "https://example.org/book"} for n in "ab"]
+    columns = [{"title": "Editorial", "doi": f"10.1000/{n}"} for n in "ab"]
+    read(library, "\n".join(map(json.dumps, [*chapters, *columns])), "a.jsonl")
+    library.clock.at += timedelta(hours=1)
+    assert titles(library) == ["Chapter a", "Chapter b", "Editorial", "Editorial"]
+
+
 def test_the_entries_of_a_file_that_is_gone_leave_and_return_with_it(library: House):
     read(library, entry("First paper"))
     read(library, entry("Second paper", "b"), "b.bib")
@@ -91,6 +112,7 @@ def test_the_entries_of_a_file_that_is_gone_leave_and_return_with_it(library: Ho
 def test_a_changed_entry_is_found_by_what_it_says_now(library: House):
     read(library, entry("An old title of few words"))
     read(library, entry("Quantum folding of proteins", more=", doi={10.1000/x}"))
+    library.clock.at += timedelta(hours=1)
     with library.opened() as app, app.runtime.database.reading() as tx:
         for paper, count in (
             (Paper("An old title of few words", authors=("Ada Lovelace",)), 0),

@@ -15,7 +15,7 @@ import msgspec
 import sqlalchemy as sa
 
 from monitor.identity.blocking import add_head_block, blocks_of_words, words
-from monitor.identity.keys import LINK, hash_of_text, identifiers, raw_id, record_hash, with_keys
+from monitor.identity.keys import LINK, hash_of_text, identifiers, record_hash, with_keys
 from monitor.identity.resolve import KnownWork, recognise
 from monitor.model import IncomingPaper, Paper, record_of
 from monitor.store.digests.packed import dictionary_for, pack, unpack
@@ -77,19 +77,23 @@ def content(tx: Transaction, source: str, document: str) -> str:
 def begin_reading(tx: Transaction, source: str, document: str) -> None:
     id, reading = _current_reading(tx, source, document)
     again = sa.update(schema.collection).filter_by(id=id)
-    tx.execute(again.values(reading=reading + 1))
+    # A document that is as before, after it was half written, is read again.
+    tx.execute(again.values(reading=reading + 1, content=""))
 
 
 def save(
     tx: Transaction, source: str, document: str, papers: Sequence[Paper], *, compact: bool = False
 ) -> None:
-    """Store records of a document; of those with one name the last counts.
+    """Store records of a document; of those with one name and title the last counts.
 
     `compact` ones lose what neither recognises a paper nor is filled in. `tx` comes from
     `Database.ingesting`.
     """
     collection_id, reading = _current_reading(tx, source, document)
-    named = {hash_of_text(raw_id(paper)): record_of(paper, source) for paper in papers}
+    named = {
+        hash_of_text(f"{paper.raw_id or record_hash(paper)} {title_key(paper.title)}"): paper
+        for paper in (record_of(paper, source) for paper in papers)
+    }
     if compact:
         named = {name: _shorten(paper) for name, paper in named.items()}
     dictionary = _dictionary(tx, collection_id, list(named.values()) if compact else ())
@@ -215,10 +219,9 @@ def delete_missing(tx: Transaction, source: str, now: datetime, limit: int) -> i
 
 
 def _delete(tx: Transaction, gone: sa.ColumnElement[bool], limit: int) -> int:
-    entries = _read(tx, gone, limit)
-    _delete_keys(tx, entries)
-    ids = {entry.id for entry in entries}
-    tx.execute(sa.delete(schema.collection_entry).where(among(_entry.id, ids)))
+    entries = {entry.id: entry for entry in _read(tx, gone, limit)}
+    _delete_keys(tx, entries.values())
+    tx.execute(sa.delete(schema.collection_entry).where(among(_entry.id, entries)))
     return len(entries)
 
 
@@ -333,9 +336,8 @@ def entries(
     """Return the entries of some sources, the newest first."""
     query = sa.select(_entry.id).join(schema.collection)
     query = query.where(among(_collection.source, sources)).order_by(_entry.id.desc())
-    ids = list(tx.scalars(query.limit(limit)))
-    loaded = _load(tx, ids, now)
-    return [loaded[id] for id in ids if id in loaded]
+    loaded = _load(tx, list(tx.scalars(query.limit(limit))), now)
+    return [loaded[id] for id in sorted(loaded, reverse=True)]
 
 
 def _load(tx: Transaction, ids: Collection[int], now: datetime) -> dict[int, CollectionEntry]:
@@ -348,18 +350,16 @@ def _load(tx: Transaction, ids: Collection[int], now: datetime) -> dict[int, Col
 
 def _read(
     tx: Transaction, wanted: sa.ColumnElement[bool], limit: int | None = None
-) -> list[CollectionEntry]:
+) -> Iterator[CollectionEntry]:
     query = sa.select(_entry.id, _entry.collection_id, _entry.packed)
     rows = tx.execute(query.where(wanted).limit(limit)).all()
     of_rows = among(_collection.id, {row.collection_id for row in rows})
     columns = sa.select(_collection.id, _collection.source, _collection.dictionary)
     documents = {row.id: row for row in tx.execute(columns.where(of_rows))}
-    entries = []
     for id, collection_id, packed in rows:
         document = documents[collection_id]
         paper = unpack(packed, Paper, document.dictionary)
-        entries.append(CollectionEntry(id, collection_id, document.source, paper))
-    return entries
+        yield CollectionEntry(id, collection_id, document.source, paper)
 
 
 def _candidates(record: IncomingPaper, by_key: Mapping[int, Sequence[int]]) -> dict[int, str]:
