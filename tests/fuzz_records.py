@@ -7,11 +7,13 @@ It takes a few records that resemble each other through one of
 
     compare     same_work, in both orders
     store       deciding and storing two chunks, the second of mutated records
+    keep        the same for libraries, lists and the changes of guarded references
     match       parsing a random query, matching, evaluating, explaining, searching
     show        excerpts, revisions, exports, mail, Slack and pages
 
 A find is an exception, two verdicts that differ by the order, an index that differs from the plain
-evaluation, a limit that a message exceeds, or a round that takes seconds.
+evaluation, a limit that a message exceeds, an entry that is lost or doubled, or a round that takes
+seconds.
 """
 
 from __future__ import annotations
@@ -23,12 +25,13 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import sqlalchemy as sa
 from msgspec import structs
 
 from monitor.commands.export import export
@@ -41,16 +44,22 @@ from monitor.digest.shown import formulas_of, shown
 from monitor.errors import QueryError
 from monitor.match import Query, TopicIndex, parse_query
 from monitor.model import (
+    Bound,
     ChangeKind,
     DigestPaper,
     EarlierText,
+    Month,
     Paper,
+    Role,
     StoredPaper,
     TopicWhy,
 )
 from monitor.pipeline.store_chunk import Chunk, store_chunk
-from monitor.store.engine.database import Database
+from monitor.store.engine import schema
+from monitor.store.engine.database import Database, Transaction
 from monitor.store.engine.opening import open_store
+from monitor.store.sources import collections
+from monitor.store.sources import reference_events as stored_events
 from monitor.text import clean
 from tests.channels import test_limits as limits
 from tests.channels.samples import digest
@@ -339,6 +348,76 @@ def store_all(records: Records, store: Database) -> None:
         everything.rollback()
 
 
+def keep(records: Records, store: Database) -> None:
+    dice = records.dice
+    entries = [tidy(records.record()) for _ in range(dice.choice((1, 2, 6)))]
+    news = [dated(dice, records.mutated(entry)) for entry in entries]
+    notices = [about(dice, other, entries) for other in dice.sample(news, dice.randrange(2))]
+    chunk = Chunk(
+        "news",
+        [*map(tidy, [*news, *notices]), *entries[:1]],
+        DecisionContext(NOW),
+        NOW,
+        guarded=["library"],
+        only_events=dice.random() < 0.3,
+        reference_lists=["list"],
+    )
+    with store.ingesting() as tx, tx.begin_nested() as everything:
+        for name, role in (("library", Role.LIBRARY), ("list", Role.REFERENCE)):
+            kept = replace(chunk, source=name, papers=[dated(dice, e) for e in entries], role=role)
+            read_whole(tx, kept)
+            once = rows_of(tx)
+            read_whole(tx, replace(kept, papers=kept.papers[::-1]))
+            read_whole(tx, kept)
+            assert rows_of(tx) == once, "read again, it is not the same"
+        for _ in "ab":
+            store_chunk(tx, chunk)
+        waiting = stored_events.unsent(tx, "lab", ["library"], [], NOW)
+        told = [(event.change, event.work, event.identity) for event in waiting]
+        assert len(set(map(repr, told))) == len(told), told
+        for name in ("library", "list"):
+            collections.leave_documents(tx, name, [], NOW, at_once=True)
+            while collections.delete_missing(tx, name, NOW, 2):
+                pass
+        assert rows_of(tx) == (0, 0, 0), "what left is still there"
+        everything.rollback()
+
+
+def dated(dice: random.Random, paper: Paper) -> Paper:
+    """Return a record with some dates as sources give them, to the month alone."""
+    at = paper.published
+    if at and dice.random() < 0.5:
+        kind = dice.choice((Month, Bound))
+        return structs.replace(paper, published=kind(at.year, at.month, 1, tzinfo=UTC))
+    return paper
+
+
+def about(dice: random.Random, paper: Paper, entries: Sequence[Paper]) -> Paper:
+    """Return a notice of one of some entries, or of itself."""
+    subject = dice.choice((*entries, paper))
+    kind = dice.choice(("retraction", "correction", "expression of concern"))
+    return structs.replace(paper, type=kind, about=subject.keys, raw_id=f"notice {paper.raw_id}")
+
+
+def read_whole(tx: Transaction, chunk: Chunk) -> None:
+    """Read a document of a library or list to its end."""
+    collections.begin_reading(tx, chunk.source, chunk.document)
+    store_chunk(tx, chunk)
+    collections.sort_new_keys(tx)
+    collections.end_reading(tx, chunk.source, chunk.document, "x", NOW, at_once=True)
+    collections.delete_missing(tx, chunk.source, NOW, 1_000)
+    entries = collections.entries(tx, [chunk.source], NOW)
+    stored = {entry.paper.title[: collections.MAX_TITLE] for entry in entries}
+    whole = {paper.title[: collections.MAX_TITLE] for paper in chunk.papers}
+    assert stored == whole, stored ^ whole
+
+
+def rows_of(tx: Transaction) -> tuple[int, ...]:
+    """Count the entries of collections and their keys."""
+    tables = (schema.collection_entry, schema.collection_key, schema.collection_new_key)
+    return tuple(tx.scalar(sa.select(sa.func.count()).select_from(table)) or 0 for table in tables)
+
+
 def match(records: Records, store: Database) -> None:
     papers = [tidy(records.record()) for _ in range(records.dice.choice((1, 4)))]
     topics: dict[Hashable, str | Query] = {}
@@ -394,9 +473,15 @@ def show(records: Records, store: Database) -> None:
         "".join(export(hits, form)).encode()
 
 
-STEPS: dict[str, Step] = {"compare": compare, "store": store_all, "match": match, "show": show}
+STEPS: dict[str, Step] = {
+    "compare": compare,
+    "store": store_all,
+    "keep": keep,
+    "match": match,
+    "show": show,
+}
 # Of a hundred rounds: a comparison takes a twentieth of a digest's time.
-SHARES = {"compare": 60, "store": 15, "match": 15, "show": 10}
+SHARES = {"compare": 50, "store": 15, "keep": 10, "match": 15, "show": 10}
 
 
 class Fuzz:
