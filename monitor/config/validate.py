@@ -44,7 +44,6 @@ ActiveQueries = Callable[[str], Mapping[str, str]]
 # The lists that a topic may have instead of a query.
 LISTS = ("any", "all", "none", "authors", "categories")
 
-
 # A folder is read more often than a server.
 EVERY_PATH = timedelta(minutes=1)
 EVERY_URL = timedelta(hours=1)
@@ -64,9 +63,6 @@ _EXAMPLES = {
     "web": ", as in web: {listen: 127.0.0.1:8080}, or on",
     "smtp": ", as in smtp: {host: smtp.example.org, from: papers@example.org}",
 }
-
-# A subscription's own `email:` is a channel of this name.
-_OWN_CHANNEL = "email"
 
 
 def build(written: Written, active_queries: ActiveQueries | None = None) -> Settings | None:
@@ -200,7 +196,7 @@ class _Validator:
             self.written.fault(
                 where, "a name may not begin with @, * or a dot, nor hold a / or outer spaces"
             )
-        if where == ("channels", _OWN_CHANNEL):
+        if where == ("channels", "email"):
             self.written.fault(
                 where, "this name is reserved for the email: of subscriptions; choose another"
             )
@@ -272,10 +268,13 @@ class _Validator:
             asked = EVERY_ABOUT if raw.get("about") else EVERY_URL
             raw = {"every": EVERY_PATH if raw.get("path") else asked, **raw}
             self._doubt_path(where, raw.get("path"))
-            if raw.get("about") and "role" in raw:
-                self.written.fault((*where, "role"), "cannot be used together with about:")
         names = _setting_names(model)
         options = self._options(where, raw, names, kinds)
+        asks = not getattr(options, "reads_documents", True)
+        if raw.get("about") and "role" in raw:
+            self.written.fault((*where, "role"), "cannot be used together with about:")
+        elif asks and raw.get("role") in (Role.LIBRARY, Role.REFERENCE):
+            self.written.fault((*where, "role"), f"{raw['role']} needs `path:`")
         common = _pick(raw, names) | {
             "name": where[-1],
             "kind": raw.get("kind") or "?",

@@ -161,6 +161,14 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
             "2: sources.w.role: cannot be used together with about:",
         ),
         (
+            "sources: {w: {kind: openalex, query: sand, role: reference}}",
+            "1: sources.w.role: reference needs `path:`",
+        ),
+        (
+            "sources: {w: {kind: oai, url: https://example.org/oai, role: library}}",
+            "1: sources.w.role: library needs `path:`",
+        ),
+        (
             CHANNEL + "subscriptions: {s: {topics: t, channels: p, max: 0}}",
             "3: subscriptions.s.max: should be 1 or more, not “0”",
         ),
