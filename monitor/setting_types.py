@@ -283,14 +283,11 @@ def _library(name: str, info: ValidationInfo) -> str:
 Libraries = OneOrMore[Annotated[str, AfterValidator(_library)]]
 
 
-def _shown_mode(mode: int) -> str:
-    return f"{mode:04o}"  # not str.format, whose signature Pydantic cannot read in Python 3.13
-
-
 Mode = Annotated[
     int,
     BeforeValidator(_mode),
-    PlainSerializer(_shown_mode, return_type=str),
+    # Not str.format, whose signature Pydantic cannot read in Python 3.13.
+    PlainSerializer(lambda mode: f"{mode:04o}", return_type=str),
     WithJsonSchema({"type": "string", "pattern": "^0?6[0246][0246]$"}),
 ]
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
-from zoneinfo import ZoneInfo
 
 from monitor.digest.layout import left_out, shorten
-from monitor.digest.wording import order_reason
+from monitor.digest.wording import order_reason, short_day
 from monitor.errors import UsageError
 from monitor.identity.keys import identifiers, with_keys
 from monitor.match import build_index
@@ -147,18 +146,13 @@ def known_from(
     news = [sighting for sighting in origin.sightings if not sighting.filled]
     for first in news[:1] if parts else ():
         what = "news" if origin.stored.news_at else "known"
-        parts.append(f"{what} from {first.source} since {_day(first.first_seen, zone)}")
+        parts.append(f"{what} from {first.source} since {short_day(first.first_seen, zone)}")
     parts += [
-        f"{change.change}, reported to {change.subscription} on {_day(change.at, zone)}"
+        f"{change.change}, reported to {change.subscription} on {short_day(change.at, zone)}"
         for change in explanation.reported
         if subscriptions is None or change.subscription in subscriptions
     ]
     return ", ".join(parts)
-
-
-def _day(at: datetime, zone: str) -> str:
-    local = at.astimezone(ZoneInfo(zone))
-    return f"{local.day} {local:%b %Y}"
 
 
 def _sent(
@@ -192,7 +186,8 @@ def find_paper(tx: Transaction, reference: str) -> StoredPaper:
     if not candidates:
         raise UnknownPaperError(
             f"no paper found for {reference!r}",
-            "use an id shown by `paper-monitor papers`, an identifier, a link or a title",
+            "use an id shown by `paper-monitor papers`, an identifier, a link or a title; "
+            "what only a library has is not stored",
         )
     if len(candidates) > 1:
         ids = ", ".join(str(stored.id) for stored in candidates)

@@ -184,7 +184,8 @@ def _reference(paper: Paper) -> dict[str, Any]:
     fields: dict[str, str | list[str]] = {
         "type_of_reference": _type(paper)[1],
         "title": paper.title,
-        "authors": list(map(_ris_name, paper.authors)),
+        # `Family, Given, Suffix`: readers take other names for organisations.
+        "authors": [", ".join(filter(None, split_person(a) or (a,))) for a in paper.authors],
         "abstract": paper.abstract,
         "journal_name": paper.venue,
         "year": str(_year(paper) or ""),
@@ -204,11 +205,6 @@ def _on_one_line(value: str | list[str]) -> str | list[str]:
     if isinstance(value, str):
         return " ".join(value.split())
     return [" ".join(text.split()) for text in value]
-
-
-def _ris_name(name: str) -> str:
-    """Write a person as `Family, Given, Suffix`: readers take other names for organisations."""
-    return ", ".join(filter(None, split_person(name) or (name,)))
 
 
 def _links(paper: Paper) -> str:

@@ -60,8 +60,13 @@ def rate(
         try:
             paper = _find_any(tx, others) or find_paper(tx, reference)
         except UnknownPaperError:
-            taken_back = (_take_back_example(tx, name, scope) for name in (*others, reference))
-            if verdict == "none" and any(taken_back):
+            # An example has one of these names.
+            names = (*others, reference)
+            keys = [
+                key for name in names for key in (*identifiers_in(name), (TITLE, title_key(name)))
+            ]
+            whose = scope.subscription, scope.topic, scope.who
+            if verdict == "none" and examples.forget(tx, keys, *whose):
                 return ()
             raise
         name = _store_rating(runtime, tx, paper.id, verdict, scope, how)
@@ -124,12 +129,6 @@ def keep_example(
     for topic in topics:
         example = Example(name, topic, scope.who, WANTED, now, "file", paper.title, paper.abstract)
         examples.keep(tx, example, keys)
-
-
-def _take_back_example(tx: Transaction, reference: str, scope: RaterScope) -> int:
-    """Delete the examples with this identifier or title; return how many there were."""
-    keys = [*identifiers_in(reference), (TITLE, title_key(reference))]
-    return examples.forget(tx, keys, scope.subscription, scope.topic, scope.who)
 
 
 def topics_matching(runtime: Runtime, papers: Sequence[Paper]) -> list[set[str]]:

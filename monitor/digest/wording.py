@@ -197,13 +197,13 @@ def byline(entry: DigestPaper, zone: str) -> str:
 def format_date(entry: DigestPaper, zone: str) -> str:
     """Return the date of a paper and the last day of its lists, or the day it was first seen."""
     dates = [_paper_date(entry.paper, zone), _listed(entry)]
-    return ", ".join(filter(None, dates)) or f"seen {_date(entry.first_seen, zone)}"
+    return ", ".join(filter(None, dates)) or f"seen {short_day(entry.first_seen, zone)}"
 
 
 def _paper_date(paper: Paper, zone: str) -> str:
     """Return the day or month that the record of a paper gives, else its arXiv id or its year."""
     if day := paper.day or paper.announced:
-        return _date(day, zone)
+        return short_day(day, zone)
     return f"{paper.month:%b %Y}" if paper.month else str(paper.year or "")
 
 
@@ -257,8 +257,8 @@ def zone_name(zone: str) -> str:
     return zone if area in ("", "Etc") else city.replace("_", " ")
 
 
-def _date(at: datetime, zone: str) -> str:
-    """A date without a time is kept as UTC midnight: it is that day everywhere."""
+def short_day(at: datetime, zone: str) -> str:
+    """`26 Nov 2026`. A date without a time is kept as UTC midnight: it is that day everywhere."""
     local = at.astimezone(UTC)
     if local.time() != time():
         with suppress(OverflowError):  # on the calendar's first and last day

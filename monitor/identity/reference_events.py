@@ -126,12 +126,14 @@ def events_of(
     if publication := _publication(keyed):
         preprint = next((p for p in references if is_preprint(p)), None)
         if preprint:
+            # A record with the identifier of the preprint may be dated by it.
+            has_own_date = paper.type == "journal article" or not _is_on_server(keyed)
             yield structs.replace(
                 event,
                 change=ReferenceChange.PUBLISHED,
                 before=_preprint_name(_stored(preprint)),
                 after=publication,
-                dated=event.dated if _has_own_date(keyed) else "",
+                dated=event.dated if has_own_date else "",
             )
 
 
@@ -179,11 +181,6 @@ def is_preprint(paper: Paper) -> bool:
     if any(scheme == "doi" and not _PREPRINT_DOI.match(value) for scheme, value in pairs):
         return False
     return _is_on_server(_stored(paper)) or place.kind is Kind.PREPRINT or paper.type == "preprint"
-
-
-def _has_own_date(record: IncomingPaper) -> bool:
-    """Whether a record is dated by its publication, even with the identifier of its preprint."""
-    return record.paper.type == "journal article" or not _is_on_server(record)
 
 
 def _is_on_server(record: IncomingPaper) -> bool:

@@ -86,7 +86,9 @@ class StoredChunk(Struct, frozen=True):
 
         So is a notice that changes stored papers: the news is their change.
         """
-        kinds = Counter(map(_counted_as, self.decisions))
+        kinds = Counter(
+            d.effect.kind if d.effect and d.effect.papers else d.kind for d in self.decisions
+        )
         return {
             "seen": len(self.decisions) + self.unchanged + len(self.undecided),
             "new": kinds[ChangeKind.NEW] + kinds[ChangeKind.OLDER],
@@ -94,11 +96,6 @@ class StoredChunk(Struct, frozen=True):
             "known": kinds[None] + self.unchanged,
             "fresh": self.fresh,
         }
-
-
-def _counted_as(decision: Decision) -> ChangeKind | None:
-    effect = decision.effect
-    return effect.kind if effect and effect.papers else decision.kind
 
 
 def decide(

@@ -35,10 +35,8 @@ def _split_line(line: str) -> list[str]:
         return [name.strip() for name in line.replace(" | ", ";").split(";")]
     if turned := _family_names_first(line):
         return turned
-    parts = [part.strip() for part in _BETWEEN_NAMES.split(line)]
-    parts = [part for part in parts if part]
     names: list[str] = []
-    for part in parts:
+    for part in filter(None, map(str.strip, _BETWEEN_NAMES.split(line))):
         if names and _OF_NAME_BEFORE.match(part):
             names[-1] = f"{names[-1]}, {part}"
         else:

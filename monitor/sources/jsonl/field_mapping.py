@@ -101,10 +101,6 @@ def _version(value: Any) -> int | None:
     return int(match[1]) if match else None
 
 
-def _is_true(value: Any) -> bool:
-    return value is True or get_text(value).lower() not in _NO
-
-
 CONVERTERS: Mapping[str, Convert] = {
     "title": _text,
     "abstract": _abstract,
@@ -119,7 +115,7 @@ CONVERTERS: Mapping[str, Convert] = {
     "categories": lambda value: terms(words_in(value)),
     "announce": _text,
     "version": _version,
-    "withdrawn": _is_true,
+    "withdrawn": lambda value: value is True or get_text(value).lower() not in _NO,
     "raw_id": lambda value: _text(value)[:MAX_KEY],
     "type": lambda value: type_of(map(_text, get_list(value)[:20])),  # the mark of a notice first
     "about": _about,

@@ -227,10 +227,8 @@ def _delete(tx: Transaction, gone: sa.ColumnElement[bool], limit: int) -> int:
 
 def filled_to(tx: Transaction, source: str) -> int | None:
     """Return the last stored paper that a list has filled since it was read, None when all are."""
-    filled: int | None = tx.scalar(
-        sa.select(sa.func.min(_collection.filled_to)).filter_by(source=source)
-    )
-    return filled
+    query = sa.select(sa.func.min(_collection.filled_to)).filter_by(source=source)
+    return tx.execute(query).scalar()
 
 
 def set_filled_to(tx: Transaction, source: str, paper_id: int | None) -> None:
