@@ -37,7 +37,7 @@ from monitor.model import (
     StoredPaper,
 )
 from monitor.pipeline import incidents
-from monitor.pipeline.freeze import Forms, freeze, notify, render
+from monitor.pipeline.freeze import Forms, freeze, leave_out_known, notify, render, without_known
 from monitor.pipeline.match import match
 from monitor.pipeline.runtime import Destination, Runtime, Subscription
 from monitor.store.digests import digests, suppressions
@@ -229,6 +229,8 @@ def _freeze(runtime: Runtime, subscription: Subscription, digest: Digest) -> int
     is_sent = digest.has_news or subscription.settings.quiet == "send"
     destinations = subscription.destinations if is_sent else ()
     forms = render(runtime, destinations, digest)
+    if digest.references:
+        leave_out_known(runtime, destinations, digest, forms)
     add_missed(runtime, destinations, digest, forms)
     return freeze(runtime, digest, destinations, forms)
 
@@ -409,21 +411,16 @@ def add_missed(
             ):
                 ids = suppressions.list_missed(tx, digest.subscription, channel, recipient)
                 withheld = filter(None, (digests.get(tx, id) for id in ids))
-                lists.append((channel, recipient, list_papers(digest, withheld)))
+                listed = without_known(tx, list_papers(digest, withheld), channel, recipient)
+                lists.append((channel, recipient, listed))
     for channel, recipient, listed in lists:
         if listed.has_news:
             rendered = runtime.channels[channel].render(listed, runtime.fallback_templates)
-            first = forms.parts[channel][-1].part + 1
-            more = [replace(part, part=number) for number, part in enumerate(rendered, first)]
-            forms.parts[channel] = (*forms.parts[channel], *more)
-            forms.only |= {(channel, part.part): recipient for part in more}
+            forms.add(channel, rendered, recipient)
 
 
 def list_papers(digest: Digest, withheld: Iterable[Digest]) -> Digest:
-    """List the papers and events of withheld digests, each once and none that `digest` has: pure.
-
-    Papers are listed by topic.
-    """
+    """List papers by topic and events of withheld digests, each once and none of `digest`."""
     withheld = list(withheld)
     listed = {event.id for event in digest.references}
     missed = {event.id: event for other in withheld for event in other.references}

@@ -8,8 +8,8 @@ channels are not touched then, so nothing is sent twice.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import structlog
@@ -25,6 +25,7 @@ from monitor.store.digests import deliveries, digests, freeze_digest
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.digests.freeze_digest import Planned
 from monitor.store.engine.database import Transaction
+from monitor.store.sources import reference_events
 
 log = structlog.get_logger()
 
@@ -34,13 +35,20 @@ class Forms:
     """A digest in the form of each channel that could render it.
 
     `errors` are those of channels that could not; `replaced` says of each channel what was wrong
-    with the user's template, "" for nothing. `only` names the one recipient of a channel's part.
+    with the user's template, "" for nothing. `only` has the recipients of a channel's part that is
+    not for all of them.
     """
 
     parts: dict[str, tuple[Rendered, ...]] = field(default_factory=dict)
     errors: dict[str, Exception] = field(default_factory=dict)
     replaced: dict[str, str] = field(default_factory=dict)
-    only: dict[tuple[str, int], str] = field(default_factory=dict)
+    only: dict[tuple[str, int], set[str]] = field(default_factory=dict)
+
+    def add(self, channel: str, parts: Iterable[Rendered], recipient: str) -> None:
+        """Add parts that only one recipient of a channel gets."""
+        more = tuple(replace(p, part=n) for n, p in enumerate(parts, len(self.parts[channel])))
+        self.parts[channel] += more
+        self.only |= {(channel, part.part): {recipient} for part in more}
 
 
 def render(runtime: Runtime, destinations: Sequence[Destination], digest: Digest) -> Forms:
@@ -63,6 +71,31 @@ def render(runtime: Runtime, destinations: Sequence[Destination], digest: Digest
             exc_info=not isinstance(error, MonitorError),
         )
     return forms
+
+
+def leave_out_known(
+    runtime: Runtime, destinations: Sequence[Destination], digest: Digest, forms: Forms
+) -> None:
+    """Render a digest again for each who has some of its changes from another subscription."""
+    for entry in destinations:
+        channel, everyone = entry.channel, {*entry.recipients}
+        whole = forms.parts.get(channel, ())
+        for to in entry.recipients if whole else ():
+            with runtime.database.reading() as tx:
+                without = without_known(tx, digest, channel, to)
+            if without.references != digest.references:
+                for part in whole:
+                    forms.only.setdefault((channel, part.part), everyone).discard(to)
+                if without.has_news:
+                    forms.add(channel, render(runtime, [entry], without).parts[channel], to)
+
+
+def without_known(tx: Transaction, digest: Digest, channel: str, recipient: str) -> Digest:
+    """Leave out the changes of references that a recipient has from another subscription."""
+    events = digest.references
+    known = reference_events.recipients_sent(tx, {e.id for e in events}, digest.subscription)
+    own = tuple(event for event in events if (channel, recipient) not in known[event.id])
+    return replace(digest, references=own)
 
 
 def _render(
@@ -97,7 +130,7 @@ def plan(runtime: Runtime, destinations: Sequence[Destination], forms: Forms) ->
             )
             for to in destination.recipients
             for number in numbers
-            if forms.only.get((destination.channel, number), to) == to
+            if to in forms.only.get((destination.channel, number), (to,))
         ]
     return planned
 

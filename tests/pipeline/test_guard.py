@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from random import Random
 from typing import Any, NamedTuple
 
@@ -16,10 +17,11 @@ from monitor.commands.status import status_of
 from monitor.commands.subscriptions import count_waiting, report
 from monitor.model import Digest, ReferenceChange
 from monitor.store.digests import digests
+from monitor.store.digests.suppressions import suppress
 from monitor.store.engine.database import Transaction
 from tests.faults import process
 from tests.faults.points import Order
-from tests.house import AGENTS, House
+from tests.house import AGENTS, APART, House
 from tests.servers.smtp import ScriptedSmtp
 from tests.servers.web import MisbehavingServer
 from tests.servers.works import Work, crossref, update, work
@@ -564,10 +566,38 @@ def test_who_is_not_told_by_another_subscription_is_told(one: House, smtp: Scrip
     write(one, "news/a.jsonl", ONE.notice("retraction"))
     one.run_after(days=1, hours=2.5)
     one.run_after(hours=1)
-    assert sorted({mail.recipient for mail in smtp.received}) == [
-        "ada@example.org",
-        "bo@example.org",
-    ]
+    assert sorted(mail.recipient for mail in smtp.received) == ["ada@example.org", "bo@example.org"]
+
+
+@pytest.mark.parametrize("paused", [False, True])
+def test_who_was_told_by_another_subscription_gets_the_rest_of_a_digest(
+    one: House, smtp: ScriptedSmtp, paused: bool
+):
+    one.by_mail(smtp.port, "ada@example.org")
+    both = {"email": ["ada@example.org", "bo@example.org"], "guard": "ada-refs"}
+    alerts = {**both, "topics": ["agents"], "schedule": "daily 09:00"}
+    one.settings["subscriptions"]["alerts"] = alerts
+    del one.settings["subscriptions"]["lab"]["topics"]
+    one.run()
+    with one.opened() as app, app.runtime.database.writing() as tx:
+        now, two_days = one.clock.at, timedelta(days=2)
+        if paused:
+            suppress(tx, "ada@example.org", "alerts", now, until=now + two_days, how="link")
+    write(one, "news/a.jsonl", ONE.notice("retraction"))
+    one.ingest(AGENTS)
+    one.run_after(days=1, hours=2.5)
+    one.run_after(hours=1)
+    if paused:
+        one.ingest(("Agents that Apologise", APART[1]))
+        one.run_after(days=2)
+    said = {b"Retracted: notice": "retracted", AGENTS[0].encode(): "paper"}
+    got = Counter(
+        (mail.recipient[:2], what)
+        for mail in smtp.received
+        for words, what in said.items()
+        if words in mail.content
+    )
+    assert got == {(who, what): 1 for who in ("ad", "bo") for what in said.values()}
     del both["email"][1]
     write(one, "news/b.jsonl", Reference(5).notice("retraction"))
     before = len(smtp.received)

@@ -86,8 +86,8 @@ def waiting(tx: Transaction, now: datetime, channels: Collection[str], limit: in
 
 def _ready() -> sa.Select[Any]:
     now = sa.bindparam("now", type_=Instant)
-    is_sent = deliveries.first_part.c.state == DeliveryState.SENT
-    first_is_sent = sa.exists().where(deliveries.OF_SAME_RECIPIENT, is_sent)
+    is_unsent = deliveries.first_part.c.state != DeliveryState.SENT
+    after_another = sa.exists().where(deliveries.OF_SAME_RECIPIENT, is_unsent)
     row = schema.subscription.c
     gone = sa.select(row.name).where(row.removed_at.is_not(None))
     return (
@@ -96,7 +96,7 @@ def _ready() -> sa.Select[Any]:
         .where(
             _delivery.state.in_(deliveries.WAITING),
             sa.or_(_delivery.next_attempt_at.is_(None), _delivery.next_attempt_at <= now),
-            sa.or_(_delivery.part == 0, first_is_sent),
+            sa.or_(_delivery.part == 0, ~after_another),
             _digest.subscription.not_in(gone),
             ~is_withheld(now),
             one_of(_delivery.channel),

@@ -98,10 +98,8 @@ def list_missed(tx: Transaction, subscription: str, channel: str, recipient: str
 
     Those that reached no other recipient are left out: their papers are in a later digest.
     """
-    first_parts = sa.select(_delivery.digest_id).filter_by(
-        channel=channel, recipient=recipient, part=0
-    )
-    own = first_parts.join(schema.digest).where(_digest.subscription == subscription)
+    of_recipient = sa.select(_delivery.digest_id).filter_by(channel=channel, recipient=recipient)
+    own = of_recipient.join(schema.digest).where(_digest.subscription == subscription)
     newest = own.where(reaches_recipient()).order_by(_delivery.digest_id.desc())
     withheld = own.where(
         _delivery.digest_id > (tx.scalar(newest.limit(1)) or 0),
@@ -109,7 +107,7 @@ def list_missed(tx: Transaction, subscription: str, channel: str, recipient: str
         _delivery.withheld_at.is_not(None),
         _digest.superseded_at.is_(None),
     )
-    return sorted(tx.scalars(withheld))
+    return sorted(set(tx.scalars(withheld)))
 
 
 def withhold(tx: Transaction, now: datetime) -> None:

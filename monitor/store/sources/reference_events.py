@@ -115,7 +115,7 @@ def unsent(
         for event, found in zip(events, entries, strict=True)
         if any(concerns(event, entry.paper) for entry in found)
     ]
-    elsewhere = _recipients_sent(tx, {event.id for event in concerned}, subscription)
+    elsewhere = recipients_sent(tx, {event.id for event in concerned}, subscription)
     return [event for event in concerned if not elsewhere[event.id].issuperset(recipients)]
 
 
@@ -133,7 +133,7 @@ def reported(tx: Transaction, record: IncomingPaper) -> list[tuple[ReferenceEven
     ]
 
 
-def _recipients_sent(
+def recipients_sent(
     tx: Transaction, ids: Collection[int], subscription: str
 ) -> defaultdict[int, set[tuple[str, str]]]:
     """Return the recipients who have events from other subscriptions, or are about to."""
