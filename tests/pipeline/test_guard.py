@@ -8,17 +8,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from random import Random
+from time import thread_time
 from typing import Any, NamedTuple
 
 import pytest
+from msgspec import structs
 
 from monitor.commands.explain import explain, known_from
 from monitor.commands.status import status_of
 from monitor.commands.subscriptions import count_waiting, report
-from monitor.model import Digest, ReferenceChange
+from monitor.model import Digest, Paper, ReferenceChange, ReferenceEvent
 from monitor.store.digests import digests
 from monitor.store.digests.suppressions import suppress
 from monitor.store.engine.database import Transaction
+from monitor.store.sources.reference_events import save
 from tests.faults import process
 from tests.faults.points import Order
 from tests.house import AGENTS, APART, House
@@ -420,6 +423,16 @@ def test_a_retraction_that_comes_with_its_reference_is_told(one: House):
     write(one, "news/a.jsonl", Reference(13).notice("retraction"))
     one.next_morning()
     assert told(one) == [("ada", "retracted", Reference(13).title)]
+
+
+def test_thousands_of_corrections_of_one_reference_are_recorded_in_seconds(one: House):
+    work = Paper(ONE.title, keys={"doi": "10.5555/ref.1"})
+    first = ReferenceEvent(CORRECTED, work, ("doi:10.5555/0",), one.clock.at, "news")
+    events = [structs.replace(first, identity=(f"doi:10.5555/{n}",)) for n in range(2_000)]
+    with one.opened() as app, app.runtime.database.ingesting() as tx:
+        begun = thread_time()
+        assert (save(tx, events), save(tx, events[::9])) == (2_000, 0)
+        assert thread_time() - begun < 15  # many times that where each is compared with all
 
 
 def test_what_waits_is_counted_until_a_digest_has_it(one: House):

@@ -35,9 +35,8 @@ def save(tx: Transaction, events: Iterable[ReferenceEvent]) -> int:
     for event in events:
         stored = _same(tx, event)
         if stored is None:
-            id = tx.scalar(
-                sa.insert(schema.reference_event).returning(_event.id), {"packed": pack(event)}
-            )
+            added = sa.insert(schema.reference_event).returning(_event.id)
+            id = tx.scalar(added, {"packed": pack(event)})
             stored, new = structs.replace(event, id=id or 0), new + 1
         else:
             work = work_of((stored.work, event.work))
@@ -66,7 +65,11 @@ def _same(tx: Transaction, event: ReferenceEvent) -> ReferenceEvent | None:
     """Return the stored event that is the same as one, of the same work."""
     record = with_keys(event.work)
     keyed = sa.select(_key.event_id).where(among(_key.key, collections.name_keys(record)))
-    for other in _events(tx, _event.id.in_(keyed)):
+    wanted: sa.ColumnElement[bool] = _event.id.in_(keyed)
+    if "" not in event.identity:  # a work may have thousands of corrections
+        alike = sa.select(_key.event_id).where(among(_key.key, map(hash_of_text, event.identity)))
+        wanted &= _event.id.in_(alike)
+    for other in _events(tx, wanted):
         is_one = other.change is event.change and not set(other.identity).isdisjoint(event.identity)
         if is_one and collections.why_same(record, other.work, "key"):
             return other
@@ -74,8 +77,7 @@ def _same(tx: Transaction, event: ReferenceEvent) -> ReferenceEvent | None:
 
 
 def _events(tx: Transaction, wanted: sa.ColumnElement[bool]) -> list[ReferenceEvent]:
-    query = sa.select(_event.id, _event.packed).where(wanted).order_by(_event.id)
-    rows = tx.execute(query)
+    rows = tx.execute(sa.select(_event.id, _event.packed).where(wanted).order_by(_event.id))
     return [structs.replace(unpack(packed, ReferenceEvent), id=id) for id, packed in rows]
 
 
@@ -102,8 +104,7 @@ def unsent(
         .join(schema.collection_key, entry_key.key == _key.key)
         .where(entry_key.collection_id.in_(own))
     )
-    sent = sa.select(_item.digest_id).filter_by(subscription=subscription)
-    sent = sent.where(_item.event_id == _event.id)
+    sent = sa.select(_item.digest_id).filter_by(subscription=subscription, event_id=_event.id)
     if not fresh:
         sent = sent.where(reaches_anyone(_item.digest_id))
     events = _events(tx, sa.and_(_event.id.in_(in_libraries), ~sent.exists()))
