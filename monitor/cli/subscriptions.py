@@ -71,7 +71,7 @@ def _show_each(listed: Sequence[SubscriptionReport]) -> None:
 def _next(known: SubscriptionReport) -> str:
     if known.paused_until:
         return f"paused until {known.paused_until}"
-    return at(known.next, known.timezone) if known.next else "with the next news"
+    return at(known.next, known.timezone) if known.next else "when there is news"
 
 
 def _shorten(names: Sequence[str], noun: str) -> str:
