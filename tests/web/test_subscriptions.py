@@ -93,6 +93,24 @@ def test_a_subscription_names_its_libraries_and_what_they_are_for(house: House):
         assert "refs: their papers are left out" in text_of(client.get("/subscriptions/lab"))
 
 
+def test_a_subscription_says_which_changes_of_references_wait(house: House):
+    refs, news = house.folder / "refs.jsonl", house.folder / "news.jsonl"
+    refs.write_text(json.dumps({"title": AGENTS[0], "doi": "10.5555/1"}), encoding="utf-8")
+    notice = {"title": "Retracted", "doi": "10.5555/2", "type": "retraction"}
+    news.write_text(json.dumps(notice | {"about": {"doi": "10.5555/1"}}), encoding="utf-8")
+    house.settings["sources"] |= {
+        "ada-refs": {"kind": "jsonl", "path": str(refs), "role": "library"},
+        "news": {"kind": "jsonl", "path": str(news)},
+    }
+    house.settings["subscriptions"]["lab"]["guard"] = "ada-refs"
+    house.ingest()
+    with pages(house) as (_, client):
+        assert "Waiting 1 1 change of references. " in text_of(client.get("/subscriptions/lab"))
+        house.run_after(days=1)
+        assert "Waiting 0 No paper waits " in text_of(client.get("/subscriptions/lab"))
+        assert " 1 change of references " in text_of(client.get("/digests"))
+
+
 def test_subscriptions_are_found_by_name_title_recipient_topic_channel_and_trouble(shared: Any):
     _, client = shared
     form = {"recipient": BOB, "subscription": "lab", "next": "/subscriptions/lab"}

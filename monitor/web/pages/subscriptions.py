@@ -103,7 +103,7 @@ def one_subscription(visit: Visit) -> Response:
     runtime, now = visit.runtime, visit.runtime.clock.now()
     name = visit.require_subscription(visit.path_params["name"])
     [subscription] = runtime.subscriptions_named([name])
-    [known] = count_waiting(runtime, report(runtime, [subscription]))
+    [known] = report(runtime, [subscription])
     state = status_of(runtime, name, visit.zone)
     with runtime.database.reading() as tx:
         newest = digests.newest(tx, [name], NEWEST)
