@@ -187,7 +187,7 @@ def find_paper(tx: Transaction, reference: str) -> StoredPaper:
         raise UnknownPaperError(
             f"no paper found for {reference!r}",
             "use an id shown by `paper-monitor papers`, an identifier, a link or a title; "
-            "what only a library has is not stored",
+            "papers that only a library has are not stored",
         )
     if len(candidates) > 1:
         ids = ", ".join(str(stored.id) for stored in candidates)

@@ -11,7 +11,7 @@ import msgspec
 
 from monitor.channels import retry_policy
 from monitor.commands.heartbeat import ALIVE, SERVICE
-from monitor.digest.about import LEFT_OUT, join_words
+from monitor.digest.about import join_words
 from monitor.digest.schedule import Slot, latest_due, next_due
 from monitor.digest.wording import format_count, format_moment, format_news, short_date
 from monitor.errors import StoreError
@@ -227,8 +227,9 @@ def _why(
     when, date = _describe_day(digest.composed_at, view.now, zone), short_date(digest, zone)
     blind = _describe_unread(content.report)
     if not (digest.papers or digest.changes):
-        if owned := [note for note in content.notes if note.startswith(LEFT_OUT)]:
-            return f"nothing matched {when} but {owned[0][len(LEFT_OUT) : -1]}{blind}"
+        if content.left_out:
+            owned = format_count(len(content.left_out), "paper")
+            return f"nothing matched {when} but {owned} of your library{blind}"
         read = sum(report.new for report in content.report)
         return f"nothing matched {when}: none of {read} new papers did{blind}"
     planned = deliveries.of_digests(view.tx, [digest.id])[digest.id]

@@ -11,13 +11,7 @@ from enum import StrEnum
 import msgspec
 
 from monitor.commands.heartbeat import SERVICE
-from monitor.commands.status import (
-    count_changes,
-    is_paused,
-    late_after,
-    next_slot,
-    overdue_slot,
-)
+from monitor.commands.status import count_changes, is_paused, late_after, next_slot, overdue_slot
 from monitor.digest.wording import format_news
 from monitor.errors import UsageError, nearest
 from monitor.model import ListedDigest, Suppression, Topic

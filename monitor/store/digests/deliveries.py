@@ -90,10 +90,10 @@ def with_ids(tx: Transaction, ids: Iterable[int]) -> list[Delivery]:
 
 def of_digests(tx: Transaction, digest_ids: Iterable[int]) -> dict[int, tuple[Delivery, ...]]:
     """Return the deliveries of each digest in order, without their bodies."""
-    found: dict[int, tuple[Delivery, ...]] = dict.fromkeys(digest_ids, ())
-    for delivery in reversed(select(tx, among(_delivery.digest_id, found))):
-        found[delivery.digest_id] += (delivery,)
-    return found
+    by_digest: dict[int, tuple[Delivery, ...]] = dict.fromkeys(digest_ids, ())
+    for delivery in reversed(select(tx, among(_delivery.digest_id, by_digest))):
+        by_digest[delivery.digest_id] += (delivery,)
+    return by_digest
 
 
 def channels_of(tx: Transaction, subscription: str, period: str) -> set[str]:

@@ -135,10 +135,10 @@ def oldest_open(tx: Transaction) -> ListedDigest | None:
 
 
 class FrozenReport(msgspec.Struct):
-    """A frozen digest without its papers, of which it may have hundreds."""
+    """A frozen digest without its papers: there may be hundreds."""
 
     report: tuple[SourceReport, ...]
-    notes: tuple[str, ...] = ()
+    left_out: tuple[tuple[int, int], ...] = ()
 
 
 def latest_report(tx: Transaction, subscription: str) -> tuple[ListedDigest, FrozenReport] | None:

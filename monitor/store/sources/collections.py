@@ -77,7 +77,7 @@ def content(tx: Transaction, source: str, document: str) -> str:
 def begin_reading(tx: Transaction, source: str, document: str) -> None:
     id, reading = _current_reading(tx, source, document)
     again = sa.update(schema.collection).filter_by(id=id)
-    # A document that is as before, after it was half written, is read again.
+    # A file that was half written, and then is as it was before, is read again.
     tx.execute(again.values(reading=reading + 1, content=""))
 
 
