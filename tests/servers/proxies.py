@@ -70,7 +70,7 @@ class Place:
         if path != self.pages:
             for by_port, by_socket in socket_lines():
                 recipe = recipe.replace(by_port, by_socket.replace(SOCKET, path))
-        for written, here in {
+        here = {
             "listen 443 ssl;": f"listen 127.0.0.1:{self.port} ssl;",
             "<VirtualHost *:443>": f"<VirtualHost 127.0.0.1:{self.port}>",
             f"{CERTIFICATES}/fullchain.pem": f"{self.folder}/fullchain.pem",
@@ -79,9 +79,9 @@ class Place:
             "127.0.0.1:8080": self.pages,
             "127.0.0.1:4180": self.login,
             "PROXY_SECRET": PROXY_SECRET,
-        }.items():
-            recipe = recipe.replace(written, here)
-        return recipe
+        }
+        # At once: a free port, such as 41805, may begin as a port of the recipe does.
+        return re.sub("|".join(map(re.escape, here)), lambda written: here[written[0]], recipe)
 
 
 @dataclass(frozen=True)

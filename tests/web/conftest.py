@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import random
 import re
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -79,9 +80,12 @@ def public_pages(house: House, **web: Any) -> Iterator[tuple[App, httpx.Client]]
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Return a port below those that the kernel gives to the servers and clients of other tests."""
+    for port in random.sample(range(20_000, 32_000), 100):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no port is free")
 
 
 @pytest.fixture

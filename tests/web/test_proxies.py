@@ -28,7 +28,16 @@ from tests.channels.test_slack_answers import signed
 from tests.house import House
 from tests.patience import PATIENCE
 from tests.servers.oauth2_proxy import PROVIDER, Oauth2Proxy, oauth2_proxy
-from tests.servers.proxies import APACHE_USER, HOST, PASSWORD, PROXY_SECRET, Proxy, blocks, running
+from tests.servers.proxies import (
+    APACHE_USER,
+    HOST,
+    PASSWORD,
+    PROXY_SECRET,
+    Place,
+    Proxy,
+    blocks,
+    running,
+)
 from tests.servers.smtp import ScriptedSmtp
 from tests.web.conftest import TOKEN, closed_pages, free_port, suppressed
 from tests.web.test_pages import beat, crawl
@@ -378,3 +387,8 @@ def test_pages_on_a_unix_socket_are_reached_and_know_the_visitor(
             assert ada.get("/deliveries").status_code == 200
         if site.by_token:
             test_a_wrong_login_is_the_visitors_whatever_it_claims(site)
+
+
+def test_a_free_port_may_begin_as_a_port_of_a_recipe_does(tmp_path: Path) -> None:
+    [recipe] = blocks("Apache with a login module")
+    assert "<VirtualHost 127.0.0.1:41805>" in Place(tmp_path, 41805, "127.0.0.1:21000").fill(recipe)
