@@ -156,10 +156,12 @@ def title_and_page(runtime: Runtime, incident: stored_incidents.Incident) -> tup
         return runtime.source_titles.get(name, name), page_of("source", name)
     if sort == "subscription":
         return title_of(runtime, name), page_of("subscription", name)
-    states = {DOWN: "retry", REFUSED: "failed", NOT_RENDERED: "failed", UNCLEAR: "unknown"}
-    state = states.get(incident.kind)
+    address = quote(incident.subject.partition(" to ")[2], safe="")
+    queries = {DOWN: "state=waiting", REFUSED: f"person={address}"}
+    queries |= {NOT_RENDERED: "state=failed", UNCLEAR: "state=unknown"}
+    query = queries.get(incident.kind)
     shown = incident.subject.removeprefix("channel ").removeprefix("template for ")
-    return _SENDERS.get(shown, shown), f"/deliveries?state={state}" if state else "/"
+    return _SENDERS.get(shown, shown), f"/deliveries?{query}" if query else "/"
 
 
 def is_folder(runtime: Runtime, incident: stored_incidents.Incident) -> bool:

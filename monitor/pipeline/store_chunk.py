@@ -432,8 +432,8 @@ class RunRecorder:
             if end:
                 end(tx, finished)
             runs.save(tx, self._run_id, run, validators)
-            if outcome is RunOutcome.UNCHANGED:
-                runs.fold_unchanged(tx, self._run_id, run)
+            if outcome in (RunOutcome.UNCHANGED, RunOutcome.FAILED):
+                runs.fold_repeated(tx, self._run_id, run)
         self._run_id = 0
         _log_run(run, time.monotonic() - self._started_at, self.previous_error)
         if validators is not None:

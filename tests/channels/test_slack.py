@@ -221,6 +221,9 @@ def test_S10_S11_each_code_of_slack_and_each_word_of_a_webhook_has_its_meaning()
                 outcome = read_refusal(Answer(status, {}, code, {}), webhook=status == 404)
                 assert (outcome.state, outcome.channel_down) == meaning
                 assert code in outcome.error
+    assert (
+        read_refusal(Answer(500, {}, "oops", {}), webhook=True).error == "Slack answered 500 oops"
+    )
     for code in ("msg_blocks_too_long", "msg_too_long"):
         with pytest.raises(TooLongError):
             read_refusal(Answer(200, {}, code, {}))

@@ -81,6 +81,10 @@ MAIL = "smtp: {host: localhost, from: a@example.org}\n" + CHANNEL
             "1: topics.t.news: should be new, revised, withdrawn or older, not “revisd”",
         ),
         ("topics: {t: {query: agent, news: []}}", "1: topics.t.news: needs at least one"),
+        (
+            f"topics: {{t: {{query: agent, title: {'x' * 101}}}}}",
+            "1: topics.t.title: should have at most 100 characters, not 101",
+        ),
         # channels
         ("channels: {c: {kind: file}}", "1: channels.c.path: is missing"),
         (

@@ -216,13 +216,18 @@ def test_a_source_that_keeps_failing_is_a_warning_at_the_beginning_and_the_end(h
     assert len([one for one in logs if one["event"] == "source read"]) == 5
 
 
-def test_looks_that_find_nothing_do_not_fill_the_store(house: House):
+def test_looks_that_find_nothing_or_the_same_fault_do_not_fill_the_store(house: House):
     house.add("1.txt", AGENTS)
-    for _ in range(60):
+    for minute in range(60):
+        if minute == 30:
+            for name in ("2.txt", "3.txt"):
+                house.add(name)
         house.ingest()
         house.clock.move(minutes=1)
     found = house.read(runs.since, house.clock.at.replace(year=2000), house.clock.at)
-    assert [run.outcome for run in found] == ["ok", *["unchanged"] * 4]
+    failures = [("2.txt", "failed"), ("3.txt", "failed")]
+    looks = [("1.txt", "ok"), *[(None, "unchanged")] * 2, *failures * 2]
+    assert [(run.document, run.outcome) for run in found] == looks
 
 
 def test_a_folder_is_due_within_a_minute_of_looks_every_twenty_seconds(house: House):

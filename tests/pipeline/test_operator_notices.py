@@ -52,11 +52,11 @@ def incident(subject: str, kind: str, *, hours: int | None = None) -> Incident:
         ),
         (
             *("smtp", "down", "Nothing can be sent by mail", "Digests wait."),
-            *("Digests are sent by mail again", "/deliveries?state=retry"),
+            *("Digests are sent by mail again", "/deliveries?state=waiting"),
         ),
         (
             *("slack webhook x", "down", "Nothing can be sent by slack webhook x", "Digests wait."),
-            *("Digests are sent by slack webhook x again", "/deliveries?state=retry"),
+            *("Digests are sent by slack webhook x again", "/deliveries?state=waiting"),
         ),
         (
             *("template for pages", "replaced", "Your template for pages cannot be used"),
@@ -66,7 +66,7 @@ def incident(subject: str, kind: str, *, hours: int | None = None) -> Incident:
         (
             *("email to a@x.org", "refused", "email to a@x.org is refused"),
             *("This recipient lacks a digest.", "email to a@x.org is accepted again"),
-            "/deliveries?state=failed",
+            "/deliveries?person=a%40x.org",
         ),
         (
             *("answers in Slack", "failing", "Choices in Slack are not received"),

@@ -151,7 +151,10 @@ def test_an_unknown_delivery_is_settled_once(lived: House):
         with app.runtime.database.writing() as tx:
             tx.execute(sa.update(schema.delivery).values(state=DeliveryState.UNKNOWN))
             [delivery] = deliveries.listing(tx)
-        assert "It arrived" in client.get("/deliveries").text
+        for query in ("", "?state=unknown", "?subscription=lab"):
+            assert "It arrived" in client.get(f"/deliveries{query}").text
+        for query in ("?state=sent", "?subscription=other"):
+            assert "It arrived" not in client.get(f"/deliveries{query}").text
         path = f"/deliveries/{delivery.id}/settle"
         assert client.post(path, data={"fate": "sent"}).status_code == 403
         assert client.post(path, data={"fate": "sent"}, headers=OWN).status_code == 303

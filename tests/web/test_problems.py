@@ -8,6 +8,7 @@ from datetime import datetime
 
 import httpx
 import pytest
+import sqlalchemy as sa
 
 from monitor.app import App
 from monitor.channels.email.channel import SMTP_SERVER
@@ -16,6 +17,7 @@ from monitor.pipeline import incidents
 from monitor.pipeline.flow import Step, Task, do
 from monitor.store.digests import deliveries
 from monitor.store.digests import incidents as stored_incidents
+from monitor.store.engine import schema
 from monitor.store.sources import reading_state, runs
 from tests.house import AGENTS, House
 from tests.servers.smtp import ScriptedSmtp
@@ -69,7 +71,8 @@ def test_each_problem_leads_to_what_it_is_about_and_says_what_to_do(troubled: Ho
         journal, inbox, refused = problems(client)
         assert '<a href="/sources/journal">The Journal cannot be read</a>' in journal
         assert "correct its address" in journal and "Read now" in journal
-        assert '<a href="/deliveries?state=failed">' in refused
+        [page] = re.findall('<h3><a href="(/deliveries[^"]+)">', refused)
+        assert "550 5.1.1 no such user" in client.get(page).text
         assert "550 5.1.1 no such user" in refused and "Try again" in refused
         assert [line.partition(":")[0] for line in re.findall("<li>(.*?)</li>", inbox)] == [
             *BAD_FILES
@@ -143,7 +146,13 @@ def test_an_outage_group_is_tried_again_at_once(troubled: House) -> None:
         now, config_hash = troubled.clock.now(), app.runtime.config_hash
         with app.runtime.database.writing() as tx:
             incidents.add_failure(tx, app.runtime, subject, "down", now, "421", config_hash)
-        press(client, next(one for one in problems(client) if "Nothing can be sent" in one))
+            waits = sa.update(schema.delivery).values(state=DeliveryState.PLANNED)
+            tx.execute(waits)
+        problem = next(one for one in problems(client) if "Nothing can be sent" in one)
+        [page] = re.findall('<h3><a href="([^"]+)">', problem)
+        waiting = press(client, problem)
+        assert waiting.url.raw_path.decode() == page
+        assert "Reading group, " in waiting.text
         with app.runtime.database.reading() as tx:
             assert not stored_incidents.resting(tx, "down", now, config_hash)
 

@@ -15,6 +15,8 @@ import pytest
 import yaml
 
 from monitor.app import App
+from monitor.model import SAVED, WANTED, Judgement
+from monitor.store.topics import judgements
 from tests.house import AGENTS, BANDITS, House
 from tests.servers.smtp import ScriptedSmtp
 from tests.web.conftest import PROXY, SAME_ORIGIN, links, pages, public_pages, suppressed
@@ -192,6 +194,7 @@ def test_readers_pause_resume_and_unsubscribe_on_their_own_page(shared: Any):
     assert (row.subscription, row.how, row.until is None) == ("own", "page", False)
     shown = client.get("/me", headers=headers).text
     assert "Papers from the pause will be in the next digest." in shown
+    assert shown.count("Next digest:") == 1  # of the other subscription
     assert shown.count(">Resume<") == 1 and shown.count(">Unsubscribe<") == 2
     wish("resume")
     assert suppressed(app) == []
@@ -205,6 +208,30 @@ def test_readers_pause_resume_and_unsubscribe_on_their_own_page(shared: Any):
     foreign = client.post("/me", data=form | {"subscription": "lab"}, headers=by(BOB))
     assert foreign.status_code == 403
     assert len(suppressed(app)) == 1
+
+
+def test_an_answer_for_several_topics_of_a_paper_is_one_rating(shared: Any):
+    app, client = shared
+    given = [
+        Judgement("own", topic, 1, BOB, verdict, app.runtime.clock.now(), "page")
+        for topic in ("agents", "learning")
+        for verdict in (WANTED, SAVED)
+    ]
+    with app.runtime.database.writing() as tx:
+        judgements.judge(tx, given)
+    for path, who in (("/me", BOB), (f"/people/{BOB}", OP)):
+        shown = text_of(client.get(path, headers=by(who)))
+        ratings = shown.partition("Ratings ")[2].partition("Newest deliveries")[0]
+        assert ratings.startswith("2 ")
+        assert ratings.count("more like this") == ratings.count(" saved") == 1
+    assert "ratings 2 " in text_of(client.get("/subscriptions/own", headers=by(OP)))
+
+
+def test_a_paused_subscription_has_no_next_digest_in_a_spreadsheet(house: House):
+    house.settings["subscriptions"]["lab"]["pause_until"] = "2027-01-01"
+    with pages(house) as (_, client):
+        [row] = csv.DictReader(client.get("/subscriptions.csv").text.splitlines())
+    assert (row["next"], row["stopped"], row["until"]) == ("", "paused", "2027-01-01")
 
 
 def test_what_an_operator_stopped_a_reader_cannot_resume(shared: Any):

@@ -298,7 +298,7 @@ def read_refusal(answer: Answer, *, webhook: bool = False) -> Outcome:
     if answer.status in _REDIRECT_STATUSES:
         return down(f"HTTP {answer.status}: redirects are refused; check for a proxy or gateway")
     if answer.status >= 500 or code in _UNCLEAR_CODES or (answer.status < 400 and not code):
-        return Outcome(DeliveryState.UNKNOWN, f"Slack sent an unintelligible response: {reason}")
+        return Outcome(DeliveryState.UNKNOWN, f"Slack answered {answer.status} {code}".rstrip())
     if code in _FORMAT_CODES:
         return Outcome(DeliveryState.FAILED, f"Slack rejected the format of this message: {reason}")
     if not code or webhook or code in _APP_CODES:

@@ -45,15 +45,16 @@ def save(
     tx.execute(sa.update(schema.run).where(_run.id == run_id).values(row))
 
 
-def fold_unchanged(tx: Transaction, run_id: int, run: Run) -> None:
-    """Of the runs of a quarter of an hour that found nothing, keep only this one.
+def fold_repeated(tx: Transaction, run_id: int, run: Run) -> None:
+    """Of the runs of a quarter of an hour that found nothing, or the same fault, keep only this.
 
     A folder is checked every minute: a row for each check would fill the store.
     """
     start = run.started.replace(minute=run.started.minute // 15 * 15, second=0, microsecond=0)
-    same = (_run.source == run.source, _run.outcome == RunOutcome.UNCHANGED)
+    is_of_document = _run.document.is_not_distinct_from(run.document)
+    same = (_run.outcome == run.outcome, _run.error == run.error, _run.seen == 0, is_of_document)
     earlier = (_run.id < run_id, _run.started_at >= start, _run.started_at <= run.started)
-    tx.execute(sa.delete(schema.run).where(*same, *earlier))
+    tx.execute(sa.delete(schema.run).where(_run.source == run.source, *same, *earlier))
 
 
 def discard(tx: Transaction, run_id: int) -> None:

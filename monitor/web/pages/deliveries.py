@@ -19,6 +19,7 @@ from monitor.web.site import MOST_LISTED, Visit, go, own_path, with_query
 
 # Rows of each table that make a page of less than 100 KB.
 UNKNOWN, PAGE, SUPPRESSED = 40, 80, 60
+_STATES = {"waiting": deliveries.WAITING, **{str(state): (state,) for state in DeliveryState}}
 
 routes = Routes()
 
@@ -27,19 +28,18 @@ routes = Routes()
 def all_deliveries(visit: Visit) -> Response:
     """List the newest deliveries, those that need a person first, and the suppressions.
 
-    They are filtered by `state`, `person`, `subscription` and `channel`; `before` is the cursor of
-    their page, `after` how many suppressions come before those shown.
+    They are filtered by `state` (also "waiting"), `person`, `subscription` and `channel`; `before`
+    is the cursor of their page, `after` how many suppressions come before those shown.
     """
     runtime = visit.runtime
-    state = next((s for s in DeliveryState if s == visit.parameter("state")), None)
-    before = visit.number("before")
+    state = visit.parameter("state")
+    states = _STATES.get(state)
     chosen = {name: visit.parameter(name) for name in ("person", "subscription", "channel")}
     conditions = deliveries.conditions_for(*chosen.values())
     with runtime.database.reading() as tx:
         counts = deliveries.counts(tx, conditions)
-        unknown = [] if conditions else deliveries.select(tx, deliveries.MAY_HAVE_ARRIVED)
-        states = [state] if state else None
-        newest = deliveries.listing(tx, states, PAGE + 1, before, conditions)
+        unknown = deliveries.select(tx, deliveries.MAY_HAVE_ARRIVED, *conditions)
+        newest = deliveries.listing(tx, states, PAGE + 1, visit.number("before"), conditions)
         now = runtime.clock.now()
         # An unknown one has a time at which its channel is asked about it, which sends nothing.
         tried_again = {
@@ -52,7 +52,7 @@ def all_deliveries(visit: Visit) -> Response:
     return visit.show(
         "deliveries",
         counts=counts,
-        state=state,
+        state=state if states else None,
         chosen=chosen,
         channels=[*runtime.channels],
         filtered=partial(with_query, "/deliveries"),
@@ -62,7 +62,6 @@ def all_deliveries(visit: Visit) -> Response:
         tried_again=tried_again,
         older=newest[PAGE - 1].id if len(newest) > PAGE else None,
         suppressed=visit.slice(suppressed, SUPPRESSED),
-        retried=(DeliveryState.FAILED, DeliveryState.RETRY, DeliveryState.SUPPRESSED),
         names=[subscription.name for subscription in runtime.subscriptions[: MOST_LISTED + 1]],
     )
 
@@ -86,7 +85,7 @@ def send_again(visit: Visit, fields: Form) -> Response:
 @routes.form("/channels/{name}/retry", Role.OPERATOR)
 def retry_group(visit: Visit, fields: Form) -> Response:
     remedies.retry_group(visit.runtime, visit.path_params["name"])
-    return go("/deliveries?state=retry")
+    return go("/deliveries?state=waiting")
 
 
 @routes.form("/subscriptions/{name}/test", Role.OPERATOR)

@@ -85,11 +85,11 @@ def export_subscriptions(visit: Visit) -> Response:
         for recipient in known.recipients:
             address = address_of(recipient)
             row = lasting(row for row in known.stopped if address_of(row.recipient) == address)
-            until = row.until if row else None
-            state = "" if row is None else "paused" if until else "permanently"
+            until = row.until if row else known.paused_until
+            state = "paused" if until else "permanently" if row else ""
             last = known.last.composed_at if known.last else None
             names = (known.name, known.title, recipient, " ".join(known.topics))
-            when = (known.schedule, known.timezone, known.next, last, state, until)
+            when = (known.schedule, known.timezone, not state and known.next, last, state, until)
             rows.append([cell or "" for cell in (*names, *when)])
     headers = {"content-disposition": 'attachment; filename="subscriptions.csv"'}
     media_type = "text/csv; charset=utf-8"
@@ -108,7 +108,7 @@ def one_subscription(visit: Visit) -> Response:
     with runtime.database.reading() as tx:
         newest = digests.newest(tx, [name], NEWEST)
         waiting = load_page(tx, matches.newest_waiting(tx, name, now, NEWEST))
-        ratings = len(judgements.listing(tx, name))
+        answers = judgements.listing(tx, name)
     return visit.show(
         "subscription",
         known=known,
@@ -121,7 +121,7 @@ def one_subscription(visit: Visit) -> Response:
         sections=runtime.sections,
         newest=newest,
         waiting=waiting,
-        ratings=ratings,
+        ratings=len({(answer.paper_id, answer.who, answer.verdict) for answer in answers}),
     )
 
 
@@ -183,5 +183,4 @@ def _show_person(visit: Visit, address: str, *, is_own: bool = False) -> Respons
         sections=runtime.sections,
         rating_count=count,
         ratings=ratings,
-        filtered=partial(with_query, "/deliveries"),
     )

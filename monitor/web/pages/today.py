@@ -39,7 +39,6 @@ def today(visit: Visit) -> Response:
         report=report,
         papers=papers,
         has_more=len(news) > PAPERS,
-        upcoming=report.subscriptions if report else (),
         subscriptions=visit.subscriptions,
         listed=LISTED,
         newest=newest,
