@@ -87,6 +87,8 @@ def events_of(
     nothing reports only retractions, concerns and corrections.
     """
     keyed, paper = decision.keyed, decision.keyed.paper
+    # Entries with one identifier may be of several works: the one that a notice names is first.
+    references = sorted(references, key=lambda p: title_key(p.title) not in keyed.title_key)
     event = ReferenceEvent(
         ReferenceChange.RETRACTED,
         work_of(references),
@@ -212,7 +214,7 @@ def _new_version(
     """
     version, own = keyed.paper.version or 0, {pair for pair in keyed.keys if pair[0] != LINK}
     shared = [p for p in references if not own.isdisjoint(identifiers(p))]
-    known = [p.version or 0 for p in shared]
+    known = [p.version or 0 for p in shared if (p.version or 0) < version]
     if before and not own.isdisjoint(before.keys):
         known += [before.stored.paper.version or 0]
         known += [sighting.version or 0 for sighting in before.sightings]

@@ -537,6 +537,41 @@ def test_a_new_title_is_in_the_event_of_the_version_that_brought_it(guarded: Hou
     assert {event.after: event.title_after for event in said} == {"2": "How Stones Roll", "3": ""}
 
 
+@pytest.fixture
+def two(guarded: House) -> House:
+    """Two people with a library each."""
+    library = {"kind": "jsonl", "path": "refs/bo.jsonl", "role": "library"}
+    guarded.settings["sources"]["bo-refs"] = library
+    guarded.settings["channels"]["bo"] = {"kind": "file", "path": "bo/"}
+    guarded.settings["subscriptions"]["bo"] = {"channels": ["bo"], "guard": "bo-refs"}
+    write(guarded, "news/0.jsonl", Reference(99).record())
+    return guarded
+
+
+def test_readers_see_a_change_under_the_titles_of_their_own_entries(two: House):
+    mine, wrong = ONE.entry, {**Reference(5).entry, **ONE.names}  # with the DOI of the other
+    write(two, "refs/ada.jsonl", wrong)
+    write(two, "refs/bo.jsonl", {**wrong, "id": "too"}, mine)
+    two.run()
+    notice = ONE.notice("retraction", title=f"Retraction: {ONE.title}")
+    write(two, "news/a.jsonl", notice)
+    two.next_morning()
+    named = [("ada", "retracted", Reference(5).title), ("bo", "retracted", ONE.title)]
+    assert told(two) == named
+
+
+def test_a_new_version_is_told_to_those_who_have_an_earlier_one(two: House):
+    entry = Reference(4).entry
+    write(two, "refs/ada.jsonl", entry)
+    write(two, "refs/bo.jsonl", {**entry, "version": 2})
+    two.run()
+    for version in (2, 3):
+        write(two, f"news/{version}.jsonl", Reference(4).record(version=version))
+        two.next_morning()
+    new_version = "new version", Reference(4).title
+    assert told(two) == [("ada", *new_version), ("ada", *new_version), ("bo", *new_version)]
+
+
 def test_the_gravest_twenty_are_in_a_digest_and_the_others_in_the_next(guarded: House):
     numbers = range(1, 100, 4)
     write(guarded, "refs/ada.jsonl", *(Reference(number).entry for number in numbers))

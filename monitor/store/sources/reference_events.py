@@ -111,10 +111,11 @@ def unsent(
     if not events:
         return []
     entries = collections.find(tx, libraries, [with_keys(event.work) for event in events], now)
+    # As the readers' own libraries have the work: entries with its title are first.
     concerned = [
-        event
-        for event, found in zip(events, entries, strict=True)
-        if any(concerns(event, entry.paper) for entry in found)
+        structs.replace(event, work=work_of([*found, event.work]))
+        for event, listed in zip(events, entries, strict=True)
+        if (found := [entry.paper for entry in listed if concerns(event, entry.paper)])
     ]
     elsewhere = recipients_sent(tx, {event.id for event in concerned}, subscription)
     return [event for event in concerned if not elsewhere[event.id].issuperset(recipients)]
