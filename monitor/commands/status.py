@@ -340,7 +340,7 @@ def _list_incidents(view: _View) -> Iterator[Problem]:
         if incident.kind == incidents.UNCLEAR:
             continue  # each uncertain delivery is listed below
         at = incident.next_try_at
-        retry = f"; next attempt at {view.time(at)}" if at else ""
+        retry = f"; next attempt at {view.time(at)}" if at and at > view.now else ""
         state = _LASTING.get(incident.kind, f"has been {incident.kind}")
         since = view.time(incident.since)
         error = "; ".join(incident.error.splitlines())

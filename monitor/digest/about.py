@@ -136,6 +136,8 @@ def _notes(source: SourceReport, digest: Digest) -> Iterator[str]:
     name = _title(source)
     if source.failing_since:
         day = _day(source.failing_since, digest)
+        if source.last_read and source.last_read > source.failing_since:
+            name = f"Part of {name}"
         yield f"{name} has not been readable since {day}; its news will follow."
     elif not source.last_read:
         yield f"{name} has not been read yet."

@@ -111,6 +111,8 @@ def test_why_names_the_next_attempt_of_a_line_that_is_down(due: House, smtp: Scr
     assert why(due).startswith("the digest of 21 Nov will be retried by email at 09:05: ")
     [problem] = due.problems()
     assert problem.endswith("; next attempt at 2026-11-21 08:05 UTC")
+    due.clock.move(minutes=10)  # nothing is attempted where nothing waits
+    assert "next attempt" not in due.problems()[0]
 
 
 def test_why_says_what_cannot_be_sent_or_is_unclear(due: House, smtp: ScriptedSmtp):

@@ -168,9 +168,14 @@ LAST = "last read Sat 21 Nov 08:00"
         (SourceReport("rxiv", 0, 0, NOW), f"nothing new; {LAST}", ""),
         (SourceReport("rxiv", 0, 0, None), "not read yet", "rxiv has not been read yet."),
         (
-            SourceReport("rxiv", 0, 0, NOW, NOW - 3 * DAY, "HTTP 503", title="bioRxiv"),
-            f"failing since Wed 18 Nov 08:00: HTTP 503; {LAST}",
+            SourceReport("rxiv", 0, 0, NOW - 4 * DAY, NOW - 3 * DAY, "HTTP 503", title="bioRxiv"),
+            "failing since Wed 18 Nov 08:00: HTTP 503; last read Tue 17 Nov 08:00",
             "bioRxiv has not been readable since Wednesday; its news will follow.",
+        ),
+        (  # a folder of which some files are bad
+            SourceReport("rxiv", 78, 5, NOW, NOW - 3 * DAY, "a.txt: the document is empty"),
+            f"failing since Wed 18 Nov 08:00: a.txt: the document is empty; {LAST}",
+            "Part of rxiv has not been readable since Wednesday; its news will follow.",
         ),
         (
             SourceReport("rxiv", 0, 0, None, NOW - 30 * DAY, "HTTP 503"),
