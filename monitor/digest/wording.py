@@ -19,7 +19,6 @@ from monitor.model import (
     MatchReason,
     Paper,
     SourceReport,
-    SourceWarning,
     TopicWhy,
 )
 from monitor.text import singular
@@ -319,9 +318,8 @@ def reading(digest: Digest) -> str:
 
 def source_line(source: SourceReport, zone: str) -> str:
     """Return what was read of one source, and its failures and warnings."""
-    return "; ".join(
-        [_reading_of(source, zone), *(_warning(trouble, zone) for trouble in source.troubles)]
-    )
+    warnings = [f"{t.kind} since {format_moment(t.since, zone)}: {t.text}" for t in source.troubles]
+    return "; ".join([_reading_of(source, zone), *warnings])
 
 
 def _reading_of(source: SourceReport, zone: str) -> str:
@@ -336,10 +334,6 @@ def _reading_of(source: SourceReport, zone: str) -> str:
         else "nothing new"
     )
     return f"{read}; last read {format_moment(source.last_read, zone)}"
-
-
-def _warning(trouble: SourceWarning, zone: str) -> str:
-    return f"{trouble.kind} since {format_moment(trouble.since, zone)}: {trouble.text}"
 
 
 def waiting(digest: Digest) -> str:
