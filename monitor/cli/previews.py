@@ -212,7 +212,7 @@ def _show_tests(runtime: Runtime, tests: Sequence[Delivery]) -> None:
 
 def send_tests(runtime: Runtime, names: Sequence[str] = ()) -> list[Delivery]:
     """Send a test to each recipient of the named subscriptions, or of all, unless suppressed."""
-    notice = notice_of_test(runtime.clock.now())
+    notice = notice_of_test(runtime)
     tests = []
     for subscription in runtime.subscriptions_named(names):
         for destination in reached(runtime, subscription):

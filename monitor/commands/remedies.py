@@ -6,8 +6,6 @@ the next `paper-monitor run`.
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from monitor.errors import UsageError
 from monitor.model import Notice
 from monitor.pipeline import freeze
@@ -51,9 +49,10 @@ def retry_group(runtime: Runtime, group: str) -> None:
         stored_incidents.end_rest(tx, group, runtime.clock.now())
 
 
-def notice_of_test(now: datetime) -> Notice:
+def notice_of_test(runtime: Runtime) -> Notice:
     lines = ("This is a test. Digests will reach you this way.",)
-    return Notice("A test message from Paper Monitor", lines, now)
+    now, zone = runtime.clock.now(), runtime.settings.timezone
+    return Notice("A test message from Paper Monitor", lines, now, timezone=zone)
 
 
 def reached(runtime: Runtime, subscription: Subscription) -> list[Destination]:
@@ -76,6 +75,6 @@ def plan_tests(runtime: Runtime, name: str) -> None:
     if not any(destination.recipients for destination in wanted):
         raise UsageError("Nobody would get this test: all its recipients are stopped.")
     period = f"{now:%Y-%m-%dT%H:%M:%S}"
-    freeze.freeze_notice(runtime, notice_of_test(now), f"{outbox.TEST}{name}", period, wanted)
+    freeze.freeze_notice(runtime, notice_of_test(runtime), f"{outbox.TEST}{name}", period, wanted)
     for destination in wanted:
         retry_group(runtime, runtime.channels[destination.channel].outage_group)

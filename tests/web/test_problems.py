@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from monitor.app import App
 from monitor.channels.email.channel import SMTP_SERVER
+from monitor.digest.wording import format_moment
 from monitor.model import Delivery, DeliveryState
 from monitor.pipeline import incidents
 from monitor.pipeline.flow import Step, Task, do
@@ -160,6 +161,7 @@ def test_an_outage_group_is_tried_again_at_once(troubled: House) -> None:
 def test_a_test_goes_to_the_recipients_of_a_subscription(
     troubled: House, smtp: ScriptedSmtp
 ) -> None:
+    troubled.settings["timezone"] = "Europe/Berlin"
     with pages(troubled) as (app, client):
         assert "/subscriptions/lab/test" in client.get("/status").text
         answer = client.post("/subscriptions/lab/test", headers=SAME_ORIGIN)
@@ -169,7 +171,9 @@ def test_a_test_goes_to_the_recipients_of_a_subscription(
         assert listed(app)[0].state is DeliveryState.SENT
         person = client.get("/people/ada@example.org").text
         assert "<li>Test to Reading group, " in person and "@test" not in person
-        assert "A test message" in str(smtp.received[sent].message["Subject"])
+        subject = str(smtp.received[sent].message["Subject"])
+        moment = format_moment(app.runtime.clock.now(), "Europe/Berlin")
+        assert subject == f"A test message from Paper Monitor ({moment})"
         assert client.get("/digests?subscription=lab").text.count("1 paper") == 1
         stop = {"recipient": "ada@example.org", "subscription": "lab"}
         assert client.post("/deliveries/suppress", data=stop, headers=SAME_ORIGIN).is_redirect

@@ -12,10 +12,12 @@ from urllib.parse import unquote
 
 import httpx
 import pytest
+import sqlalchemy as sa
 import yaml
 
 from monitor.app import App
-from monitor.model import SAVED, WANTED, Judgement
+from monitor.model import SAVED, WANTED, DeliveryState, Judgement
+from monitor.store.engine import schema
 from monitor.store.topics import judgements
 from tests.house import AGENTS, BANDITS, House
 from tests.servers.smtp import ScriptedSmtp
@@ -208,6 +210,15 @@ def test_readers_pause_resume_and_unsubscribe_on_their_own_page(shared: Any):
     foreign = client.post("/me", data=form | {"subscription": "lab"}, headers=by(BOB))
     assert foreign.status_code == 403
     assert len(suppressed(app)) == 1
+
+
+def test_readers_are_told_in_plain_words_what_became_of_a_digest(shared: Any):
+    app, client = shared
+    with app.runtime.database.writing() as tx:
+        tx.execute(sa.update(schema.delivery).values(state=DeliveryState.SUPERSEDED))
+    own = text_of(client.get("/me", headers=by(BOB)))
+    assert "not sent; a later digest has its papers" in own and "superseded" not in own
+    assert "superseded" in text_of(client.get(f"/people/{BOB}", headers=by(OP)))
 
 
 def test_an_answer_for_several_topics_of_a_paper_is_one_rating(shared: Any):
