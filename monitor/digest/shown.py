@@ -134,13 +134,12 @@ def _strip_tag(tag: re.Match[str]) -> str:
 
 
 def _formula(source: str) -> str:
-    text = _OPERATOR.sub(_even_spaces, _Reader(source, maths=True).read_all())
+    # A space on one side of an operator is a space on both.
+    text = _OPERATOR.sub(
+        lambda operator: f" {operator[1]} " if " " in operator[0] else operator[1],
+        _Reader(source, maths=True).read_all(),
+    )
     return re.sub(r"\s+", " ", text).strip()
-
-
-def _even_spaces(operator: re.Match[str]) -> str:
-    """A space on one side of an operator is a space on both."""
-    return f" {operator[1]} " if " " in operator[0] else operator[1]
 
 
 class _Reader:

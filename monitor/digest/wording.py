@@ -318,8 +318,11 @@ def reading(digest: Digest) -> str:
 
 def source_line(source: SourceReport, zone: str) -> str:
     """Return what was read of one source, and its failures and warnings."""
-    warnings = [f"{t.kind} since {format_moment(t.since, zone)}: {t.text}" for t in source.troubles]
-    return "; ".join([_reading_of(source, zone), *warnings])
+    troubles = (
+        f"{trouble.kind} since {format_moment(trouble.since, zone)}: {trouble.text}"
+        for trouble in source.troubles
+    )
+    return "; ".join((_reading_of(source, zone), *troubles))
 
 
 def _reading_of(source: SourceReport, zone: str) -> str:

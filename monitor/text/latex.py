@@ -160,16 +160,13 @@ def _prose(source: str) -> str:
     if "\\" in source:
         source = _ESCAPED.sub(lambda match: _STAND_INS[match[1] or match[2]], source)
         source = _WORD.sub(lambda match: _WORDS[match[1]], _SILENT.sub("", source))
-        source = _STYLE.sub("", _SWITCH.sub("", _SPACING.sub(_space, source)))
+        # Hyphenation hints and italic corrections become nothing.
+        source = _SPACING.sub(lambda match: "" if match[0][1] in "-/!@" else " ", source)
+        source = _STYLE.sub("", _SWITCH.sub("", source))
         source = accents(source)
     for written, character in _MARKS:
         source = source.replace(written, character)
     return source.replace("{", "").replace("}", "").translate(_RESTORED)
-
-
-def _space(match: re.Match[str]) -> str:
-    """Replace a spacing command; hyphenation hints and italic corrections become nothing."""
-    return "" if match.group()[1] in "-/!@" else " "
 
 
 def bare(source: str) -> str:

@@ -200,13 +200,11 @@ def american(word: str) -> str:
     word = _PART.sub(lambda part: _AMERICAN_PART[part.group()], word)
     for ending in _ENDINGS:
         match = ending.british.search(word)
-        if match and not (ending is _ISE and _is_always_ise(match[1])):
+        if match and not (
+            ending is _ISE and (match[1] in _STEMS_OF_ISE or match[1].endswith(_ALWAYS_ISE_ENDINGS))
+        ):
             return word[: match.start()] + match.expand(ending.to_american)
     return word
-
-
-def _is_always_ise(stem: str) -> bool:
-    return stem in _STEMS_OF_ISE or stem.endswith(_ALWAYS_ISE_ENDINGS)
 
 
 def spellings(word: str) -> tuple[str, ...]:

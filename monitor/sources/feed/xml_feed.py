@@ -54,7 +54,10 @@ def read_xml(content: bytes, url: str, content_type: str) -> FeedEntries:
         content = _GAP.sub(b"\n", content.translate(None, _CONTROLS))
         content = _ENDLESS_WORD.sub(_split_word, content)
     _check_document(content)
-    plain = _CHARACTER_NUMBER.sub(_drop_illegal_number, _DOCTYPE.sub(b"", content, count=1))
+    plain = _CHARACTER_NUMBER.sub(  # feedparser gives up at a character that does not exist
+        lambda number: number[0] if is_xml_character(number[1].decode()) else b"",
+        _DOCTYPE.sub(b"", content, count=1),
+    )
     feed = _parse(plain, url, content_type)
     _check_answer(feed)
     issued = _date(feed.feed, "updated")
@@ -77,11 +80,6 @@ def _split_word(match: re.Match[bytes]) -> bytes:
     word = match.group()
     starts = range(0, len(word), _WORD_PIECE_BYTES)
     return b" ".join(word[start : start + _WORD_PIECE_BYTES] for start in starts)
-
-
-def _drop_illegal_number(match: re.Match[bytes]) -> bytes:
-    """Drop a reference to a character that does not exist: feedparser gives up at it."""
-    return match.group() if is_xml_character(match[1].decode()) else b""
 
 
 def _parse(content: bytes, url: str, content_type: str) -> Any:

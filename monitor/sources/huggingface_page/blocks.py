@@ -127,7 +127,10 @@ class _Splitter:
         if last and last.heading:  # a title of several lines
             joins = joins and (is_indented or len(before) >= WRAPPED_LINE)
         alone = _is_alone(bare, before_dot, joins, before)
-        if before and last and ((joins and not alone) or _continues(before, text)):
+        # A sentence that a blank line broke goes on, as no title would.
+        is_long = min(len(before), len(text)) > 160
+        continues = is_long and text[0].islower() and is_unfinished(before)
+        if before and last and ((joins and not alone) or continues):
             last.lines.append(text)
         else:
             self.drafts.append(_Draft(number, [bare], level))
@@ -158,11 +161,6 @@ def _is_alone(text: str, before_dot: bool, joins: bool, before: str) -> bool:
 def is_unfinished(text: str) -> bool:
     """Whether a text ends neither as a sentence nor with a link."""
     return not (_SENTENCE_END.search(text) or _LINK.search(text.rsplit(maxsplit=1)[-1]))
-
-
-def _continues(before: str, text: str) -> bool:
-    """Whether a sentence that a blank line broke goes on here, as no title would."""
-    return min(len(before), len(text)) > 160 and text[0].islower() and is_unfinished(before)
 
 
 def split_blocks(text: str, is_markdown: bool) -> list[Block]:

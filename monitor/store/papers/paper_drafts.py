@@ -223,13 +223,11 @@ def _signals(paper: Paper, incoming: Paper) -> dict[str, Any]:
         for listed in incoming.listed:
             known = lists.get(listed.key, listed)
             lists[listed.key] = replace(known, rank=listed.rank or known.rank)
-        first, *later = sorted(lists.values(), key=_time_of)
+        first, *later = sorted(
+            lists.values(), key=lambda day: (day.counts_from or date.min, day.source, day.document)
+        )
         recent = replace(paper, listed=tuple(later)).recent_lists
         ordered = (first, *recent[-MAX_LISTS:])
         if ordered != paper.listed:
             fields["listed"] = ordered
     return fields
-
-
-def _time_of(listed: ListedDay) -> tuple[date, str, str]:
-    return listed.counts_from or date.min, listed.source, listed.document
