@@ -428,10 +428,18 @@ def test_a_backup_is_a_whole_store_while_others_write(sqlite: Database, tmp_path
 
 def test_a_backup_that_cannot_be_written_leaves_nothing(sqlite: Database, tmp_path: Path) -> None:
     (tmp_path / "backups").mkdir()
-    for wrong, why in (("bakups/monitor.db", "there is no folder"), ("backups", "is a folder")):
+    (tmp_path / "monitor.yaml").write_text("topics: {}")
+    os.mkfifo(tmp_path / "pipe")
+    for wrong, why in (
+        ("bakups/monitor.db", "there is no folder"),
+        ("backups", "is a folder"),
+        ("monitor.yaml", "exists and is no backup"),
+        ("pipe", "exists and is no backup"),
+    ):
         with pytest.raises(StoreError, match=why):
             sqlite.backup(tmp_path / wrong)
     assert not (tmp_path / "bakups").exists()
+    assert (tmp_path / "monitor.yaml").read_text() == "topics: {}"
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))

@@ -19,7 +19,14 @@ from monitor.errors import StoreBusyError, StoreError, ValueRefusedError
 from monitor.http.addresses import mask_url
 from monitor.private_files import create_file
 from monitor.store.engine import schema
-from monitor.store.engine.connect import connect_sqlite, engine, growth_fault, parse_url
+from monitor.store.engine.connect import (
+    SQLITE_HEADER,
+    connect_sqlite,
+    engine,
+    growth_fault,
+    header_of,
+    parse_url,
+)
 from monitor.store.engine.sql import insert_or_update
 
 Transaction = sa.Connection
@@ -156,6 +163,8 @@ class Database:
             raise StoreError(f"{path} is a folder", f"name a file in it, as in {path}/papers.db")
         if not path.parent.is_dir():
             raise StoreError(f"there is no folder {path.parent}", "create it, or correct its name")
+        if path.exists() and not (path.is_file() and header_of(path) in (b"", SQLITE_HEADER)):
+            raise StoreError(f"{path} exists and is no backup", "name another file")
         partial = path.with_name(f"{path.name}.unfinished")
         try:
             partial.unlink(missing_ok=True)
