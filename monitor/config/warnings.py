@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from ipaddress import ip_network
 
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 
 from monitor.channels.slack import BASE_URL
 from monitor.config.files import Written, dotted
@@ -23,6 +23,7 @@ _WORDS_ALONE = re.compile(r"\w[\w-]*(?: +\w[\w-]*)+")
 _SOURCE = re.compile(r'\bsource:(?:"([^"]+)"|([^\s()"]+))')
 _LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1"))
 _OPERATORS = re.compile(r"\b(?:AND|OR|NOT)\b")
+_URL_WITH_PASSWORD = re.compile(r"[a-z][\w+.-]*://[^/@\s]*:[^/@\s]+@")
 
 
 def doubt(settings: Settings, written: Written) -> None:
@@ -64,7 +65,7 @@ def _doubt_libraries(settings: Settings, written: Written) -> None:
 
 def _doubt_secrets(settings: Settings, written: Written) -> None:
     """A secret in the file goes wherever the file goes: into a repository, a mail, a backup."""
-    for section in ("secret_key", "sources", "channels", "smtp", "slack", "web"):
+    for section in ("secret_key", "store", "sources", "channels", "smtp", "slack", "web"):
         for where in _secrets(getattr(settings, section), (section,)):
             if not any(where[:depth] in written.put_in for depth in range(1, len(where) + 1)):
                 name = re.sub(r"\W", "_", dotted(where)).upper()
@@ -78,7 +79,9 @@ def _doubt_secrets(settings: Settings, written: Written) -> None:
 def _secrets(value: object, where: Where) -> Iterator[Where]:
     """Yield where the secrets of some settings stand; `options` are beside the others."""
     match value:
-        case Secret():
+        case Secret() | SecretStr() if value:
+            yield where
+        case str() if _URL_WITH_PASSWORD.match(value):
             yield where
         case BaseModel():
             for name in type(value).model_fields:

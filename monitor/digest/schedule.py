@@ -35,7 +35,7 @@ _SPOKEN = (
     (r"\bweek-?ends?\b", "sat+sun"),
     (r"\b(?:every|each) (?:day|morning)\b", "daily"),
     (r" ?(?:\band\b|&|\+|, ) ?", "+"),
-    (r"(?<![\d:])(\d\d?) ?(?:am|h)?$", r"\1:00"),
+    (r"(?<![\d:])(?<!every )(\d\d?) ?(?:am|h)?$", r"\1:00"),
     (r"\b(?:every|each|on|at)\b", ""),
     (r"\b(\d):", r"0\1:"),
 )

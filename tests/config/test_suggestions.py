@@ -165,6 +165,10 @@ secret_key: KEY
 smtp: {host: m.org, from: a@b.c, username: u, password: KEY}
 web: {token: KEY}
 channels: {hook: {kind: slack, webhook: URL}}
+store: postgresql+psycopg://monitor:KEY@db/monitor
+sources:
+  keyed: {kind: pubmed, query: agent, api_key: KEY}
+  closed: {kind: feed, url: 'https://ada:KEY@example.org/feed'}
 """
 
 
@@ -172,13 +176,20 @@ def test_a_secret_in_plain_text_is_a_warning_with_the_line_to_write(load: Load) 
     key, url = "hush" * 5, "https://hush.example.org/hook"
     found = load(SECRETS.replace("KEY", key).replace("URL", url)).warnings
     plain = {doubt.where: doubt.message for doubt in found if "in plain text" in doubt.message}
-    assert plain.keys() == {"secret_key", "smtp.password", "web.token", "channels.hook.webhook"}
+    assert plain.keys() == {
+        "secret_key", "smtp.password", "web.token", "channels.hook.webhook", "store",
+        "sources.keyed.api_key", "sources.closed.url",
+    }  # fmt: skip
     assert 'write "${SMTP_PASSWORD}", and set the environment' in plain["smtp.password"]
     assert "hush" not in "".join(plain.values())
 
 
 def test_a_secret_of_the_environment_is_no_warning(write: Write) -> None:
-    text = SECRETS.replace("web: {token: KEY}", "").replace("KEY", '"${KEY}"')
+    text = (
+        SECRETS.replace("web: {token: KEY}", "")
+        .replace(": KEY", ': "${KEY}"')
+        .replace("KEY@", "${KEY}@")
+    )
     file = write(text.replace("URL", '"${URL}"'))
     environment = {"KEY": "hush" * 5, "URL": "https://hush.example.org/hook"}
     found = load_file(file, environment | {"PAPER_MONITOR_TOKEN": "hush" * 5}).warnings

@@ -83,6 +83,7 @@ def test_immediately_has_no_slots() -> None:
     [
         ("", "is not a schedule; write daily 08:00"),
         ("hourly", "is not a schedule"),
+        ("every 6h", "is not a schedule; write daily 08:00, weekdays"),
         ("daily", "is not a schedule"),
         ("daily 8:00 pm", "is not a schedule; write daily 08:00, weekdays"),
         ("daily 24:00", "write it as 08:00"),
