@@ -22,7 +22,8 @@ _SHORT = "mu|nu|xi|pi|rho|chi"
 _LONG = "|".join(name for name in _LATIN if name not in _SHORT.split("|"))
 # Names of genes and proteins are unlike words: a letter, then consonants and digits.
 _CODE = (
-    r"[a-z][b-df-hj-np-tv-xz0-9]{2,}?|[a-z]\d|a(?=beta\d)|camk(?:ii)?|cebp|i(?=kappab)|nf|ppar|ror"
+    r"[a-z][b-df-hj-np-tv-xz0-9]{2,}?|[a-z]\d|a(?=beta\d)|camk(?:ii)?|cebp|[hm]i[fp]\d"
+    r"|i(?=kappab)|ire\d|nf|ppar|ror"
 )
 _NAME = re.compile(rf"(?P<code>{_CODE})(?P<rest>(?:{_LONG})[a-z0-9]*|(?:{_SHORT})\d*)")
 _LETTER = re.compile(f"{_LONG}|{_SHORT}")

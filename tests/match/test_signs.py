@@ -29,6 +29,10 @@ FOUND = [
     ("TNFß", "TNF-β|TNFb", "TNF-α"),
     ("IκBα", "IkBa|IkappaBalpha", "IKK"),
     ("PKCε", "PKCe|PKCepsilon", "PKCη|PKC"),
+    ("HIF-1α", "HIF1A|HIF-1a|HIF-1alpha", "HIF-1β|HIF-1|HIF-2α"),
+    ("MIP1A", "MIP-1α|MIP-1alpha", "MIP-1β"),
+    ("IRE1a", "IRE1α|IRE1alpha", "IRE1|IRE1b"),
+    ("eIF2A", "EIF2A", "eIF2α"),  # two genes
     ("era", "The era", "ERα"),
     ("data", "Data", "DATα"),
     ("B-cell", "B cell", "β-cell"),

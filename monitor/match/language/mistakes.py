@@ -27,6 +27,7 @@ _PHRASE = re.compile(rf"\\.|[{QUOTES}](?:\\.|[^{QUOTES}\\])*[{QUOTES}]?", re.DOT
 _SUSPECT = re.compile(
     r"[][?$|=!%¬#/<>\\{&\uff02-\uff3a\ufe63]|[A-Z] ?\(|A(?:ND[-N]|ndNot|ROUND)|PUBYEAR|ADJ\d"
     r"|\.[*+]|\.(?:ti|ab|tw|mp|kw)[.,]|(?:category|source|announce|has):[^\s,]+,|andnot|adj\d"
+    r"|[)*'\"]:|(?:noft|ab|ti)\("
 )
 
 
@@ -148,6 +149,7 @@ _SCOPUS_FIELDS = (
 _SCOPUS_FILTERS = (
     r"LIMIT-TO|EXCLUDE|DOCTYPE|SUBJAREA|LANGUAGE|AFFIL\w*|DOI|ISSN|REF|SRCTYPE|EID|ORCID|FUND-\w+"
 )
+_PROQUEST_FIELDS = r"noft|ab|ti|(?:MAINSUBJECT|SU)\.EXACT(?:\.EXPLODE)?"  # su(2) is an algebra
 _IN = r"(?:ti|ab|tw|mp|kw|kf|de|sh|au|jn)"
 _ENGINES = (
     Rule(
@@ -163,9 +165,10 @@ _ENGINES = (
         f"write title: for TI=, author: for AU=, venue: for SO=, nothing for TS=; {_NO_DATES}",
     ),
     Rule(
-        rf"{FIRST}(?P<at>(?:{_SCOPUS_FILTERS})(?=\()|(?:{_SCOPUS_FIELDS})(?= ?\())",
-        "{at}(...) is Scopus syntax",
-        f"write title:(...) for TITLE, author: for AUTH, (...) for TITLE-ABS-KEY; {_NO_DATES}",
+        rf"{FIRST}(?P<at>(?:{_SCOPUS_FILTERS}|{_PROQUEST_FIELDS})(?=\()"
+        rf"|(?:{_SCOPUS_FIELDS})(?= ?\())",
+        "{at}(...) is syntax of Scopus or ProQuest",
+        f"write title:(...) for TITLE, author: for AUTH, (...) for the others; {_NO_DATES}",
     ),
     Rule(
         rf"(?i){FIRST}(?:(?:PUBYEAR ?(?:AFT|BEF|IS)|(?:PUBYEAR|YEAR|DATE) ?[<>=]=?) ?\d{{4}}"
@@ -176,7 +179,8 @@ _ENGINES = (
     Rule(
         rf"(?i)(?<=[\w)\"*])\.{_IN}(?:\.|(?:,{_IN})+\.?){LAST}"
         rf"|{FIRST}exp [\w-]+(?: [\w-]+){{0,4}}/{LAST}"
-        rf"|(?<=['\"])/(?:exp|mj|de){LAST}|(?<=[\w)*'\"]):{_IN}(?:,{_IN})+{LAST}",
+        rf"|(?<=['\"])/(?:exp|mj|de){LAST}|(?<=[\w)*'\"]):{_IN}(?:,{_IN})+{LAST}"
+        rf"|(?<=[)*'\"]):{_IN}{LAST}",
         "{match} is syntax of Ovid or Embase",
         "write the words alone: they are searched for in the title and the abstract",
     ),
@@ -241,7 +245,8 @@ _EXPRESSIONS = (
         in_phrases=True,
     ),
     Rule(
-        r"(?:(?<!\w)\w+(?=\?[^\W\d_])|(?<![\w$\\{])[A-Za-z]+(?=\$[A-Za-z]+(?![\w$}])))(?P<at>[?$])",
+        r"(?:(?<!\w)\w+(?=[?#][^\W\d_])|(?<![\w$\\{])[A-Za-z]+(?=\$[A-Za-z]+(?![\w$}])))"
+        r"(?P<at>[?#$])",
         "{at} is not a wildcard for one letter",
         "write its forms, as in (woman OR women), or its beginning, as in wom*",
         in_phrases=True,
@@ -252,7 +257,8 @@ RULES = (*_TYPED, *_ENGINES, *_OPERATORS, *_EXPRESSIONS)
 
 # Abbreviations of science and offices that are common words in small letters.
 _ALSO = """
-    ace add age aids aim ant arc arm art bat bold bus can cap car cars case cast cat chain chip
+    ace act add age aids aim all ant arc arm art bat bed bold bus can cap car care cars case cast
+    cat chain chip do far gold grade he her if led me mimic music no red rise scan see so ten top
     core cost crisp dam dart dash dot ear era eye face fact fair fast fat fish fit flair flame gap
     gas gate gem grace grid heat hip hit hot ice iris lab lamp lap lasso lead light lime list map
     mars mass mat mesh met mice mind mint mix moss net nice now one our pace pan pat path pet pin
@@ -266,17 +272,18 @@ _PARTS = re.compile(rf"[\s{_SEPARATORS}&|+?$]+")
 _WORD = r"[^\W\d_][^\W_]+"
 _ARCHIVE = r"(?:astro-ph|cs|econ|eess|math|nlin|q-bio|q-fin|stat)\."
 _CATEGORY = rf"(?:{_ARCHIVE}[A-Z]{{2}}|(?:cond-mat|physics)\.[a-z-]{{5,}})"
+# Behind an author's name, a capital begins another name; `author:hinton transformer` is none.
+_NAMED = r"(?i:author)(?=:\s*[\w-]+,?\s+[A-Z](?:[a-z]|\b))"
 # Every text that a rule doubts has one of these.
 _DOUBTFUL = re.compile(
-    rf"[{_SEPARATORS}&|+?$.'`‘‚‹「『{{[]|\b(?:title|abstract|venue):\w"
-    r"|\b(?:[Aa]nd|[Oo]r|[Nn]ot|UND|ODER|NICHT|XOR|NEAR|SAME|ADJ)\b"
+    rf"[{_SEPARATORS}&|+?$.'`‘‚‹「『{{[]|(?i:\b(?:title|abstract|venue|author): ?\w)"
+    r"|\b(?:[Aa]nd|[Oo]r|[Nn]ot|UND|ODER|NICHT|XOR|NEAR|SAME|ADJ|MH|MM|DE|SU|TX|TI|AB)\b"
 )
 _FOREIGN_OPERATORS = (
-    ("UND", "write AND to join"),
-    ("ODER|(?i:AND/OR|OR/AND)", "write OR to join"),
-    ("NICHT", "write NOT to join"),
+    ("UND|ODER|NICHT|(?i:AND/OR|OR/AND)", "write AND, OR or NOT"),
     ("XOR", "write (a OR b) NOT (a b) for one without the other"),
     ("NEAR|SAME|ADJ", 'write "agent robot"~15 for two words near each other'),
+    (r"(?:MH|MM|DE|SU|TX|TI|AB)(?=\s+[(\"“])", "write title: for TI, nothing for the others"),
     (
         r"(?<=\s)(?:[Aa]nd|[Oo]r)|[Nn]ot",
         "write {capitals} in capitals if it is meant to join or exclude",
@@ -319,7 +326,7 @@ DOUBTS = (
         "write {both}; a plural is found, too, and {both}* finds all that begins so",
     ),
     Rule(
-        rf"(?s)\A(?!.*[Cc]ategory:).*?{FIRST}(?P<at>{_CATEGORY}){LAST}",
+        rf"(?s)\A(?!.*[Cc]ategory:\s*\().*?{FIRST}(?P<at>{_CATEGORY}){LAST}",
         "{at} is searched for in the title and the abstract",
         "write category:{at} for the category",
     ),
@@ -329,8 +336,9 @@ DOUBTS = (
         "did you mean category:{near}?",
     ),
     Rule(
-        rf"(?<![^\s(-])(?P<field>title|abstract|venue):(?P<of>\w[\w-]*)\s+"
-        rf"(?!(?:[Aa]nd|[Oo]r|[Nn]ot|[Oo]f|AND|OR|NOT|OF)\s)(?P<next>\w[\w-]*){LAST}(?!\s+[Oo][Ff]\s)",
+        rf"(?<![^\s(-])(?P<field>(?i:title|abstract|venue)|{_NAMED}):\s*(?P<of>\w[\w-]*),?\s+"
+        rf"(?!(?:[Aa]nd|[Oo]r|[Nn]ot|[Oo]f|AND|OR|NOT|OF)\s)(?P<next>\w[\w-]*)\.?{LAST}"
+        r"(?!\s+[Oo][Ff]\s)",
         "{field}: is only for {of}; {next} may occur anywhere",
         'write {field}:"{of} {next}" for the phrase, {field}:({of} {next}) for both words in this '
         "field, or {field}:{of} AND {next}",

@@ -174,7 +174,7 @@ def _doubt_capitals(root: Node, token_list: Sequence[Token]) -> Iterator[QueryEr
     """Yield warnings of abbreviations that are also words, where one alone makes a paper match."""
     _, enough = _find_enough(root)
     for token in token_list:
-        word = token.text.strip(QUOTES)
+        word = token.text.strip(f"{QUOTES}.")
         if token.position in enough and word.isupper() and word.lower() in ALSO_WORDS:
             message = f"{word} also finds “{word.lower()}”, since case does not matter"
             yield token.fault(message, f"write ={word} for the abbreviation alone")
