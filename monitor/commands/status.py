@@ -145,11 +145,14 @@ def status(
 
 
 def soonest(runtime: Runtime, count: int) -> list[Subscription]:
-    """Return the subscriptions that are due next, first those of `immediately`."""
-    now = runtime.clock.now()
+    """Return the subscriptions that are due next, last those of no time: immediate or paused."""
+    now, never = runtime.clock.now(), datetime.max.replace(tzinfo=UTC)
     with runtime.database.reading() as tx:
         states = subscriptions.states(tx)
-    due = {s.name: next_slot(s, states.get(s.name), now) or now for s in runtime.subscriptions}
+    due = {
+        s.name: never if is_paused(s, now) else next_slot(s, states.get(s.name), now) or never
+        for s in runtime.subscriptions
+    }
     return sorted(runtime.subscriptions, key=lambda known: due[known.name])[:count]
 
 

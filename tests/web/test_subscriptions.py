@@ -245,6 +245,20 @@ def test_a_paused_subscription_has_no_next_digest_in_a_spreadsheet(house: House)
     assert (row["next"], row["stopped"], row["until"]) == ("", "paused", "2027-01-01")
 
 
+def test_the_next_digests_begin_with_those_that_have_a_time(house: House):
+    lab = house.settings["subscriptions"]["lab"]
+    house.settings["subscriptions"] = {
+        "at-once": lab | {"schedule": "immediately"},
+        "held": lab | {"pause_until": "2027-01-01"},
+        "lab": lab,
+    }
+    with pages(house) as (_, client):
+        shown = text_of(client.get("/")).partition("Next digests")[2].partition("Newest")[0]
+    assert re.findall(r"lab|at-once|held|immediately|paused until \S+", shown) == [
+        *("lab", "at-once", "immediately", "held", "paused until 2027-01-01")
+    ]
+
+
 def test_what_an_operator_stopped_a_reader_cannot_resume(shared: Any):
     app, client = shared
     form = {"recipient": BOB, "next": "//evil.example"}
@@ -290,3 +304,4 @@ def test_every_page_of_a_library_with_300_patrons_is_short_and_quick(
         found = client.get("/subscriptions", params={"q": "patron-77@"}).text
         assert one in map(unquote, links(found))
         assert "Patron 77" in client.get(one).text
+        assert "<summary>289 more digests</summary>" in client.get("/papers/1").text
