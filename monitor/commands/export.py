@@ -231,10 +231,6 @@ _COLUMNS: dict[str, Callable[[FoundPaper], object]] = {
 }
 
 
-def _csv(records: Iterable[FoundPaper]) -> Iterator[str]:
-    return csv_lines(_COLUMNS, ([value(r) for value in _COLUMNS.values()] for r in records))
-
-
 def csv_lines(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> Iterator[str]:
     """Yield a table as CSV; no cell is taken for a formula."""
     for cells in chain([columns], rows):
@@ -284,6 +280,8 @@ def _first(paper: Paper, scheme: str) -> str:
 _WRITERS: dict[Format, Callable[[Iterable[FoundPaper]], Iterator[str]]] = {
     "bibtex": _bibtex,
     "ris": _ris,
-    "csv": _csv,
+    "csv": lambda records: csv_lines(
+        _COLUMNS, ([value(record) for value in _COLUMNS.values()] for record in records)
+    ),
     "json": _json,
 }

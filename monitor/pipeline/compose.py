@@ -32,7 +32,6 @@ from monitor.model import (
     MatchReason,
     OtherTitle,
     Paper,
-    ReferenceEvent,
     SourceReport,
     StoredPaper,
 )
@@ -280,7 +279,7 @@ def _digest(
         earlier = write_papers.texts_before(tx, drafted.revisions)
         since = state.last_composed_at
         returned = matches.returned(tx, subscription.name, since) if since else []
-        events = _unsent_events(tx, subscription, now)
+        events = reference_events.unsent(tx, subscription.name, guard, subscription.recipients, now)
     composed = Digest(
         subscription=subscription.name,
         period=slot.period,
@@ -304,13 +303,6 @@ def _digest(
         left_out=tuple(left_out.items()),
     )
     return order.explain(composed, drafted.in_full) if order else composed
-
-
-def _unsent_events(
-    tx: Transaction, subscription: Subscription, now: datetime, *, fresh: bool = False
-) -> list[ReferenceEvent]:
-    guard, recipients = subscription.settings.guard, subscription.recipients
-    return reference_events.unsent(tx, subscription.name, guard, recipients, now, fresh=fresh)
 
 
 def _about(runtime: Runtime, subscription: Subscription, period: str) -> AboutSubscription:
@@ -483,10 +475,13 @@ def _slot(
     after = _last_slot(subscription, state)
     if subscription.schedule.immediately:
         with runtime.database.reading() as tx:
-            has_fresh = matches.has_fresh(tx, subscription.name, now)
-            if not (has_fresh or _unsent_events(tx, subscription, now, fresh=True)):
+            name, guard = subscription.name, subscription.settings.guard
+            has_fresh = matches.has_fresh(tx, name, now) or reference_events.unsent(
+                tx, name, guard, subscription.recipients, now, fresh=True
+            )
+            if not has_fresh:
                 return None
-            return Slot(str(digests.count(tx, subscription.name) + 1), now)
+            return Slot(str(digests.count(tx, name) + 1), now)
     if early:
         return next_due(subscription.schedule, subscription.settings.timezone, max(after, now))
     return latest_due(subscription.schedule, subscription.settings.timezone, after, now)

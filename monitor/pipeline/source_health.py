@@ -47,8 +47,11 @@ def judge(runtime: Runtime, configured: ConfiguredSource, done: Sequence[Run]) -
             if errors_of_kind:
                 text = "\n".join(errors_of_kind)
                 stored_incidents.add_failure(tx, subject, kind, now, text)
-            elif whole or kind == incidents.FAILING:
-                _log_end(configured.name, stored_incidents.end_incident(tx, subject, kind, now))
+            elif (whole or kind == incidents.FAILING) and (
+                ended := stored_incidents.end_incident(tx, subject, kind, now)
+            ):
+                name, since = configured.name, ended.since.isoformat(timespec="seconds")
+                log.warning("source works again", source=name, since=since, failures=ended.tries)
         stored_incidents.close_gaps(tx, subject, now - GAP_STANDS, now)
         _judge_silence(tx, configured, [run.started for run in done], now)
 
@@ -60,12 +63,6 @@ def _describe_failures(configured: ConfiguredSource, failed: Sequence[Run]) -> l
     errors = [f"{run.document}: {run.error}" if run.document else run.error for run in failed]
     more = len(errors) - FAILED_LISTED
     return [*errors[:FAILED_LISTED], f"and {more:,} more"] if more > 0 else errors
-
-
-def _log_end(source: str, ended: stored_incidents.Incident | None) -> None:
-    if ended:
-        since = ended.since.isoformat(timespec="seconds")
-        log.warning("source works again", source=source, since=since, failures=ended.tries)
 
 
 def _judge_silence(

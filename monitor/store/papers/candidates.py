@@ -82,7 +82,7 @@ def _near(tx: Transaction, unproven: Sequence[tuple[Ways, IncomingPaper]]) -> No
         if not any("key" in by for by in matched_by.values())
     ]
     blocks = {block for _, record in unnamed for block in record.blocks}
-    by_block = paper_index.of_blocks(tx, blocks)
+    by_block = paper_index.newest(tx, schema.block, blocks)
     for matched_by, record in unnamed:
         _note(matched_by, nearest(record.blocks, by_block), "block")
 

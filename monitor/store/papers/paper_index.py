@@ -92,14 +92,10 @@ def _of_records(
 
 def of_titles(tx: Transaction, keys: Iterable[str]) -> Mapping[str, list[int]]:
     """Return the newest papers that have each title key."""
-    return _newest(tx, schema.title_key, map(index_value, filter(None, keys)))
+    return newest(tx, schema.title_key, map(index_value, filter(None, keys)))
 
 
-def of_blocks(tx: Transaction, blocks: Iterable[int]) -> Mapping[int, list[int]]:
-    return _newest(tx, schema.block, blocks)
-
-
-def _newest(tx: Transaction, table: sa.Table, keys: Iterable[Any]) -> Mapping[Any, list[int]]:
+def newest(tx: Transaction, table: sa.Table, keys: Iterable[Any]) -> Mapping[Any, list[int]]:
     """Return the newest papers with each key, newest first; a large key costs no more."""
     if not (keys := set(keys)):
         return {}
