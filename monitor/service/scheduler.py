@@ -34,7 +34,7 @@ log = structlog.get_logger()
 
 BETWEEN_CLEAN_UPS = 6 * 3600
 READERS = 4
-# Seconds that digests wait for the first look at every source after a start.
+# Seconds after a start that news waits for a look at libraries, and digests at all sources.
 FIRST_LOOK = 600
 
 WATCH = "watch"
@@ -195,6 +195,9 @@ class _Jobs:
 
     def _ingest(self, source: str) -> None:
         task, following = Task(Step.INGEST, source), list[Task]()
+        libraries = self.runtime.guarded_libraries
+        if source not in libraries and not libraries.isdisjoint(self._awaited):
+            return  # changes of papers that are not in their library yet would be lost
         if is_due(self.runtime, source) and not self._do(task, following.append):
             return
         if source in self.unread and not is_source_locked(self.runtime.database, source):
@@ -204,5 +207,9 @@ class _Jobs:
 
     def _compose(self) -> None:
         """After downtime, digests wait until each source was read once."""
-        hold = bool(self.unread) and time.monotonic() - self.began < FIRST_LOOK
-        self._do(Task(Step.MATCH if hold else Step.COMPOSE))
+        self._do(Task(Step.MATCH if self._awaited else Step.COMPOSE))
+
+    @property
+    def _awaited(self) -> set[str]:
+        """The sources that were not read since the start; after a while, none."""
+        return self.unread if time.monotonic() - self.began < FIRST_LOOK else set()

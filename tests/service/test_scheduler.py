@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import signal
@@ -26,6 +27,7 @@ from monitor.pipeline.flow import Step, Task
 from monitor.service.scheduler import READERS, Service, _Jobs
 from monitor.store.digests import deliveries, digests
 from monitor.store.engine import processes
+from monitor.store.sources import runs
 from tests.house import AGENTS, BANDITS, House
 from tests.patience import PATIENCE, wait
 from tests.servers.smtp import Hold, ScriptedSmtp
@@ -286,6 +288,22 @@ def test_after_days_of_being_down_the_digest_waits_for_the_first_reading(house: 
     with house.opened() as app, app.runtime.database.reading() as tx:
         assert digests.count(tx, "lab") == 1
     assert house.digest().papers == 1
+
+
+def test_news_waits_until_guarded_libraries_were_looked_at(house: House):
+    (house.folder / "refs.jsonl").write_text(json.dumps({"title": AGENTS[0]}), encoding="utf-8")
+    library = {"kind": "jsonl", "path": "refs.jsonl", "role": "library"}
+    house.settings["sources"]["refs"] = library
+    house.settings["subscriptions"]["lab"]["guard"] = "refs"
+    house.add("1.txt", AGENTS)
+    with house.opened() as app:
+        jobs = _Jobs(app.runtime, TICK, lambda: None)
+        looked_at = ("page", set()), ("refs", {"refs"}), ("page", {"refs", "page"})
+        for source, read in looked_at:
+            jobs._ingest(source)
+            with app.runtime.database.reading() as tx:
+                assert {"page", "refs"} - jobs.unread == read
+                assert {name for name in read if runs.last_start(tx, name)} == read
 
 
 def test_a_mail_server_that_keeps_us_waiting_holds_up_nothing_else(
