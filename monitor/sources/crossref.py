@@ -265,7 +265,8 @@ def _keys(record: Record, doi: str) -> Keys:
     arxiv = [pair for pair in identifier_pairs((doi,)) if pair[0] == "arxiv"]
     own = arxiv or [("doi", doi)]  # arXiv's DOI has no other information
     same = (related for relation in _SAME_WORK for related in record.items(f"relation.{relation}"))
-    return keys_of((*own, *identifier_pairs(related.text("id") for related in same)))
+    named = (f"{related.text('id-type')}:{related.text('id')}" for related in same)
+    return keys_of((*own, *identifier_pairs(named)))
 
 
 def _pdf(record: Record) -> str:

@@ -196,6 +196,11 @@ DAYS = [(1_735_689_600 + 86_400 * n) * 1000 for n in range(4)]
         (Crossref, work(DOI="10.48550/arXiv.2401.01234"), {"keys": {"arxiv": "2401.01234"}}),
         (Crossref, work(title="Sand &amp;amp; dunes"), {"title": "Sand & dunes"}),
         (Crossref, work(relation=JOURNAL), {"keys": {"doi": ("10.1000/x", "10.1000/other")}}),
+        (
+            Crossref,
+            work(relation={"has-preprint": [{"id-type": "arxiv", "id": "2401.01234"}]}),
+            {"keys": {"doi": "10.1000/x", "arxiv": "2401.01234"}},
+        ),
         *(
             (Crossref, work(title=[title], subtitle=subtitle), {"title": whole})
             for title, subtitle, whole in (
