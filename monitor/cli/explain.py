@@ -73,7 +73,7 @@ def _news(origin: Origin) -> Iterator[tuple[str, str]]:
 
 def _why_silent(origin: Origin) -> str:
     """Say why a paper was stored without being news."""
-    if origin.stored.paper.withdrawn:
+    if origin.stored.paper.withdrawn and not origin.changes:
         return "withdrawn before it was seen"
     first = min(origin.sightings, key=lambda seen: seen.first_seen, default=None)
     if first is None:

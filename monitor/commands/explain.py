@@ -108,9 +108,10 @@ def explain(
         joined = merge_papers.into(tx, stored.id)
         names = identity_rulings.names_of(tx, [stored.id])[stored.id]
         rulings = identity_rulings.of_names(tx, names)
-        record = with_keys(stored.paper)
-        [entries] = collections.find(tx, libraries, [record], runtime.clock.now())
-        reported = reference_events.reported(tx, record) if entries else []
+        now = runtime.clock.now()
+        [entries] = collections.find(tx, libraries, [with_keys(stored.paper)], now)
+        listed = [entry.paper for entry in entries]
+        reported = reference_events.reported(tx, [stored.paper, *listed]) if listed else []
     wanted = {row.topic for row in matched}
     index = build_index(topic for topic in runtime.topics if topic.name in wanted)
     sources = [sighting.source for sighting in origin.sightings if not sighting.filled]
@@ -187,7 +188,7 @@ def find_paper(tx: Transaction, reference: str) -> StoredPaper:
         raise UnknownPaperError(
             f"no paper found for {reference!r}",
             "use an id shown by `paper-monitor papers`, an identifier, a link or a title; "
-            "papers that only a library has are not stored",
+            "those of a library are found here once a source of news has them",
         )
     if len(candidates) > 1:
         ids = ", ".join(str(stored.id) for stored in candidates)

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import structs
 
+from monitor.digest.links import page_url
 from monitor.digest.shown import readable_title
 from monitor.digest.wording import format_count, shorten_text
-from monitor.model import Digest, ReferenceChange, ReferenceEvent, SourceLabel
+from monitor.model import Digest, Paper, ReferenceChange, ReferenceEvent, SourceLabel
 
 # More than these wait for the next digest.
 MOST_EVENTS = 20
@@ -36,12 +37,14 @@ def _show(event: ReferenceEvent, labels: Mapping[str, SourceLabel]) -> Reference
     label = labels.get(event.source)
     title = shorten_text(readable_title(event.work.title), _LONGEST_TITLE)
     title_after = shorten_text(readable_title(event.title_after), _LONGEST_TITLE)
+    of_notice = dict(name.split(":", 1) for name in event.identity if ":" in name)
     return structs.replace(
         event,
         work=structs.replace(event.work, title=title),
         source=(label and label.title) or event.source,
         before=shorten_text(event.before, _LONGEST_DETAIL),
         after=shorten_text(event.after, _LONGEST_DETAIL),
+        url=page_url(Paper("", url=event.url, keys=of_notice)),
         title_after=title_after,
     )
 

@@ -466,6 +466,26 @@ def test_a_paper_says_what_was_told_of_it_and_to_whom(one: House):
         assert known_from(known, "UTC", ["bo"]) == sentence
 
 
+def test_a_change_is_told_of_a_paper_with_another_title_than_its_entry(guarded: House):
+    entry = {"title": "A Preprint: How Sand Moves in Gardens", "arxiv": "2602.00077"}
+    by = {"authors": ["Gary Green", "Mia Moss"], "year": 2026}
+    write(guarded, "refs/ada.jsonl", entry | by)
+    write(guarded, "news/0.jsonl", Reference(99).record())
+    guarded.run()
+    article = {"title": "How Sand Moves in Gardens", "doi": "10.5555/garden", "venue": "Sand"}
+    write(guarded, "news/a.jsonl", article | by | {"type": "journal article"})
+    guarded.next_morning()
+    with guarded.opened() as app:
+        known = explain(app.runtime, "10.5555/garden")
+    assert [change.change for change in known.reported] == ["published"]
+
+
+def test_a_notice_without_an_address_is_linked_by_its_doi(one: House):
+    write(one, "news/a.jsonl", ONE.notice("retraction"))
+    one.next_morning()
+    assert one.digest().references[0].url == "https://doi.org/10.5555/notice.1.1"
+
+
 def test_a_notice_that_names_a_reference_as_its_stored_paper_is_named_is_reported(one: House):
     write(one, "news/a.jsonl", ONE.record(pmid="71"))
     one.ingest()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -11,7 +11,7 @@ from msgspec import structs
 
 from monitor.identity.keys import hash_of_text, with_keys
 from monitor.identity.reference_events import concerns, work_of
-from monitor.model import IncomingPaper, ReferenceEvent
+from monitor.model import Paper, ReferenceEvent
 from monitor.store.digests.deliveries import WAITING, reaches_anyone, reaches_recipient
 from monitor.store.digests.packed import pack, unpack
 from monitor.store.engine import schema
@@ -121,8 +121,11 @@ def unsent(
     return [event for event in concerned if not elsewhere[event.id].issuperset(recipients)]
 
 
-def reported(tx: Transaction, record: IncomingPaper) -> list[tuple[ReferenceEvent, str, datetime]]:
-    """Return the events of a work that subscriptions were sent, and when, oldest first."""
+def reported(
+    tx: Transaction, records: Sequence[Paper]
+) -> list[tuple[ReferenceEvent, str, datetime]]:
+    """Return the events of a work with these records that subscriptions were sent, oldest first."""
+    record = with_keys(work_of(records))
     keyed = sa.select(_key.event_id).where(among(_key.key, collections.name_keys(record)))
     events = {event.id: event for event in _events(tx, _event.id.in_(keyed))}
     sent = sa.select(_item.event_id, _item.subscription, _digest.composed_at)
