@@ -33,13 +33,13 @@ State = DeliveryState
 class Delivery:
     """One part of one digest for one recipient on one channel.
 
-    `parent` is the provider reference of part 0, for channels that thread; `rendered` is what
-    was frozen when the digest was composed; `changed_at` is since when `state` is what it is.
-    `handed_off_at` is when the last byte of its first hand-off without a clear result was sent: it
-    may have arrived then. Sending it again by hand resets this. `resent` means that it is not
-    handed off once more automatically: that was done, refused permanently, or given up.
-    `withheld_at` is since when its recipient does not want it, and `composed_at` when the digest
-    was composed.
+    `part` counts those for this recipient from 0; `parent` is the provider reference of the first,
+    for channels that thread. `rendered` is what was frozen when the digest was composed;
+    `changed_at` is since when `state` is what it is. `handed_off_at` is when the last byte of its
+    first hand-off without a clear result was sent: it may have arrived then. Sending it again by
+    hand resets this. `resent` means that it is not handed off once more automatically: that was
+    done, refused permanently, or given up. `withheld_at` is since when its recipient does not want
+    it, and `composed_at` when the digest was composed.
     """
 
     id: int

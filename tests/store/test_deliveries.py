@@ -8,8 +8,9 @@ from functools import partial
 import pytest
 
 from monitor.errors import UsageError
-from monitor.model import Delivery, DeliveryState, Outcome
-from monitor.store.digests import deliveries, outbox
+from monitor.model import Delivery, DeliveryState, Outcome, Rendered
+from monitor.store.digests import deliveries, freeze_digest, outbox
+from monitor.store.digests.freeze_digest import Planned
 from monitor.store.engine.database import Database
 from tests.patience import PATIENCE, at_once
 from tests.store.scenes import (
@@ -92,6 +93,36 @@ def test_later_parts_wait_for_the_first_and_are_given_its_reference(store: Datab
     assert {d.parent for d in replies} == {"1700.1"}
     record(store, others_first.id, Outcome(DeliveryState.FAILED))
     assert claim(store) == []
+
+
+def test_parts_for_one_recipient_are_counted_and_wait_from_the_first_of_their_own(
+    store: Database,
+) -> None:
+    """The digest has two parts, for ada two others, and for both one more."""
+    rendered = {"email": [Rendered(n, {"text": f"part {n}"}) for n in range(6)]}
+    own = {ADA: (2, 3, 5), BOB: (0, 1, 4)}
+    planned = [
+        Planned("email", to, part, f"<{part}@papers.example>")
+        for to, parts in own.items()
+        for part in parts
+    ]
+    writing(store, freeze_digest.freeze, digest([]), rendered, planned, NOW)
+    listed = reading(store, deliveries.listing)[::-1]
+    assert [(d.recipient, d.part) for d in listed] == [(to, n) for to in own for n in range(3)]
+    first, others_first = claim(store)
+    assert [(d.recipient, d.part, d.parent) for d in (first, others_first)] == [
+        (ADA, 0, ""),
+        (BOB, 0, ""),
+    ]
+    assert dict(first.rendered.body) == {"text": "part 2"}
+    assert claim(store) == []
+    record(store, first.id, Outcome(DeliveryState.SENT, reference="1700.1"))
+    replies = claim(store)
+    assert [(d.part, d.recipient, d.parent) for d in replies] == [
+        (1, ADA, "1700.1"),
+        (2, ADA, "1700.1"),
+    ]
+    assert one(store, first.id).parent == ""
 
 
 def test_outcomes_recorded_at_once_keep_what_each_is_known_as(store: Database) -> None:

@@ -26,12 +26,13 @@ REACHED = (
 _delivery = schema.delivery.c
 _digest = schema.digest.c
 _rendered = schema.rendered.c
-first_part = schema.delivery.alias("first")
-OF_SAME_RECIPIENT = sa.and_(
-    first_part.c.digest_id == _delivery.digest_id,
-    first_part.c.channel == _delivery.channel,
-    first_part.c.recipient == _delivery.recipient,
-    first_part.c.part == 0,
+_earlier = schema.delivery.alias("earlier")
+# Those of a digest to the same recipient: the first may be of any part, where it is theirs alone.
+_EARLIER_PARTS = sa.and_(
+    _earlier.c.digest_id == _delivery.digest_id,
+    _earlier.c.channel == _delivery.channel,
+    _earlier.c.recipient == _delivery.recipient,
+    _earlier.c.part < _delivery.part,
 )
 _NEVER_TRIED = sa.and_(_delivery.attempts == 0, _delivery.handed_off_at.is_(None))
 # The state of a delivery that waits again.
@@ -55,6 +56,12 @@ def reaches_anyone(digest_id: sa.ColumnElement[int]) -> sa.Exists:
     """Whether a digest reached any recipient, or may have."""
     of_digest = (_delivery.digest_id == digest_id, reaches_recipient())
     return sa.select(_delivery.id).where(*of_digest).exists()
+
+
+def of_first_part(column: str) -> sa.ScalarSelect[Any]:
+    """Return a column of the first part for the recipient of a later one; null for the first."""
+    earlier = sa.select(_earlier.c[column]).where(_EARLIER_PARTS)
+    return earlier.order_by(_earlier.c.part).limit(1).scalar_subquery()
 
 
 def has_content() -> sa.ColumnElement[bool]:
@@ -180,11 +187,12 @@ _NO_BODIES = tuple(sa.null().label(name) for name in ("body", "packed", "content
 def _query(*bodies: sa.ColumnElement[Any]) -> sa.Select[Any]:
     return (
         sa.select(
-            schema.delivery,
+            *(column for column in _delivery if column is not _delivery.part),
             _digest.subscription,
             _digest.period,
             _digest.composed_at,
-            first_part.c.reference.label("parent"),
+            of_first_part("reference").label("parent"),
+            sa.select(sa.func.count()).where(_EARLIER_PARTS).scalar_subquery().label("part"),
             *bodies,
         )
         .join_from(schema.delivery, schema.digest)
@@ -196,7 +204,6 @@ def _query(*bodies: sa.ColumnElement[Any]) -> sa.Select[Any]:
                 _rendered.part == _delivery.part,
             ),
         )
-        .outerjoin(first_part, sa.and_(OF_SAME_RECIPIENT, _delivery.part > 0))
     )
 
 

@@ -71,7 +71,7 @@ def claim(
     """Claim the next deliveries that are due, in the order they were planned.
 
     Other channels than those named, removed subscriptions and suppressed recipients are left out.
-    A later part waits until part 0 is sent, and gets its reference as `parent`.
+    A later part waits until the first is sent, and gets its reference as `parent`.
     """
     ids = tx.scalars(_CLAIMABLE, {"now": now, "values": channels, "limit": limit}).all()
     tx.execute(_CLAIM, {"values": ids, "by": owner, "now": now})
@@ -86,8 +86,7 @@ def waiting(tx: Transaction, now: datetime, channels: Collection[str], limit: in
 
 def _ready() -> sa.Select[Any]:
     now = sa.bindparam("now", type_=Instant)
-    is_unsent = deliveries.first_part.c.state != DeliveryState.SENT
-    after_another = sa.exists().where(deliveries.OF_SAME_RECIPIENT, is_unsent)
+    first = sa.func.coalesce(deliveries.of_first_part("state"), DeliveryState.SENT)
     row = schema.subscription.c
     gone = sa.select(row.name).where(row.removed_at.is_not(None))
     return (
@@ -96,7 +95,7 @@ def _ready() -> sa.Select[Any]:
         .where(
             _delivery.state.in_(deliveries.WAITING),
             sa.or_(_delivery.next_attempt_at.is_(None), _delivery.next_attempt_at <= now),
-            sa.or_(_delivery.part == 0, ~after_another),
+            sa.or_(_delivery.part == 0, first == DeliveryState.SENT),
             _digest.subscription.not_in(gone),
             ~is_withheld(now),
             one_of(_delivery.channel),
