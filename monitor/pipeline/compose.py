@@ -27,8 +27,6 @@ from monitor.match import TopicIndex
 from monitor.model import (
     AboutSubscription,
     Digest,
-    DigestPaper,
-    DigestSection,
     MatchReason,
     OtherTitle,
     Paper,
@@ -36,10 +34,10 @@ from monitor.model import (
     StoredPaper,
 )
 from monitor.pipeline import incidents
-from monitor.pipeline.freeze import Forms, freeze, leave_out_known, notify, render, without_known
+from monitor.pipeline.freeze import freeze, notify, render
 from monitor.pipeline.match import match
-from monitor.pipeline.runtime import Destination, Runtime, Subscription
-from monitor.store.digests import digests, suppressions
+from monitor.pipeline.runtime import Runtime, Subscription
+from monitor.store.digests import digests
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine.database import Transaction, rehearsing
 from monitor.store.papers import sightings, write_papers
@@ -227,11 +225,7 @@ def _freeze(runtime: Runtime, subscription: Subscription, digest: Digest) -> int
     # An empty digest is a recorded outcome; it is sent only to those who asked for it.
     is_sent = digest.has_news or subscription.settings.quiet == "send"
     destinations = subscription.destinations if is_sent else ()
-    forms = render(runtime, destinations, digest)
-    if digest.references:
-        leave_out_known(runtime, destinations, digest, forms)
-    add_missed(runtime, destinations, digest, forms)
-    return freeze(runtime, digest, destinations, forms)
+    return freeze(runtime, digest, destinations, render(runtime, destinations, digest))
 
 
 def _digest(
@@ -383,61 +377,6 @@ def rehearse(
         composed: list[Digest] = []
         compose(rehearsal, names, early=early, failed=failed, on_digest=composed.append)
     return composed
-
-
-NOTE = "These papers came while your digests were paused."
-
-
-def add_missed(
-    runtime: Runtime, destinations: Sequence[Destination], digest: Digest, forms: Forms
-) -> None:
-    """Add further parts to a digest, each for one recipient who was sent none for a while."""
-    lists: list[tuple[str, str, Digest]] = []
-    with runtime.database.reading() as tx:
-        for destination in destinations:
-            channel = destination.channel
-            if channel not in forms.parts:
-                continue
-            for recipient in suppressions.with_ended_pause(
-                tx, digest.subscription, destination.recipients, digest.composed_at
-            ):
-                ids = suppressions.list_missed(tx, digest.subscription, channel, recipient)
-                withheld = filter(None, (digests.get(tx, id) for id in ids))
-                listed = without_known(tx, list_papers(digest, withheld), channel, recipient)
-                lists.append((channel, recipient, listed))
-    for channel, recipient, listed in lists:
-        if listed.has_news:
-            rendered = runtime.channels[channel].render(listed, runtime.fallback_templates)
-            forms.add(channel, rendered, recipient)
-
-
-def list_papers(digest: Digest, withheld: Iterable[Digest]) -> Digest:
-    """List papers by topic and events of withheld digests, each once and none of `digest`."""
-    withheld = list(withheld)
-    listed = {event.id for event in digest.references}
-    missed = {event.id: event for other in withheld for event in other.references}
-    sections: dict[str, DigestSection] = {}
-    seen = {entry.paper_id for group in digest.groups for entry in group.entries}
-    for group in (group for other in withheld for group in other.groups):
-        entries: list[DigestPaper] = [e for e in group.entries if e.paper_id not in seen]
-        seen |= {entry.paper_id for entry in entries}
-        known = sections.get(group.topic, replace(group, entries=(), more=0))
-        if entries:
-            sections[group.topic] = replace(known, entries=(*known.entries, *entries))
-    return replace(
-        digest,
-        groups=tuple(sections.values()),
-        full=0,
-        waiting=0,
-        notes=(NOTE,),
-        returned=(),
-        references=tuple(event for id, event in missed.items() if id not in listed),
-        more_references=0,
-        about=replace(
-            digest.about, title=f"{digest.heading}, while paused", shares_recipients=True
-        ),
-        at_most=None,
-    )
 
 
 # ── which subscriptions are due ────────────────────────────────────────────────────

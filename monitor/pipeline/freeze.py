@@ -8,6 +8,7 @@ channels are not touched then, so nothing is sent twice.
 from __future__ import annotations
 
 import secrets
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -17,11 +18,11 @@ import structlog
 from monitor.channels.base import Channel
 from monitor.channels.email.channel import message_id
 from monitor.errors import MonitorError, StoreError, TemplateError, UsageError
-from monitor.model import Digest, Notice, Rendered
+from monitor.model import Digest, DigestPaper, DigestSection, Notice, Rendered
 from monitor.pipeline import incidents
 from monitor.pipeline.incidents import UNAVAILABLE
 from monitor.pipeline.runtime import OPERATOR, Destination, Runtime
-from monitor.store.digests import deliveries, digests, freeze_digest
+from monitor.store.digests import deliveries, digests, freeze_digest, suppressions
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.digests.freeze_digest import Planned
 from monitor.store.engine.database import Transaction
@@ -35,8 +36,8 @@ class Forms:
     """A digest in the form of each channel that could render it.
 
     `errors` are those of channels that could not; `replaced` says of each channel what was wrong
-    with the user's template, "" for nothing. `only` has the recipients of a channel's part that is
-    not for all of them.
+    with the user's template, "" for nothing. `only` has the recipients of a channel's part, where
+    it is not for all of them.
     """
 
     parts: dict[str, tuple[Rendered, ...]] = field(default_factory=dict)
@@ -44,21 +45,34 @@ class Forms:
     replaced: dict[str, str] = field(default_factory=dict)
     only: dict[tuple[str, int], set[str]] = field(default_factory=dict)
 
-    def add(self, channel: str, parts: Iterable[Rendered], recipient: str) -> None:
-        """Add parts that only one recipient of a channel gets."""
-        more = tuple(replace(p, part=n) for n, p in enumerate(parts, len(self.parts[channel])))
-        self.parts[channel] += more
-        self.only |= {(channel, part.part): {recipient} for part in more}
+    def add(self, channel: str, parts: Iterable[Rendered], recipients: set[str]) -> None:
+        """Add parts that only some recipients of a channel get."""
+        before = self.parts.get(channel, ())
+        more = tuple(replace(p, part=n) for n, p in enumerate(parts, len(before)))
+        self.parts[channel] = before + more
+        self.only |= {(channel, part.part): recipients for part in more}
 
 
 def render(runtime: Runtime, destinations: Sequence[Destination], digest: Digest) -> Forms:
-    """Render a digest for each channel. Raises the first error when all of them fail."""
+    """Render a digest for each channel, and for recipients who get less or more of it.
+
+    Raises the first error when all channels fail.
+    """
     forms = Forms()
-    for name in dict.fromkeys(destination.channel for destination in destinations):
+    with runtime.database.reading() as tx:
+        variants = {entry.channel: _variants(tx, entry, digest) for entry in destinations}
+        missed = {entry.channel: _missed(tx, entry, digest) for entry in destinations}
+    for name, wanted in variants.items():
+        channel = runtime.channels[name]
         try:
-            forms.parts[name] = _render(runtime, runtime.channels[name], digest, forms.replaced)
+            rendered = [(_render(runtime, channel, v, forms.replaced), who) for v, who in wanted]
         except Exception as fault:
             forms.errors[name] = fault
+            continue
+        for listed, who in missed[name]:
+            rendered.append((channel.render(listed, runtime.fallback_templates), who))
+        for parts, who in rendered:
+            forms.add(name, parts, who)
     if forms.errors and not forms.parts:
         raise next(iter(forms.errors.values()))
     for name, error in forms.errors.items():
@@ -73,29 +87,58 @@ def render(runtime: Runtime, destinations: Sequence[Destination], digest: Digest
     return forms
 
 
-def leave_out_known(
-    runtime: Runtime, destinations: Sequence[Destination], digest: Digest, forms: Forms
-) -> None:
-    """Render a digest again for each who has some of its changes from another subscription."""
-    for entry in destinations:
-        channel, everyone = entry.channel, {*entry.recipients}
-        whole = forms.parts.get(channel, ())
-        for to in entry.recipients if whole else ():
-            with runtime.database.reading() as tx:
-                without = without_known(tx, digest, channel, to)
-            if without.references != digest.references:
-                for part in whole:
-                    forms.only.setdefault((channel, part.part), everyone).discard(to)
-                if without.has_news:
-                    forms.add(channel, render(runtime, [entry], without).parts[channel], to)
+def _variants(tx: Transaction, entry: Destination, digest: Digest) -> list[tuple[Digest, set[str]]]:
+    """Return a digest with and without changes that its recipients have, each with who gets it."""
+    events = {event.id: event for event in digest.references}
+    known = reference_events.recipients_sent(tx, events, digest.subscription) if events else {}
+    recipients = defaultdict[frozenset[int], set[str]](set)
+    for to in entry.recipients:
+        recipients[frozenset(id for id in events if (entry.channel, to) in known[id])].add(to)
+    variants = [(digest, recipients.pop(frozenset(), set()))]
+    for left_out, who in recipients.items():
+        own = tuple(event for id, event in events.items() if id not in left_out)
+        variants.append((replace(digest, references=own), who))
+    return [(variant, who) for variant, who in variants if variant is digest or variant.has_news]
 
 
-def without_known(tx: Transaction, digest: Digest, channel: str, recipient: str) -> Digest:
-    """Leave out the changes of references that a recipient has from another subscription."""
-    events = digest.references
-    known = reference_events.recipients_sent(tx, {e.id for e in events}, digest.subscription)
-    own = tuple(event for event in events if (channel, recipient) not in known[event.id])
-    return replace(digest, references=own)
+def _missed(tx: Transaction, entry: Destination, digest: Digest) -> list[tuple[Digest, set[str]]]:
+    """Return what was withheld from each recipient whose pause has ended."""
+    channel, name = entry.channel, digest.subscription
+    missed = list[tuple[Digest, set[str]]]()
+    for to in suppressions.with_ended_pause(tx, name, entry.recipients, digest.composed_at):
+        ids = suppressions.list_missed(tx, name, channel, to)
+        listed = list_papers(digest, filter(None, (digests.get(tx, id) for id in ids)))
+        missed += _variants(tx, Destination(channel, (to,)), listed)
+    return [(listed, who) for listed, who in missed if who and listed.has_news]
+
+
+def list_papers(digest: Digest, withheld: Iterable[Digest]) -> Digest:
+    """List papers by topic and events of withheld digests, each once and none of `digest`."""
+    withheld = list(withheld)
+    listed = {event.id for event in digest.references}
+    missed = {event.id: event for other in withheld for event in other.references}
+    sections: dict[str, DigestSection] = {}
+    seen = {entry.paper_id for group in digest.groups for entry in group.entries}
+    for group in (group for other in withheld for group in other.groups):
+        entries: list[DigestPaper] = [e for e in group.entries if e.paper_id not in seen]
+        seen |= {entry.paper_id for entry in entries}
+        known = sections.get(group.topic, replace(group, entries=(), more=0))
+        if entries:
+            sections[group.topic] = replace(known, entries=(*known.entries, *entries))
+    return replace(
+        digest,
+        groups=tuple(sections.values()),
+        full=0,
+        waiting=0,
+        notes=("These papers came while your digests were paused.",),
+        returned=(),
+        references=tuple(event for id, event in missed.items() if id not in listed),
+        more_references=0,
+        about=replace(
+            digest.about, title=f"{digest.heading}, while paused", shares_recipients=True
+        ),
+        at_most=None,
+    )
 
 
 def _render(
@@ -109,7 +152,7 @@ def _render(
         rendered = channel.render(digest, runtime.fallback_templates)
         replaced[channel.name] = str(fault)
     else:
-        replaced[channel.name] = ""
+        replaced.setdefault(channel.name, "")
     return rendered
 
 
@@ -208,7 +251,8 @@ def render_again(runtime: Runtime, delivery_id: int) -> bool:
         planned = plan(runtime, destinations, forms)
         with runtime.database.writing() as tx:
             parts = forms.parts[delivery.channel]
-            waiting = freeze_digest.add_text(tx, delivery, parts, planned, now)
+            everyone = {to for entry in destinations for to in entry.recipients}
+            waiting = freeze_digest.add_text(tx, delivery, parts, planned, everyone, now)
             subject = incidents.channel(delivery.channel)
             stored_incidents.end_incident(tx, subject, incidents.NOT_RENDERED, now)
     if not waiting:

@@ -482,8 +482,8 @@ def test_it_is_rendered_once_however_many_are_at_it(store: Database):
     one = without_pages(store)
     pages = [Rendered(n, {"html": f"page {n}"}) for n in range(2)]
     planned = [Planned("pages", "/pages", n, f"<{n + 3}@papers.example>") for n in range(2)]
-    assert writing(store, freeze_digest.add_text, one, pages, planned, NOW) == 2
-    assert writing(store, freeze_digest.add_text, one, pages, planned, NOW) == 0
+    assert writing(store, freeze_digest.add_text, one, pages, planned, {"/pages"}, NOW) == 2
+    assert writing(store, freeze_digest.add_text, one, pages, planned, {"/pages"}, NOW) == 0
     found = writing(store, outbox.claim, "me", NOW, ["pages"], 9)
     assert [(part.message_id, part.rendered.body) for part in found] == [
         ("<2@papers.example>", {"html": "page 0"})
@@ -498,7 +498,7 @@ def test_a_superseded_digest_is_not_rendered_any_more(store: Database):
     assert freeze(store, digest(unsent(store), "2026-03-03")) is not None
     pages = [Rendered(0, {"html": "page"})]
     planned = [Planned("pages", "/pages", 0, "<9@papers.example>")]
-    assert writing(store, freeze_digest.add_text, one, pages, planned, NOW) == 0
+    assert writing(store, freeze_digest.add_text, one, pages, planned, {"/pages"}, NOW) == 0
 
 
 def test_pages_find_digests_and_deliveries_by_subscription_recipient_and_channel(store: Database):

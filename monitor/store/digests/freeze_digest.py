@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
@@ -25,6 +25,7 @@ _rendered = schema.rendered.c
 
 # The key of the error in the body of a part that its channel could not render.
 UNRENDERED = "unrendered"
+ALL_KNOWN = "all of it was in digests of other subscriptions"
 
 
 class Planned(msgspec.Struct, frozen=True):
@@ -183,12 +184,14 @@ def add_text(
     unrendered: Delivery,
     rendered: Sequence[Rendered],
     planned: Sequence[Planned],
+    recipients: Collection[str],
     now: datetime,
 ) -> int:
     """Add the text that a delivery lacks, for its channel; return how many deliveries now wait.
 
-    Returns 0 and writes nothing if another process was faster or the digest is superseded. Part 0
-    keeps its Message-ID. Recipients that are not in `planned` stay failed.
+    Returns 0 and writes nothing if another process was faster or the digest is superseded. The
+    first part for a recipient keeps its Message-ID. Recipients for whom nothing is planned have
+    all of the digest already; others than `recipients` stay failed.
     """
     _wait_for_other_composers(tx, unrendered.subscription)
     place = {"digest_id": unrendered.digest_id, "channel": unrendered.channel}
@@ -198,10 +201,18 @@ def add_text(
     content = tx.scalar(sa.select(_digest.packed).where(_digest.id == unrendered.digest_id))
     if tx.execute(first.values(body={}, packed=pack_body(rendered[0].body, content))).rowcount != 1:
         return 0
-    failed = sa.update(schema.delivery).filter_by(**place, state=DeliveryState.FAILED)
-    waits = failed.where(among(_delivery.recipient, {delivery.recipient for delivery in planned}))
-    values = {"state": DeliveryState.PLANNED, "error": "", "created_at": now, "changed_at": now}
-    count = tx.execute(waits.values(values)).rowcount
-    later = [delivery for delivery in planned if delivery.part > 0]
+    failed = sa.select(_delivery.recipient).filter_by(**place, state=DeliveryState.FAILED)
+    own: dict[str, list[Planned]] = {to: [] for to in tx.scalars(failed) if to in recipients}
+    for delivery in planned:
+        if delivery.recipient in own:
+            own[delivery.recipient].append(delivery)
+    later = [delivery for parts in own.values() for delivery in parts[1:]]
     _plan(tx, unrendered.digest_id, {unrendered.channel: rendered[1:]}, content, later, now)
-    return count + len(later)
+    for to, parts in own.items():
+        values = {"state": DeliveryState.SUPERSEDED, "error": ALL_KNOWN, "withheld_at": now}
+        if parts:
+            part = {"part": parts[0].part, "created_at": now}
+            values = {"state": DeliveryState.PLANNED, "error": "", **part}
+        unsent = sa.update(schema.delivery).filter_by(**place, recipient=to, part=0)
+        tx.execute(unsent.values(values | {"changed_at": now}))
+    return sum(map(len, own.values()))
