@@ -38,7 +38,6 @@ from monitor.errors import UsageError
 from monitor.log import set_up_logging
 from monitor.model import Run
 from monitor.pipeline.flow import DigestReport
-from monitor.pipeline.runtime import Runtime
 from monitor.private_files import create_file, make_folder
 from monitor.resources import resource
 from monitor.sources.feed.opml import read_opml
@@ -46,6 +45,7 @@ from monitor.sources.xml_records import XmlError
 from monitor.store.papers.papers import count
 
 # The demo rates these papers as a reader would, so that later digests show a learned order.
+RATER = RaterScope("agents-team", "web-and-gui-agents")
 RATED = {
     "WebArena: A Realistic Web Environment for Building Autonomous Agents": "up",
     "WebPilot: A Versatile and Autonomous Multi-Agent System for Web Task Execution with Strategic "
@@ -116,17 +116,12 @@ def play(
         with open_app(settings, clock_at(day)) as app:
             runs += app.once.ingest((), on_progress)
             sent += app.once.digest([*settings.subscriptions], early=True, failed=failed)
-            if dump:
-                _rate(app.runtime)
+            for title, verdict in RATED.items() if dump else ():
+                with suppress(UsageError):  # not read yet, or the topic was taken out of the file
+                    rate(app.runtime, title, verdict, RATER)
             with app.runtime.database.reading() as tx:
                 papers = count(tx)
     return runs, [digest for digest in sent if digest.papers or digest.changes], papers, failed
-
-
-def _rate(runtime: Runtime) -> None:
-    for title, verdict in RATED.items():
-        with suppress(UsageError):  # not read yet, or the topic was taken out of the file
-            rate(runtime, title, verdict, RaterScope("agents-team", "web-and-gui-agents"))
 
 
 def _page(digest: DigestReport) -> str | None:

@@ -13,7 +13,6 @@ from urllib.parse import quote
 import structlog
 
 from monitor.channels.email.channel import sender_address
-from monitor.config import Settings
 from monitor.digest.about import LEFT_OUT
 from monitor.digest.draft import Draft, Listed, draft, list_returned
 from monitor.digest.explain import Explain, explain_papers
@@ -301,7 +300,8 @@ def _digest(
 
 def _about(runtime: Runtime, subscription: Subscription, period: str) -> AboutSubscription:
     rules, settings = runtime.sections, subscription.settings
-    url = runtime.settings.public_url
+    url, operator = runtime.settings.public_url, runtime.settings.operator
+    contact = next(iter(operator.email), "") if operator else ""
     return AboutSubscription(
         title=settings.title,
         topics=(
@@ -309,17 +309,10 @@ def _about(runtime: Runtime, subscription: Subscription, period: str) -> AboutSu
             *(["changes of your references"] if settings.guard else []),
         ),
         schedule=settings.schedule,
-        contact=_contact(runtime.settings),
+        contact=contact or sender_address(runtime.sender),
         shares_recipients=subscription.name in runtime.sharing,
         archive_url=f"{url}/digests/{quote(subscription.name)}/{quote(period)}" if url else "",
     )
-
-
-def _contact(settings: Settings) -> str:
-    """Return the address that readers write to: the operator's, or else the sender's."""
-    if settings.operator and settings.operator.email:
-        return settings.operator.email[0]
-    return sender_address(settings.smtp.sender) if settings.smtp else ""
 
 
 def _other_titles(tx: Transaction, drafted: Draft) -> dict[int, tuple[OtherTitle, ...]]:

@@ -67,8 +67,8 @@ class _Judge:
         if self._day(today).fresh:
             yield STALE, NOTHING_WRONG
             yield SILENT, NOTHING_WRONG
-        judged = self._last_publishing_day()
-        if judged:
+        recent = (today - DAY * n for n in range(MAX_AGE.days))
+        if judged := next(filter(self._can_judge, recent), None):
             yield from self._stale(judged)
             yield from self._thin(judged)
         yield from self._silent()
@@ -132,10 +132,6 @@ class _Judge:
         is_thin = self._can_judge(day) and bool(self._is_thin(day))
         papers = brought.fresh if was_read else None
         return DayCount(day, papers, _usual([peer.fresh for peer in peers]), is_thin)
-
-    def _last_publishing_day(self) -> date | None:
-        recent = (self._today() - DAY * n for n in range(MAX_AGE.days))
-        return next(filter(self._can_judge, recent), None)
 
     def _can_judge(self, day: date) -> bool:
         over = self.calendar.complete_at(day) <= self.now
