@@ -45,6 +45,7 @@ from monitor.text import clean
 
 _REFERENCES = ("paper", "id", "doi", "arxiv", "url", "title")
 _DELIMITERS = ",;\t"
+_LIBRARIES = {".bib": "bibtex", ".bibtex": "bibtex", ".ris": "ris", ".nbib": "ris"}
 # Papers that a table shows without `--limit`.
 TABLE_LIMIT = 50
 FORMAT = option(
@@ -174,7 +175,7 @@ def papers_rate(
         word("a verdict", ("up", "down", "none")),
     ),
     file: Path | None = option(
-        "--file", "FILE", "Rate the papers of a CSV or BibTeX file.", default=None
+        "--file", "FILE", "Rate the papers of a CSV, BibTeX or RIS file.", default=None
     ),
     topic: str = OF_TOPIC,
     subscription: str = OF_SUBSCRIPTION,
@@ -264,7 +265,7 @@ class Row(NamedTuple):
 
 
 def rate_file(runtime: Runtime, file: Path, scope: RaterScope) -> tuple[int, int, list[LeftOut]]:
-    """Store the ratings of a CSV file, or "up" for each paper of a BibTeX library.
+    """Store the ratings of a CSV file, or "up" for each paper of a library.
 
     Returns how many were stored, how many as examples because their paper is not, and what was
     left out. Nothing of a faulty file: UsageError.
@@ -298,14 +299,15 @@ def rate_file(runtime: Runtime, file: Path, scope: RaterScope) -> tuple[int, int
 
 def _read(file: Path) -> tuple[list[Row], list[LeftOut]]:
     """Read a file of ratings. Raises UsageError, with the line, for a table that is faulty."""
-    if file.suffix.lower() not in (".bib", ".bibtex"):
+    kind = _LIBRARIES.get(file.suffix.lower())
+    if not kind:
         try:
             return list(_read_table(file, file.read_text(encoding="utf-8-sig"))), []
         except OSError as fault:
             raise UsageError(f"cannot read {file}: {fault.strerror}") from fault
         except UnicodeDecodeError as fault:
             raise UsageError(f"{file} is not UTF-8 text") from fault
-    [(_, reading)] = read_files("bibtex", [file])
+    [(_, reading)] = read_files(kind, [file])
     if reading.error:
         raise UsageError(f"{file}: {reading.error}")
     rows: list[Row] = []

@@ -46,7 +46,7 @@ NAMED, NAMED_ON_PAGE = 50_000, 20_000
 # The best of at most 500 matches are shown: a score takes longer than a match.
 SCORED = 500
 # How many papers suggestions are counted among, the newest that have the words; and in how many of
-# the newest, and of the newest matches, definitions and forms are looked for.
+# the newest, and of the newest matches, words, definitions and forms are looked for.
 COUNTED, COUNTED_ON_PAGE = 4_000, 400
 READ, READ_ON_PAGE = 2_000, 500
 SUGGESTED = 8
@@ -104,7 +104,7 @@ def try_topic(
             matching, named = MATCHING_ON_PAGE, min(NAMED_ON_PAGE, most_read(parsed))
             scored = min(SCORED, most_scored(parsed))
         matched = _find_matches(tx, QueryMatcher(parsed), matching, named)
-        newest = [*papers.texts(tx, search.newest(tx, None, None, SPELLING_PAPERS)).values()]
+        newest = [*papers.texts(tx, search.newest(tx, None, None, READ)).values()]
         read, counted = (READ_ON_PAGE, COUNTED_ON_PAGE) if bounded else (READ, COUNTED)
         examples = papers.texts(tx, islice(matched.days, read))
         suggested = []
@@ -270,10 +270,6 @@ def _comparison(
     )
 
 
-# Papers in which the words of a query are looked up.
-SPELLING_PAPERS = 2_000
-
-
 def no_paper_has(words: Sequence[str], papers: int) -> str:
     """Name words that none of the newest papers has."""
     named = " or ".join(f"“{word}”" for word in words)
@@ -339,7 +335,7 @@ def topic_warnings(settings: Settings) -> list[Fault]:
 
 def _check_topics(settings: Settings, store: Database) -> list[Fault]:
     with store.reading() as tx:
-        newest = search.newest(tx, None, None, SPELLING_PAPERS)
+        newest = search.newest(tx, None, None, READ)
         papers, sources = as_matched(tx, load_page(tx, newest))
     if len(papers) < LEAST:
         return []

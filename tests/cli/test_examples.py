@@ -69,6 +69,15 @@ def test_its_paper_is_news_when_it_arrives_and_takes_over_the_rating(
     assert rate(house, say)["rated"] == 1
 
 
+def test_the_papers_of_a_library_in_ris_are_examples(house: House, say: Say) -> None:
+    house.run(AGENTS)
+    library = house.folder / "library.RIS"
+    library.write_text(f"TY  - JOUR\nTI  - {WANTED[0]}\nAB  - {WANTED[1]}\nER  - \n")
+    answer = say("papers", "rate", "--file", str(library), "--json").json
+    assert (answer["rated"], answer["examples"], answer["left_out"]) == (0, 1, [])
+    assert examples(say) == [WANTED[0]]
+
+
 def test_examples_are_taken_back_and_forgotten(house: House, say: Say) -> None:
     house.run(AGENTS)
     rate(house, say)

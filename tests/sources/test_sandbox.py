@@ -74,6 +74,11 @@ def test_small_documents_are_read_here_and_large_ones_are_not() -> None:
             "a feed, not RIS; the kind feed reads",
         ),
         (BibTex, b"\x1f\x8b\x08\0\0\0\0\0\0\x03", "a compressed file, not BibTeX"),
+        (BibTex, b"TY  - JOUR\nTI  - Sand\nER  - \n", "RIS, not BibTeX; the kind ris reads"),
+        (HuggingFacePage, b"\nPMID- 1\nTI  - Sand\n", "RIS, not the text of a page"),
+        (HuggingFacePage, b"@article{sand,\n title={Sand}}", "BibTeX, not the text of a page"),
+        (HuggingFacePage, b"From: a@b.org\r\nTo: x,\r\n y\r\nMime-Version: 1.0\r\n", "an e-mail"),
+        (HuggingFacePage, b"From - Mon\nReceived: from x\n\nSand\n\nIt flows.\n", "an e-mail"),
     ],
 )
 def test_a_file_of_another_format_is_called_by_its_name(
@@ -86,6 +91,13 @@ def test_a_file_of_another_format_is_called_by_its_name(
         reading = failure(str(fault))
     assert reading.error.startswith("the document is ") and name in reading.error
     assert (reading.papers, reading.rejected) == ((), ())
+
+
+def test_a_page_that_begins_like_a_mail_is_read() -> None:
+    page = (
+        b"From: Papers of the day\n\nSand\n\nIt flows through a narrow hole.\n\nMIME-Version: 1\n"
+    )
+    assert sandbox.read(opened(HuggingFacePage), Document("x", page, NOW)).papers
 
 
 def test_F06_nothing_of_a_document_is_held_when_the_next_comes() -> None:

@@ -42,9 +42,12 @@ _FORMATS = (
     (re.compile(r"\s*<(?:!doctype|\?xml)", re.IGNORECASE), "XML"),
     (re.compile(r'\s*(?:\[\s*)?\{\s*"'), "JSON"),
     (re.compile(r"\x1f"), "a compressed file"),
+    (re.compile(r"\s*@[A-Za-z]+\s*\{[^\s,{}]{1,200},"), "BibTeX"),
+    (re.compile(r"\s*(?:TY  |PMID)- "), "RIS"),
+    (re.compile(r"(?:(?:[A-Z][\w-]*:|From |\t| ).*\n)*?(?i:mime-version|received):"), "an e-mail"),
 )
 # The kind of source for a format of another kind's file.
-_KIND_OF_FORMAT = {"a feed": "feed", "JSON": "jsonl"}
+_KIND_OF_FORMAT = {"a feed": "feed", "JSON": "jsonl", "BibTeX": "bibtex", "RIS": "ris"}
 _NULLS = re.compile(r"\0{16,}")  # a crash leaves them between good records
 _SHOWN = bytes(code for code in range(256) if code >= 32 or 9 <= code <= 13)
 
