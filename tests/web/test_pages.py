@@ -176,8 +176,9 @@ def test_an_unknown_delivery_that_is_not_sent_again_has_no_next_attempt(
     with pages(lived) as (app, client):
         at = app.runtime.clock.now() + timedelta(minutes=5)
         with app.runtime.database.writing() as tx:
-            tx.execute(sa.update(schema.delivery).values(state=state, next_attempt_at=at))
-        assert ("next attempt" in client.get("/deliveries").text) is is_shown
+            values = {"state": state, "next_attempt_at": at, "error": "451 busy"}
+            tx.execute(sa.update(schema.delivery).values(values))
+        assert (">· next attempt" in client.get("/deliveries").text) is is_shown
 
 
 def test_a_suppression_is_added_and_lifted(lived: House):
