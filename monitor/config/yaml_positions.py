@@ -138,7 +138,7 @@ def _sentence(error: yaml.MarkedYAMLError, text: str) -> tuple[int, str]:
 
 _QUOTE_ALL = (
     "YAML takes the first pair of quotes as the whole value; put single quotes around all of it, "
-    "as in query: '\"multi-agent\" AND agent'"
+    "and write an apostrophe inside twice (Parkinson''s), as in query: '\"multi-agent\" AND agent'"
 )
 # Words of the parser, and the advice for them: the first of these that occurs.
 _ADVICE = {

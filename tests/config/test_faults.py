@@ -327,12 +327,14 @@ def test_a_long_query_is_shown_around_its_fault(faults: Faults) -> None:
         'topics:\n  t:\n    query: "multi-agent" AND x',
         '\n\ntopics: {t: {query: "a b" AND c}}',
         '\n\nname: "hush" b',
+        "topics:\n  t:\n    query: 'Parkinson's disease'",
     ],
 )
 def test_quotes_that_yaml_swallowed_are_explained(faults: Faults, text: str) -> None:
     (fault,) = faults(text)
     assert fault.startswith("3: (file): YAML takes the first pair of quotes as the whole value")
     assert fault.endswith("query: '\"multi-agent\" AND agent'") and "hush" not in fault
+    assert "write an apostrophe inside twice (Parkinson''s)" in fault
 
 
 # ── YAML ────────────────────────────────────────────────────────────────────────────
