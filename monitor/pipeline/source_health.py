@@ -9,7 +9,7 @@ from math import ceil
 
 import structlog
 
-from monitor.model import Run, RunOutcome
+from monitor.model import Role, Run, RunOutcome
 from monitor.pipeline import incidents, source_silence
 from monitor.pipeline.runtime import ConfiguredSource, Runtime
 from monitor.sources.calendar import DAY, UNKNOWN, Calendar
@@ -26,6 +26,7 @@ OUTAGE = 1.5
 # Files of a folder that are named as bad; there may be thousands.
 FAILED_LISTED = 8
 USUAL = 0.9
+CUT = "it is cut off, so that no entry leaves the library"
 
 
 def judge(runtime: Runtime, configured: ConfiguredSource, done: Sequence[Run]) -> None:
@@ -36,7 +37,10 @@ def judge(runtime: Runtime, configured: ConfiguredSource, done: Sequence[Run]) -
     half copied, is part of it.
     """
     whole = any(run.outcome is RunOutcome.OK for run in done) and not runtime.stopping.is_set()
-    failed = [run for run in done if run.outcome is RunOutcome.FAILED]
+    outcomes = {RunOutcome.FAILED}
+    if configured.role is Role.LIBRARY and not runtime.stopping.is_set():
+        outcomes.add(RunOutcome.PARTIAL)
+    failed = [run for run in done if run.outcome in outcomes]
     held = [run.error for run in failed if run.error.startswith(incidents.HELD)]
     errors = _describe_failures(configured, [run for run in failed if run.error not in held])
     now, subject = runtime.clock.now(), incidents.source(configured.name)
@@ -59,8 +63,8 @@ def judge(runtime: Runtime, configured: ConfiguredSource, done: Sequence[Run]) -
 def _describe_failures(configured: ConfiguredSource, failed: Sequence[Run]) -> list[str]:
     """Return the error of each document that failed; of many files, of the first ones."""
     if not configured.is_folder:
-        return [run.error for run in failed[:1]]
-    errors = [f"{run.document}: {run.error}" if run.document else run.error for run in failed]
+        return [run.error or CUT for run in failed[:1]]
+    errors = [": ".join(filter(None, (run.document, run.error or CUT))) for run in failed]
     more = len(errors) - FAILED_LISTED
     return [*errors[:FAILED_LISTED], f"and {more:,} more"] if more > 0 else errors
 

@@ -75,6 +75,13 @@ def test_a_file_that_is_empty_or_half_written_takes_nothing_out(library: House, 
     assert titles(library) == ["First paper", "Second paper"]
 
 
+def test_a_library_that_is_cut_off_is_a_problem_until_it_is_whole(library: House):
+    read(library, entry("First paper") + "@article{a, title={Second")
+    assert "a.bib: it is cut off, so that no entry leaves the library" in library.problems()[0]
+    read(library, entry("First paper"))
+    assert library.problems() == ()
+
+
 def test_a_file_that_is_as_before_it_was_half_written_is_read_again(library: House):
     whole = entry("First paper") + entry("Second paper", "b")
     read(library, whole)
