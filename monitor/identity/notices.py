@@ -106,7 +106,7 @@ def mark_retracted(
     if not named:
         return list(incoming)
     return [
-        structs.replace(record, paper=structs.replace(record.paper, withdrawn=True))
+        structs.replace(record, paper=structs.replace(record.paper, withdrawn=True), retracted=True)
         if not named.isdisjoint(record.keys) and not record.paper.withdrawn
         else record
         for record in incoming

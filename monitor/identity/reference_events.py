@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from datetime import datetime
 
 from msgspec import structs
@@ -108,7 +108,8 @@ def events_of(
         yield structs.replace(event, change=change, identity=identity, after=name)
         return
     if paper.withdrawn:
-        yield structs.replace(event, before=_preprint_name(keyed))
+        identity = ("",) if keyed.retracted else ("", _mark(keyed, source))
+        yield structs.replace(event, identity=identity, before=_preprint_name(keyed))
         return
     if not decision.news:
         return
@@ -139,12 +140,44 @@ def events_of(
             )
 
 
-def withdrawn_notices(keyed: IncomingPaper) -> list[str]:
-    """Return the notices, as `ReferenceEvent.identity` has them, that a record withdraws."""
+def join(stored: ReferenceEvent, event: ReferenceEvent) -> ReferenceEvent:
+    """Return a stored event with another report of it, and with all names of its work."""
+    own = {*event.identity} - {""}
+    reports = [
+        structs.replace(report, identity=tuple(dict.fromkeys((*report.identity, *event.identity))))
+        if not own.isdisjoint(report.identity)
+        else report
+        for report in (stored, *stored.others)
+        if report.identity != ("",)
+    ]
+    if own.difference(*(report.identity for report in reports)):
+        reports.append(event)
+    first, *others = reports or [stored]
+    work = work_of((stored.work, event.work))
+    return structs.replace(first, id=stored.id, work=work, others=tuple(others))
+
+
+def without(event: ReferenceEvent, names: Set[str]) -> ReferenceEvent | None:
+    """Return an event without the reports that are withdrawn, None if no other is left."""
+    left = [report for report in (event, *event.others) if names.isdisjoint(report.identity)]
+    if not left:
+        return None
+    return structs.replace(left[0], id=event.id, work=event.work, others=tuple(left[1:]))
+
+
+def withdrawn_by(keyed: IncomingPaper, source: str) -> list[str]:
+    """Return what a record withdraws, as `identity` has it: notices, or that it was retracted."""
     effect = effect_of(keyed)
-    if effect and keyed.paper.withdrawn:
+    if effect is None:
+        is_marked = keyed.paper.withdrawn and not keyed.retracted
+        return [] if is_marked else [_mark(keyed, source)]
+    if keyed.paper.withdrawn:
         return _names_in(keyed.keys)
     return _names_in(keyed.about) if effect is ChangeKind.WITHDRAWN else []
+
+
+def _mark(keyed: IncomingPaper, source: str) -> str:
+    return f"mark:{source}:{keyed.raw_id}"
 
 
 def _names_in(pairs: Iterable[tuple[str, str]]) -> list[str]:

@@ -18,6 +18,7 @@ class IncomingPaper(msgspec.Struct, frozen=True):
     are numbers: near copies share at least one. `record_hash` changes with any text.
     `about` are the normalised identifiers of what a notice or comment is about, `common` those
     of the record that clearly different works carry: data, by which nothing is recognised.
+    `retracted` says that the paper is withdrawn by a notice, and not by the record itself.
     """
 
     paper: Paper
@@ -29,6 +30,7 @@ class IncomingPaper(msgspec.Struct, frozen=True):
     record_hash: int | None = None
     about: tuple[tuple[str, str], ...] = ()
     common: tuple[tuple[str, str], ...] = ()
+    retracted: bool = False
 
 
 class SightingText(msgspec.Struct, frozen=True):

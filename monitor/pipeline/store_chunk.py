@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from importlib.metadata import version
+from itertools import chain
 from operator import add
 
 import structlog
@@ -235,13 +236,8 @@ def _record_events(
     ]
     if stored_events.save(tx, events):
         subscriptions.wake_immediate(tx, None, chunk.now)
-    withdrawn = {
-        name
-        for decision in decisions
-        for name in reference_events.withdrawn_notices(decision.keyed)
-    }
-    if withdrawn:
-        stored_events.withdraw(tx, withdrawn)
+    withdrawn = [reference_events.withdrawn_by(d.keyed, chunk.source) for d in decisions]
+    stored_events.withdraw(tx, set(chain.from_iterable(withdrawn)))
 
 
 # Errors of the database, of the machine and of the installation: no record is at fault, and the run

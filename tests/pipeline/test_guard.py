@@ -515,6 +515,40 @@ def test_a_withdrawn_notice_does_not_withdraw_another(one: House):
     assert told(one) == [("ada", "retracted", ONE.title)]
 
 
+MARKED = ONE.record(withdrawn=True, id="r1")
+NOTICE = ONE.notice("retraction")
+OTHER = ONE.notice("retraction", 2, title="Retraction notice", authors=["Cy Stone"])
+UNMARKED = {**MARKED, "withdrawn": False}
+NOTICE_WITHDRAWN = {**NOTICE, "withdrawn": True}
+NOTICE_RETRACTED = ONE.notice("retraction", 3, about={"doi": NOTICE["doi"]})
+
+
+@pytest.mark.parametrize(
+    ("records", "reports"),
+    [
+        ([MARKED, NOTICE, NOTICE_RETRACTED], [""]),
+        ([NOTICE, MARKED, NOTICE_RETRACTED], [""]),
+        ([NOTICE, MARKED, NOTICE_WITHDRAWN], [""]),
+        ([OTHER, NOTICE, NOTICE_RETRACTED], ["doi:10.5555/notice.1.2"]),
+        ([NOTICE, {**NOTICE, "pmid": "71"}, OTHER, NOTICE_RETRACTED], ["doi:10.5555/notice.1.2"]),
+        ([MARKED, NOTICE, UNMARKED], ["doi:10.5555/notice.1.1"]),
+        ([MARKED, UNMARKED], []),
+        ([MARKED, NOTICE, NOTICE_RETRACTED, UNMARKED], []),
+        ([NOTICE, MARKED, UNMARKED, NOTICE_RETRACTED], []),
+        ([NOTICE, UNMARKED, NOTICE_RETRACTED], []),
+    ],
+)
+def test_a_retraction_is_reported_as_long_as_one_record_says_so(
+    one: House, records: list[Record], reports: list[str]
+):
+    for number, record in enumerate(records):
+        write(one, f"news/{number}.jsonl", record)
+        one.ingest()
+    one.next_morning()
+    events = [event for digest in one.read(every_digest) for event in digest.references]
+    assert [(event.change, event.after) for event in events] == [(RETRACTED, a) for a in reports]
+
+
 def test_an_entry_that_left_is_not_reported_and_a_renamed_one_is(one: House):
     entries = [Reference(number).entry for number in (5, 9)]
     write(one, "refs/ada.jsonl", {**entries[0], "id": "renamed"})

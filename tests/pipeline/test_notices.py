@@ -138,6 +138,14 @@ def test_a_notice_of_a_paper_that_is_not_stored_is_news_as_itself(
     assert (changes(store, 1), len(changes(store, 2))) == ([ChangeKind.NEW], not retracted)
 
 
+def test_a_notice_that_is_retracted_does_not_withdraw_its_paper(store: Database) -> None:
+    void = replace(RETRACTED, keys={"pmid": "4"}, raw_id="4", about={"pmid": "2"})
+    for day, record in enumerate((RETRACTED, void, PAPER)):
+        read(store, "pubmed", record, now=NOW + day * DAY)
+    assert [origin(store, id).stored.paper.withdrawn for id in ids(store)] == [True, False, False]
+    assert changes(store, 3) == [ChangeKind.NEW]
+
+
 @pytest.mark.parametrize("order", list(permutations([PAPER, RETRACTED, ERRATUM])), ids=names)
 def test_the_paper_stands_in_whatever_order_it_and_its_notices_arrive(
     store: Database, order: tuple[Paper, ...]

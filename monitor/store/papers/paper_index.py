@@ -40,7 +40,7 @@ def of_keys(tx: Transaction, pairs: Iterable[Key]) -> dict[Key, int]:
 
 
 def _stored_pairs(
-    tx: Transaction, column: sa.Column[Any], pairs: Iterable[Key]
+    tx: Transaction, column: sa.Column[Any], pairs: Iterable[Key], *where: sa.ColumnElement[bool]
 ) -> Iterator[tuple[Key, Any]]:
     """Yield the identifiers that a table has, as its index has them, each with a column's value."""
     by_scheme: dict[str, list[str]] = defaultdict(list)
@@ -48,7 +48,7 @@ def _stored_pairs(
         by_scheme[scheme].append(index_value(value))
     for scheme, values in by_scheme.items():
         table = column.table.c
-        query = sa.select(table.value, column).where(table.scheme == scheme)
+        query = sa.select(table.value, column).where(table.scheme == scheme, *where)
         rows = tx.execute(query.where(among(table.value, values)))
         yield from (((scheme, value), of_pair) for value, of_pair in rows)
 
@@ -152,10 +152,11 @@ def write_notices(tx: Transaction, notices: Iterable[tuple[Key, int, ChangeKind 
 
 
 def find_retracted(tx: Transaction, pairs: Iterable[Key]) -> set[Key]:
-    """Return the normalised identifiers that a stored notice has retracted."""
+    """Return the normalised identifiers that a stored notice retracts, unless it is withdrawn."""
     originals = {indexed_pair(pair): pair for pair in pairs}
-    effects = _stored_pairs(tx, _about.kind, originals)
-    return {originals[pair] for pair, kind in effects if kind == ChangeKind.WITHDRAWN}
+    notice = sa.exists().where(schema.paper.c.id == _about.paper_id, ~schema.paper.c.withdrawn)
+    retracts = _about.kind == ChangeKind.WITHDRAWN, notice
+    return {originals[pair] for pair, _ in _stored_pairs(tx, _about.kind, originals, *retracts)}
 
 
 def notices_about(tx: Transaction, ids: Iterable[int]) -> dict[int, set[int]]:

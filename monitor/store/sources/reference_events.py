@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence, Set
 from datetime import datetime
 
 import sqlalchemy as sa
 from msgspec import structs
 
 from monitor.identity.keys import hash_of_text, with_keys
-from monitor.identity.reference_events import concerns, work_of
+from monitor.identity.reference_events import concerns, join, without, work_of
 from monitor.model import Paper, ReferenceEvent
 from monitor.store.digests.deliveries import WAITING, reaches_anyone, reaches_recipient
 from monitor.store.digests.packed import pack, unpack
@@ -38,13 +38,8 @@ def save(tx: Transaction, events: Iterable[ReferenceEvent]) -> int:
             added = sa.insert(schema.reference_event).returning(_event.id)
             id = tx.scalar(added, {"packed": pack(event)})
             stored, new = structs.replace(event, id=id or 0), new + 1
-        else:
-            work = work_of((stored.work, event.work))
-            identity = tuple(dict.fromkeys((*stored.identity, *event.identity)))
-            joined = structs.replace(stored, work=work, identity=identity)
-            changed = sa.update(schema.reference_event).where(_event.id == stored.id)
-            if joined != stored:
-                tx.execute(changed.values(packed=pack(joined)))
+        elif (joined := join(stored, event)) != stored:
+            _update(tx, joined)
         notices = set(map(hash_of_text, filter(None, event.identity)))
         keys = collections.name_keys(with_keys(event.work)) | notices
         rows = [{"key": key, "event_id": stored.id} for key in sorted(keys)]
@@ -52,13 +47,20 @@ def save(tx: Transaction, events: Iterable[ReferenceEvent]) -> int:
     return new
 
 
-def withdraw(tx: Transaction, notices: Collection[str]) -> None:
-    """Delete the events of notices that are withdrawn before a digest has them."""
-    keyed = sa.select(_key.event_id).where(among(_key.key, map(hash_of_text, notices)))
+def withdraw(tx: Transaction, names: Set[str]) -> None:
+    """Delete the events of which all records are withdrawn before a digest has them."""
+    keyed = sa.select(_key.event_id).where(among(_key.key, map(hash_of_text, names)))
     in_digest = sa.select(_item.event_id).where(_item.event_id == _event.id)
     for event in _events(tx, sa.and_(_event.id.in_(keyed), ~in_digest.exists())):
-        if not set(event.identity).isdisjoint(notices):
-            tx.execute(sa.delete(schema.reference_event).where(_event.id == event.id))
+        if left := without(event, names):
+            _update(tx, left)
+        else:
+            tx.execute(sa.delete(schema.reference_event).filter_by(id=event.id))
+
+
+def _update(tx: Transaction, event: ReferenceEvent) -> None:
+    changed = sa.update(schema.reference_event).filter_by(id=event.id)
+    tx.execute(changed.values(packed=pack(event)))
 
 
 def _same(tx: Transaction, event: ReferenceEvent) -> ReferenceEvent | None:
@@ -113,7 +115,7 @@ def unsent(
     entries = collections.find(tx, libraries, [with_keys(event.work) for event in events], now)
     # As the readers' own libraries have the work: entries with its title are first.
     concerned = [
-        structs.replace(event, work=work_of([*found, event.work]))
+        structs.replace(event, work=work_of([*found, event.work]), others=())
         for event, listed in zip(events, entries, strict=True)
         if (found := [entry.paper for entry in listed if concerns(event, entry.paper)])
     ]
