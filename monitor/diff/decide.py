@@ -267,20 +267,16 @@ def _gives_another_text(keyed: IncomingPaper, candidate: Candidate) -> bool:
     """
     if keyed.paper.abstract and not candidate.stored.paper.abstract:
         return False
-    rule = _rule(keyed.fingerprint)
+    rule = keyed.fingerprint.partition(":")[0]
     shown = {
         fingerprint
         for sighting in candidate.sightings
         for fingerprint in (sighting.fingerprint, *sighting.past)
-        if _rule(fingerprint) == rule
+        if fingerprint.partition(":")[0] == rule
     }
     if not shown or keyed.fingerprint in shown:
         return False
     return shown.isdisjoint(with_placeholders(keyed.paper))
-
-
-def _rule(fingerprint: str) -> str:
-    return fingerprint.partition(":")[0]
 
 
 def proven(decisions: Sequence[Decision], ids: Sequence[int]) -> list[tuple[int, int, str]]:

@@ -16,7 +16,6 @@ from monitor.identity.keys import LINK, group_by_scheme, identifiers
 from monitor.identity.mojibake import repair
 from monitor.identity.title_likeness import Likeness, near
 from monitor.identity.titles import Title, find_counts, numbers
-from monitor.identity.venues import Venue
 from monitor.identity.word_rarity import rarity
 from monitor.model import Paper
 from monitor.text import plain
@@ -86,9 +85,9 @@ def gather(a: Paper, b: Paper, conflict: str = "") -> Evidence | None:
     year, other_year = _year(a) or here.year, _year(b) or there.year
     text, other_text = _shingles(a.abstract), _shingles(b.abstract)
     pairs, terms = _agreement(text, other_text)
-    explained = _words_of_people_and_venue(a.authors, here) | _words_of_people_and_venue(
-        b.authors, there
-    )
+    # Catalogues mix the names of authors and venue into titles.
+    people = *authors.people(a.authors), *authors.people(b.authors)
+    explained = set(map(american, here.words.union(there.words, *people)))
     title = title_likeness.likeness(ours, theirs, explained)
     printed = venues.both_published(here, there) and not (_is_archived(a) or _is_archived(b))
     no_place = printed and not venues.has_name(here)
@@ -191,11 +190,6 @@ def compare_identifiers(a: Paper, b: Paper) -> tuple[str, str]:
 
 def _preprint(dois: Sequence[str]) -> bool:
     return any(_PREPRINT_DOI.match(doi) for doi in dois)
-
-
-def _words_of_people_and_venue(names: tuple[str, ...], venue: Venue) -> set[str]:
-    """Return words that catalogues mix into titles: names of authors and venue."""
-    return set(map(american, venue.words.union(*authors.people(names))))
 
 
 def _year(paper: Paper) -> int | None:

@@ -33,6 +33,7 @@ FINGERPRINT_VERSION = "1"
 # Part of every `record_hash`. Raise it when identifiers change, so that all records are read again.
 RECORD_HASH_VERSION = "3"
 LINK = "url"  # a link proves nothing: pages are reused and moved
+TEXT = "text:"  # begins the name of a record that has neither an id of its source nor a link
 
 
 def arxiv_id(value: str) -> str:
@@ -193,7 +194,7 @@ def _only_gains_headings(now: str, before: str) -> bool:
 
 def raw_id(paper: Paper) -> str:
     """Return the source's own id of a record, else its link, else a hash of its text."""
-    return paper.raw_id or link(paper.url) or f"text:{fingerprint(paper)}"
+    return paper.raw_id or link(paper.url) or TEXT + fingerprint(paper)
 
 
 def record_hash(paper: Paper) -> int:

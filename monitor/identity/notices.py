@@ -58,11 +58,8 @@ def notice(paper: Paper) -> str:
 
 def is_about(a: Paper, b: Paper) -> bool:
     """Return whether one of two records says that it is about the other."""
-    return bool(a.about or b.about) and (_names(a, b) or _names(b, a))
-
-
-def _names(notice: Paper, other: Paper) -> bool:
-    return not set(about(notice)).isdisjoint(identifiers(other))
+    pairs = ((a, b), (b, a)) if a.about or b.about else ()
+    return any(not set(about(one)).isdisjoint(identifiers(other)) for one, other in pairs)
 
 
 def contradicts(a: Paper, b: Paper) -> str:
@@ -76,12 +73,12 @@ def contradicts(a: Paper, b: Paper) -> str:
         return "one is about the other"
     if not ours:
         return ""
-    if _have_other_ids(about(a), about(b)):
+    if have_other_ids(about(a), about(b)):
         return "notices about different papers"
-    return "two notices" if _have_other_ids(identifiers(a), identifiers(b)) else ""
+    return "two notices" if have_other_ids(identifiers(a), identifiers(b)) else ""
 
 
-def _have_other_ids(ours: Iterable[Pair], theirs: Iterable[Pair]) -> bool:
+def have_other_ids(ours: Iterable[Pair], theirs: Iterable[Pair]) -> bool:
     """Whether two lists share a scheme but no identifier."""
     here, there = ({pair for pair in pairs if pair[0] != LINK} for pairs in (ours, theirs))
     schemes = {scheme for scheme, _ in here} & {scheme for scheme, _ in there}

@@ -15,8 +15,8 @@ from rapidfuzz.distance import Indel
 from monitor.identity.authors import agreement
 from monitor.identity.blocking import fold_title
 from monitor.identity.features import abstract_agreement
-from monitor.identity.keys import LINK, doi, group_by_scheme, identifiers
-from monitor.identity.notices import contradicts, is_about
+from monitor.identity.keys import LINK, TEXT, doi, group_by_scheme, identifiers
+from monitor.identity.notices import contradicts, have_other_ids, is_about
 from monitor.identity.same_work import (
     SAME_ABSTRACT,
     conflicting_scheme,
@@ -119,6 +119,9 @@ def _same_entry(record: IncomingPaper, candidate: Candidate) -> str:
     common = next((f"{s} {v}" for s, v in record.common if (s, v) in carried), "")
     if common and not conflicting_scheme(record.keys, candidate.keys):
         return f"same entry of its source, same {common}"
+    # By their text alone, thousands of notices called "Correction" have one name.
+    if record.raw_id.startswith(TEXT) and have_other_ids(record.keys, candidate.keys):
+        return ""
     unchanged = any(record.fingerprint in (seen.fingerprint, *seen.past) for seen in entries)
     return "same entry of its source" if unchanged else ""
 
@@ -218,8 +221,7 @@ def _texts_confirm_link(record: IncomingPaper, paper: Paper, keys: Keys) -> bool
 
     Nothing may contradict it: other people, another part, one conference in two years.
     """
-    schemes = {scheme for scheme, _ in record.keys} & {scheme for scheme, _ in keys}
-    if schemes - {LINK}:
+    if have_other_ids(record.keys, keys):
         return False
     title = fuzz.ratio(plain(record.paper.title).casefold(), plain(paper.title).casefold()) / 100
     abstract = abstract_agreement(record.paper.abstract, paper.abstract)

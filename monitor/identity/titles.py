@@ -252,13 +252,5 @@ def pieces(title: str) -> tuple[str, ...]:
 
 
 def _trim(words: list[str]) -> list[str]:
-    start, end = 0, len(words)
-    while start < end and _is_no_title_word(words[start]):
-        start += 1
-    while end > start and _is_no_title_word(words[end - 1]):
-        end -= 1
-    return words[start:end]
-
-
-def _is_no_title_word(word: str) -> bool:
-    return word in LEFT_BEHIND or word.isdigit()
+    own = [at for at, word in enumerate(words) if word not in LEFT_BEHIND and not word.isdigit()]
+    return words[own[0] : own[-1] + 1] if own else []

@@ -141,8 +141,7 @@ class ReferenceEvent(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Two events of one kind and work are one if they share something of `identity`. `before` and
     `after` are what is replaced and what replaces it, or the notice; `dated` is its day, and `url`
-    its page; `title_after` is another title of a new version. `others` are the same event as other
-    records report it: the next one stands if this one is withdrawn.
+    its page; `title_after` is another title of a new version. `others` are later reports of it.
 
     Fields with their defaults are not stored.
     """

@@ -8,6 +8,7 @@ from itertools import permutations
 import pytest
 from msgspec.structs import replace
 
+from monitor.identity.keys import with_keys
 from monitor.model import (
     COMMENT,
     CONCERN,
@@ -21,9 +22,9 @@ from monitor.model import (
 from monitor.sources import sandbox
 from monitor.sources.jsonl.source import Jsonl
 from monitor.store.engine.database import Database
-from monitor.store.papers import merge_papers
+from monitor.store.papers import candidates, merge_papers, paper_index
 from tests.pipeline.desk import ids, match, origin, read, tell
-from tests.store.scenes import DAY, NOW, ingesting, unsent
+from tests.store.scenes import DAY, NOW, ingesting, reading, unsent
 
 PAPER = Paper(
     "Sand Moves Downhill in Winter",
@@ -144,6 +145,20 @@ def test_a_notice_that_is_retracted_does_not_withdraw_its_paper(store: Database)
         read(store, "pubmed", record, now=NOW + day * DAY)
     assert [origin(store, id).stored.paper.withdrawn for id in ids(store)] == [True, False, False]
     assert changes(store, 3) == [ChangeKind.NEW]
+
+
+@pytest.mark.parametrize("type_", ["", CORRECTION])
+def test_notices_without_a_name_are_as_many_as_their_identifiers(
+    store: Database, type_: str
+) -> None:
+    correction = Paper("Correction", type=type_)
+    notices = [replace(correction, keys={"doi": f"10.1000/c.{n}"}) for n in range(90)]
+    for part in (notices[:60], notices[60:]):
+        assert read(store, "list", *part).counts()["new"] == len(part)
+    again = replace(notices[0], keys={"doi": "10.1000/c.90"})
+    found = reading(store, candidates.find, "list", [with_keys(again)])
+    assert len(found[0]) <= 2 * paper_index.CANDIDATES_EACH
+    assert read(store, "list", replace(notices[3], year=2026)).counts()["known"] == 1
 
 
 @pytest.mark.parametrize("order", list(permutations([PAPER, RETRACTED, ERRATUM])), ids=names)

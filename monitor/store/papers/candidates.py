@@ -47,7 +47,11 @@ def find(
     by_title = paper_index.of_titles(tx, {record.title_key for _, record in unproven})
     for matched_by, record in unproven:
         _note(matched_by, by_title.get(index_value(record.title_key), ()), "title")
-    _near(tx, unproven)
+    unnamed = [pair for pair in unproven if not any("key" in by for by in pair[0].values())]
+    blocks = {block for _, record in unnamed for block in record.blocks}
+    by_block = paper_index.newest(tx, schema.block, blocks)
+    for matched_by, record in unnamed:
+        _note(matched_by, nearest(record.blocks, by_block), "block")
     ruled = identity_rulings.between(tx, source, incoming, candidates_of)
     near = [
         (position, id)
@@ -73,18 +77,6 @@ def with_store_facts(tx: Transaction, incoming: Sequence[IncomingPaper]) -> list
 def _note(matched_by: Ways, ids: Iterable[int], way: str) -> None:
     for paper_id in ids:
         matched_by[paper_id].add(way)
-
-
-def _near(tx: Transaction, unproven: Sequence[tuple[Ways, IncomingPaper]]) -> None:
-    unnamed = [
-        (matched_by, record)
-        for matched_by, record in unproven
-        if not any("key" in by for by in matched_by.values())
-    ]
-    blocks = {block for _, record in unnamed for block in record.blocks}
-    by_block = paper_index.newest(tx, schema.block, blocks)
-    for matched_by, record in unnamed:
-        _note(matched_by, nearest(record.blocks, by_block), "block")
 
 
 def nearest(blocks: Iterable[int], by_block: Mapping[int, Sequence[int]]) -> Iterable[int]:

@@ -113,7 +113,8 @@ def _apply_record(draft: Draft, decision: Decision) -> None:
     if draft.changed and not draft.is_new and not draft.paper.withdrawn:
         draft.grown |= (draft.paper.upvotes or 0) > (before.upvotes or 0)
         if draft.paper.listed != before.listed:
-            further = _further_lists(draft.paper, before)
+            known_lists = {listed.key for listed in before.listed}
+            further = [day for day in draft.paper.listed if day.key not in known_lists]
             draft.grown |= bool(further)
             draft.relisted |= bool(before.listed) and any(
                 _comes_back(listed, before) for listed in further
@@ -131,12 +132,6 @@ def _apply_record(draft: Draft, decision: Decision) -> None:
         if draft.kind is not ChangeKind.WITHDRAWN:
             draft.kind, draft.why = decision.kind, decision.why
         draft.changed = True
-
-
-def _further_lists(paper: Paper, before: Paper) -> list[ListedDay]:
-    """Return the lists that a paper was not in before."""
-    known = {listed.key for listed in before.listed}
-    return [listed for listed in paper.listed if listed.key not in known]
 
 
 def _comes_back(listed: ListedDay, before: Paper) -> bool:

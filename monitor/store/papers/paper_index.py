@@ -19,7 +19,7 @@ from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import among, each, gather_newest, index_value, insert_new, one_of
 
-# Thousands of papers are titled "Editorial", or are in one block: only the newest are candidates.
+# Thousands of papers have one title, block, or text as their name: the newest are candidates.
 CANDIDATES_EACH = 25
 
 Key = tuple[str, str]
@@ -76,11 +76,11 @@ def changed_records(tx: Transaction, source: str, record_hashes: Mapping[str, in
 
 
 def of_raw_ids(tx: Transaction, source: str, raw_ids: Iterable[str]) -> dict[str, list[int]]:
-    """Return the papers of each of a source's own ids."""
+    """Return the newest papers of each of a source's own ids."""
     papers: dict[str, list[int]] = defaultdict(list)
     for raw_id, paper_id in _of_records(tx, _sighting.paper_id, source, map(index_value, raw_ids)):
         papers[raw_id].append(paper_id)
-    return papers
+    return {raw_id: sorted(ids)[-CANDIDATES_EACH:] for raw_id, ids in papers.items()}
 
 
 def _of_records(

@@ -69,23 +69,20 @@ def _all_of_papers(tx: Transaction, ids: Iterable[int]) -> dict[int, list[Sighti
     seen: dict[int, list[Sighting]] = defaultdict(list)
     of_these = sa.select(schema.sighting).where(among(_sighting.paper_id, ids))
     for row in tx.execute(of_these.order_by(_sighting.first_seen_at, _sighting.raw_id)).all():
-        seen[row.paper_id].append(_to_sighting(row))
+        sighting = Sighting(
+            row.source,
+            row.raw_id,
+            row.version,
+            row.announce,
+            row.fingerprint,
+            row.first_seen_at,
+            row.last_seen_at,
+            row.document,
+            tuple(row.past.split()) if row.past else (),
+            row.why or "",
+        )
+        seen[row.paper_id].append(sighting)
     return seen
-
-
-def _to_sighting(row: Any) -> Sighting:
-    return Sighting(
-        row.source,
-        row.raw_id,
-        row.version,
-        row.announce,
-        row.fingerprint,
-        row.first_seen_at,
-        row.last_seen_at,
-        row.document,
-        tuple(row.past.split()) if row.past else (),
-        row.why or "",
-    )
 
 
 def with_text(tx: Transaction, ids: Iterable[int]) -> dict[int, tuple[Sighting, ...]]:
