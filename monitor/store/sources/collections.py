@@ -303,7 +303,7 @@ def sharing_identifiers(
     tx: Transaction, source: str, records: Sequence[IncomingPaper], now: datetime
 ) -> list[list[CollectionEntry]]:
     """Return the entries that have an identifier of each record, the same work or not."""
-    keys = [list(_identifier_keys(record.keys)) for record in records]
+    keys = [list(_hashes_of(record.keys)) for record in records]
     by_key = _by_key(tx, [source], {key for of_record in keys for key in of_record})
     chosen = [{id: None for key in of_record for id in by_key.get(key, ())} for of_record in keys]
     entries = _load(tx, {id for ids in chosen for id in ids}, now)
@@ -363,8 +363,9 @@ def _read(
 def _candidates(record: IncomingPaper, by_key: Mapping[int, Sequence[int]]) -> dict[int, str]:
     """Return the entries that a record may be of, and how each was found, the strongest way."""
     by_blocks = dict.fromkeys(nearest(record.blocks, by_key), "block")
-    by_title = dict.fromkeys(by_key.get(_title_key(record.title_key), ())[-MAX_SAME_KEY:], "title")
-    named = (by_key.get(key, ())[-MAX_SAME_KEY:] for key in _identifier_keys(record.keys))
+    [titled] = _hashes_of([("title", record.title_key)])
+    by_title = dict.fromkeys(by_key.get(titled, ())[-MAX_SAME_KEY:], "title")
+    named = (by_key.get(key, ())[-MAX_SAME_KEY:] for key in _hashes_of(record.keys))
     return by_blocks | by_title | {id: "key" for ids in named for id in ids}
 
 
@@ -398,14 +399,8 @@ def _few_keys_of(paper: Paper) -> set[int]:
 
 
 def _name_keys(pairs: Iterable[tuple[str, str]], title: str) -> Iterator[int]:
-    yield from _identifier_keys(pairs)
-    if title:
-        yield _title_key(title)
+    return _hashes_of((*pairs, *([("title", title)] if title else [])))
 
 
-def _identifier_keys(pairs: Iterable[tuple[str, str]]) -> Iterator[int]:
+def _hashes_of(pairs: Iterable[tuple[str, str]]) -> Iterator[int]:
     return (hash_of_text(f"{scheme}:{value}") for scheme, value in pairs if scheme != LINK)
-
-
-def _title_key(title: str) -> int:
-    return hash_of_text(f"title:{title}")
