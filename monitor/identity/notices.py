@@ -85,11 +85,6 @@ def have_other_ids(ours: Iterable[Pair], theirs: Iterable[Pair]) -> bool:
     return bool(schemes) and here.isdisjoint(there)
 
 
-def subjects(incoming: Iterable[IncomingPaper]) -> set[Pair]:
-    """Return all identifiers that the notices among some records are about."""
-    return {pair for record in incoming if effect_of(record) for pair in record.about}
-
-
 def mark_retracted(
     incoming: Sequence[IncomingPaper], by_stored: Iterable[Pair]
 ) -> list[IncomingPaper]:
@@ -117,9 +112,9 @@ def attach(
 ) -> list[Decision]:
     """Add to decisions on notices their effect on the papers that they are about.
 
-    `stored` are the papers with the identifiers of `subjects`, `noticed` the notices stored of each
-    of them before, which are no news twice. A notice with such a paper, or a correction with its
-    paper in the same reading, is stored silently.
+    `stored` are the papers that the notices are about, `noticed` the notices stored of each of them
+    before, which are no news twice. A notice with such a paper, or a correction with its paper in
+    the same reading, is stored silently.
     """
     at: dict[Pair, list[Decision]] = {}
     for decision in decisions:

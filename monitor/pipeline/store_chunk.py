@@ -20,7 +20,7 @@ from monitor.diff.replayed_feed import NO_SUSPICION, Suspicion, suspect
 from monitor.errors import HeldError, MonitorError, ValueRefusedError
 from monitor.identity import reference_events
 from monitor.identity.keys import raw_id, record_hash, with_keys
-from monitor.identity.notices import attach, subjects
+from monitor.identity.notices import attach, effect_of
 from monitor.model import (
     Candidate,
     ChangeKind,
@@ -138,7 +138,7 @@ def _require_text(names: Sequence[str]) -> None:
 
 def _with_effects(tx: Transaction, decisions: Sequence[Decision]) -> list[Decision]:
     """Return decisions with what the notices among them mean for stored papers."""
-    about = subjects(decision.keyed for decision in decisions)
+    about = {pair for d in decisions if effect_of(d.keyed) for pair in d.keyed.about}
     if not about:
         return list(decisions)
     named = paper_index.of_keys(tx, about)
