@@ -159,6 +159,7 @@ def test_notices_without_a_name_are_as_many_as_their_identifiers(
     found = reading(store, candidates.find, "list", [with_keys(again)])
     assert len(found[0]) <= 2 * paper_index.CANDIDATES_EACH
     assert read(store, "list", replace(notices[3], year=2026)).counts()["known"] == 1
+    assert len(ids(store)) == 90
 
 
 @pytest.mark.parametrize("order", list(permutations([PAPER, RETRACTED, ERRATUM])), ids=names)
