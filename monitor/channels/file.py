@@ -89,8 +89,10 @@ class Pages(Channel):
         return (str(self._folder),)
 
     def render(self, digest: Digest, templates: Templates) -> tuple[Rendered, ...]:
-        pages = render_pages(digest, templates, page_name(digest.period))
+        name = page_name(f"{digest.period}-missed" if digest.was_missed else digest.period)
+        pages = render_pages(digest, templates, name)
         body = {
+            "name": name,
             "html": pages[0],
             "title": f"{clean(digest.heading)}, {full_date(digest, digest.timezone)}",
             "heading": clean(digest.heading),
@@ -142,7 +144,8 @@ class Pages(Channel):
             return f"{self._folder} cannot be written: {error.strerror}"
 
     def page(self, delivery: Delivery) -> Path:
-        return self._folder / _file_name(delivery.subscription) / page_name(delivery.period)
+        name = delivery.rendered.body.get("name") or page_name(delivery.period)
+        return self._folder / _file_name(delivery.subscription) / name
 
     def _page_mode(self) -> int:
         if self._mode is not None:

@@ -138,6 +138,7 @@ def list_papers(digest: Digest, withheld: Iterable[Digest]) -> Digest:
             digest.about, title=f"{digest.heading}, while paused", shares_recipients=True
         ),
         at_most=None,
+        was_missed=True,
     )
 
 

@@ -16,7 +16,7 @@ OPML = """<?xml version="1.0"?><opml version="2.0"><head><title>Feeds</title></h
 <outline title="Journals of ${HOME}" text="x" xmlUrl="https://example.org/b?key=${HOME}"/>
 <outline text="twice" xmlUrl="https://example.org/a"/></outline>
 <outline text="arXiv" xmlUrl="https://rss.arxiv.org/rss/cs.CL+stat.ML"/>
-<outline text="" xmlUrl="http://example.org/c"/><outline text="" xmlUrl="http://example.org/d"/>
+<outline text="" xmlUrl="http://example.org/c"/><outline text="" xmlUrl="feed://example.org/d"/>
 <outline text="" xmlUrl="https://ada:secret@example.com"/><outline xmlUrl="https://[::1/f"/>
 <outline text="Daily Page" xmlUrl="http://example.org/e"/>
 <outline text="mail" xmlUrl="file:///etc/passwd"/></body></opml>"""

@@ -395,3 +395,26 @@ def test_an_answer_by_a_link_is_taken_back_after_its_topic_was_renamed(
     with public_pages(mailed) as (app, client):
         assert client.post(more, data={"verdict": "none"}).status_code == 200
         assert verdicts(app) == []
+
+
+def test_what_a_paused_folder_missed_does_not_replace_a_page(mailed: House) -> None:
+    mailed.settings["channels"] = {"pages": {"kind": "file", "path": "pages/"}}
+    mailed.settings["subscriptions"]["lab"]["channels"] = ["pages"]
+    folder = mailed.folder / "pages"
+    with mailed.opened() as app:
+        now = app.runtime.clock.now()
+        with app.runtime.database.writing() as tx:
+            suppressions.suppress(
+                tx, str(folder), "lab", now, until=now + timedelta(hours=30), how="operator"
+            )
+    publish(mailed, "Speech")
+    mailed.next_morning()
+    assert not list(folder.glob("lab/*.html"))
+    publish(mailed, "Touch")
+    mailed.next_morning()
+    [missed, today] = sorted(folder.glob("lab/*.html"), key=lambda page: "missed" not in page.name)
+    assert "of Touch" in today.read_text("utf-8")
+    assert "of Speech" in missed.read_text("utf-8")
+    index = (folder / "index.html").read_text("utf-8")
+    assert f"lab/{today.name}" in index
+    assert f"lab/{missed.name}" in index
