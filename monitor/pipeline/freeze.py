@@ -66,11 +66,11 @@ def render(runtime: Runtime, destinations: Sequence[Destination], digest: Digest
         channel = runtime.channels[name]
         try:
             rendered = [(_render(runtime, channel, v, forms.replaced), who) for v, who in wanted]
+            for listed, who in missed[name]:
+                rendered.append((channel.render(listed, runtime.fallback_templates), who))
         except Exception as fault:
             forms.errors[name] = fault
             continue
-        for listed, who in missed[name]:
-            rendered.append((channel.render(listed, runtime.fallback_templates), who))
         for parts, who in rendered:
             forms.add(name, parts, who)
     if forms.errors and not forms.parts:

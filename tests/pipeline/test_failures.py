@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from monitor.pipeline import flow
 from monitor.pipeline.freeze import render_again
 from monitor.pipeline.ingest import is_due
 from monitor.store.digests import deliveries, freeze_digest
+from monitor.store.digests.suppressions import suppress
 from monitor.store.engine.database import Database
 from monitor.store.sources import runs
 from tests.house import AGENTS, APART, FOLDING, House
@@ -34,10 +36,13 @@ def both(house: House, smtp: ScriptedSmtp) -> House:
 
 
 @contextmanager
-def broken(channel: type) -> Iterator[None]:
-    """Let the rendering of a kind of channel raise."""
+def broken(channel: type, *, of_missed: bool = False) -> Iterator[None]:
+    """Let the rendering of a kind of channel raise, or that of what a pause withheld."""
+    unbroken = channel.render
 
     def render(self: Any, digest: Digest, templates: Templates) -> Any:
+        if of_missed and not digest.was_missed:
+            return unbroken(self, digest, templates)
         raise RuntimeError("no such font")
 
     with pytest.MonkeyPatch.context() as patch:
@@ -91,6 +96,19 @@ def test_a_channel_that_cannot_render_stops_no_other_and_is_retried_by_hand(
         "pages cannot render a digest",
         "pages renders digests again",
     ]
+
+
+def test_a_list_of_missed_papers_that_fails_stops_no_other_channel(both: House):
+    with both.opened() as app, app.runtime.database.writing() as tx:
+        now = both.clock.at
+        suppress(tx, "ada@example.org", "lab", now, until=now + timedelta(hours=30), how="link")
+    both.run()
+    both.clock.move(days=1)
+    with broken(Mail, of_missed=True):
+        both.next_morning((f"{APART[0]} for language agents", APART[1]))
+    assert pages(both) == ["2026-11-21.html", "2026-11-23.html"]
+    [problem] = both.problems()
+    assert "channel email has been unable to render a digest since" in problem
 
 
 def test_a_digest_that_moved_into_the_next_is_not_rendered_again(both: House, smtp: ScriptedSmtp):
