@@ -172,8 +172,8 @@ def rated_examples(runtime: Runtime, scope: RaterScope) -> tuple[Example, ...]:
 def rated_by(runtime: Runtime, who: str, most: int) -> tuple[int, tuple[Rated, ...]]:
     """Return how many answers a person gave, one for all topics of a paper, and the newest ones."""
     with runtime.database.reading() as tx:
-        given = {(each.paper_id, each.verdict): each for each in judgements.of_person(tx, who)}
-        return len(given), _with_titles(tx, [*given.values()][: -most - 1 : -1])
+        answers = {(each.paper_id, each.verdict): each for each in judgements.of_person(tx, who)}
+        return len(answers), _with_titles(tx, [*answers.values()][: -most - 1 : -1])
 
 
 def answers_of(runtime: Runtime, paper_id: int, who: str) -> dict[str, list[str]]:

@@ -254,8 +254,8 @@ class Digest:
     limits what a message shows. `returned` are papers of earlier digests that are in lists again;
     they are not counted, and nor are the `references`, changes of the readers' own papers, of
     which `more_references` come next time. `left_out` are papers (id, revision) that are not
-    shown since a library of the subscription has them. One that `was_missed` lists what earlier
-    ones withheld from a recipient.
+    shown since a library of the subscription has them. One that `was_missed` is not stored: it
+    lists, for one recipient, what came while they had paused.
     """
 
     subscription: str

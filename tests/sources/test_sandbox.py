@@ -93,10 +93,9 @@ def test_a_file_of_another_format_is_called_by_its_name(
     assert (reading.papers, reading.rejected) == ((), ())
 
 
-def test_a_page_that_begins_like_a_mail_is_read() -> None:
-    page = (
-        b"From: Papers of the day\n\nSand\n\nIt flows through a narrow hole.\n\nMIME-Version: 1\n"
-    )
+@pytest.mark.parametrize("header", ["From: Papers of the day", "Issue: 7\nReceived: 3 May"])
+def test_a_page_that_begins_like_a_mail_is_read(header: str) -> None:
+    page = f"{header}\n\nSand\n\nIt flows through a narrow hole.\n\nMIME-Version: 1\n".encode()
     assert sandbox.read(opened(HuggingFacePage), Document("x", page, NOW)).papers
 
 

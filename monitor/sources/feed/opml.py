@@ -23,7 +23,7 @@ def read_opml(content: bytes, taken: Collection[str] = ()) -> dict[str, dict[str
     sources: dict[str, dict[str, Any]] = {}
     for outline in records(content, (), heads={"outline"}, roots={"opml"}):
         attributes = {name.lower(): value.strip() for name, value in outline.attrib.items()}
-        url = re.sub("^feed:(?=//)", "http:", attributes.get("xmlurl", ""))  # of old browsers
+        url = re.sub("^feed:(?=//)", "http:", attributes.get("xmlurl", ""))  # some write so
         if not url.lower().startswith(("http://", "https://")):
             continue
         source: dict[str, Any] = {"kind": "feed", "url": url.replace("${", "$${")}

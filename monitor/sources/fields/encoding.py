@@ -35,6 +35,7 @@ _SIGNATURES = (
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a file of Microsoft Office"),
     (b"SQLite format 3\0", "an SQLite database"),
 )
+_MAIL = re.compile(r"(?:(?:[A-Z][\w-]*:|From |\t| ).*\n)*?(?i:mime-version:|received: from )")
 _FORMATS = (
     (re.compile(r"\s*<(?:!doctype html|html)\b", re.IGNORECASE), "a web page (HTML)"),
     (re.compile(r"From: <Saved by "), "a web page (MHTML)"),
@@ -44,7 +45,7 @@ _FORMATS = (
     (re.compile(r"\x1f"), "a compressed file"),
     (re.compile(r"\s*@[A-Za-z]+\s*\{[^\s,{}]{1,200},"), "BibTeX"),
     (re.compile(r"\s*(?:TY  |PMID)- "), "RIS"),
-    (re.compile(r"(?:(?:[A-Z][\w-]*:|From |\t| ).*\n)*?(?i:mime-version|received):"), "an e-mail"),
+    (_MAIL, "an e-mail"),
 )
 # The kind of source for a format of another kind's file.
 _KIND_OF_FORMAT = {"a feed": "feed", "JSON": "jsonl", "BibTeX": "bibtex", "RIS": "ris"}

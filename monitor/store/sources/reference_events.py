@@ -48,7 +48,7 @@ def save(tx: Transaction, events: Iterable[ReferenceEvent]) -> int:
 
 
 def withdraw(tx: Transaction, names: Set[str]) -> None:
-    """Delete the events of which all records are withdrawn before a digest has them."""
+    """Delete events of which every report is withdrawn before they are in a digest."""
     keyed = sa.select(_key.event_id).where(among(_key.key, map(hash_of_text, names)))
     in_digest = sa.select(_item.event_id).where(_item.event_id == _event.id)
     for event in _events(tx, sa.and_(_event.id.in_(keyed), ~in_digest.exists())):
@@ -100,11 +100,11 @@ def unsent(
     if not libraries:
         return []
     collection, entry_key = schema.collection.c, schema.collection_key.c
-    own = sa.select(collection.id).where(among(collection.source, libraries))
+    chosen = sa.select(collection.id).where(among(collection.source, libraries))
     in_libraries = (
         sa.select(_key.event_id)
         .join(schema.collection_key, entry_key.key == _key.key)
-        .where(entry_key.collection_id.in_(own))
+        .where(entry_key.collection_id.in_(chosen))
     )
     sent = sa.select(_item.digest_id).filter_by(subscription=subscription, event_id=_event.id)
     if not fresh:
@@ -115,9 +115,9 @@ def unsent(
     entries = collections.find(tx, libraries, [with_keys(event.work) for event in events], now)
     # As the readers' own libraries have the work: entries with its title are first.
     concerned = [
-        structs.replace(event, work=work_of([*found, event.work]), others=())
+        structs.replace(event, work=work_of([*own, event.work]), others=())
         for event, listed in zip(events, entries, strict=True)
-        if (found := [entry.paper for entry in listed if concerns(event, entry.paper)])
+        if (own := [entry.paper for entry in listed if concerns(event, entry.paper)])
     ]
     elsewhere = recipients_sent(tx, {event.id for event in concerned}, subscription)
     return [event for event in concerned if not elsewhere[event.id].issuperset(recipients)]
