@@ -43,12 +43,14 @@ class DecisionContext:
 
     `first_run` is None once the source has been read. `dated` says that its dates are those of
     announcement or first version. `undated_before` counts the undated papers decided before.
+    `assigns` are the schemes of the identifiers that its service gives to papers itself.
     """
 
     now: datetime
     first_run: FirstRun | None = None
     dated: bool = False
     undated_before: int = 0
+    assigns: tuple[str, ...] = ()
 
 
 def decide_chunk(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from xxhash import xxh3_64_intdigest
 
 from monitor.identity.blocking import blocks
-from monitor.model import IncomingPaper, ListedDay, Paper
+from monitor.model import Claim, IncomingPaper, ListedDay, Paper
 from monitor.text import PLACEHOLDERS, plain, title_key
 
 # 0704.0001 to 9912.99999, and before April 2007 archive[.class]/YYMMNNN; without the version.
@@ -93,7 +93,19 @@ def identifiers(paper: Paper) -> tuple[tuple[str, str], ...]:
     Links that name an arXiv or DOI page count as that identifier, and arXiv's own DOIs
     (10.48550/arXiv.*) as the arXiv id.
     """
-    return tuple(dict.fromkeys(pair for pair in _pairs_of(paper) if pair[1]))
+    return tuple(claims_of(paper))
+
+
+def claims_of(paper: Paper, assigned: Collection[str] = ()) -> dict[tuple[str, str], Claim]:
+    """Return the `identifiers` of a paper, each with how it is known.
+
+    `assigned` are the schemes of the service that brought the record.
+    """
+    claims: dict[tuple[str, str], Claim] = {}
+    for pair, claim in _claims_of(paper, assigned):
+        if pair[1]:
+            claims[pair] = min(claim, claims.get(pair, claim))
+    return claims
 
 
 def group_by_scheme(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
@@ -103,17 +115,24 @@ def group_by_scheme(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ..
     return by_scheme
 
 
-def _pairs_of(paper: Paper) -> Iterator[tuple[str, str]]:
-    for scheme, values in sorted(paper.keys.items()):
-        for value in (values,) if isinstance(values, str) else values:
-            yield _normalize(scheme, value)
+def _claims_of(paper: Paper, assigned: Collection[str]) -> Iterator[tuple[tuple[str, str], Claim]]:
+    weak = dict.fromkeys(_normalize_all(paper.keys_in_links), Claim.LINK)
+    weak |= dict.fromkeys(_normalize_all(paper.keys_in_text), Claim.TEXT)
+    for pair in _normalize_all(paper.keys):
+        yield pair, Claim.ASSIGNED if pair[0] in assigned else weak.get(pair, Claim.FIELD)
     for url in (paper.url, paper.pdf_url):
         letters = url.lower()
         if "arxiv" in letters:
-            yield "arxiv", arxiv_id(url)
+            yield ("arxiv", arxiv_id(url)), Claim.LINK
         if "doi" in letters and _DOI_PREFIX.match(url.strip()):
-            yield _normalize("doi", url)
-    yield LINK, link(paper.url)
+            yield _normalize("doi", url), Claim.LINK
+    yield (LINK, link(paper.url)), Claim.LINK
+
+
+def _normalize_all(keys: Mapping[str, str | tuple[str, ...]]) -> Iterator[tuple[str, str]]:
+    for scheme, values in sorted(keys.items()):
+        for value in (values,) if isinstance(values, str) else values:
+            yield _normalize(scheme, value)
 
 
 def _normalize(scheme: str, value: str) -> tuple[str, str]:
@@ -241,20 +260,25 @@ def _list_of(listed: ListedDay) -> str:
     return f"{listed.day} {listed.document} {listed.rank}" if named else f"{listed.day}"
 
 
-def with_keys(paper: Paper, name: str = "", hash_: int | None = None) -> IncomingPaper:
+def with_keys(
+    paper: Paper, name: str = "", hash_: int | None = None, assigned: Collection[str] = ()
+) -> IncomingPaper:
     """Return a paper with everything that it is recognised by.
 
-    `name` is its `raw_id` and `hash_` its `record_hash`, where they are known already.
+    `name` is its `raw_id` and `hash_` its `record_hash`, where they are known already; `assigned`
+    are the schemes of the service that brought it.
     """
+    claims = claims_of(paper, assigned)
     return IncomingPaper(
         paper=paper,
-        keys=identifiers(paper),
+        keys=tuple(claims),
         title_key=title_key(paper.title),
         raw_id=name or raw_id(paper),
         fingerprint=fingerprint(paper),
         blocks=blocks(paper.title, paper.authors),
         record_hash=record_hash(paper) if hash_ is None else hash_,
         about=about(paper),
+        claims={pair: claim for pair, claim in claims.items() if claim is not Claim.FIELD},
     )
 
 

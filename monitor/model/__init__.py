@@ -41,6 +41,7 @@ from monitor.model.digests import share_places as share_places
 from monitor.model.identity import FILLED as FILLED
 from monitor.model.identity import Candidate as Candidate
 from monitor.model.identity import ChangeKind as ChangeKind
+from monitor.model.identity import Claim as Claim
 from monitor.model.identity import Decision as Decision
 from monitor.model.identity import EarlierText as EarlierText
 from monitor.model.identity import Effect as Effect

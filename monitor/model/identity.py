@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 
 import msgspec
 
 from monitor.model.paper import Paper
+
+
+class Claim(IntEnum):
+    """How a record's identifier is known, the strongest claim first.
+
+    `ASSIGNED` by the service that brought the record (an arXiv id from arXiv), given in a `FIELD`
+    of the record, or read out of a `LINK` or a `TEXT` of it.
+    """
+
+    ASSIGNED = 1
+    FIELD = 2
+    LINK = 3
+    TEXT = 4
 
 
 class IncomingPaper(msgspec.Struct, frozen=True):
@@ -17,7 +31,9 @@ class IncomingPaper(msgspec.Struct, frozen=True):
     name for the record (or a hash of it), `fingerprint` changes when the text does; `blocks`
     are numbers: near copies share at least one. `record_hash` changes with any text.
     `about` are the normalised identifiers of what a notice or comment is about, `common` those
-    of the record that clearly different works carry: data, by which nothing is recognised.
+    of the record by which nothing is recognised. `contested` are those of `keys` that clearly
+    different works have in fields: they prove no more than those of a link. `claims` says how an
+    identifier is known, where that is not a field.
     `retracted` says that the paper is withdrawn by a notice, and not by the record itself.
     """
 
@@ -30,7 +46,17 @@ class IncomingPaper(msgspec.Struct, frozen=True):
     record_hash: int | None = None
     about: tuple[tuple[str, str], ...] = ()
     common: tuple[tuple[str, str], ...] = ()
+    contested: tuple[tuple[str, str], ...] = ()
+    claims: Mapping[tuple[str, str], Claim] = {}
     retracted: bool = False
+
+    def claim(self, pair: tuple[str, str]) -> Claim:
+        return self.claims.get(pair, Claim.FIELD)
+
+    @property
+    def own_keys(self) -> tuple[tuple[str, str], ...]:
+        """The identifiers that are fields of the record, or assigned to it; no links."""
+        return tuple(pair for pair in self.keys if self.claim(pair) <= Claim.FIELD)
 
 
 class SightingText(msgspec.Struct, frozen=True):

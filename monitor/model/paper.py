@@ -75,6 +75,9 @@ class Paper(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     `RETRACTION`, `CORRECTION`, `CONCERN` and `COMMENT` mark a record about another paper, whose
     identifiers are in `about`, in the form of `keys`.
 
+    `keys_in_links` and `keys_in_text` are those of `keys` that were read out of a link or a running
+    text, in the same form; all others are fields of the record.
+
     `links` are addresses of what belongs to it (code, project), `upvotes` those of its source.
     """
 
@@ -100,6 +103,8 @@ class Paper(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     upvotes: int | None = None
     precision: str = ""
     listed: tuple[ListedDay, ...] = ()
+    keys_in_links: Mapping[str, str | tuple[str, ...]] = {}
+    keys_in_text: Mapping[str, str | tuple[str, ...]] = {}
 
     def identifiers(self, scheme: str) -> tuple[str, ...]:
         values = self.keys.get(scheme, ())

@@ -122,7 +122,8 @@ def decide(
     unchanged_names = [name for name in last_hashes if name not in other]
     if not changed:
         return [], [], unchanged_names
-    keyed = candidates.with_store_facts(tx, [with_keys(*record) for record in changed])
+    records = [with_keys(*record, assigned=circumstances.assigns) for record in changed]
+    keyed = candidates.with_store_facts(tx, records)
     stored = candidates.find(tx, source, keyed)
     decisions = _with_effects(tx, decide_chunk(keyed, stored, circumstances))
     return decisions, stored, unchanged_names
@@ -351,7 +352,11 @@ class RunRecorder:
         """
         name, now = self.configured.name, self.runtime.clock.now()
         circumstances = DecisionContext(
-            decided_at or now, self.first_run, self.configured.dated, self._undated
+            decided_at or now,
+            self.first_run,
+            self.configured.dated,
+            self._undated,
+            self.configured.source.assigns,
         )
         last_read = None
         if hold_replayed:

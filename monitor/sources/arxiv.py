@@ -78,6 +78,7 @@ class Arxiv(Source):
     """Reads arXiv's feeds, query API and OAI-PMH; papers have the day they were announced."""
 
     kind = "arxiv"
+    assigns = ("arxiv",)
     Options = ArxivOptions
     options: ArxivOptions
     calendar = CALENDAR

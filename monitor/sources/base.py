@@ -72,6 +72,7 @@ class Source(ABC):
     so a paper may count as older by them (never for `path:`). `repeats`: each reading repeats the
     last entries of the one before. `calendar`: when its service publishes; None to learn it.
     `search_site`: where its papers without a link are searched for; see `monitor.digest.links`.
+    `assigns`: the schemes of the identifiers that its service gives to papers itself.
     """
 
     kind: ClassVar[str]
@@ -81,6 +82,7 @@ class Source(ABC):
     repeats: ClassVar[bool] = False
     calendar: ClassVar[Calendar | None] = None
     search_site: ClassVar[str] = ""
+    assigns: ClassVar[tuple[str, ...]] = ()
     max_bytes: ClassVar[int] = 64 * 1024 * 1024  # of a document
 
     def __init__(

@@ -26,7 +26,7 @@ from monitor.sources.base import Source, failure, reading
 from monitor.sources.fields import MAX_ENTRY
 from monitor.sources.fields.dates import day_of, partial_date, within_reason
 from monitor.sources.fields.encoding import SAMPLE, decode, find_fault, numbered_parts
-from monitor.sources.fields.identifiers import arxiv_id, identifiers
+from monitor.sources.fields.identifiers import Identifiers, arxiv_id, identifiers_by_place
 from monitor.sources.fields.links import first_link
 from monitor.sources.fields.markup import text
 from monitor.text.latex import bare, unlatex
@@ -163,7 +163,7 @@ def _paper(key: str, fields: Fields, where: str, now: datetime) -> Paper | Rejec
         return Rejected(where, "entry has no title")
     subtitle = _text(fields, "subtitle")
     year, published = _date(fields)
-    keys, version = _identifiers(fields)
+    own = _identifiers(fields)
     return Paper(
         title=f"{title}: {subtitle}" if subtitle else title,
         abstract=_text(fields, "abstract"),
@@ -171,14 +171,15 @@ def _paper(key: str, fields: Fields, where: str, now: datetime) -> Paper | Rejec
         venue=_venue(fields),
         year=year,
         published=within_reason(published, now),
-        url=_link(fields, keys),
-        keys=keys,
+        url=_link(fields, own.keys),
+        keys=own.keys,
+        keys_in_links=own.keys_in_links,
         categories=terms(
             term
             for name in ("keywords", "keyword", "primaryclass", "eprintclass")
             for term in re.split(r"[;,]", unlatex(fields.get(name, "")))
         ),
-        version=version,
+        version=own.version,
         raw_id=text(key)[:300],
     )
 
@@ -201,24 +202,24 @@ def _date(fields: Fields) -> tuple[int | None, datetime | None]:
     return year, day
 
 
-def _identifiers(fields: Fields) -> tuple[dict[str, str | tuple[str, ...]], int | None]:
+def _identifiers(fields: Fields) -> Identifiers:
     doi, eprint = (bare(fields.get(name, "")) for name in ("doi", "eprint"))
     url = _url(fields)
     archive = fields.get("archiveprefix") or fields.get("eprinttype") or ""
     is_arxiv = archive.strip().lower() == "arxiv" or (not archive and bool(arxiv_id(eprint)))
     arxiv = re.sub(r"^arxiv:", "", eprint, flags=re.IGNORECASE) if is_arxiv else ""
     places = (fields.get(name, "") for name in ("journal", "volume", "howpublished"))
-    named = [f"arxiv:{arxiv}" if arxiv else "", doi, url]
+    named = [f"arxiv:{arxiv}" if arxiv else "", doi]
     named += _of_arxiv(" ".join((*places, *_BARE_NOTE.findall(fields.get("note", "")))))
-    keys, version = identifiers(named)
-    pairs = dict(keys)
+    own = identifiers_by_place(named, [url])
+    pairs = dict(own.keys)
     pmid = fields.get("pmid", "") or (eprint if archive.strip().lower() == "pubmed" else "")
     number = re.search(r"\d{1,9}", pmid) or _PMID.search(fields.get("note", ""))
     if number:
         pairs["pmid"] = number[number.lastindex or 0]
     if pmc := re.search(r"PMC\d+", fields.get("pmcid", "") or fields.get("pmc", "")):
         pairs["pmcid"] = pmc.group()
-    return pairs, version
+    return own._replace(keys=pairs)
 
 
 def _of_arxiv(text: str) -> list[str]:

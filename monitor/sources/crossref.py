@@ -89,6 +89,7 @@ class Crossref(ApiSource, AboutSource):
     """Reads Crossref by the day on which a DOI was registered (created)."""
 
     kind = "crossref"
+    assigns = ("doi",)
     Options = CrossrefOptions
     options: CrossrefOptions
     service = "Crossref"

@@ -64,6 +64,7 @@ class Dblp(ApiSource):
     """Reads dblp, which has only the year of a paper: its papers are never older."""
 
     kind = "dblp"
+    assigns = ("dblp",)
     Options = DblpOptions
     options: DblpOptions
     dated = False

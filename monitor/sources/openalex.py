@@ -35,6 +35,7 @@ class OpenAlex(ApiSource):
     """Reads OpenAlex by the day of publication; papers are added weeks later."""
 
     kind = "openalex"
+    assigns = ("openalex",)
     Options = OpenAlexOptions
     options: OpenAlexOptions
     service = "OpenAlex"

@@ -43,6 +43,7 @@ class OpenReview(ApiSource):
     """Reads OpenReview, the last modified first, as far back as needed."""
 
     kind = "openreview"
+    assigns = ("openreview",)
     Options = OpenReviewOptions
     options: OpenReviewOptions
     service = "OpenReview"

@@ -86,6 +86,7 @@ class PubMed(AboutSource):
     """Reads PubMed. A record is announced on the day on which it was added."""
 
     kind = "pubmed"
+    assigns = ("pmid",)
     Options = PubMedOptions
     options: PubMedOptions
     service = "PubMed"

@@ -36,7 +36,12 @@ from monitor.sources.base import Source, failure, reading
 from monitor.sources.fields import MAX_ENTRY
 from monitor.sources.fields.dates import parse_date, partial_date, within_reason
 from monitor.sources.fields.encoding import SAMPLE, decode, find_fault, numbered_parts
-from monitor.sources.fields.identifiers import identifier_pairs, identifiers, keys_of
+from monitor.sources.fields.identifiers import (
+    Identifiers,
+    identifier_pairs,
+    identifiers_by_place,
+    keys_of,
+)
 from monitor.sources.fields.links import first_link
 from monitor.sources.fields.markup import text
 from monitor.sources.fields.publication_types import type_and_subject
@@ -136,7 +141,7 @@ def _paper(fields: Fields, where: str, now: datetime) -> Paper | Rejected:
     if not title:
         return Rejected(where, "reference has no title")
     year, published = _date(fields)
-    keys, version = _identifiers(fields)
+    own = _identifiers(fields)
     return Paper(
         title=title,
         abstract=text(_first(fields, "AB", "N2")),
@@ -144,10 +149,11 @@ def _paper(fields: Fields, where: str, now: datetime) -> Paper | Rejected:
         venue=text(_first(fields, *_VENUES)),
         year=year,
         published=within_reason(published, now),
-        url=first_link(_all(fields, ("UR", "LK", "L2"))) or doi_link(keys),
-        keys=keys,
+        url=first_link(_all(fields, ("UR", "LK", "L2"))) or doi_link(own.keys),
+        keys=own.keys,
+        keys_in_links=own.keys_in_links,
         categories=terms(word for value in _all(fields, ("KW",)) for word in value.split(";")),
-        version=version,
+        version=own.version,
         raw_id=text(_first(fields, "ID", "AN"))[:300],
     )
 
@@ -179,11 +185,14 @@ def _date(fields: Fields) -> tuple[int | None, datetime | None]:
     return year, next(filter(None, days), None) if year else None
 
 
-def _identifiers(fields: Fields) -> tuple[dict[str, str | tuple[str, ...]], int | None]:
-    named = _all(fields, ("DO", "UR", "LK", "M3", "ID", "AN"))
-    keys, version = identifiers(value for value in named if _NAMES_PAPER.search(value))
+def _identifiers(fields: Fields) -> Identifiers:
+    named, links = (
+        [value for value in _all(fields, tags) if _NAMES_PAPER.search(value)]
+        for tags in (("DO", "M3", "ID", "AN"), ("UR", "LK"))
+    )
+    own = identifiers_by_place(named, links)
     numbers = dict(reversed(list(_numbers(fields))))  # the first of each scheme counts
-    return {**keys, **numbers}, version
+    return own._replace(keys={**own.keys, **numbers})
 
 
 def _numbers(fields: Fields) -> Iterator[tuple[str, str]]:

@@ -38,6 +38,7 @@ class SemanticScholar(ApiSource):
     """Reads Semantic Scholar by the day of publication, with the bulk search."""
 
     kind = "semanticscholar"
+    assigns = ("s2",)
     Options = SemanticScholarOptions
     options: SemanticScholarOptions
     service = "Semantic Scholar"

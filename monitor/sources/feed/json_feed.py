@@ -22,7 +22,7 @@ _CONTENTS = ("content_text", "content_html", "content", "contents")
 _DATES = ("date_published", "published", "published_at", "date", "pubDate", "isoDate")
 _UPDATES = ("date_modified", "updated", "updated_at")
 _LINKS = ("url", "link", "external_url", "canonical", "alternate")
-_IDENTIFIERS = ("id", "guid", *_LINKS, "doi", "arxiv", "arxiv_id")
+_IDENTIFIERS = ("doi", "arxiv", "arxiv_id")
 _PDF = "application/pdf"
 _NEXT_ITEM = re.compile(r"[^ \t\r\n,]")
 _LIST_BEGINS = re.compile(rf'"(?:{"|".join(_LISTS)})"\s*:\s*\[|^\s*\[')
@@ -31,8 +31,8 @@ _LIST_BEGINS = re.compile(rf'"(?:{"|".join(_LISTS)})"\s*:\s*\[|^\s*\[')
 class Entry(msgspec.Struct, frozen=True, gc=False):
     """The fields of one entry, still as mark-up.
 
-    `names` are the values of its author fields, `identifiers` of all fields that may name one
-    (never running text); dates are aware, and `issued` is that of the whole feed.
+    `names` are the values of its author fields, `identifiers` of those for identifiers, beside its
+    `id`, `links` its addresses; dates are aware, and `issued` is that of the whole feed.
     """
 
     title: str = ""
@@ -43,6 +43,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     link: str = ""
     pdf: str = ""
     identifiers: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
     published: datetime | None = None
     updated: datetime | None = None
     issued: datetime | None = None
@@ -126,6 +127,7 @@ def _entry(item: Mapping[str, Any]) -> Entry:
             f"arxiv:{_text(item, (key,))}" if key.startswith("arxiv") else _text(item, (key,))
             for key in _IDENTIFIERS
         ),
+        links=tuple(_text(item, (key,)) for key in ("id", "guid", *_LINKS)),
         published=_date(_text(item, _DATES)),
         updated=_date(_text(item, _UPDATES)),
         categories=tuple(_names(item.get("tags")) or _names(item.get("categories"))),

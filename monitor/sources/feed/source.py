@@ -20,7 +20,7 @@ from monitor.sources.feed.publisher_cards import bare_title, read_card
 from monitor.sources.feed.xml_feed import read_xml
 from monitor.sources.fields import MAX_ENTRY, MAX_TITLE, markup
 from monitor.sources.fields.dates import FIRST_ONLINE, within_reason
-from monitor.sources.fields.identifiers import identifiers
+from monitor.sources.fields.identifiers import identifiers_by_place
 from monitor.sources.fields.links import absolute_link, http_link, normalise_link, without_tracking
 from monitor.sources.fields.markup import text, unescape_tags
 from monitor.sources.fields.names import split_names, without_affiliations
@@ -36,6 +36,7 @@ _OLD_ARXIV_TITLE = re.compile(
     r"\.?\s*\((?P<id>arXiv:[^\s()]{1,40})\s+\[(?P<category>[\w.-]+)\](?:\s+(?P<how>[A-Z ]+))?\)$"
 )
 _OLD_ANNOUNCE = {None: "new", "UPDATED": "replace", "CROSS LISTED": "cross"}
+_ARXIV_HOST = re.compile(r"https?://(?:[a-z]{1,10}\.)?arxiv\.org/")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -88,7 +89,10 @@ def to_paper(entry: Entry, base: str, now: datetime) -> Paper | str:
     url = without_tracking(address)
     # arXiv names the version at the start of a summary, at the latest.
     in_summary = entry.summary[:MAX_ARXIV_NAME] if entry.summary.startswith("arXiv:") else ""
-    keys, version = identifiers((*entry.identifiers, url, card.doi, old_id, in_summary))
+    guid = entry.id if "://" not in entry.id or _names_entries(entry.id, base) else ""
+    fields = (guid, *entry.identifiers, old_id, in_summary)
+    own = identifiers_by_place(fields, (entry.id, *entry.links, url), [card.doi])
+    keys = own.keys
     venue = text(entry.venue) or card.venue
     # arXiv's old feeds date the day, not its entries.
     published = entry.published or card.published or (entry.issued if old_id else None)
@@ -104,12 +108,23 @@ def to_paper(entry: Entry, base: str, now: datetime) -> Paper | str:
         url=url,
         pdf_url=http_link(entry.pdf, base),
         keys=keys,
+        keys_in_links=own.keys_in_links,
+        keys_in_text=own.keys_in_text,
         categories=terms((*entry.categories, old_category)),
         announce=announce,
-        version=version,
+        version=own.version,
         withdrawn="arxiv" in keys and says_withdrawn(abstract, text(entry.comment)),
         raw_id=clean(entry.id) or normalise_link(address),
     )
+
+
+def _names_entries(address: str, base: str) -> bool:
+    """Whether a guid that is an address is the feed's own name for an entry.
+
+    Anybody may link to a paper, and most guids repeat the link: only arXiv's feeds, and its API,
+    name their entries by their addresses.
+    """
+    return bool(_ARXIV_HOST.match(address) and _ARXIV_HOST.match(base))
 
 
 def _split_title(title: str) -> tuple[str, str, str, str]:

@@ -177,6 +177,7 @@ def _entry(item: Any, version: str, issued: datetime | None) -> Entry:
         link=_link(item),
         pdf=_href(item, lambda link: link.get("type") == "application/pdf"),
         identifiers=tuple(_identifiers(item)),
+        links=tuple(_links(item, lambda link: link.get("rel") == "alternate")),
         published=published,
         updated=updated,
         issued=issued,
@@ -216,15 +217,18 @@ def _link(item: Any) -> str:
 
 
 def _href(item: Any, is_wanted: Callable[[Any], bool]) -> str:
+    return next(_links(item, is_wanted), "")
+
+
+def _links(item: Any, is_wanted: Callable[[Any], bool]) -> Iterator[str]:
     links = (link.get("href", "") for link in item.get("links", ()) if is_wanted(link))
-    return next((str(link) for link in links if link), "")
+    return (str(link) for link in links if link)
 
 
 def _identifiers(item: Any) -> Iterator[str]:
-    yield from (_text(item, name) for name in ("id", "dc_identifier", "prism_doi", "arxiv_doi"))
-    for link in item.get("links", ()):
-        if link.get("rel") == "alternate" or link.get("title") == "doi":
-            yield link.get("href", "")
+    yield from (_text(item, name) for name in ("dc_identifier", "prism_doi", "arxiv_doi"))
+    # arXiv's API gives the DOI of the published version as a link.
+    yield from _links(item, lambda link: link.get("title") == "doi")
 
 
 def _date(item: Any, name: str) -> datetime | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from monitor.identity.keys import ARXIV_ID, DOI_PREFIX
@@ -33,6 +34,32 @@ _OPENREVIEW = re.compile(r"openreview\.net/(?:forum|pdf)\?id=([\w-]+)")
 # Pages of an article append words to its DOI; those of bioRxiv and medRxiv a version too.
 _DOI_PAGES = re.compile(r"(?:/(?:full|abstract|pdf|epdf|html|meta)|\.full|\.abstract|\.pdf)+$")
 _PREPRINT_VERSION = re.compile(r"^(?P<doi>10\.(?:1101|64898)/.*\d)v(?P<version>\d{1,4})$")
+
+
+class Identifiers(NamedTuple):
+    """The identifiers of a record: those of all places, and of links and running text alone."""
+
+    keys: Keys
+    keys_in_links: Keys
+    keys_in_text: Keys
+    version: int | None
+
+
+def identifiers_by_place(
+    fields: Iterable[str], links: Iterable[str], texts: Iterable[str] = ()
+) -> Identifiers:
+    """Return the identifiers in the fields, links and running texts of a record.
+
+    One that is in several places counts for the first of them.
+    """
+    fields, links, texts = tuple(fields), tuple(links), tuple(texts)
+    keys, version = identifiers((*fields, *links, *texts))
+    in_fields = set(identifier_pairs(fields))
+    in_links = dict.fromkeys(pair for pair in identifier_pairs(links) if pair not in in_fields)
+    in_text = (
+        pair for pair in identifier_pairs(texts) if pair not in in_fields and pair not in in_links
+    )
+    return Identifiers(keys, keys_of(in_links), keys_of(in_text), version)
 
 
 def identifiers(values: Iterable[str]) -> tuple[Keys, int | None]:

@@ -245,11 +245,15 @@ def _set_keys(values: dict[str, Any], fields: Sequence[tuple[str, object]]) -> N
     """Collect identifiers by scheme; arXiv ids and DOIs from links, too, if no field has one."""
     triples = [triple for field in fields for triple in identifiers_of(*field)]
     schemes = {scheme for scheme, _, _ in triples}
+    in_links = []
     for link in (values.get("url", ""), values.get("pdf_url", "")):
         if "10." in link or "arxiv" in link:
             triple = find_identifier(link)
-            triples += [triple] if triple[0] not in schemes else []
+            in_links += [triple] if triple[0] not in schemes else []
             schemes.add(triple[0])
+    triples += in_links
     values["keys"] = keys_of((scheme, identifier) for scheme, identifier, _ in triples)
+    if in_links:
+        values["keys_in_links"] = keys_of((scheme, value) for scheme, value, _ in in_links)
     if version := next((number for _, _, number in triples if number), None):
         values.setdefault("version", version)
