@@ -6,24 +6,25 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from itertools import chain
+from itertools import chain, combinations
 
 from msgspec.structs import replace
 
-from monitor.identity.keys import LINK, says_no_more, with_placeholders
+from monitor.identity.keys import says_no_more, with_placeholders
 from monitor.identity.resolve import (
     Key,
     KnownWork,
-    drop_shared_keys,
+    contest,
     lookup_keys,
     may_be_same_work,
+    names,
     not_reread_since_split,
     recognise,
-    shared_keys,
+    shared_identifiers,
     stored_work,
     strength,
 )
-from monitor.model import Candidate, ChangeKind, Decision, FirstRun, IncomingPaper, Paper
+from monitor.model import Candidate, ChangeKind, Claim, Decision, FirstRun, IncomingPaper, Paper
 from monitor.text import without_withdrawal
 
 OLDER_AFTER = timedelta(days=90)
@@ -82,15 +83,13 @@ class _Chunk:
     # The positions of the records of each paper, and the stored candidates.
     records: dict[Root, list[int]] = field(default_factory=lambda: defaultdict(list))
     stored: dict[int, Candidate] = field(default_factory=dict)
-    # Identifiers that clearly different works share, in the order found.
-    disowned: dict[Key, None] = field(default_factory=dict)
+    # Identifiers that clearly different works have with equal claims.
+    contested: set[Key] = field(default_factory=set)
 
     def decide(self, keyed: IncomingPaper, candidates: Sequence[Candidate]) -> None:
-        position, before = len(self.decisions), len(self.disowned)
+        position = len(self.decisions)
         matching = self._match(keyed, candidates)
         decision = self._known(keyed, matching) if matching else self._unseen(keyed)
-        if len(self.disowned) > before:
-            decision = replace(decision, disowned=tuple(self.disowned)[before:])
         self.decisions.append(decision)
         self.records[self._root(position)].append(position)
         for key in lookup_keys(keyed):
@@ -104,18 +103,19 @@ class _Chunk:
         """Return the works that a record is of, strongest first, with the reasons.
 
         Only stored papers that keys or the source's id lead to are sought beside the first one.
-        An identifier that leads to another work is not one to recognise by.
+        An identifier that leads to another work, by no better a claim, proves nothing from then on.
         """
         matching: list[tuple[KnownWork, str]] = []
         stored = map(stored_work, sorted(candidates, key=strength))
         for work in chain(stored, self._earlier_works(keyed)):
             if matching and not (work.candidate and work.by_name):
                 break
-            record = drop_shared_keys(keyed, self.disowned.keys())
+            record = contest(keyed, self.contested)
             if reason := recognise(record, work):
                 matching.append((work, reason))
             else:
-                self.disowned |= dict.fromkeys(shared_keys(record, work.keys))
+                proof, _ = shared_identifiers(record, work.keys)
+                self.contested.update(p for p in proof if record.claim(p) == work.keys[p])
         return matching
 
     def _earlier_works(self, keyed: IncomingPaper) -> Iterator[KnownWork]:
@@ -126,7 +126,7 @@ class _Chunk:
         shared = [(key, self.positions.get(key, ()), way) for key, way in ways]
         for key, positions, way in [*shared, (None, sorted(near), "block")]:
             for position in positions[-MAX_TWINS:]:
-                if position not in compared and key not in self.disowned:
+                if position not in compared and key not in self.contested:
                     compared.add(position)
                     yield self._earlier_work(position, way)
 
@@ -134,9 +134,12 @@ class _Chunk:
         root = self._root(position)
         known = [self.decisions[number].keyed for number in self.records[root]]
         texts = [record.paper for record in known[:MAX_TEXTS]]
-        keys = {pair for record in known for pair in record.keys}
-        if stored := self.stored.get(root[0] or 0):
-            keys.update(stored.keys)
+        stored = self.stored.get(root[0] or 0)
+        keys = dict(stored_work(stored).keys) if stored else {}
+        for record in known:
+            for pair in record.keys:
+                keys[pair] = min(record.claim(pair), keys.get(pair, record.claim(pair)))
+        if stored:
             texts.append(stored.stored.paper)
         paper = self.decisions[position].keyed.paper
         return KnownWork(paper, tuple(texts), keys, frozenset({found_by}), position=position)
@@ -153,9 +156,13 @@ class _Chunk:
         else:
             self.stored[first.stored.id] = first
             # Likeness does not prove that the record is of the stored paper.
-            proven = work.by_name or first.ruled == "same"
-            others = [other.candidate for other, _ in matching[1:] if proven]
-            joins = [other.stored.id for other in others if other and _are_one(first, other)]
+            proven = names(keyed, work) or first.ruled == "same"
+            others = [other.candidate for other, _ in matching[1:] if names(keyed, other)]
+            joins = [
+                other.stored.id
+                for other in others
+                if proven and other and _are_one(keyed.paper, first, other)
+            ]
             decision = replace(_compare(keyed, first, reason), news=news, joins=tuple(joins))
         return self._with_twins(decision, work.paper)
 
@@ -168,14 +175,21 @@ class _Chunk:
 
     def _with_twins(self, decision: Decision, paper: Paper) -> Decision:
         """Add the papers of this reading that the record's keys prove to be the same."""
-        keys = (p for p in decision.keyed.keys if p[0] != LINK and p not in self.disowned)
-        positions = (position for pair in keys for position in self.positions.get(pair, ()))
+        keyed = decision.keyed
+        positions = (
+            position
+            for pair in keyed.own_keys
+            if pair not in self.contested and pair not in keyed.contested
+            for position in self.positions.get(pair, ())
+            if self.decisions[position].keyed.claim(pair) <= Claim.FIELD
+        )
         own = decision.paper_id, decision.earlier_in_chunk
         roots = {
             root: None
             for position in positions
             if (root := self._root(position)) != own
-            and may_be_same_work(paper, self.decisions[position].keyed.paper)
+            and may_be_same_work(paper, twin := self.decisions[position].keyed.paper)
+            and may_be_same_work(keyed.paper, twin)
         }
         if not roots:
             return decision
@@ -221,10 +235,12 @@ def _date_of(paper: Paper) -> datetime | None:
     return paper.announced or paper.published
 
 
-def _are_one(first: Candidate, other: Candidate) -> bool:
+def _are_one(record: Paper, first: Candidate, other: Candidate) -> bool:
     """Whether a record with identifiers of two stored papers proves that they are one."""
-    ruled_apart = "different" in (first.ruled, other.ruled)
-    return not ruled_apart and may_be_same_work(first.stored.paper, other.stored.paper)
+    if "different" in (first.ruled, other.ruled):
+        return False
+    pairs = combinations((record, first.stored.paper, other.stored.paper), 2)
+    return all(may_be_same_work(a, b) for a, b in pairs)
 
 
 def _compare(keyed: IncomingPaper, candidate: Candidate, why: str) -> Decision:

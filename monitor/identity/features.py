@@ -12,12 +12,12 @@ from msgspec import structs
 
 from monitor.identity import authors, title_likeness, titles, venues
 from monitor.identity.authors import Agreement
-from monitor.identity.keys import LINK, group_by_scheme, identifiers
+from monitor.identity.keys import LINK, claims_of, group_by_scheme
 from monitor.identity.mojibake import repair
 from monitor.identity.title_likeness import Likeness, near
 from monitor.identity.titles import Title, find_counts, numbers
 from monitor.identity.word_rarity import rarity
-from monitor.model import Paper
+from monitor.model import Claim, Paper
 from monitor.text import plain
 from monitor.text.spelling import american
 
@@ -173,19 +173,38 @@ def _count_other_words(words: Sequence[str], names: Sequence[authors.Name]) -> i
     return sum(len(word) > 1 and not word.startswith(tuple(parts)) for word in words)
 
 
-def compare_identifiers(a: Paper, b: Paper) -> tuple[str, str]:
-    """Return a shared identifier, else a scheme in which both have only different ones.
+@dataclass(frozen=True, slots=True)
+class SharedIdentifiers:
+    """What the identifiers of two records say, each as "scheme value" or "".
 
-    Each is "" if there is none.
+    `proof` is one that both have as a field, `mention` one that either has from a link or a text;
+    `conflict` is a scheme in which both have only different ones.
     """
-    ours, theirs = (group_by_scheme(identifiers(paper)) for paper in (a, b))
-    conflict = ""
-    for scheme in sorted(ours.keys() & theirs.keys() - {LINK}):
-        if shared := {*ours[scheme]} & {*theirs[scheme]}:
-            return f"{scheme} {min(shared)}", ""
-        if scheme != "doi" or _preprint(ours[scheme]) == _preprint(theirs[scheme]):
-            conflict = conflict or scheme
-    return "", conflict
+
+    proof: str = ""
+    mention: str = ""
+    conflict: str = ""
+
+
+def compare_identifiers(a: Paper, b: Paper) -> SharedIdentifiers:
+    ours, theirs = claims_of(a), claims_of(b)
+    shared = sorted(pair for pair in ours.keys() & theirs.keys() if pair[0] != LINK)
+    for pair in shared:
+        if max(ours[pair], theirs[pair]) <= Claim.FIELD:
+            return SharedIdentifiers(proof=" ".join(pair))
+    own, others = (
+        group_by_scheme(pair for pair in claims if pair not in shared and pair[0] != LINK)
+        for claims in (ours, theirs)
+    )
+    conflict = next(
+        (
+            scheme
+            for scheme in sorted(own.keys() & others.keys())
+            if scheme != "doi" or _preprint(own[scheme]) == _preprint(others[scheme])
+        ),
+        "",
+    )
+    return SharedIdentifiers(mention=" ".join(shared[0]) if shared else "", conflict=conflict)
 
 
 def _preprint(dois: Sequence[str]) -> bool:
@@ -231,10 +250,10 @@ def _shingles(abstract: str) -> _Shingles:
     return _Shingles(words, frozenset(pairwise(words)), rare)
 
 
-def abstract_agreement(a: str, b: str) -> float | None:
-    """Return the share of the shorter abstract that the longer has, None if one is too short.
+def abstract_agreement(a: str, b: str) -> tuple[float | None, float | None]:
+    """Return the shares of the shorter abstract's pairs of words, and rare words, in the longer.
 
-    Feeds cut abstracts, so the shorter one is measured, in pairs of neighbouring words, which two
-    papers of one field do not share by chance.
+    None if one is too short. Feeds cut abstracts, so the shorter one is measured, in pairs of
+    neighbouring words, which two papers of one field do not share by chance.
     """
-    return _agreement(_shingles(a), _shingles(b))[0]
+    return _agreement(_shingles(a), _shingles(b))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -14,6 +13,7 @@ from rapidfuzz.distance import Indel
 
 from monitor.identity.authors import agreement
 from monitor.identity.blocking import fold_title
+from monitor.identity.compare_texts import Comparison, compare_texts, same_title
 from monitor.identity.features import abstract_agreement
 from monitor.identity.keys import LINK, TEXT, doi, group_by_scheme, identifiers
 from monitor.identity.notices import contradicts, have_other_ids, is_about
@@ -24,15 +24,24 @@ from monitor.identity.same_work import (
     same_work,
     texts_agree,
 )
-from monitor.model import Candidate, IncomingPaper, OtherTitle, Paper, Sighting
+from monitor.model import (
+    Candidate,
+    Claim,
+    IncomingPaper,
+    OtherTitle,
+    Paper,
+    Sighting,
+    SightingText,
+)
 from monitor.text import plain, title_key
 
 # Titles this similar under one guid or link are the same title, corrected.
 CORRECTED_TITLE = 0.75
 # Less similar titles by other people are of different papers.
 MIN_TITLE = 0.75
-# The kinds of keys by which a work is found, strongest first.
-MATCHED_BY = ("key", "raw_id", "title", "block")
+# The kinds of keys by which a work is found, strongest first. A "mention" is an identifier that is
+# no field of both.
+MATCHED_BY = ("key", "raw_id", "mention", "title", "block")
 # Further titles are not shown.
 MAX_OTHER_TITLES = 3
 # Titles are compared up to this length; the longest have some five hundred characters.
@@ -51,12 +60,12 @@ class KnownWork:
     """A work that a record may be of: of a stored `candidate`, or of earlier records of its chunk.
 
     `paper` is the text that was found, by one or more of `MATCHED_BY`; `texts` are all, and `keys`
-    the identifiers of all.
+    the identifiers of all, each with the best claim.
     """
 
     paper: Paper
     texts: tuple[Paper, ...]
-    keys: Keys
+    keys: Mapping[Key, Claim]
     found_by: frozenset[str]
     candidate: Candidate | None = None
     position: int | None = None
@@ -68,14 +77,16 @@ class KnownWork:
 
 def stored_work(candidate: Candidate) -> KnownWork:
     paper = candidate.stored.paper
-    return KnownWork(paper, (paper,), candidate.keys, candidate.found_by, candidate)
+    keys = {pair: candidate.claims.get(pair, Claim.FIELD) for pair in candidate.keys}
+    return KnownWork(paper, (paper,), keys, candidate.found_by, candidate)
 
 
 def lookup_keys(record: IncomingPaper) -> dict[Key, str]:
     """Return what a record is looked up by, strongest first, each with its kind in `MATCHED_BY`."""
-    keys: dict[Key, str] = {pair: "key" for pair in record.keys if pair[0] != LINK}
+    keys: dict[Key, str] = dict.fromkeys(record.own_keys, "key")
     keys |= {pair: "raw_id" for pair in record.keys if pair[0] == LINK}
     keys["raw_id", record.raw_id] = "raw_id"
+    keys |= {pair: "mention" for pair in record.keys if pair not in keys}
     keys["title", record.title_key] = "title"
     return keys
 
@@ -94,9 +105,9 @@ def recognise(record: IncomingPaper, work: KnownWork) -> str:
     if candidate.ruled == "same":
         return "someone ruled that they are the same"
     # A shared identifier overrides the ruling, unless another one contradicts it.
-    shared = shared_keys(record, candidate.keys)
+    proof, _ = shared_identifiers(record, work.keys)
     if candidate.ruled == "different" and (
-        not shared or conflicting_scheme(record.keys, candidate.keys)
+        not proof or conflicting_scheme(record.keys, candidate.keys)
     ):
         return ""
     return _match(record, work) or _same_entry(record, candidate)
@@ -116,14 +127,31 @@ def _same_entry(record: IncomingPaper, candidate: Candidate) -> str:
         return "someone ruled that it is this paper"
     # An identifier that proves nothing by itself does so together with the entry's name.
     carried = {*candidate.common, *candidate.keys}
-    common = next((f"{s} {v}" for s, v in record.common if (s, v) in carried), "")
+    shared = (pair for pair in record.keys if pair in carried)
+    common = next((f"{s} {v}" for s, v in shared if _is_beside_name(record, (s, v))), "")
     if common and not conflicting_scheme(record.keys, candidate.keys):
         return f"same entry of its source, same {common}"
     # By their text alone, thousands of notices called "Correction" have one name.
-    if record.raw_id.startswith(TEXT) and have_other_ids(record.keys, candidate.keys):
+    if record.raw_id.startswith(TEXT) and have_other_ids(record.own_keys, candidate.keys):
         return ""
-    unchanged = any(record.fingerprint in (seen.fingerprint, *seen.past) for seen in entries)
-    return "same entry of its source" if unchanged else ""
+    if any(record.fingerprint in (seen.fingerprint, *seen.past) for seen in entries):
+        return "same entry of its source"
+    # A paper has the text of its first record, and this entry may be another one.
+    texts = (seen.text for seen in entries if seen.text and seen.text.title)
+    if any(_texts_confirm_link(record, _paper_of(text), candidate.keys) for text in texts):
+        return "same entry of its source"
+    return ""
+
+
+def _is_beside_name(record: IncomingPaper, pair: Key) -> bool:
+    """Whether an identifier says more than the entry's name, which may be a link with it."""
+    if pair[0] == LINK:
+        return False
+    return record.claim(pair) is Claim.ASSIGNED or pair[1] not in record.raw_id.lower()
+
+
+def _paper_of(text: SightingText) -> Paper:
+    return Paper(text.title, authors=text.authors, venue=text.venue, year=text.year)
 
 
 def not_reread_since_split(record: IncomingPaper, candidate: Candidate) -> bool:
@@ -132,29 +160,44 @@ def not_reread_since_split(record: IncomingPaper, candidate: Candidate) -> bool:
     return any(not seen.fingerprint for seen in entries)
 
 
-def shared_keys(record: IncomingPaper, keys: Keys) -> list[Key]:
-    """Return the identifiers that a record shares with a paper, without links."""
-    return [pair for pair in record.keys if pair[0] != LINK and pair in keys]
+def shared_identifiers(
+    record: IncomingPaper, keys: Mapping[Key, Claim]
+) -> tuple[list[Key], list[Key]]:
+    """Return the identifiers that a record shares with a work: those that prove, and mentions.
+
+    One proves that they are one work if it is a field of both, and of no other work.
+    """
+    shared = [pair for pair in record.keys if pair[0] != LINK and pair in keys]
+    proof = [
+        pair
+        for pair in shared
+        if max(record.claim(pair), keys[pair]) <= Claim.FIELD and pair not in record.contested
+    ]
+    return proof, [pair for pair in shared if pair not in proof]
 
 
-def drop_shared_keys(record: IncomingPaper, shared: AbstractSet[Key]) -> IncomingPaper:
-    """Return a record without some of its keys, which it keeps as data."""
-    if shared.isdisjoint(record.keys):
-        return record
-    kept = tuple(pair for pair in record.keys if pair not in shared)
-    data = tuple(pair for pair in record.keys if pair in shared)
-    return structs.replace(record, keys=kept, common=(*record.common, *data))
+def names(record: IncomingPaper, work: KnownWork) -> bool:
+    """Whether a record names a work: by an identifier that proves it, or as the same entry."""
+    return "raw_id" in work.found_by or bool(shared_identifiers(record, work.keys)[0])
+
+
+def contest(record: IncomingPaper, contested: Collection[Key]) -> IncomingPaper:
+    """Return a record, of whose identifiers some are known to be of different works."""
+    pairs = tuple(pair for pair in record.keys if pair in contested)
+    return structs.replace(record, contested=(*record.contested, *pairs)) if pairs else record
 
 
 def _match(record: IncomingPaper, work: KnownWork) -> str:
     """Return why identifiers or texts make a record one of a work, or ""."""
-    if shared := shared_keys(record, work.keys):
-        scheme, value = shared[0]
-        return f"same {scheme} {value}" if _may_share(record, work) else ""
-    paper = work.paper
-    if record.common:
-        paper = _without_common_keys(paper, record.common)
-        record = structs.replace(record, paper=_without_common_keys(record.paper, record.common))
+    proof, mentions = shared_identifiers(record, work.keys)
+    if proof:
+        return _same(proof[0]) if _may_share(record, work) else ""
+    if mentions and _titles_confirm(record, work):
+        return _same(mentions[0])
+    paper, unproven = work.paper, {*record.contested, *mentions}
+    if unproven:
+        paper = _without_keys(paper, unproven)
+        record = structs.replace(record, paper=_without_keys(record.paper, unproven))
     only_block = work.found_by == {"block"}
     if only_block and not may_match_cheaply(record, paper.title, paper.authors):
         return ""
@@ -169,25 +212,41 @@ def _match(record: IncomingPaper, work: KnownWork) -> str:
     return ""
 
 
+def _same(pair: Key) -> str:
+    return f"same {pair[0]} {pair[1]}"
+
+
 def _may_share(record: IncomingPaper, work: KnownWork) -> bool:
     """Whether a shared identifier proves that a record is of a work.
 
-    It does not if one is about the other (some errata have the DOI of their paper), nor if another
-    identifier contradicts it and the texts differ.
+    It does not if one is about the other (some errata have the DOI of their paper), if another
+    identifier contradicts it and the texts differ, or if nothing else of the two agrees.
     """
     texts = (work.paper, *work.texts)
     if any(is_about(record.paper, text) for text in texts):
         return False
-    if not conflicting_scheme(record.keys, work.keys):
-        return True
-    return any(texts_agree(record.paper, text) for text in texts)
+    if conflicting_scheme(record.keys, work.keys):
+        return any(texts_agree(record.paper, text) for text in texts)
+    comparisons = {compare_texts(record.paper, text) for text in texts}
+    return Comparison.DIFFER not in comparisons or Comparison.AGREE in comparisons
 
 
-def _without_common_keys(paper: Paper, common: Keys) -> Paper:
+def _titles_confirm(record: IncomingPaper, work: KnownWork) -> bool:
+    """Whether a record that mentions an identifier of a work, or is mentioned, has its title."""
+    if conflicting_scheme(record.keys, work.keys):
+        return False
+    return any(
+        same_title(record.paper.title, text.title)
+        and not (is_about(record.paper, text) or contradicts(record.paper, text))
+        for text in (work.paper, *work.texts)
+    )
+
+
+def _without_keys(paper: Paper, unproven: Keys) -> Paper:
     pairs = identifiers(structs.replace(paper, url="", pdf_url=""))
-    kept = group_by_scheme(pair for pair in pairs if pair not in common)
+    kept = group_by_scheme(pair for pair in pairs if pair not in unproven)
     pages = {
-        name: "" for name in ("url", "pdf_url") if ("doi", doi(getattr(paper, name))) in common
+        name: "" for name in ("url", "pdf_url") if ("doi", doi(getattr(paper, name))) in unproven
     }
     return structs.replace(paper, keys=kept, **pages)
 
@@ -221,10 +280,10 @@ def _texts_confirm_link(record: IncomingPaper, paper: Paper, keys: Keys) -> bool
 
     Nothing may contradict it: other people, another part, one conference in two years.
     """
-    if have_other_ids(record.keys, keys):
+    if have_other_ids(record.own_keys, keys):
         return False
     title = fuzz.ratio(plain(record.paper.title).casefold(), plain(paper.title).casefold()) / 100
-    abstract = abstract_agreement(record.paper.abstract, paper.abstract)
+    abstract, _ = abstract_agreement(record.paper.abstract, paper.abstract)
     alike = title >= CORRECTED_TITLE or (abstract is not None and abstract >= SAME_ABSTRACT)
     return alike and not differ_under_one_name(record.paper, paper)
 
@@ -235,6 +294,8 @@ def may_be_same_work(a: Paper, b: Paper) -> bool:
     A wrong DOI is easily copied: papers of other people under another title stay apart, and so do
     two ids of one scheme (except DOIs, one a version and publisher) unless the records are similar.
     """
+    if compare_texts(a, b) is Comparison.DIFFER:
+        return False
     agreed = agreement(a.authors, b.authors)
     if agreed and not agreed.met and not same_work(a, b).same:
         return False

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
+from monitor.identity.compare_texts import Comparison, compare_texts, same_title
 from monitor.identity.features import Evidence, compare_identifiers, gather
 from monitor.identity.keys import identifiers
 from monitor.identity.notices import contradicts, is_about
@@ -72,17 +73,22 @@ def same_work(a: Paper, b: Paper, abstracts: float | None = None) -> Verdict:
     `abstracts` is how far their abstracts agreed, from 0 to 1, if they are not stored any more;
     anything else unknown about them counts for one work.
     """
-    shared, conflict = compare_identifiers(a, b)
+    shared = compare_identifiers(a, b)
     if is_about(a, b):
         return Verdict(0.0, False, ("one is about the other",))
-    if shared:
-        other = conflicting_scheme(identifiers(a), identifiers(b))
-        if not other or texts_agree(a, b):
-            return Verdict(1.0, True, (f"same {shared}",))
-        return Verdict(0.0, False, (f"same {shared}", f"different {other}", "texts disagree"))
+    other = conflicting_scheme(identifiers(a), identifiers(b))
+    if shared.proof:
+        same = f"same {shared.proof}"
+        if other and not texts_agree(a, b):
+            return Verdict(0.0, False, (same, f"different {other}", "texts disagree"))
+        if compare_texts(a, b) is Comparison.DIFFER:
+            return Verdict(0.0, False, (same, "nothing else agrees"))
+        return Verdict(1.0, True, (same,))
+    if shared.mention and not other and same_title(a.title, b.title) and not contradicts(a, b):
+        return Verdict(1.0, True, (f"same {shared.mention}",))
     if reason := contradicts(a, b):
         return Verdict(0.0, False, (reason,))
-    evidence = gather(a, b, conflict)
+    evidence = gather(a, b, shared.conflict)
     if evidence is None:
         return Verdict(0.0, False, ("titles differ", "no author in common"))
     if abstracts is not None:

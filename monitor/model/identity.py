@@ -30,10 +30,9 @@ class IncomingPaper(msgspec.Struct, frozen=True):
     `keys` are normalised identifiers, `title_key` a candidate only, `raw_id` the source's own
     name for the record (or a hash of it), `fingerprint` changes when the text does; `blocks`
     are numbers: near copies share at least one. `record_hash` changes with any text.
-    `about` are the normalised identifiers of what a notice or comment is about, `common` those
-    of the record by which nothing is recognised. `contested` are those of `keys` that clearly
-    different works have in fields: they prove no more than those of a link. `claims` says how an
-    identifier is known, where that is not a field.
+    `about` are the normalised identifiers of what a notice or comment is about. `claims` says how
+    an identifier is known, where that is not a field; `contested` are those that clearly different
+    works have with equal claims: they prove no more than one in a link.
     `retracted` says that the paper is withdrawn by a notice, and not by the record itself.
     """
 
@@ -45,7 +44,6 @@ class IncomingPaper(msgspec.Struct, frozen=True):
     blocks: tuple[int, ...] = ()
     record_hash: int | None = None
     about: tuple[tuple[str, str], ...] = ()
-    common: tuple[tuple[str, str], ...] = ()
     contested: tuple[tuple[str, str], ...] = ()
     claims: Mapping[tuple[str, str], Claim] = {}
     retracted: bool = False
@@ -118,9 +116,10 @@ class StoredPaper(msgspec.Struct, frozen=True):
 class Candidate(msgspec.Struct, frozen=True):
     """A stored paper that an incoming one may be, and by what it was found.
 
-    `found_by` holds "key", "raw_id", "title" or "block"; `keys` are all identifiers of the stored
-    paper, but for those that are `common` to clearly different works; `sightings` are this
-    source's sightings of it. `ruled` is "same" or "different" after a person's ruling, else "".
+    `found_by` holds "key", "raw_id", "mention", "title" or "block"; `keys` are the identifiers that
+    the stored paper is recognised by, with the `claims` that are not of fields, and `common` those
+    that it carries as data; `sightings` are this source's sightings of it, with their texts where
+    this entry is among them. `ruled` is "same" or "different" after a person's ruling, else "".
     """
 
     stored: StoredPaper
@@ -129,6 +128,7 @@ class Candidate(msgspec.Struct, frozen=True):
     sightings: tuple[Sighting, ...] = ()
     ruled: str = ""
     common: tuple[tuple[str, str], ...] = ()
+    claims: Mapping[tuple[str, str], Claim] = {}
 
 
 class ChangeKind(StrEnum):
@@ -161,8 +161,7 @@ class Decision(msgspec.Struct, frozen=True):
     silently; `text_changed_silently` means that the text is updated although it is no news.
     `joins` are stored papers, and `twin_joins` papers of earlier decisions, that are proven to be
     this one, too. `why` is the reason, `recognised` how a known paper was recognised.
-    `effect` is what a notice means for other papers. `disowned` are identifiers that turned up on
-    a clearly different work: from now on nothing is recognised by them.
+    `effect` is what a notice means for other papers.
     """
 
     keyed: IncomingPaper
@@ -176,7 +175,6 @@ class Decision(msgspec.Struct, frozen=True):
     twin_joins: tuple[int, ...] = ()
     recognised: str = ""
     effect: Effect | None = None
-    disowned: tuple[tuple[str, str], ...] = ()
 
 
 class EarlierText(msgspec.Struct, frozen=True):

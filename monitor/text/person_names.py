@@ -30,6 +30,11 @@ CYRILLIC = str.maketrans(
 )
 
 
+def is_group(name: str) -> bool:
+    """Whether a name is that of an organisation or a group of authors that signs as one."""
+    return not _ORGANISATION.isdisjoint(re.split(r"[\s,:;]+", name))
+
+
 def split_person(name: str) -> tuple[str, str, str] | None:
     """Return the family name, the given names and the suffix of a name written in this order:
     given names, family name, suffix ("" if there is none).
@@ -65,7 +70,7 @@ def family_name(name: str) -> str:
         return person[0]
     before_comma, comma, _ = name.partition(",")
     words = before_comma.split()
-    if not _ORGANISATION.isdisjoint(words):
+    if is_group(before_comma):
         own = [word for word in words if word not in _ORGANISATION and word not in _LINKING]
         return " ".join(own[:MAX_GROUP_WORDS] or words)
     return before_comma.strip() if comma else " ".join(words[-1:])

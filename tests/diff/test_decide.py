@@ -147,7 +147,7 @@ def test_a_withdrawal_is_announced_once():
 def test_a_repeat_within_one_reading_is_known():
     one = with_keys(Paper(TITLE, ABSTRACT, keys={"arxiv": "2401.01234v1"}))
     two = with_keys(Paper(TITLE, ABSTRACT, url="https://example.org/x"))
-    three = with_keys(Paper("Retitled", url="https://arxiv.org/abs/2401.01234"))
+    three = with_keys(Paper("Retitled", keys={"arxiv": "2401.01234"}))
     decisions = decide_chunk([one, two, three], [(), (), ()], DecisionContext(NOW))
     assert [(d.kind, d.earlier_in_chunk) for d in decisions] == [
         (ChangeKind.NEW, None),

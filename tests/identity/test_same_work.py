@@ -179,7 +179,7 @@ def test_each_rule_that_separates_is_the_only_one_for_some_pair():
     """Without it, the pair would be joined."""
     only = set()
     for _, (a, b) in ALL_DIFFERENT:
-        if evidence := gather(a, b, compare_identifiers(a, b)[1]):
+        if evidence := gather(a, b, compare_identifiers(a, b).conflict):
             holding = [rule for rule in RULES if rule.holds(evidence)]
             against = [r for r in holding if r.vetoes(evidence) or r.contradicts(evidence)]
             only |= set(against) if len(against) == 1 else set()

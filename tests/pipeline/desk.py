@@ -28,10 +28,11 @@ def read(
     *result: Paper,
     now: datetime = NOW,
     first_run: FirstRun | None = None,
+    assigns: tuple[str, ...] = (),
 ) -> StoredChunk:
     """One reading of a source; its dates are those of announcement."""
     with store.ingesting() as tx:
-        circumstances = DecisionContext(now, first_run, dated=True)
+        circumstances = DecisionContext(now, first_run, dated=True, assigns=assigns)
         return store_chunk(tx, Chunk(source, result, circumstances, now))
 
 

@@ -13,7 +13,7 @@ from monitor.store.engine.sql import Id, Instant
 
 # The newest migration. Alembic is not imported for a store with this version, nor for a new one on
 # SQLite, which `create` makes.
-VERSION = "0033"
+VERSION = "0034"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -99,18 +99,21 @@ earlier_text = _table(
 # the databases: `create` or a migration makes it, and `search` uses it.
 unsearched = _table("unsearched", _paper(primary_key=True))
 
+# The `claim` of the paper's record to it, null for a field; see `monitor.model.Claim`.
 paper_key = _table(
     "paper_key",
     *_keys("scheme", "value"),
     _paper(index=True),
+    Column("claim", Integer),
     sqlite_with_rowid=False,
 )
 
-# Identifiers that different works share: data of each, by which no paper is recognised.
+# Identifiers of papers that another one has with a better claim, or had first: data.
 common_key = _table(
     "common_key",
     *_keys("scheme", "value"),
     _paper(primary_key=True, index=True),
+    Column("claim", Integer),
     sqlite_with_rowid=False,
 )
 

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from monitor.identity.keys import LINK, group_by_scheme
 from monitor.identity.notices import mark_retracted
-from monitor.identity.resolve import drop_shared_keys, may_match_cheaply
+from monitor.identity.resolve import contest, may_match_cheaply, shared_identifiers
 from monitor.model import Candidate, IncomingPaper
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
@@ -30,27 +30,35 @@ def find(
 ) -> list[tuple[Candidate, ...]]:
     """Return, for each incoming paper, the stored ones that it may be, ordered by id.
 
-    They are found by identifier and by the source's own id; without a proof by identifier, by title
-    key (the newest papers); and if no identifier leads to a paper, by blocks (the papers that share
-    most, unless a cheap check rules them out).
+    They are found by identifier and by the source's own id; unless an identifier and the title lead
+    to one paper, also by title key (the newest papers) and by blocks (the papers that share most,
+    unless a cheap check rules them out).
     """
     candidates_of: list[Ways] = [defaultdict(set) for _ in incoming]
-    by_key = paper_index.of_keys(tx, {pair for record in incoming for pair in record.keys})
+    owners = paper_index.owners(tx, {pair for record in incoming for pair in record.keys})
     by_raw_id = paper_index.of_raw_ids(tx, source, {record.raw_id for record in incoming})
+    by_title = paper_index.of_titles(tx, {record.title_key for record in incoming})
     unproven = []
     for matched_by, record in zip(candidates_of, incoming, strict=True):
-        named = [(pair, by_key.get(paper_index.indexed_pair(pair))) for pair in record.keys]
-        _note(matched_by, (id for _, id in named if id is not None), "key")
+        named = {
+            pair: owners[indexed]
+            for pair in record.keys
+            if (indexed := paper_index.indexed_pair(pair)) in owners
+        }
+        keys = {pair: claim for pair, (_, claim) in named.items()}
+        proof, mentions = shared_identifiers(record, keys)
+        links = [pair for pair in named if pair[0] == LINK]
+        _note(matched_by, (named[pair][0] for pair in (*proof, *links)), "key")
+        _note(matched_by, (named[pair][0] for pair in mentions), "mention")
         _note(matched_by, by_raw_id.get(index_value(record.raw_id), ()), "raw_id")
-        if all(id is None or scheme == LINK for (scheme, _), id in named):
+        namesakes = by_title.get(index_value(record.title_key), ())
+        # An identifier may be another work's, unless the title bears it out.
+        if {named[pair][0] for pair in proof}.isdisjoint(namesakes):
+            _note(matched_by, namesakes, "title")
             unproven.append((matched_by, record))
-    by_title = paper_index.of_titles(tx, {record.title_key for _, record in unproven})
-    for matched_by, record in unproven:
-        _note(matched_by, by_title.get(index_value(record.title_key), ()), "title")
-    unnamed = [pair for pair in unproven if not any("key" in by for by in pair[0].values())]
-    blocks = {block for _, record in unnamed for block in record.blocks}
+    blocks = {block for _, record in unproven for block in record.blocks}
     by_block = paper_index.newest(tx, schema.block, blocks)
-    for matched_by, record in unnamed:
+    for matched_by, record in unproven:
         _note(matched_by, nearest(record.blocks, by_block), "block")
     ruled = identity_rulings.between(tx, source, incoming, candidates_of)
     near = [
@@ -69,9 +77,9 @@ def find(
 def with_store_facts(tx: Transaction, incoming: Sequence[IncomingPaper]) -> list[IncomingPaper]:
     """Return records as the store sees them: which identifiers prove nothing, who is retracted."""
     pairs = {pair for record in incoming for pair in record.keys if pair[0] != LINK}
-    data = paper_index.shared_keys(tx, pairs)
-    usable = [drop_shared_keys(record, data) for record in incoming] if data else incoming
-    return mark_retracted(usable, paper_index.find_retracted(tx, pairs))
+    shared = paper_index.contested(tx, pairs)
+    records = [contest(record, shared) for record in incoming] if shared else incoming
+    return mark_retracted(records, paper_index.find_retracted(tx, pairs))
 
 
 def _note(matched_by: Ways, ids: Iterable[int], way: str) -> None:
@@ -105,7 +113,7 @@ def _assemble(
     if not ids:
         return [() for _ in candidates_of]
     keys = papers.keys_of(tx, ids)
-    shared = papers.shared_keys_of(tx, ids) if any(record.common for record in incoming) else {}
+    shared, claims = papers.shared_keys_of(tx, ids), paper_index.claims_of(tx, ids)
     stored = papers.stored_of(tx, ids, keys)
     for id, pairs in paper_index.of_papers(tx, schema.about, ids).items():  # of notices
         paper = structs.replace(stored[id].paper, about=group_by_scheme(pairs))
@@ -114,6 +122,15 @@ def _assemble(
         if (better := read_better(record.paper)) is not record.paper:
             stored[id] = structs.replace(record, paper=better)
     seen = sightings.of_papers(tx, ids, source)
+    # A paper has the text of its first record: an entry is compared with its own earlier text.
+    renamed = {
+        id
+        for matched_by in candidates_of
+        for id, by in matched_by.items()
+        if "raw_id" in by and by.isdisjoint(("key", "title"))
+    }
+    for id, of_sources in sightings.with_text(tx, renamed).items():
+        seen[id] = tuple(one for one in of_sources if one.source == source and not one.filled)
     return [
         tuple(
             Candidate(
@@ -123,6 +140,7 @@ def _assemble(
                 seen.get(id, ()),
                 ruled.get((position, id), ""),
                 tuple(shared.get(id, ())),
+                claims.get(id, {}),
             )
             for id in sorted(matched_by)
         )

@@ -1,23 +1,32 @@
 """Finding papers by identifiers, title keys, blocks and a source's own ids.
 
-An identifier that different works share (a DOI copied from another paper, or a journal's) is in
-`common_key` as data of the works. It is not in `paper_key`, so that no paper is recognised by it.
-The subjects of notices are in `about`.
+An identifier is in `paper_key` for the paper with the best claim to it, of equal ones the first. In
+`common_key` it is data of all other papers that have it (a DOI copied from another paper, or a
+journal's). The subjects of notices are in `about`.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
 
-from monitor.model import ChangeKind
+from monitor.identity.keys import LINK
+from monitor.model import ChangeKind, Claim
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.sql import among, each, gather_newest, index_value, insert_new, one_of
+from monitor.store.engine.sql import (
+    among,
+    each,
+    gather_newest,
+    index_value,
+    insert_new,
+    insert_or_update,
+    one_of,
+)
 
 # Thousands of papers have one title, block, or text as their name: the newest are candidates.
 CANDIDATES_EACH = 25
@@ -36,21 +45,42 @@ def indexed_pair(pair: Key) -> Key:
 
 def of_keys(tx: Transaction, pairs: Iterable[Key]) -> dict[Key, int]:
     """Return the paper of each normalised identifier that is stored."""
-    return dict(_stored_pairs(tx, _key.paper_id, pairs))
+    return dict(map(tuple, _stored_pairs(tx, [_key.paper_id], pairs)))
+
+
+def owners(tx: Transaction, pairs: Iterable[Key]) -> dict[Key, tuple[int, Claim]]:
+    """Return the paper of each normalised identifier that is stored, and its claim."""
+    rows = _stored_pairs(tx, [_key.paper_id, _key.claim], pairs)
+    return {pair: (id, _read_claim(claim)) for pair, id, claim in rows}
+
+
+def carriers(tx: Transaction, pairs: Iterable[Key]) -> dict[Key, dict[int, Claim]]:
+    """Return the papers that have each normalised identifier as data, and their claims."""
+    papers: dict[Key, dict[int, Claim]] = defaultdict(dict)
+    for pair, id, claim in _stored_pairs(tx, [_common.paper_id, _common.claim], pairs):
+        papers[pair][id] = _read_claim(claim)
+    return papers
+
+
+def _read_claim(stored: int | None) -> Claim:
+    return Claim(stored or Claim.FIELD)
 
 
 def _stored_pairs(
-    tx: Transaction, column: sa.Column[Any], pairs: Iterable[Key], *where: sa.ColumnElement[bool]
-) -> Iterator[tuple[Key, Any]]:
-    """Yield the identifiers that a table has, as its index has them, each with a column's value."""
+    tx: Transaction,
+    columns: Sequence[sa.Column[Any]],
+    pairs: Iterable[Key],
+    *where: sa.ColumnElement[bool],
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the identifiers that a table has, as its index has them, each with some columns."""
     by_scheme: dict[str, list[str]] = defaultdict(list)
     for scheme, value in pairs:
         by_scheme[scheme].append(index_value(value))
     for scheme, values in by_scheme.items():
-        table = column.table.c
-        query = sa.select(table.value, column).where(table.scheme == scheme, *where)
+        table = columns[0].table.c
+        query = sa.select(table.value, *columns).where(table.scheme == scheme, *where)
         rows = tx.execute(query.where(among(table.value, values)))
-        yield from (((scheme, value), of_pair) for value, of_pair in rows)
+        yield from (((scheme, value), *of_pair) for value, *of_pair in rows)
 
 
 def of_papers(tx: Transaction, table: sa.Table, ids: Iterable[int]) -> dict[int, list[Key]]:
@@ -106,36 +136,86 @@ def newest(tx: Transaction, table: sa.Table, keys: Iterable[Any]) -> Mapping[Any
     return {value: newest_ids for value, newest_ids in rows if newest_ids}
 
 
-def stop_matching_by(tx: Transaction, pairs: Iterable[Key]) -> None:
-    """Stop recognising papers by some identifiers, and keep them as shared ones."""
-    owners = of_keys(tx, pairs)
-    write_shared_keys(tx, owners.items())
-    for scheme, value in owners:
-        tx.execute(sa.delete(schema.paper_key).filter_by(scheme=scheme, value=value))
+def claims_of(tx: Transaction, ids: Iterable[int]) -> dict[int, dict[Key, Claim]]:
+    """Return the claims of papers to their identifiers, where those are not fields."""
+    columns = sa.select(_key.paper_id, _key.scheme, _key.value, _key.claim)
+    claims: dict[int, dict[Key, Claim]] = defaultdict(dict)
+    for id, scheme, value, claim in tx.execute(
+        columns.where(among(_key.paper_id, ids), _key.claim.is_not(None))
+    ):
+        claims[id][scheme, value] = Claim(claim)
+    return claims
 
 
-def write_shared_keys(tx: Transaction, pairs: Iterable[tuple[Key, int]]) -> None:
-    """Record which papers share a shared identifier."""
-    keys = sorted({(*indexed_pair(pair), id) for pair, id in pairs})
-    rows = [{"scheme": s, "value": v, "paper_id": id} for s, v, id in keys]
-    insert_new(tx, schema.common_key, rows)
+def write_claims(tx: Transaction, claims: Mapping[Key, Mapping[int, Claim]]) -> None:
+    """Record which papers claim identifiers: one has each, all others carry it as data.
+
+    `claims` has identifiers as the index has them.
+    """
+    owned, carried = owners(tx, claims), carriers(tx, claims)
+    keys, data, no_data = [], [], []
+    for pair in sorted(claims):
+        scheme, value = pair
+        before, claim_before = owned.get(pair, (None, Claim.TEXT))
+        by_paper = {} if before is None else {before: claim_before}
+        for id, claim in (*carried.get(pair, {}).items(), *claims[pair].items()):
+            by_paper[id] = min(claim, by_paper.get(id, claim))
+        owner = _owner(by_paper, before, carried.get(pair, ()))
+        for id, claim in by_paper.items():
+            stored = None if claim is Claim.FIELD or scheme == LINK else claim.value
+            row = {"scheme": scheme, "value": value, "paper_id": id, "claim": stored}
+            if id == owner:
+                keys.append(row)
+                no_data += [row] if id in carried.get(pair, ()) else []
+            elif scheme != LINK:
+                data.append(row)
+    insert_or_update(tx, schema.paper_key, keys, only_changed=True)
+    insert_or_update(tx, schema.common_key, data, only_changed=True)
+    for row in no_data:
+        place = {name: row[name] for name in ("scheme", "value", "paper_id")}
+        tx.execute(sa.delete(schema.common_key).filter_by(**place))
 
 
-def shared_keys(tx: Transaction, pairs: Iterable[Key]) -> set[Key]:
-    """Return the normalised identifiers that works share."""
+def _owner(claims: Mapping[int, Claim], before: int | None, carriers: Container[int]) -> int | None:
+    """Return the paper that has an identifier: by the best claim, of equal ones the first.
+
+    None where older versions took an identifier from all papers that share it, and none of them has
+    a better claim now.
+    """
+    best = min(claims.values())
+    first, *_ = (id for id, claim in claims.items() if claim == best)
+    if before is not None and claims[before] == best:
+        return before
+    return None if before is None and first in carriers else first
+
+
+def contested(tx: Transaction, pairs: Iterable[Key]) -> set[Key]:
+    """Return the normalised identifiers that works share with equal claims."""
     originals = {indexed_pair(pair): pair for pair in pairs}
-    return {originals[pair] for pair, _ in _stored_pairs(tx, _common.scheme, originals)}
+    if not (carried := carriers(tx, originals)):  # nearly always
+        return set()
+    owned = owners(tx, carried)
+    return {
+        originals[pair]
+        for pair, claims in carried.items()
+        if pair not in owned or min(claims.values()) <= owned[pair][1]
+    }
 
 
 def restore_keys(tx: Transaction, ids: Iterable[int]) -> None:
-    """Recognise papers again by identifiers that no other paper shares any more."""
+    """Recognise papers again by identifiers that no other paper has any more."""
     other = schema.common_key.alias()
-    shared = sa.exists().where(
+    same = sa.and_(schema.paper_key.c.scheme == _common.scheme, _key.value == _common.value)
+    is_shared = sa.exists().where(
         other.c.scheme == _common.scheme,
         other.c.value == _common.value,
         other.c.paper_id != _common.paper_id,
     )
-    alone = among(_common.paper_id, ids), ~shared
+    is_owned = sa.exists().where(same, _key.paper_id != _common.paper_id)
+    is_own = sa.exists().where(same, _key.paper_id == _common.paper_id)
+    of_ids = among(_common.paper_id, ids)
+    tx.execute(sa.delete(schema.common_key).where(of_ids, is_own))
+    alone = of_ids, ~is_shared, ~is_owned
     rows = [row._asdict() for row in tx.execute(sa.select(schema.common_key).where(*alone))]
     insert_new(tx, schema.paper_key, rows)
     tx.execute(sa.delete(schema.common_key).where(*alone))
@@ -156,7 +236,8 @@ def find_retracted(tx: Transaction, pairs: Iterable[Key]) -> set[Key]:
     originals = {indexed_pair(pair): pair for pair in pairs}
     notice = sa.exists().where(schema.paper.c.id == _about.paper_id, ~schema.paper.c.withdrawn)
     retracts = _about.kind == ChangeKind.WITHDRAWN, notice
-    return {originals[pair] for pair, _ in _stored_pairs(tx, _about.kind, originals, *retracts)}
+    rows = _stored_pairs(tx, [_about.kind], originals, *retracts)
+    return {originals[pair] for pair, *_ in rows}
 
 
 def notices_about(tx: Transaction, ids: Iterable[int]) -> dict[int, set[int]]:

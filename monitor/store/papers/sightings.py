@@ -172,7 +172,7 @@ def write(
             "mark": keyed.record_hash,
         }
         # Without links: they identify nothing, and are the longest part of a record.
-        pairs = [pair for pair in (*keyed.keys, *keyed.common) if pair[0] != LINK]
+        pairs = [pair for pair in keyed.keys if pair[0] != LINK]
         text = {
             "title": paper.title,
             "authors": to_json(paper.authors),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
-from monitor.model import ChangeKind, Decision, EarlierText, IncomingPaper
+from monitor.model import ChangeKind, Claim, Decision, EarlierText, IncomingPaper
 from monitor.store.digests.packed import pack, unpack
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
@@ -32,7 +33,7 @@ def apply(
 ) -> list[int]:
     """Write the decisions on one chunk, and return the paper id of each.
 
-    `tx` comes from `Database.ingesting`. A key that belongs to another paper stays there. News
+    `tx` comes from `Database.ingesting`. A key goes to the paper with the best claim to it. News
     becomes a change that waits to be matched; papers stored silently make no change. The changes
     of a known paper wait again if this source had not shown it before, or if it gains words that
     it lacked, since other topics may match it now. Papers to merge are left to `merge_papers`.
@@ -43,15 +44,7 @@ def apply(
     ids, drafts = fold(decisions, stored, sightings.of_papers(tx, stored, source), next_id(tx), now)
     _write_papers(tx, drafts)
     papers = list(zip(ids, (decision.keyed for decision in decisions), strict=True))
-    disowned = {pair for decision in decisions for pair in decision.disowned}
-    paper_index.stop_matching_by(tx, disowned)
-    write_keys(tx, papers, disowned)
-    shared = (
-        (pair, id)
-        for id, keyed in papers
-        for pair in (*keyed.common, *disowned.intersection(keyed.keys))
-    )
-    paper_index.write_shared_keys(tx, shared)
+    write_keys(tx, papers)
     effects = [decision.effect.kind if decision.effect else None for decision in decisions]
     notices = zip(papers, effects, strict=True)
     about = ((pair, id, kind) for (id, keyed), kind in notices for pair in keyed.about)
@@ -78,23 +71,17 @@ def _write_papers(tx: Transaction, drafts: Sequence[Draft]) -> None:
         tx.execute(sa.update(schema.paper).where(_paper.id == sa.bindparam("of")), changed)
 
 
-def write_keys(
-    tx: Transaction,
-    papers: Iterable[tuple[int, IncomingPaper]],
-    disowned: Collection[tuple[str, str]] = (),
-) -> None:
-    """Write identifiers but for `disowned` ones, title keys and blocks, sorted as their index is.
+def write_keys(tx: Transaction, papers: Sequence[tuple[int, IncomingPaper]]) -> None:
+    """Write identifiers, title keys and blocks, sorted as their index is.
 
-    An identifier belongs to the first paper that has it; title keys and blocks are shared.
+    An identifier belongs to one paper; title keys and blocks are shared.
     """
-    papers = list(papers)
-    owners: dict[tuple[str, str], int] = {}
+    claims: dict[tuple[str, str], dict[int, Claim]] = defaultdict(dict)
     for id, keyed in papers:
         for pair in keyed.keys:
-            if pair not in disowned:
-                owners.setdefault(paper_index.indexed_pair(pair), id)
-    keys = [{"scheme": s, "value": v, "paper_id": owners[s, v]} for s, v in sorted(owners)]
-    insert_new(tx, schema.paper_key, keys)
+            of_papers = claims[paper_index.indexed_pair(pair)]
+            of_papers[id] = min(keyed.claim(pair), of_papers.get(id, Claim.TEXT))
+    paper_index.write_claims(tx, claims)
     titles = {(index_value(keyed.title_key), id) for id, keyed in papers if keyed.title_key}
     insert_new(tx, schema.title_key, [{"key": k, "paper_id": id} for k, id in sorted(titles)])
     blocks = {(block, id) for id, keyed in papers for block in keyed.blocks}

@@ -15,7 +15,14 @@ import msgspec
 import sqlalchemy as sa
 
 from monitor.identity.blocking import add_head_block, blocks_of_words, words
-from monitor.identity.keys import LINK, hash_of_text, identifiers, record_hash, with_keys
+from monitor.identity.keys import (
+    LINK,
+    claims_of,
+    hash_of_text,
+    identifiers,
+    record_hash,
+    with_keys,
+)
 from monitor.identity.resolve import KnownWork, recognise
 from monitor.model import IncomingPaper, Paper, record_of
 from monitor.store.digests.packed import dictionary_for, pack, unpack
@@ -371,7 +378,7 @@ def _candidates(record: IncomingPaper, by_key: Mapping[int, Sequence[int]]) -> d
 
 def why_same(record: IncomingPaper, paper: Paper, found_by: str) -> str:
     """Return why a record is of the same work as a paper that is not stored as one, or ""."""
-    work = KnownWork(paper, (paper,), set(identifiers(paper)), frozenset({found_by}))
+    work = KnownWork(paper, (paper,), claims_of(paper), frozenset({found_by}))
     return recognise(record, work)
 
 
