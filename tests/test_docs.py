@@ -204,19 +204,6 @@ def test_the_project_names_no_machine():
     assert tracked.stdout == ""
 
 
-# What somebody reads who sets it up and runs it: more would not be read.
-MAX_WORDS = 28_000
-GUIDE = (
-    *("../README", "getting-started", "configuration", "topics", "sources", "channels", "pages"),
-    *("commands", "operations", "docker", "recipes", "coming-from", "for-readers", "upgrading"),
-)
-
-
-def test_the_guide_is_short_enough_to_be_read():
-    texts = ((DOCS / f"{name}.md").read_text(encoding="utf-8") for name in GUIDE)
-    assert sum(len(text.split()) for text in texts) <= MAX_WORDS
-
-
 def test_the_alerts_to_copy_name_metrics_that_there_are():
     rules = (DOCS / "examples" / "alerts.yml").read_text(encoding="utf-8")
     metrics = (DOCS / "operations.md").read_text(encoding="utf-8")

@@ -34,7 +34,10 @@ def _facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
     yield "Paper", f"{stored.id}, first seen {at(stored.first_seen)}{withdrawn}"
     for scheme in stored.paper.keys:
         for value in stored.paper.identifiers(scheme):
-            yield "Identifier", f"{scheme}:{value}"
+            key = f"{scheme}:{value}"
+            others = [shared for shared in explanation.shared_keys if shared.key == key]
+            also = "".join(f"; also of paper {o.paper}, “{o.title}”" for o in others)
+            yield "Identifier", f"{key}{also}"
     for seen in origin.sightings:
         document = f", {seen.document}" if seen.document else ""
         title = f", “{seen.text.title}”" if seen.text else ""

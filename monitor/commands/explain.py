@@ -16,7 +16,7 @@ from monitor.pipeline.runtime import Runtime
 from monitor.store.digests import deliveries, digests
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import identity_rulings, merge_papers, papers
-from monitor.store.papers.papers import Origin
+from monitor.store.papers.papers import Origin, SharedKey
 from monitor.store.sources import collections, reference_events
 from monitor.store.topics import matches
 from monitor.text import title_key, whole_number
@@ -76,7 +76,10 @@ class ReportedChange:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """All about a stored paper; `libraries` are those that have it."""
+    """All about a stored paper; `libraries` are those that have it.
+
+    `shared_keys` are the other papers that have one of its identifiers.
+    """
 
     origin: Origin
     topics: tuple[MatchedTopic, ...]
@@ -85,6 +88,7 @@ class Explanation:
     rulings: tuple[Ruling, ...]
     libraries: tuple[str, ...]
     reported: tuple[ReportedChange, ...]
+    shared_keys: tuple[SharedKey, ...]
 
 
 class UnknownPaperError(UsageError):
@@ -106,6 +110,7 @@ def explain(
         matched = matches.of_paper(tx, stored.id)
         sent = [_sent(tx, runtime, stored.id, *row) for row in digests.of_paper(tx, stored.id)]
         joined = merge_papers.into(tx, stored.id)
+        shared_keys = papers.sharing_keys(tx, stored.id, origin.keys)
         names = identity_rulings.names_of(tx, [stored.id])[stored.id]
         rulings = identity_rulings.of_names(tx, names)
         now = runtime.clock.now()
@@ -127,6 +132,7 @@ def explain(
         rulings=tuple(Ruling(*row) for row in rulings),
         libraries=tuple(sorted({entry.source for entry in entries})),
         reported=tuple(ReportedChange(e.change, name, at) for e, name, at in reported),
+        shared_keys=tuple(shared_keys),
     )
 
 

@@ -129,7 +129,7 @@ def explanation_json(explanation: Explanation) -> Answer:
         "sources": plain(origin.sightings),
         "changes": plain(origin.changes),
         "digests": [pick(sent, names) for sent in explanation.digests],
-        **pick(explanation, "topics joined rulings libraries reported"),
+        **pick(explanation, "topics joined rulings libraries reported shared_keys"),
     }
 
 

@@ -127,6 +127,8 @@ def _as_paper(paper: Paper, seen: Sighting, first: Sighting, common: Collection[
     """Return a record as far as it is known; `first` is the paper's first, of which some are."""
     text = seen.text or SightingText("")
     keys = group_by_scheme(key for key in text.keys if key not in common)
+    named = _named_by_link(seen.raw_id)
+    in_links = group_by_scheme(key for key in text.keys if key in named)
     entry = first if seen.why.startswith(_SAME_ENTRY) else seen
     return Paper(
         text.title,
@@ -135,10 +137,19 @@ def _as_paper(paper: Paper, seen: Sighting, first: Sighting, common: Collection[
         text.venue,
         text.year,
         keys=keys,
+        keys_in_links=in_links,
         version=seen.version,
         raw_id=f"{entry.source}/{entry.raw_id}",
         type=text.type,
     )
+
+
+def _named_by_link(raw_id: str) -> Collection[Key]:
+    """Return the identifiers that the name of a record has as the address of their page.
+
+    An entry without a name of its own has its link, without the scheme, for a name.
+    """
+    return identifiers(Paper("", url=raw_id if "://" in raw_id else f"https://{raw_id}"))
 
 
 def has_abstract(paper: Paper, seen: Sighting) -> bool:

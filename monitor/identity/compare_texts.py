@@ -43,22 +43,23 @@ _CUT = re.compile(r"\s*(?:\.\.\.|\u2026|\[\u2026\])\s*$")
 _PLACEHOLDERS = word_set(
     "notavailable titlenotavailable untitled notitle na none null unknown title unavailable"
 )
-# What PubMed puts in place of a title, or behind one: "[Article in Chinese]".
+# PubMed's note in place of a title, or behind one: "[Article in Chinese]".
 _LANGUAGE_NOTE = re.compile(r"\[(?:article|title|text|in)\b[^\[\]]{0,60}\]\.?", re.IGNORECASE)
 
 # Two strangers may share one of these family names: the most frequent ones among authors.
 COMMON_FAMILY_NAMES = word_set(
     "wang li zhang liu chen yang huang zhao wu zhou xu sun ma zhu hu guo he lin gao luo zheng "
-    "liang xie tang han cao deng feng xiao cheng cai pan yuan dong yu su ye lu lv lyu wei jiang tian "
-    "du ding shen fan fu zhong cui meng shi peng jin xiong bai qian hou hao dai qin gu song ren yao "
-    "wong chan cheung leung lam ng chang lai tsai hsu kim lee park choi jung jeong kang cho yoon "
-    "jang lim oh seo shin kwon hwang ahn hong nguyen tran le pham hoang phan vu kumar singh sharma "
-    "gupta patel das roy ghosh khan ali ahmed hussain rahman smith jones williams brown johnson "
-    "miller davis wilson taylor anderson thomas martin thompson white moore jackson harris clark "
-    "lewis young king wright scott green adams baker hall garcia rodriguez martinez lopez gonzalez "
-    "hernandez perez sanchez fernandez gomez diaz silva santos oliveira souza pereira costa muller "
-    "schmidt schneider fischer weber meyer wagner becker sato suzuki takahashi tanaka watanabe ito "
-    "yamamoto nakamura kobayashi kato ivanov petrov rossi russo ferrari dubois bernard"
+    "liang xie tang han cao deng feng xiao cheng cai pan yuan dong yu su ye lu lv lyu wei jiang "
+    "tian du ding shen fan fu zhong cui meng shi peng jin xiong bai qian hou hao dai qin gu "
+    "song ren yao wong chan cheung leung lam ng chang lai tsai hsu kim lee park choi jung jeong "
+    "kang cho yoon jang lim oh seo shin kwon hwang ahn hong nguyen tran le pham hoang phan vu "
+    "kumar singh sharma gupta patel das roy ghosh khan ali ahmed hussain rahman smith jones "
+    "williams brown johnson miller davis wilson taylor anderson thomas martin thompson white "
+    "moore jackson harris clark lewis young king wright scott green adams baker hall garcia "
+    "rodriguez martinez lopez gonzalez hernandez perez sanchez fernandez gomez diaz silva "
+    "santos oliveira souza pereira costa muller schmidt schneider fischer weber meyer wagner "
+    "becker sato suzuki takahashi tanaka watanabe ito yamamoto nakamura kobayashi kato ivanov "
+    "petrov rossi russo ferrari dubois bernard"
 )
 
 

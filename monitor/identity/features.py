@@ -175,7 +175,7 @@ def _count_other_words(words: Sequence[str], names: Sequence[authors.Name]) -> i
 
 @dataclass(frozen=True, slots=True)
 class SharedIdentifiers:
-    """What the identifiers of two records say, each as "scheme value" or "".
+    """The identifiers that two records share, each as "scheme value" or "".
 
     `proof` is one that both have as a field, `mention` one that either has from a link or a text;
     `conflict` is a scheme in which both have only different ones.

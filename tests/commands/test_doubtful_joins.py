@@ -150,7 +150,7 @@ ONE_YEAR = "titles agree to 81%, authors agree to 100%, 1 year apart, abstracts 
 @pytest.mark.parametrize(
     ("papers", "forgotten", "why", "reason"),
     [
-        (BY_DOI, None, "same doi 10.1000/journal", "titles differ, no author in common"),
+        (BY_DOI, None, "same doi 10.1000/journal", "same doi 10.1000/journal, different arxiv"),
         ((ONE, TWO), "", "same doi", "two identifiers of one scheme: arxiv 1602.01130 and"),
         ((LIFT, SOIL), "", ONE_YEAR, ONE_YEAR),
         ((LIFT, SOIL), "dblp", "titles agree to 70%", "titles differ"),
@@ -177,3 +177,41 @@ def test_all_pages_of_a_store_are_judged(app: App, monkeypatch: pytest.MonkeyPat
         read(app.runtime.database, source, LIFT, SOIL)
     assert ids(app.runtime.database) == [1, 2]
     assert find_doubtful(app.runtime) == ([], 2, 0)
+
+
+DIARY = Paper(
+    "What I read on the train this week",
+    authors=("Jo Marsh",),
+    keys={"doi": "10.1000/meadow"},
+    raw_id="diary-9",
+)
+
+
+def test_records_that_have_only_an_identifier_in_common_are_listed(app: App) -> None:
+    store = app.runtime.database
+    joined_by(store, RETITLED, DIARY, "same doi 10.1000/meadow")
+    [one], _, _ = find_doubtful(app.runtime)
+    assert one.doubt.reason == "same doi 10.1000/meadow, nothing else agrees"
+    assert one.command(CONFIG) == "paper-monitor papers split 1 list/diary-9"
+
+
+def test_a_record_whose_name_links_to_the_paper_is_listed(app: App) -> None:
+    store = app.runtime.database
+    link = replace(DIARY, authors=(), raw_id="https://doi.org/10.1000/meadow")
+    joined_by(store, RETITLED, link, "same doi 10.1000/meadow")
+    assert len(find_doubtful(app.runtime)[0]) == 1
+
+
+def test_what_was_joined_before_stays_joined_though_its_source_changes_the_text(app: App) -> None:
+    store = app.runtime.database
+    linked = replace(DIARY, keys_in_links=DIARY.keys)
+    joined_by(store, RETITLED, linked, "same doi 10.1000/meadow")
+    assert ids(store) == [1]
+    for number, title in enumerate(("What I read on the train", "A week of good books")):
+        changed = replace(linked, title=title, abstract="It has been edited since.")
+        read(store, "list", changed, now=NOW + (2 + number) * DAY)
+        assert ids(store) == [1]
+    split(app.runtime, "1", ["list/diary-9"])
+    read(store, "list", replace(linked, title="At last"), now=NOW + 5 * DAY)
+    assert len(ids(store)) == 2
+    assert {seen.source for seen in origin(store, 1).sightings} == {"dblp"}

@@ -144,3 +144,12 @@ def test_an_entry_is_recognised_by_its_name_after_it_lost_the_identifier(store: 
     read(store, "diary", rewritten, now=NOW + DAY)
     assert ids(store) == [1, 2]
     assert {seen.source for seen in origin(store, 1).sightings} == {"diary"}
+
+
+def test_a_doi_that_two_papers_have_names_both(store: Database) -> None:
+    read(store, "diary", replace(DIARY, url=f"https://doi.org/{DOI}"))
+    read(store, "journal", FORESTS)
+    for id, other, claim in ((1, 2, "field"), (2, 1, "link")):
+        keys = origin(store, id).keys
+        [shared] = reading(store, papers.sharing_keys, id, keys)
+        assert (shared.key, shared.paper, shared.claim) == (f"doi:{DOI}", other, claim)

@@ -39,6 +39,15 @@ class ChangeRow(msgspec.Struct, frozen=True):
     matched_at: datetime | None
 
 
+class SharedKey(msgspec.Struct, frozen=True):
+    """Another paper that has an identifier of this one, and how it is known: see `Claim`."""
+
+    key: str
+    paper: int
+    title: str
+    claim: str
+
+
 class Origin(msgspec.Struct, frozen=True):
     """Where a paper came from, with its identifiers, sightings and changes."""
 
@@ -81,6 +90,21 @@ def by_common_key(tx: Transaction, scheme: str, value: str) -> list[StoredPaper]
     """Return the papers that share a normalised identifier without being one work."""
     owners = sa.select(_common.paper_id).filter_by(scheme=scheme, value=index_value(value))
     return list(load(tx, tx.scalars(owners.order_by(_common.paper_id))).values())
+
+
+def sharing_keys(tx: Transaction, paper_id: int, keys: Iterable[Key]) -> list[SharedKey]:
+    """Return the other papers that have identifiers of a paper."""
+    pairs = [pair for pair in keys if pair[0] != LINK]
+    claims = {pair: dict([owner]) for pair, owner in paper_index.owners(tx, pairs).items()}
+    for pair, of_papers in paper_index.carriers(tx, pairs).items():
+        claims[pair] = claims.get(pair, {}) | of_papers
+    others = titles(tx, {id for of_pair in claims.values() for id in of_pair} - {paper_id})
+    return [
+        SharedKey(f"{scheme}:{value}", id, others[id][0], claim.name.lower())
+        for (scheme, value), of_pair in sorted(claims.items())
+        for id, claim in sorted(of_pair.items())
+        if id in others
+    ]
 
 
 def by_title_key(tx: Transaction, key: str) -> list[StoredPaper]:
