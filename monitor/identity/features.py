@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,6 +18,7 @@ from monitor.identity.titles import Title, find_counts, numbers
 from monitor.identity.word_rarity import rarity
 from monitor.model import Claim, Paper
 from monitor.text import plain
+from monitor.text.registrants import may_be_draft
 from monitor.text.spelling import american
 
 # An abstract with fewer words is not compared.
@@ -34,10 +34,6 @@ MAX_ABSTRACT_LENGTH = 20_000
 MAX_AUTHOR_LENGTH = 10_000
 # Less similar titles are compared no further if no author is shared.
 UNLIKE = 0.5
-# Registrants of DOIs for preprints: one of these beside a publisher's is common.
-_PREPRINT_DOI = re.compile(
-    r"10\.(?:1101|2139|20944|21203|26434|31234|31219|31235|36227|22541|5281|6084|1002/essoar)\b"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +204,8 @@ def compare_identifiers(a: Paper, b: Paper) -> SharedIdentifiers:
 
 
 def _preprint(dois: Sequence[str]) -> bool:
-    return any(_PREPRINT_DOI.match(doi) for doi in dois)
+    """Whether a paper may be published elsewhere: one such DOI beside a publisher's is common."""
+    return any(map(may_be_draft, dois))
 
 
 def _year(paper: Paper) -> int | None:

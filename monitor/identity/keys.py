@@ -13,6 +13,7 @@ from xxhash import xxh3_64_intdigest
 from monitor.identity.blocking import blocks
 from monitor.model import Claim, IncomingPaper, ListedDay, Paper
 from monitor.text import PLACEHOLDERS, plain, title_key
+from monitor.text.registrants import ARXIV_DOI
 
 # 0704.0001 to 9912.99999, and before April 2007 archive[.class]/YYMMNNN; without the version.
 # https://info.arxiv.org/help/arxiv_identifier.html
@@ -26,7 +27,7 @@ _ARXIV_PREFIX = re.compile(
 )
 _DOI_PREFIX = re.compile(r"^(?:https?://)?(?:(?:dx\.)?doi\.org/|doi:\s*)", re.IGNORECASE)
 _DOI = re.compile(rf"{DOI_PREFIX}\S+$")
-_ARXIV_DOI = re.compile(r"^10\.48550/arxiv\.", re.IGNORECASE)
+_ARXIV_DOI = re.compile(ARXIV_DOI, re.IGNORECASE)
 _TRACKING = re.compile(r"^(?:utm_\w+|rss|ref|fbclid|gclid|mc_cid|mc_eid)$", re.IGNORECASE)
 
 FINGERPRINT_VERSION = "1"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from datetime import datetime
 
@@ -26,20 +25,13 @@ from monitor.model import (
     StoredPaper,
 )
 from monitor.text import title_key
+from monitor.text.registrants import may_be_draft
 
 _NOTICES = {
     RETRACTION: ReferenceChange.RETRACTED,
     CONCERN: ReferenceChange.CONCERN,
     CORRECTION: ReferenceChange.CORRECTED,
 }
-# DOIs of servers and repositories for what is not yet, or not only, published: openRxiv (not Cold
-# Spring Harbor's journals, whose names begin with letters), Research Square, SSRN, ChemRxiv,
-# Preprints.org, TechRxiv, Authorea, OSF, PsyArXiv, SocArXiv, EarthArXiv, engrXiv, PeerJ Preprints,
-# Qeios, Zenodo and figshare.
-_PREPRINT_DOI = re.compile(
-    r"10\.(?:1101/\d|64898/|21203/|2139/|26434/|20944/|36227/|22541/|17605/|31219/|31234/|31235/"
-    r"|31223/|31224/|7287/|32388/|5281/|6084/|48550/)"
-)
 _NAMES = {"arxiv": "arXiv {}", "doi": "doi:{}", "pmid": "PubMed {}", "openreview": "OpenReview {}"}
 
 
@@ -213,14 +205,14 @@ def is_preprint(paper: Paper) -> bool:
     place, pairs = venue(paper.venue), identifiers(paper)
     if place.kind is not Kind.PREPRINT and has_name(place):
         return False
-    if any(scheme == "doi" and not _PREPRINT_DOI.match(value) for scheme, value in pairs):
+    if any(scheme == "doi" and not may_be_draft(value) for scheme, value in pairs):
         return False
     return _is_on_server(_stored(paper)) or place.kind is Kind.PREPRINT or paper.type == "preprint"
 
 
 def _is_on_server(record: IncomingPaper) -> bool:
     """Whether a record has an identifier of a preprint."""
-    return any(s == "arxiv" or (s == "doi" and _PREPRINT_DOI.match(v)) for s, v in record.keys)
+    return any(s == "arxiv" or (s == "doi" and may_be_draft(v)) for s, v in record.keys)
 
 
 def _publication(keyed: IncomingPaper) -> str:
@@ -229,7 +221,7 @@ def _publication(keyed: IncomingPaper) -> str:
     Without a DOI it is one that names a journal or conference.
     """
     paper, place = keyed.paper, venue(keyed.paper.venue)
-    dois = (v for scheme, v in keyed.keys if scheme == "doi" and not _PREPRINT_DOI.match(v))
+    dois = (v for scheme, v in keyed.keys if scheme == "doi" and not may_be_draft(v))
     doi = next(dois, "")
     printed = place.kind in (Kind.JOURNAL, Kind.CONFERENCE) and not place.cut
     if not (doi or printed or (paper.type == "journal article" and has_name(place))):

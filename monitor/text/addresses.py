@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from monitor.model import Paper
 from monitor.text.folding import MAX_TEXT_LENGTH
+from monitor.text.registrants import RegistrantKind, kind_of
 
 
 class Address(NamedTuple):
@@ -83,11 +84,8 @@ _NEVER = re.compile(
     r"(?:www\.)?(?:amazon|ebay|google|facebook|twitter|x|reddit|sciencedirect|example|overleaf)\.com|"
     r"(?:.*\.)?(?:springer|wiley|elsevier|tandfonline|nature|crossmark)\.com|"
     r"(?:pubmed\.)?(?:www\.)?ncbi\.nlm\.nih\.gov|(?:www\.)?clinicaltrials\.gov"
-)
-# Repositories of data have DOIs of their own.
-_DATA_DOI = re.compile(
-    r"/10\.(?:5281/zenodo|6084/m9\.figshare|5061/dryad|17605/osf|7910/dvn)", re.I
-)
+)  # Repositories have DOIs of their own.
+_DATA_KINDS = (RegistrantKind.REPOSITORY, RegistrantKind.DATA)
 
 _OWN = _words(
     r"avail\w*|releas\w*|open-?\s?sourc\w*|publi(?:c|sh)\w*|provid\w*|found|seen?|visit|"
@@ -236,7 +234,7 @@ def _kind(written: re.Match[str], url: str, lead: str, whole: str) -> str:
     if _PLACEHOLDER.search(site) or len(url) > _LONGEST_URL:
         return ""
     if host in ("doi.org", "dx.doi.org"):
-        return "data" if _DATA_DOI.match(site) else ""
+        return "data" if kind_of(path) in _DATA_KINDS else ""
     if _NEVER.fullmatch(host) or "." not in host:
         return ""
     by_host = _kind_by_host(host, site)

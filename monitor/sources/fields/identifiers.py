@@ -14,6 +14,7 @@ from urllib.parse import unquote
 from monitor.identity.keys import ARXIV_ID, DOI_PREFIX
 from monitor.sources.fields import markup
 from monitor.text import clean
+from monitor.text.registrants import ARXIV_DOI, OPENRXIV, registrant
 
 Keys = Mapping[str, str | tuple[str, ...]]
 
@@ -22,8 +23,7 @@ MAX_KEY_CHARS = 300
 _ID = rf"(?P<id>{ARXIV_ID})(?:v(?P<version>\d{{1,4}}))?"
 _ARXIV_ID = re.compile(_ID, re.IGNORECASE)
 _ARXIV = re.compile(
-    r"arxiv(?:\.org/(?:abs|pdf|html)/|:|(?<=oai:arxiv)\.org:|(?<=10\.48550/arxiv)\.)\s*"
-    rf"{_ID}(?!\d)"
+    rf"(?:arxiv(?:\.org/(?:abs|pdf|html)/|:|(?<=oai:arxiv)\.org:)|{ARXIV_DOI})\s*{_ID}(?!\d)"
 )
 # DOIs of the 1990s have pages in angle brackets: 10.1000/0091(1995)023<0967:ab>2.3.co;2
 _DOI = re.compile(DOI_PREFIX + r"(?:[^\s?#&\"<>]|<[\w.:-]{1,40}>(?=\d))+")
@@ -33,7 +33,7 @@ _PMID = re.compile(
 _OPENREVIEW = re.compile(r"openreview\.net/(?:forum|pdf)\?id=([\w-]+)")
 # Pages of an article append words to its DOI; those of bioRxiv and medRxiv a version too.
 _DOI_PAGES = re.compile(r"(?:/(?:full|abstract|pdf|epdf|html|meta)|\.full|\.abstract|\.pdf)+$")
-_PREPRINT_VERSION = re.compile(r"^(?P<doi>10\.(?:1101|64898)/.*\d)v(?P<version>\d{1,4})$")
+_DOI_AND_VERSION = re.compile(r"(?P<doi>.*\d)v(?P<version>\d{1,4})")
 
 
 class Identifiers(NamedTuple):
@@ -133,5 +133,7 @@ def _split_doi(doi: str) -> tuple[str, int | None]:
     bare = _DOI_PAGES.sub("", doi).rstrip(".,;/")
     while bare.endswith(")") and bare.count(")") > bare.count("("):
         bare = bare[:-1].rstrip(".,;/")
-    match = _PREPRINT_VERSION.match(bare)
-    return (match["doi"], int(match["version"])) if match else (bare, None)
+    match = _DOI_AND_VERSION.fullmatch(bare)
+    if match and registrant(match["doi"]) in OPENRXIV:
+        return match["doi"], int(match["version"])
+    return bare, None
