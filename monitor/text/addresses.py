@@ -84,7 +84,8 @@ _NEVER = re.compile(
     r"(?:www\.)?(?:amazon|ebay|google|facebook|twitter|x|reddit|sciencedirect|example|overleaf)\.com|"
     r"(?:.*\.)?(?:springer|wiley|elsevier|tandfonline|nature|crossmark)\.com|"
     r"(?:pubmed\.)?(?:www\.)?ncbi\.nlm\.nih\.gov|(?:www\.)?clinicaltrials\.gov"
-)  # Repositories have DOIs of their own.
+)
+# Repositories have DOIs of their own.
 _DATA_KINDS = (RegistrantKind.REPOSITORY, RegistrantKind.DATA)
 
 _OWN = _words(

@@ -14,10 +14,10 @@ from enum import StrEnum
 
 
 class RegistrantKind(StrEnum):
-    """What a registrant's DOIs are given to, and who decides that."""
+    """The kinds of registrants, by the papers or other works that get their DOIs."""
 
     PREPRINTS = "preprint server"  # drafts, which may be published elsewhere
-    REPOSITORY = "repository"  # what anyone deposits: drafts, data, slides, articles
+    REPOSITORY = "repository"  # any deposit of any person: drafts, data, slides, articles
     DATA = "data repository"  # data, never the text of a paper
     PUBLISHER = "publisher"  # versions of record
 
@@ -26,12 +26,12 @@ class RegistrantKind(StrEnum):
 class Registrant:
     """A service that gives DOIs with a prefix, since the year in which it opened.
 
-    `suffix` is a pattern of what follows the prefix, where others share it. An unlisted publisher
-    has neither name nor year.
+    `suffix` is a pattern of the rest of the DOI, if others share the prefix. An unlisted publisher
+    has neither names nor year.
     """
 
     prefix: str
-    name: str
+    names: tuple[str, ...]
     kind: RegistrantKind
     since: int = 0
     suffix: str = ""
@@ -41,92 +41,92 @@ _PREPRINTS = RegistrantKind.PREPRINTS
 _REPOSITORY = RegistrantKind.REPOSITORY
 _DATA = RegistrantKind.DATA
 
-# Both give pages of a version an address that ends in the DOI and the version. The rest of 10.1101
-# is Cold Spring Harbor's journals, whose names begin with letters (gr.277858.123).
+# The address of a version of theirs ends in the DOI and the version. The rest of 10.1101 is Cold
+# Spring Harbor's journals, whose names begin with letters (gr.277858.123).
 # https://connect.biorxiv.org/news/2025/11/18/preprint_dois
 OPENRXIV = (
     Registrant(
         "10.1101",
-        "bioRxiv and medRxiv, until November 2025",
+        ("bioRxiv", "medRxiv"),
         _PREPRINTS,
         2013,
         r"(?:\d{6}|\d{4}\.\d\d\.\d\d\.\d+)(?:v\d+)?",
     ),
-    Registrant("10.64898", "bioRxiv and medRxiv, since December 2025", _PREPRINTS, 2025),
+    Registrant("10.64898", ("bioRxiv", "medRxiv"), _PREPRINTS, 2025),
 )
-# What comes before an arXiv id in the DOI that arXiv gives it.
+# The beginning of arXiv's DOIs, before the arXiv id.
 ARXIV_DOI = r"10\.48550/arxiv\."
 
 # F1000Research and eLife are publishers: a reviewed version has the DOI of the first one, or one
 # beside it, in the same journal. EGU's abstracts (egusphere-egu23-1) become no articles by review.
 REGISTRANTS = (
     *OPENRXIV,
-    Registrant("10.48550", "arXiv", _PREPRINTS, 1991),
-    Registrant("10.2139", "SSRN", _PREPRINTS, 1994),
-    Registrant("10.3386", "NBER working papers", _PREPRINTS, 1973, r"[whti]\d+"),
-    Registrant("10.21203", "Research Square", _PREPRINTS, 2018),
-    Registrant("10.26434", "ChemRxiv", _PREPRINTS, 2017),
-    Registrant("10.20944", "Preprints.org", _PREPRINTS, 2016),
-    Registrant("10.36227", "TechRxiv", _PREPRINTS, 2019),
-    Registrant("10.22541", "Authorea, with ESS Open Archive since 2022", _PREPRINTS, 2013),
-    Registrant("10.1002", "ESS Open Archive, until 2022", _PREPRINTS, 2018, r"essoar\..+"),
-    Registrant("10.7287", "PeerJ Preprints", _PREPRINTS, 2013, r"peerj\.preprints\..+"),
-    Registrant("10.32388", "Qeios", _PREPRINTS, 2019),
-    Registrant("10.1590", "SciELO Preprints", _PREPRINTS, 2020, r"scielopreprints\..+"),
-    Registrant("10.2196", "JMIR Preprints", _PREPRINTS, 2015, r"preprints\..+"),
-    Registrant("10.12688", "VeriXiv", _PREPRINTS, 2024, r"verixiv\..+"),
-    Registrant("10.33774", "Cambridge Open Engage", _PREPRINTS, 2019),
-    Registrant("10.31124", "Advance", _PREPRINTS, 2018),
-    Registrant("10.51094", "Jxiv", _PREPRINTS, 2022),
-    Registrant("10.13140", "ResearchGate", _PREPRINTS, 2008),
+    Registrant("10.48550", ("arXiv",), _PREPRINTS, 1991),
+    Registrant("10.2139", ("SSRN",), _PREPRINTS, 1994),
+    Registrant("10.3386", ("NBER Working Papers",), _PREPRINTS, 1973, r"[whti]\d+"),
+    Registrant("10.21203", ("Research Square",), _PREPRINTS, 2018),
+    Registrant("10.26434", ("ChemRxiv",), _PREPRINTS, 2017),
+    Registrant("10.20944", ("Preprints.org",), _PREPRINTS, 2016),
+    Registrant("10.36227", ("TechRxiv",), _PREPRINTS, 2019),
+    Registrant("10.22541", ("Authorea", "ESS Open Archive"), _PREPRINTS, 2013),
+    Registrant("10.1002", ("ESS Open Archive",), _PREPRINTS, 2018, r"essoar\..+"),
+    Registrant("10.7287", ("PeerJ Preprints",), _PREPRINTS, 2013, r"peerj\.preprints\..+"),
+    Registrant("10.32388", ("Qeios",), _PREPRINTS, 2019),
+    Registrant("10.1590", ("SciELO Preprints",), _PREPRINTS, 2020, r"scielopreprints\..+"),
+    Registrant("10.2196", ("JMIR Preprints",), _PREPRINTS, 2015, r"preprints\..+"),
+    Registrant("10.12688", ("VeriXiv",), _PREPRINTS, 2024, r"verixiv\..+"),
+    Registrant("10.33774", ("Cambridge Open Engage",), _PREPRINTS, 2019),
+    Registrant("10.31124", ("SAGE Advance",), _PREPRINTS, 2018),
+    Registrant("10.51094", ("Jxiv",), _PREPRINTS, 2022),
+    Registrant("10.13140", ("ResearchGate",), _PREPRINTS, 2008),
     # acp-2020-1 is a manuscript in review, acp-20-1-2020 the article; acpd-14-1-2014 was the
     # manuscript before 2016. https://egusphere.net/about/faqs.html
     Registrant(
         "10.5194",
-        "EGUsphere and Copernicus discussions",
+        ("EGUsphere",),
         _PREPRINTS,
         2001,
         r"[a-z]+-20\d\d-\d+"
         r"|(?:acp|amt|bg|cp|dwes|esd|essd|esurf|gi|gmd|hess|nhess|npg|os|se|soil|tc)d-\d+-\d+-\d{4}",
     ),
     # The servers of the Open Science Framework, some of which have left it with their prefix.
-    Registrant("10.31219", "OSF Preprints", _PREPRINTS, 2016),
-    Registrant("10.31220", "AgriXiv", _PREPRINTS, 2017),
-    Registrant("10.31221", "Arabixiv", _PREPRINTS, 2018),
-    Registrant("10.31222", "MetaArXiv", _PREPRINTS, 2017),
-    Registrant("10.31223", "EarthArXiv", _PREPRINTS, 2017),
-    Registrant("10.31224", "engrXiv", _PREPRINTS, 2016),
-    Registrant("10.31225", "FocUS Archive", _PREPRINTS, 2017),
-    Registrant("10.31226", "Frenxiv", _PREPRINTS, 2018),
-    Registrant("10.31227", "INA-Rxiv", _PREPRINTS, 2017),
-    Registrant("10.31228", "LawArXiv", _PREPRINTS, 2017),
-    Registrant("10.31229", "LIS Scholarship Archive", _PREPRINTS, 2017),
-    Registrant("10.31230", "MarXiv", _PREPRINTS, 2017),
-    Registrant("10.31231", "MindRxiv", _PREPRINTS, 2017),
-    Registrant("10.31232", "NutriXiv", _PREPRINTS, 2017),
-    Registrant("10.31233", "PaleorXiv", _PREPRINTS, 2017),
-    Registrant("10.31234", "PsyArXiv", _PREPRINTS, 2016),
-    Registrant("10.31235", "SocArXiv", _PREPRINTS, 2016),
-    Registrant("10.31236", "SportRxiv", _PREPRINTS, 2017),
-    Registrant("10.31237", "Thesis Commons", _PREPRINTS, 2017),
-    Registrant("10.31730", "AfricArXiv", _PREPRINTS, 2018),
-    Registrant("10.32942", "EcoEvoRxiv", _PREPRINTS, 2018),
-    Registrant("10.33767", "MediArXiv", _PREPRINTS, 2019),
-    Registrant("10.34055", "BodoArXiv", _PREPRINTS, 2019),
-    Registrant("10.35542", "EdArXiv", _PREPRINTS, 2019),
-    Registrant("10.37044", "BioHackrXiv", _PREPRINTS, 2019),
-    Registrant("10.1149", "ECSarXiv", _PREPRINTS, 2018, r"osf\.io/.+"),
-    Registrant("10.5281", "Zenodo", _REPOSITORY, 2013),
-    Registrant("10.6084", "figshare", _REPOSITORY, 2012),
-    Registrant("10.17605", "Open Science Framework", _REPOSITORY, 2013),
-    Registrant("10.23668", "PsychArchives", _REPOSITORY, 2018),
-    Registrant("10.5061", "Dryad", _DATA, 2008),
-    Registrant("10.7910", "Harvard Dataverse", _DATA, 2007),
-    Registrant("10.17632", "Mendeley Data", _DATA, 2015),
-    Registrant("10.1594", "PANGAEA", _DATA, 1995),
-    Registrant("10.13026", "PhysioNet", _DATA, 1999),
-    Registrant("10.18112", "OpenNeuro", _DATA, 2017),
-    Registrant("10.21227", "IEEE DataPort", _DATA, 2016),
+    Registrant("10.31219", ("OSF Preprints",), _PREPRINTS, 2016),
+    Registrant("10.31220", ("AgriXiv",), _PREPRINTS, 2017),
+    Registrant("10.31221", ("Arabixiv",), _PREPRINTS, 2018),
+    Registrant("10.31222", ("MetaArXiv",), _PREPRINTS, 2017),
+    Registrant("10.31223", ("EarthArXiv",), _PREPRINTS, 2017),
+    Registrant("10.31224", ("engrXiv",), _PREPRINTS, 2016),
+    Registrant("10.31225", ("FocUS Archive",), _PREPRINTS, 2017),
+    Registrant("10.31226", ("Frenxiv",), _PREPRINTS, 2018),
+    Registrant("10.31227", ("INA-Rxiv",), _PREPRINTS, 2017),
+    Registrant("10.31228", ("LawArXiv",), _PREPRINTS, 2017),
+    Registrant("10.31229", ("LIS Scholarship Archive",), _PREPRINTS, 2017),
+    Registrant("10.31230", ("MarXiv",), _PREPRINTS, 2017),
+    Registrant("10.31231", ("MindRxiv",), _PREPRINTS, 2017),
+    Registrant("10.31232", ("NutriXiv",), _PREPRINTS, 2017),
+    Registrant("10.31233", ("PaleorXiv",), _PREPRINTS, 2017),
+    Registrant("10.31234", ("PsyArXiv",), _PREPRINTS, 2016),
+    Registrant("10.31235", ("SocArXiv",), _PREPRINTS, 2016),
+    Registrant("10.31236", ("SportRxiv",), _PREPRINTS, 2017),
+    Registrant("10.31237", ("Thesis Commons",), _PREPRINTS, 2017),
+    Registrant("10.31730", ("AfricArXiv",), _PREPRINTS, 2018),
+    Registrant("10.32942", ("EcoEvoRxiv",), _PREPRINTS, 2018),
+    Registrant("10.33767", ("MediArXiv",), _PREPRINTS, 2019),
+    Registrant("10.34055", ("BodoArXiv",), _PREPRINTS, 2019),
+    Registrant("10.35542", ("EdArXiv",), _PREPRINTS, 2019),
+    Registrant("10.37044", ("BioHackrXiv",), _PREPRINTS, 2019),
+    Registrant("10.1149", ("ECSarXiv",), _PREPRINTS, 2018, r"osf\.io/.+"),
+    Registrant("10.5281", ("Zenodo",), _REPOSITORY, 2013),
+    Registrant("10.6084", ("figshare",), _REPOSITORY, 2012),
+    Registrant("10.17605", ("Open Science Framework", "OSF"), _REPOSITORY, 2013),
+    Registrant("10.23668", ("PsychArchives",), _REPOSITORY, 2018),
+    Registrant("10.5061", ("Dryad",), _DATA, 2008),
+    Registrant("10.7910", ("Harvard Dataverse",), _DATA, 2007),
+    Registrant("10.17632", ("Mendeley Data",), _DATA, 2015),
+    Registrant("10.1594", ("PANGAEA",), _DATA, 1995),
+    Registrant("10.13026", ("PhysioNet",), _DATA, 1999),
+    Registrant("10.18112", ("OpenNeuro",), _DATA, 2017),
+    Registrant("10.21227", ("IEEE DataPort",), _DATA, 2016),
 )
 
 _BY_PREFIX: dict[str, list[tuple[re.Pattern[str], Registrant]]] = defaultdict(list)
@@ -143,11 +143,11 @@ def registrant(doi: str) -> Registrant:
     for pattern, row in _BY_PREFIX.get(prefix, ()):
         if pattern.fullmatch(suffix):
             return row
-    return Registrant(prefix, "", RegistrantKind.PUBLISHER)
+    return Registrant(prefix, (), RegistrantKind.PUBLISHER)
 
 
 def kind_of(doi: str) -> RegistrantKind:
-    """Return what the registrant of a DOI is."""
+    """Return the kind of a DOI's registrant."""
     return registrant(doi).kind
 
 
