@@ -132,5 +132,5 @@ def test_no_module_has_a_second_list_of_registrants():
 
 def test_the_page_lists_each_registrant():
     page = " ".join(PAGE.read_text(encoding="utf-8").split())
-    rows = (f"{' and '.join(row.names)} ({row.prefix}, {row.since})" for row in REGISTRANTS)
+    rows = (f"{', '.join(row.names)} ({row.prefix}, {row.since})" for row in REGISTRANTS)
     assert [row for row in rows if row not in page] == []

@@ -203,7 +203,7 @@ def work_of(references: Sequence[Paper]) -> Paper:
 def is_preprint(paper: Paper) -> bool:
     """Whether a reference is a preprint, and says of no publication of it."""
     place, pairs = venue(paper.venue), identifiers(paper)
-    if place.kind is not Kind.PREPRINT and has_name(place):
+    if place.kind is not Kind.PREPRINT and has_name(place) and paper.type != "preprint":
         return False
     if any(scheme == "doi" and not may_be_draft(value) for scheme, value in pairs):
         return False

@@ -13,6 +13,7 @@ from functools import lru_cache, partial
 
 from monitor.identity.mojibake import repair
 from monitor.text import plain
+from monitor.text.registrants import REGISTRANTS
 
 
 class Kind(StrEnum):
@@ -26,12 +27,15 @@ _CONFERENCES = (
     "|coling|cvpr|iccv|eccv|aistats|colt|uai|acml|icra|iros|rss|corl|interspeech|icassp|chi|stoc"
     "|focs|soda"
 )
+_SERVERS = "|".join(
+    sorted({plain(name) for row in REGISTRANTS if row.holds_drafts for name in row.names})
+)
 # Checked in this order: a journal's name may contain "conference".
 _KINDS = (
     (
         Kind.PREPRINT,
-        "technical report|tech report|tech rep|thesis|dissertation|submitted|arxiv|corr|preprint"
-        "|preprints|biorxiv|medrxiv|ssrn|working paper|research report|unpublished",
+        "technical report|tech report|tech rep|thesis|dissertation|submitted|corr|preprint"
+        f"|preprints|working paper|research report|unpublished|{_SERVERS}",
     ),
     (
         Kind.JOURNAL,

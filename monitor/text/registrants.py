@@ -36,6 +36,11 @@ class Registrant:
     since: int = 0
     suffix: str = ""
 
+    @property
+    def holds_drafts(self) -> bool:
+        """Whether a paper with a DOI of it may be published elsewhere, too."""
+        return self.kind in (RegistrantKind.PREPRINTS, RegistrantKind.REPOSITORY)
+
 
 _PREPRINTS = RegistrantKind.PREPRINTS
 _REPOSITORY = RegistrantKind.REPOSITORY
@@ -52,7 +57,7 @@ OPENRXIV = (
         2013,
         r"(?:\d{6}|\d{4}\.\d\d\.\d\d\.\d+)(?:v\d+)?",
     ),
-    Registrant("10.64898", ("bioRxiv", "medRxiv"), _PREPRINTS, 2025),
+    Registrant("10.64898", ("bioRxiv", "medRxiv", "openRxiv"), _PREPRINTS, 2025),
 )
 # The beginning of arXiv's DOIs, before the arXiv id.
 ARXIV_DOI = r"10\.48550/arxiv\."
@@ -90,7 +95,7 @@ REGISTRANTS = (
         r"|(?:acp|amt|bg|cp|dwes|esd|essd|esurf|gi|gmd|hess|nhess|npg|os|se|soil|tc)d-\d+-\d+-\d{4}",
     ),
     # The servers of the Open Science Framework, some of which have left it with their prefix.
-    Registrant("10.31219", ("OSF Preprints",), _PREPRINTS, 2016),
+    Registrant("10.31219", ("OSF Preprints", "Center for Open Science"), _PREPRINTS, 2016),
     Registrant("10.31220", ("AgriXiv",), _PREPRINTS, 2017),
     Registrant("10.31221", ("Arabixiv",), _PREPRINTS, 2018),
     Registrant("10.31222", ("MetaArXiv",), _PREPRINTS, 2017),
@@ -153,4 +158,4 @@ def kind_of(doi: str) -> RegistrantKind:
 
 def may_be_draft(doi: str) -> bool:
     """Whether a DOI is of a preprint server or a repository: the paper may be published, too."""
-    return kind_of(doi) in (RegistrantKind.PREPRINTS, RegistrantKind.REPOSITORY)
+    return registrant(doi).holds_drafts
