@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
 from xxhash import xxh3_64_intdigest
 
@@ -14,6 +14,7 @@ from monitor.identity.blocking import blocks
 from monitor.model import Claim, IncomingPaper, ListedDay, Paper
 from monitor.text import PLACEHOLDERS, plain, title_key
 from monitor.text.registrants import ARXIV_DOI
+from monitor.text.tracking import without_tracking
 
 # 0704.0001 to 9912.99999, and before April 2007 archive[.class]/YYMMNNN; without the version.
 # https://info.arxiv.org/help/arxiv_identifier.html
@@ -22,13 +23,18 @@ DOI_PREFIX = r"10\.\d{4,9}/"
 _ARXIV = re.compile(rf"(?P<id>{ARXIV_ID})(?:v\d+)?$", re.IGNORECASE)
 _SUBJECT_CLASS = re.compile(r"\.[a-z]{2}/")  # of an old arXiv id, which may be left out
 _ARXIV_PREFIX = re.compile(
-    r"^(?:https?://)?(?:[a-z]+\.)?(?:arxiv\.org/(?:abs|pdf|html|list)/|oai:arxiv\.org:|arxiv:)",
+    r"^(?:https?://)?(?:[a-z]+\.)?(?:arxiv\.org/(?:abs|pdf|html|list)/|oai:arxiv\.org:|arxiv:\s*)",
     re.IGNORECASE,
 )
 _DOI_PREFIX = re.compile(r"^(?:https?://)?(?:(?:dx\.)?doi\.org/|doi:\s*)", re.IGNORECASE)
 _DOI = re.compile(rf"{DOI_PREFIX}\S+$")
 _ARXIV_DOI = re.compile(ARXIV_DOI, re.IGNORECASE)
-_TRACKING = re.compile(r"^(?:utm_\w+|rss|ref|fbclid|gclid|mc_cid|mc_eid)$", re.IGNORECASE)
+# arXiv appends the archive to an id in its mails and listings: arXiv:2401.01234 [cs.LG].
+_ARCHIVE = re.compile(r"\s*\[[a-z.-]+\]$", re.IGNORECASE)
+# Of a page: ?rss=1, ?af=R, #sec. A sign of the DOI itself is escaped in an address.
+_AFTER_DOI = re.compile(r"\?[a-z_]\w*(?:[=&#]|$)|#", re.IGNORECASE)
+# The trackers of versions up to 0.1, by whose links entries of old stores are named.
+_FORMER_TRACKER = re.compile(r"(?:utm_\w+|rss|ref|fbclid|gclid|mc_cid|mc_eid)$", re.IGNORECASE)
 
 FINGERPRINT_VERSION = "1"
 # Part of every `record_hash`. Raise it when identifiers change, so that all records are read again.
@@ -42,30 +48,63 @@ def arxiv_id(value: str) -> str:
     text = value.strip()
     match = _ARXIV.match(text)
     if not match:
-        bare = _ARXIV_PREFIX.sub("", text).removesuffix(".pdf")
+        bare = _ARXIV_PREFIX.sub("", _ARCHIVE.sub("", text))
+        bare = re.split("[?#]", bare, maxsplit=1)[0].rstrip("/").removesuffix(".pdf")
         match = _ARXIV.match(_ARXIV_DOI.sub("", bare))
     return _SUBJECT_CLASS.sub("/", match["id"].lower()) if match else ""
 
 
 def doi(value: str) -> str:
     """Return a DOI in lower case and without prefixes, or ""; DOIs ignore case (ISO 26324)."""
-    bare = unquote(_DOI_PREFIX.sub("", value.strip())).rstrip(".,;")
+    written = _DOI_PREFIX.sub("", value.strip())
+    bare = without_sentence(unquote(_AFTER_DOI.split(written, maxsplit=1)[0]))
     return bare.lower() if _DOI.match(bare) else ""
+
+
+def without_sentence(doi: str) -> str:
+    """Return a DOI without the punctuation after it, and a parenthesis that opened before it."""
+    bare = doi.rstrip(".,;")
+    while bare.endswith(")") and bare.count(")") > bare.count("("):
+        bare = bare[:-1].rstrip(".,;")
+    return bare
 
 
 @lru_cache(4096)
 def link(url: str) -> str:
-    """Return a link for comparison: without scheme, www., fragment and tracking parameters."""
+    """Return a link for comparison: without scheme, www. and trackers, its query sorted."""
+    parts = _web_address(without_tracking(url))
+    if parts is None:
+        return ""
+    named = sorted(parse_qsl(parts.query, keep_blank_values=True))
+    query = "&".join(urlencode([pair]).removesuffix("=") for pair in named)
+    return _page(parts, query) + (f"#{parts.fragment}" if parts.fragment else "")
+
+
+def page(url: str) -> str:
+    """Return a link for comparison without the place on its page."""
+    return link(url).partition("#")[0]
+
+
+def _former_link(url: str) -> str:
+    """Return a link as versions up to 0.1 compared it, without all that has no value."""
+    parts = _web_address(url)
+    if parts is None:
+        return ""
+    named = sorted((k, v) for k, v in parse_qsl(parts.query) if not _FORMER_TRACKER.match(k))
+    return _page(parts, urlencode(named))
+
+
+def _web_address(url: str) -> SplitResult | None:
     try:
         parts = urlsplit(url.strip())
     except ValueError:  # such as an IPv6 host without its closing bracket
-        return ""
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        return ""
-    kept = sorted((k, v) for k, v in parse_qsl(parts.query) if not _TRACKING.match(k))
-    host = parts.hostname.removeprefix("www.")
-    path = parts.path.rstrip("/")
-    return f"{host}{path}" + (f"?{urlencode(kept)}" if kept else "")
+        return None
+    return parts if parts.scheme in ("http", "https") and parts.hostname else None
+
+
+def _page(parts: SplitResult, query: str) -> str:
+    host = (parts.hostname or "").removeprefix("www.")
+    return f"{host}{parts.path.rstrip('/')}" + (f"?{query}" if query else "")
 
 
 def _digits(value: str) -> str:
@@ -217,6 +256,18 @@ def raw_id(paper: Paper) -> str:
     return paper.raw_id or link(paper.url) or TEXT + fingerprint(paper)
 
 
+def _former_names(paper: Paper) -> tuple[str, ...]:
+    """Return the name that versions up to 0.1 gave a record, if it was another.
+
+    They cut the fragment off a link, also where it is all that names an entry.
+    """
+    if not paper.raw_id:
+        former = _former_link(paper.url)
+        return (former,) if former not in ("", link(paper.url)) else ()
+    whole, sign, _ = paper.raw_id.partition("#")
+    return (whole,) if sign and whole.startswith(("http://", "https://")) else ()
+
+
 def record_hash(paper: Paper) -> int:
     """Return a hash of 63 bits of all that a record says.
 
@@ -280,6 +331,7 @@ def with_keys(
         record_hash=record_hash(paper) if hash_ is None else hash_,
         about=about(paper),
         claims={pair: claim for pair, claim in claims.items() if claim is not Claim.FIELD},
+        former_names=_former_names(paper),
     )
 
 

@@ -15,7 +15,7 @@ from monitor.identity.authors import agreement
 from monitor.identity.blocking import fold_title
 from monitor.identity.compare_texts import Comparison, compare_texts, same_title
 from monitor.identity.features import abstract_agreement
-from monitor.identity.keys import LINK, TEXT, doi, group_by_scheme, identifiers
+from monitor.identity.keys import LINK, TEXT, doi, group_by_scheme, identifiers, page
 from monitor.identity.notices import contradicts, have_other_ids, is_about
 from monitor.identity.same_work import (
     SAME_ABSTRACT,
@@ -41,7 +41,7 @@ CORRECTED_TITLE = 0.75
 MIN_TITLE = 0.75
 # The kinds of keys by which a work is found, strongest first. A "mention" is an identifier that is
 # no field of both.
-MATCHED_BY = ("key", "raw_id", "mention", "title", "block")
+MATCHED_BY = ("key", "raw_id", "mention", "title", "former name", "block")
 # Further titles are not shown.
 MAX_OTHER_TITLES = 3
 # Titles are compared up to this length; the longest have some five hundred characters.
@@ -120,7 +120,7 @@ def by_likeness(why: str) -> bool:
 
 def _same_entry(record: IncomingPaper, candidate: Candidate) -> str:
     """Whether an entry is unchanged, and so still of the same paper, or put there by a person."""
-    entries = [seen for seen in candidate.sightings if seen.raw_id == record.raw_id]
+    entries = _entries_of(record, candidate)
     if not entries:
         return ""
     if not_reread_since_split(record, candidate):
@@ -156,8 +156,19 @@ def _paper_of(text: SightingText) -> Paper:
 
 def not_reread_since_split(record: IncomingPaper, candidate: Candidate) -> bool:
     """Whether a paper was split and this entry has not been read since."""
-    entries = (seen for seen in candidate.sightings if seen.raw_id == record.raw_id)
-    return any(not seen.fingerprint for seen in entries)
+    return any(not seen.fingerprint for seen in _entries_of(record, candidate))
+
+
+def _entries_of(record: IncomingPaper, candidate: Candidate) -> list[Sighting]:
+    """Return the sightings of a paper under the record's name, or under a former one.
+
+    Others had the former name, too: the title has to be the same, or the whole text.
+    """
+    entries = [seen for seen in candidate.sightings if seen.raw_id == record.raw_id]
+    former = [seen for seen in candidate.sightings if seen.raw_id in record.former_names]
+    if former and record.title_key != title_key(candidate.stored.paper.title):
+        former = [s for s in former if record.fingerprint in (s.fingerprint, *s.past)]
+    return [*entries, *former]
 
 
 def shared_identifiers(
@@ -198,13 +209,15 @@ def _match(record: IncomingPaper, work: KnownWork) -> str:
     if unproven:
         paper = _without_keys(paper, unproven)
         record = structs.replace(record, paper=_without_keys(record.paper, unproven))
-    only_block = work.found_by == {"block"}
-    if only_block and not may_match_cheaply(record, paper.title, paper.authors):
+    if work.found_by <= {"block", "former name"} and not may_match_cheaply(
+        record, paper.title, paper.authors
+    ):
         return ""
     verdict = same_work(record.paper, paper)
     if verdict.same:
         return ", ".join(verdict.why)
     same_place = "raw_id" in work.found_by or any(pair in work.keys for pair in record.keys)
+    same_place = same_place or _has_title_and_page(record, paper)
     if not same_place or contradicts(record.paper, paper):
         return ""
     if _texts_confirm_link(record, paper, work.keys):
@@ -214,6 +227,14 @@ def _match(record: IncomingPaper, work: KnownWork) -> str:
 
 def _same(pair: Key) -> str:
     return f"same {pair[0]} {pair[1]}"
+
+
+def _has_title_and_page(record: IncomingPaper, paper: Paper) -> bool:
+    """Whether a record has the title and page of a paper, and not only other authors."""
+    if record.title_key != title_key(paper.title) or not page(paper.url):
+        return False
+    agreed = agreement(record.paper.authors, paper.authors)
+    return page(record.paper.url) == page(paper.url) and (agreed is None or agreed.met > 0)
 
 
 def _may_share(record: IncomingPaper, work: KnownWork) -> bool:

@@ -34,6 +34,7 @@ class IncomingPaper(msgspec.Struct, frozen=True):
     an identifier is known, where that is not a field; `contested` are those that clearly different
     works have with equal claims: they prove no more than one in a link.
     `retracted` says that the paper is withdrawn by a notice, and not by the record itself.
+    `former_names` are names that earlier versions gave the record, and others on its page.
     """
 
     paper: Paper
@@ -47,6 +48,7 @@ class IncomingPaper(msgspec.Struct, frozen=True):
     contested: tuple[tuple[str, str], ...] = ()
     claims: Mapping[tuple[str, str], Claim] = {}
     retracted: bool = False
+    former_names: tuple[str, ...] = ()
 
     def claim(self, pair: tuple[str, str]) -> Claim:
         return self.claims.get(pair, Claim.FIELD)
@@ -116,10 +118,11 @@ class StoredPaper(msgspec.Struct, frozen=True):
 class Candidate(msgspec.Struct, frozen=True):
     """A stored paper that an incoming one may be, and by what it was found.
 
-    `found_by` holds "key", "raw_id", "mention", "title" or "block"; `keys` are the identifiers that
-    the stored paper is recognised by, with the `claims` that are not of fields, and `common` those
-    that it carries as data; `sightings` are this source's sightings of it, with their texts where
-    this entry is among them. `ruled` is "same" or "different" after a person's ruling, else "".
+    `found_by` holds "key", "raw_id", "mention", "title", "former name" or "block"; `keys` are the
+    identifiers that the stored paper is recognised by, with the `claims` that are not of fields,
+    and `common` those that it carries as data; `sightings` are this source's sightings of it, with
+    their texts where this entry is among them. `ruled` is "same" or "different" after a person's
+    ruling, else "".
     """
 
     stored: StoredPaper

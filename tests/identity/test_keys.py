@@ -4,6 +4,8 @@ import pytest
 
 from monitor.identity.keys import arxiv_id, doi, fingerprint, identifiers, link, with_keys
 from monitor.model import Paper
+from monitor.sources.fields.links import http_link
+from monitor.text.tracking import without_tracking
 
 
 @pytest.mark.parametrize(
@@ -19,6 +21,13 @@ from monitor.model import Paper
         ("hep-th/9901001v2", "hep-th/9901001"),
         ("math.GT/0309136", "math/0309136"),
         ("10.48550/arXiv.2401.01234", "2401.01234"),
+        ("https://arxiv.org/abs/2401.01234?context=cs.LG", "2401.01234"),
+        ("https://arxiv.org/abs/2401.01234v2/", "2401.01234"),
+        ("https://arxiv.org/pdf/2401.01234v2.pdf#page=3", "2401.01234"),
+        ("arXiv:2401.01234 [cs.LG]", "2401.01234"),
+        ("arXiv:hep-th/9901001v2 [hep-th]", "hep-th/9901001"),
+        ("arXiv: 2401.01234v1 [math.AG]", "2401.01234"),
+        ("arXiv:2401.01234 [withdrawn by 7]", ""),
         ("2401.01", ""),
         ("version 2401.01234 of it", ""),
         ("", ""),
@@ -36,19 +45,59 @@ def test_arxiv_ids_lose_prefix_and_version(text, bare):
         ("https://doi.org/10.1000%2Fabc.1", "10.1000/abc.1"),
         ("http://dx.doi.org/10.1000/abc.1.", "10.1000/abc.1"),
         ("10.1002/(SICI)1097<1::AID>3.0.CO;2-N", "10.1002/(sici)1097<1::aid>3.0.co;2-n"),
+        ("https://doi.org/10.1000/abc.1?rss=1", "10.1000/abc.1"),
+        ("https://doi.org/10.1000/abc.1?af=R", "10.1000/abc.1"),
+        ("10.1000/abc.1#sec2", "10.1000/abc.1"),
+        ("10.1000/abc.1?rss", "10.1000/abc.1"),
+        ("10.1000/abc%3F1%23", "10.1000/abc?1#"),
+        ("10.1000/abc?", "10.1000/abc?"),
+        ("10.1000/abc.1).", "10.1000/abc.1"),
+        ("10.1000/0091(95)1", "10.1000/0091(95)1"),
+        ("10.1000/s(95)", "10.1000/s(95)"),
         ("abc", ""),
         ("10.1000", ""),
+        ("10.1000/?rss=1", ""),
     ],
 )
 def test_dois_ignore_case_and_prefixes(text, bare):
     assert doi(text) == bare
 
 
-def test_a_link_is_compared_without_scheme_fragment_and_tracking():
-    text = "https://www.Example.org/paper/?id=7&utm_source=rss#abstract"
-    assert link(text) == link("http://example.org/paper?id=7") == "example.org/paper?id=7"
-    assert link("javascript:alert(1)") == ""
-    assert link("http://[broken") == ""
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("https://www.Example.org/paper/?id=7&utm_source=rss", "example.org/paper?id=7"),
+        ("http://example.org/paper?b=2&a=1#", "example.org/paper?a=1&b=2"),
+        ("https://e.org/pubs#a", "e.org/pubs#a"),
+        ("https://e.org/#/paper/1", "e.org#/paper/1"),
+        ("https://e.org/view?12345", "e.org/view?12345"),
+        ("https://e.org/view?id=%C3%A9", "e.org/view?id=%C3%A9"),
+        ("https://e.org/view?ref=smith2024", "e.org/view?ref=smith2024"),
+        ("https://e.org/a?ref=blog.example.com", "e.org/a"),
+        ("https://e.org/a?rss=1&af=R", "e.org/a"),
+        ("https://e.org/a?dgcid=rss_sd_all&fbclid=x", "e.org/a"),
+        ("https://e.org/a?af=7", "e.org/a?af=7"),
+        ("https://e.org/a#Echobox=1700000000", "e.org/a"),
+        ("https://e.org/a#xtor=RSS-1", "e.org/a"),
+        ("https://e.org/a#rss", "e.org/a"),
+        ("https://e.org/a#rssi", "e.org/a#rssi"),
+        ("https://e.org/a#:~:text=sand%20moves", "e.org/a"),
+        ("https://e.org/a#b:~:text=sand", "e.org/a#b"),
+        ("https://e.org/a#b&utm_source=x", "e.org/a#b"),
+        ("https://e.org/#/paper/1?utm_source=x&y=2", "e.org#/paper/1?y=2"),
+        ("javascript:alert(1)", ""),
+        ("http://[broken", ""),
+        ("http://[broken#a", ""),
+        ("", ""),
+    ],
+)
+def test_a_link_is_compared_with_all_that_names_something(text: str, name: str):
+    assert link(text) == name
+
+
+@pytest.mark.parametrize("url", ["https://e.org/a?id=7&rss=1#xtor=RSS-1", "https://e.org/?a=b%20c"])
+def test_trackers_are_no_part_of_a_link_wherever_it_is_shown(url: str):
+    assert link(without_tracking(url)) == link(url) == link(http_link(url, ""))
 
 
 def test_arxivs_own_doi_and_page_are_the_arxiv_id():

@@ -239,7 +239,8 @@ def test_links_are_absolute_and_of_the_web(link: str, url: str) -> None:
     ("item", "raw_id"),
     [
         ("<guid>abc</guid><link>https://e.org/</link>", "abc"),
-        ("<link>https://E.org/p#x</link>", "https://e.org/p"),
+        ("<link>https://E.org/p#x</link>", "https://e.org/p#x"),
+        ("<link>https://E.org/p?utm_source=a#Echobox=1</link>", "https://e.org/p?utm_source=a"),
         ("", ""),
     ],
 )

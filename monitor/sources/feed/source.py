@@ -21,12 +21,13 @@ from monitor.sources.feed.xml_feed import read_xml
 from monitor.sources.fields import MAX_ENTRY, MAX_TITLE, markup
 from monitor.sources.fields.dates import FIRST_ONLINE, within_reason
 from monitor.sources.fields.identifiers import identifiers_by_place
-from monitor.sources.fields.links import absolute_link, http_link, normalise_link, without_tracking
+from monitor.sources.fields.links import absolute_link, http_link, normalise_link
 from monitor.sources.fields.markup import text, unescape_tags
 from monitor.sources.fields.names import split_names, without_affiliations
 from monitor.sources.fields.publication_types import says_withdrawn
 from monitor.text import clean, without_placeholder
 from monitor.text.latex import accents
+from monitor.text.tracking import without_tracking
 
 MAX_OPENING = 100  # characters of a text that replace a missing title
 MAX_ARXIV_NAME = 40  # characters of "arXiv:2508.13426v1" at the start of a summary

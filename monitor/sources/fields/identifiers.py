@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from monitor.identity.keys import ARXIV_ID, DOI_PREFIX
+from monitor.identity.keys import ARXIV_ID, DOI_PREFIX, without_sentence
 from monitor.sources.fields import markup
 from monitor.text import clean
 from monitor.text.registrants import ARXIV_DOI, OPENRXIV, registrant
@@ -130,9 +130,7 @@ def _split_doi(doi: str) -> tuple[str, int | None]:
     """Return a DOI without the words of a page, and the version of a preprint."""
     if len(doi) > MAX_KEY_CHARS:
         return "", None
-    bare = _DOI_PAGES.sub("", doi).rstrip(".,;/")
-    while bare.endswith(")") and bare.count(")") > bare.count("("):
-        bare = bare[:-1].rstrip(".,;/")
+    bare = without_sentence(_DOI_PAGES.sub("", doi).rstrip(".,;/")).rstrip("/")
     match = _DOI_AND_VERSION.fullmatch(bare)
     if match and registrant(match["doi"]) in OPENRXIV:
         return match["doi"], int(match["version"])

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from monitor.text import clean
+from monitor.text.tracking import naming_fragment, without_tracking
 
 MAX_LINK_CHARS = 2_048
 
@@ -31,20 +32,16 @@ def absolute_link(link: str, base: str) -> str:
     return f"{parts.scheme}{absolute[len(parts.scheme) :]}"  # the scheme in lower case
 
 
-def without_tracking(link: str) -> str:
-    """Return a link without the parameters that tell its server where a reader comes from."""
-    page, _, rest = link.partition("?")
-    query, fragment_sign, fragment = rest.partition("#")
-    kept = "&".join(part for part in query.split("&") if not part.lower().startswith("utm_"))
-    return page + (f"?{kept}" if kept else "") + fragment_sign + fragment
-
-
 def first_link(links: Iterable[str]) -> str:
     """Return the first link that is one, or ""."""
     return next(filter(None, (http_link(link, "") for link in links)), "")
 
 
 def normalise_link(link: str) -> str:
-    """Return a link that can name an entry: host in lower case, no fragment."""
+    """Return a link that can name an entry: host in lower case, no tracker for a fragment.
+
+    The query stays as it is written: entries in stores are named so.
+    """
     parts = urlsplit(link)
-    return urlunsplit((parts.scheme, parts.netloc.lower(), parts.path, parts.query, ""))
+    fragment = naming_fragment(parts.fragment)
+    return urlunsplit((parts.scheme, parts.netloc.lower(), parts.path, parts.query, fragment))

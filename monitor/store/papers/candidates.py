@@ -30,13 +30,14 @@ def find(
 ) -> list[tuple[Candidate, ...]]:
     """Return, for each incoming paper, the stored ones that it may be, ordered by id.
 
-    They are found by identifier and by the source's own id; unless an identifier and the title lead
-    to one paper, also by title key (the newest papers) and by blocks (the papers that share most,
-    unless a cheap check rules them out).
+    They are found by identifier and by the source's own id, also a former one; unless an identifier
+    and the title lead to one paper, also by title key (the newest papers) and by blocks (the papers
+    that share most, unless a cheap check rules them out).
     """
     candidates_of: list[Ways] = [defaultdict(set) for _ in incoming]
     owners = paper_index.owners(tx, {pair for record in incoming for pair in record.keys})
-    by_raw_id = paper_index.of_raw_ids(tx, source, {record.raw_id for record in incoming})
+    names = {name for record in incoming for name in (record.raw_id, *record.former_names)}
+    by_raw_id = paper_index.of_raw_ids(tx, source, names)
     by_title = paper_index.of_titles(tx, {record.title_key for record in incoming})
     unproven = []
     for matched_by, record in zip(candidates_of, incoming, strict=True):
@@ -51,6 +52,8 @@ def find(
         _note(matched_by, (named[pair][0] for pair in (*proof, *links)), "key")
         _note(matched_by, (named[pair][0] for pair in mentions), "mention")
         _note(matched_by, by_raw_id.get(index_value(record.raw_id), ()), "raw_id")
+        for name in record.former_names:
+            _note(matched_by, by_raw_id.get(index_value(name), ()), "former name")
         namesakes = by_title.get(index_value(record.title_key), ())
         # An identifier may be another work's, unless the title bears it out.
         if {named[pair][0] for pair in proof}.isdisjoint(namesakes):

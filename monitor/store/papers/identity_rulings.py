@@ -79,7 +79,8 @@ def between(
     if tx.execute(sa.select(_ruling.one).limit(1)).first() is None:
         return {}
     ours = {
-        position: {name(*pair) for pair in record.keys} | {raw_name(source, record.raw_id)}
+        position: {name(*pair) for pair in record.keys}
+        | {raw_name(source, own) for own in (record.raw_id, *record.former_names)}
         for position, record in enumerate(incoming)
         if candidates_of[position]
     }
