@@ -7,8 +7,8 @@ import re
 # Google Analytics, advertisements, newsletters, and what publishers and blogs add in their feeds:
 # Elsevier's dgcid, Atypon's af=R, Le Monde's xtor, Echobox, and Ghost's ref with a host.
 _TRACKER = re.compile(
-    r"(?:utm_\w+|rss|fbclid|gclid|dclid|gbraid|wbraid|msclkid|yclid|twclid|igshid|mc_[ce]id|mkt_tok"
-    r"|_hsenc|_hsmi|xtor|echobox|dgcid)(?:=.*)?|af=r|ref=(?:rss|feed|[a-z-]+(?:\.[a-z-]+)+)",
+    r"(?:utm_\w+|fbclid|gclid|dclid|gbraid|wbraid|msclkid|yclid|twclid|igshid|mc_[ce]id|mkt_tok"
+    r"|_hsenc|_hsmi|xtor|echobox|dgcid)=.*|rss(?:=.*)?|af=r|ref=(?:rss|feed|[a-z-]+(?:\.[a-z-]+)+)",
     re.IGNORECASE | re.DOTALL,
 )
 

@@ -705,3 +705,59 @@ def test_who_was_told_by_another_subscription_gets_the_rest_of_a_digest(
         if words in mail.content
     )
     assert got == {(who, what): 1 for who in ("ad", "bo") for what in said.values()}
+
+
+# ── each preprint server ────────────────────────────────────────────────────────────
+
+SERVERS = {
+    "bioRxiv": "10.64898/2026.01.02.123456",
+    "medRxiv": "10.1101/2025.01.02.25123456",
+    "EarthArXiv": "10.31223/x5abcd",
+    "OSF Preprints": "10.31219/osf.io/abcde_v1",
+    "Center for Open Science": "10.31234/osf.io/abcde",
+    "PeerJ Preprints": "10.7287/peerj.preprints.27000v1",
+    "Qeios": "10.32388/abc123",
+    "Authorea": "10.22541/essoar.167000000.00000000/v1",
+    "SciELO Preprints": "10.1590/scielopreprints.1234",
+    "EGUsphere": "10.5194/egusphere-2026-12",
+    "Zenodo": "10.5281/zenodo.1234567",
+}
+SAND = {
+    "title": "Grains of Amber Drift Across Cobalt Dunes",
+    "authors": ["Ada Lovelace", "Alan Turing"],
+}
+ARTICLE = {**SAND, "doi": "10.5555/dunes", "venue": "Journal of Dunes", "type": "journal article"}
+
+
+@pytest.mark.parametrize("with_venue", [True, False])
+@pytest.mark.parametrize("server", SERVERS)
+def test_a_preprint_and_its_article_are_one_paper_that_is_reported_as_published(
+    guarded: House, server: str, *, with_venue: bool
+):
+    preprint = {**SAND, "doi": SERVERS[server], **({"venue": server} if with_venue else {})}
+    write(guarded, "refs/ada.jsonl", {**preprint, "id": "sand"})
+    write(guarded, "news/0.jsonl", preprint)
+    guarded.run()
+    write(guarded, "news/a.jsonl", ARTICLE)
+    assert sum(run.new for run in guarded.ingest()) == 0
+    guarded.next_morning()
+    assert told(guarded) == [("ada", "published", SAND["title"])]
+
+
+def test_an_article_of_genome_research_is_no_preprint(guarded: House):
+    article = {**SAND, "doi": "10.1101/gr.277858.123"}
+    write(guarded, "refs/ada.jsonl", {**article, "id": "sand"})
+    write(guarded, "news/0.jsonl", article)
+    guarded.run()
+    write(guarded, "news/a.jsonl", {**ARTICLE, "pmid": "77"})
+    guarded.next_morning()
+    assert told(guarded) == []
+
+
+def test_an_article_of_genome_research_is_what_its_preprint_became(guarded: House):
+    write(guarded, "refs/ada.jsonl", {**SAND, "doi": SERVERS["bioRxiv"], "id": "sand"})
+    write(guarded, "news/0.jsonl", Reference(99).record())
+    guarded.run()
+    write(guarded, "news/a.jsonl", {**SAND, "doi": "10.1101/gr.277858.123"})
+    guarded.next_morning()
+    assert told(guarded) == [("ada", "published", SAND["title"])]
