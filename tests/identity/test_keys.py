@@ -1,11 +1,16 @@
 """Identifiers come in many spellings; each is one."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from monitor.identity.keys import arxiv_id, doi, fingerprint, identifiers, link, with_keys
 from monitor.model import Paper
 from monitor.sources.fields.links import http_link
 from monitor.text.tracking import without_tracking
+
+IDENTITY = Path(__file__).parents[2] / "docs" / "identity.md"
 
 
 @pytest.mark.parametrize(
@@ -93,6 +98,15 @@ def test_dois_ignore_case_and_prefixes(text, bare):
 )
 def test_a_link_is_compared_with_all_that_names_something(text: str, name: str):
     assert link(text) == name
+
+
+ROWS = re.findall(r"^\| `(https://\S+)` \| `(\S+)` \|$", IDENTITY.read_text("utf-8"), re.MULTILINE)
+
+
+@pytest.mark.parametrize(("written", "name"), ROWS)
+def test_links_are_compared_as_the_page_says(written: str, name: str):
+    assert len(ROWS) > 5
+    assert link(written) == name
 
 
 @pytest.mark.parametrize("url", ["https://e.org/a?id=7&rss=1#xtor=RSS-1", "https://e.org/?a=b%20c"])

@@ -750,6 +750,7 @@ def test_an_article_of_genome_research_is_no_preprint(guarded: House):
     write(guarded, "news/0.jsonl", article)
     guarded.run()
     write(guarded, "news/a.jsonl", {**ARTICLE, "pmid": "77"})
+    assert sum(run.new for run in guarded.ingest()) == 1
     guarded.next_morning()
     assert told(guarded) == []
 
