@@ -269,7 +269,7 @@ def _former_names(paper: Paper) -> tuple[str, ...]:
 
 
 def record_hash(paper: Paper) -> int:
-    """Return a hash of 63 bits of all that a record says.
+    """Return a hash of 63 bits of all that a record says: see `hashed` in `PaperField`.
 
     Of dates it counts only whether they are there: many sources give that of their own run. XXH3 is
     not cryptographic, and need not be: whoever forges a collision hides only their own record.
@@ -299,6 +299,8 @@ def record_hash(paper: Paper) -> int:
         parts += tuple(map(_list_of, paper.listed))
     if paper.upvotes is not None:
         parts += (f"votes {paper.upvotes}",)
+    # Without links it is as it was before these counted, so that stored records stay unchanged.
+    parts += tuple(f"link {kind} {url}" for kind, url in sorted(paper.links.items()))
     return hash_of_text("\0".join(parts))
 
 

@@ -32,6 +32,7 @@ from monitor.model import (
     SourceReport,
     StoredPaper,
 )
+from monitor.model.paper_fields import matched_values
 from monitor.pipeline import incidents
 from monitor.pipeline.freeze import freeze, notify, render
 from monitor.pipeline.match import match
@@ -63,8 +64,7 @@ def cached_explain(why: Explain) -> Explain:
     known: dict[tuple[Hashable, ...], tuple[MatchReason, ...]] = {}
 
     def explain(topic: str, paper: Paper, sources: Sequence[str]) -> tuple[MatchReason, ...]:
-        looked_at = paper.title, paper.abstract, paper.authors, paper.venue, paper.categories
-        key = (topic, *looked_at, paper.upvotes, paper.listed, paper.announce, *sources)
+        key = (topic, *matched_values(paper), *sources)
         if key not in known:
             if len(known) >= MAX_EXPLAINED:
                 known.clear()

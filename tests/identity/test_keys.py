@@ -1,12 +1,24 @@
 """Identifiers come in many spellings; each is one."""
 
 import re
+from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from monitor.identity.keys import arxiv_id, doi, fingerprint, identifiers, link, with_keys
-from monitor.model import Paper
+from monitor.identity.keys import (
+    arxiv_id,
+    doi,
+    fingerprint,
+    identifiers,
+    link,
+    record_hash,
+    with_keys,
+)
+from monitor.model import ListedDay, Paper
+from monitor.model.paper_fields import FIELDS
 from monitor.sources.fields.links import http_link
 from monitor.text.tracking import without_tracking
 
@@ -144,3 +156,54 @@ def test_the_fingerprint_sees_words_and_no_typography():
 def test_the_fingerprint_of_a_stored_paper_never_changes_under_it():
     """Pinned: another digest here would make every stored paper look revised."""
     assert fingerprint(Paper("A Title", "An abstract.")) == "1:66d3141152e9a0596d8230217d5c781e"
+
+
+FULL = Paper(
+    title="Sand Moves",
+    abstract="Abs",
+    authors=("A B", "C D"),
+    venue="J",
+    year=2026,
+    published=datetime(2026, 3, 1, tzinfo=UTC),
+    announced=datetime(2026, 3, 1, tzinfo=UTC),
+    url="https://x.org",
+    pdf_url="https://x.org/p",
+    keys={"doi": "10.1000/x"},
+    categories=("cs.CL",),
+    announce="new",
+    version=2,
+    withdrawn=True,
+    raw_id="raw",
+    type="retraction",
+    about={"doi": "10.1000/y"},
+    upvotes=3,
+    precision="month",
+    listed=(ListedDay(date(2026, 3, 1), rank=1),),
+)
+OTHER: dict[str, Any] = {
+    "authors": ("A B",),
+    "year": 2025,
+    "published": None,
+    "updated": datetime(2026, 3, 2, tzinfo=UTC),
+    "announced": None,
+    "keys": {"doi": "10.1000/z"},
+    "categories": ("cs.CL", "cs.AI"),
+    "version": 3,
+    "withdrawn": False,
+    "about": {"doi": "10.1000/z"},
+    "links": {"code": "https://github.com/a/b"},
+    "upvotes": 4,
+    "listed": (ListedDay(date(2026, 3, 1), rank=2),),
+}
+
+
+@pytest.mark.parametrize("name", Paper.__struct_fields__)
+def test_the_hash_of_a_record_changes_with_the_fields_that_the_table_says(name: str) -> None:
+    [field] = [field for field in FIELDS if field.name == name]
+    other = replace(FULL, **{name: OTHER.get(name, "other")})
+    assert (record_hash(other) != record_hash(FULL)) is field.hashed
+
+
+def test_records_without_links_keep_the_hash_that_stores_have() -> None:
+    assert record_hash(Paper("Sand Moves")) == 1260166621063048261
+    assert record_hash(FULL) == 8112308742584872433

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from monitor.match import TopicIndex
+from monitor.model import Paper
 from monitor.pipeline.compose import cached_explain
 from tests.match import duel
 
@@ -21,3 +24,12 @@ def test_explanations_are_those_of_the_index() -> None:
                 assert why == index.why(topic, paper, sources)
                 found += bool(why)
     assert found > 20
+
+
+def test_a_paper_with_another_link_is_explained_again() -> None:
+    index = TopicIndex({0: "agent has:code"})
+    explain = cached_explain(index.why)
+    paper = Paper("Agents")
+    assert not explain(0, paper, ())  # type: ignore[arg-type]
+    coded = replace(paper, links={"code": "https://github.com/a/b"})
+    assert explain(0, coded, ())  # type: ignore[arg-type]

@@ -10,26 +10,13 @@ from typing import Any
 from msgspec.structs import asdict, replace
 
 from monitor.model import ChangeKind, Decision, EarlierText, Effect, ListedDay, Paper, StoredPaper
+from monitor.model.paper_fields import FIELDS
 from monitor.text import without_next_fields, without_placeholder
 
-# Fields that any source may fill if they are empty. Only a revision changes what is there.
-_FILLED_FIELDS = (
-    "abstract",
-    "authors",
-    "venue",
-    "year",
-    "updated",
-    "announced",
-    "url",
-    "pdf_url",
-    "categories",
-    "version",
-    "type",
-    "links",
-)
-# Fields that topics are matched against: a paper that gains one may match more topics.
-_MATCHED_FIELDS = ("abstract", "authors", "venue", "categories")
-_KEYWORD_FIELDS = ("title", *_MATCHED_FIELDS)
+_FILLED_FIELDS = tuple(field.name for field in FIELDS if field.filled)
+# A paper that gains one of them may match more topics.
+_GAINED_FIELDS = tuple(field.name for field in FIELDS if field.matched and field.filled)
+_INDEXED_FIELDS = tuple(field.name for field in FIELDS if field.indexed)
 # A question that was asked within this time before still has its answers.
 _ASKED_AGAIN = timedelta(days=7)
 MAX_LISTS = 100  # the last ones of a paper
@@ -40,9 +27,9 @@ class Draft:
     """A paper as it will be stored. `kind` and `why` describe the news, None if there is none.
 
     `seen`: this source has shown it before. `reworded`: its keywords may have changed. `wider`: a
-    known paper gains a source or words, so that more topics may match its earlier news. `grown`: it
-    has more votes or lists; `relisted`: it came back into lists. `before` is the text that a
-    revision replaced.
+    known paper gains a source, words or links, so that more topics may match its earlier news.
+    `grown`: it has more votes or lists; `relisted`: it came back into lists. `before` is the text
+    that a revision replaced.
     """
 
     id: int
@@ -108,7 +95,7 @@ def _apply_record(draft: Draft, decision: Decision) -> None:
     if draft.paper != before:
         draft.changed = True
         draft.reworded |= any(
-            getattr(draft.paper, f) != getattr(before, f) for f in _KEYWORD_FIELDS
+            getattr(draft.paper, f) != getattr(before, f) for f in _INDEXED_FIELDS
         )
     if draft.changed and not draft.is_new and not draft.paper.withdrawn:
         draft.grown |= (draft.paper.upvotes or 0) > (before.upvotes or 0)
@@ -119,11 +106,11 @@ def _apply_record(draft: Draft, decision: Decision) -> None:
             draft.relisted |= bool(before.listed) and any(
                 _comes_back(listed, before) for listed in further
             )
-    gains_words = any(
-        not getattr(known, name) and getattr(draft.paper, name) for name in _MATCHED_FIELDS
+    gains = bool(draft.paper.links.keys() - known.links.keys()) or any(
+        not getattr(known, name) and getattr(draft.paper, name) for name in _GAINED_FIELDS
     )
     if decision.news and not draft.is_new and not draft.paper.withdrawn:
-        draft.wider = draft.wider or not draft.seen or gains_words
+        draft.wider = draft.wider or not draft.seen or gains
     draft.seen = True
     if is_news and not draft.is_new:
         if draft.kind is None:
@@ -180,6 +167,8 @@ def _fill(paper: Paper, incoming: Paper) -> Paper:
         for name in _FILLED_FIELDS
         if not getattr(paper, name) and getattr(incoming, name)
     }
+    if paper.links and not incoming.links.keys() <= paper.links.keys():
+        gaps["links"] = {**incoming.links, **paper.links}
     gaps |= _dates(paper, incoming) | _signals(paper, incoming)
     return replace(paper, **gaps) if gaps else paper
 

@@ -35,8 +35,9 @@ def apply(
 
     `tx` comes from `Database.ingesting`. A key goes to the paper with the best claim to it. News
     becomes a change that waits to be matched; papers stored silently make no change. The changes
-    of a known paper wait again if this source had not shown it before, or if it gains words that
-    it lacked, since other topics may match it now. Papers to merge are left to `merge_papers`.
+    of a known paper wait again if this source had not shown it before, or if it gains words or
+    links that it lacked, since other topics may match it now. Papers to merge are left to
+    `merge_papers`.
     """
     ids_of_stored = {d.paper_id for d in decisions if d.paper_id is not None}
     ids_of_stored.update(id for d in decisions if d.effect for id in d.effect.papers)
