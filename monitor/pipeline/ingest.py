@@ -125,7 +125,8 @@ def ingest(
     with locks.source_lock(runtime.database, name):
         with runtime.database.writing() as tx:
             runs.close_interrupted(tx, name, now)
-            first = runs.first_read(tx, name) is None
+            as_news = configured.role is Role.NEWS
+            first = runs.first_read(tx, name, as_news=as_news) is None
             validators = runs.validators(tx, name)
             state = reading_state.source_state(tx, name, configured.address)
             error = stored_incidents.open_error(tx, incidents.source(name), incidents.FAILING)
@@ -208,7 +209,7 @@ class _Pass:
             if not names and (about := self.configured.asked_about):
                 why = f"not asked: no work in {', '.join(about)} has an identifier to ask for"
                 yield self.recorder.finish(RunOutcome.UNCHANGED, why)
-            if names and self.configured.role is not Role.NEWS:
+            if not self._as_news:
                 self._leave_entries(names)
         except StoreError:
             raise
@@ -228,8 +229,12 @@ class _Pass:
         return source.find_about(works, validators)
 
     def _leave_entries(self, documents: Collection[str]) -> None:
-        """Delete entries that have left their documents, and note which documents are gone."""
-        name, at_once = self.configured.name, self.configured.role is Role.REFERENCE
+        """Delete entries that have left their documents, and note which documents are gone.
+
+        A folder without any may be one whose disk is not mounted: nothing leaves it at once.
+        """
+        name = self.configured.name
+        at_once = self.configured.role is Role.REFERENCE and bool(documents)
         now = self.runtime.clock.now()
         with self.runtime.database.writing() as tx:
             collections.sort_new_keys(tx)
@@ -264,10 +269,12 @@ class _Pass:
     def _read(self, document: Document) -> Run | None:
         name, content_hash = self.configured.name, hashlib.sha256(document.content).hexdigest()
         with self.runtime.database.reading() as tx:
-            offset, finished = reading_state.of_document(tx, name, content_hash) or (0, False)
-            if self.configured.role is not Role.NEWS:
+            if self._as_news:
+                offset, finished = reading_state.of_document(tx, name, content_hash) or (0, False)
+            else:
                 # A library is what its file says now, also where an earlier file said the same.
-                offset, finished = 0, collections.content(tx, name, document.name) == content_hash
+                content = self._recorded(content_hash)
+                offset, finished = 0, collections.content(tx, name, document.name) == content
         if finished:
             if not (self.reread and document.url):
                 self.recorder.validators = document.validators
@@ -278,25 +285,38 @@ class _Pass:
         self.recorder.set_aside(reading.rejected)
 
         def progress(cursor: DumpCursor, ended: bool, tx: Transaction, now: datetime) -> None:
-            end = cursor.offset
-            reading_state.set_document(tx, name, content_hash, document.name, end, ended, now)
+            if self._as_news:
+                end = cursor.offset
+                reading_state.set_document(tx, name, content_hash, document.name, end, ended, now)
 
         read = replace(document, complete=document.complete and reading.complete)
-        return self._store(read, _Papers(reading, offset), progress, content=content_hash)
+        content = self._recorded(content_hash)
+        return self._store(read, _Papers(reading, offset), progress, content=content)
+
+    @property
+    def _as_news(self) -> bool:
+        return self.configured.role is Role.NEWS
+
+    def _recorded(self, content: str) -> str:
+        """Return how the content of a document is recorded: for its role, which may change.
+
+        Of reference lists, which may be very long, older versions recorded the same.
+        """
+        return f"library {content}" if self.configured.role is Role.LIBRARY else content
 
     def _read_dump(self, dump: Dump) -> Run | None:
         """Read a dump from where an earlier reading of it, or of its beginning, ended."""
         name = self.configured.name
         with self.runtime.database.reading() as tx:
-            states = reading_state.dump_states(tx, name)
-            content = f"{dump.size} {dump.modified}" if dump.modified else ""
-            if self.configured.role is not Role.NEWS:
+            states = reading_state.dump_states(tx, name, as_news=self._as_news)
+            content = self._recorded(f"{dump.size} {dump.modified}" if dump.modified else "")
+            if not self._as_news:
                 states = [] if collections.content(tx, name, dump.name) != content else states
         if any(state.is_read(dump) for state in states):
             return None
 
         def progress(cursor: DumpCursor, ended: bool, tx: Transaction, now: datetime) -> None:
-            reading_state.read_to(tx, name, dump, cursor, ended, now)
+            reading_state.read_to(tx, name, dump, cursor, ended, now, as_news=self._as_news)
 
         cursors = [state.cursor for state in states if state.cursor.offset]
         with closing(self.configured.source.begin(dump, cursors)) as reading:
@@ -333,7 +353,7 @@ class _Pass:
 
         def end(tx: Transaction, now: datetime) -> None:
             progress(cursor, ended, tx, now)
-            if whole and cursor.offset and self.configured.role is not Role.NEWS:
+            if whole and cursor.offset and not self._as_news:
                 # Nothing leaves because a file is empty for a moment.
                 at_once = self.configured.role is Role.REFERENCE
                 collections.end_reading(
@@ -359,7 +379,7 @@ class _Pass:
 
         What holds no paper so far leaves no cursor, so that it fails again until it is fixed.
         """
-        at_most = MAX_PAPERS if self.configured.role is Role.NEWS else MAX_ENTRIES
+        at_most = MAX_PAPERS if self._as_news else MAX_ENTRIES
         most, cursor = MAX_PAPERS, reading.begin
         while not self.runtime.stopping.is_set():
             started_at = time.thread_time()
@@ -372,7 +392,7 @@ class _Pass:
                 if isinstance(document, Dump):
                     papers = tuple(map(sandbox.normalise, papers))
                 cursor = chunk.cursor
-                if is_first and self.configured.role is not Role.NEWS:
+                if is_first and not self._as_news:
                     with self.runtime.database.ingesting() as tx:
                         collections.begin_reading(tx, self.configured.name, document.name)
                 self.recorder.store(

@@ -88,8 +88,10 @@ class ConfiguredSource(msgspec.Struct, frozen=True):
 
     @property
     def address(self) -> str:
-        """A hash of the kind and the URL, for which the stored state of the source holds."""
+        """A hash of the kind, the URL and the role, for which the stored state holds."""
         address = f"{self.source.kind} {self.source.options.url or ''}"
+        if self.role is not Role.NEWS:
+            address += f" {self.role}"
         return hashlib.sha256(address.encode()).hexdigest()[:16]
 
 

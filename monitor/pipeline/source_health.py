@@ -46,7 +46,8 @@ def judge(runtime: Runtime, configured: ConfiguredSource, done: Sequence[Run]) -
     now, subject = runtime.clock.now(), incidents.source(configured.name)
     with runtime.database.writing() as tx:
         if whole:
-            runs.finish_first_reading(tx, configured.name, now)
+            as_news = configured.role is Role.NEWS
+            runs.finish_first_reading(tx, configured.name, now, as_news=as_news)
         for kind, errors_of_kind in ((incidents.FAILING, errors), (incidents.HELD, held)):
             if errors_of_kind:
                 text = "\n".join(errors_of_kind)

@@ -39,8 +39,8 @@ def documents_in(pattern: str, dumps: bool = False, follow_links: bool = False) 
 
     Hidden files are left out. With `dumps` they may be of any size. A file that a wildcard finds
     is read only if it lies in that folder, links resolved, or with `follow_links`. Raises
-    FetchError when that folder, or the one file that the glob names, does not exist, and for a
-    pattern that can match nothing.
+    FetchError when that folder cannot be read, or the one file that the glob names does not exist,
+    and for a pattern that can match nothing.
     """
     folder = fixed_folder(Path(pattern))
     if not folder.is_dir():
@@ -127,6 +127,9 @@ def _find_matches(pattern: Path, folder: Path) -> list[Path]:
     if fault := pattern_fault(str(pattern)):
         raise FetchError(f"{pattern} can match nothing: {fault}")
     glob = str(pattern.relative_to(folder))
+    # Of a folder that cannot be listed, `glob` finds as much as of an empty one.
+    with _faults_of(folder), os.scandir(folder):
+        pass
     # Up to Python 3.12, a trailing `**` matches folders only.
     paths = folder.glob(f"{glob}/*" if pattern.name == "**" else glob)
     return sorted(path for path in paths if not (path.is_dir() or path.name.startswith(".")))

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from datetime import date, timedelta
 
 import pytest
+import sqlalchemy as sa
 
 from monitor.identity.keys import with_keys
 from monitor.model import Paper
+from monitor.store.engine import schema
 from monitor.store.papers import papers
 from monitor.store.sources import collections
 from tests.house import AGENTS, BANDITS, FOLDING, House, dump
+from tests.servers.web import Answer, Asked, MisbehavingServer
+from tests.store.test_migrate import migration
+
+KEYS = sa.union_all(
+    sa.select(schema.collection_key), sa.select(schema.collection_new_key)
+).subquery()
 
 ENTRY = """@article{{{key}, title={{{title}}}, author={{Lovelace, Ada}}, year={{2024}}{more}}}
 """
@@ -116,6 +125,52 @@ def test_the_entries_of_a_file_that_is_gone_leave_and_return_with_it(library: Ho
     assert titles(library) == ["First paper", "Second paper"]
 
 
+def test_the_entries_of_the_last_file_leave_an_hour_later_and_return_with_it(library: House):
+    read(library, entry("First paper"))
+    file = library.folder / "refs" / "a.bib"
+    kept = file.read_text()
+    file.unlink()
+    library.ingest()
+    library.clock.at += timedelta(minutes=59)
+    assert titles(library) == ["First paper"]
+    library.clock.at += timedelta(minutes=1)
+    assert titles(library) == []
+    library.ingest()
+    assert library.read(collections.counts) == {}
+    read(library, kept)
+    assert titles(library) == ["First paper"]
+
+
+@pytest.mark.parametrize("role", ["library", "reference"])
+def test_a_folder_that_is_empty_or_gone_for_less_than_an_hour_loses_nothing(
+    library: House, role: str
+):
+    library.settings["sources"]["ada-refs"]["role"] = role
+    read(library, entry("First paper"))
+    folder, elsewhere = library.folder / "refs", library.folder / "disk"
+    folder.rename(elsewhere)
+    folder.mkdir()
+    library.ingest()
+    assert titles(library) == ["First paper"]
+    library.clock.at += timedelta(minutes=59)
+    folder.rmdir()
+    library.ingest()
+    assert "there is no folder" in library.problems()[0]
+    elsewhere.rename(folder)
+    library.ingest()
+    library.clock.at += timedelta(days=1)
+    assert titles(library) == ["First paper"]
+
+
+def test_nothing_leaves_while_a_folder_is_missing(library: House):
+    read(library, entry("First paper"))
+    (library.folder / "refs").rename(library.folder / "disk")
+    for _ in range(3):
+        library.clock.at += timedelta(hours=2)
+        library.ingest()
+    assert titles(library) == ["First paper"]
+
+
 def test_a_changed_entry_is_found_by_what_it_says_now(library: House):
     read(library, entry("An old title of few words"))
     read(library, entry("Quantum folding of proteins", more=", doi={10.1000/x}"))
@@ -158,3 +213,133 @@ def test_a_paper_known_before_its_source_became_a_library_stays_known(library: H
     read(library, text)
     (library.folder / "dumps" / "a.txt").write_text(dump(FOLDING), encoding="utf-8")
     assert [run.new for run in library.ingest() if run.source == "page"] == [0]
+
+
+# ── another role ────────────────────────────────────────────────────────────────────
+
+
+def become(house: House, role: str, **settings: object) -> list[int]:
+    """Give the source another role, and return how many records each run over it saw."""
+    source = house.settings["sources"]["ada-refs"]
+    source.update({"role": role, **settings})
+    return [run.seen for run in house.ingest() if run.source == "ada-refs"]
+
+
+def as_jsonl(house: House, *found: dict[str, object]) -> None:
+    house.settings["sources"]["ada-refs"] |= {"kind": "jsonl", "path": "refs/*.jsonl"}
+    read(house, "".join(json.dumps(one) + "\n" for one in found), "a.jsonl")
+
+
+def known(house: House) -> int:
+    return house.read(papers.count)
+
+
+@pytest.mark.parametrize("is_dump", [True, False])
+def test_an_unchanged_file_of_a_library_is_read_when_it_becomes_news(library: House, is_dump: bool):
+    if is_dump:
+        as_jsonl(library, {"title": "First paper"}, {"title": "Second paper"})
+    else:
+        read(library, entry("First paper") + entry("Second paper", "b"))
+    assert become(library, "news", first_run="deliver") == [2]
+    assert known(library) == 2
+    assert become(library, "news") == [0]
+
+
+def test_a_library_that_becomes_news_is_read_for_the_first_time(library: House):
+    """Thousands of references are no news by a change of the configuration."""
+    read(library, entry(AGENTS[0]))
+    become(library, "news")
+    assert library.next_morning() == {"lab": 0} and known(library) == 1
+    read(library, entry(AGENTS[0]) + entry(BANDITS[0], "b"))
+    library.settings["topics"] = {"bandits": {"query": "bandits"}}
+    assert library.next_morning() == {"lab": 1}
+
+
+def test_news_that_was_a_library_for_a_while_is_not_read_for_the_first_time_again(library: House):
+    library.settings["topics"] = {"bandits": {"query": "bandits"}}
+    del library.settings["sources"]["ada-refs"]["role"]
+    read(library, entry(AGENTS[0]))
+    become(library, "library")
+    read(library, entry(AGENTS[0]) + entry(BANDITS[0], "b"))
+    assert titles(library) == [BANDITS[0], AGENTS[0]]
+    assert become(library, "news") == [2]
+    assert library.next_morning() == {"lab": 1}
+
+
+@pytest.mark.parametrize("is_dump", [True, False])
+def test_an_unchanged_file_of_news_is_read_when_it_becomes_a_library(library: House, is_dump: bool):
+    del library.settings["sources"]["ada-refs"]["role"]
+    if is_dump:
+        as_jsonl(library, {"title": "First paper"})
+    else:
+        read(library, entry("First paper"))
+    for role, seen in (("library", [1]), ("library", [0]), ("news", [0] if not is_dump else [1])):
+        assert become(library, role) == seen, role
+    assert titles(library) == ["First paper"] and known(library) == 1
+
+
+@pytest.mark.parametrize("is_dump", [True, False])
+def test_a_list_that_becomes_a_library_has_all_of_its_records_and_back(
+    library: House, is_dump: bool
+):
+    words = " ".join(f"word{n}" for n in range(60))
+    title = "Quantum folding of long and slender protein chains in water"
+    if is_dump:
+        as_jsonl(library, {"title": title, "abstract": words}, {"title": "Second paper"})
+    else:
+        both = entry(title, more=f", abstract={{{words}}}") + entry("Second paper", "b")
+        read(library, both)
+    stored = library.read(collections.entries, ["ada-refs"], library.clock.at)
+    for role in ("reference", "library", "reference"):
+        assert become(library, role) == [2]
+        entries = library.read(collections.entries, ["ada-refs"], library.clock.at)
+        assert {e.id for e in entries} == {e.id for e in stored}
+        lengths = {len(e.paper.abstract.split()) for e in entries if e.paper.title == title}
+        assert lengths == {60 if role == "library" else collections.MAX_WORDS}
+        keys = library.read(lambda tx: tx.scalar(sa.select(sa.func.count()).select_from(KEYS)))
+        expected = sum(len(collections._all_keys_of(e.paper)) for e in entries)
+        assert keys == expected if role == "library" else keys < expected
+        assert become(library, role) == [0]
+
+
+def test_a_page_that_says_not_modified_is_fetched_whole_for_another_role(
+    library: House, web: MisbehavingServer
+):
+    line = json.dumps({"title": "First paper"}).encode() + b"\n"
+
+    def answer(request: Asked) -> Answer:
+        if "if-none-match" in request.headers:
+            return Answer(304, headers={"ETag": '"1"'})
+        return Answer(body=line, headers={"ETag": '"1"'})
+
+    web.decides("*", answer)
+    source = {"kind": "jsonl", "url": web.url("/a.jsonl"), "allow_private": True}
+    library.settings["sources"]["ada-refs"] = source
+    assert become(library, "library") == [1]
+    assert become(library, "library") == [0]
+    assert become(library, "news") == [1]
+    assert become(library, "news") == [0]
+    assert known(library) == 1
+
+
+@pytest.mark.parametrize("file", ["a.bib", "a.jsonl"])
+def test_a_library_of_an_older_store_is_read_when_it_becomes_news(library: House, file: str):
+    text = entry("First paper") if file == "a.bib" else json.dumps({"title": "First paper"})
+    kind = "bibtex" if file == "a.bib" else "jsonl"
+    library.settings["sources"]["ada-refs"] |= {"kind": kind, "path": f"refs/{file}"}
+    read(library, text, file)
+    library.ingest(AGENTS)
+    with library.opened() as app, app.runtime.database.writing() as tx:
+        content = hashlib.sha256(text.encode()).hexdigest()
+        old = {"source": "ada-refs", "content_hash": content, "name": file, "offset": 1}
+        tx.execute(sa.insert(schema.document), old | {"finished": True, "at": library.clock.at})
+        for table in (schema.source, schema.dump):
+            tx.execute(sa.update(table).values(as_news=True))
+        migration("role_of_readings").module.part_readings(tx)
+        first = dict(
+            map(tuple, tx.execute(sa.select(schema.source.c.name, schema.source.c.as_news)))
+        )
+        documents = set(tx.scalars(sa.select(schema.document.c.source)))
+    assert first == {"page": True, "ada-refs": False} and documents == {"page"}
+    assert become(library, "news") == [1]
+    assert known(library) == 2

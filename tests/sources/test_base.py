@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -195,3 +196,21 @@ def test_a_url_source_without_a_door_is_a_failure() -> None:
 )
 def test_F12_bytes_to_text(content: bytes, text: str, whole: bool) -> None:
     assert decode(content) == (text, whole)
+
+
+def test_a_folder_that_cannot_be_listed_is_a_fault_and_not_empty() -> None:
+    """Its mode does not stop root, so that the test looks as somebody else."""
+    with TemporaryDirectory() as name:
+        Path(name).chmod(0o711)
+        folder = Path(name) / "refs"
+        folder.mkdir()
+        (folder / "a.bib").write_text("x")
+        folder.chmod(0o311)
+        user = os.geteuid()
+        try:
+            os.seteuid(user or 65534)
+            with pytest.raises(FetchError, match="cannot read .*refs: Permission denied"):
+                names(folder / "*.bib")
+        finally:
+            os.seteuid(user)
+            folder.chmod(0o700)

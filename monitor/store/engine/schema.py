@@ -198,13 +198,19 @@ ruling = _table(
 
 # ── runs ────────────────────────────────────────────────────────────────────────────
 
+
+def _as_news() -> Column[bool]:
+    return Column("as_news", Boolean, nullable=False, default=True, server_default=sa.true())
+
+
+# The documents that were read as news; those of libraries and reference lists are in `collection`.
 document = _table(
     "document",
     *_keys("source", "content_hash"),
     *_required(name=Text, offset=Integer, finished=Boolean, at=Instant),
 )
 
-# How far each dump of a source was read.
+# How far each dump of a source was read: as news, or for a library or reference list.
 dump = _table(
     "dump",
     *_keys("source", "name"),
@@ -212,6 +218,7 @@ dump = _table(
     Column("modified", BigInteger),
     *_required(offset=BigInteger, number=BigInteger, digest=Text, start=Text),
     *_required(ended=Boolean, at=Instant),
+    _as_news(),
     sqlite_with_rowid=False,
 )
 
@@ -243,7 +250,7 @@ undecided = _table(
 )
 
 # Sources whose first reading is complete.
-source = _table("source", *_keys("name"), *_required(first_read_at=Instant))
+source = _table("source", *_keys("name"), *_required(first_read_at=Instant), _as_news())
 
 # The papers of each source on each day, from which its usual amount is learned.
 source_day = _table(

@@ -107,7 +107,8 @@ def save(
     of_names = sa.select(_entry.name, _entry.id, _entry.record_hash)
     of_names = of_names.filter_by(collection_id=collection_id).where(among(_entry.name, named))
     stored = {row.name: row for row in tx.execute(of_names)}
-    hashes = {name: record_hash(paper) for name, paper in named.items()}
+    # What was compact is written anew with all of its keys, and the other way round.
+    hashes = {name: record_hash(paper) ^ (not compact) for name, paper in named.items()}
     same = {row.id for name, row in stored.items() if row.record_hash == hashes[name]}
     present = sa.update(schema.collection_entry).where(among(_entry.id, same))
     tx.execute(present.values(reading=reading, missing_since=None))
@@ -275,6 +276,9 @@ def counts(tx: Transaction) -> dict[str, int]:
 def forget(tx: Transaction, kept: Collection[str], limit: int) -> int:
     """Delete up to `limit` entries of all sources but the `kept` ones, and return how many."""
     others = sa.select(_collection.id).where(_collection.source.not_in(kept))
+    # One that is configured again before all of it is deleted is read again.
+    documents = sa.update(schema.collection).where(_collection.source.not_in(kept))
+    tx.execute(documents.where(_collection.content != "").values(content=""))
     if deleted := _delete(tx, _entry.collection_id.in_(others), limit):
         return deleted
     new_key = schema.collection_new_key

@@ -79,21 +79,29 @@ class DumpState:
         return self.ended and same and dump.modified is not None
 
 
-def dump_states(tx: Transaction, source: str) -> list[DumpState]:
-    """Return the dumps of a source that were read, completely or partly."""
-    rows = tx.execute(sa.select(schema.dump).filter_by(source=source).order_by("name"))
+def dump_states(tx: Transaction, source: str, *, as_news: bool) -> list[DumpState]:
+    """Return the dumps of a source that were read, completely or partly, as news or not."""
+    read = sa.select(schema.dump).filter_by(source=source, as_news=as_news)
+    rows = tx.execute(read.order_by("name"))
     return [
         DumpState(name, size, modified, DumpCursor(*cursor), ended)
-        for _, name, size, modified, *cursor, ended, _ in rows
+        for _, name, size, modified, *cursor, ended, _, _ in rows
     ]
 
 
 def read_to(
-    tx: Transaction, source: str, dump: Dump, cursor: DumpCursor, ended: bool, now: datetime
+    tx: Transaction,
+    source: str,
+    dump: Dump,
+    cursor: DumpCursor,
+    ended: bool,
+    now: datetime,
+    *,
+    as_news: bool,
 ) -> None:
     """Record how far a dump was read, in the transaction that wrote its papers."""
     row = {"source": source, "name": dump.name, "size": dump.size, "modified": dump.modified}
-    row |= asdict(cursor) | {"ended": ended, "at": now}
+    row |= asdict(cursor) | {"ended": ended, "at": now, "as_news": as_news}
     insert_or_update(tx, schema.dump, [row])
 
 

@@ -69,14 +69,23 @@ def close_interrupted(tx: Transaction, source: str, now: datetime) -> int:
     return tx.execute(sa.update(schema.run).where(*is_open).values(row)).rowcount
 
 
-def first_read(tx: Transaction, source: str) -> datetime | None:
-    """Return when the first reading of a source was complete, None while it is not."""
-    return tx.scalar(sa.select(schema.source.c.first_read_at).filter_by(name=source))
+def first_read(tx: Transaction, source: str, *, as_news: bool = False) -> datetime | None:
+    """Return when the first reading of a source, or the first `as_news`, was complete, else None.
+
+    What was a library or a reference list before is news from a first reading on.
+    """
+    query = sa.select(schema.source.c.first_read_at).filter_by(name=source)
+    return tx.scalar(query.where(schema.source.c.as_news) if as_news else query)
 
 
-def finish_first_reading(tx: Transaction, source: str, now: datetime) -> None:
+def finish_first_reading(
+    tx: Transaction, source: str, now: datetime, *, as_news: bool = True
+) -> None:
     """Record that the first reading of a source is complete. A second call changes nothing."""
-    insert_new(tx, schema.source, [{"name": source, "first_read_at": now}])
+    insert_new(tx, schema.source, [{"name": source, "first_read_at": now, "as_news": as_news}])
+    if as_news:
+        other = sa.update(schema.source).where(~schema.source.c.as_news).filter_by(name=source)
+        tx.execute(other.values(first_read_at=now, as_news=True))
 
 
 def validators(tx: Transaction, source: str) -> dict[str, str]:
