@@ -1,6 +1,6 @@
-"""What was read as news, apart from what was read for a library or reference list.
+"""What was read as news, apart from what was read for a library or reference list; asked works.
 
-Such a source that becomes news is read from its start, as if for the first time.
+A library that becomes news is read from its start, as if for the first time.
 """
 
 import sqlalchemy as sa
@@ -21,6 +21,15 @@ def upgrade() -> None:
         is_news = sa.Column("as_news", sa.Boolean(), nullable=False, server_default=sa.true())
         op.add_column(table, is_news)
     part_readings(op.get_bind())
+    op.create_table(
+        "asked_work",
+        sa.Column("source", sa.Text(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("answered", sa.Boolean(), nullable=False),
+        sa.Column("unanswered", sa.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint("source", "name", name="pk_asked_work"),
+        sqlite_with_rowid=False,
+    )
 
 
 def part_readings(connection: sa.Connection) -> None:

@@ -298,6 +298,7 @@ _LASTING = {
     incidents.NOT_COMPOSED: "has not been composed",
     incidents.NOT_RENDERED: "has been unable to render a digest",
     incidents.REPLACED: "could not be used",
+    incidents.UNANSWERED: "has not answered about references",
     incidents.SHARED: "has been used by two configurations",
     incidents.UNAVAILABLE: "was unavailable",
 }

@@ -46,6 +46,7 @@ _WARNINGS = {
     "thin": "{} has brought fewer papers than usual since {}.",
     "silent": "{} has brought no papers since {}, longer than usual.",
     "gap": "Some papers of {} from before {} may be missing.",
+    "unanswered": "{} has not answered about references since {}; changes of them may be missing.",
     "held": "{} has repeated old papers since {}; its new ones will follow.",
 }
 _OTHER_WARNING = "{} has been out of order since {}."

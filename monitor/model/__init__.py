@@ -61,6 +61,7 @@ from monitor.model.paper import Month as Month
 from monitor.model.paper import Paper as Paper
 from monitor.model.paper import arxiv_month as arxiv_month
 from monitor.model.paper import record_of as record_of
+from monitor.model.sources import AskedWorks as AskedWorks
 from monitor.model.sources import DayCount as DayCount
 from monitor.model.sources import Document as Document
 from monitor.model.sources import Dump as Dump

@@ -22,11 +22,26 @@ class Rejected:
 
 
 @dataclass(frozen=True, slots=True)
+class AskedWorks:
+    """The identifiers of works that a service was asked about, and those that its answer has.
+
+    `says_none`: by its own words the service has none of them. `assigned` are identifiers that the
+    service gives itself, so that it has their records.
+    """
+
+    asked: tuple[str, ...]
+    answered: frozenset[str] = frozenset()
+    says_none: bool = False
+    assigned: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """Bytes as they came. `at` is the file's time or the time of the fetch.
 
     `complete` is false for a transfer that was cut; `validators` (etag, last_modified) are kept
-    only once the papers are; `lifetime` is how long the server says that it stays the same.
+    only once the papers are; `lifetime` is how long the server says that it stays the same. `works`
+    are those that a service was asked about, None for other documents.
     """
 
     name: str
@@ -37,6 +52,7 @@ class Document:
     validators: Mapping[str, str] = field(default_factory=dict, hash=False)
     complete: bool = True
     lifetime: timedelta = timedelta(0)
+    works: AskedWorks | None = None
 
 
 @dataclass(frozen=True, slots=True)

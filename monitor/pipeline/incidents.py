@@ -37,6 +37,7 @@ UNAVAILABLE = "unavailable"
 REFUSED = "refused"
 SHARED = "shared"
 UNCLEAR = "unclear"
+UNANSWERED = "unanswered"
 GAP, DOWN = stored_incidents.GAP, stored_incidents.DOWN
 
 
@@ -47,6 +48,11 @@ _NOTICES = {
     FAILING: ("{} cannot be read", "Its papers will arrive late.", "{} can be read again"),
     HELD: ("{} repeats old papers", "Its papers wait until this is settled.", "{} is read again"),
     GAP: ("papers of {} may be missing", "What it listed then may be in no digest.", ""),
+    UNANSWERED: (
+        "{} does not answer about references",
+        "Changes of these references may be missed.",
+        "{} answers again",
+    ),
     "stale": ("{} has offered nothing new", _FEWER, "{} has something new again"),
     "thin": ("{} has brought fewer papers than usual", _FEWER, "{} is as usual again"),
     "silent": ("{} has brought no papers", _FEWER, "{} has papers again"),
@@ -98,6 +104,8 @@ _REMEDIES = {
     FAILING: "It is read again at its usual times. If it has moved, correct its address in the "
     "configuration.",
     GAP: "Nothing brings back what it no longer lists. A shorter `every` prevents the next gap.",
+    UNANSWERED: "Look whether a proxy or another `url` answers in its place, and whether the "
+    "identifiers in the library are right.",
     "stale": "Look at its own site: if there are papers, its address or format may have changed.",
     "thin": "Look at its own site: if there are more papers, its format may have changed.",
     "silent": "Look at its own site: if there are papers, its address or format may have changed.",

@@ -18,6 +18,7 @@ import structlog
 from monitor.errors import FetchError, MonitorError, StoreError, WaitError
 from monitor.identity.keys import group_by_scheme, identifiers
 from monitor.model import (
+    AskedWorks,
     Document,
     Dump,
     DumpChunk,
@@ -36,13 +37,13 @@ from monitor.pipeline.runtime import ConfiguredSource, Runtime
 from monitor.pipeline.source_health import judge, note_gap
 from monitor.pipeline.store_chunk import RunRecorder
 from monitor.sources import sandbox
-from monitor.sources.api.about import AFTER, AboutSource
+from monitor.sources.api.about import AFTER, AboutSource, is_unanswered
 from monitor.sources.base import Found
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine import locks
 from monitor.store.engine.database import Transaction
 from monitor.store.papers import undecided
-from monitor.store.sources import collections, reading_state, runs
+from monitor.store.sources import asked_works, collections, reading_state, runs
 from monitor.store.sources.reading_state import DumpState, SourceState
 
 log = structlog.get_logger()
@@ -226,6 +227,9 @@ class _Pass:
         with self.runtime.database.reading() as tx:
             entries = collections.entries(tx, about, self.runtime.clock.now())
         works = [group_by_scheme(identifiers(entry.paper)) for entry in entries]
+        with self.runtime.database.writing() as tx:
+            named = {name for work in works for name in source.names_of(work)}
+            asked_works.retain(tx, self.configured.name, named)
         return source.find_about(works, validators)
 
     def _leave_entries(self, documents: Collection[str]) -> None:
@@ -248,12 +252,23 @@ class _Pass:
                 dump = offered.dump()
                 return self._read_dump(dump) if dump else None
             document = offered.load()
+            if document and document.works:
+                self._note_answer(document.works)
             return self._read(document) if document else None
         except WaitError:
             raise
         except Exception as fault:
             error = self._error(fault, offered.name)
             return self.recorder.finish(RunOutcome.FAILED, error, offered.name)
+
+    def _note_answer(self, works: AskedWorks) -> None:
+        name = self.configured.name
+        with self.runtime.database.writing() as tx:
+            before = asked_works.answered_before(tx, name, works.asked)
+            unanswered = is_unanswered(works, before)
+            asked_works.record(tx, name, works, unanswered=unanswered)
+        if unanswered:
+            log.warning("not answered", source=name, works=len(works.asked), first=works.asked[0])
 
     def _error(self, fault: Exception, document: str | None) -> str:
         """Return a fault as a sentence; an unexpected one is logged with its traceback."""

@@ -9,13 +9,14 @@ from math import ceil
 
 import structlog
 
+from monitor.digest.wording import format_count
 from monitor.model import Role, Run, RunOutcome
 from monitor.pipeline import incidents, source_silence
 from monitor.pipeline.runtime import ConfiguredSource, Runtime
 from monitor.sources.calendar import DAY, UNKNOWN, Calendar
 from monitor.store.digests import incidents as stored_incidents
 from monitor.store.engine.database import Transaction
-from monitor.store.sources import runs
+from monitor.store.sources import asked_works, runs
 
 log = structlog.get_logger()
 
@@ -58,7 +59,21 @@ def judge(runtime: Runtime, configured: ConfiguredSource, done: Sequence[Run]) -
                 name, since = configured.name, ended.since.isoformat(timespec="seconds")
                 log.warning("source works again", source=name, since=since, failures=ended.tries)
         stored_incidents.close_gaps(tx, subject, now - GAP_STANDS, now)
+        _judge_answers(tx, configured, now)
         _judge_silence(tx, configured, [run.started for run in done], now)
+
+
+def _judge_answers(tx: Transaction, configured: ConfiguredSource, now: datetime) -> None:
+    """Open or end the incident of a service that does not answer about the works of libraries."""
+    subject, kind = incidents.source(configured.name), incidents.UNANSWERED
+    works = asked_works.unanswered(tx, configured.name) if configured.asked_about else []
+    if not works:
+        stored_incidents.end_incident(tx, subject, kind, now)
+        return
+    count = format_count(len(works), "work")
+    error = f"the last {asked_works.ROUNDS} times it was asked about {count} (such as {works[0]}), "
+    error += "it answered nothing, or about others"
+    stored_incidents.open_incident(tx, subject, kind, now, error)
 
 
 def _describe_failures(configured: ConfiguredSource, failed: Sequence[Run]) -> list[str]:

@@ -20,7 +20,7 @@ from msgspec import structs
 from monitor.errors import FetchError
 from monitor.http import Limits
 from monitor.http.addresses import redact_url
-from monitor.model import COMMENT, RETRACTION, Document, Paper, Reading
+from monitor.model import COMMENT, RETRACTION, AskedWorks, Document, Paper, Reading
 from monitor.sources import sandbox
 from monitor.sources.api.about import AboutOptions, AboutSource, batches
 from monitor.sources.api.records import ApiSource, Listing
@@ -119,7 +119,9 @@ class Crossref(ApiSource, AboutSource):
         if response.at("joined").value is None:
             return super().listing(response)
         listings = [super(Crossref, self).listing(page) for page in response.items("joined")]
-        return Listing([item for listing in listings for item in listing.items])
+        totals = [listing.total for listing in listings if listing.total is not None]
+        items = [item for listing in listings for item in listing.items]
+        return Listing(items, sum(totals) if totals else None)
 
     def names_of(self, work: Mapping[str, Sequence[str]]) -> Iterable[str]:
         return work.get("doi", ())
@@ -127,9 +129,22 @@ class Crossref(ApiSource, AboutSource):
     def ask(self, identifiers: Sequence[str]) -> Document:
         """Ask about works, and then about the notices and articles that their records name."""
         works = list(self._works(identifiers))
-        named = cast("list[str]", sandbox.ask(self, "named", self._joined(works)))
+        joined, asked = self._joined(works), tuple(identifiers)
+        named = cast("list[str]", sandbox.ask(self, "named", joined))
+        answered: AskedWorks | None = AskedWorks(asked, says_none=True)
+        if works:
+            answered = cast("AskedWorks | None", sandbox.ask(self, "answered", joined, asked))
         # Articles come before their preprints, whose records have no journal.
-        return self._joined([*chain.from_iterable(map(self._works, batches(named))), *works])
+        further = chain.from_iterable(map(self._works, batches(named)))
+        return replace(self._joined([*further, *works]), works=answered)
+
+    def answered(self, document: Document, asked: tuple[str, ...]) -> AskedWorks | None:
+        """Return about which works an answer is; None for one that cannot be read."""
+        listing, reading = self._read(document)
+        if reading.error or not (reading.complete and document.complete):
+            return None
+        dois = frozenset(get_text(item, "DOI").lower() for item in listing.items)
+        return AskedWorks(asked, dois, says_none=listing.total == 0)
 
     def named(self, document: Document) -> list[str]:
         """Return the DOIs of the notices about works, and of what preprints among them became."""

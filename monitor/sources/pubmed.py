@@ -20,7 +20,16 @@ from pydantic import Field, SecretStr
 
 from monitor.errors import DocumentError
 from monitor.http import Limits
-from monitor.model import CONCERN, CORRECTION, RETRACTION, Document, Paper, Reading, Rejected
+from monitor.model import (
+    CONCERN,
+    CORRECTION,
+    RETRACTION,
+    AskedWorks,
+    Document,
+    Paper,
+    Reading,
+    Rejected,
+)
 from monitor.sources import files, sandbox
 from monitor.sources.api.about import AboutOptions, AboutSource
 from monitor.sources.api.values import NO_TITLE, NoPaperError, doi_link, year_of
@@ -164,13 +173,29 @@ class PubMed(AboutSource):
         A search finds the PMIDs of DOIs.
         """
         pmids = [name for name in identifiers if name.isdigit()]
+        asked, total = AskedWorks(tuple(identifiers), assigned=tuple(pmids)), 0
         if words := [f'"{name}"[doi]' for name in identifiers if not name.isdigit()]:
-            pmids += self._search(" OR ".join(words))[0]
+            ids, total = self._search(" OR ".join(words))
+            pmids += ids
         if not pmids:
-            return Document("", b"<PubmedArticleSet/>", self._clock())
-        works = self._records(pmids)
-        named = cast("set[str]", sandbox.ask(self, "named", works)).difference(pmids)
-        return self._records([*pmids, *sorted(named)]) if named else works
+            none = replace(asked, says_none=not total)
+            return Document("", b"<PubmedArticleSet/>", self._clock(), works=none)
+        records = self._records(pmids)
+        answered = cast("AskedWorks | None", sandbox.ask(self, "answered", records, asked))
+        named = cast("set[str]", sandbox.ask(self, "named", records)).difference(pmids)
+        records = self._records([*pmids, *sorted(named)]) if named else records
+        return replace(records, works=answered)
+
+    def answered(self, document: Document, asked: AskedWorks) -> AskedWorks | None:
+        """Return works with the PMIDs and DOIs of an answer; None for one that cannot be read."""
+        elements = list(read_elements(document.content, _OUTER, roots=_ROOTS))
+        records = [element for element in elements if isinstance(element, Element)]
+        if len(records) < len(elements) or not document.complete:
+            return None
+        pmids = (_all(pmid).strip() for record in records for pmid in record.iterfind("*/PMID"))
+        places = ("*/Article/ELocationID", "*/ELocationID", "*/ArticleIdList/*")
+        own = [element for record in records for at in places for element in record.iterfind(at)]
+        return replace(asked, answered=frozenset((*pmids, *values_of(_keys(own), "doi"))))
 
     def named(self, document: Document) -> set[str]:
         """Return the PMIDs of the notices about some works."""

@@ -247,3 +247,125 @@ def test_a_source_that_is_asked_about_works_is_never_silent(
         watched.ingest()
         watched.clock.at += timedelta(days=7)
     assert problems(watched) == []
+
+
+# ── without an answer ───────────────────────────────────────────────────────────────
+
+EMPTY = Answer(body=b"")
+CUT_DOWN = Answer(body=b'{"message": {"items": [], "total-results": 5}}')
+OTHERS = Answer(
+    body=json.dumps({"message": {"items": [work("10.1000/other")], "total-results": 1}}).encode()
+)
+UNANSWERED = (
+    "source watch has not answered about references since 2026-11-28 06:00 UTC: the last 2 times "
+    "it was asked about 1 work (such as 10.1000/moves), it answered nothing, or about others"
+)
+
+
+def a_week_later(house: House) -> list[str]:
+    house.clock.move(days=7)
+    house.ingest()
+    return problems(house)
+
+
+@pytest.mark.parametrize("answer", [EMPTY, CUT_DOWN, OTHERS], ids=["empty", "cut down", "others"])
+def test_a_service_that_does_not_answer_twice_is_a_problem_until_it_does(
+    watched: House, web: MisbehavingServer, answer: Answer
+) -> None:
+    have(watched, MOVES)
+    web.decides("*", lambda _: answer)
+    watched.ingest()
+    assert problems(watched) == []
+    assert a_week_later(watched) == [UNANSWERED]
+    assert a_week_later(watched) == [UNANSWERED]
+    watched.run()
+    [warning] = [read.troubles for read in watched.digest().report if read.source == "watch"]
+    assert [trouble.kind for trouble in warning] == ["unanswered"]
+    crossref(web, work("10.1000/moves", MOVES["title"]))
+    assert a_week_later(watched) == []
+
+
+def test_one_round_without_an_answer_is_no_problem(watched: House, web: MisbehavingServer) -> None:
+    have(watched, MOVES)
+    for _ in range(3):
+        web.decides("*", lambda _: EMPTY)
+        assert a_week_later(watched) == []
+        crossref(web, work("10.1000/moves", MOVES["title"]))
+        assert a_week_later(watched) == []
+
+
+def test_works_that_a_service_never_had_are_no_problem(
+    watched: House, web: MisbehavingServer
+) -> None:
+    """DataCite's DOIs in Crossref, also with a comma; papers of physics in PubMed."""
+    have(watched, MOVES, {"title": "A table", "doi": "10.5281/zenodo.7,1"})
+    for kind, answers in (("crossref", crossref), ("pubmed", lambda web: pubmed(web, {}, {}))):
+        watched.settings["sources"]["watch"]["kind"] = kind
+        answers(web)
+        assert [a_week_later(watched) for _ in range(3)] == [[]] * 3
+
+
+def test_a_work_that_a_service_had_and_has_no_more_is_a_problem_while_it_is_in_the_library(
+    watched: House, web: MisbehavingServer
+) -> None:
+    have(watched, MOVES)
+    crossref(web, work("10.1000/moves", MOVES["title"]))
+    assert a_week_later(watched) == []
+    crossref(web)
+    assert a_week_later(watched) == []
+    assert a_week_later(watched) == [UNANSWERED.replace("11-28", "12-12")]
+    have(watched, SINGS)
+    watched.ingest()
+    watched.clock.move(hours=2)
+    watched.ingest()
+    assert problems(watched) == []
+
+
+def test_a_record_that_is_deleted_among_others_is_no_problem(
+    watched: House, web: MisbehavingServer
+) -> None:
+    have(watched, MOVES, SINGS)
+    crossref(web, work("10.1000/moves"), work("10.1000/sings"))
+    assert a_week_later(watched) == []
+    crossref(web, work("10.1000/moves"))
+    assert [a_week_later(watched) for _ in range(3)] == [[]] * 3
+
+
+def test_a_batch_without_an_answer_among_others_is_a_problem(
+    watched: House, web: MisbehavingServer
+) -> None:
+    dois = [f"10.1000/{n:03}" for n in range(120)]
+    have(watched, *({"title": f"Grain {n}", "doi": doi} for n, doi in enumerate(dois)))
+    crossref(web, *map(work, dois))
+    answer = web._answers["*"]
+    assert a_week_later(watched) == []
+    web.decides("*", lambda asked: EMPTY if dois[0] in asked.query["filter"] else answer(asked))
+    assert a_week_later(watched) == []
+    assert "asked about 50 works (such as 10.1000/000)" in a_week_later(watched)[0]
+
+
+def test_an_answer_without_most_of_the_works_that_were_known_is_none(
+    watched: House, web: MisbehavingServer
+) -> None:
+    dois = [f"10.1000/{n:03}" for n in range(10)]
+    have(watched, *({"title": f"Grain {n}", "doi": doi} for n, doi in enumerate(dois)))
+    for known, is_problem in ((10, False), (5, False), (4, False), (4, True), (5, False)):
+        crossref(web, *map(work, dois[:known]))
+        assert bool(a_week_later(watched)) is is_problem, known
+
+
+@pytest.mark.parametrize("works", [{"pmid": "1"}, {"doi": "10.1000/moves"}])
+def test_pubmed_that_does_not_answer_is_a_problem_until_it_does(
+    watched: House, web: MisbehavingServer, works: dict[str, str]
+) -> None:
+    have(watched, {"title": MOVES["title"], **works})
+    watched.settings["sources"]["watch"]["kind"] = "pubmed"
+    found = json.dumps({"esearchresult": {"count": "5", "idlist": []}}).encode()
+    nothing = Answer(body=b"<PubmedArticleSet></PubmedArticleSet>")
+    search = Answer(body=found)
+    web.decides("*", lambda asked: search if asked.target.startswith("/esearch") else nothing)
+    assert a_week_later(watched) == []
+    assert "has not answered about references" in a_week_later(watched)[0]
+    records = {"1": article(1, str(MOVES["title"]), doi="10.1000/moves")}
+    pubmed(web, records, {"10.1000/moves": "1"})
+    assert a_week_later(watched) == []

@@ -104,7 +104,7 @@ def test_every_kind_has_its_words(app: App) -> None:
     kinds |= {source_silence.STALE, source_silence.THIN, source_silence.SILENT}
     kinds |= {suppressions.UNCONFIRMED}
     kinds -= {incidents.CONFIGURATION, incidents.CLOCK, incidents.STORE, "@operator", "@"}
-    assert len(kinds) == 18
+    assert len(kinds) == 19
     for kind in kinds:
         notice = incidents.describe_to_operator(app.runtime, incident("thing", kind), NOW)
         assert len(notice.lines) == 2 and "recovered" not in notice.lines[1], kind

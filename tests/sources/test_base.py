@@ -209,7 +209,7 @@ def test_a_folder_that_cannot_be_listed_is_a_fault_and_not_empty() -> None:
         user = os.geteuid()
         try:
             os.seteuid(user or 65534)
-            with pytest.raises(FetchError, match="cannot read .*refs: Permission denied"):
+            with pytest.raises(FetchError, match=r"cannot read .*refs: Permission denied"):
                 names(folder / "*.bib")
         finally:
             os.seteuid(user)

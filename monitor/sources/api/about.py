@@ -1,19 +1,20 @@
 """Asks a service about the works of libraries, by their identifiers, in batches.
 
-A batch is a document. The state is `after`: of the identifiers in order, the last one before the
+A batch is a document. A service need not have each work: another agency may have registered its
+DOI. See `is_unanswered`. The state is `after`: of the identifiers in order, the last one before the
 first batch that failed, or "" after all were asked about. The next pass goes on from there.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
 from monitor.http.addresses import redact_url
-from monitor.model import Document
+from monitor.model import AskedWorks, Document
 from monitor.setting_types import Libraries
 from monitor.sources.api.windows import QueryOptions, WindowSource
 from monitor.sources.base import Found
@@ -46,7 +47,7 @@ class AboutSource(WindowSource):
 
     @abstractmethod
     def ask(self, identifiers: Sequence[str]) -> Document:
-        """Ask about a batch of works; raises FetchError."""
+        """Ask about a batch of works, and say about which the answer is; raises FetchError."""
 
     def find_about(
         self, works: Iterable[Mapping[str, Sequence[str]]], state: Mapping[str, str]
@@ -68,6 +69,20 @@ class AboutSource(WindowSource):
         for batch in parts:
             name = f"{redact_url(self.base)} about {len(batch)} works from {batch[0]}"
             yield Found(name, partial(load, batch, name))
+
+
+def is_unanswered(works: AskedWorks, answered_before: Collection[str]) -> bool:
+    """Return whether a service did not answer about a batch of works that it should know.
+
+    1. An answer about at least one of them is one, unless most of those are missing that were
+       answered before: a record may be deleted.
+    2. "None of these" is an answer, too, unless one was answered before or is `assigned`.
+    3. All else is none: an empty response, or other works alone.
+    """
+    expected = set(works.asked).intersection(answered_before)
+    if works.answered.intersection(works.asked):
+        return 2 * len(expected & works.answered) < len(expected)
+    return bool(not works.says_none or expected or works.assigned)
 
 
 def batches(identifiers: Iterable[str]) -> Iterator[list[str]]:

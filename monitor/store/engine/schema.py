@@ -252,6 +252,15 @@ undecided = _table(
 # Sources whose first reading is complete.
 source = _table("source", *_keys("name"), *_required(first_read_at=Instant), _as_news())
 
+# Works that a source of `about:` was asked about: whether it ever answered about one, and how many
+# times in a row its batch had no answer.
+asked_work = _table(
+    "asked_work",
+    *_keys("source", "name"),
+    *_required(answered=Boolean, unanswered=Integer),
+    sqlite_with_rowid=False,
+)
+
 # The papers of each source on each day, from which its usual amount is learned.
 source_day = _table(
     "source_day",

@@ -107,7 +107,7 @@ def save(
     of_names = sa.select(_entry.name, _entry.id, _entry.record_hash)
     of_names = of_names.filter_by(collection_id=collection_id).where(among(_entry.name, named))
     stored = {row.name: row for row in tx.execute(of_names)}
-    # What was compact is written anew with all of its keys, and the other way round.
+    # Another hash for each form: a compact entry is written again when its list becomes a library.
     hashes = {name: record_hash(paper) ^ (not compact) for name, paper in named.items()}
     same = {row.id for name, row in stored.items() if row.record_hash == hashes[name]}
     present = sa.update(schema.collection_entry).where(among(_entry.id, same))
