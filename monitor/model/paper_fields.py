@@ -39,6 +39,8 @@ FIELDS = (
     PaperField("url", hashed=True, filled=True),
     PaperField("pdf_url", hashed=True, filled=True),
     PaperField("keys", hashed=True),
+    PaperField("keys_in_links"),  # some of `keys`
+    PaperField("keys_in_text"),
     PaperField("categories", hashed=True, filled=True, matched=True, indexed=True),
     PaperField("announce", hashed=True, matched=True),
     PaperField("version", hashed=True, filled=True),

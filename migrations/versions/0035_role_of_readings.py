@@ -6,8 +6,8 @@ A library that becomes news is read from its start, as if for the first time.
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0034"
-down_revision = "0033"
+revision = "0035"
+down_revision = "0034"
 
 _collection = sa.table("collection", sa.column("source", sa.Text()))
 _document = sa.table("document", sa.column("source", sa.Text()))
