@@ -13,7 +13,7 @@ from monitor.store.engine.sql import Id, Instant
 
 # The newest migration. Alembic is not imported for a store with this version, nor for a new one on
 # SQLite, which `create` makes.
-VERSION = "0034"
+VERSION = "0035"
 
 metadata = sa.MetaData(
     naming_convention={
