@@ -6,14 +6,15 @@ Each round has its own seed, made of `--seed` and its number, so that `--round` 
 It takes a few records that resemble each other through one of
 
     compare     same_work, in both orders
-    store       deciding and storing two chunks, the second of mutated records
+    store       deciding and storing two chunks, the second of mutated records, and a stranger that
+                links to the identifiers of all
     keep        the same for libraries, lists and the changes of guarded references
     match       parsing a random query, matching, evaluating, explaining, searching
     show        excerpts, revisions, exports, mail, Slack and pages
 
-A find is an exception, two verdicts that differ by the order, an index that differs from the plain
-evaluation, a limit that a message exceeds, an entry that is lost or doubled, or a round that takes
-seconds.
+A find is an exception, two verdicts that differ by the order, a stranger that is known, an index
+that differs from the plain evaluation, a limit that a message exceeds, an entry that is lost or
+doubled, or a round that takes seconds.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from monitor.digest import excerpt
 from monitor.digest.explain import describe_revision
 from monitor.digest.shown import formulas_of, shown
 from monitor.errors import QueryError
+from monitor.identity.keys import LINK, group_by_scheme, identifiers
 from monitor.match import Query, TopicIndex, parse_query
 from monitor.model import (
     Bound,
@@ -194,8 +196,8 @@ class Records:
         return " ".join(f"{self.text(30)}." for _ in range(self.dice.choice((0, 1, 3, 8))))
 
     def record(self) -> Paper:
-        dice, authors = self.dice, self.authors()
-        return Paper(
+        dice, authors, keys = self.dice, self.authors(), self.keys()
+        paper = Paper(
             self.title(authors),
             self.abstract(),
             authors,
@@ -206,7 +208,7 @@ class Records:
             dice.choice(DATES),
             dice.choice(URLS),
             dice.choice(URLS),
-            self.keys(),
+            keys,
             tuple(dice.choices(("cs.LG", "cs.AI", "", "漢", "a b"), k=dice.choice((0, 1, 3)))),
             dice.choice(("", "new", "cross", "replace")),
             dice.choice((None, None, 1, 2, 3)),
@@ -217,6 +219,11 @@ class Records:
             {"code": dice.choice(URLS)} if dice.random() < 0.1 else {},
             dice.choice((None, None, 0, 7)),
         )
+        places: list[dict[str, str | tuple[str, ...]]] = [{}, {}, {}]
+        for scheme in keys:
+            dice.choice(places)[scheme] = keys[scheme]
+        _, in_links, in_text = places
+        return structs.replace(paper, keys_in_links=in_links, keys_in_text=in_text)
 
     def mutated(self, paper: Paper) -> Paper:
         """Return a record of the same work, or nearly so: some fields are other ones."""
@@ -315,6 +322,16 @@ def tidy(paper: Paper) -> Paper:
     return structs.replace(paper, **fields | {"title": fields["title"] or "x"})
 
 
+# Shares no word and no name with any other record.
+STRANGER = Paper(
+    "Zwetschgenkuchen mit Streuseln",
+    "Butter, Mehl, Zucker und Hefe werden verknetet; nach einer Stunde kommen Zwetschgen darauf, "
+    "dicht an dicht, und obenauf Streusel. Nach vierzig Minuten bei mittlerer Hitze ist er fertig.",
+    ("Oma Hedwig",),
+    raw_id="stranger",
+)
+PLACES = ("keys_in_links", "keys_in_text")
+
 Step = Callable[[Records, Database], None]
 
 # ── what must hold ──────────────────────────────────────────────────────────────────
@@ -342,9 +359,15 @@ def store_all(records: Records, store: Database) -> None:
     dice.shuffle(then)
     with store.ingesting() as tx, tx.begin_nested() as everything:
         for source, chunk in (("a", first), (dice.choice("ab"), [*then, *then[:1]])):
-            circumstances = DecisionContext(NOW, dated=dice.random() < 0.5)
+            assigns = dice.choice(((), (), ("arxiv",), ("doi", "pmid")))
+            circumstances = DecisionContext(NOW, dated=dice.random() < 0.5, assigns=assigns)
             stored = store_chunk(tx, Chunk(source, chunk, circumstances, NOW))
             assert stored.counts()["seen"] == len(chunk)
+        pairs = {pair for paper in (*first, *then) for pair in identifiers(paper)}
+        keys = group_by_scheme(pair for pair in pairs if pair[0] != LINK)
+        stranger = structs.replace(STRANGER, keys=keys, **{dice.choice(PLACES): keys})
+        stored = store_chunk(tx, Chunk("c", [stranger], DecisionContext(NOW), NOW))
+        assert stored.counts()["known"] == 0, "a link to a paper is that paper"
         everything.rollback()
 
 
