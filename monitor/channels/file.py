@@ -6,6 +6,7 @@ there is to know: pages may be deleted or moved in, and files of others are left
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -113,6 +114,8 @@ class Pages(Channel):
         """Write the further pages, the page and the index, without which a page is sent too."""
         page = self.page(delivery)
         try:
+            if page.parent.is_symlink():
+                raise OSError(errno.ELOOP, f"{page.parent} is a link, which may lead elsewhere")
             for number, html in enumerate(delivery.rendered.body.get("more", ()), 2):
                 further = page.with_name(numbered(page.name, number))
                 _write(further, html.encode("utf-8", "replace"), self._page_mode())
@@ -182,7 +185,8 @@ def _write(
     """
     make_folder(path.parent, _of_folders(mode))
     with suppress(FileNotFoundError):
-        mode = stat.S_IMODE(path.stat().st_mode)
+        replaced = path.lstat().st_mode
+        mode = stat.S_IMODE(replaced) if stat.S_ISREG(replaced) else mode
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
         with create_file(draft, mode) as file:

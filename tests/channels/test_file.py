@@ -156,6 +156,41 @@ def test_no_name_leads_out_of_the_folder(tmp_path: Path, name: str) -> None:
     assert len([path for path in folder.rglob("*.html") if path.is_file()]) == 2
 
 
+def test_no_link_leads_out_of_the_folder(tmp_path: Path) -> None:
+    folder, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+    for made in (folder, elsewhere):
+        made.mkdir()
+    (elsewhere / "2026-11-21.html").write_text("theirs")
+    (folder / "ada").symlink_to(elsewhere)
+    ours = pages(folder)
+    long = planned(ours, digest(700, full=1))
+    assert long.rendered.body["more"]
+    for sent in (planned(ours), long):
+        outcome = ours.send(sent, Commit())
+        assert outcome.state is DeliveryState.RETRY and outcome.channel_down
+        assert f"{folder / 'ada'} is a link" in outcome.error
+    assert [path.name for path in elsewhere.iterdir()] == ["2026-11-21.html"]
+    assert (elsewhere / "2026-11-21.html").read_text() == "theirs"
+
+
+def test_a_page_that_is_a_link_is_replaced_and_what_it_leads_to_stays(tmp_path: Path) -> None:
+    folder, elsewhere = tmp_path / "out", tmp_path / "theirs.html"
+    elsewhere.write_text("theirs")
+    elsewhere.chmod(0o777)
+    (folder / "ada").mkdir(parents=True)
+    (folder / "ada" / "2026-11-21.html").symlink_to(elsewhere)
+    assert send(pages(folder)).state is DeliveryState.SENT
+    assert elsewhere.read_text() == "theirs"
+    assert (folder / "ada" / "2026-11-21.html").lstat().st_mode & 0o777 == 0o600
+
+
+def test_the_folder_itself_may_be_a_link(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "out").symlink_to(tmp_path / "disk")
+    assert send(pages(tmp_path / "out")).state is DeliveryState.SENT
+    assert (tmp_path / "disk" / "ada" / "2026-11-21.html").is_file()
+
+
 def test_the_hand_off_is_committed_before_the_page_stands(tmp_path: Path) -> None:
     ours = pages(tmp_path)
     sent = planned(ours)
