@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -275,7 +276,13 @@ def test_a_token_that_slack_refuses_is_a_problem_in_status(
 
 def signed(payload: dict[str, Any], secret: str = SECRET, at: str | None = None) -> dict[str, Any]:
     """Return what httpx posts for a press that Slack signed."""
-    body = urlencode({"payload": json.dumps(payload)}).encode()
+    return signed_form({"payload": json.dumps(payload)}, secret, at)
+
+
+def signed_form(
+    form: dict[str, str], secret: str = SECRET, at: str | None = None
+) -> dict[str, Any]:
+    body = urlencode(form).encode()
     stamp = at if at is not None else str(int(time.time()))
     known = hmac.new(secret.encode(), b"v0:" + stamp.encode() + b":" + body, hashlib.sha256)
     headers = {
@@ -325,6 +332,35 @@ def test_L07_a_request_that_slack_did_not_sign_just_now_is_refused(
         assert client.post("/slack/actions", **forged).status_code == 401
     assert client.get("/slack/actions").status_code == 405
     assert client.post("/slack/actions", **signed({"type": "x"})).status_code == 200
+    assert answers(app) == [] and slack.whispers == []
+
+
+def nested(depth: int, begin: str, end: str) -> str:
+    return begin * depth + "1" + end * depth
+
+
+def test_a_payload_that_slack_never_sends_is_refused_or_ignored(
+    asked: tuple[App, httpx.Client], slack: SlackServer
+) -> None:
+    app, client = asked
+    for payload in (nested(20_000, "[", "]"), nested(20_000, '{"type":', "}"), "[", "\0"):
+        body = {"payload": payload}
+        assert client.post("/slack/actions", **signed_form(body)).status_code == 400
+    good = json.dumps(press(slack.posts[0], "up"))
+    stamp = re.search(r'"action_ts": "([^"]+)"', good)
+    assert stamp
+    for old, new in (
+        (f'"{TEAM}"', nested(900, "[", "]")),
+        ("paper|1|", f"paper|{'9' * 30}|"),
+        ("paper|1|", f"paper|{'9' * 5000}|"),
+        ("paper|1|", "paper|1|\\ud800"),
+        ("paper|1|", "paper|1|\\u0000"),
+        (stamp[0], f'"action_ts": {"9" * 400}'),
+        ('"U0ADA"', '"\\ud800"'),
+    ):
+        assert old in good
+        body = {"payload": good.replace(old, new)}
+        assert client.post("/slack/actions", **signed_form(body)).status_code == 200, new[:20]
     assert answers(app) == [] and slack.whispers == []
 
 

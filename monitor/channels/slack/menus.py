@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from monitor.model import Digest, DigestPaper, Json
+from monitor.text import whole_number
 
 # By these names Slack hands back what was chosen: messages in channels have them for years.
 ACTION = "paper-monitor-answer"
@@ -54,6 +55,13 @@ def add_menu(section: Json, entry: DigestPaper, digest: Digest) -> Json:
     return {**section, "block_id": block_id, "accessory": menu}
 
 
+def _name(value: str) -> str:
+    """Return a text that the store can hold. Raises ValueError or TypeError for anything else."""
+    if "\0" in value or not value.encode():
+        raise ValueError("no name")
+    return value
+
+
 def read_press(payload: Any) -> Press | None:
     """Return what was pressed as Slack's `block_actions` says it; None for anything else."""
     try:
@@ -63,15 +71,18 @@ def read_press(payload: Any) -> Press | None:
         names = payload["type"], action["action_id"], block
         if names != ("block_actions", ACTION, _BLOCK) or verdict not in CHOICES:
             return None
+        number = whole_number(paper_id)
+        if number is None:
+            return None
         return Press(
-            team=str(payload["team"]["id"]),
-            channel=str(payload["channel"]["id"]),
-            user=str(payload["user"]["id"]),
-            subscription=subscription,
-            period=period,
-            paper_id=int(paper_id),
+            team=_name(payload["team"]["id"]),
+            channel=_name(payload["channel"]["id"]),
+            user=_name(payload["user"]["id"]),
+            subscription=_name(subscription),
+            period=_name(period),
+            paper_id=number,
             verdict=verdict,
             at=float(action.get("action_ts", 0)),
         )
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         return None  # another app's block, or a form that Slack did not have when this was written

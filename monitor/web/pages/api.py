@@ -234,7 +234,7 @@ async def take_slack_action(request: Request) -> Response:
         return PlainTextResponse("not signed by Slack", 401)
     try:
         payload = json.loads(parse_qs(body.decode())["payload"][0])
-    except (KeyError, ValueError):
+    except (KeyError, ValueError, RecursionError):
         return PlainTextResponse("no payload", 400)
     taking = asyncio.create_task(run_in_threadpool(site.slack.take, payload))
     done, _ = await asyncio.wait((taking,), timeout=TAKEN_WITHIN)
