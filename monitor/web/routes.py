@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
 
 from starlette.concurrency import run_in_threadpool
@@ -53,13 +53,25 @@ class PageRoute(Route):
 
 class Routes(list[PageRoute]):
     def page(
-        self, path: str, role: Role, thread: str = "", *, has_token: bool = False
+        self,
+        path: str,
+        role: Role,
+        thread: str = "",
+        *,
+        takes: Collection[str] = (),
+        has_token: bool = False,
     ) -> Callable[[Page], Page]:
-        """Add a page. One that takes much work is made on a `thread` of the site."""
+        """Add a page. One that takes much work is made on a `thread` of the site.
+
+        `takes` are its parameters. A page that needs a login refuses others: a filter that is
+        misspelled would show everything. What programs and mails open may have some appended.
+        """
 
         def add(page: Page) -> Page:
             async def answer(request: Request) -> Response:
                 visit = Visit(request.scope)
+                if role is not Role.NOBODY:
+                    visit.refuse_unknown(takes)
                 if not thread:
                     return await run_in_threadpool(page, visit)
                 loop = asyncio.get_running_loop()

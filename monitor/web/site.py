@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import ipaddress
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -26,7 +26,8 @@ from monitor.commands.subscriptions import subscriptions_of
 from monitor.commands.web_login import Logins
 from monitor.config import Settings, WebSettings
 from monitor.config.settings import valid_zone
-from monitor.pipeline.runtime import Runtime, Subscription
+from monitor.model import Role
+from monitor.pipeline.runtime import ConfiguredSource, Runtime, Subscription
 from monitor.resources import resource
 from monitor.text import MAX_DIGITS, whole_number
 from monitor.web.access import AccessRules, Viewer
@@ -130,6 +131,23 @@ class Visit(Request):
         """Return a parameter of the address, "" where there is none."""
         return self.query_params.get(name, "").strip()
 
+    def choice(self, name: str, choices: Collection[str]) -> str:
+        """Return a parameter that is one of some words, "" if it is empty, or refuse with 400."""
+        chosen = self.parameter(name)
+        if chosen and chosen not in choices:
+            raise HTTPException(400, f"{name}= is {' or '.join(choices)}, not “{chosen}”.")
+        return chosen
+
+    def refuse_unknown(self, names: Collection[str]) -> None:
+        """Refuse with 400 an address with parameters that it does not take."""
+        for unknown in self.query_params:
+            if unknown not in names:
+                taken = (
+                    f"takes {', '.join(f'{name}=' for name in names)}" if names else "takes none"
+                )
+                message = f"{unknown}= is no parameter of this address, which {taken}."
+                raise HTTPException(400, message)
+
     def number(self, name: str) -> int | None:
         """Return the number that a parameter holds, None where it is empty or missing."""
         text = self.query_params.get(name, "")
@@ -169,6 +187,20 @@ class Visit(Request):
         """The libraries that the viewer may see, None for all."""
         named = {n for s in self.subscriptions for n in (*s.settings.libraries, *s.settings.guard)}
         return None if self.viewer.is_operator else named
+
+    @property
+    def source_titles(self) -> Mapping[str, str]:
+        """The titles of the sources that the viewer may see, by name.
+
+        Libraries of others, and what is read for these, are the affair of their readers.
+        """
+        titles, libraries = self.runtime.source_titles, self.libraries
+        if libraries is None:
+            return titles
+        sources = self.runtime.sources
+        return {
+            name: titles[name] for name in sources if libraries.issuperset(_owners(sources[name]))
+        }
 
     def require_subscription(self, name: str) -> str:
         """Return a name of a subscription that the viewer may see, or refuse with 404."""
@@ -218,7 +250,6 @@ class Visit(Request):
             own_zone=self.runtime.settings.timezone,
             titles=self.runtime.titles,
             zones=self.site.zones,
-            source_titles=self.runtime.source_titles,
             most_listed=MOST_LISTED,
             can_log_out=bool(self.cookie(SESSION)),
             **values,
@@ -258,6 +289,11 @@ def as_sentence(text: str) -> str:
     if "=" not in text.partition(" ")[0]:  # a parameter has a name in small letters
         text = f"{text[:1].upper()}{text[1:]}"
     return text if not text or text[-1] in ".!?)”" else f"{text}."
+
+
+def _owners(source: ConfiguredSource) -> Collection[str]:
+    """Return the libraries whose readers alone a source concerns, () for one of all readers."""
+    return (source.name,) if source.role is Role.LIBRARY else source.about
 
 
 def go(path: str) -> Response:

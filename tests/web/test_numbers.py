@@ -1,6 +1,9 @@
-"""Numbers in paths and parameters: small whole ones are read, others are refused."""
+"""Parameters and numbers in paths: what an address does not take is refused, with what it takes."""
 
 from __future__ import annotations
+
+import html
+import re
 
 import httpx
 import pytest
@@ -37,6 +40,54 @@ def test_a_parameter_is_a_small_whole_number(asked: httpx.Client, path: str) -> 
         assert f"{name} needs a whole number of at most 18 digits." in answer.text
     for number in ("", "0", "9" * 18):
         assert asked.get(path + number).status_code in (200, 404)
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "problem"),
+    [
+        (
+            "/papers?from=yesterday",
+            400,
+            "from= is no parameter of this address, which takes q=, source=, topic=, kind=, "
+            "since=, until=, after=.",
+        ),
+        ("/papers?page=abc", 400, "page= is no parameter of this address"),
+        ("/papers.bib?from=yesterday", 400, "from= is no parameter of this address"),
+        ("/papers?kind=bogus", 400, "“bogus” is not a kind of news: use new, revised, withdrawn"),
+        ("/papers/1?page=2", 400, "page= is no parameter of this address, which takes none."),
+        ("/deliveries?state=bogus", 400, "state= is waiting or planned or "),
+        ("/deliveries?status=sent", 400, "status= is no parameter of this address"),
+        ("/subscriptions?trouble=bogus", 400, "trouble= is any or "),
+        ("/subscriptions.csv?trouble=bogus", 400, "trouble= is any or "),
+        ("/subscriptions.csv?after=1", 400, "after= is no parameter of this address"),
+        ("/digests/lab/{period}?as=pdf", 400, "as= is page or mail or text, not “pdf”."),
+        ("/digests/lab/{period}?as=mail&page=abc", 400, "page= needs a whole number"),
+        ("/digests/lab/{period}?page=0", 404, "This digest has 1 page."),
+        ("/digests?subscription=bogus", 404, "There is no subscription “bogus”."),
+        ("/try?part=bogus", 400, "part= is results, not “bogus”."),
+        ("/api/v1/digests?after=1", 400, "after= is no parameter of this address"),
+        ("/api/v1/status?probe=1", 400, "probe= is no parameter of this address"),
+        ("/?day=1", 400, "day= is no parameter of this address, which takes none."),
+    ],
+)
+def test_what_an_address_does_not_take_is_refused_with_what_it_takes(
+    asked: httpx.Client, path: str, status: int, problem: str
+) -> None:
+    [period] = re.findall(r'href="/digests/lab/([^"]+)"', asked.get("/digests").text)
+    answer = asked.get(path.format(period=period))
+    assert (answer.status_code, problem in html.unescape(answer.text)) == (status, True)
+
+
+@pytest.mark.parametrize("path", ["/papers?q=&kind=&since=", "/deliveries?state=", "/try?part="])
+def test_an_empty_field_of_a_form_is_no_choice(asked: httpx.Client, path: str) -> None:
+    assert asked.get(path).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/login", "/robots.txt"])
+def test_what_needs_no_login_may_have_something_appended(asked: httpx.Client, path: str) -> None:
+    """Monitoring and feed readers do that, and programs that open the links of mails."""
+    answer = asked.get(f"{path}?_=1")
+    assert "parameter" not in answer.text and answer.status_code != 400
 
 
 def test_the_api_names_the_parameter_in_json(asked: httpx.Client) -> None:

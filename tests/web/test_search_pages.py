@@ -78,6 +78,31 @@ def test_filters_are_kept_and_shown(house: House) -> None:
         assert "is not a kind of news" in client.get("/papers?kind=older").text
 
 
+@pytest.mark.parametrize("zone", ["", "Asia/Tokyo", "Pacific/Honolulu"])
+@pytest.mark.parametrize(
+    ("days", "count"),
+    [
+        ("since=0001-01-01", 1),
+        ("until=9999-12-30", 1),
+        ("since=0001-01-01&until=9999-12-31", 1),
+        ("since=0001-01-02&until=9999-12-29", 1),
+        ("until=0001-01-01", 0),
+        ("since=9999-12-31", 0),
+    ],
+)
+def test_the_first_and_the_last_days_of_the_calendar_are_days(
+    house: House, zone: str, days: str, count: int
+) -> None:
+    house.ingest(AGENTS)
+    with pages(house) as (_, client):
+        if zone:
+            client.cookies.set("zone", zone)
+        answer = client.get(f"/papers?{days}")
+        assert (answer.status_code, len(found(answer))) == (200, count)
+        exported = client.get(f"/papers.bib?{days}")
+        assert (exported.status_code, exported.text.count("@")) == (200, count)
+
+
 def test_the_number_of_results_is_shown_on_the_first_page(house: House) -> None:
     many(house, 25)
     house.add("3.txt", BANDITS)

@@ -7,6 +7,7 @@ import json
 import re
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import unquote
 
@@ -16,8 +17,9 @@ import sqlalchemy as sa
 import yaml
 
 from monitor.app import App
+from monitor.commands.heartbeat import SERVICE
 from monitor.model import SAVED, WANTED, DeliveryState, Judgement
-from monitor.store.engine import schema
+from monitor.store.engine import processes, schema
 from monitor.store.topics import judgements
 from tests.house import AGENTS, BANDITS, House
 from tests.servers.smtp import ScriptedSmtp
@@ -80,6 +82,34 @@ def test_readers_are_shown_the_libraries_of_their_own_subscriptions_alone(
         pages = {who: client.get("/papers/1", headers=by(who)).text for who in (ADA, BOB, OP)}
     shown = {who: "the library ada-refs" in page for who, page in pages.items()}
     assert shown == {ADA: True, BOB: False, OP: True}
+
+
+def test_readers_choose_among_the_sources_of_all_and_of_their_own_libraries(
+    house: House, smtp: ScriptedSmtp
+):
+    """Those of others are named neither in the search nor in its feed, nor by their health."""
+    for name in ("ada-refs", "bob-refs"):
+        refs = {"kind": "jsonl", "path": f"{name}.jsonl", "role": "library"}
+        house.settings["sources"][name] = refs | {"title": f"Title of {name}"}
+        house.settings["sources"][f"about-{name}"] = {"kind": "crossref", "about": name}
+    house.by_mail(smtp.port, ADA)
+    lab = house.settings["subscriptions"]["lab"]
+    house.settings["subscriptions"]["other"] = lab | {"email": [BOB], "guard": "bob-refs"}
+    lab["libraries"] = "ada-refs"
+    with public_pages(house, **PROXY, operators=[OP]) as (app, client):
+        shown = {who: client.get("/papers", headers=by(who)).text for who in (ADA, BOB, OP)}
+        feed = client.get("/feed/papers/search.atom?source=ada-refs", headers=by(BOB)).text
+        with app.runtime.database.writing() as tx:
+            processes.beat(tx, SERVICE, datetime.now(UTC))
+        health = {who: client.get("/healthz", headers=by(who)).text for who in (ADA, OP)}
+    listed = {
+        who: set(re.findall('<option value="([a-z-]+)"', text)) for who, text in shown.items()
+    }
+    own, others = {"ada-refs", "about-ada-refs"}, {"bob-refs", "about-bob-refs"}
+    public = {"page", "agents"}
+    assert listed == {ADA: public | own, BOB: public | others, OP: public | own | others}
+    assert "Title of" not in feed
+    assert "refs" not in health[ADA] and "refs" in health[OP]
 
 
 def test_a_subscription_names_its_libraries_and_what_they_are_for(house: House):

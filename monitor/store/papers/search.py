@@ -8,7 +8,7 @@ with the others, and on SQLite a changed paper also keeps its old keywords.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
@@ -109,12 +109,20 @@ def id_bounds(tx: Transaction, wanted: PaperFilter) -> tuple[int, int]:
     first, end = 0, MAX_ID
     at = _paper.first_seen_at
     if wanted.since:
-        later = sa.select(_paper.id).where(at >= wanted.since - _LONGEST_RUN)
+        later = sa.select(_paper.id).where(at >= _moved(wanted.since, -_LONGEST_RUN))
         first = tx.scalar(later.order_by(at).limit(1)) or MAX_ID
     if wanted.until:
-        earlier = sa.select(_paper.id).where(at < wanted.until + _LONGEST_RUN)
+        earlier = sa.select(_paper.id).where(at < _moved(wanted.until, _LONGEST_RUN))
         end = (tx.scalar(earlier.order_by(at.desc()).limit(1)) or 0) + 1
     return first, end
+
+
+def _moved(at: datetime, by: timedelta) -> datetime:
+    """Return a time that is earlier or later, no further than the first and last year go."""
+    try:
+        return at + by
+    except OverflowError:
+        return at
 
 
 def newest_filtered(tx: Transaction, wanted: PaperFilter, below: int, limit: int) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from urllib.parse import parse_qs
 
@@ -65,13 +65,15 @@ _ABOUT: dict[str, str] = {}
 
 
 def _answers(
-    path: str, role: Role, about: str, thread: str = ""
+    path: str, role: Role, about: str, thread: str = "", takes: Collection[str] = ()
 ) -> Callable[[Callable[[Visit], Answer]], Callable[[Visit], Answer]]:
     """Add an address with the JSON that a function returns."""
 
     def add(work: Callable[[Visit], Answer]) -> Callable[[Visit], Answer]:
         _ABOUT[f"{VERSION}{path}"] = about
-        routes.page(f"{VERSION}{path}", role, thread)(lambda visit: JSONResponse(work(visit)))
+        routes.page(f"{VERSION}{path}", role, thread, takes=takes)(
+            lambda visit: JSONResponse(work(visit))
+        )
         return work
 
     return add
@@ -84,19 +86,30 @@ def get_index(visit: Visit) -> Answer:
     return {"addresses": addresses}
 
 
-@_answers("papers", Role.READER, "the newest papers that ?q= matches; &limit=1000", SEARCHES)
+@_answers(
+    "papers",
+    Role.READER,
+    "the newest papers that ?q= matches; &limit=1000",
+    SEARCHES,
+    takes=("q", "limit"),
+)
 def get_papers(visit: Visit) -> Answer:
     query = visit.query_params.get("q", "")
     return papers_json(find_all(visit.runtime, query, most=_limit(visit), bounded=True))
 
 
-@_answers("papers/rated", Role.OPERATOR, "all ratings; ?subscription=NAME")
+@_answers("papers/rated", Role.OPERATOR, "all ratings; ?subscription=NAME", takes=("subscription",))
 def get_rated(visit: Visit) -> Answer:
     scope = RaterScope(visit.query_params.get("subscription", ""))
     return rated_json(rated(visit.runtime, scope))
 
 
-@_answers("papers/saved", Role.READER, "the papers that you saved, an operator all; ?subscription=")
+@_answers(
+    "papers/saved",
+    Role.READER,
+    "the papers that you saved, an operator all; ?subscription=",
+    takes=("subscription",),
+)
 def get_saved(visit: Visit) -> Answer:
     name, viewer = visit.query_params.get("subscription", ""), visit.viewer
     if name and not viewer.is_operator:
@@ -109,13 +122,21 @@ def get_paper(visit: Visit) -> Answer:
     return explanation_json(explain(visit.runtime, visit.path_params["id"]))
 
 
-@_answers("topics/try", Role.OPERATOR, "what the query or topic ?q= matches", SEARCHES)
+@_answers(
+    "topics/try", Role.OPERATOR, "what the query or topic ?q= matches", SEARCHES, takes=("q",)
+)
 def get_trial(visit: Visit) -> Answer:
     runtime, query = visit.runtime, visit.query_params.get("q", "")
     return trial_json(try_topic(runtime, topic_of(runtime, query), bounded=True))
 
 
-@_answers("topics", Role.READER, "topics and what they matched; ?limit=1000, after=COUNT", PAGES)
+@_answers(
+    "topics",
+    Role.READER,
+    "topics and what they matched; ?limit=1000, after=COUNT",
+    PAGES,
+    takes=("limit", "after"),
+)
 def get_topics(visit: Visit) -> Answer:
     """Return topics; a reader's `subscriptions` count their own."""
     topics = visit.slice(visit.runtime.topics, _limit(visit)).shown
@@ -127,6 +148,7 @@ def get_topics(visit: Visit) -> Answer:
     Role.READER,
     "who gets what, when, and what waits; ?who=NAME or ADDRESS, limit=1000, after=COUNT",
     PAGES,
+    takes=("who", "limit", "after"),
 )
 def get_subscriptions(visit: Visit) -> Answer:
     """Return subscriptions; a reader's are their own, with no other recipient."""
@@ -145,7 +167,12 @@ def get_subscriptions(visit: Visit) -> Answer:
     return subscriptions_json(structs.replace(known, troubles=()) for known in own)
 
 
-@_answers("digests", Role.READER, "digests, newest first; ?subscription=, limit=50, before=ID")
+@_answers(
+    "digests",
+    Role.READER,
+    "digests, newest first; ?subscription=, limit=50, before=ID",
+    takes=("subscription", "limit", "before"),
+)
 def get_digests(visit: Visit) -> Answer:
     """Return digests with their deliveries: a reader those of their own address."""
     name, address = visit.query_params.get("subscription", ""), address_of(visit.viewer.address)
@@ -202,7 +229,7 @@ def show_metrics(visit: Visit) -> Response:
 def health(visit: Visit) -> Response:
     """Answer 503 where the scheduler is dead or the store cannot be written, and for nothing else.
 
-    A visitor who is logged in also gets the names.
+    An operator also gets the names: those of libraries are the affair of their readers.
     """
     checks = vital_signs(visit.runtime.database)
     ok = all(check.ok for check in checks)
@@ -218,7 +245,7 @@ def _ages(visit: Visit) -> Answer:
         due = digests.oldest_open(tx)
     ages = {name: round((now - at).total_seconds()) if at else None for name, at in read.items()}
     late = round((now - due.due_at).total_seconds()) if due else None
-    if not visit.viewer.is_known:
+    if not visit.viewer.is_operator:
         return {"sources": list(ages.values()), "oldest_overdue_digest": late}
     named = {"subscription": due.subscription, "age": late} if due else None
     return {"sources": ages, "oldest_overdue_digest": named}

@@ -24,7 +24,11 @@ _STATES = {"waiting": deliveries.WAITING, **{str(state): (state,) for state in D
 routes = Routes()
 
 
-@routes.page("/deliveries", Role.OPERATOR)
+@routes.page(
+    "/deliveries",
+    Role.OPERATOR,
+    takes=("state", "person", "subscription", "channel", "before", "after"),
+)
 def all_deliveries(visit: Visit) -> Response:
     """List the newest deliveries, those that need a person first, and the suppressions.
 
@@ -32,7 +36,7 @@ def all_deliveries(visit: Visit) -> Response:
     is the cursor of their page, `after` how many suppressions come before those shown.
     """
     runtime = visit.runtime
-    state = visit.parameter("state")
+    state = visit.choice("state", _STATES)
     states = _STATES.get(state)
     chosen = {name: visit.parameter(name) for name in ("person", "subscription", "channel")}
     conditions = deliveries.conditions_for(*chosen.values())
@@ -52,7 +56,7 @@ def all_deliveries(visit: Visit) -> Response:
     return visit.show(
         "deliveries",
         counts=counts,
-        state=state if states else None,
+        state=state or None,
         chosen=chosen,
         channels=[*runtime.channels],
         filtered=partial(with_query, "/deliveries"),

@@ -21,17 +21,19 @@ from monitor.web.routes import Routes
 from monitor.web.site import Visit
 
 PAGE = 50
+# What a digest is shown as.
+FORMS = ("page", "mail", "text")
 # Bytes of the papers on a page: with what is around them it stays below 100 KB.
 PAGE_SIZE = 80_000
 
 routes = Routes()
 
 
-@routes.page("/digests", Role.READER)
+@routes.page("/digests", Role.READER, takes=("subscription", "before"))
 def archive(visit: Visit) -> Response:
     names = [s.name for s in visit.subscriptions]
     chosen, before = visit.parameter("subscription"), visit.number("before")
-    shown = [chosen] if chosen in names else names
+    shown = [visit.require_subscription(chosen)] if chosen else names
     with visit.runtime.database.reading() as tx:
         newest = digests.newest(tx, shown, PAGE + 1, before)
     return visit.show(
@@ -50,11 +52,11 @@ def digest_of(visit: Visit) -> Digest:
     return past_digest(visit.runtime, name, visit.path_params["period"])
 
 
-@routes.page("/digests/{subscription}/{period}", Role.READER)
+@routes.page("/digests/{subscription}/{period}", Role.READER, takes=("as", "page"))
 def one_digest(visit: Visit) -> Response:
     """Show a digest as a page, with the ones before and after it; or as the mail it was."""
     runtime, digest = visit.runtime, digest_of(visit)
-    form = visit.query_params.get("as", "page")
+    form, page = visit.choice("as", FORMS), visit.number("page")
     if form in ("mail", "text"):
         mail = render_digest(digest, runtime.templates)[0].body
         if form == "text":
@@ -62,8 +64,8 @@ def one_digest(visit: Visit) -> Response:
         headers = {"content-security-policy": POLICY_OF_DOCUMENTS}
         return HTMLResponse(mail["html"], headers=headers)
     pages = cut_into_pages(digest, runtime.fallback_templates)
-    page = visit.number("page") or 1
-    if page > len(pages):
+    page = 1 if page is None else page
+    if not 1 <= page <= len(pages):
         return visit.show_problem(404, f"This digest has {format_count(len(pages), 'page')}.")
     with runtime.database.reading() as tx:
         older, newer = digests.neighbours(tx, digest.subscription, digest.period)

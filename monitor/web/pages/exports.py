@@ -54,7 +54,9 @@ def stream(records: Iterator[FoundPaper], ending: str, name: str) -> Response:
 
 
 for _ending in FORMATS:
-    routes.page(f"/papers.{_ending}", Role.READER, SEARCHES)(partial(export_search, _ending))
+    routes.page(f"/papers.{_ending}", Role.READER, SEARCHES, takes=SearchForm.__slots__)(
+        partial(export_search, _ending)
+    )
     routes.page(f"/papers/{{id}}.{_ending}", Role.READER)(partial(export_paper, _ending))
     routes.page(f"/digests/{{subscription}}/{{period}}.{_ending}", Role.READER)(
         partial(export_digest, _ending)

@@ -101,7 +101,7 @@ def rate_paper(visit: Visit, fields: Form) -> Response:
     return go(path_to("papers", paper))
 
 
-@routes.page("/saved", Role.READER)
+@routes.page("/saved", Role.READER, takes=("after",))
 def saved_papers(visit: Visit) -> Response:
     """List the papers that the viewer saved; an operator sees those of all."""
     runtime, who = visit.runtime, visit.viewer.author

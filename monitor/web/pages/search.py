@@ -105,10 +105,14 @@ def _midnight(text: str, zone: str, days: int = 0) -> datetime | None:
     if not text:
         return None
     try:
-        day = date.fromisoformat(text) + timedelta(days=days)
-        return datetime.combine(day, time(), ZoneInfo(zone)).astimezone(UTC)
-    except (ValueError, OverflowError):
+        day = date.fromisoformat(text)
+    except ValueError:
         raise HTTPException(400, f"“{text}” is not a day: write it as 2026-11-21") from None
+    try:
+        start = datetime.combine(day + timedelta(days=days), time(), ZoneInfo(zone))
+        return start.astimezone(UTC)
+    except OverflowError:  # not in every zone do the first and the last day have a midnight
+        return (datetime.max if day.year > 1 else datetime.min).replace(tzinfo=UTC)
 
 
 @routes.page("/feed/papers/search.atom", Role.NOBODY, SEARCHES)
@@ -121,14 +125,14 @@ def search_feed(visit: Visit) -> Response:
         return refuse_feed(visit)
     wanted = search.filter(visit)
     papers = find_page(visit.runtime, search.q, wanted, limit=NEWEST).papers
-    source = visit.runtime.source_titles.get(search.source, search.source)
+    source = visit.source_titles.get(search.source, search.source)
     topic = visit.runtime.sections[wanted.topic].title if wanted.topic else ""
     title = " · ".join(filter(None, (search.q, topic, source, search.kind))) or "All papers"
     news = [(stored, stored.first_seen) for stored in papers]
     return show_feed(visit, title, (SEARCH, name), news, search.path("/papers"), **fields)
 
 
-@routes.page("/papers", Role.READER, SEARCHES)
+@routes.page("/papers", Role.READER, SEARCHES, takes=SearchForm.__slots__)
 def search_papers(visit: Visit) -> Response:
     """Search in the language of topics, newest first, page by page."""
     runtime, search, cursor = visit.runtime, SearchForm.of(visit), visit.number("after")
@@ -154,6 +158,7 @@ def search_papers(visit: Visit) -> Response:
         page=page,
         feed=feed_path(visit, SEARCH, hashed(with_query("", fields)), **fields),
         fault=fault,
+        sources=visit.source_titles,
         topics=_listed_topics(visit),
         kinds=KINDS,
     )

@@ -32,9 +32,10 @@ RECENT, RUNS, UNDECIDED = timedelta(days=30), 50, 20
 routes = Routes()
 
 
-@routes.page("/sources", Role.OPERATOR, PAGES)
+@routes.page("/sources", Role.OPERATOR, PAGES, takes=("after",))
 def all_sources(visit: Visit) -> Response:
-    return visit.show("sources", sources=visit.slice(sources_status(visit.runtime), PAGE))
+    sources = visit.slice(sources_status(visit.runtime), PAGE)
+    return visit.show("sources", sources=sources, titles_of_sources=visit.source_titles)
 
 
 @routes.form("/sources/{name}/read", Role.OPERATOR)

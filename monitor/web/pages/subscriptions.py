@@ -35,10 +35,13 @@ from monitor.web.site import MOST_LISTED, Visit, go, path_to, with_query
 # Rows of a page: subscriptions, recipients, those of one person, and what is newest.
 LISTED, RECIPIENTS, OWN, NEWEST = 50, 100, 25, 10
 
+FILTERS = SubscriptionFilter.__slots__
+TROUBLES = ("any", *Trouble)
+
 routes = Routes()
 
 
-@routes.page("/subscriptions", Role.OPERATOR)
+@routes.page("/subscriptions", Role.OPERATOR, takes=(*FILTERS, "after"))
 def all_subscriptions(visit: Visit) -> Response:
     """List the subscriptions that a search and filters leave; an address leads to its person."""
     chosen = _filter(visit)
@@ -55,7 +58,7 @@ def all_subscriptions(visit: Visit) -> Response:
         filtered=partial(with_query, "/subscriptions", asdict(chosen)),
         topics=[topic.name for topic in visit.runtime.topics[: MOST_LISTED + 1]],
         channels=[*visit.runtime.channels],
-        troubles=["any", *Trouble],
+        troubles=TROUBLES,
         export=with_query("/subscriptions.csv", asdict(chosen)),
         sections=visit.runtime.sections,
         sent=describe_schedule,
@@ -63,7 +66,8 @@ def all_subscriptions(visit: Visit) -> Response:
 
 
 def _filter(visit: Visit) -> SubscriptionFilter:
-    return SubscriptionFilter(*map(visit.parameter, ("q", "topic", "channel", "trouble")))
+    visit.choice("trouble", TROUBLES)
+    return SubscriptionFilter(**{name: visit.parameter(name) for name in FILTERS})
 
 
 def _selected(visit: Visit, chosen: SubscriptionFilter) -> list[SubscriptionReport]:
@@ -77,7 +81,7 @@ COLUMNS = (
 )
 
 
-@routes.page("/subscriptions.csv", Role.OPERATOR)
+@routes.page("/subscriptions.csv", Role.OPERATOR, takes=FILTERS)
 def export_subscriptions(visit: Visit) -> Response:
     """Return the same subscriptions for a spreadsheet, with a line for each recipient."""
     rows = []
@@ -97,7 +101,7 @@ def export_subscriptions(visit: Visit) -> Response:
     return Response(content, headers=headers, media_type=media_type)
 
 
-@routes.page("/subscriptions/{name}", Role.OPERATOR)
+@routes.page("/subscriptions/{name}", Role.OPERATOR, takes=("after",))
 def one_subscription(visit: Visit) -> Response:
     """Show who gets a subscription and what, its next and last digests, and what waits."""
     runtime, now = visit.runtime, visit.runtime.clock.now()
@@ -125,13 +129,13 @@ def one_subscription(visit: Visit) -> Response:
     )
 
 
-@routes.page("/people/{address:path}", Role.OPERATOR)
+@routes.page("/people/{address:path}", Role.OPERATOR, takes=("after",))
 def one_person(visit: Visit) -> Response:
     """Show an operator all that a recipient gets and was sent, and what was stopped."""
     return _show_person(visit, visit.path_params["address"])
 
 
-@routes.page("/me", Role.READER)
+@routes.page("/me", Role.READER, takes=("after",))
 def own_page(visit: Visit) -> Response:
     """Show readers what they get and why; an operator without an address gets no digests."""
     if not visit.viewer.address:

@@ -45,7 +45,7 @@ def today(visit: Visit) -> Response:
     )
 
 
-@routes.page("/status", Role.OPERATOR, PAGES)
+@routes.page("/status", Role.OPERATOR, PAGES, takes=("after",))
 def show_status(visit: Visit) -> Response:
     page = visit.slice(visit.runtime.subscriptions, PAGE)
     report = status(visit.runtime, probe=False, zone=visit.zone, selected=page.shown)

@@ -38,7 +38,7 @@ LISTED = 250
 routes = Routes()
 
 
-@routes.page("/topics", Role.READER, PAGES)
+@routes.page("/topics", Role.READER, PAGES, takes=("after",))
 def all_topics(visit: Visit) -> Response:
     """List the topics, page by page, with how many papers each matched lately."""
     runtime, topics = visit.runtime, visit.slice(visit.runtime.topics, LISTED)
@@ -92,7 +92,7 @@ def count_of_topic(runtime: Runtime, topic: str) -> tuple[DayCount, ...]:
     return fill_days(counts, today)
 
 
-@routes.page("/try", Role.READER, SEARCHES)
+@routes.page("/try", Role.READER, SEARCHES, takes=("q", "part"))
 def try_query(visit: Visit) -> Response:
     """Show what a query would have found, and the lines that make a topic of it."""
     runtime, query = visit.runtime, visit.parameter("q")
@@ -108,7 +108,7 @@ def try_query(visit: Visit) -> Response:
     except QueryError as error:
         fault = error
     return visit.show(
-        "try_results" if visit.parameter("part") == "results" else "try",
+        "try_results" if visit.choice("part", ("results",)) else "try",
         400 if fault else 200,
         query=query,
         fault=fault,
