@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import structlog
 
+from monitor import log as log_writer
 from monitor import plugins
 from monitor.channels.base import Channel, Shared, open_channel
 from monitor.channels.email.channel import Mail
@@ -29,6 +30,7 @@ from monitor.config.settings import DestinationSettings
 from monitor.digest.schedule import parse_schedule
 from monitor.model import Templates
 from monitor.pipeline.runtime import (
+    NO_VARIABLES,
     ActiveConfig,
     ConfiguredSource,
     Destination,
@@ -41,6 +43,7 @@ from monitor.store.engine.database import Database
 from monitor.store.engine.locks import hold_owner
 from monitor.store.engine.opening import open_store, queries_in_force
 from monitor.store.secrets import KeptTokens
+from monitor.store.sources import hidden_variables
 from monitor.store.sources.reading_state import Servers
 
 if TYPE_CHECKING:
@@ -93,6 +96,8 @@ def open_app(
     """
     with ExitStack() as stack:
         database = stack.enter_context(closing(open_store(settings.store, create=create)))
+        log_writer.hide(settings.all_variables)
+        hidden_variables.hide_stored(database, settings.variables, settings.sources)
         owner = hold_owner(database)
         stack.callback(owner.release)
         client = _http_client(settings, database, clock)
@@ -171,7 +176,7 @@ def _http_client(settings: Settings, database: Database, clock: Clock) -> HttpCl
             contact=settings.contact,
             version=version("paper-monitor"),
             gate_dir=gates,
-            memory=Servers(database, clock),
+            memory=Servers(database, clock, settings.all_variables),
             # Large downloads are kept beside the store: `/tmp` of a container is small.
             downloads=database.path.parent if database.path else None,
         )
@@ -192,7 +197,9 @@ def _sources(settings: Settings, client: HttpClient, clock: Clock) -> dict[str, 
     sources = {}
     for name, source in settings.sources.items():
         kind = plugins.SOURCES.load(source.kind)
-        sources[name] = ConfiguredSource(source, kind(name, source.options, client, clock.now))
+        variables = settings.variables.get(name, NO_VARIABLES)
+        opened = kind(name, source.options, client, clock.now)
+        sources[name] = ConfiguredSource(source, opened, variables)
     return sources
 
 

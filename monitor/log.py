@@ -10,6 +10,8 @@ from typing import Any
 import structlog
 from structlog.typing import Processor, WrappedLogger
 
+from monitor.setting_types import Variables
+
 # Events that a command already shows in its table or JSON.
 SHOWN = frozenset({"source read", "digest", "delivery"})
 
@@ -18,6 +20,29 @@ def masked(recipient: str) -> str:
     """Return a mail address with only the first letter of its local part; others as they are."""
     local, at, domain = recipient.rpartition("@")
     return f"{local[:1]}***@{domain}" if at and local else recipient
+
+
+def hide(variables: Variables) -> None:
+    """Write the names of these variables from now on where a line would have their values."""
+    _Hidden.variables = variables
+
+
+class _Hidden:
+    """What no line shows; loggers are made before the configuration is read."""
+
+    variables = Variables()
+
+
+def _hide_values(
+    _: WrappedLogger, __: str, event: MutableMapping[str, Any]
+) -> MutableMapping[str, Any]:
+    return {name: _hidden(value) for name, value in event.items()}
+
+
+def _hidden(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_hidden(part) for part in value]
+    return _Hidden.variables.hide(value) if isinstance(value, str) else value
 
 
 def _without_shown(
@@ -42,11 +67,11 @@ def set_up_logging(level: int = logging.WARNING) -> None:
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper("iso", utc=True),
     ]
-    shown: list[Processor] = (
-        [pretty]
-        if watched
-        else [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
-    )
+    shown: list[Processor] = [
+        structlog.processors.format_exc_info,
+        _hide_values,
+        pretty if watched else structlog.processors.JSONRenderer(),
+    ]
     structlog.configure(
         processors=[*quieter, *stamped, *shown],
         wrapper_class=structlog.make_filtering_bound_logger(level),

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Collection, Sized
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sized
+from dataclasses import dataclass, field
 from datetime import timedelta
 from email.utils import parseaddr
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Annotated, TypeVar
 from urllib.parse import urlsplit
@@ -88,6 +88,65 @@ class Secret:
         return core_schema.no_info_after_validator_function(
             cls, text, serialization=core_schema.to_string_ser_schema()
         )
+
+
+# Shorter values are no secrets, such as a number of a page: they are hidden as whole words only.
+_SHORT = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Variables:
+    """What `${NAME}` stands for, by that reference; it is hidden wherever an address is shown."""
+
+    values: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def __bool__(self) -> bool:
+        return bool(self.values)
+
+    def hide(self, text: str) -> str:
+        """Replace values by their references, in any case and also as URLs quote them."""
+        pattern, references = _any_of(tuple(self.values.items()))
+        if not references:
+            return text
+        return pattern.sub(lambda match: references[(match.lastindex or 1) - 1], text)
+
+    def within(self, text: str) -> Variables:
+        """Return the variables whose values are in a text."""
+        one_each = ((name, Variables({name: value})) for name, value in self.values.items())
+        return Variables({n: one.values[n] for n, one in one_each if one.hide(text) != text})
+
+    def reveal(self, text: str) -> str:
+        """Replace references by their values."""
+        for reference, value in self.values.items():
+            text = text.replace(reference, value)
+        return text
+
+
+@lru_cache(100)
+def _any_of(values: tuple[tuple[str, str], ...]) -> tuple[re.Pattern[str], list[str]]:
+    """Return a pattern with a group for each form of the values, longest first, and their names."""
+    forms = {form: name for name, value in values for form in _forms(value)}
+    longest = sorted(forms, key=len, reverse=True)
+    pattern = "|".join(f"({_quoted_or_not(form)})" for form in longest)
+    return re.compile(pattern, re.IGNORECASE), [forms[form] for form in longest]
+
+
+def _forms(value: str) -> set[str]:
+    """Return a value and, of a whole address, what is shown: no user, and no query."""
+    forms = {value, re.split(r"[?#]", value)[0]}
+    scheme, is_address, rest = value.partition("://")
+    if is_address:
+        host, slash, path = re.split(r"[?#]", rest)[0].partition("/")
+        forms |= {f"{scheme}://{host.rpartition('@')[2]}{slash}{path}", f"/{path}"}
+    return {form for form in forms if form.strip("/")}
+
+
+def _quoted_or_not(text: str) -> str:
+    pattern = "".join(
+        f"(?:{re.escape(char)}|{''.join(f'%{byte:02x}' for byte in char.encode())})"
+        for char in text
+    )
+    return pattern if len(text) >= _SHORT else rf"(?<![^\W_]){pattern}(?![^\W_])"
 
 
 def single_line(text: str) -> str:

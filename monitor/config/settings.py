@@ -52,6 +52,7 @@ from monitor.setting_types import (
     OneOrMore,
     Recipients,
     Section,
+    Variables,
     context_of,
     one_or_more,
     resolve_path,
@@ -327,7 +328,8 @@ class Settings(General):
     """The whole configuration, checked; paths in it are absolute.
 
     `warnings` are what is probably not intended; `as_written` holds, for values that read the
-    environment, the text of the file; `places` is where each topic stands. `parked` are topics
+    environment, the text of the file, and `variables`, by source, what its address reads there;
+    `places` is where each topic stands. `parked` are topics
     whose query is refused but active in the store: they are among `topics`, and find nothing until
     they are corrected.
     """
@@ -347,8 +349,14 @@ class Settings(General):
     web: WebSettings | None = None
     warnings: tuple[Fault, ...] = ()
     as_written: Mapping[tuple[str | int, ...], str] = Field(default_factory=dict, repr=False)
+    variables: Mapping[str, Variables] = Field(default_factory=dict, repr=False)
     places: Mapping[str, Place] = Field(default_factory=dict, repr=False)
     parked: Mapping[str, Fault] = Field(default_factory=dict)
+
+    @property
+    def all_variables(self) -> Variables:
+        """The variables in the addresses of all sources."""
+        return Variables(dict(item for v in self.variables.values() for item in v.values.items()))
 
     @property
     def takes_slack_answers(self) -> bool:

@@ -24,6 +24,7 @@ from monitor.config.settings import (
     TOP_LEVEL,
     General,
     Settings,
+    SourceSettings,
     SubscriptionSettings,
     TopicSettings,
 )
@@ -32,7 +33,7 @@ from monitor.config.yaml_positions import Path as Where
 from monitor.errors import UsageError, nearest
 from monitor.model import Role
 from monitor.plugins import Kinds
-from monitor.setting_types import SettingsContext, line, resolve_path
+from monitor.setting_types import SettingsContext, Variables, line, resolve_path
 from monitor.sources.base import SourceOptions
 from monitor.sources.files import fixed_folder, pattern_fault
 
@@ -88,6 +89,7 @@ def build(written: Written, active_queries: ActiveQueries | None = None) -> Sett
         **dict(usable),
         **{name: value for name, value in sections.items() if value is not None},
         as_written=written.as_written,
+        variables=_variables(written, sections["sources"]),
         places={name: written.place(("topics", name)) for name in sections["topics"]},
         parked=written.parked,
     )
@@ -95,6 +97,17 @@ def build(written: Written, active_queries: ActiveQueries | None = None) -> Sett
         doubt(settings, written)
     warnings = sorted(written.warnings, key=lambda f: (f.file, f.line))
     return settings.model_copy(update={"warnings": tuple(warnings)})
+
+
+def _variables(written: Written, sources: Mapping[str, SourceSettings]) -> dict[str, Variables]:
+    """Return what the addresses of sources read from the environment, by source."""
+    values: dict[str, dict[str, str]] = {}
+    for (section, *name), put_in in written.put_in.items():
+        if section == "sources" and len(name) > 1 and name[0] in sources:
+            setting = getattr(sources[str(name[0])].options, str(name[1]), None)
+            if isinstance(setting, str) and "://" in setting:
+                values.setdefault(str(name[0]), {}).update(put_in)
+    return {name: Variables(of_source) for name, of_source in values.items()}
 
 
 def _readable(sections: Mapping[str, Any]) -> dict[str, Any]:

@@ -150,12 +150,14 @@ def ingest(
         done = list(reading.runs(validators))
         if configured.role is Role.REFERENCE:
             fill_stored(runtime, name)
-        if wait := reading.wait:
+        wait = reading.wait
+        reason = configured.variables.hide(str(wait or ""))
+        if wait:
             until = runtime.clock.now() + (wait.retry_after or timedelta(0))
             with runtime.database.writing() as tx:
-                reading_state.must_wait(tx, name, configured.address, until, str(wait))
+                reading_state.must_wait(tx, name, configured.address, until, reason)
         if isinstance(wait, WaitError):
-            return [*retried, *(done or [_postponed_run(name, str(wait), now)])]
+            return [*retried, *(done or [_postponed_run(name, reason, now)])]
         judge(runtime, configured, done)
         if not first and "until" not in validators:
             note_gap(runtime, configured, done)
@@ -199,7 +201,8 @@ class _Pass:
         try:
             self.recorder.start()
             names = set()
-            for document in self._find(validators):
+            for found in self._find(validators):
+                document = replace(found, name=self.configured.variables.hide(found.name))
                 names.add(document.name)
                 run = self._document(document)
                 if run:
@@ -250,11 +253,11 @@ class _Pass:
         try:
             if offered.dump:
                 dump = offered.dump()
-                return self._read_dump(dump) if dump else None
+                return self._read_dump(replace(dump, name=offered.name)) if dump else None
             document = offered.load()
             if document and document.works:
                 self._note_answer(document.works)
-            return self._read(document) if document else None
+            return self._read(document, offered.name) if document else None
         except WaitError:
             raise
         except Exception as fault:
@@ -281,7 +284,8 @@ class _Pass:
 
     # ── documents ──
 
-    def _read(self, document: Document) -> Run | None:
+    def _read(self, document: Document, shown_name: str) -> Run | None:
+        """Read a document, whose own name may say more than is shown and stored of it."""
         name, content_hash = self.configured.name, hashlib.sha256(document.content).hexdigest()
         with self.runtime.database.reading() as tx:
             if self._as_news:
@@ -289,7 +293,7 @@ class _Pass:
             else:
                 # A library is what its file says now, also where an earlier file said the same.
                 content = self._recorded(content_hash)
-                offset, finished = 0, collections.content(tx, name, document.name) == content
+                offset, finished = 0, collections.content(tx, name, shown_name) == content
         if finished:
             if not (self.reread and document.url):
                 self.recorder.validators = document.validators
@@ -302,9 +306,10 @@ class _Pass:
         def progress(cursor: DumpCursor, ended: bool, tx: Transaction, now: datetime) -> None:
             if self._as_news:
                 end = cursor.offset
-                reading_state.set_document(tx, name, content_hash, document.name, end, ended, now)
+                reading_state.set_document(tx, name, content_hash, shown_name, end, ended, now)
 
-        read = replace(document, complete=document.complete and reading.complete)
+        is_whole = document.complete and reading.complete
+        read = replace(document, name=shown_name, complete=is_whole)
         content = self._recorded(content_hash)
         return self._store(read, _Papers(reading, offset), progress, content=content)
 
@@ -360,7 +365,9 @@ class _Pass:
                 RunOutcome.FAILED,
                 error,
                 document.name,
-                end=lambda tx, _: reading_state.forget_redirect(tx, document.url),
+                end=lambda tx, _: reading_state.forget_redirect(
+                    tx, self.runtime.settings.all_variables.hide(document.url)
+                ),
             )
         whole = document.complete and not error
         # A file that is cut stays so until it is another: what is whole of it is all there is.

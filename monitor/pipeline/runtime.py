@@ -25,6 +25,7 @@ from monitor.errors import QueryError, refuse_unknown
 from monitor.match import TopicIndex
 from monitor.match.language.synonyms import Synonyms
 from monitor.model import FirstRun, Role, SectionRule, SourceLabel, Templates, Topic
+from monitor.setting_types import Variables
 from monitor.signing import KeyRing
 from monitor.sources.api.about import AboutSource
 from monitor.sources.base import Source
@@ -39,11 +40,18 @@ NO_SUBSCRIPTION = "@"
 OPERATOR = "@operator"
 
 
+NO_VARIABLES = Variables()
+
+
 class ConfiguredSource(msgspec.Struct, frozen=True):
-    """A source with its settings, of which its kind decides those that are not set."""
+    """A source with its settings, of which its kind decides those that are not set.
+
+    `variables` are those in its address: what is stored and shown of it has their names.
+    """
 
     settings: SourceSettings
     source: Source
+    variables: Variables = NO_VARIABLES
 
     @property
     def name(self) -> str:

@@ -333,7 +333,9 @@ class RunRecorder:
 
     def set_aside(self, rejected: Sequence[Rejected]) -> None:
         """Count rejected records, and keep the first of them."""
-        self.run = _with_rejected(self.run, rejected)
+        hide = self.configured.variables.hide
+        shown = [Rejected(hide(record.where), hide(record.why)) for record in rejected]
+        self.run = _with_rejected(self.run, shown)
 
     def store(
         self,
@@ -422,7 +424,7 @@ class RunRecorder:
         end: Progress | None = None,
     ) -> Run:
         """Close the run; `end` writes to what the document is read, in the same transaction."""
-        finished = self.runtime.clock.now()
+        finished, error = self.runtime.clock.now(), self.configured.variables.hide(error)
         run = structs.replace(
             self.run, document=document, outcome=outcome, error=error, finished=finished
         )

@@ -13,7 +13,7 @@ from monitor.store.engine.sql import Id, Instant
 
 # The newest migration. Alembic is not imported for a store with this version, nor for a new one on
 # SQLite, which `create` makes.
-VERSION = "0035"
+VERSION = "0036"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -280,6 +280,10 @@ source_state = _table(
     Column("waits_until", Instant),
     Column("waits_for", Text, nullable=False, default=""),
 )
+
+# The variables in the addresses of sources whose values are hidden in all earlier rows; `mark` is a
+# hash, too short to guess a value from.
+hidden_variable = _table("hidden_variable", *_keys("source", "mark"))
 
 server_wait = _table("server_wait", *_keys("server"), *_required(until=Instant, why=Text))
 

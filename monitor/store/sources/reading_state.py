@@ -9,11 +9,13 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
+from msgspec import structs
 
 from monitor.clocks import Clock
 from monitor.http.cache_headers import MOST
 from monitor.http.server_memory import Memory, Move, Wait
 from monitor.model import Dump, DumpCursor
+from monitor.setting_types import Variables
 from monitor.store.engine import schema
 from monitor.store.engine.database import Database, Transaction
 from monitor.store.engine.sql import fetch_one, index_value, insert_or_update
@@ -130,9 +132,11 @@ def set_document(
 class Servers(Memory):
     """The memory of all processes of a store."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: Clock, variables: Variables) -> None:
+        """Addresses are stored with the names of variables in them, not with their values."""
         self._database = database
         self._clock = clock
+        self._variables = variables
 
     def wait(self, server: str) -> Wait | None:
         # A wait of more than a day was stored while a clock was ahead.
@@ -153,10 +157,15 @@ class Servers(Memory):
 
     def move(self, address: str) -> Move | None:
         with self._database.reading() as tx:
-            return _move(tx, address)
+            move = _move(tx, self._variables.hide(address))
+        if move is None:
+            return None
+        # A target may name any variable, but gets only what the first server was told, too.
+        return structs.replace(move, target=self._variables.within(address).reveal(move.target))
 
     def record_move(self, address: str, target: str) -> None:
         """Count a permanent redirect, from 1 again if it leads to another place."""
+        address, target = self._variables.hide(address), self._variables.hide(target)
         with self._database.writing() as tx:
             known = _move(tx, address)
             if not target:

@@ -1,0 +1,214 @@
+"""Variables in the addresses of sources: their values are neither shown nor stored."""
+
+from __future__ import annotations
+
+import copy
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+import structlog
+
+from monitor.app import App
+from monitor.log import set_up_logging
+from monitor.model import RunOutcome
+from monitor.setting_types import Variables
+from monitor.store.digests.packed import body_of, unpack
+from monitor.store.engine import schema
+from monitor.store.engine.opening import open_store
+from monitor.store.sources.reading_state import Servers
+from tests.house import AGENTS, BANDITS, Clock, House
+from tests.servers.web import MisbehavingServer
+from tests.web.conftest import pages
+
+ONE, TWO = "s3cret-of/Öne", "s3cret-of-two"
+KEYS = ("s3cret-of", "%c3%96ne", "öne")
+RSS = {"Content-Type": "application/rss+xml"}
+
+
+def feed(title: str, text: str) -> bytes:
+    item = f"<item><title>{title}</title><link>https://example.org/{len(title)}</link>"
+    item += f"<description>{text}</description></item>"
+    return f'<rss version="2.0"><channel><title>t</title>{item}</channel></rss>'.encode()
+
+
+@pytest.fixture
+def served(house: House, web: MisbehavingServer, monkeypatch: pytest.MonkeyPatch) -> House:
+    """A house with keys in addresses: two feeds, one that moved, a library, and bad addresses."""
+    quoted = "s3cret-of/%C3%96ne"
+    for path, paper in ((f"/feeds/{quoted}.xml", AGENTS), (f"/feeds/{TWO}.xml", BANDITS)):
+        web.answers(path, headers=RSS, body=feed(*paper))
+    web.answers(f"/old/{TWO}", status=301, headers={"Location": f"/new/{TWO}"})
+    web.answers(f"/new/{TWO}", headers=RSS, body=feed("Third", "A third one."))
+    web.answers(f"/round/{TWO}", status=302, headers={"Location": f"/round/{TWO}"})
+    web.answers(
+        f"/refs/{TWO}.jsonl", body=json.dumps({"title": "Mine", "doi": "10.5555/7"}).encode()
+    )
+    monkeypatch.setenv("KEY_ONE", ONE)
+    monkeypatch.setenv("KEY_TWO", TWO)
+    here = {"kind": "feed", "allow_private": True}
+    house.settings["sources"] |= {
+        "one": here | {"url": web.url("/feeds/${KEY_ONE}.xml")},
+        "two": here | {"url": web.url("/feeds/${KEY_TWO}.xml")},
+        "moved": here | {"url": web.url("/old/${KEY_TWO}")},
+        "round": here | {"url": web.url("/round/${KEY_TWO}")},
+        "port": {"kind": "feed", "url": web.url("/feeds/${KEY_TWO}.xml")},
+        "refs": {
+            "kind": "jsonl",
+            "role": "library",
+            "allow_private": True,
+            "url": web.url("/refs/${KEY_TWO}.jsonl"),
+        },
+    }
+    house.settings["operator"] = {"channels": "pages"}
+    return house
+
+
+def in_clear(house: House) -> None:
+    """Write the keys into the addresses, as configurations had them before they were variables."""
+    for source in house.settings["sources"].values():
+        if "url" in source:
+            source["url"] = source["url"].replace("${KEY_ONE}", ONE).replace("${KEY_TWO}", TWO)
+
+
+def stored(app: App) -> Iterator[tuple[str, str]]:
+    """Yield all texts of a store, those of digests and their parts unpacked, with their tables."""
+    with app.runtime.database.reading() as tx:
+        for table in schema.metadata.sorted_tables:
+            for row in tx.execute(sa.select(table)):
+                yield table.name, str(row).lower()
+        contents = dict(
+            map(tuple, tx.execute(sa.select(schema.digest.c.id, schema.digest.c.packed)))
+        )
+        for content in contents.values():
+            yield "digest", str(unpack(content, Any)).lower()
+        for part in tx.execute(sa.select(schema.rendered)):
+            body = body_of(part.body, part.packed, contents[part.digest_id])
+            yield "rendered", str(body).lower()
+
+
+def secret_tables(app: App) -> set[str]:
+    return {table for table, text in stored(app) if any(key in text for key in KEYS)}
+
+
+def test_values_are_neither_shown_nor_stored_nor_logged(
+    served: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    served.add("1.txt", AGENTS)
+    said = [served.command(*line.split()) for line in ("run --json", "run", "status", "doctor")]
+    assert "/feeds/${KEY_ONE}.xml" in said[0].out and "${KEY_TWO}.xml uses a port" in said[0].out
+    with served.opened() as app:
+        set_up_logging(logging.INFO)
+        served.clock.move(days=8)
+        for name in app.runtime.sources:
+            app.once.ingest([name])
+        structlog.get_logger().error("failed", error=f"no {TWO}", exc_info=ValueError(ONE))
+        logged = capsys.readouterr().err
+        assert "no ${KEY_TWO}" in logged and "ValueError: ${KEY_ONE}" in logged
+        assert "/feeds/${KEY_TWO}.xml uses a port" in logged
+        assert secret_tables(app) == set()
+        backup = served.folder / "backup.db"
+        app.runtime.database.backup(backup)
+        store = app.runtime.database.path
+        assert store
+        names = set(read_names(app))
+    with pages(served) as (_, client):
+        shown = [client.get(f"/sources/{name}").text for name in served.settings["sources"]]
+        shown += [client.get(path).text for path in ("/", "/status", "/sources")]
+        shown += [client.get(path).text for path in ("/api/v1/status", "/api/v1/sources")]
+    here = "http://127.0.0.1"
+    assert {name.rpartition("/")[2] for name in names if name.startswith(here)} >= {
+        "${KEY_ONE}.xml",
+        "${KEY_TWO}.xml",
+        "${KEY_TWO}",
+        "${KEY_TWO}.jsonl",
+    }
+    texts = [*(one.out + one.err for one in said), logged, *shown]
+    assert not [text for text in texts if any(key in text.lower() for key in KEYS)]
+    for file in (store, store.with_name(f"{store.name}-wal"), backup):
+        content = file.read_bytes().lower() if file.exists() else b""
+        assert not any(key.encode() in content for key in KEYS), file
+
+
+def read_names(app: App) -> list[str]:
+    with app.runtime.database.reading() as tx:
+        return [name for name in tx.scalars(sa.select(schema.run.c.document)) if name]
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+def test_rows_of_addresses_in_clear_are_hidden_once_and_nothing_is_read_anew(
+    served: House, web: MisbehavingServer, database: str, request: pytest.FixtureRequest
+) -> None:
+    if database == "postgresql":
+        served.settings["store"] = request.getfixturevalue("empty_postgres_url")
+    with_variables = copy.deepcopy(served.settings["sources"])
+    in_clear(served)
+    served.run()
+    served.run_after(minutes=61)
+    served.run_after(days=1)
+    with served.opened() as app:
+        clear = {name: source.address for name, source in app.runtime.sources.items()}
+        assert secret_tables(app) >= {
+            "run",
+            "document",
+            "sighting",
+            "collection",
+            "moved_address",
+            "incident",
+            "rendered",
+        }
+    served.settings["sources"] = with_variables
+    requests = len(web.requests)
+    with served.opened() as app:
+        assert secret_tables(app) == set()
+        assert {n: source.address for n, source in app.runtime.sources.items()} == clear
+        assert len({clear["one"], clear["two"]}) == 2
+        before = list(stored(app))
+    with served.opened() as app:
+        assert list(stored(app)) == before
+        served.clock.move(days=1)
+        runs = [run for name in ("one", "two", "moved", "refs") for run in app.once.ingest([name])]
+        assert {run.outcome for run in runs} == {RunOutcome.UNCHANGED}
+        assert secret_tables(app) == set()
+    # The redirect is still known, and the new address is asked at once.
+    assert f"/old/{TWO}" not in [request.target for request in web.requests[requests:]]
+
+
+def test_a_server_learns_no_variable_of_another_address(tmp_path: Path) -> None:
+    """Neither by a redirect to the name of a variable, nor by one to a value."""
+    variables = Variables({"${MINE}": "my-key", "${OTHER}": "other-key"})
+    database = open_store(f"sqlite:///{tmp_path / 'monitor.db'}")
+    servers = Servers(database, Clock(), variables)
+    mine = "https://example.org/my-key"
+    for target in ("https://example.net/${OTHER}/my-key", "https://example.net/%24%7BOTHER%7D"):
+        servers.record_move(mine, target)
+        move = servers.move(mine)
+        assert move and move.target == target
+    database.close()
+
+
+@pytest.mark.parametrize(
+    ("values", "text", "hidden"),
+    [
+        ({"${K}": "a b/ü"}, "https://x/A%20b/%c3%bc?q", "https://x/${K}?q"),
+        ({"${K}": "hush", "${L}": "hush-hush"}, "/hush-hush/hush/", "/${L}/${K}/"),
+        ({"${U}": "https://u:pw@x.org/f/1.xml?k=2"}, "https://x.org/f/1.xml?...", "${U}?..."),
+        (
+            {"${U}": "https://x.org/f/1.xml"},
+            "http://y.org/f/1.xml is gone",
+            "http://y.org${U} is gone",
+        ),
+        ({"${P}": "f/1.xml?key=hush"}, "https://x.org/f/1.xml?...", "https://x.org/${P}?..."),
+        ({"${N}": "2"}, "https://x/2/22: 422", "https://x/${N}/22: 422"),
+        ({"${N}": "/"}, "https://x/", "https://x/"),
+        ({}, "https://x/", "https://x/"),
+    ],
+)
+def test_values_are_hidden_as_addresses_have_them(
+    values: dict[str, str], text: str, hidden: str
+) -> None:
+    assert Variables(values).hide(text) == hidden
