@@ -53,7 +53,7 @@ def paper_of_fields(record: Record) -> Paper:
     abstract = record.plain("abstract")
     names = [accents(_INITIAL.sub(".", name)) for name in record.names("authors_parsed")]
     written = text(accents(without_affiliations(record.text("authors"))))
-    names = names or split_names([written])
+    names = names or split_names([written], given_first=True)
     versions = sorted(_versions(record), key=lambda version: version[0])
     number, updated, is_empty = versions[-1] if versions else (version, None, False)
     published = versions[0][1] if versions else parse_date(record.text("created"))

@@ -172,6 +172,13 @@ def test_the_heading_of_a_whole_page_is_left_out(content: str, abstract: str) ->
         (["李明，王芳"], ["李明", "王芳"]),
         (["李明、王芳"], ["李明", "王芳"]),
         (["Margaret Al-Hakim, Bo N."], ["Margaret Al-Hakim", "Bo N."]),
+        (["A.Lovel, B.C.Nilsen, C.Oakes, D.D.Poe"],
+         ["A.Lovel", "B.C.Nilsen", "C.Oakes", "D.D.Poe"]),
+        (["I.Grosu, L.Tugulan"], ["I.Grosu", "L.Tugulan"]),
+        (["Yu.I.Manin, J.-P.Serre"], ["Yu.I.Manin", "J.-P.Serre"]),
+        (["D.O'Shea, E.Roe"], ["D.O'Shea", "E.Roe"]),
+        (["St.John, R., St.Clair, P."], ["St.John, R.", "St.Clair, P."]),
+        (["O, K., E, W."], ["O, K.", "E, W."]),
         (["Ada Lovel , Bo Nilsen, Cy Oakes"], ["Ada Lovel", "Bo Nilsen", "Cy Oakes"]),
         (["<a href='x'>LHCb collaboration</a>: <a href='y'>R. Aaij</a>, et al. "
           "(909 additional authors not shown)"],
@@ -182,6 +189,13 @@ def test_the_heading_of_a_whole_page_is_left_out(content: str, abstract: str) ->
 )  # fmt: skip
 def test_author_fields_are_parted_into_names(value: list[str], names: list[str]) -> None:
     assert split_names(map(text, value)) == names
+
+
+def test_a_name_of_arXiv_never_begins_with_the_family_name() -> None:
+    item = "<title>T</title><dc:creator>Sukarno, Suharto</dc:creator>"
+    assert one(item).authors == ("Sukarno, Suharto",)
+    link = "<link>https://arxiv.org/abs/2401.00001</link>"
+    assert one(item + link).authors == ("Sukarno", "Suharto")
 
 
 @pytest.mark.parametrize(

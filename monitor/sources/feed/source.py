@@ -141,4 +141,4 @@ def _authors(names: Sequence[str], is_arxiv: bool) -> tuple[str, ...]:
     names = markup.names(names)
     if is_arxiv:
         names = [accents(without_affiliations(name)) for name in names]
-    return tuple(split_names(names))
+    return tuple(split_names(names, given_first=is_arxiv))

@@ -19,21 +19,29 @@ _FAMILY_NAME = re.compile(rf"(?:(?i:{'|'.join(sorted(PARTICLES))})\s+)*[^\W\d_][
 MAX_NESTED = 4  # parentheses
 _AFFILIATION = re.compile(r"\s*\([^()]*\)")
 _INITIAL = re.compile(r"(?:^|[\s.-])[^\W\d_]\.?(?=$|[\s.-])")
+# "S.Katrych", "Yu.I.Manin", "J.-P.Serre" have both names in one word; St.John is a family name.
+_INITIALS_AND_NAME = re.compile(
+    rf"(?!(?i:st|{'|'.join(sorted(PARTICLES))})\.)"
+    r"(?:[^\W\d_]{1,2}\.-?){1,6}[^\W\d_]['’]?[^\W\d_]"
+)
 
 
-def split_names(names: Iterable[str]) -> list[str]:
-    """Return single names in order; `et al.` and mail addresses are not names."""
+def split_names(names: Iterable[str], *, given_first: bool = False) -> list[str]:
+    """Return single names in order; `et al.` and mail addresses are not names.
+
+    `given_first` where the source never writes "Family, Given".
+    """
     single = [name for name in names if name]
     if len(single) == 1:
-        single = _split_line(single[0])
+        single = _split_line(single[0], given_first)
     return [name for name in single if any(map(str.isalpha, name)) and "@" not in name]
 
 
-def _split_line(line: str) -> list[str]:
+def _split_line(line: str, given_first: bool) -> list[str]:
     line = _NOT_SHOWN.sub("", line).translate(_CHINESE_SEPARATORS)
     if ";" in line or " | " in line:
         return [name.strip() for name in line.replace(" | ", ";").split(";")]
-    if turned := _family_names_first(line):
+    if not given_first and (turned := _family_names_first(line)):
         return turned
     names: list[str] = []
     for part in filter(None, map(str.strip, _BETWEEN_NAMES.split(line))):
@@ -59,13 +67,17 @@ def _family_names_first(line: str) -> list[str]:
         if len(families) != len(rest) or SUFFIX.match(rest[0]) or not all(rest):
             return []
         are_turned = len(rest) == 1 or all(map(_INITIAL.search, rest))
-        if not are_turned or not all(map(_FAMILY_NAME.match, families)):
+        if not are_turned or not all(map(_is_family_name, families)):
             return []
         return [f"{family}, {other}" for family, other in zip(families, rest, strict=True)]
-    are_turned = all(map(_is_turned, chunks)) and any(map(_FAMILY_NAME.match, families))
+    are_turned = all(map(_is_turned, chunks)) and any(map(_is_family_name, families))
     if not are_turned or any(map(_INITIAL.search, families)):
         return []
     return [", ".join(chunk) for chunk in chunks]
+
+
+def _is_family_name(name: str) -> bool:
+    return bool(_FAMILY_NAME.match(name)) and not _INITIALS_AND_NAME.match(name)
 
 
 def _is_turned(parts: Sequence[str]) -> bool:
