@@ -203,6 +203,54 @@ def test_authors_that_open_an_abstract_of_CNKI_are_read(
     assert (paper.abstract, paper.authors) == (abstract, names)
 
 
+CNKI_PAGE = "<link>https://link.cnki.net/doi/10.1/sand</link>"
+SHU = ("Guocheng SHU", "Ping LIU")
+
+
+@pytest.mark.parametrize(
+    ("inside", "abstract", "names"),
+    [
+        (summary("Guocheng SHU;Ping LIU; Sand; it moves."), "Sand; it moves.", SHU),
+        (summary("Guocheng SHU1;Ping LIU1,2;&lt;br/>Sand moves."), "Sand moves.", SHU),
+        (summary("Guocheng SHU;Ping LIU;"), "", SHU),
+        (
+            content("&lt;p>Guocheng SHU;Ping LIU;&lt;/p>&lt;p>Sand moves.&lt;/p>"),
+            "Sand moves.",
+            SHU,
+        ),
+        (
+            CNKI_PAGE + summary("Guocheng Shu;Ping Liu&lt;br/>Sand."),
+            "Sand.",
+            ("Guocheng Shu", "Ping Liu"),
+        ),
+        (CNKI_PAGE + summary("李明;王芳;沙;在移动。"), "沙;在移动。", ("李明", "王芳")),
+        (CNKI_PAGE + summary("李明;沙在移动。"), "沙在移动。", ("李明",)),
+        (
+            "<author>李明;</author>" + CNKI_PAGE + summary("李明;沙在移动。"),
+            "沙在移动。",
+            ("李明",),
+        ),
+        # Keywords, and sentences.
+        *(
+            (page + summary(text), text, ())
+            for page, text in (
+                ("", "Sand Dunes;Wind Fields; we study both."),
+                ("", "Guocheng SHU; sand moves."),
+                ("", "李明;王芳;沙在移动。"),
+                ("<link>https://cnki.net.example.org/a</link>", "李明;王芳;沙在移动。"),
+                (CNKI_PAGE, "Objective: To study sand; Methods: Wind."),
+                (CNKI_PAGE, "Sand moves; wind blows."),
+            )
+        ),
+    ],
+)
+def test_authors_with_semicolons_that_open_an_abstract_are_read(
+    inside: str, abstract: str, names: tuple[str, ...]
+) -> None:
+    paper = entry(inside)
+    assert (paper.abstract, paper.authors) == (abstract, names)
+
+
 @pytest.mark.parametrize(
     ("value", "title", "names"),
     [

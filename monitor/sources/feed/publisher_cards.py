@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import takewhile
 
 import msgspec
 
@@ -41,6 +42,14 @@ _CNKI = re.compile(
     r"(?:摘要[:：] ?|单位[:：](?:[^。]{0,2000}?摘要[:：] ?|[^。]{0,2000}$))"
 )
 _AUTHORS_LABEL = "作者"
+# CNKI's own feeds open an abstract with its authors: "Guocheng SHU;Ping LIU;", then a line end.
+_CNKI_PAGE = re.compile(r"https?://(?:[\w-]{1,63}\.){0,4}cnki\.(?:net|com\.cn)(?![\w.-])", re.I)
+_NAME_ON_CNKI = re.compile(
+    r"[\u3400-\u9fff]{2,4}|[^\W\d_a-z][\w'’-]{0,30}(?: [^\W\d_a-z][\w'’.-]{0,30}){1,3}"
+)
+# Keywords may have semicolons, too, but no family name in capitals.
+_NAME_ANYWHERE = re.compile(r"[A-Z][a-z][\w'’-]{0,30} [A-Z][A-Z'’-]{1,30}")
+MAX_OPENING_NAMES = 3_000  # characters
 MAX_LABEL = 40  # characters of mark-up in which the first label begins
 _TEXT_TAG = re.compile(r"</?text>")  # of RSSHub; no tag of HTML
 _FOOTNOTES = re.compile(r"\d+(?:[,，]\d+)*")  # numbers of institutes
@@ -95,10 +104,16 @@ class Card(msgspec.Struct, frozen=True, gc=False):
     announce: str = ""
 
 
-def read_card(summary: str, content: str, names: Sequence[str], title: str) -> Card:
-    """Part the abstract in the mark-up of a summary or content from what is put around it."""
+def read_card(summary: str, content: str, names: Sequence[str], title: str, page: str = "") -> Card:
+    """Part the abstract in the mark-up of a summary or content from what is put around it.
+
+    `page` is the address of the entry's own page.
+    """
     if card := (
-        _card_of_lines(summary, title) or _card_of_items(summary) or _card_of_labels(summary)
+        _card_of_lines(summary, title)
+        or _card_of_items(summary)
+        or _card_of_labels(summary)
+        or _card_of_names(summary, page)
     ):
         return card
     line, page = text(_without_heading(summary)), text(_without_heading(content))
@@ -113,6 +128,7 @@ def read_card(summary: str, content: str, names: Sequence[str], title: str) -> C
         card = (
             _card_of_items(content)
             or _card_of_labels(content)
+            or _card_of_names(content, page)
             or _card_of_text(_prose(page, title), names)
         )
     return card
@@ -211,6 +227,30 @@ def _card_of_labels(markup: str) -> Card | None:
     line = text(_TEXT_TAG.sub("", markup))
     match = _CNKI.match(line)
     return Card(line[match.end() :], _chinese_names(match["names"])) if match else None
+
+
+def _card_of_names(markup: str, page: str) -> Card | None:
+    """Read an abstract after its authors, each with a semicolon; None for any other text.
+
+    One author is enough on CNKI's pages, where the last may have a line end in place of it.
+    """
+    if ";" not in markup[:MAX_PREFIX]:
+        return None
+    is_cnki = bool(_CNKI_PAGE.match(page))
+    form = _NAME_ON_CNKI if is_cnki else _NAME_ANYWHERE
+    line = text(markup)
+    pieces = line[:MAX_OPENING_NAMES].split(";")[:-1]
+    names = list(takewhile(form.fullmatch, (_FOOTNOTES.sub("", p).strip() for p in pieces)))
+    end = sum(len(piece) + 1 for piece in pieces[: len(names)])
+    markup = markup.lstrip()
+    if is_cnki and names and (line_end := _LINE_ENDS.search(markup, 1, MAX_OPENING_NAMES)):
+        first_line = text(markup[: line_end.start()])
+        if form.fullmatch(last := first_line[end:].strip()):
+            names.append(last)
+            end = len(first_line)
+    if len(names) < (1 if is_cnki else 2):
+        return None
+    return Card(line[end:].lstrip(), "; ".join(names))
 
 
 def _chinese_names(line: str) -> str:

@@ -79,7 +79,7 @@ def to_paper(entry: Entry, base: str, now: datetime) -> Paper | str:
     marked = text(unescape_tags(entry.title[:MAX_TITLE]))
     title, old_id, old_category, old_announce = _split_title(marked)
     title, byline = bare_title(title, entry.names)
-    card = read_card(entry.summary, entry.content, entry.names, title)
+    card = read_card(entry.summary, entry.content, entry.names, title, entry.link)
     abstract = without_placeholder(card.abstract)
     # RSS 2.0 and JSON Feed permit entries without a title, if they have a text.
     title = title or shorten(abstract, MAX_OPENING, placeholder=" …")
