@@ -24,7 +24,14 @@ from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
 from monitor.sources.fields import MAX_ENTRY
-from monitor.sources.fields.encoding import CompressionError, decode, decompress, is_xml_character
+from monitor.sources.fields.encoding import (
+    CompressionError,
+    declared_encoding,
+    decode,
+    decompress,
+    is_xml_character,
+    refusal_of,
+)
 
 MAX_DEPTH = 256
 MAX_ELEMENTS = 500_000  # of one record, or between two
@@ -46,7 +53,6 @@ MAX_BALANCED_BYTES = 2 * MAX_ENTRY  # of one record
 MAX_PASSAGES = 1_000  # comments and such, each of which may be searched to the end
 
 _DECLARATION = re.compile(r"^\s*<\?xml\b[^>]{0,200}\?>")
-_ENCODING = re.compile(rb"\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([\w.:-]{1,40})[\"']")
 # Each record gets the namespaces of the root, so a root of megabytes is not accepted.
 _ROOT = re.compile(r"<([A-Za-z_][\w.:-]{0,100})(\s[^<>]{0,4000})?>")
 _ROOT_START = re.compile(r"<[A-Za-z_][\w.:-]{0,100}(?=[\s/>])(?:[^<>]{0,4000})")
@@ -228,10 +234,12 @@ def prepare(content: bytes) -> Iterator[bytes]:
 
 
 def _to_utf8(content: bytes) -> bytes:
-    """Return a document as UTF-8, without the declaration of another encoding."""
+    """Return a document as UTF-8, without the declaration of another encoding; raises XmlError."""
     content = content.removeprefix(codecs.BOM_UTF8)
-    declared = _ENCODING.match(content)
-    encoding = declared[1].decode().lower() if declared else "utf-8"
+    declared = declared_encoding(content)
+    if refusal := refusal_of(declared):
+        raise XmlError(refusal)
+    encoding = declared or "utf-8"
     text = ""
     if declared or b"\0" not in content[:200]:
         with suppress(LookupError, ValueError):

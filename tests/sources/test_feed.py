@@ -43,6 +43,9 @@ ATOM = '<feed xmlns="http://www.w3.org/2005/Atom"><title>t</title>'
 GML = 'xmlns:gml="http://www.opengis.net/gml"'
 
 
+HIDDEN_TAGS = rss("<title>+ADw-b+AD4-Sand</title>")
+
+
 def json_feed(*items: Mapping[str, Any]) -> str:
     return json.dumps({"version": "https://jsonfeed.org/version/1.1", "items": items})
 
@@ -280,6 +283,11 @@ def test_F13_an_entry_is_named_by_guid_else_link_else_nothing(item: str, raw_id:
         ("2024-03", "2024-03-01"),
         ("2024", None),
         ("2024-00-00", None),
+        ("0000-01-01", None),
+        ("Mon, 01 Jan 0000 00:00:00 GMT", None),
+        ("01-Jan-0000", None),
+        ("Mon Jan  1 00:00:00 0000", None),
+        ("Thu, 21 Mar 24 09:16:55 -0000", "2024-03-21"),
     ],
 )
 def test_F15_dates_are_read_as_people_write_them_if_they_can_be_meant(
@@ -300,6 +308,13 @@ def test_dates_without_a_zone_are_utc() -> None:
     assert parse_date("2025-03-12") == datetime(2025, 3, 12, tzinfo=UTC)
     assert parse_date("12 Mar 2025 08:00:00 -0000") == datetime(2025, 3, 12, 8, tzinfo=UTC)
     assert parse_date("9999-12-31T23:59:59-23:59") is None
+
+
+def test_the_year_0000_is_no_date() -> None:
+    for value in ("0000-01-01", "01 Jan 0000 08:00:00", "1 Jan 0000 08:00:00 +0000"):
+        assert parse_date(value) is None
+    for value in ("20250312 0000", "2025-03-12 00:00:00-0000", "Wed, 12 Mar 25 00:00:00 -0000"):
+        assert parse_date(value) == datetime(2025, 3, 12, tzinfo=UTC)
 
 
 # ── documents ───────────────────────────────────────────────────────────────────────
@@ -407,6 +422,9 @@ def test_an_entry_without_a_title_is_called_by_how_its_text_begins() -> None:
     ("content", "why"),
     [
         ('<!DOCTYPE r [<!ENTITY a "x">]><rss version="2.0"/>', "declares entities"),
+        (f'<?xml version="1.0" encoding="UTF-7"?>{HIDDEN_TAGS}', "in UTF-7, which is not read"),
+        (f'<?x encoding="utf-8" encoding="utf7"?>{HIDDEN_TAGS}', "in UTF-7, which is not read"),
+        (f'<?xml version="1.0" encoding="idna"?>{HIDDEN_TAGS}', "in IDNA, which is not read"),
         ('<!DOCTYPE r [<!ELEMENT r ANY>]><rss version="2.0"/>', "declares entities"),
         ('<!ENTITY x SYSTEM "file:///etc/passwd"><rss version="2.0"/>', "declares entities"),
         ("<rss version='2.0'>" + "<a>" * 100_000, "deeper than 256"),
@@ -421,6 +439,13 @@ def test_an_entry_without_a_title_is_called_by_how_its_text_begins() -> None:
 )  # fmt: skip
 def test_F06_documents_that_would_hurt_are_refused(content: str | bytes, why: str) -> None:
     assert why in read(content).error
+
+
+def test_F06_a_feed_is_refused_that_its_server_says_is_in_UTF_7() -> None:
+    reading = read(HIDDEN_TAGS, content_type="application/rss+xml; charset=UTF-7")
+    assert reading.papers == () and "in UTF-7" in reading.error
+    reading = read(HIDDEN_TAGS, content_type="application/rss+xml; charset=UTF-8")
+    assert [paper.title for paper in reading.papers] == ["+ADw-b+AD4-Sand"]
 
 
 HUGE = "<![CDATA[<div>]]>" * 60_000

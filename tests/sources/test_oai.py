@@ -52,6 +52,7 @@ def titles(reading: Reading) -> list[str]:
         (oai("<x/>"), "not an OAI-PMH response"),
         (oai(f"<ListRecords>{record('<mods><titleInfo/></mods>')}</ListRecords>"), "not Dublin"),
         (oai(records("A"), '<!DOCTYPE r [<!ENTITY a "x">]>'), "declares entities"),
+        (oai(records("A"), '<?xml version="1.0" encoding="utf-7"?>'), "UTF-7, which is not read"),
         (oai(records("A"))[:150], "ends in the middle"),
     ],
 )

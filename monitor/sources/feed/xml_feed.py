@@ -16,8 +16,8 @@ import feedparser
 
 from monitor.errors import DocumentError
 from monitor.sources.feed.json_feed import MAX_ENTRIES, Entry, FeedEntries
-from monitor.sources.fields.dates import parse_any_date, parse_date
-from monitor.sources.fields.encoding import is_xml_character
+from monitor.sources.fields.dates import has_year_zero, parse_any_date, parse_date
+from monitor.sources.fields.encoding import declared_encoding, is_xml_character, refusal_of
 
 MAX_DEPTH = 256
 MAX_ENTRY_ELEMENTS = 20_000  # papers have up to some 5,000 authors
@@ -25,6 +25,7 @@ MAX_ILL_FORMED_BYTES = 2 * 1024 * 1024  # the tolerant parser is slow
 
 _ENTRY = re.compile(rb"<(?:\w{1,20}:)?(?:item|entry)[\s>]")
 _HTML = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL)
+_CHARSET = re.compile(r"charset\s?=\s?[\"']?([\w.:-]{1,40})", re.IGNORECASE)
 _PROLOG_END = re.compile(rb"<[A-Za-z_]")
 _ENTITIES = re.compile(rb"<!(?:ENTITY|DOCTYPE[^>\[]{0,1000}\[)", re.IGNORECASE)
 
@@ -53,7 +54,7 @@ def read_xml(content: bytes, url: str, content_type: str) -> FeedEntries:
     if b"\0" not in content:
         content = _GAP.sub(b"\n", content.translate(None, _CONTROLS))
         content = _ENDLESS_WORD.sub(_split_word, content)
-    _check_document(content)
+    _check_document(content, content_type)
     plain = _CHARACTER_NUMBER.sub(  # feedparser gives up at a character that does not exist
         lambda number: number[0] if is_xml_character(number[1].decode()) else b"",
         _DOCTYPE.sub(b"", content, count=1),
@@ -107,6 +108,8 @@ def _check_answer(feed: Any) -> None:
     """Raise DocumentError if a document is not a feed, or not an answer to the request."""
     if not feed.get("version"):
         raise DocumentError("the document is neither RSS, Atom nor JSON Feed")
+    if refusal := refusal_of(str(feed.get("encoding", ""))):
+        raise DocumentError(refusal)
     first = feed.entries[0] if feed.entries else {}
     if "arxiv.org/api/errors" in _text(first, "id"):
         raise DocumentError(f"arXiv answered with an error: {_text(first, 'summary')[:200]}")
@@ -118,9 +121,13 @@ def _check_answer(feed: Any) -> None:
         raise DocumentError(f"the feed is empty although it says that there are {total} entries")
 
 
-def _check_document(content: bytes) -> None:
+def _check_document(content: bytes, content_type: str) -> None:
     """Raise DocumentError if a document must not reach the parser."""
     plain = content.replace(b"\0", b"")  # of UTF-16, the letters
+    charset = _CHARSET.search(content_type)
+    for encoding in (charset[1] if charset else "", declared_encoding(plain)):
+        if refusal := refusal_of(encoding):
+            raise DocumentError(refusal)
     if _HTML.match(plain):
         raise DocumentError("the document is an HTML page, not a feed")
     root = _PROLOG_END.search(plain)
@@ -235,7 +242,7 @@ def _date(item: Any, name: str) -> datetime | None:
     """Return a date, read as people write it where feedparser cannot or makes up a day."""
     text = str(dict.get(item, name) or "").strip()  # its own `get` takes other fields, too
     at = dict.get(item, f"{name}_parsed")
-    if isinstance(at, struct_time) and not _MISREAD_DATE.match(text):
+    if isinstance(at, struct_time) and not (_MISREAD_DATE.match(text) or has_year_zero(text)):
         with suppress(ValueError):
             return datetime(*at[:5], min(at[5], 59), tzinfo=UTC)
     return parse_any_date(text)

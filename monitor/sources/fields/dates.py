@@ -20,6 +20,9 @@ LONG_OVER_AFTER = timedelta(days=100)
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
+# Readers of RFC 5322 take 0000 for 2000; -0000 is a time zone.
+_NO_YEAR = re.compile(r"(?:(?<![\d:.+-])|(?<=[a-z]-))0000(?!\d)", re.IGNORECASE)
+_ANY_YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d")
 _NUMBERS = re.compile(r"(?<!\d)(\d{4})\s?[-/.]\s?(\d{1,2})(?:\s?[-/.]\s?(\d{1,2}))?(?!\d)")
 _DOTTED = re.compile(r"(?<![\d.])(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})(?!\d)")  # day.month.year
 _WORD = re.compile(rf"(?<![a-z])({'|'.join(_MONTHS)})[a-z]{{0,6}}\.?(?![a-z])", re.IGNORECASE)
@@ -32,6 +35,8 @@ _DAY_BEFORE = re.compile(  # "12th March", "12-15 March"
 def parse_date(text: str) -> datetime | None:
     """Read a date as RFC 3339, ISO 8601 or RFC 5322 write it; without a zone it is UTC."""
     text = text.strip()
+    if has_year_zero(text):
+        return None
     for read in (datetime.fromisoformat, parsedate_to_datetime):
         try:
             at = read(text)
@@ -39,6 +44,11 @@ def parse_date(text: str) -> datetime | None:
         except (ValueError, OverflowError, TypeError, IndexError):
             continue
     return None
+
+
+def has_year_zero(text: str) -> bool:
+    """Whether a date has the year 0000, which stands for none."""
+    return "0000" in text and bool(_NO_YEAR.search(text)) and not _ANY_YEAR.search(text)
 
 
 def parse_any_date(text: str) -> datetime | None:

@@ -53,6 +53,27 @@ _NULLS = re.compile(r"\0{16,}")  # a crash leaves them between good records
 _SHOWN = bytes(code for code in range(256) if code >= 32 or 9 <= code <= 13)
 
 
+_DECLARED = re.compile(rb"\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([\w.:-]{1,40})[\"']")
+# Codecs of Python that no document may name. In UTF-7, "+ADw-" is a "<" that no check of bytes
+# sees (https://www.rfc-editor.org/rfc/rfc2152); the others take long, or are no encodings.
+_REFUSED = frozenset(("utf-7", "idna", "punycode", "raw-unicode-escape", "unicode-escape"))
+
+
+def declared_encoding(content: bytes) -> str:
+    """Return the encoding that a declaration of XML names, in small letters, or ""."""
+    declared = _DECLARED.match(content)
+    return declared[1].decode("ascii", "replace").lower() if declared else ""
+
+
+def refusal_of(encoding: str) -> str:
+    """Return why a document that names this encoding is not read, or ""."""
+    try:
+        name = codecs.lookup(encoding).name.replace("_", "-")
+    except (LookupError, ValueError):
+        return ""
+    return f"the document says that it is in {name.upper()}, which is not read" * (name in _REFUSED)
+
+
 def decode(content: bytes) -> tuple[str, bool]:
     """Return the text and whether it is whole: false when it ends inside a character.
 
