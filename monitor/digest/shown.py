@@ -12,6 +12,7 @@ from msgspec import structs
 from monitor.model import Formula, Paper
 from monitor.text import clean
 from monitor.text.latex import (
+    GREEK,
     LETTERS,
     MATH_ACCENTS,
     MATH_SYMBOLS,
@@ -70,7 +71,7 @@ def formulas_of(title: str, abstract: str) -> tuple[Formula, ...]:
 # Made for what authors write in abstracts, not for typesetting. What is not recognised stays close
 # to its source; nothing raises, and the time is linear in the length of the text.
 
-_SIGNS = re.compile(r"[\\$<]|``|--|\w~\w")
+_SIGNS = re.compile(r"[\\$<]|``|--|\w~\w|\{[A-Za-z]{2,14}\}")
 _TAG = re.compile(
     r"<(?P<script>sub|sup)>(?P<inside>[^<>]{1,40})</(?P=script)>"
     r"|</?(?:b|bold|em|i|italic|scp|strong|sub|sup|tt)>",
@@ -120,11 +121,17 @@ def _is_maths(inner: str, following: str) -> bool:
 
 def _prose(source: str) -> str:
     text = _TAG.sub(_strip_tag, source)
+    if "{" in text:
+        text = _IN_BRACES.sub(_sign_in_braces, text)
     if "\\" in text:
         text = _Reader(text, maths=False).read_all()
     text = text.replace("``", "“").replace("''", "”").replace("---", "—")
     text = re.sub(r"(?<=\w)--(?=\w)|(?<= )--(?= )", "–", text)
     return re.sub(r"(?<=[\w.])~(?=\w)", " ", text)
+
+
+def _sign_in_braces(match: re.Match[str]) -> str:
+    return MATH_SYMBOLS[match["name"]] if match["name"] else match[0]
 
 
 def _strip_tag(tag: re.Match[str]) -> str:
@@ -321,6 +328,19 @@ _SYMBOLS = {**LETTERS, **TEXT_SYMBOLS, **MATH_SYMBOLS}
 _ACCENTS = {**SIGN_ACCENTS, **MATH_ACCENTS}
 _DOUBLE = str.maketrans("CEHNPQRZ", "ℂ𝔼ℍℕℙℚℝℤ")
 _DOTLESS = str.maketrans("ıȷ", "ij")
+# Hugging Face writes "\approx 5\times" as "{approx}5{times}". Signs with names such as "to" or
+# "sum" are none of these: templates and code have such words in braces.
+_NAMED_SIGNS = (
+    *GREEK,
+    *(name.capitalize() for name in GREEK),
+    *word_set(
+        "approx cdot circ ell equiv geq geqslant gtrsim infty leftarrow leftrightarrow leq "
+        "leqslant lesssim mp nabla neq pm propto rightarrow sim simeq times"
+    ),
+)
+_IN_BRACES = re.compile(
+    rf"(?:\\[A-Za-z]{{1,30}}\*?|[_^])\{{[A-Za-z]{{1,30}}\}}|\{{(?P<name>{'|'.join(_NAMED_SIGNS)})\}}"
+)
 _OPTION = re.compile(r"\s*\[([^\]]*)\]")
 _AS_THEY_ARE = frozenset(("*", "′", "″", "†", "‡", "°", "⋆", ""))
 _RAISED = str.maketrans(

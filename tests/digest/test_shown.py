@@ -45,7 +45,16 @@ from tests.digest.samples import PAPER, digest, entry_of
         ("H<sub>2</sub>O and <i>in vivo</i>", "H₂O and in vivo"),
         (r"\LaTeX{} and \unknown{kept}", "LaTeX and kept"),
         (r"I=0 \pi\pi phase shifts", "I=0 ππ phase shifts"),
+        ("up to {approx}5{times} for n{times}m, {Delta}{mu}", "up to ≈5× for n×m, Δμ"),
+        (
+            r"\textbf{times} and a {to}, {Times}, {sum}, {times, x}",
+            "times and a to, Times, sum, {times, x}",
+        ),
         # What is no LaTeX stays.
+        (
+            "a {to}, {Times}, {sum}, x_{times}, {times, x}",
+            "a {to}, {Times}, {sum}, x_{times}, {times, x}",
+        ),
         ("it costs $5 and $10 a month", "it costs $5 and $10 a month"),
         ("between $5 million and US$7 million", "between $5 million and US$7 million"),
         ("a_b ^ {c} <d> & ~5%", "a_b ^ {c} <d> & ~5%"),
