@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import ClassVar, cast
 from urllib.parse import quote
@@ -20,7 +20,7 @@ from msgspec import structs
 from monitor.errors import FetchError
 from monitor.http import Limits
 from monitor.http.addresses import redact_url
-from monitor.model import COMMENT, RETRACTION, AskedWorks, Document, Paper, Reading
+from monitor.model import COMMENT, RETRACTION, AskedWorks, Bound, Document, Paper, Reading
 from monitor.sources import sandbox
 from monitor.sources.api.about import AboutOptions, AboutSource, batches
 from monitor.sources.api.records import ApiSource, Listing
@@ -258,14 +258,14 @@ def _venue(record: Record) -> str:
 def _dates(record: Record) -> list[tuple[int | None, datetime | None]]:
     """Return the year and the day of all dates of publication.
 
-    An article of 1981 that went online in 2003 is of 1981. `created`, when the DOI was
-    registered, is used if it is not later and no other date of that year has a day.
+    An article of 1981 that went online in 2003 is of 1981. When the DOI was registered
+    (`created`) is no such date: it only bounds a year, or a later date, that has no day yet.
     """
     *dates, (registered, day) = (_date(record, name) for name in (*_DATES, "created"))
-    first_year = min((year for year, _ in dates if year), default=registered)
+    first_year = min((year for year, _ in dates if year), default=None)
     has_day = any(day for year, day in dates if year == first_year)
-    if registered and first_year and registered <= first_year and not has_day:
-        dates.append((first_year, day))
+    if day and registered and first_year and registered <= first_year and not has_day:
+        dates.append((first_year, Bound(day.year, day.month, day.day, tzinfo=UTC)))
     return dates
 
 

@@ -6,13 +6,15 @@ https://developers.openalex.org: /works with cursor paging; any field may be nul
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 from pydantic import Field, SecretStr
 
-from monitor.model import RETRACTION, Paper
+from monitor.model import RETRACTION, Bound, Paper
 from monitor.sources.api.records import ApiSource
 from monitor.sources.api.values import Record, in_order, names_of, plain_text, terms, words_in
 from monitor.sources.api.windows import FilterOptions, PageRequest
+from monitor.sources.fields.dates import within_reason
 from monitor.sources.fields.identifiers import identifier_pairs, keys_of
 from monitor.sources.fields.publication_types import type_of
 
@@ -47,7 +49,7 @@ class OpenAlex(ApiSource):
 
     def paper(self, record: Record) -> Paper:
         name = _name(record.text("id", "ids.openalex"))
-        published = record.date("publication_date")
+        dated = record.date("publication_date")
         type_ = type_of([record.text("type")])
         people = record.items("authorships")
         return Paper(
@@ -55,8 +57,8 @@ class OpenAlex(ApiSource):
             abstract=plain_text(in_order(record.at("abstract_inverted_index").value)),
             authors=names_of(p.text("author.display_name", "raw_author_name") for p in people),
             venue=record.plain(*_VENUES),
-            year=record.year("publication_year", at=published),
-            published=published,
+            year=record.year("publication_year", at=dated),
+            published=within_reason(_day_or_year(dated), record.now),
             url=record.link("doi", "primary_location.landing_page_url", "id"),
             pdf_url=record.link("best_oa_location.pdf_url", "primary_location.pdf_url"),
             keys=keys_of(_keys(record, name)),
@@ -79,6 +81,13 @@ class OpenAlex(ApiSource):
             "mailto": "" if key else self.contact,
         }
         return self.address_of("/works", parameters)
+
+
+def _day_or_year(dated: datetime | None) -> datetime | None:
+    """Return a date; 1 January is how OpenAlex writes a year, which has no day until it is over."""
+    if not dated or (dated.month, dated.day) != (1, 1):
+        return dated
+    return Bound(dated.year, 12, 31, tzinfo=UTC)
 
 
 def _name(address: str) -> str:

@@ -121,7 +121,7 @@ def parts(*numbers: object) -> object:
             {"issued": parts(1981), "created": parts(2003, 9, 12)},
             "1981-01-01",  # and stored as a bound
         ),
-        ({"created": parts(2003, 9, 12)}, "2003-09-12"),
+        ({"created": parts(2003, 9, 12)}, None),
     ],
 )
 def test_partial_and_impossible_dates_of_crossref(
@@ -129,6 +129,32 @@ def test_partial_and_impossible_dates_of_crossref(
 ) -> None:
     at = only(Crossref, work(**dates)).published
     assert (f"{at:%Y-%m-%d}" if at else None) == published
+
+
+def test_the_day_of_registration_is_not_shown_as_that_of_publication() -> None:
+    for dates in ({}, {"issued": parts(2025)}, {"published": parts(2026, 9)}):
+        paper = record_of(only(Crossref, work(**dates, created=parts(2025, 5, 2))), "crossref")
+        assert paper.day is None and paper.precision == ("bound" if dates else "")
+    assert only(Crossref, work(created=parts(2003, 9, 12))).year is None
+
+
+@pytest.mark.parametrize(
+    ("dated", "published", "is_day"),
+    [
+        ("2024-01-02", "2024-01-02", True),
+        ("2023-01-01", "2023-12-31", False),
+        ("2025-01-01", None, False),  # this year
+        ("2099-01-01", None, False),
+    ],
+)
+def test_the_first_of_January_of_OpenAlex_is_a_year(
+    dated: str, published: str | None, is_day: bool
+) -> None:
+    row = {"id": "https://openalex.org/W1", "title": "T", "publication_date": dated}
+    paper = record_of(only(OpenAlex, {"results": [row]}), "openalex")
+    assert (f"{paper.published:%Y-%m-%d}" if paper.published else None) == published
+    assert (paper.day is not None) == is_day
+    assert paper.year == (None if dated == "2099-01-01" else int(dated[:4]))
 
 
 @pytest.mark.parametrize(
