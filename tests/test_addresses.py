@@ -7,6 +7,8 @@ from collections import Counter
 
 import pytest
 
+from monitor.match.meaning.evaluate import View
+from monitor.model import Paper
 from monitor.resources import resource
 from monitor.sources.huggingface_page.source import HuggingFacePage
 from monitor.text.addresses import find_addresses, paper_links
@@ -41,6 +43,8 @@ def kinds_of(text: str) -> list[tuple[str, str]]:
         "github.com/owner/name.",
         "www.github.com/owner/name.",
         "https: / /github. com/owner/name.",
+        "https:/github.com/owner/name.",
+        "github. com/owner/name.",
         "https//github.com/owner/name",
         "https://github.com/owner/ name.",
         "https://github.com/owner/\nname.",
@@ -96,13 +100,18 @@ def test_the_folder_of_a_person_has_its_tilde_back() -> None:
         ("data", "The dataset is available at https://github.com/a/b."),
         ("data", "It can be found at https://osf.io/ab12c/."),
         ("data", "The corpus is available at www.example.edu/corpus."),
+        ("code", "Code is available at https://agents.github.io/plan."),
+        ("code", "Our implementation can be found on https://sites.google.com/view/plan."),
         ("project", "Code and videos are at https://agents.github.io/plan."),
+        ("project", "More on code generation is at https://agents.github.io/plan."),
         ("project", "The project's website is at agents.github.io."),
         ("project", "Project page: https://lab.example.edu/planner"),
         ("project", "For the demo, see https://lab.example.edu/planner."),
         ("video", "A video is at https://youtu.be/abc."),
         ("video", "Videos: https://vimeo.com/12"),
         ("other", "We release our models at https://huggingface.co/a/b."),
+        ("other", "We release our models at https://huggingface. co/a/b."),
+        ("data", "We release it on huggingface. co/datasets/a/b."),
         ("other", "We keep a list of references at https://github.com/a/b."),
         ("other", "A curated collection of resources is at https://github.com/a/b."),
         ("other", "It is available at https://aka.ms/planner"),
@@ -111,6 +120,23 @@ def test_the_folder_of_a_person_has_its_tilde_back() -> None:
 )
 def test_a_host_and_the_words_before_it_say_what_an_address_is(kind: str, text: str) -> None:
     assert [found for found, _ in kinds_of(text)] == [kind]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Code and videos are at https://agents.github.io/plan.",
+        "Code and data are available at https://lab.example.edu/planner.",
+        "The project page with source code is at https://agents.github.io/plan.",
+        "Code and data are at https://zenodo.org/records/12.",
+    ],
+)
+def test_a_sentence_says_that_code_is_among_what_is_there(text: str) -> None:
+    [link] = paper_links(Paper("Plans", text))
+    assert link.kind != "code" and "code" in link.kinds
+    assert View(Paper("Plans", text), ()).labels("has") == link.kinds
+    [link] = paper_links(Paper("Plans", "Project page: https://agents.github.io/plan."))
+    assert link.kinds == ("project",)
 
 
 def test_each_address_of_a_sentence_has_its_own_words() -> None:
@@ -141,6 +167,11 @@ def test_each_address_of_a_sentence_has_its_own_words() -> None:
         "Our code is at https://gıthub.com/a/b and https://user:secret@github.com/a.",
         "A ratio of 3.5/4 and input/output, e.g. a.b/c, at v1.2/v1.3.",
         "Our code is at ftp://github.example/a and javascript://github.com/a.",
+        # arXiv's listings have these words in place of an address, or of a part of one.
+        "Our code is at this https URL.",
+        "Our code is at https://anonymous.this http URL",
+        "Our code is at https://github.com/this http URL and www.this https URL.",
+        "Our code is at https:/x.",
     ],
 )
 def test_what_is_not_the_papers_own_is_no_address(text: str) -> None:
@@ -157,7 +188,7 @@ def test_the_addresses_of_the_dumps() -> None:
     links = [paper_links(paper) for paper in texts.values()]
     assert (len(links), sum(map(bool, links))) == (229, 64)
     kinds = Counter(link.kind for each in links for link in each)
-    assert kinds == {"code": 39, "project": 22, "video": 1, "data": 1, "other": 4}
+    assert kinds == {"code": 41, "project": 20, "video": 1, "data": 1, "other": 4}
     urls = {link.url for each in links for link in each}
     assert {
         "https://github.com/adobe-research/dynasaur",

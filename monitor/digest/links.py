@@ -6,13 +6,13 @@ A search link is made when a digest is rendered and is never stored as a paper's
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import quote, quote_plus, urlsplit
 
 from monitor.model import DigestPaper, Paper
-from monitor.text.addresses import paper_links
+from monitor.text.addresses import is_known_forge, paper_links
 
 _LONGEST_URL = 2_000
 # Search engines read no longer ones, and a title's beginning finds it.
@@ -58,7 +58,9 @@ def web_url(url: str) -> str:
         parts = urlsplit(url)
     except ValueError:
         return ""
-    return url if parts.scheme in ("http", "https") and parts.hostname else ""
+    # Browsers end a host at a backslash, and `urlsplit` does not.
+    is_web = parts.scheme in ("http", "https") and parts.hostname and "\\" not in parts.netloc
+    return url if is_web else ""
 
 
 def title_link(paper: Paper, search: str) -> Link:
@@ -76,14 +78,26 @@ def own_links(entry: DigestPaper) -> tuple[Link, ...]:
     times = Counter[str]()
     links: list[Link] = []
     # Older digests were sent without those of the text.
-    known = paper_links(entry.paper) if entry.excerpt_rule else entry.paper.links.items()
+    known: Iterable[tuple[str, str]] = entry.paper.links.items()
+    if entry.excerpt_rule:
+        known = ((link.kind, link.url) for link in paper_links(entry.paper))
     for kind, address in known:
         if len(links) < _MOST_LINKS and (url := web_url(address)) and url not in elsewhere:
             host = (urlsplit(url).hostname or "").removeprefix("www.")
             name = host if kind == "other" else _LINK_NAMES.get(kind, kind)
+            if kind == "code" and not is_known_forge(host):
+                name = f"{kind} ({_ascii_host(host)})"
             times[name] += 1
             links.append(Link(name if times[name] == 1 else f"{name} {times[name]}", url))
     return tuple(links)
+
+
+def _ascii_host(host: str) -> str:
+    """Return a host in the form without letters that look like others: xn--gthub-n4a.com."""
+    try:
+        return host.encode("idna").decode("ascii")
+    except UnicodeError:  # no server can have this name
+        return ascii(host)[1:-1]
 
 
 def more_links(entry: DigestPaper) -> tuple[Link, ...]:

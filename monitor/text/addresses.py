@@ -20,13 +20,15 @@ from monitor.text.registrants import RegistrantKind, kind_of
 class Address(NamedTuple):
     """An address of a paper's own: `text[start:end]` is how it is written.
 
-    `kind` is "code", "data", "project", "video" or "other".
+    `kind` is "code", "data", "project", "video" or "other". `offers_code` where the sentence says
+    that the code is there, among other things.
     """
 
     kind: str
     url: str
     start: int
     end: int
+    offers_code: bool = False
 
 
 _MOST_READ = 100
@@ -35,15 +37,20 @@ _LONGEST_URL = 2_000
 # Nearly all texts have none of these signs of an address.
 _SIGNS = ("/", ".io", "www.")
 _ADDRESS = re.compile(
-    r"(?:(?P<scheme>https?)(?::\s?/\s?/|//)\s?"
-    r"|(?P<bare>(?<![\w@./:~-])(?=[\w-]{1,63}\.[A-Za-z\d-]+[./])))"
+    r"(?:(?P<scheme>https?)(?::\s?/(?:\s?/)?|//)\s?"
+    r"|(?P<bare>(?<![\w@./:~-])(?=[\w-]{1,63}\.[A-Za-z\d-]+[./]|huggingface\.\sco/|github\.\scom/)))"
     # A host, also with a space where a line was broken.
-    r"(?P<host>(?:[\w-]{1,63}(?:\.(?:\s(?=(?:com|io|org)\b))?|(?<=-)\s(?=[\w-]{1,63}\.)))"
+    r"(?P<host>(?:[\w-]{1,63}(?:\.(?:\s(?=(?:com|io|org)\b|co/))?|(?<=-)\s(?=[\w-]{1,63}\.)))"
     r"{1,8}[A-Za-z]{2,24}(?![\w-]))"
     r"(?P<rest>(?::\d{2,5})?(?:[/?#](?:[!#-;=?-Z_a-z~]|\\[_%#&~$])*)?)"
     r"(?=(?<=/)\s(?P<name>[\w.-]++(?:/[\w./-]*+)?)[)}\]\"”]*(?:\.?\Z|(?<=\.)\s|\.\s))?",
     re.IGNORECASE | re.ASCII,
 )
+# In arXiv's listings in place of an address or a part of one ("https://anonymous.this http URL").
+_LISTED = re.compile(r"this https? URL", re.IGNORECASE)
+_LISTED_SIGN = "\0"
+# Kinds of pages on which code may be among other things.
+_MIXED = ("project", "data", "other")
 _PUNCTUATION = ".,;:!?'*"
 _ESCAPED = re.compile(r"\\(?=[_%#&~$])")
 _NEXT_SENTENCE = re.compile(r"\.(?:The|We|Our|This|In|It|Code|Codes|Data|Project)$")
@@ -56,12 +63,15 @@ def _words(words: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
 
 
-_CODE = re.compile(
-    r"(?:gist\.)?github\.com|gitlab\..*|.*\.gitlab\.com|bitbucket\.(?:org|com)|codeberg\.org|gitee\.com|"
-    r"git\..*|.*\.sr\.ht|(?:.*\.)?sourceforge\.(?:net|io)|anonymous\.4open\.science|"
+_FORGES = (
+    r"(?:gist\.)?github\.com|(?:.*\.)?gitlab\.com|bitbucket\.(?:org|com)|codeberg\.org|gitee\.com|"
+    r".*\.sr\.ht|(?:.*\.)?sourceforge\.(?:net|io)|anonymous\.4open\.science|"
     r"colab\.research\.google\.com|pypi\.org|pypi\.python\.org|cran\.r-project\.org|"
     r"(?:.*\.)?bioconductor\.org|codeocean\.com|crates\.io|hub\.docker\.com|code\.google\.com"
 )
+# Anybody may name a server of their own so.
+_CODE = re.compile(rf"{_FORGES}|gitlab\..*|git\..*")
+_KNOWN_FORGE = re.compile(rf"(?:www\.)?(?:{_FORGES}|huggingface\.co|hf\.co|modelscope\.cn)")
 _DATA = re.compile(
     r"zenodo\.org|(?:.*\.)?kaggle\.com|(?:.*\.)?figshare\.com|osf\.io|(?:.*\.)?datadryad\.org|"
     r"dataverse\..*|data\..*|datasets\..*|physionet\.org|(?:.*\.)?ieee-dataport\.org|"
@@ -126,8 +136,10 @@ _SAYS_CODE = _words(
     r"packages?|framework|scripts?|open-?sourced?|repository|plugin|simulator|programs?|"
     r"models?|checkpoints?|weights|suite|reproduc\w*"
 )
+# Not what a paper is about, as in "code generation".
 _SAYS_ONLY_CODE = _words(
-    r"cod(?:e|es|ebases?)|implement\w*|software|toolkits?|librar(?:y|ies)|packages?|scripts?"
+    r"codebases?|codes?(?![ -](?:generat|complet|synthes|search|review|summar|translat|understand"
+    r"|intelligen|edit|repair|LLM|language|agent))|implement\w*|software|toolkits?|librar(?:y|ies)|packages?|scripts?"
 )
 _SAYS_DATA = _words(r"data\s?-?sets?|data|corp(?:us|ora)|annotations|recordings|sketches")
 _SAYS_PROJECT = _words(r"project|(?:web|home)[ -]?(?:page|site)s?|demos?|demonstrations?")
@@ -143,6 +155,12 @@ class PaperLink(NamedTuple):
 
     kind: str
     url: str
+    offers_code: bool = False
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """All that is there."""
+        return (self.kind, "code") if self.offers_code else (self.kind,)
 
 
 def paper_links(paper: Paper) -> tuple[PaperLink, ...]:
@@ -156,8 +174,13 @@ def paper_links(paper: Paper) -> tuple[PaperLink, ...]:
     for address in (*find_addresses(paper.title), *find_addresses(paper.abstract)):
         if (same := _compared(address.url)) not in known:
             known.add(same)
-            links.append(PaperLink(address.kind, address.url))
+            links.append(PaperLink(address.kind, address.url, address.offers_code))
     return tuple(links)
+
+
+def is_known_forge(host: str) -> bool:
+    """Whether a host is one of the services where people keep code."""
+    return bool(_KNOWN_FORGE.fullmatch(host))
 
 
 def _compared(url: str) -> str:
@@ -177,11 +200,16 @@ def find_addresses(text: str) -> tuple[Address, ...]:
         return ()
     addresses: list[Address] = []
     before = 0
+    text = _LISTED.sub(lambda listed: _LISTED_SIGN * len(listed[0]), text)
     for written in islice(_ADDRESS.finditer(text), _MOST_READ):
         start, end, url = _address(written)
+        if text[end : end + 1] == _LISTED_SIGN:
+            continue
         lead, whole = _words_around(text, start, end, before)
         if kind := _kind(written, url, lead, whole):
-            addresses.append(Address(kind, url, start, end))
+            says_code = _SAYS_ONLY_CODE.search(_deciding_words(lead, whole))
+            offers_code = kind in _MIXED and says_code is not None
+            addresses.append(Address(kind, url, start, end, offers_code))
             before = end
     return tuple(addresses)
 
@@ -257,7 +285,11 @@ def _kind(written: re.Match[str], url: str, lead: str, whole: str) -> str:
         return ""
     if not (by_host or _OWN.search(whole)):
         return ""
-    return _kind_by_words(by_host, lead if _OWN.search(lead) else whole)
+    return _kind_by_words(by_host, _deciding_words(lead, whole))
+
+
+def _deciding_words(lead: str, whole: str) -> str:
+    return lead if _OWN.search(lead) else whole
 
 
 def _kind_by_host(host: str, site: str) -> str:
@@ -278,10 +310,13 @@ def _kind_by_words(by_host: str, words: str) -> str:
         return "other" if _SAYS_VIDEO.search(words) or _SAYS_SUPPLEMENT.search(words) else "code"
     if by_host == "data":
         return "code" if _SAYS_ONLY_CODE.search(words) and not data else "data"
-    if by_host:
+    if by_host not in ("project", ""):
         return by_host
     if _SAYS_PROJECT.search(words):
         return "project"
     says = {"code": _SAYS_ONLY_CODE, "data": _SAYS_DATA, "video": _SAYS_VIDEO}
     kinds = [kind for kind, pattern in says.items() if pattern.search(words)]
-    return kinds[0] if len(kinds) == 1 and not _SAYS_SUPPLEMENT.search(words) else "other"
+    is_one = len(kinds) == 1 and not _SAYS_SUPPLEMENT.search(words)
+    if by_host:  # a project's page, on which all may be
+        return "code" if is_one and kinds == ["code"] else by_host
+    return kinds[0] if is_one else "other"

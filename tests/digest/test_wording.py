@@ -306,6 +306,33 @@ def test_links_of_the_text_are_named_by_what_they_are() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ("https://github.com/a/plans", "code"),
+        ("https://www.gitlab.com/a/plans", "code"),
+        ("https://huggingface.co/a/plans", "code"),
+        ("https://github.com:443/a/plans", "code"),
+        ("https://github.com.evil.example/a/plans", "code (github.com.evil.example)"),
+        ("https://gitlab.evil.example/a/plans", "code (gitlab.evil.example)"),
+        ("https://github.com@evil.example/a/plans", "code (evil.example)"),
+        ("https://xn--gthub-n4a.com/a/plans", "code (xn--gthub-n4a.com)"),
+        ("https://g\u0131thub.com/a/plans", "code (xn--gthub-n4a.com)"),
+        ("https://" + 70 * "\u0131" + ".com/", "code (" + 70 * r"\u0131" + ".com)"),
+        ("https://bit.ly/plans", "code (bit.ly)"),
+        ("https://plans.github.io/", "code (plans.github.io)"),
+    ],
+)
+def test_code_on_a_host_that_is_no_known_forge_is_named_with_the_host(
+    address: str, name: str
+) -> None:
+    assert more(Paper("Plans", links={"code": address})) == {name: address}
+
+
+def test_a_link_whose_host_a_browser_reads_differently_is_not_shown() -> None:
+    assert more(Paper("Plans", links={"code": "https://evil.example\\@github.com/a"})) == {}
+
+
 def test_six_links_are_shown_beside_a_title() -> None:
     paper = Paper("Plans", " ".join(f"Code: https://github.com/a/{n}." for n in range(9)))
     assert len(links.own_links(entry_of(paper))) == 6

@@ -63,7 +63,8 @@ class View:
             case "source":
                 return self.sources
             case "has":
-                return tuple(dict.fromkeys(link.kind for link in paper_links(self.paper)))
+                links = paper_links(self.paper)
+                return tuple(dict.fromkeys(kind for link in links for kind in link.kinds))
             case _:
                 return (self.paper.announce,) if self.paper.announce else ()
 
