@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from monitor.model import Rejected
-from monitor.sources.huggingface_page.furniture import TEXT, Kind, Sign, find_sign
+from monitor.sources.huggingface_page.furniture import LOST, TEXT, Kind, Sign, find_sign
 from monitor.sources.huggingface_page.links import AFTER_ADDRESS, END, NUMBER, START
 from monitor.text import clean
 
@@ -75,12 +75,30 @@ class _Draft:
     heading: int = 0
     address: str | None = None
 
+    @property
+    def text(self) -> str:
+        return " ".join(line for line in self.lines if line)
+
+
+@dataclass(frozen=True, slots=True)
+class _AddressLine:
+    """The address of a paper on line `line`, and the number of drafts before it."""
+
+    line: int
+    address: str
+    place: int
+
+    @property
+    def identifier(self) -> str:
+        return _paper_id(self.address)
+
 
 class _Splitter:
     """Splits at blank lines and links; furniture and very long lines always are alone."""
 
     def __init__(self) -> None:
         self.drafts: list[_Draft] = []
+        self.addresses: list[_AddressLine] = []
         self.joins = False  # whether this line may continue the block of the line before
         self.in_link = False
         self.heading = 0  # of this line, which may have its text in a link
@@ -115,7 +133,7 @@ class _Splitter:
         address = _ADDRESS.fullmatch(bare)
         is_sentence = self.joins and not _is_name(last) and not _OF_A_CARD.search(bare)
         if address and not is_sentence:
-            self._add_address(last, address[1])
+            self._add_address(number, last, address[1])
             return
         if last and last.address is not None and not last.lines:  # after a number
             last.line = number
@@ -136,11 +154,16 @@ class _Splitter:
             self.drafts.append(_Draft(number, [bare], level))
             self.joins = not alone
 
-    def _add_address(self, last: _Draft | None, address: str) -> None:
-        """An address on a line of its own belongs to the text before it, or to a picture."""
-        if last and last.address is None and (_is_name(last) or _PAPER.search(address)):
-            last.address = address
+    def _add_address(self, number: int, last: _Draft | None, address: str) -> None:
+        """An address on a line of its own belongs to the text before it, or to a picture.
+
+        That of a paper may also stand before its title: see `_give_addresses`.
+        """
         self.joins = False
+        if _paper_id(address):
+            self.addresses.append(_AddressLine(number, address, len(self.drafts)))
+        elif last and last.address is None and _is_name(last):
+            last.address = address
 
 
 def _is_name(draft: _Draft | None) -> bool:
@@ -169,18 +192,72 @@ def split_blocks(text: str, is_markdown: bool) -> list[Block]:
     lines = [line.rstrip(_SPACES) for line in text.split("\n")]
     for number, (line, next_line) in enumerate(pairwise([*lines, ""]), start=1):
         splitter.add_line(number, line, next_line.lstrip(_SPACES).startswith("·"))
+    lost = _give_addresses(splitter.drafts, splitter.addresses)
     drafts = (draft for draft in splitter.drafts if draft.lines)
-    return [block for draft in drafts for block in _blocks_of(draft, is_markdown)]
+    blocks = [block for draft in drafts for block in _blocks_of(draft, is_markdown)]
+    ids = {block.paper for block in blocks}
+    blocks += [Block(at.line, at.address, LOST) for at in lost if at.identifier not in ids]
+    return sorted(blocks, key=lambda block: block.line) if lost else blocks
+
+
+def _give_addresses(drafts: Sequence[_Draft], lines: Sequence[_AddressLine]) -> list[_AddressLine]:
+    """Give titles the addresses on lines of their own, and return those that belong to no text.
+
+    1. Addresses stand before the titles if the first has no text right before it, the last one has
+       a text behind it, and each is there once or none follows a title. Each is of the next text.
+    2. Else an address is of the text before it: an abstract's is of the title before that.
+    """
+    if not lines:
+        return []
+    are_texts = _are_texts(drafts)
+
+    def texts(start: int, end: int) -> list[_Draft]:
+        return [drafts[place] for place in range(max(start, 0), end) if are_texts[place]]
+
+    behind = [
+        texts(a.place, b.place) for a, b in pairwise([*lines, _AddressLine(0, "", len(drafts))])
+    ]
+    right_before = [texts(line.place - 1, line.place) for line in lines]
+    are_single = len({line.identifier for line in lines}) == len(lines)
+    follow_titles = any(text and len(text[0].text) < LONG_LINE for text in right_before)
+    stand_before = behind[-1] and not right_before[0] and (are_single or not follow_titles)
+    owned: set[str] = set()
+    for number, line in enumerate(lines):
+        if stand_before:
+            owner = next(iter(behind[number]), None)
+        else:
+            start = lines[number - 1].place if number else 0
+            last = texts(max(start, line.place - 2), line.place)
+            is_abstract = len(last) > 1 and len(last[1].text) >= LONG_LINE
+            owner = last[0] if is_abstract else next(iter(right_before[number]), None)
+        if owner and owner.address is None:
+            owned.add(line.identifier)
+            owner.address = line.address
+    return [line for line in lines if line.identifier not in owned]
+
+
+def _are_texts(drafts: Sequence[_Draft]) -> list[bool]:
+    """Return of each draft whether it may be a title or an abstract."""
+    kinds = [find_sign(draft.text).kind if draft.lines else Kind.OTHER for draft in drafts]
+    return [
+        kind in (Kind.TEXT, Kind.HEADER) and before is not Kind.SUBMITTED
+        for before, kind in pairwise([Kind.OTHER, *kinds])
+    ]
+
+
+def _paper_id(address: str) -> str:
+    """Return the arXiv id in the address of a paper's page, or ""."""
+    paper = _PAPER.search(address)
+    return paper["id"] if paper and paper.end() == len(address) else ""
 
 
 def _blocks_of(draft: _Draft, is_markdown: bool) -> Iterator[Block]:
-    text = _NO_PICTURE.sub("", " ".join(line for line in draft.lines if line))
+    text = _NO_PICTURE.sub("", draft.text)
     if is_markdown:
         text = html.unescape(_ESCAPED.sub(r"\1", _LINE_BREAK.sub("", text))).strip()
         if emphasis := _EMPHASIS.fullmatch(text):
             text = emphasis[2]
-    paper = _PAPER.search(draft.address or "")
-    identifier = paper["id"] if paper and paper.end() == len(draft.address or "") else ""
+    identifier = _paper_id(draft.address or "")
     elsewhere = bool(draft.address) and not identifier
     if _PICTURE.fullmatch(text) and draft.heading < TITLE_HEADING:
         return

@@ -17,7 +17,7 @@ class Kind(Enum):
     """The kind of a short text.
 
     CLOSING is only after the title of a paper, COUNT before or after it; after SUBMITTED follows
-    the name of a person, which SUBMITTER has.
+    the name of a person, which SUBMITTER has. LOST is the address of a paper that is not there.
     """
 
     TEXT = auto()
@@ -28,6 +28,7 @@ class Kind(Enum):
     SUBMITTER = auto()
     CLOSING = auto()
     DATE = auto()
+    LOST = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class Sign:
 
 
 TEXT = Sign(Kind.TEXT)
+LOST = Sign(Kind.LOST)
 _WEEKDAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,?\s+)?"
 _MONTH = r"(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"

@@ -242,6 +242,8 @@ class ListReader:
             if not (_may_be_name(block) and (block.leads_elsewhere or self._expects_name)):
                 self._run.append(block)
             self._expects_name = False
+        elif kind is Kind.LOST:
+            self._refused.append((block, "address that belongs to no paper"))
         elif kind is not Kind.OTHER:
             self._end_run(block)
             self._expects_name = kind is Kind.SUBMITTED
