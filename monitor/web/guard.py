@@ -118,10 +118,10 @@ async def _prove(visit: Visit, asked: Asked) -> Proof | Refusal:
     """Look at the token or the cookie of a request. A wrong one counts as a guess."""
     site, visitor = visit.site, visit.visitor_address
     if asked.bearer and site.rules.token:
-        if not await site.guesses.wait(visitor):
+        is_right = same_secret(asked.bearer, site.rules.token)
+        if not await site.guesses.wait(visitor, is_right=is_right):
             return TOO_MANY
-        if same_secret(asked.bearer, site.rules.token):
-            site.guesses.was_right(visitor)
+        if is_right:
             return Proof.BEARER
         log.warning("login failed", address=visitor, by="bearer")
         return Proof.NONE

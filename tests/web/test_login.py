@@ -224,6 +224,22 @@ def test_wrong_guesses_of_a_network_are_answered_one_in_two_seconds_after_twenty
     assert guesses.delay("2001:db8::1", 10_000.0) == 0.0  # hours later
 
 
+def test_right_tokens_wait_for_wrong_ones_and_never_for_each_other():
+    guesses = Guesses()
+    address = "192.0.2.1"
+    many = FREE_GUESSES + MAX_WAITING + 20
+    assert {guesses.delay(address, 0.0, is_right=True) for _ in range(many)} == {0.0}
+    for _ in range(FREE_GUESSES + 2):
+        guesses.delay(address, 0.0)
+    # The time of an answer says nothing: a wrong guess would wait as long.
+    waits = {guesses.delay(address, 0.0, is_right=True) for _ in range(many)}
+    assert waits == {guesses.delay(address, 0.0)} == {3 * SECONDS_APART}
+    while guesses.delay(address, 0.0) is not None:
+        pass
+    # Nor does the answer, where a wrong guess would get none.
+    assert guesses.delay(address, 0.0, is_right=True) is None
+
+
 def test_guesses_from_many_addresses_leave_half_of_the_active_requests_to_others(
     monkeypatch: pytest.MonkeyPatch,
 ):
@@ -296,6 +312,19 @@ def test_many_guesses_at_once_hold_up_nothing(lived: House):
         counts = [answer.result() for answer in answers]
         assert counts.count(401) == FREE_GUESSES + MAX_WAITING
         assert counts.count(429) == guesses - FREE_GUESSES - MAX_WAITING
+
+
+def test_a_right_token_is_never_refused_because_of_others_at_once(lived: House):
+    at_once = LIMITS.per_address - 5
+    with public_pages(lived) as (_, client), ThreadPoolExecutor(at_once) as pool:
+
+        def ask(token: str) -> int:
+            authorization = {"Authorization": f"Bearer {token}"}
+            return client.get("/api/v1/", headers=authorization).status_code
+
+        assert [*pool.map(ask, [TOKEN] * 10 * at_once)] == [200] * 10 * at_once
+        mixed = [TOKEN, TOKEN, "a guess"] * (FREE_GUESSES - 1)
+        assert [*pool.map(ask, mixed)] == [200, 200, 401] * (FREE_GUESSES - 1)
 
 
 def test_a_failed_login_is_logged_with_the_address_and_without_the_guess(lived: House, capsys):
