@@ -20,7 +20,8 @@ from monitor.commands.heartbeat import SERVICE, Check, service, vital_signs, wor
 from monitor.commands.heartbeat import store as check_store
 from monitor.commands.json_output import pick
 from monitor.commands.status import MB, is_sent_again, template_faults
-from monitor.config import store_url
+from monitor.config import Settings, store_url
+from monitor.config.warnings import unencrypted_pages
 from monitor.model import DeliveryState, RunOutcome
 from monitor.pipeline.runtime import Runtime
 from monitor.private_files import can_be_read_by_all
@@ -75,7 +76,8 @@ def check_installation(app: App) -> list[Check]:
         checks.append(Check("store", True, f"there is no store yet at {address}: {CREATED_BY}"))
     templates = [Check("templates", False, fault) for fault in template_faults(runtime)]
     channels = _check_channels(runtime.channels)
-    checks += [_permissions(files), *templates, *channels, *_slack_answers(app.settings.slack)]
+    checks += [_permissions(files), *_public_url(app.settings), *templates, *channels]
+    checks += _slack_answers(app.settings.slack)
     return [*checks, *_senders(runtime), *_sources_read(runtime)]
 
 
@@ -116,6 +118,11 @@ def _permissions(files: Sequence[Path]) -> Check:
     names = " ".join(readable)
     message = f"every user of this machine can read {' and '.join(readable)}: chmod 600 {names}"
     return Check("permissions", True, message, warning=True)
+
+
+def _public_url(settings: Settings) -> list[Check]:
+    unencrypted = unencrypted_pages(settings)
+    return [Check("public_url", True, unencrypted, warning=True)] if unencrypted else []
 
 
 def _outbox(runtime: Runtime) -> Check:

@@ -43,5 +43,7 @@ def _show_status(report: Status) -> None:
         console.print(f"Suppressed: {recipients} (`paper-monitor suppressions`)")
     for problem in report.problems:
         console.print(with_sign("✗", "bold red", problem.text))
+    for warning in report.warnings:
+        console.print(with_sign("!", "bold yellow", warning))
     if report.ok:
         console.print("[green]✓[/] No problems found.")

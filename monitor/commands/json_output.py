@@ -45,10 +45,11 @@ def plain(value: Any) -> Any:
 
 
 def status_json(report: Status) -> Answer:
-    """Return the state of everything; `suppressions` only if there are any."""
+    """Return the state of everything; `suppressions` and `warnings` only if there are any."""
     answer: Answer = plain(report) | {"problems": [problem.text for problem in report.problems]}
-    if not report.suppressions:
-        del answer["suppressions"]
+    for name in ("suppressions", "warnings"):
+        if not answer[name]:
+            del answer[name]
     return answer
 
 

@@ -11,6 +11,7 @@ import msgspec
 
 from monitor.channels import retry_policy
 from monitor.commands.heartbeat import ALIVE, SERVICE
+from monitor.config.warnings import unencrypted_pages
 from monitor.digest.about import join_words
 from monitor.digest.schedule import Slot, latest_due, next_due
 from monitor.digest.wording import format_count, format_moment, format_news, short_date
@@ -86,12 +87,15 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class Status(msgspec.Struct, frozen=True):
+    """The state of everything; `warnings` are likely mistakes, which stop nothing."""
+
     ok: bool
     sources: tuple[SourceStatus, ...]
     subscriptions: tuple[SubscriptionStatus, ...]
     deliveries: dict[str, int]
     problems: tuple[Problem, ...]
     suppressions: int
+    warnings: tuple[str, ...] = ()
 
 
 class _View:
@@ -134,6 +138,7 @@ def status(
         suppressed = len(suppressions.listing(tx, view.now))
         problems = list(_stored_problems(view))
     problems += _present_problems(runtime, probe)
+    unencrypted = unencrypted_pages(runtime.settings)
     return Status(
         ok=not problems,
         sources=sources,
@@ -141,6 +146,7 @@ def status(
         deliveries={str(state): count for state, count in counts.items()},
         problems=tuple(problems),
         suppressions=suppressed,
+        warnings=(f"public_url {unencrypted}",) if unencrypted else (),
     )
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from ipaddress import ip_network
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, SecretStr
 
@@ -15,7 +16,7 @@ from monitor.config.messages import pointed
 from monitor.config.settings import Settings, TopicSettings, query_warnings, topics_of
 from monitor.config.yaml_positions import Path as Where
 from monitor.model import Role
-from monitor.setting_types import Secret
+from monitor.setting_types import Secret, is_loopback
 from monitor.sources.api.about import AboutOptions
 
 # Words without an operator, such as the minus of `agent -robot`.
@@ -95,8 +96,21 @@ def _secrets(value: object, where: Where) -> Iterator[Where]:
                 yield from _secrets(entry, (*where, index))
 
 
+def unencrypted_pages(settings: Settings) -> str:
+    """Return the warning that other machines open the pages unencrypted, "" where they do not."""
+    parts = urlsplit(settings.public_url or "")
+    if parts.scheme != "http" or is_loopback(parts.hostname):
+        return ""
+    return (
+        "begins with http://, so logins and sessions can be read on their way, and mail programs "
+        "offer no unsubscribing with one click; let a proxy serve https, and write its address"
+    )
+
+
 def _doubt_pages(settings: Settings, written: Written) -> None:
     web = settings.web
+    if unencrypted := unencrypted_pages(settings):
+        written.warn(("public_url",), unencrypted)
     proxies = map(ip_network, web.trusted_proxies if web else ())
     is_local = any(proxy.overlaps(own) for proxy in proxies for own in _LOOPBACK)
     if settings.public_url and web and not (web.token or web.user_header):

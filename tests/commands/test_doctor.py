@@ -111,6 +111,31 @@ def test_doctor_and_status_say_that_a_disk_is_nearly_full(
     assert problem.startswith("the disk is nearly full: 1.0 MB free beside the store")
 
 
+@pytest.mark.parametrize(
+    ("url", "is_warned"), [("http://papers.example.org", True), ("http://localhost:8080", False)]
+)
+def test_check_doctor_and_status_warn_of_logins_without_https(
+    house: House, url: str, is_warned: bool
+) -> None:
+    house.run()
+    house.settings |= {"public_url": url, "web": {"token": "${WEB_TOKEN}"}}
+    env = {"WEB_TOKEN": "a-password-that-is-long"}
+    now = ("--now", house.clock.now().isoformat())
+    lines = {"check": (), "doctor": now, "status": now}
+    asked = {name: house.command(name, *at, "--json", env=env) for name, at in lines.items()}
+    assert {name: result.status for name, result in asked.items()} == dict.fromkeys(asked, 0)
+    said = [
+        *(f"{fault['where']} {fault['message']}" for fault in asked["check"].json["warnings"]),
+        *(f"{check['name']} {check['message']}" for check in asked["doctor"].json["checks"]),
+        *asked["status"].json.get("warnings", ()),
+    ]
+    warned = [text for text in said if text.startswith("public_url begins with http://")]
+    assert (len(warned), len(set(warned))) == ((3, 1) if is_warned else (0, 0))
+    for name in ("doctor", "status"):
+        shown = " ".join(house.command(name, *now, env=env).out.split())
+        assert ("! public_url" in shown) is is_warned, name
+
+
 def test_a_clock_behind_what_was_recorded_is_said(house: House) -> None:
     """With a cron of one's own there are no signs of life, and runs are all that is recorded."""
     house.run(AGENTS)

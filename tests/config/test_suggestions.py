@@ -209,3 +209,22 @@ def test_public_pages_on_which_nobody_can_log_in_are_a_warning(
     for message in warned:  # what it tells to write is YAML
         example = yaml.safe_load(message.partition("as in ")[2])
         assert example == {"web": {"token": "${WEB_TOKEN}"}}
+
+
+@pytest.mark.parametrize(
+    ("url", "is_warned"),
+    [
+        ("http://papers.example.org", True),
+        ("http://192.168.1.7:8080", True),
+        ("https://papers.example.org", False),
+        ("http://localhost:8080", False),
+        ("http://127.0.0.1:8080", False),
+        ("http://[::1]:8080", False),
+    ],
+)
+def test_public_pages_without_https_are_a_warning_unless_they_are_of_this_machine(
+    load: Load, url: str, is_warned: bool
+) -> None:
+    settings = load(f"public_url: {url}\nweb: {{token: a-password-that-is-long}}\n")
+    warned = [fault.message for fault in settings.warnings if fault.where == "public_url"]
+    assert [message.startswith("begins with http://") for message in warned] == [True] * is_warned
