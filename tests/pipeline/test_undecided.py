@@ -46,7 +46,7 @@ def is_poison(text: object) -> bool:
 # records, of its notices, and of what is written.
 STEPS = {
     "its fingerprint": (keys, "fingerprint"),
-    "its identifiers": (keys, "identifiers"),
+    "its identifiers": (keys, "claims_of"),
     "its blocks": (keys, "blocks"),
     "the hash of all that it says": (store_chunk, "record_hash"),
     "the notices among a batch": (candidates, "mark_retracted"),
