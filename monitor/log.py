@@ -28,7 +28,7 @@ def hide(variables: Variables) -> None:
 
 
 class _Hidden:
-    """What no line shows; loggers are made before the configuration is read."""
+    """The variables that no line shows; loggers are made before the configuration is read."""
 
     variables = Variables()
 

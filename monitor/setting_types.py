@@ -96,7 +96,7 @@ _SHORT = 4
 
 @dataclass(frozen=True, slots=True)
 class Variables:
-    """What `${NAME}` stands for, by that reference; it is hidden wherever an address is shown."""
+    """The values of variables, by the `${NAME}` that stands for each wherever they are hidden."""
 
     values: Mapping[str, str] = field(default_factory=dict, repr=False)
 

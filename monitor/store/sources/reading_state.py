@@ -160,7 +160,7 @@ class Servers(Memory):
             move = _move(tx, self._variables.hide(address))
         if move is None:
             return None
-        # A target may name any variable, but gets only what the first server was told, too.
+        # A target may name any variable, but gets only what the first server knows.
         return structs.replace(move, target=self._variables.within(address).reveal(move.target))
 
     def record_move(self, address: str, target: str) -> None:
