@@ -295,6 +295,8 @@ def record_hash(paper: Paper) -> int:
     )
     if paper.type or paper.about:
         parts += (paper.type, f"{sorted(paper.about.items())}")
+    if paper.notices:
+        parts += tuple(f"{n.type} {sorted(n.keys.items())} {n.raw_id}" for n in paper.notices)
     if paper.listed:  # a paper that comes back is stored with its new list
         parts += tuple(map(_list_of, paper.listed))
     if paper.upvotes is not None:

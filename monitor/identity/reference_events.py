@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from datetime import datetime, timedelta
 
 from msgspec import structs
 
 from monitor.identity.keys import LINK, group_by_scheme, identifiers
 from monitor.identity.notices import effect_of, notice
+from monitor.identity.same_work import same_work
 from monitor.identity.venues import Kind, has_name, venue
 from monitor.model import (
     COMMENT,
@@ -22,7 +23,7 @@ from monitor.model import (
     Paper,
     ReferenceChange,
     ReferenceEvent,
-    StoredPaper,
+    Sighting,
 )
 from monitor.text import title_key
 from monitor.text.registrants import may_be_draft
@@ -32,75 +33,133 @@ _NOTICES = {
     CONCERN: ReferenceChange.CONCERN,
     CORRECTION: ReferenceChange.CORRECTED,
 }
+Pair = tuple[str, str]
 _NAMES = {"arxiv": "arXiv {}", "doi": "doi:{}", "pmid": "PubMed {}", "openreview": "OpenReview {}"}
 
 
-def looked_up(
-    keyed: IncomingPaper, before: Candidate | None, subjects: Iterable[StoredPaper]
-) -> list[IncomingPaper]:
+# Corrections from so long before a library had its reference are no news, as is what an upgrade
+# finds that was read so long before it.
+OLD_CORRECTION = timedelta(days=90)
+OLD_AT_UPGRADE = timedelta(days=7)
+_GRAVE = (ReferenceChange.RETRACTED, ReferenceChange.CONCERN)
+
+
+def looked_up(keyed: IncomingPaper, before: Candidate | None) -> list[IncomingPaper]:
     """Return the records to look up references by: a record, and the stored paper `before` it.
 
-    For a notice these are the identifiers that it is about, and the stored papers with them. A
-    notice that is itself withdrawn reports nothing, nor does a comment.
+    A notice is about other works (`named_works`), and a comment reports nothing.
     """
-    if effect_of(keyed):
-        if keyed.paper.withdrawn:
-            return []
-        named = IncomingPaper(Paper(""), keyed.about, title_key="", raw_id="", fingerprint="")
-        works = (subject.paper for subject in subjects)
-        return [named, *(_stored(work) for work in works if not _is_about_another(work))]
-    if _is_about_another(keyed.paper):
+    if effect_of(keyed) or is_about_another(keyed.paper):
         return []
-    return [keyed, *([_stored(before.stored.paper, before.keys)] if before else [])]
+    return [keyed, *([as_record(before.stored.paper, before.keys)] if before else [])]
 
 
-def _is_about_another(paper: Paper) -> bool:
+def named_works(keyed: IncomingPaper) -> IncomingPaper:
+    """Return the works that a notice names, as one record to look up references by."""
+    return IncomingPaper(Paper(""), keyed.about, title_key="", raw_id="", fingerprint="")
+
+
+def is_about_another(paper: Paper) -> bool:
     """Whether a record is a notice or a comment, which may have the title of its paper."""
     return bool(notice(paper)) or paper.type == COMMENT
 
 
-def _stored(paper: Paper, keys: Sequence[tuple[str, str]] | None = None) -> IncomingPaper:
+def as_record(paper: Paper, keys: Sequence[tuple[str, str]] | None = None) -> IncomingPaper:
     """Return a stored paper with identifiers and title, but without blocks."""
     own = tuple(pair for pair in keys or identifiers(paper) if pair[0] != LINK)
     return IncomingPaper(paper, own, title_key(paper.title), raw_id="", fingerprint="")
+
+
+def group_by_work(found: Iterable[Mapping[int, Paper]]) -> list[dict[int, Paper]]:
+    """Return references, by id, in groups that are each one work.
+
+    Those that were found by one record are, and those that share an identifier.
+    """
+    works: list[tuple[set[object], dict[int, Paper]]] = []
+    for references in found:
+        names: set[object] = set(references)
+        for paper in references.values():
+            names |= {pair for pair in identifiers(paper) if pair[0] != LINK}
+        work = dict(references)
+        for other in [other for other in works if not names.isdisjoint(other[0])]:
+            works.remove(other)
+            names |= other[0]
+            work = other[1] | work
+        works.append((names, work))
+    return [work for _, work in works if work]
+
+
+def reported_by_notice(
+    record: IncomingPaper, references: Sequence[Paper], id: int, source: str, now: datetime
+) -> ReferenceEvent:
+    """Return the change that a notice reports of one work, which libraries have as `references`.
+
+    `id` is that of the stored paper of the notice, 0 without one.
+    """
+    own = f"paper:{id}" if id else f"record:{record.raw_id}"
+    identity = (own, *_names_in(record.keys))
+    change = _NOTICES[notice(record.paper)]
+    if change is ReferenceChange.RETRACTED:
+        identity = ("", *identity)
+    event = _event(record.paper, references, source, now)
+    after = _name(record) or record.paper.title
+    return structs.replace(event, change=change, identity=identity, after=after)
+
+
+def _event(paper: Paper, references: Sequence[Paper], source: str, now: datetime) -> ReferenceEvent:
+    # Entries with one identifier may be of several works: the one that the record names is first.
+    key = title_key(paper.title)
+    work = work_of(sorted(references, key=lambda p: title_key(p.title) not in key))
+    retracted, dated = ReferenceChange.RETRACTED, _day(paper)
+    return ReferenceEvent(retracted, work, ("",), now, source, url=paper.url, dated=dated)
+
+
+def is_news_since(change: ReferenceChange, at: datetime, since: datetime | None) -> bool:
+    """Whether a change of a time is news of a reference that its library has `since` then."""
+    return change in _GRAVE or since is None or at >= since - OLD_CORRECTION
+
+
+def is_reported_late(
+    record: Paper, read: datetime, now: datetime, *, only_recent: bool = False
+) -> bool:
+    """Whether a notice that was `read` before its paper, or its reference, is reported now.
+
+    After an upgrade `only_recent` ones are.
+    """
+    if only_recent and read < now - OLD_AT_UPGRADE:
+        return False
+    dates = [at for at in (record.announced, record.published) if at]
+    return is_news_since(_NOTICES[notice(record)], max(dates, default=read), now)
+
+
+def withdrawn_without_notice(
+    work: Paper, references: Sequence[Paper], seen: Sequence[Sighting], now: datetime
+) -> ReferenceEvent:
+    """Return the change of references whose stored paper is withdrawn, as its records say."""
+    record = as_record(work)
+    event = _event(work, references, seen[0].source if seen else "", now)
+    marks = (_mark_of(sighting.source, sighting.raw_id) for sighting in seen)
+    return structs.replace(event, identity=("", *marks), before=_preprint_name(record))
 
 
 def events_of(
     decision: Decision,
     before: Candidate | None,
     references: Sequence[Paper],
+    proven: Set[Pair],
     id: int,
     source: str,
     now: datetime,
 ) -> Iterator[ReferenceEvent]:
-    """Yield the changes that a record reports of a work that libraries have as `references`.
+    """Yield the changes that a record, no notice, reports of a work, which is in `references`.
 
-    `id` is that of the stored paper of the record, 0 without one. A first reading that announces
-    nothing reports only retractions, concerns and corrections.
+    `proven` are the identifiers that those of the record lead to, `id` is that of its stored
+    paper. A first reading that announces nothing reports only that it is withdrawn.
     """
     keyed, paper = decision.keyed, decision.keyed.paper
-    # Entries with one identifier may be of several works: the one that a notice names is first.
-    references = sorted(references, key=lambda p: title_key(p.title) not in keyed.title_key)
-    event = ReferenceEvent(
-        ReferenceChange.RETRACTED,
-        work_of(references),
-        ("",),
-        now,
-        source,
-        url=paper.url,
-        dated=_day(paper),
-    )
-    if effect_of(keyed):
-        own = f"paper:{id}" if id else f"record:{keyed.raw_id}"
-        identity = (own, *_names_in(keyed.keys))
-        name = _name(keyed) or paper.title
-        change = _NOTICES[notice(paper)]
-        if change is ReferenceChange.RETRACTED:
-            identity = ("", *identity)
-        yield structs.replace(event, change=change, identity=identity, after=name)
-        return
+    event = _event(paper, references, source, now)
     if paper.withdrawn:
-        identity = ("",) if keyed.retracted else ("", _mark(keyed, source))
+        identity = ("",) if keyed.retracted else ("", _mark_of(source, keyed.raw_id))
         yield structs.replace(event, identity=identity, before=_preprint_name(keyed))
         return
     if not decision.news:
@@ -118,18 +177,52 @@ def events_of(
             after=str(after),
             title_after=paper.title if changed else "",
         )
-    if publication := _publication(keyed):
-        preprint = next((p for p in references if is_preprint(p)), None)
-        if preprint:
-            # A record with the identifier of the preprint may be dated by it.
-            has_own_date = paper.type == "journal article" or not _is_on_server(keyed)
-            yield structs.replace(
-                event,
-                change=ReferenceChange.PUBLISHED,
-                before=_preprint_name(_stored(preprint)),
-                after=publication,
-                dated=event.dated if has_own_date else "",
-            )
+    preprints = [reference for reference in references if is_preprint(reference)]
+    if preprints and (publication := _publication(keyed)):
+        certain = [p for p in preprints if _leads_to(keyed, before, p, proven)]
+        preprint = next(iter(certain or preprints))
+        # A record with the identifier of the preprint may be dated by it.
+        has_own_date = paper.type == "journal article" or not _is_on_server(keyed)
+        own = f"paper:{id}" if id else f"record:{keyed.raw_id}"
+        yield structs.replace(
+            event,
+            change=ReferenceChange.PUBLISHED,
+            identity=("",) if certain else (own, *_names_in(keyed.keys)),
+            before=_preprint_name(as_record(preprint)),
+            after=publication,
+            dated=event.dated if has_own_date else "",
+            title_after="" if certain else paper.title,
+            perhaps=not certain,
+        )
+
+
+def _leads_to(
+    keyed: IncomingPaper, before: Candidate | None, preprint: Paper, proven: Set[Pair]
+) -> bool:
+    """Whether a publication is certainly that of a preprint.
+
+    Either an identifier leads there, or it is the same work by its texts, with the same title.
+    """
+    own = {pair for pair in identifiers(preprint) if pair[0] != LINK}
+    if not own.isdisjoint(proven):
+        return True
+    texts = [preprint]
+    if before and not own.isdisjoint(before.keys):
+        texts.append(before.stored.paper)
+    return any(
+        title_key(text.title) == keyed.title_key and same_work(keyed.paper, text).same
+        for text in texts
+    )
+
+
+def proven_identifiers(keyed: IncomingPaper, records: Iterable[Iterable[Pair]]) -> frozenset[Pair]:
+    """Return the identifiers of a record, and those that it leads to by those of other records."""
+    proven = {pair for pair in keyed.keys if pair[0] != LINK}
+    left = [{pair for pair in record if pair[0] != LINK} for record in records]
+    while joined := [record for record in left if not record.isdisjoint(proven)]:
+        left = [record for record in left if record.isdisjoint(proven)]
+        proven.update(*joined)
+    return frozenset(proven)
 
 
 def join(stored: ReferenceEvent, event: ReferenceEvent) -> ReferenceEvent:
@@ -162,14 +255,14 @@ def withdrawn_by(keyed: IncomingPaper, source: str) -> list[str]:
     effect = effect_of(keyed)
     if effect is None:
         is_marked = keyed.paper.withdrawn and not keyed.retracted
-        return [] if is_marked else [_mark(keyed, source)]
+        return [] if is_marked else [_mark_of(source, keyed.raw_id)]
     if keyed.paper.withdrawn:
         return _names_in(keyed.keys)
     return _names_in(keyed.about) if effect is ChangeKind.WITHDRAWN else []
 
 
-def _mark(keyed: IncomingPaper, source: str) -> str:
-    return f"mark:{source}:{keyed.raw_id}"
+def _mark_of(source: str, raw_id: str) -> str:
+    return f"mark:{source}:{raw_id}"
 
 
 def _names_in(pairs: Iterable[tuple[str, str]]) -> list[str]:
@@ -207,7 +300,9 @@ def is_preprint(paper: Paper) -> bool:
         return False
     if any(scheme == "doi" and not may_be_draft(value) for scheme, value in pairs):
         return False
-    return _is_on_server(_stored(paper)) or place.kind is Kind.PREPRINT or paper.type == "preprint"
+    return (
+        _is_on_server(as_record(paper)) or place.kind is Kind.PREPRINT or paper.type == "preprint"
+    )
 
 
 def _is_on_server(record: IncomingPaper) -> bool:

@@ -142,6 +142,7 @@ class ReferenceEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     Two events of one kind and work are one if they share something of `identity`. `before` and
     `after` are what is replaced and what replaces it, or the notice; `dated` is its day, and `url`
     its page; `title_after` is another title of a new version. `others` are later reports of it.
+    Of a publication that no identifier leads to `perhaps` is true, and `title_after` its title.
 
     Fields with their defaults are not stored.
     """
@@ -156,6 +157,7 @@ class ReferenceEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     dated: str = ""
     url: str = ""
     title_after: str = ""
+    perhaps: bool = False
     id: int = 0
     others: tuple[ReferenceEvent, ...] = ()
 

@@ -79,6 +79,7 @@ class Paper(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     text, in the same form; all others are fields of the record.
 
     `links` are addresses of what belongs to it (code, project), `upvotes` those of its source.
+    `notices` are retractions, concerns and corrections that its record names.
     """
 
     title: str
@@ -105,6 +106,7 @@ class Paper(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     listed: tuple[ListedDay, ...] = ()
     keys_in_links: Mapping[str, str | tuple[str, ...]] = {}
     keys_in_text: Mapping[str, str | tuple[str, ...]] = {}
+    notices: tuple[Paper, ...] = ()
 
     def identifiers(self, scheme: str) -> tuple[str, ...]:
         values = self.keys.get(scheme, ())

@@ -30,7 +30,7 @@ from monitor.model import (
     Run,
     RunOutcome,
 )
-from monitor.pipeline import incidents
+from monitor.pipeline import guard, incidents
 from monitor.pipeline.cleanup import repeat
 from monitor.pipeline.reference_lists import fill_stored
 from monitor.pipeline.runtime import ConfiguredSource, Runtime
@@ -150,6 +150,8 @@ def ingest(
         done = list(reading.runs(validators))
         if configured.role is Role.REFERENCE:
             fill_stored(runtime, name)
+        if configured.role is Role.LIBRARY:
+            _guard(runtime, name)
         wait = reading.wait
         reason = configured.variables.hide(str(wait or ""))
         if wait:
@@ -162,6 +164,15 @@ def ingest(
         if not first and "until" not in validators:
             note_gap(runtime, configured, done)
     return [*retried, *done]
+
+
+def _guard(runtime: Runtime, library: str) -> None:
+    """Look up stored notices about new entries of a library, all once it is guarded."""
+    if library in runtime.guarded_libraries:
+        guard.look_up_stored(runtime, library)
+    else:
+        with runtime.database.writing() as tx:
+            collections.uncheck(tx, library)
 
 
 def _postponed_run(name: str, reason: str, now: datetime) -> Run:

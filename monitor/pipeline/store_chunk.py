@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from importlib.metadata import version
-from itertools import chain
 from operator import add
 
 import structlog
@@ -18,7 +17,6 @@ from msgspec import Struct, structs
 from monitor.diff.decide import DecisionContext, count_fresh, count_undated, decide_chunk, proven
 from monitor.diff.replayed_feed import NO_SUSPICION, Suspicion, suspect
 from monitor.errors import HeldError, MonitorError, ValueRefusedError
-from monitor.identity import reference_events
 from monitor.identity.keys import raw_id, record_hash, with_keys
 from monitor.identity.notices import attach, effect_of
 from monitor.model import (
@@ -26,7 +24,6 @@ from monitor.model import (
     ChangeKind,
     Decision,
     FirstRun,
-    IncomingPaper,
     Paper,
     Rejected,
     Role,
@@ -36,6 +33,7 @@ from monitor.model import (
     record_of,
 )
 from monitor.pipeline import reference_lists
+from monitor.pipeline.guard import StoredDecisions, record_changes
 from monitor.pipeline.runtime import ConfiguredSource, Runtime
 from monitor.store.engine.database import Database, Transaction
 from monitor.store.engine.sql import index_value
@@ -47,10 +45,7 @@ from monitor.store.papers import (
     undecided,
     write_papers,
 )
-from monitor.store.papers.papers import load as load_papers
 from monitor.store.sources import collections, runs
-from monitor.store.sources import reference_events as stored_events
-from monitor.store.topics import subscriptions
 
 log = structlog.get_logger()
 
@@ -178,14 +173,15 @@ def store_chunk(tx: Transaction, chunk: Chunk) -> StoredChunk:
     source, papers, now = chunk.source, chunk.papers, chunk.now
     if chunk.role is not Role.NEWS:
         compact = chunk.role is Role.REFERENCE
-        collections.save(tx, source, chunk.document, papers, compact=compact)
+        collections.save(tx, source, chunk.document, papers, now, compact=compact)
         return StoredChunk(unchanged=len(papers))
     if chunk.only_events:
         today = chunk.circumstances.now.date()
         keyed = [with_keys(record_of(paper, source, today)) for paper in papers]
         records = candidates.with_store_facts(tx, keyed)
         apart = [Decision(record, None) for record in records]
-        _record_events(tx, chunk, apart, [()] * len(records), [0] * len(records))
+        not_stored = StoredDecisions(apart, [()] * len(records), [0] * len(records))
+        record_changes(tx, source, chunk.guarded, not_stored, now)
         return StoredChunk(unchanged=len(records))
     decisions, stored, unchanged_names = decide(tx, source, papers, chunk.circumstances)
     suspicion = NO_SUSPICION
@@ -194,51 +190,14 @@ def store_chunk(tx: Transaction, chunk: Chunk) -> StoredChunk:
     sightings.touch(tx, source, unchanged_names, now)
     ids = write_papers.apply(tx, source, decisions, now, chunk.document)
     survivors = merge_papers.merge(tx, proven(decisions, ids), now)
+    current = [survivors.get(id, id) for id in ids]
     if chunk.guarded:
-        _record_events(tx, chunk, decisions, stored, ids)
+        done = StoredDecisions(decisions, stored, current, {*survivors.values()})
+        record_changes(tx, source, chunk.guarded, done, now)
     if chunk.reference_lists:
-        merged = [survivors.get(id, id) for id in ids]
-        reference_lists.fill(tx, chunk.reference_lists, merged, now)
+        reference_lists.fill(tx, chunk.reference_lists, current, now)
     fresh = count_fresh(decisions, stored)
     return StoredChunk(tuple(decisions), len(papers) - len(decisions), fresh, suspicion)
-
-
-def _record_events(
-    tx: Transaction,
-    chunk: Chunk,
-    decisions: Sequence[Decision],
-    stored: Sequence[Sequence[Candidate]],
-    ids: Sequence[int],
-) -> None:
-    """Record changes of works in guarded libraries."""
-    noticed = {id for decision in decisions if decision.effect for id in decision.effect.papers}
-    subjects = load_papers(tx, noticed) if noticed else {}
-    before = [
-        next((known for known in candidates if known.stored.id == decision.paper_id), None)
-        for decision, candidates in zip(decisions, stored, strict=True)
-    ]
-    asked: list[tuple[int, IncomingPaper]] = []
-    for at, decision in enumerate(decisions):
-        of_notice = decision.effect.papers if decision.effect else ()
-        about = [subjects[id] for id in of_notice if id in subjects]
-        records = reference_events.looked_up(decision.keyed, before[at], about)
-        asked += [(at, record) for record in records]
-    found = collections.find(tx, chunk.guarded, [record for _, record in asked], chunk.now)
-    references: dict[int, dict[int, Paper]] = defaultdict(dict)
-    for (at, _), entries in zip(asked, found, strict=True):
-        references[at] |= {entry.id: entry.paper for entry in entries}
-    events = [
-        event
-        for at, works in references.items()
-        if works
-        for event in reference_events.events_of(
-            decisions[at], before[at], [*works.values()], ids[at], chunk.source, chunk.now
-        )
-    ]
-    if stored_events.save(tx, events):
-        subscriptions.wake_immediate(tx, None, chunk.now)
-    withdrawn = [reference_events.withdrawn_by(d.keyed, chunk.source) for d in decisions]
-    stored_events.withdraw(tx, set(chain.from_iterable(withdrawn)))
 
 
 # Errors of the database, of the machine and of the installation: no record is at fault, and the run

@@ -13,7 +13,7 @@ from monitor.store.engine.sql import Id, Instant
 
 # The newest migration. Alembic is not imported for a store with this version, nor for a new one on
 # SQLite, which `create` makes.
-VERSION = "0036"
+VERSION = "0037"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -124,6 +124,16 @@ about = _table(
     *_keys("scheme", "value"),
     _paper(primary_key=True, index=True),
     Column("kind", Text),
+    sqlite_with_rowid=False,
+)
+
+# Notices about a paper that its record of a source names, and that may have no record: `name` is
+# the identity of a notice, `packed` what is known of it.
+named_notice = _table(
+    "named_notice",
+    _paper(primary_key=True),
+    *_keys("source", "name"),
+    *_required(packed=sa.LargeBinary, at=Instant),
     sqlite_with_rowid=False,
 )
 
@@ -521,6 +531,8 @@ collection_entry = _table(
     _of("collection"),
     *_required(name=BigInteger, record_hash=BigInteger, reading=Integer, packed=sa.LargeBinary),
     Column("missing_since", Instant),
+    # When the library had the work first; null for what was there before this was recorded.
+    Column("since", Instant),
     Index("ix_collection_entry_name", "collection_id", "name", unique=True),
     _partial(
         "ix_collection_entry_missing",
@@ -542,6 +554,14 @@ collection_key = _table("collection_key", *_entry_keys(primary_key=True), sqlite
 
 # Those of a long list that is being read: they are sorted into the other table many at a time.
 collection_new_key = _table("collection_new_key", *_entry_keys(primary_key=False))
+
+# Entries of libraries for which stored notices are still to be looked up, or `only_recent` ones.
+unchecked_entry = _table(
+    "unchecked_entry",
+    _of("collection_entry", "entry_id", primary_key=True),
+    Column("only_recent", Boolean, nullable=False),
+    sqlite_with_rowid=False,
+)
 
 # Changes of works in libraries, and hashes of their identifiers and titles as libraries have them,
 # and of their notices: an entry that leaves and returns under another name is still the same work.

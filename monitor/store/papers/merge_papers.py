@@ -189,7 +189,8 @@ def _move_names(tx: Transaction, into: Mapping[int, int]) -> None:
     for table in (schema.paper_key, schema.joined):
         for id, kept in lost.items():
             tx.execute(sa.update(table).filter_by(paper_id=id).values(paper_id=kept))
-    for table in (schema.title_key, schema.block, schema.common_key, schema.about):
+    shared = schema.title_key, schema.block, schema.common_key, schema.about, schema.named_notice
+    for table in shared:
         rows = tx.execute(sa.select(table).where(among(table.c.paper_id, lost)))
         insert_new(tx, table, [row._asdict() | {"paper_id": into[row.paper_id]} for row in rows])
     judgements.move(tx, lost)

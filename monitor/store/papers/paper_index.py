@@ -240,6 +240,16 @@ def find_retracted(tx: Transaction, pairs: Iterable[Key]) -> set[Key]:
     return {originals[pair] for pair, *_ in rows}
 
 
+def notices_naming(tx: Transaction, pairs: Iterable[Key]) -> dict[Key, set[int]]:
+    """Return the stored notices that name each normalised identifier, of those that some do."""
+    originals = {indexed_pair(pair): pair for pair in pairs}
+    notices: dict[Key, set[int]] = defaultdict(set)
+    is_notice = _about.kind.is_not(None)
+    for pair, notice in _stored_pairs(tx, _about.paper_id, originals, is_notice):
+        notices[originals[pair]].add(notice)
+    return notices
+
+
 def notices_about(tx: Transaction, ids: Iterable[int]) -> dict[int, set[int]]:
     """Return the stored notices about each paper."""
     same = (_key.scheme == _about.scheme) & (_key.value == _about.value)

@@ -13,7 +13,7 @@ from monitor.store.digests.packed import pack, unpack
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import among, index_value, insert_all, insert_new, insert_or_update
-from monitor.store.papers import paper_index, search, sightings
+from monitor.store.papers import named_notices, paper_index, search, sightings
 from monitor.store.papers.paper_drafts import Draft, fold
 from monitor.store.papers.papers import columns, load
 
@@ -50,6 +50,7 @@ def apply(
     notices = zip(papers, effects, strict=True)
     about = ((pair, id, kind) for (id, keyed), kind in notices for pair in keyed.about)
     paper_index.write_notices(tx, about)
+    named_notices.write(tx, source, ((id, keyed.paper) for id, keyed in papers), now)
     sightings.write(tx, source, document, ids, decisions, now)
     _write_changes(tx, drafts, now)
     _write_growth(tx, drafts, now)

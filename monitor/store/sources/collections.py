@@ -43,6 +43,7 @@ from monitor.text import title_key
 _collection = schema.collection.c
 _entry = schema.collection_entry.c
 _key = schema.collection_key.c
+_unchecked = schema.unchecked_entry.c
 
 LEAVES_AFTER = timedelta(hours=1)
 # Entries that share an identifier or a title are compared, the newest first.
@@ -62,13 +63,15 @@ MAX_CATEGORIES = 20
 class CollectionEntry(msgspec.Struct, frozen=True):
     """A work in a library or reference list, as its source gave it.
 
-    `why` says how a record that was looked up was recognised as it.
+    The library has it `since` a time, None for one from before this was recorded. `why` says how a
+    record that was looked up was recognised as it.
     """
 
     id: int
     collection_id: int
     source: str
     paper: Paper
+    since: datetime | None = None
     why: str = ""
 
 
@@ -89,11 +92,18 @@ def begin_reading(tx: Transaction, source: str, document: str) -> None:
 
 
 def save(
-    tx: Transaction, source: str, document: str, papers: Sequence[Paper], *, compact: bool = False
+    tx: Transaction,
+    source: str,
+    document: str,
+    papers: Sequence[Paper],
+    now: datetime,
+    *,
+    compact: bool = False,
 ) -> None:
     """Store records of a document; of those with one name and title the last counts.
 
-    `compact` ones lose what neither recognises a paper nor is filled in. `tx` comes from
+    `compact` ones lose what neither recognises a paper nor is filled in. Others wait in
+    `unchecked_entry` if the source did not have their identifiers and title. `tx` comes from
     `Database.ingesting`.
     """
     collection_id, reading = _current_reading(tx, source, document)
@@ -104,7 +114,7 @@ def save(
     if compact:
         named = {name: _shorten(paper) for name, paper in named.items()}
     dictionary = _dictionary(tx, collection_id, list(named.values()) if compact else ())
-    of_names = sa.select(_entry.name, _entry.id, _entry.record_hash)
+    of_names = sa.select(_entry.name, _entry.id, _entry.record_hash, _entry.since)
     of_names = of_names.filter_by(collection_id=collection_id).where(among(_entry.name, named))
     stored = {row.name: row for row in tx.execute(of_names)}
     # Another hash for each form: a compact entry is written again when its list becomes a library.
@@ -113,13 +123,15 @@ def save(
     present = sa.update(schema.collection_entry).where(among(_entry.id, same))
     tx.execute(present.values(reading=reading, missing_since=None))
     changed = {row.id for row in stored.values()} - same
+    new = [name for name in named if name not in stored or stored[name].id not in same]
+    since = {} if compact else _listed_since(tx, source, {name: named[name] for name in new})
+    first = None if compact else now
     if changed:
         sort_new_keys(tx)
         _delete_keys(tx, _read(tx, among(_entry.id, changed)))
     highest_id = tx.scalar(sa.select(sa.func.max(_entry.id))) or 0
     unused_ids = count(highest_id + 1)
     ids = {name: stored[name].id if name in stored else next(unused_ids) for name in named}
-    new = [name for name in named if ids[name] not in same]
     rows = [
         {
             "id": ids[name],
@@ -129,6 +141,7 @@ def save(
             "reading": reading,
             "packed": pack(named[name], dictionary),
             "missing_since": None,
+            "since": stored[name].since if name in stored else since.get(name, first),
         }
         for name in new
     ]
@@ -140,10 +153,66 @@ def save(
     ]
     if not compact:
         insert_new(tx, schema.collection_key, key_rows)
+        _mark_unchecked(tx, (ids[name] for name in new if name not in since))
         return
     insert_all(tx, schema.collection_new_key, key_rows)
     if next(unused_ids) // SORTED_ENTRIES > (highest_id + 1) // SORTED_ENTRIES:
         sort_new_keys(tx)
+
+
+def _listed_since(
+    tx: Transaction, source: str, papers: Mapping[int, Paper]
+) -> dict[int, datetime | None]:
+    """Return since when a library has works of which it lists all identifiers and the title."""
+    keys = {name: name_keys(with_keys(paper)) for name, paper in papers.items()}
+    by_key = _by_key(tx, [source], {key for of_paper in keys.values() for key in of_paper})
+    entries = {
+        name: {id for key in of_paper for id in by_key[key]}
+        for name, of_paper in keys.items()
+        if of_paper <= by_key.keys()
+    }
+    ids = {id for of_paper in entries.values() for id in of_paper}
+    rows = tx.execute(sa.select(_entry.id, _entry.since).where(among(_entry.id, ids)))
+    since: dict[int, datetime | None] = dict(map(tuple, rows))
+    earliest: dict[int, datetime | None] = {}
+    for name, of_paper in entries.items():
+        times = [since[id] for id in of_paper]
+        earliest[name] = None if None in times else min(filter(None, times))
+    return earliest
+
+
+def _mark_unchecked(tx: Transaction, ids: Iterable[int]) -> None:
+    rows = [{"entry_id": id, "only_recent": False} for id in ids]
+    insert_or_update(tx, schema.unchecked_entry, rows)
+
+
+def uncheck(tx: Transaction, source: str) -> None:
+    """Let all entries of a library be checked once it is guarded."""
+    of_source = sa.select(_collection.id).filter_by(source=source)
+    here = _entry.collection_id.in_(of_source)
+    recent = _unchecked.only_recent & _unchecked.entry_id.in_(sa.select(_entry.id).where(here))
+    tx.execute(sa.update(schema.unchecked_entry).where(recent).values(only_recent=False))
+    entries = sa.select(_entry.id.label("entry_id"), sa.false().label("only_recent"))
+    waits = _entry.id.in_(sa.select(_unchecked.entry_id))
+    insert_from(tx, schema.unchecked_entry, entries.where(here, ~waits))
+
+
+def take_unchecked(
+    tx: Transaction, source: str, now: datetime, limit: int
+) -> dict[int, tuple[CollectionEntry | None, bool]]:
+    """Return the next entries of a library to look up stored notices for, and mark them checked.
+
+    Each is with whether only recent ones count; one that has left is None.
+    """
+    of_source = sa.select(_collection.id).filter_by(source=source)
+    query = sa.select(_unchecked.entry_id, _unchecked.only_recent)
+    query = query.join(schema.collection_entry, _entry.id == _unchecked.entry_id)
+    query = query.where(_entry.collection_id.in_(of_source)).order_by(_unchecked.entry_id)
+    waiting: dict[int, bool] = dict(map(tuple, tx.execute(query.limit(limit))))
+    checked = sa.delete(schema.unchecked_entry).where(among(_unchecked.entry_id, waiting))
+    tx.execute(checked)
+    loaded = _load(tx, list(waiting), now)
+    return {id: (loaded.get(id), only_recent) for id, only_recent in waiting.items()}
 
 
 def sort_new_keys(tx: Transaction) -> None:
@@ -360,15 +429,15 @@ def _load(tx: Transaction, ids: Collection[int], now: datetime) -> dict[int, Col
 def _read(
     tx: Transaction, wanted: sa.ColumnElement[bool], limit: int | None = None
 ) -> Iterator[CollectionEntry]:
-    query = sa.select(_entry.id, _entry.collection_id, _entry.packed)
+    query = sa.select(_entry.id, _entry.collection_id, _entry.packed, _entry.since)
     rows = tx.execute(query.where(wanted).limit(limit)).all()
     of_rows = among(_collection.id, {row.collection_id for row in rows})
     columns = sa.select(_collection.id, _collection.source, _collection.dictionary)
     documents = {row.id: row for row in tx.execute(columns.where(of_rows))}
-    for id, collection_id, packed in rows:
+    for id, collection_id, packed, since in rows:
         document = documents[collection_id]
         paper = unpack(packed, Paper, document.dictionary)
-        yield CollectionEntry(id, collection_id, document.source, paper)
+        yield CollectionEntry(id, collection_id, document.source, paper, since)
 
 
 def _candidates(record: IncomingPaper, by_key: Mapping[int, Sequence[int]]) -> dict[int, str]:

@@ -10,8 +10,14 @@ import sqlalchemy as sa
 from msgspec import structs
 
 from monitor.identity.keys import hash_of_text, with_keys
-from monitor.identity.reference_events import concerns, join, without, work_of
-from monitor.model import Paper, ReferenceEvent
+from monitor.identity.reference_events import (
+    concerns,
+    is_news_since,
+    join,
+    without,
+    work_of,
+)
+from monitor.model import Paper, ReferenceChange, ReferenceEvent
 from monitor.store.digests.deliveries import WAITING, reaches_anyone, reaches_recipient
 from monitor.store.digests.packed import pack, unpack
 from monitor.store.engine import schema
@@ -33,6 +39,8 @@ def save(tx: Transaction, events: Iterable[ReferenceEvent]) -> int:
     """
     new = 0
     for event in events:
+        if event.change is ReferenceChange.PUBLISHED and not _is_wanted(tx, event):
+            continue
         stored = _same(tx, event)
         if stored is None:
             added = sa.insert(schema.reference_event).returning(_event.id)
@@ -45,6 +53,28 @@ def save(tx: Transaction, events: Iterable[ReferenceEvent]) -> int:
         rows = [{"key": key, "event_id": stored.id} for key in sorted(keys)]
         insert_new(tx, schema.reference_event_key, rows)
     return new
+
+
+def _is_wanted(tx: Transaction, event: ReferenceEvent) -> bool:
+    """Whether a publication is to be stored: not if it is uncertain, and another one is certain.
+
+    A certain one takes the place of uncertain ones that are in no digest.
+    """
+    record = with_keys(event.work)
+    keyed = sa.select(_key.event_id).where(among(_key.key, collections.name_keys(record)))
+    published = [
+        other
+        for other in _events(tx, _event.id.in_(keyed))
+        if other.change is ReferenceChange.PUBLISHED
+        and collections.why_same(record, other.work, "key")
+    ]
+    if event.perhaps:
+        return all(other.perhaps for other in published)
+    uncertain = [other.id for other in published if other.perhaps]
+    in_digest = sa.select(_item.event_id).where(_item.event_id == _event.id)
+    gone = sa.delete(schema.reference_event).where(among(_event.id, uncertain), ~in_digest.exists())
+    tx.execute(gone)
+    return True
 
 
 def withdraw(tx: Transaction, names: Set[str]) -> None:
@@ -117,7 +147,14 @@ def unsent(
     concerned = [
         structs.replace(event, work=work_of([*own, event.work]), others=())
         for event, listed in zip(events, entries, strict=True)
-        if (own := [entry.paper for entry in listed if concerns(event, entry.paper)])
+        if (
+            own := [
+                entry.paper
+                for entry in listed
+                if concerns(event, entry.paper)
+                and is_news_since(event.change, event.at, entry.since)
+            ]
+        )
     ]
     elsewhere = recipients_sent(tx, {event.id for event in concerned}, subscription)
     return [event for event in concerned if not elsewhere[event.id].issuperset(recipients)]
