@@ -131,7 +131,7 @@ def explain(
         joined=tuple(Joined(id, at, why) for id, why, at in joined),
         rulings=tuple(Ruling(*row) for row in rulings),
         libraries=tuple(sorted({entry.source for entry in entries})),
-        reported=tuple(ReportedChange(e.change, name, at) for e, name, at in reported),
+        reported=tuple(ReportedChange(e.change_name, name, at) for e, name, at in reported),
         shared_keys=tuple(shared_keys),
     )
 

@@ -54,6 +54,9 @@ def describe_event(event: ReferenceEvent) -> str:
     match event.change:
         case ReferenceChange.RETRACTED if not event.after:
             return f"Withdrawn: {event.before}." if event.before else "Retracted."
+        case ReferenceChange.PUBLISHED if event.perhaps:
+            parts = [f"Perhaps published as “{event.title_after}”", event.after, event.dated]
+            return f"{', '.join(filter(None, parts))}."
         case ReferenceChange.PUBLISHED:
             text = f"Published: {event.before or 'it'} is now {event.after}"
             return f"{text}, {event.dated}." if event.dated else f"{text}."
@@ -65,11 +68,15 @@ def describe_event(event: ReferenceEvent) -> str:
     return f"{event.change.capitalize()}: notice {event.after}{dated}."
 
 
+def change_in_short(event: ReferenceEvent) -> str:
+    return _IN_SHORT.get(event.change, event.change_name)
+
+
 def count_events(digest: Digest) -> str:
     """`Your references: 1 retracted, 2 published, 3 more`, "" without any."""
-    counts = Counter(event.change for event in digest.references)
+    counts = Counter(map(change_in_short, digest.references))
     named = dict([*counts.items()][:_NAMED_CHANGES])
-    parts = [f"{count} {_IN_SHORT.get(change, change)}" for change, count in named.items()]
+    parts = [f"{count} {change}" for change, count in named.items()]
     more = counts.total() - sum(named.values())
     parts += [f"{more} more"] if more else []
     return f"{HEADING}: {', '.join(parts)}" if parts else ""

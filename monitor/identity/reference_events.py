@@ -237,7 +237,8 @@ def join(stored: ReferenceEvent, event: ReferenceEvent) -> ReferenceEvent:
     ]
     if own.difference(*(report.identity for report in reports)):
         reports.append(event)
-    first, *others = reports or [stored]
+    # A report that names a notice says more than that a work is withdrawn.
+    first, *others = sorted(reports, key=lambda report: not report.after) or [stored]
     work = work_of((stored.work, event.work))
     return structs.replace(first, id=stored.id, work=work, others=tuple(others))
 

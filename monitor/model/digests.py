@@ -161,6 +161,11 @@ class ReferenceEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     id: int = 0
     others: tuple[ReferenceEvent, ...] = ()
 
+    @property
+    def change_name(self) -> str:
+        """`perhaps published` of a publication that no identifier leads to."""
+        return f"perhaps {self.change}" if self.perhaps else self.change.value
+
 
 class SourceLabel(msgspec.Struct, frozen=True):
     """The title of a source, and the site on which its papers are searched for."""

@@ -190,7 +190,7 @@ class Crossref(ApiSource, AboutSource):
         subjects = list(_subjects(record))
         notices = [(mark, [("doi", of)]) for mark, of in subjects if of not in ("", doi)]
         type_, about = type_and_subject(notices, (record.text("subtype"), record.text("type")))
-        return Paper(
+        paper = Paper(
             title=title,
             abstract=_abstract(record.text("abstract")),
             authors=record.names("author", "editor"),
@@ -208,6 +208,8 @@ class Crossref(ApiSource, AboutSource):
             type=type_,
             about=about,
         )
+        named = (_notice(mark, by, paper) for mark, by in _updates(record, "updated-by"))
+        return structs.replace(paper, notices=tuple(n for n in named if n.type != COMMENT))
 
     def page_url(self, request: PageRequest) -> str:
         first, last = request.window.days
@@ -364,7 +366,7 @@ def _with_notices(works: Sequence[tuple[Record, Paper]]) -> tuple[Paper, ...]:
         is_retracted = len(standing) == len(updates) or RETRACTION in dict(standing)
         withdrawn = paper.withdrawn and is_retracted
         keys = keys_of((*pairs_of(paper.keys), *preprints[paper.raw_id]))
-        papers.append(structs.replace(paper, withdrawn=withdrawn, keys=keys))
+        papers.append(structs.replace(paper, withdrawn=withdrawn, keys=keys, notices=()))
     return (*notices, *papers)
 
 

@@ -20,6 +20,7 @@ from pydantic import Field, SecretStr
 
 from monitor.errors import DocumentError
 from monitor.http import Limits
+from monitor.identity.reference_events import is_preprint
 from monitor.model import (
     CONCERN,
     CORRECTION,
@@ -313,7 +314,7 @@ def _paper(record: Element, now: datetime) -> Paper:
         updated=within_reason(_date(_find(inner, "DateRevised"))[1], now),
         announced=within_reason(_entry_day(record), now),
         url=f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/" if pmid.isdigit() else "",
-        keys={**({"pmid": pmid} if pmid else {}), **_keys(identifiers)},
+        keys=_with_preprints({**({"pmid": pmid} if pmid else {}), **_keys(identifiers)}, notes),
         categories=tuple(dict.fromkeys(filter(None, keywords))),
         version=int(version) if version.isdigit() and len(version) < 4 else None,
         withdrawn=is_retracted or "Retracted Publication" in types,
@@ -377,6 +378,23 @@ def _keys(elements: list[Element]) -> Keys:
     pmc = [_all(element).strip() for element in elements if element.get("IdType") == "pmc"]
     pmcid = pmc[0] if pmc and _PMC.fullmatch(pmc[0]) else ""
     return keys_of((*identifier_pairs(doi), ("pmcid", pmcid)))
+
+
+def _with_preprints(keys: Keys, notes: Sequence[Element]) -> Keys:
+    """Add the identifiers of the preprints that an article is the update of.
+
+    Other updates, such as those of Cochrane's reviews, are works of their own.
+    """
+    pairs = list(pairs_of(keys))
+    for note in notes:
+        if note.get("RefType") == "UpdateOf":
+            cited = _text_at(note, "RefSource")
+            named = keys_of(identifier_pairs((f"pmid: {_text_at(note, 'PMID')}", cited)))
+            # The name of the server is abbreviated ("Res Sq"): most are known by the DOI.
+            venues = "", cited.partition(".")[0]
+            if named and any(is_preprint(Paper("", venue=v, keys=named)) for v in venues):
+                pairs += pairs_of(named)
+    return keys_of(pairs)
 
 
 def _notices(notes: list[Element]) -> Iterator[tuple[str, Iterator[tuple[str, str]]]]:
