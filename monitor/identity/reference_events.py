@@ -114,6 +114,16 @@ def _event(paper: Paper, references: Sequence[Paper], source: str, now: datetime
     return ReferenceEvent(retracted, work, ("",), now, source, url=paper.url, dated=dated)
 
 
+def with_identifiers_of(event: ReferenceEvent, stored: Iterable[Paper]) -> ReferenceEvent:
+    """Return an event with all identifiers of stored papers that share one with its work.
+
+    Libraries may have the work under any of them.
+    """
+    own = {pair for pair in identifiers(event.work) if pair[0] != LINK}
+    works = [paper for paper in stored if not own.isdisjoint(identifiers(paper))]
+    return structs.replace(event, work=work_of([event.work, *works]))
+
+
 def is_news_since(change: ReferenceChange, at: datetime, since: datetime | None) -> bool:
     """Whether a change of a time is news of a reference that its library has `since` then."""
     return change in _GRAVE or since is None or at >= since - OLD_CORRECTION
@@ -146,15 +156,15 @@ def events_of(
     decision: Decision,
     before: Candidate | None,
     references: Sequence[Paper],
-    proven: Set[Pair],
+    records: Sequence[Paper],
     id: int,
     source: str,
     now: datetime,
 ) -> Iterator[ReferenceEvent]:
     """Yield the changes that a record, no notice, reports of a work, which is in `references`.
 
-    `proven` are the identifiers that those of the record lead to, `id` is that of its stored
-    paper. A first reading that announces nothing reports only that it is withdrawn.
+    `records` are all of its stored paper, whose id is `id`. A first reading that announces nothing
+    reports only that it is withdrawn.
     """
     keyed, paper = decision.keyed, decision.keyed.paper
     event = _event(paper, references, source, now)
@@ -179,7 +189,7 @@ def events_of(
         )
     preprints = [reference for reference in references if is_preprint(reference)]
     if preprints and (publication := _publication(keyed)):
-        certain = [p for p in preprints if _leads_to(keyed, before, p, proven)]
+        certain = [p for p in preprints if _leads_to(keyed, records, p)]
         preprint = next(iter(certain or preprints))
         # A record with the identifier of the preprint may be dated by it.
         has_own_date = paper.type == "journal article" or not _is_on_server(keyed)
@@ -196,33 +206,30 @@ def events_of(
         )
 
 
-def _leads_to(
-    keyed: IncomingPaper, before: Candidate | None, preprint: Paper, proven: Set[Pair]
-) -> bool:
-    """Whether a publication is certainly that of a preprint.
+def _leads_to(keyed: IncomingPaper, records: Sequence[Paper], preprint: Paper) -> bool:
+    """Whether a record is certainly of what a preprint became.
 
-    Either an identifier leads there, or it is the same work by its texts, with the same title.
+    Either identifiers lead there, also by way of other `records`, or it is the same work by its
+    texts, under the same title. Records that were joined by likeness prove nothing.
     """
     own = {pair for pair in identifiers(preprint) if pair[0] != LINK}
-    if not own.isdisjoint(proven):
+    if not own.isdisjoint(_proven(keyed, records)):
         return True
-    texts = [preprint]
-    if before and not own.isdisjoint(before.keys):
-        texts.append(before.stored.paper)
+    named = (record for record in records if not own.isdisjoint(identifiers(record)))
     return any(
         title_key(text.title) == keyed.title_key and same_work(keyed.paper, text).same
-        for text in texts
+        for text in (preprint, *named)
     )
 
 
-def proven_identifiers(keyed: IncomingPaper, records: Iterable[Iterable[Pair]]) -> frozenset[Pair]:
-    """Return the identifiers of a record, and those that it leads to by those of other records."""
+def _proven(keyed: IncomingPaper, records: Iterable[Paper]) -> set[Pair]:
+    """Return the identifiers of a record, and those that they lead to by way of others."""
     proven = {pair for pair in keyed.keys if pair[0] != LINK}
-    left = [{pair for pair in record if pair[0] != LINK} for record in records]
-    while joined := [record for record in left if not record.isdisjoint(proven)]:
-        left = [record for record in left if record.isdisjoint(proven)]
+    left = [{pair for pair in identifiers(record) if pair[0] != LINK} for record in records]
+    while joined := [pairs for pairs in left if not pairs.isdisjoint(proven)]:
+        left = [pairs for pairs in left if pairs.isdisjoint(proven)]
         proven.update(*joined)
-    return frozenset(proven)
+    return proven
 
 
 def join(stored: ReferenceEvent, event: ReferenceEvent) -> ReferenceEvent:

@@ -55,10 +55,14 @@ class StoredNotice(Struct, frozen=True):
     source: str
     read: datetime
 
-    def reports(self, references: Sequence[Paper], now: datetime) -> ReferenceEvent:
-        return reference_events.reported_by_notice(
+    def reports(
+        self, references: Sequence[Paper], works: Iterable[Paper], now: datetime
+    ) -> ReferenceEvent:
+        """Return the change that it reports of references; `works` are what it is about."""
+        event = reference_events.reported_by_notice(
             self.record, references, self.id, self.source, now
         )
+        return reference_events.with_identifiers_of(event, works)
 
     def is_reported_late(self, now: datetime, *, only_recent: bool = False) -> bool:
         paper = self.record.paper
@@ -130,19 +134,22 @@ def record_changes(
         by_paper = (references["paper", id] for id in subjects[at])
         for work in reference_events.group_by_work([*by_name, *by_paper]):
             notice = StoredNotice(keyed, ids[at], source, now)
-            events.append(notice.reports([*work.values()], now))
+            about = [works[id].paper for id in subjects[at] if id in works]
+            events.append(notice.reports([*work.values()], about, now))
     for id, late in earlier.items():
         if own := references["paper", id]:
-            events += [notice.reports([*own.values()], now) for notice in late]
+            about, listed = [works[id].paper], [*own.values()]
+            events += [notice.reports(listed, about, now) for notice in late]
     for at, decision in enumerate(decisions):
         if not (own := references["record", at]):
             continue
         listed = [*own.values()]
         for named in _named_notices(tx, decision.keyed.paper, source):
-            events.append(StoredNotice(named, 0, source, now).reports(listed, now))
-        proven = _proven_identifiers(tx, decision.keyed, before[at])
+            about = [decision.keyed.paper]
+            events.append(StoredNotice(named, 0, source, now).reports(listed, about, now))
+        records = _records_of(tx, before[at])
         events += reference_events.events_of(
-            decision, before[at], listed, proven, ids[at], source, now
+            decision, before[at], listed, records, ids[at], source, now
         )
     if stored_events.save(tx, events):
         subscriptions.wake_immediate(tx, None, now)
@@ -207,13 +214,22 @@ def _named_notices(tx: Transaction, paper: Paper, source: str) -> list[IncomingP
     return [record for record in records if not record.paper.withdrawn]
 
 
-def _proven_identifiers(
-    tx: Transaction, keyed: IncomingPaper, before: Candidate | None
-) -> frozenset[tuple[str, str]]:
-    """Return the identifiers that those of a record lead to by way of its paper's other records."""
-    seen = sightings.with_text(tx, [before.stored.id]).values() if before else ()
-    texts = (sighting.text for of_paper in seen for sighting in of_paper)
-    return reference_events.proven_identifiers(keyed, (text.keys for text in texts if text))
+def _records_of(tx: Transaction, known: Candidate | None) -> list[Paper]:
+    """Return the records of a stored paper, as far as their texts are stored."""
+    seen = sightings.with_text(tx, [known.stored.id]).values() if known else ()
+    return [
+        Paper(
+            text.title,
+            authors=text.authors,
+            venue=text.venue,
+            year=text.year,
+            keys=group_by_scheme(text.keys),
+            type=text.type,
+        )
+        for of_paper in seen
+        for sighting in of_paper
+        if (text := sighting.text)
+    ]
 
 
 # ── as libraries are read ───────────────────────────────────────────────────────────
@@ -272,7 +288,8 @@ def _stored_changes(
         }
         every = [*reporting.values(), *(notice for work in of_entry for notice in named[work])]
         late = [n for n in every if n.is_reported_late(now, only_recent=only_recent)]
-        reports = [notice.reports([entry.paper], now) for notice in late]
+        about = [work.paper for work in of_entry.values()]
+        reports = [notice.reports([entry.paper], about, now) for notice in late]
         if not any(report.change is ReferenceChange.RETRACTED for report in reports):
             reports += _withdrawn(tx, entry.paper, of_entry.values(), now, only_recent)
         events += reports

@@ -131,8 +131,9 @@ def paper(number: int = 1, **more: Any) -> Record:
 
 def notice(type_: str, number: int = 1, **more: Any) -> Record:
     about = {"pmid": str(70 + number)}
-    of = Reference(number).notice(type_, about=about, id=f"{type_} {number}")
-    return {**of, "title": f"Notice {number} of another author", "authors": ["Cy Stone"], **more}
+    of = Reference(number).notice(type_, [*TYPES].index(type_), about=about)
+    title = f"Notice {number}: {type_}"
+    return {**of, "title": title, "authors": ["Cy Stone"], "id": title, **more}
 
 
 TYPES = {"retraction": RETRACTED, "expression of concern": CONCERN, "correction": CORRECTED}
@@ -240,13 +241,15 @@ def test_what_others_were_told_long_ago_is_no_news_of_a_new_library(guarded: Hou
     guarded.settings["channels"]["bo"] = {"kind": "file", "path": "bo/"}
     guarded.settings["subscriptions"]["bo"] = {"channels": ["bo"], "guard": "bo-refs"}
     write(guarded, "refs/ada.jsonl", Reference(1).entry)
+    write(guarded, "refs/bo.jsonl", Reference(5).entry)
+    guarded.ingest()
     write(guarded, "news/a.jsonl", paper(), notice("retraction"), notice("correction"))
     guarded.next_morning()
     title = Reference(1).title
     of_ada = [("ada", "corrected", title), ("ada", "retracted", title)]
     assert told(guarded) == of_ada, "only who has it in a library is told"
     guarded.clock.move(days=91)
-    write(guarded, "refs/bo.jsonl", Reference(1).entry)
+    write(guarded, "refs/bo.jsonl", Reference(1).entry, Reference(5).entry)
     guarded.next_morning()
     assert told(guarded) == [*of_ada, ("bo", "retracted", title)]
 
@@ -360,6 +363,8 @@ def test_an_article_that_pubmed_says_is_the_update_of_a_preprint_is_its_publicat
 ) -> None:
     entry = {"title": "Sand of a draft", "doi": doi, "id": "draft"}
     write(guarded, "refs/ada.jsonl", entry)
+    (guarded.folder / "pubmed" / "0.xml").write_text(articles(article(1, "On Stone")))
+    guarded.ingest()
     record = article(80, "What Sand Became", doi="10.5555/became", refs={"UpdateOf": 79})
     record = record.replace("J Sand. 2020;1:1", f"{cited} doi: {doi}.")
     (guarded.folder / "pubmed" / "a.xml").write_text(articles(record), encoding="utf-8")
