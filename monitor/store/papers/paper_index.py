@@ -245,7 +245,7 @@ def notices_naming(tx: Transaction, pairs: Iterable[Key]) -> dict[Key, set[int]]
     originals = {indexed_pair(pair): pair for pair in pairs}
     notices: dict[Key, set[int]] = defaultdict(set)
     is_notice = _about.kind.is_not(None)
-    for pair, notice in _stored_pairs(tx, _about.paper_id, originals, is_notice):
+    for pair, notice in _stored_pairs(tx, [_about.paper_id], originals, is_notice):
         notices[originals[pair]].add(notice)
     return notices
 
