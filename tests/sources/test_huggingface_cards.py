@@ -101,6 +101,74 @@ def test_each_card_is_one_paper_and_nothing_else_is(path: Path, change) -> None:
         assert paper.announced is None
 
 
+DUNES = ("Dunes on the Move", "Grains That Follow Each Other", "A Storm Without Wind")
+
+
+def lines_of(form: str) -> str:
+    """Return a page with a paper a title, each in a form with PAPER, TITLE and ABSTRACT."""
+    return "".join(
+        form.replace("PAPER", f"https://huggingface.co/papers/2410.0{number}111")
+        .replace("TITLE", title)
+        .replace("ABSTRACT", f"{ABSTRACT} {ABSTRACT}")
+        for number, title in enumerate(DUNES, start=1)
+    )
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "PAPER\nTITLE\nABSTRACT\n",
+        "PAPER\n\nTITLE\n\nABSTRACT\n\n",
+        "PAPER\nTITLE\n8 authors\n",
+        "PAPER\nSubmitted by\nrider\n57\nTITLE\nABSTRACT\n8 authors · May 30\n",
+        "Submitted by\nrider\n57\nPAPER\nTITLE\nABSTRACT\n8 authors · May 30\n",
+        "TITLE\nPAPER\nABSTRACT\n",
+        "TITLE\nABSTRACT\nPAPER\n",
+    ],
+)
+def test_addresses_on_lines_of_their_own_are_those_of_their_papers(form: str) -> None:
+    reading = read(lines_of(form))
+    assert (reading.rejected, reading.error) == ((), "")
+    assert [(paper.title, paper.keys["arxiv"]) for paper in reading.papers] == [
+        (title, f"2410.0{number}111") for number, title in enumerate(DUNES, start=1)
+    ]
+
+
+def test_a_page_says_which_addresses_belong_to_no_paper() -> None:
+    reading = read(lines_of("Submitted by\nrider\n57\nTITLE\nABSTRACT\n8 authors\nPAPER\n"))
+    assert [paper.title for paper in reading.papers] == list(DUNES)
+    assert [rejected.why for rejected in reading.rejected] == [
+        f"address that belongs to no paper: https://huggingface.co/papers/2410.0{n}111"
+        for n in (1, 2, 3)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "links"),
+    [
+        ("[GitHub 131](https://github.com/ada/dunes)", {"code": "https://github.com/ada/dunes"}),
+        (
+            "- [GitHub 131](https://github.com/ada/dunes) · [arXiv Page](https://arxiv.org/abs/1) "
+            "· [Project page](https://dunes.example/)",
+            {"code": "https://github.com/ada/dunes", "project": "https://dunes.example/"},
+        ),
+        ("GitHub 131\n\nhttps://github.com/ada/dunes", {"code": "https://github.com/ada/dunes"}),
+        ("[GitHub 131](javascript:alert(1))", {}),
+        ("GitHub 131", {}),
+    ],
+)
+def test_the_code_of_a_card_is_read(line: str, links: dict[str, str]) -> None:
+    cards = markdown("2410.01111", DUNES[0]) + f"{line}\n\n" + markdown("2410.02111", DUNES[1])
+    first, second = read(cards).papers
+    assert (first.links, second.links) == (links, {})
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_piece_of_the_dump_of_a_text_browser_keeps_no_numbers(count: int) -> None:
+    cards = [f"   [{n + 10}]{title}\n\n   {ABSTRACT}\n\n" for n, title in enumerate(DUNES)]
+    assert titles(read("".join(cards[:count]))) == list(DUNES[:count])
+
+
 def test_a_number_before_a_title_is_that_of_its_link() -> None:
     indented = fill(ABSTRACT, 72, subsequent_indent="   ")
     cards = "".join(

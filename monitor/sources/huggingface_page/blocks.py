@@ -43,8 +43,8 @@ _SPACES = " \t\f\v\xa0\u200b\u200c\u200d\u2009\u2060\u3000\ufeff"
 class Block:
     """A text, the number of its first line (from 1), and what it is by its words.
 
-    `paper` is the arXiv id in its link; `leads_elsewhere` is true of other links whose address is
-    known. `heading` is its level, 0 for none.
+    `paper` is the arXiv id in its link; `elsewhere` is the address of any other.
+    `heading` is its level, 0 for none.
     """
 
     line: int
@@ -52,7 +52,7 @@ class Block:
     sign: Sign
     heading: int = 0
     paper: str = ""
-    leads_elsewhere: bool = False
+    elsewhere: str = ""
 
     @property
     def is_title(self) -> bool:
@@ -258,7 +258,7 @@ def _blocks_of(draft: _Draft, is_markdown: bool) -> Iterator[Block]:
         if emphasis := _EMPHASIS.fullmatch(text):
             text = emphasis[2]
     identifier = _paper_id(draft.address or "")
-    elsewhere = bool(draft.address) and not identifier
+    elsewhere = "" if identifier else draft.address or ""
     if _PICTURE.fullmatch(text) and draft.heading < TITLE_HEADING:
         return
     for part in _split_at_dot(text):

@@ -56,6 +56,7 @@ _LINK = re.compile(
 _NUMBER = re.compile(r"(?<!\\)\[(?P<number>\d{1,5})\](?!\()")
 _NUMBER_AFTER = re.compile(r"[^\W\d]\]\[(\d{1,5})\]")
 _NUMBER_BEFORE = re.compile(r"^[ \t*+•-]*\[(\d{1,5})\][^\s(:\[]", re.MULTILINE)
+_NUMBER_AT_START = re.compile(r"^(?P<begin>[ \t*+•-]{0,20})\[\d{1,5}\](?=[^\s(:\[])", re.MULTILINE)
 _ADDRESS = re.compile(
     rf"(?:^|(?<={END}))(?P<lead>[^\n{START}-{AFTER_ADDRESS}]{{0,300}}?)"
     r"(?P<sign>[<(]|(?<=[ \t]))(?P<url>https?://[^\s<>()\[\]]+)[>)]?(?P<ends>(?=\s|\Z))?",
@@ -86,6 +87,8 @@ def mark_links(text: str) -> tuple[str, bool]:
     text = _LINK.sub(marker.mark_link, text)
     if marker.numbered_before:
         text = _NUMBER.sub(marker.mark_number, text)
+    elif not marker.numbered_after:  # a piece of a dump has few numbers
+        text = _NUMBER_AT_START.sub(r"\g<begin>", text)
     return _ADDRESS.sub(_mark_address, text), is_markdown
 
 

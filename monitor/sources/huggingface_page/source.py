@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 
 from msgspec.structs import replace
@@ -32,6 +32,7 @@ from monitor.model import Document, FirstRun, ListedDay, Paper, Reading, Rejecte
 from monitor.sources.base import Source, failure, list_name
 from monitor.sources.fields.dates import day_of, end_of_month
 from monitor.sources.fields.encoding import decode, find_fault
+from monitor.sources.fields.links import http_link
 from monitor.sources.huggingface_page.blocks import (
     LONG_LINE,
     MAX_NAME_CHARS,
@@ -56,6 +57,7 @@ COST_OF_FIRST_ABSTRACT = 1.0
 COST_OF_LAST_TITLE = 2.0
 IMPOSSIBLE = 1000.0
 
+_LINKS = re.compile(r"\W{0,3}(?:(?P<is_code>github)|project(?: page)?)\b", re.IGNORECASE)
 _NEXT_SENTENCE = re.compile(r"""\w{3}[.!?]["'”’)\]]*\s+["'“(\[]?[A-Z]""")
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 
@@ -191,6 +193,7 @@ class Card:
     abstract: Block | None = None
     published: date | None = None
     listed: ListedDay | None = None
+    links: dict[str, str] = field(default_factory=dict)
 
     @property
     def is_sure(self) -> bool:
@@ -207,6 +210,7 @@ class Card:
             keys={"arxiv": identifier} if identifier else {},
             raw_id=identifier,
             listed=(self.listed,) if self.listed else (),
+            links=self.links,
         )
 
 
@@ -239,7 +243,7 @@ class ListReader:
     def _add(self, block: Block) -> None:
         kind = block.sign.kind
         if kind in (Kind.TEXT, Kind.HEADER):
-            if not (_may_be_name(block) and (block.leads_elsewhere or self._expects_name)):
+            if not (_may_be_name(block) and (block.elsewhere or self._expects_name)):
                 self._run.append(block)
             self._expects_name = False
         elif kind is Kind.LOST:
@@ -247,8 +251,17 @@ class ListReader:
         elif kind is not Kind.OTHER:
             self._end_run(block)
             self._expects_name = kind is Kind.SUBMITTED
+            if kind is Kind.CLOSING:
+                self._add_link(block)
             if kind is Kind.DATE:
                 self._add_date(block)
+
+    def _add_link(self, block: Block) -> None:
+        """Keep the address of "GitHub 131" or "Project page" on the card before it."""
+        name = _LINKS.match(block.text)
+        link = http_link(block.elsewhere, "") if name else ""
+        if name and link and self._open:
+            self._open.links.setdefault("code" if name["is_code"] else "project", link)
 
     def _refuse_names(self) -> None:
         """Refuse texts that only authors or a date show, where other papers have abstracts."""
@@ -324,6 +337,7 @@ def unite_repeats(readers: Iterable[ListReader]) -> Iterable[Card]:
         first = by_key.setdefault(card.title.paper or (card.title.text, abstract), card)
         first.abstract = first.abstract or card.abstract
         first.published = first.published or card.published
+        first.links = card.links | first.links
     return by_key.values()
 
 
