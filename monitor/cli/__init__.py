@@ -61,6 +61,7 @@ COMMANDS = {
         "papers saved": "List saved papers, the last saved first.",
         "papers merge": "Permanently merge duplicate papers. Nothing is sent again.",
         "papers split": "Permanently separate a record that was wrongly merged.",
+        "papers unmark": "Permanently undo the mark of a paper that was withdrawn by mistake.",
         "papers doubtful": "List merges that the current rules would reject.",
         "papers undecided": "List records that an error kept from being stored.",
         "templates preview": "Show digests of the sample papers in each form. Sends nothing.",

@@ -22,7 +22,7 @@ from monitor.cli.work import runs_json, show_runs
 from monitor.commands import ratings
 from monitor.commands.explain import UnknownPaperError
 from monitor.commands.export import FORMATS, MAX_PAPERS, Format, export
-from monitor.commands.identity import merge, split
+from monitor.commands.identity import Unmarked, merge, split, unmark
 from monitor.commands.json_output import Answer, papers_json, pick, rated_json, saved_json
 from monitor.commands.paper_search import FoundPaper, find_all
 from monitor.commands.ratings import (
@@ -117,6 +117,23 @@ def papers_split(
     with open_configured(call, create=False) as app:
         both = split(app.runtime, paper, what, title)
     call.answer(papers_json(both), show_papers, both)
+
+
+def papers_unmark(call: Call, paper: str = argument("PAPER", PAPER)) -> None:
+    with open_configured(call, create=False) as app:
+        done = unmark(app.runtime, paper)
+    marks = [
+        pick(mark, "source raw_id title url") | {"at": mark.at.isoformat()} for mark in done.undone
+    ]
+    document = papers_json([done.paper]) | {"undone": marks, "notified": list(done.notified)}
+    call.answer(document, _show_unmarked, done)
+
+
+def _show_unmarked(done: Unmarked) -> None:
+    rows = [(mark.source, mark.raw_id, mark.title, mark.at) for mark in done.undone]
+    show_table(("Source", "Record", "Title", "Read"), rows)
+    notified = ", ".join(done.notified) or "none"
+    console.print(f"The mark is undone. Subscriptions to be notified: {notified}.")
 
 
 def papers_undecided(

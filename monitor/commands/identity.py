@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from msgspec import structs
 
@@ -10,10 +11,23 @@ from monitor.commands.explain import find_paper, identifiers_in
 from monitor.commands.paper_search import FoundPaper, load_found
 from monitor.diff.doubtful_joins import has_abstract
 from monitor.errors import UsageError
+from monitor.identity import reference_events as reference_events_of
 from monitor.identity.keys import with_keys
-from monitor.model import IncomingPaper, Paper, Sighting
+from monitor.model import (
+    IncomingPaper,
+    Paper,
+    ReferenceChange,
+    ReferenceEvent,
+    Role,
+    Sighting,
+    StoredPaper,
+)
 from monitor.pipeline.runtime import Runtime
-from monitor.store.papers import identity_rulings, merge_papers, papers
+from monitor.store.engine.database import Transaction
+from monitor.store.papers import identity_rulings, merge_papers, papers, withdrawals
+from monitor.store.papers.withdrawals import Withdrawal
+from monitor.store.sources import collections, reference_events
+from monitor.store.topics import subscriptions
 
 Key = tuple[str, str]
 
@@ -61,9 +75,62 @@ def split(
         if title:
             parted = structs.replace(parted, title=title)
         texts = _without_identifiers(kept), _without_identifiers(parted)
+        marks = withdrawals.of_paper(tx, stored.id)
         new_id = merge_papers.split(tx, stored.id, keys, records, *texts, now)
+        for id, own in ((stored.id, moved), (new_id, stay)):
+            part = papers.get(tx, id)
+            if stored.paper.withdrawn and part and not part.paper.withdrawn:
+                names = {(record.source, record.raw_id) for record in own}
+                wrong = [mark for mark in marks if (mark.source, mark.raw_id) in names]
+                _undo(runtime, tx, part, wrong)
         remaining, separated = load_found(tx, [stored.id, new_id])
         return remaining, separated
+
+
+@dataclass(frozen=True, slots=True)
+class Unmarked:
+    """A paper whose mark is undone, the records that made it, and who is notified."""
+
+    paper: FoundPaper
+    undone: tuple[Withdrawal, ...]
+    notified: tuple[str, ...]
+
+
+def unmark(runtime: Runtime, wanted: str) -> Unmarked:
+    """Take the mark off a paper that was withdrawn by mistake, permanently. Raises UsageError."""
+    now = runtime.clock.now()
+    with runtime.database.ingesting() as tx:
+        stored = find_paper(tx, wanted)
+        if not stored.paper.withdrawn:
+            raise UsageError("this paper is not marked as withdrawn", "nothing was changed")
+        undone = withdrawals.undo(tx, stored.id, now)
+        notified = _undo(runtime, tx, stored, undone)
+        [paper] = load_found(tx, [stored.id])
+        return Unmarked(paper, tuple(undone), tuple(sorted(notified)))
+
+
+def _undo(
+    runtime: Runtime, tx: Transaction, stored: StoredPaper, undone: Sequence[Withdrawal]
+) -> set[str]:
+    """Take the mark off a paper, and return the subscriptions that get the correction."""
+    now = runtime.clock.now()
+    told = withdrawals.lift(tx, stored.id, now)
+    said = undone[-1] if undone else Withdrawal("", "", "", "", now)
+    event = ReferenceEvent(
+        ReferenceChange.MISTAKEN,
+        reference_events_of.work_of([stored.paper]),
+        (f"undone:{stored.id}:{now.isoformat()}",),
+        now,
+        said.source,
+        url=said.url,
+    )
+    libraries = [n for n, source in runtime.sources.items() if source.role is Role.LIBRARY]
+    [entries] = collections.find(tx, libraries, [with_keys(stored.paper)], now)
+    records = [stored.paper, *(entry.paper for entry in entries)]
+    audience = reference_events.correct(tx, records, told, event)
+    if audience:
+        subscriptions.wake_immediate(tx, None, now)
+    return audience
 
 
 def _own_text(paper: Paper, ours: Sequence[Sighting], theirs: Sequence[Sighting]) -> Paper:

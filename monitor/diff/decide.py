@@ -11,6 +11,7 @@ from itertools import chain, combinations
 from msgspec.structs import replace
 
 from monitor.identity.keys import says_no_more, with_placeholders
+from monitor.identity.notices import notice
 from monitor.identity.resolve import (
     Key,
     KnownWork,
@@ -24,7 +25,28 @@ from monitor.identity.resolve import (
     stored_work,
     strength,
 )
-from monitor.model import Candidate, ChangeKind, Claim, Decision, FirstRun, IncomingPaper, Paper
+from monitor.identity.same_work import same_work
+from monitor.identity.withdrawals import (
+    NO_STANDING,
+    Basis,
+    Standing,
+    as_report,
+    basis,
+    nameless,
+    reported_by,
+    speaks_for_itself,
+)
+from monitor.model import (
+    REPORT,
+    Authority,
+    Candidate,
+    ChangeKind,
+    Claim,
+    Decision,
+    FirstRun,
+    IncomingPaper,
+    Paper,
+)
 from monitor.text import without_withdrawal
 
 OLDER_AFTER = timedelta(days=90)
@@ -45,6 +67,7 @@ class DecisionContext:
     `first_run` is None once the source has been read. `dated` says that its dates are those of
     announcement or first version. `undated_before` counts the undated papers decided before.
     `assigns` are the schemes of the identifiers that its service gives to papers itself.
+    `standing` is what its word on a withdrawal is worth.
     """
 
     now: datetime
@@ -52,6 +75,7 @@ class DecisionContext:
     dated: bool = False
     undated_before: int = 0
     assigns: tuple[str, ...] = ()
+    standing: Standing = NO_STANDING
 
 
 def decide_chunk(
@@ -83,19 +107,81 @@ class _Chunk:
     # The positions of the records of each paper, and the stored candidates.
     records: dict[Root, list[int]] = field(default_factory=lambda: defaultdict(list))
     stored: dict[int, Candidate] = field(default_factory=dict)
+    # The positions of reports of retractions.
+    reports: list[int] = field(default_factory=list)
     # Identifiers that clearly different works have with equal claims.
     contested: set[Key] = field(default_factory=set)
 
     def decide(self, keyed: IncomingPaper, candidates: Sequence[Candidate]) -> None:
         position = len(self.decisions)
-        matching = self._match(keyed, candidates)
+        keyed, matching = self._resolve(keyed, candidates)
         decision = self._known(keyed, matching) if matching else self._unseen(keyed)
         self.decisions.append(decision)
+        if keyed.reports:
+            self.reports.append(position)
         self.records[self._root(position)].append(position)
         for key in lookup_keys(keyed):
             self.positions[key].append(position)
         for block in keyed.blocks:
             self.blocks[block].append(position)
+
+    def _resolve(
+        self, keyed: IncomingPaper, candidates: Sequence[Candidate]
+    ) -> tuple[IncomingPaper, list[tuple[KnownWork, str]]]:
+        """Return a record as far as its source can know, and the works that it is of.
+
+        One that may mark no paper as withdrawn is a report. A paper that comes after a report
+        which may mark it is withdrawn.
+        """
+        matching = self._match(keyed, candidates)
+        if keyed.paper.withdrawn and not keyed.retracted:
+            marked = [(work, why) for work, why in matching if self._basis(keyed, work)]
+            if not marked and self.circumstances.standing.authority is not Authority.EVERY:
+                # A publisher may give the retraction a DOI of its own.
+                unnamed = contest(keyed, keyed.own_keys)
+                marked = [
+                    (work, why)
+                    for work, why in self._match(unnamed, candidates)
+                    if self._basis(keyed, work) is Basis.REGISTRANT
+                ]
+            speaks = speaks_for_itself(keyed, self.circumstances.standing)
+            if marked or (speaks and not matching):
+                return keyed, marked
+            keyed = as_report(keyed)
+            return keyed, self._match(keyed, candidates)
+        if not matching and not notice(keyed.paper) and self._was_reported(keyed, candidates):
+            paper = replace(keyed.paper, withdrawn=True)
+            keyed = replace(keyed, paper=paper, retracted=True)
+        return keyed, matching
+
+    def _basis(self, keyed: IncomingPaper, work: KnownWork) -> Basis | None:
+        """Return why a record may mark a work as withdrawn, None if it may not."""
+        if work.paper.type == REPORT:
+            return None
+        root = self._root(work.position) if work.position is not None else (None, None)
+        candidate = work.candidate or self.stored.get(root[0] or 0)
+        brought = True
+        if candidate is not None:
+            stored, seen = candidate.stored, candidate.sightings
+            brought = any(sighting.first_seen <= stored.first_seen for sighting in seen)
+            # Records that an older version joined stay joined.
+            if stored.paper.withdrawn and any(s.raw_id == keyed.raw_id for s in seen):
+                return Basis.OWN_ENTRY
+        return basis(keyed, work.paper, work.keys, self.circumstances.standing, brought=brought)
+
+    def _was_reported(self, keyed: IncomingPaper, candidates: Sequence[Candidate]) -> bool:
+        """Whether an earlier report may mark a paper that comes after it."""
+        stored = ((reported_by(c.stored.paper), bool(c.sightings), NO_STANDING) for c in candidates)
+        here = (
+            (self.decisions[position].keyed.reports, True, self.circumstances.standing)
+            for position in self.reports
+        )
+        return any(
+            report
+            and (why := basis(report, keyed.paper, keyed.keys, standing, brought=brought))
+            and (why is Basis.NAMED or same_work(nameless(report.paper), keyed.paper).same)
+            for report, brought, standing in chain(stored, here)
+        )
 
     def _match(
         self, keyed: IncomingPaper, candidates: Sequence[Candidate]

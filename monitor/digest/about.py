@@ -8,7 +8,7 @@ from functools import lru_cache
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
-from monitor.digest.references import HEADING, count_events
+from monitor.digest.references import count_events, events_heading
 from monitor.digest.schedule import WEEKDAYS, parse_schedule
 from monitor.digest.wording import (
     format_count,
@@ -72,7 +72,7 @@ def name_digest(digest: Digest) -> str:
     if digest.about.title:
         return digest.about.title
     if digest.references and not digest.papers:
-        return HEADING
+        return events_heading(digest)
     return format_count(digest.papers, "new paper") if digest.papers else "No new papers"
 
 

@@ -53,7 +53,12 @@ def describe_event(event: ReferenceEvent) -> str:
     """`Published: arXiv 2401.00001 is now in Nature, doi:10.1038/x, 3 March 2026.`"""
     match event.change:
         case ReferenceChange.RETRACTED if not event.after:
-            return f"Withdrawn: {event.before}." if event.before else "Retracted."
+            text = f"Withdrawn: {event.before}." if event.before else "Retracted."
+            return f"{text}{_other_title(event)}"
+        case ReferenceChange.REPORTED:
+            return f"{event.source} reports a retraction.{_other_title(event)}"
+        case ReferenceChange.MISTAKEN:
+            return f"Withdrawn by mistake: {event.source}’s notice was about something else."
         case ReferenceChange.PUBLISHED if event.perhaps:
             parts = [f"Perhaps published as “{event.title_after}”", event.after, event.dated]
             return f"{', '.join(filter(None, parts))}."
@@ -68,6 +73,17 @@ def describe_event(event: ReferenceEvent) -> str:
     return f"{event.change.capitalize()}: notice {event.after}{dated}."
 
 
+def _other_title(event: ReferenceEvent) -> str:
+    """Return the sentence about a record whose title no entry has: its identifier may be a slip."""
+    return f" It calls the paper “{event.title_after}”." if event.title_after else ""
+
+
+def events_heading(digest: Digest) -> str:
+    """Return the heading of the changes of a digest: corrections may be of any paper."""
+    changes = {event.change for event in digest.references}
+    return "Corrections" if changes == {ReferenceChange.MISTAKEN} else HEADING
+
+
 def change_in_short(event: ReferenceEvent) -> str:
     return _IN_SHORT.get(event.change, event.change_name)
 
@@ -79,7 +95,7 @@ def count_events(digest: Digest) -> str:
     parts = [f"{count} {change}" for change, count in named.items()]
     more = counts.total() - sum(named.values())
     parts += [f"{more} more"] if more else []
-    return f"{HEADING}: {', '.join(parts)}" if parts else ""
+    return f"{events_heading(digest)}: {', '.join(parts)}" if parts else ""
 
 
 def more_events(digest: Digest) -> str:

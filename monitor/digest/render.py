@@ -324,6 +324,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "moment": wording.format_moment,
     "news": wording.format_news,
     "more_events": references.more_events,
+    "events_heading": references.events_heading,
     "name": about.name_digest,
     "notes": about.digest_notes,
     "is_problem": about.is_problem,

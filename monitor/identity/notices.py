@@ -7,7 +7,7 @@ or revised. Without that paper in the store the notice is news as itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import structs
 
@@ -15,6 +15,7 @@ from monitor.identity.keys import LINK, about, identifiers
 from monitor.model import (
     CONCERN,
     CORRECTION,
+    REPORT,
     RETRACTION,
     ChangeKind,
     Decision,
@@ -26,6 +27,7 @@ from monitor.model import (
 # The change that a notice means for its paper. A comment changes nothing.
 NEWS: Mapping[str, ChangeKind] = {
     RETRACTION: ChangeKind.WITHDRAWN,
+    REPORT: ChangeKind.WITHDRAWN,
     CORRECTION: ChangeKind.REVISED,
     CONCERN: ChangeKind.REVISED,
 }
@@ -57,7 +59,12 @@ def notice(paper: Paper) -> str:
 
 
 def is_about(a: Paper, b: Paper) -> bool:
-    """Return whether one of two records says that it is about the other."""
+    """Return whether one of two records says that it is about the other.
+
+    A report of a retraction has the title of its paper and may link to it.
+    """
+    if REPORT in (a.type, b.type):
+        return a.type != b.type
     pairs = ((a, b), (b, a)) if a.about or b.about else ()
     return any(not set(about(one)).isdisjoint(identifiers(other)) for one, other in pairs)
 
@@ -86,20 +93,31 @@ def have_other_ids(ours: Iterable[Pair], theirs: Iterable[Pair]) -> bool:
 
 
 def mark_retracted(
-    incoming: Sequence[IncomingPaper], by_stored: Iterable[Pair]
+    incoming: Sequence[IncomingPaper],
+    by_stored: Iterable[Pair],
+    mistaken: Mapping[str, Collection[Pair]] = {},
 ) -> list[IncomingPaper]:
     """Return records, marking as withdrawn those that a retraction notice is about.
 
     `by_stored` are the identifiers that stored notices retract. Notices among the records
-    themselves count as well, so that their order does not matter.
+    themselves count as well, so that their order does not matter. `mistaken` are the names of
+    records that marked a paper by mistake, with its identifiers: they do so no more.
     """
-    here = (record.about for record in incoming if effect_of(record) is ChangeKind.WITHDRAWN)
-    named = {*by_stored, *(pair for pairs in here for pair in pairs)}
+    named = set(by_stored)
+    for record in filter(is_retraction, incoming):
+        named.update(set(record.about).difference(mistaken.get(record.raw_id, ())))
+    if mistaken:
+        incoming = [
+            structs.replace(record, paper=structs.replace(record.paper, withdrawn=False))
+            if record.raw_id in mistaken and not is_retraction(record)
+            else record
+            for record in incoming
+        ]
     if not named:
         return list(incoming)
     return [
         structs.replace(record, paper=structs.replace(record.paper, withdrawn=True), retracted=True)
-        if not named.isdisjoint(record.keys) and not record.paper.withdrawn
+        if not named.isdisjoint(record.own_keys) and not record.paper.withdrawn
         else record
         for record in incoming
     ]
@@ -109,18 +127,19 @@ def attach(
     decisions: Sequence[Decision],
     stored: Mapping[Pair, int],
     noticed: Mapping[int, set[int]],
+    undone: Mapping[str, set[int]] = {},
 ) -> list[Decision]:
     """Add to decisions on notices their effect on the papers that they are about.
 
     `stored` are the papers that the notices are about, `noticed` the notices stored of each of them
-    before, which are no news twice. A notice with such a paper, or a correction with its paper in
-    the same reading, is stored silently.
+    before, which are no news twice, and `undone` those that a record marked by mistake. A notice
+    with such a paper, or a correction with its paper in the same reading, is stored silently.
     """
     at: dict[Pair, list[Decision]] = {}
     for decision in decisions:
-        for pair in decision.keyed.keys:
+        for pair in decision.keyed.own_keys:
             at.setdefault(pair, []).append(decision)
-    return [_with_effect(decision, at, stored, noticed) for decision in decisions]
+    return [_with_effect(decision, at, stored, noticed, undone) for decision in decisions]
 
 
 def _with_effect(
@@ -128,6 +147,7 @@ def _with_effect(
     at: Mapping[Pair, Sequence[Decision]],
     stored: Mapping[Pair, int],
     noticed: Mapping[int, set[int]],
+    undone: Mapping[str, set[int]],
 ) -> Decision:
     kind = effect_of(decision.keyed)
     if kind is None:
@@ -138,6 +158,7 @@ def _with_effect(
     ids |= {record.paper_id for record in here if record.paper_id is not None}
     ids.discard(decision.paper_id or 0)
     before = {id for id in ids if decision.paper_id in noticed.get(id, ())}
+    before |= undone.get(decision.keyed.raw_id, set())
     # An old notice is still news of its paper: its readers were not sent it in time.
     news = decision.news and decision.kind is not ChangeKind.OLDER
     effect = Effect(kind, tuple(sorted(ids - before)), news, _reason(decision.keyed))
@@ -147,6 +168,11 @@ def _with_effect(
         return changed
     why = "a notice: the news is the change of the paper it is about"
     return structs.replace(changed, kind=ChangeKind.NEW, news=False, why=why)
+
+
+def is_retraction(record: IncomingPaper) -> bool:
+    """Whether a record is a notice that retracts what it is about."""
+    return effect_of(record) is ChangeKind.WITHDRAWN
 
 
 def effect_of(keyed: IncomingPaper) -> ChangeKind | None:

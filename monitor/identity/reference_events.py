@@ -11,6 +11,7 @@ from monitor.identity.keys import LINK, group_by_scheme, identifiers
 from monitor.identity.notices import effect_of, notice
 from monitor.identity.same_work import same_work
 from monitor.identity.venues import Kind, has_name, venue
+from monitor.identity.withdrawals import NO_STANDING, Standing, basis
 from monitor.model import (
     COMMENT,
     CONCERN,
@@ -47,8 +48,11 @@ _GRAVE = (ReferenceChange.RETRACTED, ReferenceChange.CONCERN)
 def looked_up(keyed: IncomingPaper, before: Candidate | None) -> list[IncomingPaper]:
     """Return the records to look up references by: a record, and the stored paper `before` it.
 
-    A notice is about other works (`named_works`), and a comment reports nothing.
+    A notice is about other works (`named_works`), and a comment reports nothing. A report of a
+    retraction is looked up as its source gave it.
     """
+    if keyed.reports:
+        return [keyed.reports]
     if effect_of(keyed) or is_about_another(keyed.paper):
         return []
     return [keyed, *([as_record(before.stored.paper, before.keys)] if before else [])]
@@ -160,6 +164,7 @@ def events_of(
     id: int,
     source: str,
     now: datetime,
+    standing: Standing = NO_STANDING,
 ) -> Iterator[ReferenceEvent]:
     """Yield the changes that a record, no notice, reports of a work, which is in `references`.
 
@@ -168,9 +173,21 @@ def events_of(
     """
     keyed, paper = decision.keyed, decision.keyed.paper
     event = _event(paper, references, source, now)
+    if keyed.reports or (paper.withdrawn and not keyed.retracted):
+        record = keyed.reports or keyed
+        # It marks the stored paper, or a reference that it names.
+        marks = decision.paper_id is not None and not keyed.reports
+        marks = marks or any(basis(record, p, identifiers(p), standing) for p in references)
+        yield structs.replace(
+            event,
+            change=ReferenceChange.RETRACTED if marks else ReferenceChange.REPORTED,
+            identity=("", _mark_of(source, record.raw_id)),
+            before=_preprint_name(record),
+            title_after=_other_title(record.paper, references),
+        )
+        return
     if paper.withdrawn:
-        identity = ("",) if keyed.retracted else ("", _mark_of(source, keyed.raw_id))
-        yield structs.replace(event, identity=identity, before=_preprint_name(keyed))
+        yield structs.replace(event, identity=("",), before=_preprint_name(keyed))
         return
     if not decision.news:
         return
@@ -232,6 +249,12 @@ def _proven(keyed: IncomingPaper, records: Iterable[Paper]) -> set[Pair]:
     return proven
 
 
+def _other_title(paper: Paper, references: Sequence[Paper]) -> str:
+    """Return the title of a record if no reference has it: the identifier may be a slip."""
+    titles = {title_key(reference.title) for reference in references}
+    return "" if title_key(paper.title) in titles else paper.title
+
+
 def join(stored: ReferenceEvent, event: ReferenceEvent) -> ReferenceEvent:
     """Return a stored event with another report of it, and with all names of its work."""
     own = {*event.identity} - {""}
@@ -260,6 +283,8 @@ def without(event: ReferenceEvent, names: Set[str]) -> ReferenceEvent | None:
 
 def withdrawn_by(keyed: IncomingPaper, source: str) -> list[str]:
     """Return what a record withdraws, as `identity` has it: notices, or that it was retracted."""
+    if keyed.reports:
+        return []
     effect = effect_of(keyed)
     if effect is None:
         is_marked = keyed.paper.withdrawn and not keyed.retracted

@@ -39,6 +39,7 @@ from monitor.model.digests import UnsentMatch as UnsentMatch
 from monitor.model.digests import best_papers as best_papers
 from monitor.model.digests import share_places as share_places
 from monitor.model.identity import FILLED as FILLED
+from monitor.model.identity import Authority as Authority
 from monitor.model.identity import Candidate as Candidate
 from monitor.model.identity import ChangeKind as ChangeKind
 from monitor.model.identity import Claim as Claim
@@ -54,6 +55,7 @@ from monitor.model.paper import COMMENT as COMMENT
 from monitor.model.paper import CONCERN as CONCERN
 from monitor.model.paper import CORRECTION as CORRECTION
 from monitor.model.paper import LIST_AGE as LIST_AGE
+from monitor.model.paper import REPORT as REPORT
 from monitor.model.paper import RETRACTION as RETRACTION
 from monitor.model.paper import Bound as Bound
 from monitor.model.paper import ListedDay as ListedDay

@@ -130,6 +130,8 @@ class ReferenceChange(StrEnum):
     """How a paper that a person has was changed, the most important first."""
 
     RETRACTED = "retracted"
+    MISTAKEN = "withdrawn by mistake"
+    REPORTED = "reported as retracted"
     CONCERN = "expression of concern"
     CORRECTED = "corrected"
     PUBLISHED = "published"
@@ -141,8 +143,10 @@ class ReferenceEvent(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Two events of one kind and work are one if they share something of `identity`. `before` and
     `after` are what is replaced and what replaces it, or the notice; `dated` is its day, and `url`
-    its page; `title_after` is another title of a new version. `others` are later reports of it.
-    Of a publication that no identifier leads to `perhaps` is true, and `title_after` its title.
+    its page; `title_after` is another title of a new version or of the record. `others` are later
+    reports of it. Of a publication that no identifier leads to `perhaps` is true, and `title_after`
+    its title. One that is `void` was mistaken: it is not sent, and the same report is no new event.
+    A correction goes to an `audience` of subscriptions alone.
 
     Fields with their defaults are not stored.
     """
@@ -160,6 +164,8 @@ class ReferenceEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     perhaps: bool = False
     id: int = 0
     others: tuple[ReferenceEvent, ...] = ()
+    void: bool = False
+    audience: tuple[str, ...] = ()
 
     @property
     def change_name(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from enum import IntEnum, StrEnum
+from enum import Enum, IntEnum, StrEnum
 
 import msgspec
 
@@ -24,6 +24,14 @@ class Claim(IntEnum):
     TEXT = 4
 
 
+class Authority(Enum):
+    """Which records of a kind of source are those of a service that keeps the record of papers."""
+
+    NONE = 0
+    WITH_DOI = 1
+    EVERY = 2
+
+
 class IncomingPaper(msgspec.Struct, frozen=True):
     """A paper with what it can be recognised by.
 
@@ -35,6 +43,7 @@ class IncomingPaper(msgspec.Struct, frozen=True):
     works have with equal claims: they prove no more than one in a link.
     `retracted` says that the paper is withdrawn by a notice, and not by the record itself.
     `former_names` are names that earlier versions gave the record, and others on its page.
+    `reports` is the record as its source gave it, where it may mark no paper as withdrawn.
     """
 
     paper: Paper
@@ -49,6 +58,7 @@ class IncomingPaper(msgspec.Struct, frozen=True):
     claims: Mapping[tuple[str, str], Claim] = {}
     retracted: bool = False
     former_names: tuple[str, ...] = ()
+    reports: IncomingPaper | None = None
 
     def claim(self, pair: tuple[str, str]) -> Claim:
         return self.claims.get(pair, Claim.FIELD)

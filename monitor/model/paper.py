@@ -15,6 +15,8 @@ RETRACTION = "retraction"
 CORRECTION = "correction"
 CONCERN = "expression of concern"
 COMMENT = "comment"
+# The type of a record that calls a paper withdrawn, and whose source cannot know: it marks none.
+REPORT = "report of a retraction"
 
 _ARXIV_NUMBER = re.compile(
     r"(?:^|/)(?P<year>\d\d)(?P<month>0[1-9]|1[0-2])(?:\.\d{4,5}|\d{3})(?:v\d+)?$"

@@ -17,6 +17,7 @@ from monitor.identity import reference_events
 from monitor.identity.keys import LINK, group_by_scheme, with_keys
 from monitor.identity.notices import effect_of
 from monitor.identity.resolve import recognise, stored_work
+from monitor.identity.withdrawals import NO_STANDING, Standing
 from monitor.model import (
     Candidate,
     ChangeKind,
@@ -76,13 +77,15 @@ class StoredDecisions(Struct, frozen=True):
     """The decisions on a chunk, which is stored.
 
     `compared` are the stored papers that each record was compared with, `ids` their papers now, 0
-    for what is not stored; `merged` are papers that others were merged into.
+    for what is not stored; `merged` are papers that others were merged into. `standing` is what is
+    known of their source.
     """
 
     decisions: Sequence[Decision]
     compared: Sequence[Sequence[Candidate]]
     ids: Sequence[int]
     merged: Collection[int] = ()
+    standing: Standing = NO_STANDING
 
 
 def record_changes(
@@ -149,7 +152,7 @@ def record_changes(
             events.append(StoredNotice(named, 0, source, now).reports(listed, about, now))
         records = _records_of(tx, before[at])
         events += reference_events.events_of(
-            decision, before[at], listed, records, ids[at], source, now
+            decision, before[at], listed, records, ids[at], source, now, chunk.standing
         )
     if stored_events.save(tx, events):
         subscriptions.wake_immediate(tx, None, now)
@@ -161,13 +164,9 @@ def _subjects_of(
     tx: Transaction, notices: Mapping[int, IncomingPaper], ids: Sequence[int]
 ) -> dict[int, set[int]]:
     """Return the stored papers that each notice of a chunk is about, those of the chunk, too."""
-    owners = paper_index.of_keys(tx, {pair for keyed in notices.values() for pair in keyed.about})
+    subjects = paper_index.subjects(tx, {p for keyed in notices.values() for p in keyed.about})
     return {
-        at: {
-            owner
-            for pair in keyed.about
-            if (owner := owners.get(paper_index.indexed_pair(pair))) and owner != ids[at]
-        }
+        at: {subjects[pair] for pair in keyed.about if pair in subjects} - {ids[at]}
         for at, keyed in notices.items()
     }
 

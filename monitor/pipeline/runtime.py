@@ -22,6 +22,7 @@ from monitor.clocks import Clock, clock_ahead
 from monitor.config.settings import Settings, SourceSettings, SubscriptionSettings
 from monitor.digest.schedule import Schedule
 from monitor.errors import QueryError, refuse_unknown
+from monitor.identity.withdrawals import Standing, host_of
 from monitor.match import TopicIndex
 from monitor.match.language.synonyms import Synonyms
 from monitor.model import FirstRun, Role, SectionRule, SourceLabel, Templates, Topic
@@ -84,6 +85,11 @@ class ConfiguredSource(msgspec.Struct, frozen=True):
     def first_run(self) -> FirstRun:
         """The worth of the first reading."""
         return self.settings.first_run or self.source.default_first_run
+
+    @property
+    def standing(self) -> Standing:
+        """What its word on a withdrawal is worth."""
+        return Standing(self.source.authority, host_of(self.source.options.url or ""))
 
     @property
     def dated(self) -> bool:

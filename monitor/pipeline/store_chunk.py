@@ -43,6 +43,7 @@ from monitor.store.papers import (
     paper_index,
     sightings,
     undecided,
+    withdrawals,
     write_papers,
 )
 from monitor.store.sources import collections, runs
@@ -118,9 +119,9 @@ def decide(
     if not changed:
         return [], [], unchanged_names
     records = [with_keys(*record, assigned=circumstances.assigns) for record in changed]
-    keyed = candidates.with_store_facts(tx, records)
+    keyed = candidates.with_store_facts(tx, records, source)
     stored = candidates.find(tx, source, keyed)
-    decisions = _with_effects(tx, decide_chunk(keyed, stored, circumstances))
+    decisions = _with_effects(tx, source, decide_chunk(keyed, stored, circumstances))
     return decisions, stored, unchanged_names
 
 
@@ -132,18 +133,18 @@ def _require_text(names: Sequence[str]) -> None:
         raise ValueError("the source's name for a record has a character U+0000")
 
 
-def _with_effects(tx: Transaction, decisions: Sequence[Decision]) -> list[Decision]:
+def _with_effects(tx: Transaction, source: str, decisions: Sequence[Decision]) -> list[Decision]:
     """Return decisions with what the notices among them mean for stored papers."""
     about = {pair for d in decisions if effect_of(d.keyed) for pair in d.keyed.about}
     if not about:
         return list(decisions)
-    named = paper_index.of_keys(tx, about)
-    stored = {pair: id for pair in about if (id := named.get(paper_index.indexed_pair(pair)))}
+    stored = paper_index.subjects(tx, about)
     ids = {
         *stored.values(),
         *(decision.paper_id for decision in decisions if decision.paper_id is not None),
     }
-    return attach(decisions, stored, paper_index.notices_about(tx, ids))
+    undone = withdrawals.undone(tx, source, {d.keyed.raw_id for d in decisions if d.keyed.about})
+    return attach(decisions, stored, paper_index.notices_about(tx, ids), undone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,9 +179,14 @@ def store_chunk(tx: Transaction, chunk: Chunk) -> StoredChunk:
     if chunk.only_events:
         today = chunk.circumstances.now.date()
         keyed = [with_keys(record_of(paper, source, today)) for paper in papers]
-        records = candidates.with_store_facts(tx, keyed)
+        records = candidates.with_store_facts(tx, keyed, source)
         apart = [Decision(record, None) for record in records]
-        not_stored = StoredDecisions(apart, [()] * len(records), [0] * len(records))
+        not_stored = StoredDecisions(
+            apart,
+            [()] * len(records),
+            [0] * len(records),
+            standing=chunk.circumstances.standing,
+        )
         record_changes(tx, source, chunk.guarded, not_stored, now)
         return StoredChunk(unchanged=len(records))
     decisions, stored, unchanged_names = decide(tx, source, papers, chunk.circumstances)
@@ -192,7 +198,8 @@ def store_chunk(tx: Transaction, chunk: Chunk) -> StoredChunk:
     survivors = merge_papers.merge(tx, proven(decisions, ids), now)
     current = [survivors.get(id, id) for id in ids]
     if chunk.guarded:
-        done = StoredDecisions(decisions, stored, current, {*survivors.values()})
+        merged, standing = {*survivors.values()}, chunk.circumstances.standing
+        done = StoredDecisions(decisions, stored, current, merged, standing)
         record_changes(tx, source, chunk.guarded, done, now)
     if chunk.reference_lists:
         reference_lists.fill(tx, chunk.reference_lists, current, now)
@@ -318,6 +325,7 @@ class RunRecorder:
             self.configured.dated,
             self._undated,
             self.configured.source.assigns,
+            self.configured.standing,
         )
         last_read = None
         if hold_replayed:

@@ -14,7 +14,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from msgspec import structs
 from pydantic import Field, field_validator
 
-from monitor.model import Document, Paper, Reading, arxiv_month
+from monitor.model import Authority, Document, Paper, Reading, arxiv_month
 from monitor.sources.api.windows import WEEK, ApiOptions, Outline, PageRequest, WindowSource
 from monitor.sources.base import Found, Source
 from monitor.sources.calendar import Calendar, american_holidays
@@ -79,6 +79,7 @@ class Arxiv(Source):
 
     kind = "arxiv"
     assigns = ("arxiv",)
+    authority = Authority.EVERY
     Options = ArxivOptions
     options: ArxivOptions
     calendar = CALENDAR

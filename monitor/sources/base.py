@@ -18,6 +18,7 @@ from monitor.errors import FetchError
 from monitor.http import Limits
 from monitor.http.addresses import redact_url, same_server
 from monitor.model import (
+    Authority,
     Document,
     Dump,
     DumpCursor,
@@ -73,6 +74,7 @@ class Source(ABC):
     last entries of the one before. `calendar`: when its service publishes; None to learn it.
     `search_site`: where its papers without a link are searched for; see `monitor.digest.links`.
     `assigns`: the schemes of the identifiers that its service gives to papers itself.
+    `authority`: which of its records may say that another source's paper is withdrawn.
     """
 
     kind: ClassVar[str]
@@ -83,6 +85,7 @@ class Source(ABC):
     calendar: ClassVar[Calendar | None] = None
     search_site: ClassVar[str] = ""
     assigns: ClassVar[tuple[str, ...]] = ()
+    authority: ClassVar[Authority] = Authority.NONE
     max_bytes: ClassVar[int] = 64 * 1024 * 1024  # of a document
 
     def __init__(

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from msgspec import structs
 from pydantic import Field
 
-from monitor.model import Bound, Document, Paper, Reading
+from monitor.model import Authority, Bound, Document, Paper, Reading
 from monitor.sources.api.records import ApiSource
 from monitor.sources.api.values import (
     NoPaperError,
@@ -53,6 +53,7 @@ class BioRxiv(ApiSource):
     """Reads bioRxiv. A row has the date of its version; `published` is that of the first."""
 
     kind = "biorxiv"
+    authority = Authority.EVERY
     Options = PreprintOptions
     options: PreprintOptions
     service = "bioRxiv"

@@ -20,7 +20,16 @@ from msgspec import structs
 from monitor.errors import FetchError
 from monitor.http import Limits
 from monitor.http.addresses import redact_url
-from monitor.model import COMMENT, RETRACTION, AskedWorks, Bound, Document, Paper, Reading
+from monitor.model import (
+    COMMENT,
+    RETRACTION,
+    AskedWorks,
+    Authority,
+    Bound,
+    Document,
+    Paper,
+    Reading,
+)
 from monitor.sources import sandbox
 from monitor.sources.api.about import AboutOptions, AboutSource, batches
 from monitor.sources.api.records import ApiSource, Listing
@@ -90,6 +99,7 @@ class Crossref(ApiSource, AboutSource):
 
     kind = "crossref"
     assigns = ("doi",)
+    authority = Authority.EVERY
     Options = CrossrefOptions
     options: CrossrefOptions
     service = "Crossref"

@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element
 from pydantic import Field
 
 from monitor.errors import DocumentError
-from monitor.model import Document, Paper, Reading, Rejected
+from monitor.model import Authority, Document, Paper, Reading, Rejected
 from monitor.sources import files
 from monitor.sources.api.records import ApiSource, Listing
 from monitor.sources.api.values import NoPaperError, Record, plain_text, terms
@@ -65,6 +65,7 @@ class Dblp(ApiSource):
 
     kind = "dblp"
     assigns = ("dblp",)
+    authority = Authority.EVERY
     Options = DblpOptions
     options: DblpOptions
     dated = False

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
-from monitor.model import Paper
+from monitor.model import Authority, Paper
 from monitor.sources.api.records import ApiSource
 from monitor.sources.api.values import Record, doi_page, names_of, plain_text, terms
 from monitor.sources.api.windows import PageRequest, QueryOptions
@@ -32,6 +32,7 @@ class EuropePmc(ApiSource):
     """Reads Europe PMC by the day on which a record first appeared (FIRST_IDATE)."""
 
     kind = "europepmc"
+    authority = Authority.EVERY
     Options = QueryOptions
     options: QueryOptions
     service = "Europe PMC"

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from pydantic import Field, SecretStr
 
-from monitor.model import RETRACTION, Bound, Paper
+from monitor.model import RETRACTION, Authority, Bound, Paper
 from monitor.sources.api.records import ApiSource
 from monitor.sources.api.values import Record, in_order, names_of, plain_text, terms, words_in
 from monitor.sources.api.windows import FilterOptions, PageRequest
@@ -38,6 +38,7 @@ class OpenAlex(ApiSource):
 
     kind = "openalex"
     assigns = ("openalex",)
+    authority = Authority.EVERY
     Options = OpenAlexOptions
     options: OpenAlexOptions
     service = "OpenAlex"

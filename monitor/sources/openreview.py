@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from pydantic import Field
 
-from monitor.model import Paper
+from monitor.model import Authority, Paper
 from monitor.sources.api.records import ApiSource, Listing
 from monitor.sources.api.values import NoPaperError, Record, date_in, plain_text, terms, words_in
 from monitor.sources.api.windows import ApiOptions, PageRequest
@@ -44,6 +44,7 @@ class OpenReview(ApiSource):
 
     kind = "openreview"
     assigns = ("openreview",)
+    authority = Authority.EVERY
     Options = OpenReviewOptions
     options: OpenReviewOptions
     service = "OpenReview"

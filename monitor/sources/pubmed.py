@@ -26,6 +26,7 @@ from monitor.model import (
     CORRECTION,
     RETRACTION,
     AskedWorks,
+    Authority,
     Document,
     Paper,
     Reading,
@@ -97,6 +98,7 @@ class PubMed(AboutSource):
 
     kind = "pubmed"
     assigns = ("pmid",)
+    authority = Authority.EVERY
     Options = PubMedOptions
     options: PubMedOptions
     service = "PubMed"

@@ -85,6 +85,19 @@ _PROJECT = re.compile(
 _VIDEO = re.compile(
     r"(?:m\.)?youtube\.com|youtu\.be|(?:player\.)?vimeo\.com|(?:.*\.)?bilibili\.com"
 )
+# Preprint servers, services that list papers of all, and sites where anybody writes. A part of a
+# host (`ada.github.io`, `ada.substack.com`) may be of one person.
+_SERVICES = re.compile(
+    r"(?:.*\.)?(?:arxiv|biorxiv|medrxiv|chemrxiv|techrxiv|psyarxiv|preprints|openreview|europepmc|dblp|"
+    r"semanticscholar|repec|philpapers|doi|crossref|openalex|wikipedia|archive)\.(?:org|com|net)|"
+    r"(?:.*\.)?(?:ssrn|researchsquare|authorea|pubpeer|twitter|facebook|linkedin|reddit|scribd|"
+    r"slideshare|dropbox|paperswithcode)\.com|"
+    r"(?:.*\.)?(?:ncbi\.nlm\.nih\.gov|hal\.science|researchgate\.net|academia\.edu|google\.com|"
+    r"handle\.net|ycombinator\.com|huggingface\.co|modelscope\.cn)|"
+    r"x\.com|t\.co|bit\.ly|tinyurl\.com|goo\.gl|hf\.co|lobste\.rs|dev\.to|bsky\.app|mastodon\..*|"
+    r"medium\.com|substack\.com|wordpress\.com|blogspot\.com|blogger\.com|tumblr\.com|"
+    r"notion\.(?:so|site)|(?:github|gitlab)\.io|feeds\.feedburner\.com|archive\.(?:is|today|ph)"
+)
 # By the first part of a path on Hugging Face and ModelScope.
 _HUBS = {"datasets": "data", "spaces": "project", "studios": "project", "": ""}
 # Other papers, identifiers, licences, shops: never a paper's own.
@@ -161,6 +174,11 @@ class PaperLink(NamedTuple):
     def kinds(self) -> tuple[str, ...]:
         """All that is there."""
         return (self.kind, "code") if self.offers_code else (self.kind,)
+
+
+def is_shared_host(host: str) -> bool:
+    """Whether papers or pages of many people are on a host: forges, blogs, preprint servers."""
+    return any(sites.fullmatch(host) for sites in (_SERVICES, _CODE, _DATA, _VIDEO))
 
 
 def paper_links(paper: Paper) -> tuple[PaperLink, ...]:

@@ -7,7 +7,16 @@ from msgspec.structs import replace
 
 from monitor.diff.decide import DecisionContext, count_undated, decide_chunk
 from monitor.identity.keys import with_keys
-from monitor.model import Candidate, ChangeKind, FirstRun, Paper, Sighting, StoredPaper
+from monitor.identity.withdrawals import Standing
+from monitor.model import (
+    Authority,
+    Candidate,
+    ChangeKind,
+    FirstRun,
+    Paper,
+    Sighting,
+    StoredPaper,
+)
 
 NOW = datetime(2026, 11, 21, 8, tzinfo=UTC)
 TITLE = "Learning to Plan with Language Agents in Open Worlds"
@@ -138,7 +147,8 @@ def test_F08_a_record_is_the_paper_that_its_texts_prove(old: Paper, new: Paper, 
 
 def test_a_withdrawal_is_announced_once():
     gone = Paper(TITLE, ABSTRACT, raw_id="item-1", withdrawn=True)
-    assert not decide(gone).news  # never seen before
+    keeps = Standing(Authority.EVERY)
+    assert not decide(gone, standing=keeps).news  # never seen before
     here = Paper(TITLE, ABSTRACT, raw_id="item-1")
     assert decide(gone, candidate(here, "raw_id")).kind is ChangeKind.WITHDRAWN
     assert decide(gone, candidate(gone, "raw_id")).kind is None

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from monitor.diff.decide import DecisionContext
+from monitor.identity.withdrawals import NO_STANDING, Standing
 from monitor.model import ChangeKind, DeliveryState, FirstRun, MatchRow, Paper
 from monitor.pipeline.store_chunk import Chunk, StoredChunk, store_chunk
 from monitor.store.digests import digests
@@ -29,10 +30,13 @@ def read(
     now: datetime = NOW,
     first_run: FirstRun | None = None,
     assigns: tuple[str, ...] = (),
+    standing: Standing = NO_STANDING,
 ) -> StoredChunk:
     """One reading of a source; its dates are those of announcement."""
     with store.ingesting() as tx:
-        circumstances = DecisionContext(now, first_run, dated=True, assigns=assigns)
+        circumstances = DecisionContext(
+            now, first_run, dated=True, assigns=assigns, standing=standing
+        )
         return store_chunk(tx, Chunk(source, result, circumstances, now))
 
 

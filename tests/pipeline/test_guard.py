@@ -15,8 +15,10 @@ import pytest
 from msgspec import structs
 
 from monitor.commands.explain import explain, known_from
+from monitor.commands.identity import unmark
 from monitor.commands.status import status_of
 from monitor.commands.subscriptions import count_waiting, report
+from monitor.errors import UsageError
 from monitor.model import Digest, Paper, ReferenceChange, ReferenceEvent
 from monitor.store.digests import digests
 from monitor.store.digests.suppressions import suppress
@@ -30,7 +32,7 @@ from tests.servers.web import MisbehavingServer
 from tests.servers.works import Work, crossref, update, work
 from tests.sources.libraries import article, articles
 
-RETRACTED, CONCERN, CORRECTED, PUBLISHED, NEW_VERSION = ReferenceChange
+RETRACTED, MISTAKEN, REPORTED, CONCERN, CORRECTED, PUBLISHED, NEW_VERSION = ReferenceChange
 Record = dict[str, Any]
 
 
@@ -762,3 +764,65 @@ def test_an_article_of_genome_research_is_what_its_preprint_became(guarded: Hous
     write(guarded, "news/a.jsonl", {**SAND, "doi": "10.1101/gr.277858.123"})
     guarded.next_morning()
     assert told(guarded) == [("ada", "published", SAND["title"])]
+
+
+BLOG = {"kind": "feed", "path": "blog/*.xml", "first_run": "baseline"}
+FEED = """<rss version="2.0"><channel><title>Blog</title><link>https://blog.example.net/</link>{}
+</channel></rss>"""
+POST = "<item><guid>p1</guid><title>Retracted: {}</title><link>https://blog.example.net/1</link></item>"
+
+
+def test_a_blog_reports_a_retraction_and_marks_nothing(guarded: House):
+    unnamed = Reference(3)
+    (guarded.folder / "blog").mkdir()
+    guarded.settings["sources"]["blog"] = BLOG
+    write(guarded, "refs/ada.jsonl", unnamed.entry)
+    write(guarded, "news/0.jsonl", unnamed.record(id="r3"))
+    other = FEED.format(POST.format("Other Things Entirely").replace("p1", "p0"))
+    (guarded.folder / "blog" / "0.xml").write_text(other, encoding="utf-8")
+    guarded.run()
+    names = "".join(f"<dc:creator>{name}</dc:creator>" for name in unnamed.text["authors"])
+    rss = FEED.replace("<rss ", '<rss xmlns:dc="http://purl.org/dc/elements/1.1/" ')
+    post = POST.format(unnamed.title).replace("</item>", f"{names}</item>")
+    (guarded.folder / "blog" / "1.xml").write_text(rss.format(post), encoding="utf-8")
+    guarded.next_morning()
+    assert told(guarded) == [("ada", "reported as retracted", unnamed.title)]
+    text = "".join(page.read_text() for page in (guarded.folder / "pages").rglob("2*.html"))
+    assert "blog reports a retraction." in text
+    assert "https://blog.example.net/1" in text
+    with guarded.opened() as app:
+        known = explain(app.runtime, "1")
+        assert not known.origin.stored.paper.withdrawn
+
+
+FALSE = ONE.notice("retraction", id="false", url="https://blog.example.net/42")
+
+
+def test_a_mistaken_retraction_is_undone_and_told_to_those_who_were_told(two: House):
+    write(two, "refs/ada.jsonl", ONE.entry)
+    write(two, "refs/bo.jsonl", Reference(5).entry)
+    write(two, "news/0.jsonl", ONE.record(id="r1"), Reference(99).record())
+    two.run()
+    write(two, "news/a.jsonl", FALSE)
+    two.next_morning()
+    assert told(two) == [("ada", "retracted", ONE.title)]
+    with two.opened() as app:
+        done = unmark(app.runtime, "doi:10.5555/ref.1")
+        assert [mark.raw_id for mark in done.undone] == ["false"]
+        assert done.notified == ("lab",)
+        with pytest.raises(UsageError):
+            unmark(app.runtime, "doi:10.5555/ref.1")
+    write(
+        two, "news/b.jsonl", {**FALSE, "abstract": "Once more."}, ONE.record(id="r1", venue="Sand")
+    )
+    two.next_morning()
+    said = [("ada", "retracted", ONE.title), ("ada", "withdrawn by mistake", ONE.title)]
+    assert told(two) == said
+    text = "".join(page.read_text() for page in (two.folder / "pages").rglob("2*.html"))
+    assert "Withdrawn by mistake: news’s notice was about something else." in text
+    assert "https://blog.example.net/42" in text
+    write(two, "news/c.jsonl", ONE.notice("retraction", 2, id="right"))
+    two.next_morning()
+    assert told(two) == sorted([*said, ("ada", "retracted", ONE.title)])
+    with two.opened() as app:
+        assert explain(app.runtime, "doi:10.5555/ref.1").origin.stored.paper.withdrawn

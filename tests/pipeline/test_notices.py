@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 from itertools import permutations
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from monitor.identity.keys import with_keys
+from monitor.identity.withdrawals import NO_STANDING, Standing
 from monitor.model import (
     COMMENT,
     CONCERN,
     CORRECTION,
     RETRACTION,
+    Authority,
     ChangeKind,
     Document,
     FirstRun,
     Paper,
 )
+from monitor.plugins import SOURCES
 from monitor.sources import sandbox
 from monitor.sources.jsonl.source import Jsonl
 from monitor.store.engine.database import Database
@@ -55,6 +60,7 @@ ERRATUM = replace(
     about={"pmid": "1"},
 )
 CONCERNED = replace(ERRATUM, type=CONCERN)
+ROOT = Path(__file__).parent.parent.parent
 EVERY = (ChangeKind.NEW, ChangeKind.OLDER, ChangeKind.REVISED, ChangeKind.WITHDRAWN)
 
 
@@ -298,7 +304,106 @@ def test_a_comment_is_a_paper_of_its_own_and_news(store: Database) -> None:
     stands(store)
 
 
-@pytest.mark.parametrize("keys", [PAPER.keys, {}], ids=["by key", "by likeness"])
+def who_marks() -> list[str]:
+    """The kinds of sources in the row "retracted, withdrawn" of the table of notices."""
+    text = (ROOT / "docs" / "sources.md").read_text(encoding="utf-8")
+    [row] = re.findall(r"^\| retracted, withdrawn \| (.*) \|$", text, re.MULTILINE)
+    return re.findall("`([a-z]+)`", row)
+
+
+# As the dumps of pages have a paper: without identifier and link.
+BARE = replace(PAPER, url="", keys={}, raw_id="", type="")
+GONE = replace(BARE, withdrawn=True, raw_id="gone")
+WAYS = ("paper first", "report first", "at once")
+
+
+def play(
+    store: Database, way: str, paper: Paper, record: Paper, *, source: str, standing: Standing
+) -> None:
+    """A paper of a dump, and a record that calls it withdrawn from another source."""
+    steps = [("dump", paper, NO_STANDING), (source, record, standing)]
+    for number, (name, one, own) in enumerate(reversed(steps) if way == WAYS[1] else steps):
+        now = NOW if way == WAYS[2] else NOW + number * DAY
+        read(store, name, one, now=now, standing=own)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", who_marks())
+def test_a_service_that_keeps_the_record_marks_papers_of_dumps(
+    store: Database, kind: str, way: str
+) -> None:
+    standing = Standing(SOURCES.load(kind).authority)
+    play(store, way, BARE, GONE, source="service", standing=standing)
+    [id] = ids(store)
+    assert origin(store, id).stored.paper.withdrawn
+    news = [ChangeKind.NEW, ChangeKind.WITHDRAWN] if way != "report first" else []
+    assert changes(store, id) == news
+
+
+def test_no_other_kind_marks_papers_by_their_title() -> None:
+    others = {kind for kind in SOURCES.names() if SOURCES.load(kind).authority is Authority.NONE}
+    marks = {"jsonl", *who_marks()}
+    assert (others & marks, others | marks) == (set(), {*SOURCES.names()})
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("record", "authority"),
+    [
+        (GONE, Authority.NONE),
+        (GONE, Authority.WITH_DOI),
+        (replace(GONE, url="https://blog.example.net/42"), Authority.NONE),
+        (replace(GONE, keys={"doi": "10.7777/blog"}), Authority.NONE),
+    ],
+    ids=["blog", "rows without DOI", "with a link", "with another DOI"],
+)
+def test_a_report_of_a_blog_is_a_paper_of_its_own(
+    store: Database, record: Paper, authority: Authority, way: str
+) -> None:
+    standing = Standing(authority)
+    play(store, way, BARE, record, source="blog", standing=standing)
+    read(store, "blog", replace(record, venue="Blog"), now=NOW + 2 * DAY, standing=standing)
+    papers = {one.stored.paper.title: one for one in (origin(store, id) for id in ids(store))}
+    assert {*papers} == {BARE.title, f"Retracted: {BARE.title}"}
+    assert not any(one.stored.paper.withdrawn for one in papers.values())
+    assert [[c.kind for c in one.changes] for one in papers.values()] == [[ChangeKind.NEW]] * 2
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("paper", "record"),
+    [
+        (PAPER, replace(GONE, keys={"doi": "10.1000/sand.1"})),
+        (PAPER, replace(GONE, keys={"doi": "10.1000/sand.99"})),
+        (
+            replace(BARE, url="https://journal.example.org/1"),
+            replace(GONE, url="https://journal.example.org/r/1"),
+        ),
+    ],
+    ids=["its identifier", "its publisher", "its host"],
+)
+def test_a_record_of_any_source_marks_the_paper_that_it_names_or_publishes(
+    store: Database, paper: Paper, record: Paper, way: str
+) -> None:
+    play(store, way, paper, record, source="journal", standing=NO_STANDING)
+    marked = [origin(store, id).stored.paper.withdrawn for id in ids(store)]
+    assert marked == ([False, True] if way == "report first" else [True])
+
+
+def test_a_source_marks_the_paper_that_it_brought_and_no_other(store: Database) -> None:
+    read(store, "blog", BARE)
+    read(store, "arxiv", replace(BARE, venue="arXiv"), now=NOW + DAY)
+    read(store, "blog", GONE, now=NOW + 2 * DAY)
+    assert (ids(store), changes(store, 1)) == ([1], [ChangeKind.NEW, ChangeKind.WITHDRAWN])
+    dust = replace(BARE, title="Dust Rises Everywhere at Noon", abstract="", raw_id="")
+    read(store, "arxiv", dust, now=NOW + 3 * DAY)
+    read(store, "blog", dust, now=NOW + 4 * DAY)
+    gone = replace(dust, withdrawn=True, raw_id="gone")
+    read(store, "blog", gone, now=NOW + 5 * DAY)
+    assert (ids(store), changes(store, 2)) == ([1, 2, 3], [ChangeKind.NEW])
+
+
+@pytest.mark.parametrize("keys", [PAPER.keys, {"doi": "10.1000/sand.9"}], ids=["by key", "by DOI"])
 def test_a_title_marked_as_retracted_is_the_same_paper_withdrawn(
     store: Database, keys: dict[str, str]
 ) -> None:

@@ -142,6 +142,7 @@ FORMS = (
     Form("/papers/{id}/rate", READER, "/papers/1/rate", SAVE | {"subscription": "lab"}),
     Form("/papers/{id}/merge", OPERATOR, "/papers/2/merge", {"other": "3"}),
     Form("/papers/{id}/split", OPERATOR, "/papers/2/split", {"record": "{record}"}),
+    Form("/papers/{id}/unmark", OPERATOR, "/papers/1/unmark", {}),
     Form("/saved/remove", READER, "/saved/remove", {"paper": "1", "subscription": "lab"}),
     Form("/me", READER, "/me", {"subscription": "lab", "wish": "stop"}),
     Form("/u/{token}", ANYONE, "/u/{stop}", {"wish": "stop"}, is_signed=True),
@@ -381,6 +382,7 @@ def _examples(app: App) -> dict[str, str]:
         now = app.runtime.clock.now()
         incidents.add_failure(tx, app.runtime, "smtp", incidents.DOWN, now, "421 later")
         period = tx.scalars(sa.select(schema.digest.c.period)).first()
+        tx.execute(sa.update(schema.paper).filter_by(id=1).values(withdrawn=True))
         sighting = schema.sighting.c
         record = tx.scalars(sa.select(sighting.raw_id).where(sighting.paper_id == 3)).first()
     ring = KeyRing((KEY,))

@@ -26,7 +26,17 @@ from typing import Annotated, BinaryIO
 
 from pydantic import BeforeValidator, Field, field_validator
 
-from monitor.model import Document, Dump, DumpChunk, DumpCursor, FirstRun, Paper, Reading, Rejected
+from monitor.model import (
+    Authority,
+    Document,
+    Dump,
+    DumpChunk,
+    DumpCursor,
+    FirstRun,
+    Paper,
+    Reading,
+    Rejected,
+)
 from monitor.setting_types import one_or_more
 from monitor.sources import files
 from monitor.sources.api.records import ApiSource
@@ -104,6 +114,7 @@ class Jsonl(Source):
     """Reads dumps, and thereby any source that has no kind of its own."""
 
     kind = "jsonl"
+    authority = Authority.WITH_DOI
     Options = JsonlOptions
     options: JsonlOptions
     default_first_run = FirstRun.BASELINE

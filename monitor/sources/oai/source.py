@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from pydantic import Field
 
-from monitor.model import Document, Paper, Reading
+from monitor.model import Authority, Document, Paper, Reading
 from monitor.sources import arxiv_records
 from monitor.sources.api.windows import WEEK, ApiOptions, Outline, PageRequest, WindowSource
 from monitor.sources.oai import dublin_core
@@ -44,6 +44,7 @@ class Oai(WindowSource):
     """
 
     kind = "oai"
+    authority = Authority.EVERY
     Options = OaiOptions
     options: OaiOptions
     service = "the repository"

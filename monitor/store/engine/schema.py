@@ -13,7 +13,7 @@ from monitor.store.engine.sql import Id, Instant
 
 # The newest migration. Alembic is not imported for a store with this version, nor for a new one on
 # SQLite, which `create` makes.
-VERSION = "0037"
+VERSION = "0038"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -134,6 +134,17 @@ named_notice = _table(
     _paper(primary_key=True),
     *_keys("source", "name"),
     *_required(packed=sa.LargeBinary, at=Instant),
+    sqlite_with_rowid=False,
+)
+
+# A record that marks a paper as withdrawn: of the paper, or a notice about it.
+withdrawal = _table(
+    "withdrawal",
+    *_keys("source", "raw_id"),
+    _paper(primary_key=True, index=True),
+    *_required(title=Text, url=Text, at=Instant),
+    # When a person declared it to be mistaken.
+    Column("undone_at", Instant),
     sqlite_with_rowid=False,
 )
 

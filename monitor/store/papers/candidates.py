@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import structs
 
 from monitor.identity.keys import LINK, group_by_scheme
-from monitor.identity.notices import mark_retracted
+from monitor.identity.notices import is_retraction, mark_retracted
 from monitor.identity.resolve import contest, may_match_cheaply, shared_identifiers
 from monitor.model import Candidate, IncomingPaper
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import index_value
-from monitor.store.papers import identity_rulings, paper_index, papers, sightings
+from monitor.store.papers import identity_rulings, paper_index, papers, sightings, withdrawals
 from monitor.store.papers.paper_drafts import read_better
 
 # How many papers that share only blocks are compared: those that share most.
@@ -23,6 +23,7 @@ NEAREST = 3
 ONE_MORE = 8 << 10
 
 Ways = dict[int, set[str]]
+Key = tuple[str, str]
 
 
 def find(
@@ -77,12 +78,26 @@ def find(
     return _assemble(tx, source, incoming, candidates_of, ruled)
 
 
-def with_store_facts(tx: Transaction, incoming: Sequence[IncomingPaper]) -> list[IncomingPaper]:
+def with_store_facts(
+    tx: Transaction, incoming: Sequence[IncomingPaper], source: str = ""
+) -> list[IncomingPaper]:
     """Return records as the store sees them: which identifiers prove nothing, who is retracted."""
     pairs = {pair for record in incoming for pair in record.keys if pair[0] != LINK}
     shared = paper_index.contested(tx, pairs)
     records = [contest(record, shared) for record in incoming] if shared else incoming
-    return mark_retracted(records, paper_index.find_retracted(tx, pairs))
+    return mark_retracted(
+        records, paper_index.find_retracted(tx, pairs), _mistaken(tx, source, records)
+    )
+
+
+def _mistaken(
+    tx: Transaction, source: str, incoming: Sequence[IncomingPaper]
+) -> dict[str, set[Key]]:
+    """Return the identifiers of the papers that each record marked by mistake."""
+    names = {r.raw_id for r in incoming if r.paper.withdrawn or is_retraction(r)}
+    undone = withdrawals.undone(tx, source, names) if names else {}
+    keys = papers.keys_of(tx, set().union(*undone.values())) if undone else {}
+    return {name: {pair for id in ids for pair in keys[id]} for name, ids in undone.items()}
 
 
 def _note(matched_by: Ways, ids: Iterable[int], way: str) -> None:

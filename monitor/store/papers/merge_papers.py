@@ -25,6 +25,7 @@ from monitor.store.papers import (
     papers,
     search,
     sightings,
+    withdrawals,
     write_papers,
 )
 from monitor.store.papers.paper_drafts import combine
@@ -194,6 +195,7 @@ def _move_names(tx: Transaction, into: Mapping[int, int]) -> None:
         rows = tx.execute(sa.select(table).where(among(table.c.paper_id, lost)))
         insert_new(tx, table, [row._asdict() | {"paper_id": into[row.paper_id]} for row in rows])
     judgements.move(tx, lost)
+    withdrawals.move(tx, lost)
     sightings.move(tx, into)
 
 
@@ -237,7 +239,12 @@ def split(
         for table in (schema.paper_key, schema.common_key):
             mine = sa.update(table).filter_by(scheme=scheme, value=value, paper_id=paper_id)
             tx.execute(mine.values(paper_id=new_id))
+    records = list(records)
     sightings.split_off(tx, records, paper_id, new_id)
+    if row.withdrawn:
+        marked = withdrawals.split_off(tx, records, paper_id, new_id)
+        for id, is_marked in zip((paper_id, new_id), marked, strict=True):
+            tx.execute(sa.update(schema.paper).filter_by(id=id).values(withdrawn=is_marked))
     names = identity_rulings.names_of(tx, [paper_id, new_id])
     identity_rulings.rule(tx, names[paper_id], names[new_id], identity_rulings.DIFFERENT, now)
     search.queue(tx, [paper_id, new_id])

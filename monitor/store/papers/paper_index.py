@@ -27,6 +27,7 @@ from monitor.store.engine.sql import (
     insert_or_update,
     one_of,
 )
+from monitor.store.papers import withdrawals
 
 # Thousands of papers have one title, block, or text as their name: the newest are candidates.
 CANDIDATES_EACH = 25
@@ -60,6 +61,10 @@ def carriers(tx: Transaction, pairs: Iterable[Key]) -> dict[Key, dict[int, Claim
     for pair, id, claim in _stored_pairs(tx, [_common.paper_id, _common.claim], pairs):
         papers[pair][id] = _read_claim(claim)
     return papers
+
+
+def _is_own_key() -> sa.ColumnElement[bool]:
+    return sa.or_(_key.claim.is_(None), _key.claim <= Claim.FIELD.value)
 
 
 def _read_claim(stored: int | None) -> Claim:
@@ -202,6 +207,20 @@ def contested(tx: Transaction, pairs: Iterable[Key]) -> set[Key]:
     }
 
 
+def subjects(tx: Transaction, pairs: Iterable[Key]) -> dict[Key, int]:
+    """Return the papers that a notice about normalised identifiers is about.
+
+    Not those that merely link to the subject, nor one of several that claim to be it.
+    """
+    originals = {indexed_pair(pair): pair for pair in pairs}
+    shared = contested(tx, originals.values())
+    return {
+        pair: id
+        for indexed, (id, claim) in owners(tx, originals).items()
+        if claim <= Claim.FIELD and (pair := originals[indexed]) not in shared
+    }
+
+
 def restore_keys(tx: Transaction, ids: Iterable[int]) -> None:
     """Recognise papers again by identifiers that no other paper has any more."""
     other = schema.common_key.alias()
@@ -232,10 +251,13 @@ def write_notices(tx: Transaction, notices: Iterable[tuple[Key, int, ChangeKind 
 
 
 def find_retracted(tx: Transaction, pairs: Iterable[Key]) -> set[Key]:
-    """Return the normalised identifiers that a stored notice retracts, unless it is withdrawn."""
+    """Return the normalised identifiers that a stored notice retracts.
+
+    Not if it is withdrawn itself, or a person declared it to be mistaken.
+    """
     originals = {indexed_pair(pair): pair for pair in pairs}
     notice = sa.exists().where(schema.paper.c.id == _about.paper_id, ~schema.paper.c.withdrawn)
-    retracts = _about.kind == ChangeKind.WITHDRAWN, notice
+    retracts = _about.kind == ChangeKind.WITHDRAWN, notice, ~withdrawals.is_undone_notice()
     rows = _stored_pairs(tx, [_about.kind], originals, *retracts)
     return {originals[pair] for pair, *_ in rows}
 
@@ -254,7 +276,7 @@ def notices_about(tx: Transaction, ids: Iterable[int]) -> dict[int, set[int]]:
     """Return the stored notices about each paper."""
     same = (_key.scheme == _about.scheme) & (_key.value == _about.value)
     pairs = sa.select(_key.paper_id, _about.paper_id)
-    query = pairs.join_from(schema.paper_key, schema.about, same)
+    query = pairs.join_from(schema.paper_key, schema.about, same).where(_is_own_key())
     notices: dict[int, set[int]] = defaultdict(set)
     for paper_id, notice in tx.execute(query.where(among(_key.paper_id, ids))):
         notices[paper_id].add(notice)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
@@ -13,7 +13,7 @@ from monitor.store.digests.packed import pack, unpack
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
 from monitor.store.engine.sql import among, index_value, insert_all, insert_new, insert_or_update
-from monitor.store.papers import named_notices, paper_index, search, sightings
+from monitor.store.papers import named_notices, paper_index, search, sightings, withdrawals
 from monitor.store.papers.paper_drafts import Draft, fold
 from monitor.store.papers.papers import columns, load
 
@@ -52,11 +52,23 @@ def apply(
     paper_index.write_notices(tx, about)
     named_notices.write(tx, source, ((id, keyed.paper) for id, keyed in papers), now)
     sightings.write(tx, source, document, ids, decisions, now)
+    withdrawals.write(tx, source, _marked(papers, decisions), now)
     _write_changes(tx, drafts, now)
     _write_growth(tx, drafts, now)
     _write_earlier_texts(tx, drafts)
     search.queue(tx, [draft.id for draft in drafts if draft.is_new or draft.reworded])
     return ids
+
+
+def _marked(
+    papers: Iterable[tuple[int, IncomingPaper]], decisions: Iterable[Decision]
+) -> Iterator[tuple[int, IncomingPaper]]:
+    """Yield the papers that records mark as withdrawn, each with the record."""
+    for (id, keyed), decision in zip(papers, decisions, strict=True):
+        if keyed.paper.withdrawn and not keyed.retracted:
+            yield id, keyed
+        if decision.effect and decision.effect.kind is ChangeKind.WITHDRAWN:
+            yield from ((subject, keyed) for subject in decision.effect.papers)
 
 
 def next_id(tx: Transaction) -> int:

@@ -42,6 +42,8 @@ def save(tx: Transaction, events: Iterable[ReferenceEvent]) -> int:
         if event.change is ReferenceChange.PUBLISHED and not _is_wanted(tx, event):
             continue
         stored = _same(tx, event)
+        if stored is not None and stored.void:
+            continue
         if stored is None:
             added = sa.insert(schema.reference_event).returning(_event.id)
             id = tx.scalar(added, {"packed": pack(event)})
@@ -102,7 +104,9 @@ def _same(tx: Transaction, event: ReferenceEvent) -> ReferenceEvent | None:
         alike = sa.select(_key.event_id).where(among(_key.key, map(hash_of_text, event.identity)))
         wanted &= _event.id.in_(alike)
     for other in _events(tx, wanted):
-        is_one = other.change is event.change and not set(other.identity).isdisjoint(event.identity)
+        # A work that was retracted by mistake may be retracted by another notice.
+        names = set(event.identity) - ({""} if other.void else set())
+        is_one = other.change is event.change and not names.isdisjoint(other.identity)
         if is_one and collections.why_same(record, other.work, "key"):
             return other
     return None
@@ -127,6 +131,24 @@ def unsent(
     Events in a digest that reached no recipient are unsent, but not `fresh`. An event is left out
     if all `recipients` (channel, recipient) get it from other subscriptions.
     """
+    sent = sa.select(_item.digest_id).filter_by(subscription=subscription, event_id=_event.id)
+    if not fresh:
+        sent = sent.where(reaches_anyone(_item.digest_id))
+    for_it = sa.select(_key.event_id).where(_key.key == _audience_key(subscription))
+    corrections = [
+        event
+        for event in _events(tx, sa.and_(_event.id.in_(for_it), ~sent.exists()))
+        if subscription in event.audience
+    ]
+    concerned = [*corrections, *_of_libraries(tx, libraries, ~sent.exists(), now)]
+    elsewhere = recipients_sent(tx, {event.id for event in concerned}, subscription)
+    return [event for event in concerned if not elsewhere[event.id].issuperset(recipients)]
+
+
+def _of_libraries(
+    tx: Transaction, libraries: Collection[str], is_unsent: sa.ColumnElement[bool], now: datetime
+) -> list[ReferenceEvent]:
+    """Return the unsent events of works in libraries, under the titles of their entries."""
     if not libraries:
         return []
     collection, entry_key = schema.collection.c, schema.collection_key.c
@@ -136,15 +158,13 @@ def unsent(
         .join(schema.collection_key, entry_key.key == _key.key)
         .where(entry_key.collection_id.in_(chosen))
     )
-    sent = sa.select(_item.digest_id).filter_by(subscription=subscription, event_id=_event.id)
-    if not fresh:
-        sent = sent.where(reaches_anyone(_item.digest_id))
-    events = _events(tx, sa.and_(_event.id.in_(in_libraries), ~sent.exists()))
+    found = _events(tx, sa.and_(_event.id.in_(in_libraries), is_unsent))
+    events = [event for event in found if not event.void]
     if not events:
         return []
     entries = collections.find(tx, libraries, [with_keys(event.work) for event in events], now)
     # As the readers' own libraries have the work: entries with its title are first.
-    concerned = [
+    return [
         structs.replace(event, work=work_of([*own, event.work]), others=())
         for event, listed in zip(events, entries, strict=True)
         if (
@@ -156,8 +176,43 @@ def unsent(
             ]
         )
     ]
-    elsewhere = recipients_sent(tx, {event.id for event in concerned}, subscription)
-    return [event for event in concerned if not elsewhere[event.id].issuperset(recipients)]
+
+
+def correct(
+    tx: Transaction, records: Sequence[Paper], told: Set[str], event: ReferenceEvent
+) -> set[str]:
+    """Void the retractions of a work with these records, and correct the digests that had them.
+
+    `told` are subscriptions that reported it otherwise; `event` is the correction. Returns all
+    subscriptions that get it.
+    """
+    record = with_keys(work_of(records))
+    keyed = sa.select(_key.event_id).where(among(_key.key, collections.name_keys(record)))
+    wrong = [
+        other
+        for other in _events(tx, _event.id.in_(keyed))
+        if other.change is ReferenceChange.RETRACTED
+        and not other.void
+        and collections.why_same(record, other.work, "key")
+    ]
+    sent = sa.select(_item.subscription).join(schema.digest, _digest.id == _item.digest_id)
+    of_wrong = among(_item.event_id, {other.id for other in wrong})
+    audience = {*told, *tx.scalars(sent.where(of_wrong, _digest.superseded_at.is_(None)))}
+    for other in wrong:
+        names = {name for one in (other, *other.others) for name in one.identity} - {""}
+        void = structs.replace(other, identity=tuple(sorted(names)), others=(), void=True)
+        _update(tx, void)
+    if audience:
+        telling = structs.replace(event, audience=tuple(sorted(audience)))
+        added = sa.insert(schema.reference_event).returning(_event.id)
+        id = tx.scalar(added, {"packed": pack(telling)})
+        keys = sorted(map(_audience_key, audience))
+        insert_new(tx, schema.reference_event_key, [{"key": k, "event_id": id} for k in keys])
+    return audience
+
+
+def _audience_key(subscription: str) -> int:
+    return hash_of_text(f"told:{subscription}")
 
 
 def reported(

@@ -7,7 +7,7 @@ from itertools import islice
 from starlette.responses import Response
 
 from monitor.commands.explain import explain, known_from
-from monitor.commands.identity import merge, split
+from monitor.commands.identity import merge, split, unmark
 from monitor.commands.paper_search import load_page
 from monitor.commands.ratings import (
     VERDICTS,
@@ -21,7 +21,7 @@ from monitor.commands.ratings import (
 from monitor.commands.shown_papers import describe_revisions, show_paper, show_papers
 from monitor.commands.subscriptions import subscriptions_of
 from monitor.errors import UsageError
-from monitor.store.papers import write_papers
+from monitor.store.papers import withdrawals, write_papers
 from monitor.text import whole_number
 from monitor.web.access import Role
 from monitor.web.pages.exports import stream
@@ -50,6 +50,7 @@ def one_paper(visit: Visit) -> Response:
     stored = known.origin.stored
     with runtime.database.reading() as tx:
         texts = write_papers.earlier_texts(tx, stored.id)
+        marks = withdrawals.of_paper(tx, stored.id)
     sources = tuple(sorted({s.source for s in known.origin.sightings if not s.filled}))
     topics = {match.topic for match in known.topics}
     answers = answers_of(runtime, stored.id, visit.viewer.name)
@@ -61,6 +62,7 @@ def one_paper(visit: Visit) -> Response:
         known=known,
         known_from=known_from(known, visit.zone, shown),
         entry=show_paper(runtime, stored, sources, topics),
+        marks=marks,
         revisions=describe_revisions(texts, stored),
         answers=answers,
         matching={name for name, is_matching in shown.items() if is_matching},
@@ -87,6 +89,13 @@ def split_paper(visit: Visit, fields: Form) -> Response:
         raise UsageError("no record was chosen", "choose the record that is another paper")
     _, other = split(visit.runtime, visit.path_params["id"], [record])
     return go(path_to("papers", other.stored.id))
+
+
+@routes.form("/papers/{id}/unmark", Role.OPERATOR)
+def unmark_paper(visit: Visit, fields: Form) -> Response:
+    """Take the mark off a paper that was withdrawn by mistake, permanently."""
+    done = unmark(visit.runtime, visit.path_params["id"])
+    return go(path_to("papers", done.paper.stored.id))
 
 
 @routes.form("/papers/{id}/rate", Role.READER)
