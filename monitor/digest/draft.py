@@ -105,7 +105,7 @@ def _titles_and_search(
     return tuple(titles), search
 
 
-def draft(  # noqa: PLR0913 - all that a digest is drafted from
+def draft(
     news: Sequence[UnsentMatch],
     full: int,
     late: datetime | None = None,
