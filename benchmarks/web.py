@@ -30,6 +30,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
+from zoneinfo import available_timezones
 
 import httpx
 import sqlalchemy as sa
@@ -55,6 +56,7 @@ TOKEN = "the token of the benchmark"
 SOURCE = "dump"
 WAIT = 600.0
 READINGS = 3
+_ZONES = sorted(available_timezones())
 # What stands in braces is worked out for the n-th request.
 PAGES = {
     "/": "/",
@@ -91,16 +93,16 @@ def main() -> int:
         folder = asked.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         port = free_port()
-        _write_configuration(folder, port)
+        write_configuration(folder, port)
         if not (folder / "monitor.db").exists():
-            _fill(folder, asked.papers)
+            fill(folder, asked.papers)
         return _measure(folder, port, asked.papers, asked.times)
 
 
 # ── the installation ────────────────────────────────────────────────────────────────
 
 
-def _write_configuration(folder: Path, port: int) -> None:
+def write_configuration(folder: Path, port: int) -> None:
     (folder / "dumps").mkdir(exist_ok=True)
     dice = random.Random(5)
     topics = {
@@ -125,7 +127,7 @@ def _write_configuration(folder: Path, port: int) -> None:
     (folder / "monitor.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
 
 
-def _fill(folder: Path, count: int) -> None:
+def fill(folder: Path, count: int) -> None:
     began = time.perf_counter()
     store = open_store(f"sqlite:///{folder / 'monitor.db'}")
     _store_papers(store, count)
@@ -233,7 +235,7 @@ def _measure(folder: Path, port: int, count: int, times: int) -> int:
     try:
         bearer = {"Authorization": f"Bearer {TOKEN}"}
         client = httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=bearer, timeout=60)
-        _wait_for(client)
+        wait_for(client)
         quiet, busy, run = [], [], f"{time.time():.0f}"
         for number in range(READINGS):
             quiet.append(_ingest(folder, count, f"{run}-quiet-{number}"))
@@ -279,15 +281,19 @@ def _ask(client: httpx.Client, path: str, times: int, at_once: int) -> tuple[lis
     """Return the milliseconds of each answer, and the size of the last in bytes."""
 
     def one(number: int) -> tuple[float, int]:
-        address = _numbered(path, number)
         began = time.perf_counter()
-        answer = client.get(address)
+        answer = client.get(_numbered(path, number), headers=in_a_zone(number))
         answer.raise_for_status()
         return (time.perf_counter() - began) * 1000, len(answer.content)
 
     with ThreadPoolExecutor(at_once) as threads:
         answers = list(threads.map(one, range(times)))
     return [took for took, _ in answers], answers[-1][1]
+
+
+def in_a_zone(number: int) -> dict[str, str]:
+    """Return the cookie of a visitor in one of some hundred zones, who share no answer."""
+    return {"Cookie": f"zone={_ZONES[number % len(_ZONES)]}"}
 
 
 def _numbered(path: str, number: int) -> str:
@@ -350,7 +356,7 @@ def _ingest(folder: Path, count: int, name: str) -> float:
         store.close()
 
 
-def _wait_for(client: httpx.Client) -> None:
+def wait_for(client: httpx.Client) -> None:
     for _ in range(600):
         try:
             client.get("/static/style.css")

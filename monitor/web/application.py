@@ -15,6 +15,7 @@ from monitor.errors import QueryError, UsageError
 from monitor.web import pages
 from monitor.web.guard import Guard
 from monitor.web.routes import PageRoute
+from monitor.web.shared_pages import SharedPages
 from monitor.web.site import Site, Visit
 
 # Every module of `pages` has `routes`.
@@ -38,6 +39,7 @@ def make_application(site: Site) -> Starlette:
         exception_handlers=dict.fromkeys(EXPECTED_ERRORS, show_error),
     )
     application.state.site = site
+    application.state.shared = SharedPages(site.runtime.database, site.runtime.clock)
     return application
 
 

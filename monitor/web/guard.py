@@ -56,6 +56,8 @@ class Guard:
         if visit.site.is_https:  # or a redirect would lead to http, since a proxy ends TLS
             scope["scheme"] = "https"
         visit.state.viewer = Viewer(Role.NOBODY)
+        visit.state.zone = visit.chosen_zone()
+        visit.state.can_log_out = bool(visit.cookie(SESSION))
         visit.state.has_dead_cookie = False
         route = find_route(visit.app.routes, scope)
         has_started = False

@@ -15,6 +15,7 @@ from starlette.types import Scope
 
 from monitor.errors import UsageError
 from monitor.web.access import Role
+from monitor.web.shared_pages import SharedPages
 from monitor.web.site import Visit
 
 # A form has a few short fields; uploads are refused.
@@ -60,22 +61,31 @@ class Routes(list[PageRoute]):
         *,
         takes: Collection[str] = (),
         has_token: bool = False,
+        is_stream: bool = False,
     ) -> Callable[[Page], Page]:
         """Add a page. One that takes much work is made on a `thread` of the site.
 
         `takes` are its parameters. A page that needs a login refuses others: a filter that is
         misspelled would show everything. What programs and mails open may have some appended.
+        Those who are logged in share its answers (`shared_pages`), unless it is a stream.
         """
+        needs_login = role is not Role.NOBODY
 
         def add(page: Page) -> Page:
-            async def answer(request: Request) -> Response:
-                visit = Visit(request.scope)
-                if role is not Role.NOBODY:
-                    visit.refuse_unknown(takes)
+            async def make(visit: Visit) -> Response:
                 if not thread:
                     return await run_in_threadpool(page, visit)
                 loop = asyncio.get_running_loop()
                 return await loop.run_in_executor(visit.site.threads[thread], page, visit)
+
+            async def answer(request: Request) -> Response:
+                visit = Visit(request.scope)
+                if needs_login:
+                    visit.refuse_unknown(takes)
+                if is_stream or not needs_login:
+                    return await make(visit)
+                shared: SharedPages = visit.app.state.shared
+                return await shared.answer(visit, make)
 
             self.append(PageRoute(path, answer, role, has_token=has_token))
             return page

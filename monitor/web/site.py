@@ -231,7 +231,15 @@ class Visit(Request):
 
     @property
     def zone(self) -> str:
-        """The zone in which this viewer sees times: their choice, or the server's."""
+        """The zone in which this viewer sees times."""
+        return cast("str", self.state.zone)
+
+    @property
+    def can_log_out(self) -> bool:
+        return cast("bool", self.state.can_log_out)
+
+    def chosen_zone(self) -> str:
+        """Return the zone that the viewer chose, or the server's."""
         chosen, own = self.cookie(ZONE), self.runtime.settings.timezone
         try:
             return valid_zone(chosen) if chosen else own
@@ -251,7 +259,7 @@ class Visit(Request):
             titles=self.runtime.titles,
             zones=self.site.zones,
             most_listed=MOST_LISTED,
-            can_log_out=bool(self.cookie(SESSION)),
+            can_log_out=self.can_log_out,
             **values,
         )
         return HTMLResponse(content, status)

@@ -55,6 +55,23 @@ def test_a_commit_on_postgresql_is_on_the_disk_whatever_the_server_does_by_defau
     opened.close()
 
 
+def test_a_mark_stays_until_somebody_commits(store: Database) -> None:
+    other = Database(store.url.render_as_string(hide_password=False))
+    first = store.mark()
+    with store.writing() as tx:
+        processes.beat(tx, "own", NOW)
+    marks = [first, store.mark()]
+    assert marks[0] != marks[1]  # written by the same process
+    with other.writing() as tx:
+        processes.beat(tx, "other", NOW)
+        assert store.mark() == store.mark()
+    marks.append(store.mark())
+    with other.reading() as tx:
+        processes.last_beat(tx, "other")
+    assert store.mark() == marks[2] and len(set(marks)) == 3
+    other.close()
+
+
 def test_X17_a_second_writer_waits_for_the_one_connection_that_writes(sqlite: Database) -> None:
     began = threading.Event()
 

@@ -57,6 +57,9 @@ class Database:
         self.dialect = self.url.get_backend_name()
         self.path = Path(self.url.database or "") if self.dialect == "sqlite" else None
         self._identity: tuple[int, int] | None = None
+        # On SQLite each connection counts the commits of all others: this one writes nothing.
+        self._watcher: sqlite3.Connection | None = None
+        self._watching = threading.Lock()
         try:
             self._writer = engine(self.url, writer=True, wait=wait)
             self._reader = self._writer
@@ -91,6 +94,22 @@ class Database:
             tx.begin()
             self.check_identity()
             yield tx
+
+    def mark(self) -> str:
+        """Return a mark of the contents: between two that are equal, nothing was committed.
+
+        Marks are of this object, and of the time until it is closed.
+        """
+        if self.path is None:
+            with self.reading() as tx:
+                # The transactions that are seen: others, once one that wrote has ended.
+                return str(tx.scalar(sa.text("SELECT CAST(txid_current_snapshot() AS text)")))
+        self.check_identity()
+        with self.explaining(), self._watching:
+            if self._watcher is None:
+                self._watcher = connect_sqlite(self.path)
+            [(commits,)] = self._watcher.execute("PRAGMA data_version")
+        return str(commits)
 
     def check_identity(self) -> None:
         """Raise StoreError if the file that was opened was deleted or replaced.
@@ -185,6 +204,10 @@ class Database:
         """Close every connection. Using the store again opens new ones."""
         self._writer.dispose()
         self._reader.dispose()
+        with self._watching:
+            if self._watcher is not None:
+                self._watcher.close()
+                self._watcher = None
         self._identity = None
 
     @contextmanager

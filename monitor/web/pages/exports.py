@@ -54,10 +54,10 @@ def stream(records: Iterator[FoundPaper], ending: str, name: str) -> Response:
 
 
 for _ending in FORMATS:
-    routes.page(f"/papers.{_ending}", Role.READER, SEARCHES, takes=SearchForm.__slots__)(
-        partial(export_search, _ending)
-    )
-    routes.page(f"/papers/{{id}}.{_ending}", Role.READER)(partial(export_paper, _ending))
-    routes.page(f"/digests/{{subscription}}/{{period}}.{_ending}", Role.READER)(
-        partial(export_digest, _ending)
-    )
+    for _path, _thread, _export, _takes in (
+        ("/papers", SEARCHES, export_search, SearchForm.__slots__),
+        ("/papers/{id}", "", export_paper, ()),
+        ("/digests/{subscription}/{period}", "", export_digest, ()),
+    ):
+        _add = routes.page(f"{_path}.{_ending}", Role.READER, _thread, takes=_takes, is_stream=True)
+        _add(partial(_export, _ending))

@@ -153,7 +153,7 @@ def saved_feed(visit: Visit) -> Response:
     return show_feed(visit, "Saved papers", (SAVED, who), news, "/saved")
 
 
-@routes.page("/saved.bib", Role.READER)
+@routes.page("/saved.bib", Role.READER, is_stream=True)
 def export_saved(visit: Visit) -> Response:
     papers = (paper for paper, _ in saved(visit.runtime, who=visit.viewer.author))
     return stream(papers, "bib", "saved")
