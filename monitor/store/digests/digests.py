@@ -15,7 +15,7 @@ from monitor.store.digests.deliveries import WAITING
 from monitor.store.digests.packed import pack, unpack
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.sql import among, fetch, fetch_one
+from monitor.store.engine.sql import among, fetch, fetch_one, learned
 from monitor.store.papers import papers
 
 T = TypeVar("T")
@@ -49,7 +49,7 @@ def get(tx: Transaction, digest_id: int) -> Digest | None:
 
 
 def _content(row: Any, kind: type[T]) -> T:
-    return unpack(row.packed, kind) if row.packed else msgspec.convert(row.content, kind)
+    return unpack(row.packed, kind) if row.packed else msgspec.convert(row.content, learned(kind))
 
 
 def remove_texts(tx: Transaction, digest_id: int) -> None:
@@ -148,7 +148,8 @@ def latest_report(tx: Transaction, subscription: str) -> tuple[ListedDigest, Fro
     row = tx.execute(newest_first.limit(1)).one_or_none()
     if row is None:
         return None
-    return msgspec.convert(row, ListedDigest, from_attributes=True), _content(row, FrozenReport)
+    listed = msgspec.convert(row, learned(ListedDigest), from_attributes=True)
+    return listed, _content(row, FrozenReport)
 
 
 def count(tx: Transaction, subscription: str) -> int:

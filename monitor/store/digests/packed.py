@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from monitor.model import Json
+from monitor.store.engine.sql import learned
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -45,7 +46,7 @@ def pack(value: Any, dictionary: bytes = b"") -> bytes:
 def unpack(packed: bytes, kind: type[T], dictionary: bytes | None = None) -> T:
     """Return a compressed value as the type that it had."""
     shared = _dictionary(dictionary) if dictionary else None
-    return msgspec.json.decode(zstd.decompress(packed, zstd_dict=shared), type=kind)
+    return msgspec.json.decode(zstd.decompress(packed, zstd_dict=shared), type=learned(kind))
 
 
 def dictionary_for(values: Sequence[Any]) -> bytes:

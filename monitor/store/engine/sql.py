@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import cache, lru_cache
@@ -99,12 +100,30 @@ def fetch(
     tx: sa.Connection, query: sa.Executable, kind: type[T], values: dict[str, Any] | None = None
 ) -> list[T]:
     """Return the rows of a query as structs or dataclasses, whose fields are named as columns."""
-    return [msgspec.convert(row, kind, from_attributes=True) for row in tx.execute(query, values)]
+    rows = tx.execute(query, values)
+    return [msgspec.convert(row, learned(kind), from_attributes=True) for row in rows]
 
 
 def fetch_one(tx: sa.Connection, query: sa.Executable, kind: type[T]) -> T | None:
     """Return the first row of a query as a struct, None if there is none."""
     return next(iter(fetch(tx, query, kind)), None)
+
+
+_LEARNING = threading.Lock()
+_learned: set[object] = set()
+
+
+def learned(kind: type[T]) -> type[T]:
+    """Return a type whose fields msgspec has read.
+
+    It reads them where the type is first used, and a second thread that uses it meanwhile ends the
+    process by a segmentation fault.
+    """
+    if kind not in _learned:
+        with _LEARNING:
+            msgspec.json.Decoder(kind)
+        _learned.add(kind)
+    return kind
 
 
 def read_json(text: str | bytes) -> Any:

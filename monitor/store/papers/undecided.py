@@ -15,7 +15,7 @@ from monitor.identity.keys import link
 from monitor.model import FirstRun, Paper, UndecidedRecord
 from monitor.store.engine import schema
 from monitor.store.engine.database import Transaction
-from monitor.store.engine.sql import among, fetch, index_value, insert_or_update
+from monitor.store.engine.sql import among, fetch, index_value, insert_or_update, learned
 from monitor.text import clean
 
 _record = schema.undecided.c
@@ -42,7 +42,7 @@ def paper_of(record: UndecidedRecord) -> Paper:
     """Return the record as its source gave it, also if some of its values are of a wrong type."""
     fields = json.loads(record.text)
     try:
-        return msgspec.convert(fields, Paper)
+        return msgspec.convert(fields, learned(Paper))
     except msgspec.ValidationError:
         return Paper(**fields)
 
