@@ -241,7 +241,7 @@ def _leads_to(keyed: IncomingPaper, records: Sequence[Paper], preprint: Paper) -
 
 def _proven(keyed: IncomingPaper, records: Iterable[Paper]) -> set[Pair]:
     """Return the identifiers of a record, and those that they lead to by way of others."""
-    proven = {pair for pair in keyed.keys if pair[0] != LINK}
+    proven = {*keyed.own_keys}
     left = [{pair for pair in identifiers(record) if pair[0] != LINK} for record in records]
     while joined := [pairs for pairs in left if not pairs.isdisjoint(proven)]:
         left = [pairs for pairs in left if pairs.isdisjoint(proven)]

@@ -21,6 +21,7 @@ from monitor.identity.withdrawals import NO_STANDING, Standing
 from monitor.model import (
     Candidate,
     ChangeKind,
+    Claim,
     Decision,
     IncomingPaper,
     Paper,
@@ -214,15 +215,21 @@ def _named_notices(tx: Transaction, paper: Paper, source: str) -> list[IncomingP
 
 
 def _records_of(tx: Transaction, known: Candidate | None) -> list[Paper]:
-    """Return the records of a stored paper, as far as their texts are stored."""
-    seen = sightings.with_text(tx, [known.stored.id]).values() if known else ()
+    """Return the records of a stored paper, as far as their texts are stored.
+
+    They are without identifiers that were read out of links and texts.
+    """
+    if known is None:
+        return []
+    seen = sightings.with_text(tx, [known.stored.id]).values()
+    weak = {pair for pair, claim in known.claims.items() if claim > Claim.FIELD}
     return [
         Paper(
             text.title,
             authors=text.authors,
             venue=text.venue,
             year=text.year,
-            keys=group_by_scheme(text.keys),
+            keys=group_by_scheme(pair for pair in text.keys if pair not in weak),
             type=text.type,
         )
         for of_paper in seen
