@@ -95,6 +95,17 @@ def secret_tables(app: App) -> set[str]:
     return {table for table, text in stored(app) if any(key in text for key in KEYS)}
 
 
+@pytest.fixture
+def restored_logging() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    structlog.reset_defaults()
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+@pytest.mark.usefixtures("restored_logging")
 def test_values_are_neither_shown_nor_stored_nor_logged(
     served: House, capsys: pytest.CaptureFixture[str]
 ) -> None:

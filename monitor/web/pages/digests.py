@@ -21,7 +21,7 @@ from monitor.web.routes import Routes
 from monitor.web.site import Visit
 
 PAGE = 50
-# What a digest is shown as.
+# The forms in which a digest is shown.
 FORMS = ("page", "mail", "text")
 # Bytes of the papers on a page: with what is around them it stays below 100 KB.
 PAGE_SIZE = 80_000
