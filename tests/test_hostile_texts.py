@@ -16,7 +16,7 @@ import pytest
 
 from monitor.diff import same_work
 from monitor.digest import excerpt
-from monitor.digest.excerpt import MAX_SENTENCES, sentences
+from monitor.digest.excerpt import MAX_SENTENCES, sentence_value, sentences
 from monitor.digest.shown import shown, to_readable_text
 from monitor.digest.wording import escape_mrkdwn
 from monitor.errors import QueryError
@@ -24,6 +24,7 @@ from monitor.identity.authors import agreement
 from monitor.identity.features import gather
 from monitor.identity.resolve import other_titles
 from monitor.match import TopicIndex, parse_query
+from monitor.match.language.query import MAX_LENGTH
 from monitor.match.meaning.evaluate import View, matches_topic
 from monitor.model import (
     ChangeKind,
@@ -40,6 +41,7 @@ from tests.channels.samples import AT
 
 LENGTH = 4_000
 LONGER = 8
+LENGTH_OF_TOPIC = MAX_LENGTH // LONGER - 1  # what is longer is refused unread
 MAX_RATIO = 24.0
 UNMEASURED = 0.06  # seconds
 
@@ -94,10 +96,11 @@ def compared(text: str) -> None:
 
 
 def parsed(text: str) -> None:
-    try:
-        parse_query(text)
-    except QueryError as error:
-        assert error.message
+    for topic in (text, f"{text},b"):
+        try:
+            parse_query(topic)
+        except QueryError as error:
+            assert error.message
 
 
 READERS: tuple[Callable[[str], object], ...] = (
@@ -116,9 +119,9 @@ def seconds(read: Callable[[str], object], text: str) -> float:
         gc.enable()
 
 
-def grows(read: Callable[[str], object], piece: str) -> float:
+def grows(read: Callable[[str], object], piece: str, length: int = LENGTH) -> float:
     """Return how many times as long a text takes that is `LONGER` times as long."""
-    text = piece * (LENGTH // len(piece))
+    text = piece * (length // len(piece))
     longer = seconds(read, text * LONGER)
     return longer / max(seconds(read, text), 0.001) if longer > UNMEASURED else 0.0
 
@@ -126,9 +129,15 @@ def grows(read: Callable[[str], object], piece: str) -> float:
 @pytest.mark.parametrize("read", READERS, ids=lambda read: read.__name__)
 def test_time_grows_in_proportion_to_a_text(read: Callable[[str], object]) -> None:
     read("warm up")
-    slow = {piece for piece in PIECES if grows(read, piece) > MAX_RATIO}
+    length = LENGTH_OF_TOPIC if read is parsed else LENGTH
+    slow = {piece for piece in PIECES if grows(read, piece, length) > MAX_RATIO}
     # Measured again: another process may have been in the way.
-    assert not {piece for piece in slow if grows(read, piece) > MAX_RATIO}
+    assert not {piece for piece in slow if grows(read, piece, length) > MAX_RATIO}
+
+
+def test_a_sentence_is_valued_in_proportion_to_its_length() -> None:
+    sentence_value("warm up")
+    assert grows(lambda text: sentence_value(f"We {text}"), "ly", 60) < MAX_RATIO
 
 
 def named(number: int, ending: str = "son") -> str:

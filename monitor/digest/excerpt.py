@@ -196,7 +196,9 @@ _DID = (
     r"|reveal|conduct|perform|collect|appl[yi]|employ|consider|seek|sought|obtain|determin|estimat"
     r"|observ|find|found)\w*|builds?|built|train(?:s|ed)?|used?|uses|asks?|asked)\b"
 )
-_ADVERBS = r"(?:,? ?(?:\w+ly|also|then|thus|therefore|further|first|here|instead|have|will),?){0,3}"
+_ADVERBS = (
+    r"(?:,? ?\b(?:\w+ly|also|then|thus|therefore|further|first|here|instead|have|will)\b,?){0,3}"
+)
 _PAPER = (
     r"(?:\w+ )?(?:paper|work|article|study|thesis|letter|note|survey|report|manuscript|tutorial"
     r"|review|chapter|preprint|dissertation)"
@@ -390,7 +392,7 @@ _SAYS_WHERE = re.compile(
     rf" (?:be |been |made |also |now |all |\w+ly )*(?:{_OPEN}|(?:found|seen|viewed|provided) "
     r"(?:here|online|at|on|in)\b)|(?:to [^,.]{0,80}, )?we (?:will |also |have |\w+ly )*(?:make"
     r"|releas\w+|open[- ]?source|publish|share|provide) (?:(?:all|the|our|source|training|trained"
-    r"|full|of|pre-?trained|annot\w+|data|data ?sets?|and|models?|its|new|,) ?)*(?:(?:codes?"
+    r"|full|of|pre-?trained|annot\w+|data|data ?sets?|and|models?|its|new)\b ?|, ?)*(?:(?:codes?"
     r"|implementation)\b(?! details)|(?:data|data ?sets?|models?)\b(?! (?:of|for|with|that)\b)))"
     r"[^.;,]{0,80}(?:,[^.;,]{0,60}){0,2}(?:\W*$|\.\w)"
 )

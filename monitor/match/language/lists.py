@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 # Signs of an item in the language: quotes, parentheses, a field, ~ and ^, or an operator.
 _LANGUAGE = re.compile(
-    r'["“”„«»()~^]|[^\W\d_]\w*:|(?:^|\s)[-\u2010-\u2015\u2212]|\b(?:AND|OR|NOT)\b'
+    r'["“”„«»()~^]|(?<!\w)[\d_]*+[^\W\d_]\w*+:|(?:^|\s)[-\u2010-\u2015\u2212]|\b(?:AND|OR|NOT)\b'
 )
 
 

@@ -26,7 +26,7 @@ _PHRASE = re.compile(rf"\\.|[{QUOTES}](?:\\.|[^{QUOTES}\\])*[{QUOTES}]?", re.DOT
 # Every text that a rule refuses although it parses has one of these.
 _SUSPECT = re.compile(
     r"[][?$|=!%¬#/<>\\{&\uff02-\uff3a\ufe63]|[A-Z] ?\(|A(?:ND[-N]|ndNot|ROUND)|PUBYEAR|ADJ\d"
-    r"|\.[*+]|\.(?:ti|ab|tw|mp|kw)[.,]|(?:category|source|announce|has):[^\s,]+,|andnot|adj\d"
+    r"|\.[*+]|\.(?:ti|ab|tw|mp|kw)[.,]|(?<![^\s(])(?:category|source|announce|has):[^\s\"(),]+,|andnot|adj\d"
     r"|[)*'\"]:|(?:noft|ab|ti)\("
 )
 
@@ -301,7 +301,7 @@ DOUBTS = (
         "write ({either}) to find any of them",
     ),
     Rule(
-        rf"{FIRST}(?=[^\s():]*{_WORD}[{_SEPARATORS}|]{_WORD})[^\s():]+",
+        rf"{FIRST}(?=[^\s():]*?(?<![^\W_])\d*+{_WORD}+[{_SEPARATORS}|]{_WORD})[^\s():]+",
         "{match} is searched for as one phrase",
         "write ({either}) to find any of the words",
     ),
